@@ -1,0 +1,195 @@
+import { nextElapse, nextOfBoth, previousElapse, previousOfBoth } from './elapse.ts'
+import { format } from './format.ts'
+import type { CalendarSpec } from './spec.ts'
+import { parse } from './syntax.ts'
+import { WallClock } from './wallclock.ts'
+import type { Zone } from './zone.ts'
+import { findZone } from './zone-names.ts'
+
+/**
+ * What happens to a time that the clock shows twice, when it is set back: `'first'` elapses the first
+ * time only (as systemd does), `'both'` elapses both times.
+ */
+export type Fold = 'first' | 'both'
+
+export interface CalendarOptions {
+  /**
+   * Zone of an event that names none: an IANA name, exact in case, or `'local'` for the zone of this
+   * process. Default `'UTC'`.
+   */
+  readonly zone?: string | undefined
+  /** Default `'first'`. */
+  readonly fold?: Fold | undefined
+}
+
+/**
+ * Reads a calendar event as systemd.time(7) describes it, such as `Mon..Fri 9:00 Europe/Berlin`.
+ *
+ * @throws CalendarSyntaxError when the text is not a calendar event
+ * @throws TypeError when the text is not a string or an option has the wrong type
+ * @throws RangeError when the zone or fold option is not one there is
+ */
+export function calendar(text: string, options?: CalendarOptions): CalendarEvent {
+  return new CalendarEvent(text, options)
+}
+
+/**
+ * A calendar event: the times of a clock at which something is to happen, and the clock's zone. Immutable.
+ *
+ * It elapses at every instant at which the zone's clock shows a time that matches weekday, date and time,
+ * in the years 1970 to 2199 of that clock. A time that the clock skips (it is set forward) does not
+ * elapse that day; one that it shows twice elapses as the fold option says.
+ */
+export class CalendarEvent {
+  readonly #spec: CalendarSpec
+  readonly #suffix: Zone | undefined
+  readonly #zone: Zone
+  readonly #fold: Fold
+  #times: WallClock | undefined
+
+  /** The same as calendar(). */
+  constructor(text: string, options: CalendarOptions = {}) {
+    if (typeof text !== 'string') throw new TypeError(`A calendar event must be a string, not ${shown(text)}`)
+    const { zone = 'UTC', fold = 'first' } = options
+    if (fold !== 'first' && fold !== 'both') {
+      throw new RangeError(`Option fold must be 'first' or 'both', not ${shown(fold)}`)
+    }
+    const fallback = zoneOption(zone)
+    const event = parse(text)
+    this.#spec = event.spec
+    this.#suffix = event.zone
+    this.#zone = event.zone ?? fallback
+    this.#fold = fold
+  }
+
+  /** The zone in force: the event's own, else that of the options, else `'UTC'`. */
+  get zone(): string {
+    return this.#zone.name
+  }
+
+  /**
+   * The first elapse after an instant.
+   *
+   * An elapse between two milliseconds is rounded up, so that the answer is never before it.
+   *
+   * @param after  the answer is strictly later
+   * @returns null when the event does not elapse any more
+   * @throws TypeError, RangeError when `after` is not a valid Date
+   */
+  next(after: Date): Date | null {
+    const micros = this.#next(1000 * millisOf(after, 'after'))
+    return micros === null ? null : new Date(Math.ceil(micros / 1000))
+  }
+
+  /**
+   * The last elapse at or before an instant, rounded as by next().
+   *
+   * With fold `'first'` it is one of the times that a chain of next() comes by. Only when `at` itself
+   * is the second showing of a matching time the answer is `at`, as next() may have answered with it.
+   *
+   * @returns null when the event has not elapsed before
+   * @throws TypeError, RangeError when `at` is not a valid Date
+   */
+  previous(at: Date): Date | null {
+    const micros = this.#previous(1000 * millisOf(at, 'at'))
+    return micros === null ? null : new Date(Math.ceil(micros / 1000))
+  }
+
+  /**
+   * The first elapse after an instant, exactly.
+   *
+   * @param after  microseconds since 1970-01-01T00:00Z, a whole number
+   * @returns the same; null when the event does not elapse any more
+   * @throws TypeError, RangeError when `after` is not a safe integer
+   */
+  nextMicros(after: number): number | null {
+    return this.#next(checkedMicros(after, 'after'))
+  }
+
+  /**
+   * The last elapse at or before an instant, exactly.
+   *
+   * @param at  microseconds since 1970-01-01T00:00Z, a whole number
+   * @returns the same; null when the event has not elapsed before
+   * @throws TypeError, RangeError when `at` is not a safe integer
+   */
+  previousMicros(at: number): number | null {
+    return this.#previous(checkedMicros(at, 'at'))
+  }
+
+  /**
+   * The elapses after an instant, computed one by one as they are asked for. Can be iterated repeatedly.
+   *
+   * @param options.after  default: now
+   * @param options.limit  most elapses to give; default: all of them
+   * @throws TypeError, RangeError when `after` is not a valid Date or `limit` not a whole number from 0
+   */
+  elapses(
+    options: { readonly after?: Date | undefined; readonly limit?: number | undefined } = {},
+  ): Iterable<Date> {
+    const { after = new Date(), limit = Infinity } = options
+    if (typeof limit !== 'number') throw new TypeError(`Option limit must be a number, not ${shown(limit)}`)
+    if (!(limit === Infinity || Number.isInteger(limit)) || limit < 0) {
+      throw new RangeError(`Option limit must be a whole number from 0, not ${limit}`)
+    }
+    const millis = millisOf(after, 'after')
+    return { [Symbol.iterator]: () => this.#walk(millis, limit) }
+  }
+
+  /** The normal form, byte for byte as `systemd-analyze calendar` prints it. */
+  toString(): string {
+    return format(this.#spec, this.#suffix?.name ?? null)
+  }
+
+  *#walk(after: number, limit: number): Generator<Date, undefined> {
+    let micros: number | null = after * 1000
+    let millis = after
+    for (let count = 0; count < limit; count++) {
+      micros = this.#next(micros)
+      // All elapses within a millisecond would give the same Date: skip to its end. Not by one microsecond
+      // more, as there the second showing of an hour might begin, which a chain of elapses passes by.
+      while (micros !== null && Math.ceil(micros / 1000) === millis) {
+        micros = this.#next(Math.max(micros, millis * 1000 - 2))
+      }
+      if (micros === null) return
+      millis = Math.ceil(micros / 1000)
+      yield new Date(millis)
+    }
+  }
+
+  #next(after: number): number | null {
+    this.#times ??= new WallClock(this.#spec)
+    return (this.#fold === 'first' ? nextElapse : nextOfBoth)(this.#times, this.#zone, after)
+  }
+
+  #previous(at: number): number | null {
+    this.#times ??= new WallClock(this.#spec)
+    return (this.#fold === 'first' ? previousElapse : previousOfBoth)(this.#times, this.#zone, at)
+  }
+}
+
+function zoneOption(name: string): Zone {
+  if (typeof name !== 'string') throw new TypeError(`Option zone must be a string, not ${shown(name)}`)
+  const zone = findZone(name === 'local' ? new Intl.DateTimeFormat().resolvedOptions().timeZone : name)
+  if (zone !== undefined) return zone
+  throw new RangeError(`Option zone must be an IANA time zone, exact in case, or 'local', not ${shown(name)}`)
+}
+
+function millisOf(date: Date, parameter: string): number {
+  if (!(date instanceof Date))
+    throw new TypeError(`Parameter ${parameter} must be a Date, not ${shown(date)}`)
+  const millis = date.getTime()
+  if (Number.isNaN(millis)) throw new RangeError(`Parameter ${parameter} is an invalid Date`)
+  return millis
+}
+
+function checkedMicros(micros: number, parameter: string): number {
+  // Adding 0 turns -0 into 0.
+  if (Number.isSafeInteger(micros)) return micros + 0
+  const Kind = typeof micros === 'number' ? RangeError : TypeError
+  throw new Kind(`Parameter ${parameter} must be a whole number of microseconds, not ${shown(micros)}`)
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value) : String(value)
+}

@@ -1,0 +1,99 @@
+import { DAY } from './spec.ts'
+import type { WallClock } from './wallclock.ts'
+import { MOST_OFFSET, type Stretch, type Zone } from './zone.ts'
+
+const LATEST_INSTANT = Date.UTC(2200, 0, 1) * 1000 + MOST_OFFSET
+const EARLIEST_INSTANT = -MOST_OFFSET
+
+/**
+ * The first elapse after an instant, as systemd finds it: the matching wall-clock times are walked in the
+ * order of the clock. A time in a gap is passed over. A time the clock shows twice counts the first time,
+ * or the second time when the first one is not after `after`.
+ *
+ * @param after  microseconds since the epoch
+ * @returns microseconds since the epoch; null when there is none before the year 2200 of the zone's clock
+ */
+export function nextElapse(times: WallClock, zone: Zone, after: number): number | null {
+  if (after >= LATEST_INSTANT) return null
+  const from = Math.max(after + 1, EARLIEST_INSTANT)
+  const here = zone.at(from)
+  let wall = times.atOrAfter(from + here.offset)
+  if (wall < here.wallEnd) return wall - here.offset
+  while (wall !== Infinity) {
+    const stretch = zone.reaching(wall, zone.after(here))
+    if (wall >= stretch.wallStart) return wall - stretch.offset
+    wall = times.atOrAfter(stretch.wallStart)
+  }
+  return null
+}
+
+/**
+ * The last elapse at or before an instant: the last one that a chain of nextElapse comes by, or the instant
+ * itself when the second showing of a matching time is just there (nextElapse may answer with it, too).
+ */
+export function previousElapse(times: WallClock, zone: Zone, at: number): number | null {
+  if (at < EARLIEST_INSTANT) return null
+  const until = Math.min(at, LATEST_INSTANT)
+  const here = zone.at(until)
+  let wall = times.atOrBefore(until + here.offset)
+  if (wall === until + here.offset) return until
+  if (wall >= here.newFrom) {
+    if (wall >= here.wallStart) return wall - here.offset
+  } else if (until + here.offset < here.newFrom) {
+    // The clock has been set back: all it has shown since is a repetition of what came before.
+    wall = times.atOrBefore(here.newFrom - 1)
+  }
+  while (wall !== -Infinity) {
+    const stretch = zone.reaching(wall)
+    if (wall >= stretch.wallStart) return wall - stretch.offset
+    wall = times.atOrBefore(stretch.newFrom - 1)
+  }
+  return null
+}
+
+/** As nextElapse, but a matching time elapses each time the clock shows it. */
+export function nextOfBoth(times: WallClock, zone: Zone, after: number): number | null {
+  if (after >= LATEST_INSTANT) return null
+  const from = Math.max(after + 1, EARLIEST_INSTANT)
+  let stretch = zone.at(from)
+  let cursor = from + stretch.offset
+  for (;;) {
+    const wall = times.atOrAfter(cursor)
+    if (wall >= stretch.wallStart && wall < stretch.wallEnd) return wall - stretch.offset
+    if (stretch.wallEnd - cursor > DAY) {
+      // Too far from the stretch's end for the cursor to have passed times that will be shown again.
+      if (wall === Infinity) return null
+      stretch = zone.reaching(wall, zone.after(stretch))
+      cursor = Math.max(wall, stretch.wallStart)
+    } else {
+      const next = zone.after(stretch)
+      cursor = isSetBack(stretch, next) ? next.wallStart : Math.max(cursor, next.wallStart)
+      stretch = next
+    }
+  }
+}
+
+/** As previousElapse, but a matching time elapses each time the clock shows it. */
+export function previousOfBoth(times: WallClock, zone: Zone, at: number): number | null {
+  if (at < EARLIEST_INSTANT) return null
+  const until = Math.min(at, LATEST_INSTANT)
+  let stretch = zone.at(until)
+  let cursor = until + stretch.offset
+  for (;;) {
+    const wall = times.atOrBefore(cursor)
+    if (wall >= stretch.wallStart && wall < stretch.wallEnd) return wall - stretch.offset
+    if (cursor - stretch.wallStart > DAY) {
+      if (wall === -Infinity) return null
+      stretch = zone.leaving(wall)
+      cursor = Math.min(wall, stretch.wallEnd - 1)
+    } else {
+      const earlier = zone.before(stretch)
+      cursor = isSetBack(earlier, stretch) ? earlier.wallEnd - 1 : Math.min(cursor, earlier.wallEnd - 1)
+      stretch = earlier
+    }
+  }
+}
+
+function isSetBack(earlier: Stretch, later: Stretch): boolean {
+  return later.wallStart < earlier.wallEnd
+}

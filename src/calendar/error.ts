@@ -1,0 +1,48 @@
+/** What a CalendarSyntaxError reports besides the text itself. */
+export interface SyntaxFault {
+  /** Zero-based offset of the token in the text. */
+  readonly at: number
+  /** The piece of the text that cannot stand there; empty only when the text is empty. */
+  readonly token: string
+  /** What is wrong with it, as the rest of a sentence. */
+  readonly problem: string
+  /** What to write instead, when that can be told. */
+  readonly hint: string | undefined
+}
+
+/**
+ * The text is not a calendar event of systemd.time(7).
+ *
+ * The message is one line: the text, the column, what is wrong there, and what to write instead.
+ */
+export class CalendarSyntaxError extends Error {
+  override readonly name = 'CalendarSyntaxError'
+  readonly code = 'CALENDAR_SYNTAX'
+  /** The whole text as it came in. */
+  readonly text: string
+  /** Where the token starts, counted from 1 in UTF-16 units; always inside the text (1 when it is empty). */
+  readonly column: number
+  /** The piece of the text that is wrong. */
+  readonly token: string
+  /** What to do about it, when that can be told. */
+  readonly hint: string | undefined
+
+  constructor(text: string, fault: SyntaxFault) {
+    // A fault found at the end of the text is shown on its last character, so that an editor can mark it.
+    const column = Math.max(1, Math.min(fault.at + 1, text.length))
+    const token = fault.token === '' ? text.slice(column - 1) : fault.token
+    const hint = fault.hint === undefined ? '' : `; ${fault.hint}`
+    super(`Not a calendar event: ${quote(text)}, column ${column}: ${fault.problem}${hint}`)
+    this.text = text
+    this.column = column
+    this.token = token
+    this.hint = fault.hint
+  }
+}
+
+/** The text in double quotes on one line, shortened: what came in may be long or hold control characters. */
+export function quote(text: string): string {
+  const shown = text.length > 80 ? `${text.slice(0, 77)}...` : text
+  // JSON leaves the two Unicode line separators as they are.
+  return JSON.stringify(shown).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
+}

@@ -1,0 +1,44 @@
+import { CalendarSyntaxError } from './error.ts'
+import { explainText, explainToken } from './hint.ts'
+import type { Reader } from './reader.ts'
+
+/**
+ * The error for a text that cannot be read on.
+ *
+ * A mistake that concerns the whole text (a cron line, stray blanks) is reported in place of its first symptom.
+ *
+ * @param at  offset of the piece that is wrong
+ * @param problem  what is wrong with it
+ * @param to  offset behind the piece; when left out, it reaches to the next blank
+ */
+export function fault(
+  reader: Reader,
+  at: number,
+  problem: string,
+  hint?: string,
+  to?: number,
+): CalendarSyntaxError {
+  const { text } = reader
+  const whole = explainText(text)
+  if (whole !== undefined) return new CalendarSyntaxError(text, whole)
+  const token = tokenAt(text, at, to)
+  const better = hint === undefined ? explainToken(text, token.at, token.text) : undefined
+  return new CalendarSyntaxError(text, {
+    at: token.at,
+    token: token.text,
+    problem: better?.problem ?? problem,
+    hint: better?.hint ?? hint,
+  })
+}
+
+function tokenAt(text: string, at: number, to?: number): { at: number; text: string } {
+  // At the end of the text there is nothing to show: show the last character.
+  if (at >= text.length) return { at: Math.max(0, text.length - 1), text: text.slice(-1) }
+  if (to !== undefined) return { at, text: text.slice(at, to) }
+  // A stray blank is shown with the word it keeps apart.
+  let start = at
+  while (text.charAt(start) === ' ') start++
+  if (start >= text.length) return { at, text: text.slice(at) }
+  const blank = text.indexOf(' ', start)
+  return { at: start, text: blank === -1 ? text.slice(start) : text.slice(start, blank) }
+}

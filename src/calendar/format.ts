@@ -1,0 +1,73 @@
+import { type CalendarSpec, EVERY_WEEKDAY, type Item, type Items, NO_END, SECOND } from './spec.ts'
+
+const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
+
+/**
+ * The normal form, byte for byte as `systemd-analyze calendar` prints it.
+ *
+ * @param zone  the zone suffix of the event; null when it has none
+ */
+export function format(spec: CalendarSpec, zone: string | null): string {
+  const weekdays = spec.weekdays === EVERY_WEEKDAY ? '' : `${formatWeekdays(spec.weekdays)} `
+  const date = `${list(spec.years, 4)}-${list(spec.months, 2)}${spec.daysFromEnd ? '~' : '-'}${list(spec.days, 2)}`
+  const time = `${list(spec.hours, 2)}:${list(spec.minutes, 2)}:${formatSeconds(spec.seconds)}`
+  return `${weekdays}${date} ${time}${zone === null ? '' : ` ${zone}`}`
+}
+
+function formatWeekdays(weekdays: number): string {
+  const parts: string[] = []
+  for (let day = 0; day < 7; day++) {
+    if ((weekdays & (1 << day)) === 0) continue
+    let last = day
+    while (last < 6 && (weekdays & (1 << (last + 1))) !== 0) last++
+    const names = WEEKDAYS.slice(day, last + 1)
+    parts.push(names.length > 2 ? `${names[0]}..${names.at(-1)}` : names.join(','))
+    day = last
+  }
+  return parts.join(',')
+}
+
+function list(items: Items, digits: number): string {
+  if (items === null) return '*'
+  return items.map((item) => join(item, 1, (value) => String(value).padStart(digits, '0'), String)).join(',')
+}
+
+function formatSeconds(items: Items): string {
+  // systemd prints the whole list as `*` as soon as it holds every second: the normal form then hides
+  // any fraction that stood beside it.
+  if (items === null || items.some(isEverySecond)) return '*'
+  return items
+    .map((item) =>
+      join(
+        item,
+        SECOND,
+        (value) => fraction(value, 2),
+        (step) => fraction(step, 1),
+      ),
+    )
+    .join(',')
+}
+
+function isEverySecond(item: Item): boolean {
+  return item.start === 0 && item.end === NO_END && item.step === SECOND
+}
+
+function join(
+  item: Item,
+  unit: number,
+  formatValue: (value: number) => string,
+  formatStep: (step: number) => string,
+): string {
+  const start = formatValue(item.start)
+  if (item.end !== NO_END) {
+    const range = `${start}..${formatValue(item.end)}`
+    return item.step === unit ? range : `${range}/${formatStep(item.step)}`
+  }
+  return item.step === 0 ? start : `${start}/${formatStep(item.step)}`
+}
+
+function fraction(micros: number, digits: number): string {
+  const whole = String(Math.floor(micros / SECOND)).padStart(digits, '0')
+  const rest = micros % SECOND
+  return rest === 0 ? whole : `${whole}.${String(rest).padStart(6, '0')}`
+}

@@ -1,0 +1,143 @@
+import { fault } from './fault.ts'
+import { COMMA, DOT, isDigit, type Reader, SLASH, STAR } from './reader.ts'
+import { DAY_FROM_END, type Field, type Item, type Items, NO_END, SECOND, SECONDS, YEAR } from './spec.ts'
+
+/** An item as written, with the piece of the text it was read from. */
+interface WrittenItem extends Item {
+  readonly from: number
+  readonly to: number
+}
+
+/** A list as written; null is `*`. Which field it belongs to shows only by what follows it. */
+export type WrittenList = readonly WrittenItem[] | null
+
+// systemd's limits, of C integers and of the length of a list.
+const GREATEST_NUMBER = 2_147_483_647
+const MOST_ITEMS = 241
+
+/** Reads `*` or a list of `number[..number][/number]`. @param unit SECOND allows fractions, 1 does not */
+export function readList(reader: Reader, unit: 1 | typeof SECOND): WrittenList {
+  if (reader.skip(STAR)) return null
+  const items: WrittenItem[] = []
+  do {
+    const from = reader.at
+    const start = readNumber(reader, unit)
+    const end = reader.skipDots() ? readNumber(reader, unit) : NO_END
+    const stepAt = reader.at
+    let step = 0
+    if (reader.skip(SLASH)) {
+      step = readNumber(reader, unit)
+      if (step === 0)
+        throw fault(reader, stepAt, 'a repetition of 0 would never move on', undefined, reader.at)
+    }
+    items.push({ start, end, step, from, to: reader.at })
+    if (items.length > MOST_ITEMS) throw fault(reader, from, `a list holds at most ${MOST_ITEMS} items`)
+  } while (reader.skip(COMMA))
+  return items
+}
+
+function readNumber(reader: Reader, unit: number): number {
+  const from = reader.at
+  let value = 0
+  while (isDigit(reader.peek())) {
+    // Digits beyond the limit change nothing any more: the number is refused.
+    if (value <= GREATEST_NUMBER) value = value * 10 + reader.peek() - 0x30
+    reader.at++
+  }
+  if (reader.at === from) throw fault(reader, from, 'a number is expected here')
+  value *= unit
+  if (unit === SECOND && reader.peek() === DOT && isDigit(reader.text.charCodeAt(reader.at + 1))) {
+    if (reader.at + 1 < reader.end) value += readFraction(reader)
+  }
+  if (value > GREATEST_NUMBER) throw fault(reader, from, 'this number is too large', undefined, reader.at)
+  return value
+}
+
+/** Reads `.digits` as microseconds, rounded half up by the seventh digit alone. */
+function readFraction(reader: Reader): number {
+  reader.at++
+  let micros = 0
+  let weight = SECOND / 10
+  for (; isDigit(reader.peek()); reader.at++) {
+    const digit = reader.peek() - 0x30
+    if (weight >= 1) micros += digit * weight
+    else if (weight > 0) {
+      if (digit >= 5) micros++
+      weight = 0
+    }
+    weight = weight >= 1 ? weight / 10 : 0
+  }
+  return micros
+}
+
+/** Brings a list into normal form for its field: limits checked, sorted, without duplicates. */
+export function settle(reader: Reader, list: WrittenList, field: Field): Items {
+  if (list === null) return null
+  const items = list.map((item) => settleItem(reader, item, field))
+  if (items.length === 1) return items
+  items.sort((a, b) => a.start - b.start || a.end - b.end || a.step - b.step)
+  return items.filter((item, index) => {
+    const before = items[index - 1]
+    return before?.start !== item.start || before.end !== item.end || before.step !== item.step
+  })
+}
+
+function settleItem(reader: Reader, item: WrittenItem, field: Field): Item {
+  const start = field === YEAR ? fullYear(item.start) : item.start
+  if (item.end === NO_END) {
+    if (start < field.low || start > field.high) throw outOfLimits(reader, item, field)
+    const reach = field === DAY_FROM_END ? start - item.step : start + item.step
+    if (reach < field.low || reach > field.high) throw stepTooLong(reader, item, field)
+    return { start, end: NO_END, step: item.step }
+  }
+  const written = field === YEAR ? fullYear(item.end) : item.end
+  if (written < start) throw backwards(reader, item, field)
+  if (field === SECONDS && item.step === 0 && written < start + SECOND) {
+    const hint = 'add the step, as in 0..0.9/0.3'
+    throw fault(reader, item.from, 'a range of seconds without a step must span a second', hint, item.to)
+  }
+  const step = item.step || field.unit
+  // A range ends at the last value it reaches; systemd checks the limits only after that.
+  const end = written - ((written - start) % step)
+  if (start < field.low || end > field.high) throw outOfLimits(reader, item, field)
+  return end === start ? { start, end: NO_END, step: 0 } : { start, end, step }
+}
+
+/** Two digits stand for the years 1970 to 2069. */
+function fullYear(year: number): number {
+  if (year < 70) return year + 2000
+  return year < 100 ? year + 1900 : year
+}
+
+function limits(field: Field): string {
+  return field === SECONDS ? '0..59.999999' : `${field.low}..${field.high}`
+}
+
+function outOfLimits(reader: Reader, item: WrittenItem, field: Field): Error {
+  const text = reader.text.slice(item.from, item.to)
+  let hint: string | undefined
+  if (field.name === 'hour' && item.start === 24) hint = 'midnight is 00:00, at the start of a day'
+  else if (field.name === 'minute' && item.start === 60) hint = 'use 00 of the following hour'
+  else if (field === DAY_FROM_END) hint = 'the last day is ~1, the one before it ~2, up to ~28'
+  return fault(
+    reader,
+    item.from,
+    `${field.name} ${text} is out of its limits ${limits(field)}`,
+    hint,
+    item.to,
+  )
+}
+
+function stepTooLong(reader: Reader, item: WrittenItem, field: Field): Error {
+  const start = reader.text.slice(item.from, reader.text.indexOf('/', item.from))
+  const where =
+    field === DAY_FROM_END ? 'counts down to 1, the last day' : `ends at ${limits(field).split('..').at(-1)}`
+  const problem = `the ${field.name} is never repeated, as it ${where}`
+  return fault(reader, item.from, problem, `write ${start}, or a smaller step`, item.to)
+}
+
+function backwards(reader: Reader, item: WrittenItem, field: Field): Error {
+  const text = reader.text.slice(item.from, item.to)
+  const hint = 'a range does not wrap around; write two ranges, as in 0..3,22..23'
+  return fault(reader, item.from, `the ${field.name} range ${text} runs backwards`, hint, item.to)
+}

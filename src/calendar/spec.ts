@@ -1,0 +1,66 @@
+/** One second in microseconds, the unit of the seconds field and of every instant in this folder. */
+export const SECOND = 1_000_000
+/** One day in microseconds. */
+export const DAY = 86_400 * SECOND
+
+export const FIRST_YEAR = 1970
+export const LAST_YEAR = 2199
+
+/** The weekday set that restricts nothing: one bit a day, Monday lowest. */
+export const EVERY_WEEKDAY = 0b1111111
+
+/**
+ * One item of a list, in normal form: `start`, `start..end/step` or `start/step`.
+ *
+ * A plain value has no end and step 0. Seconds are in microseconds.
+ */
+export interface Item {
+  readonly start: number
+  /** The last value reached, or NO_END. */
+  readonly end: number
+  /** The distance to the following value; 0 for a plain value. */
+  readonly step: number
+}
+
+export const NO_END = -1
+
+/** The items of a field, sorted and without duplicates; null is `*`. */
+export type Items = readonly Item[] | null
+
+/** A calendar event without its zone. */
+export interface CalendarSpec {
+  readonly weekdays: number
+  readonly years: Items
+  readonly months: Items
+  readonly days: Items
+  /** Days count back from the month's end (`~`): 1 is the last day. */
+  readonly daysFromEnd: boolean
+  readonly hours: Items
+  readonly minutes: Items
+  readonly seconds: Items
+}
+
+/** The values a field may hold, and its name for messages. */
+export interface Field {
+  readonly name: string
+  readonly low: number
+  readonly high: number
+  /** The step of a range written without one. */
+  readonly unit: number
+}
+
+export const YEAR: Field = { name: 'year', low: FIRST_YEAR, high: LAST_YEAR, unit: 1 }
+export const MONTH: Field = { name: 'month', low: 1, high: 12, unit: 1 }
+export const DAY_OF_MONTH: Field = { name: 'day', low: 1, high: 31, unit: 1 }
+export const DAY_FROM_END: Field = { name: 'day counted from the end', low: 1, high: 28, unit: 1 }
+export const HOUR: Field = { name: 'hour', low: 0, high: 23, unit: 1 }
+export const MINUTE: Field = { name: 'minute', low: 0, high: 59, unit: 1 }
+export const SECONDS: Field = { name: 'second', low: 0, high: 60 * SECOND - 1, unit: SECOND }
+
+/** The field of a single value. */
+export function only(value: number): readonly Item[] {
+  return [{ start: value, end: NO_END, step: 0 }]
+}
+
+/** The field of exactly zero, of every time that is left out. */
+export const ZERO: readonly Item[] = only(0)

@@ -1,0 +1,149 @@
+import { fault } from './fault.ts'
+import { readList, settle, type WrittenList } from './list.ts'
+import { AT, COLON, DASH, END, isDigit, isLetter, PLUS, Reader, SPACE, TILDE } from './reader.ts'
+import { lookUpShorthand } from './shorthand.ts'
+import { type CalendarSpec, DAY_FROM_END, DAY_OF_MONTH, EVERY_WEEKDAY, HOUR, type Items } from './spec.ts'
+import { MINUTE, MONTH, only, SECOND, SECONDS, YEAR, ZERO } from './spec.ts'
+import { readWeekdays } from './weekdays.ts'
+import type { Zone } from './zone.ts'
+import { findZone } from './zone-names.ts'
+
+/** An event as written. */
+export interface WrittenEvent {
+  readonly spec: CalendarSpec
+  /** The zone suffix. */
+  readonly zone: Zone | undefined
+}
+
+const UTC = 'UTC'
+// The last second of 2199.
+const LAST_UNIX_SECOND = 7_258_118_399
+
+/**
+ * Reads a calendar event by the grammar of systemd.time(7).
+ *
+ * @throws CalendarSyntaxError
+ */
+export function parse(text: string): WrittenEvent {
+  let zone: Zone | undefined
+  let end = text.length
+  const space = text.lastIndexOf(' ')
+  if (space !== -1) {
+    zone = suffixZone(text.slice(space + 1))
+    if (zone !== undefined) end = space
+  }
+  const reader = new Reader(text, end)
+  if (end === 0) throw fault(reader, 0, 'there is no event', 'write one, such as daily or Mon..Fri 9:00')
+  const shorthand = lookUpShorthand(text, end)
+  if (shorthand !== undefined) return { spec: shorthand, zone }
+
+  let weekdays = EVERY_WEEKDAY
+  if (isLetter(reader.peek())) {
+    weekdays = readWeekdays(reader)
+    reader.skipSpaces()
+  }
+  if (reader.peek() === AT) return { spec: readUnixTime(reader, weekdays), zone: findZone(UTC) }
+  return { spec: readDateAndTime(reader, weekdays), zone }
+}
+
+function suffixZone(name: string): Zone | undefined {
+  if (name.length === 3 && isUtc(name)) return findZone(UTC)
+  // All names begin with a capital letter; most last words are times.
+  const first = name.charCodeAt(0)
+  return first >= 0x41 && first <= 0x5a ? findZone(name) : undefined
+}
+
+function isUtc(name: string): boolean {
+  return name === UTC || /^utc$/i.test(name)
+}
+
+const NO_RESTRICTION = { years: null, months: null, days: null, daysFromEnd: false } as const
+const MIDNIGHT = { hours: ZERO, minutes: ZERO, seconds: ZERO } as const
+
+function readDateAndTime(reader: Reader, weekdays: number): CalendarSpec {
+  if (reader.peek() === END) return { weekdays, ...NO_RESTRICTION, ...MIDNIGHT }
+  const first = readList(reader, 1)
+  if (reader.peek() === COLON) return { weekdays, ...NO_RESTRICTION, ...readTime(reader, first) }
+  const date = readDate(reader, first)
+  if (reader.peek() !== END && reader.peek() !== SPACE) {
+    throw fault(reader, reader.at, 'only a space and a time may follow a date')
+  }
+  reader.skipSpaces()
+  if (reader.peek() === END) return { weekdays, ...date, ...MIDNIGHT }
+  const hours = readList(reader, 1)
+  if (reader.peek() !== COLON) throw fault(reader, reader.at, 'a time needs a colon between hour and minute')
+  return { weekdays, ...date, ...readTime(reader, hours) }
+}
+
+/** Reads on behind the first field of a date. */
+function readDate(
+  reader: Reader,
+  first: WrittenList,
+): Pick<CalendarSpec, 'years' | 'months' | 'days' | 'daysFromEnd'> {
+  let years: Items = null
+  let months = first
+  let back = reader.skip(TILDE)
+  if (!back && !reader.skip(DASH)) {
+    throw fault(reader, reader.at, 'a number alone is neither a date (month-day) nor a time (hour:minute)')
+  }
+  let days = readList(reader, 1)
+  if (!back && (reader.peek() === DASH || reader.peek() === TILDE)) {
+    back = reader.skip(TILDE) || !reader.skip(DASH)
+    years = settle(reader, first, YEAR)
+    months = days
+    days = readList(reader, 1)
+  }
+  return {
+    years,
+    months: settle(reader, months, MONTH),
+    days: settle(reader, days, back ? DAY_FROM_END : DAY_OF_MONTH),
+    daysFromEnd: back && days !== null,
+  }
+}
+
+/** Reads on behind the hours; the reader is at the colon. */
+function readTime(reader: Reader, hours: WrittenList): Pick<CalendarSpec, 'hours' | 'minutes' | 'seconds'> {
+  reader.skip(COLON)
+  const minutes = readList(reader, 1)
+  const seconds = reader.skip(COLON) ? settle(reader, readList(reader, SECOND), SECONDS) : ZERO
+  if (reader.peek() !== END)
+    throw fault(reader, reader.at, 'nothing but a space and a time zone may follow the time')
+  return { hours: settle(reader, hours, HOUR), minutes: settle(reader, minutes, MINUTE), seconds }
+}
+
+/** Reads `@` and the seconds since 1970. */
+function readUnixTime(reader: Reader, weekdays: number): CalendarSpec {
+  const from = reader.at
+  reader.skip(AT)
+  // As systemd does, by accident of the C library.
+  reader.skipSpaces()
+  reader.skip(PLUS)
+  const digits = reader.at
+  let seconds = 0
+  for (; isDigit(reader.peek()); reader.at++) {
+    if (seconds <= LAST_UNIX_SECOND) seconds = seconds * 10 + reader.peek() - 0x30
+  }
+  if (reader.at === digits || reader.peek() !== END) {
+    throw fault(reader, from, 'only whole seconds since 1970 may follow @', undefined, reader.text.length)
+  }
+  if (seconds > LAST_UNIX_SECOND) {
+    throw fault(
+      reader,
+      from,
+      `@ counts seconds up to ${LAST_UNIX_SECOND}, the end of 2199`,
+      undefined,
+      reader.at,
+    )
+  }
+  const date = new Date(seconds * 1000)
+  return {
+    weekdays,
+    years: only(date.getUTCFullYear()),
+    months: only(date.getUTCMonth() + 1),
+    days: only(date.getUTCDate()),
+    daysFromEnd: false,
+    hours: only(date.getUTCHours()),
+    minutes: only(date.getUTCMinutes()),
+    seconds: only(date.getUTCSeconds() * SECOND),
+  }
+}

@@ -1,0 +1,48 @@
+import { fault } from './fault.ts'
+import { COMMA, DASH, DOT, END, isLetter, type Reader, SPACE } from './reader.ts'
+
+const NAMES = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
+const SHORT_NAMES = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
+
+const NUMBERS: ReadonlyMap<string, number> = new Map(
+  NAMES.flatMap((name, number) => [
+    [name, number],
+    [name.slice(0, 3), number],
+  ]),
+)
+
+/** Reads a list of weekdays up to the blank or the end behind it. @returns one bit a day, Monday lowest */
+export function readWeekdays(reader: Reader): number {
+  let weekdays = 0
+  do {
+    // One comma at the end is allowed.
+    if (weekdays !== 0 && (reader.peek() === END || reader.peek() === SPACE)) return weekdays
+    const from = reader.at
+    const first = readWeekday(reader)
+    let last = first
+    if (reader.skipDots() || reader.skip(DASH)) {
+      last = readWeekday(reader)
+      if (last < first) {
+        const days = Array.from({ length: last + 8 - first }, (_, index) => SHORT_NAMES[(first + index) % 7])
+        throw fault(reader, from, 'a weekday range does not wrap', `write ${days.join(',')}`, reader.at)
+      }
+    }
+    weekdays |= ((2 << last) - 1) & ~((1 << first) - 1)
+  } while (reader.skip(COMMA))
+  if (reader.peek() !== END && reader.peek() !== SPACE) {
+    throw fault(reader, reader.at, 'only a comma, a range or a space may follow a weekday')
+  }
+  return weekdays
+}
+
+function readWeekday(reader: Reader): number {
+  const from = reader.at
+  while (isLetter(reader.peek())) reader.at++
+  const number = NUMBERS.get(reader.text.slice(from, reader.at).toLowerCase())
+  if (number === undefined) throw fault(reader, from, 'a weekday is expected here')
+  const next = reader.peek()
+  if (next !== END && next !== SPACE && next !== COMMA && next !== DASH && next !== DOT) {
+    throw fault(reader, from, 'a space must follow the weekdays')
+  }
+  return number
+}

@@ -1,0 +1,176 @@
+import { DAY, FIRST_YEAR, LAST_YEAR, SECOND } from './spec.ts'
+
+/**
+ * A stretch of time in which a zone's offset does not change. All values are microseconds.
+ *
+ * Two neighbours may have the same offset: the stretches are also cut at the end of each year (UTC).
+ */
+export interface Stretch {
+  /** First instant. */
+  readonly start: number
+  /** First instant that no longer belongs to it. */
+  readonly end: number
+  /** Wall clock minus UTC. */
+  readonly offset: number
+  /** The wall clock at `start`. */
+  readonly wallStart: number
+  /** The wall clock at `end`, still read with this offset. */
+  readonly wallEnd: number
+  /** Wall-clock times before this one have been shown before, in an earlier stretch. */
+  readonly newFrom: number
+}
+
+/** No zone is further from UTC than this, and no clock has been set back by more. */
+export const MOST_OFFSET = DAY
+
+// One year of margin: the wall clock of 1970 and 2199 reaches into the neighbouring years of UTC.
+const EARLIEST_YEAR = FIRST_YEAR - 1
+const LATEST_YEAR = LAST_YEAR + 1
+
+// The shortest time between two changes that cancel each other out is 167 hours (America/Recife 2000).
+const PROBE_SECONDS = 5 * 86_400
+
+const YEAR_STARTS = Float64Array.from({ length: LATEST_YEAR - EARLIEST_YEAR + 2 }, (_, index) =>
+  Date.UTC(EARLIEST_YEAR + index, 0, 1),
+)
+
+/**
+ * The changes of a zone's clock, found by asking Intl for offsets: a year at a time, when first needed.
+ *
+ * Instants outside 1969 to 2200 are treated as if they lay in the nearest of these years.
+ */
+export class Zone {
+  readonly name: string
+  readonly #clock: Intl.DateTimeFormat
+  readonly #years: (readonly Stretch[])[] = []
+  #latest: Stretch
+
+  /** @throws RangeError when this Node's Intl does not know the zone */
+  constructor(name: string) {
+    this.name = name
+    this.#clock = new Intl.DateTimeFormat('en-US', {
+      timeZone: name,
+      calendar: 'gregory',
+      numberingSystem: 'latn',
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    })
+    this.#latest = name === 'UTC' ? stretch(-Infinity, Infinity, 0, -Infinity) : stretch(0, 0, 0, 0)
+  }
+
+  /** The stretch that holds an instant. */
+  at(instant: number): Stretch {
+    // Searches mostly stay in one stretch, and UTC has only one.
+    if (instant < this.#latest.start || instant >= this.#latest.end) this.#latest = this.#find(instant)
+    return this.#latest
+  }
+
+  after(stretch: Stretch): Stretch {
+    return this.at(stretch.end)
+  }
+
+  before(stretch: Stretch): Stretch {
+    return this.at(stretch.start - 1)
+  }
+
+  /** The first stretch, not before `earliest`, that shows `wall` or (when that lies in a gap) a later time. */
+  reaching(wall: number, earliest?: Stretch): Stretch {
+    let stretch = this.at(wall - MOST_OFFSET)
+    if (earliest !== undefined && stretch.start < earliest.start) stretch = earliest
+    while (stretch.wallEnd <= wall) stretch = this.after(stretch)
+    return stretch
+  }
+
+  /** The last stretch that shows `wall` or (when that lies in a gap) an earlier time. */
+  leaving(wall: number): Stretch {
+    let stretch = this.at(wall + MOST_OFFSET)
+    while (stretch.wallStart > wall) stretch = this.before(stretch)
+    return stretch
+  }
+
+  #find(instant: number): Stretch {
+    const millis = instant / 1000
+    let index = Math.floor(millis / (365.2425 * 86_400_000)) + FIRST_YEAR - EARLIEST_YEAR
+    index = Math.max(0, Math.min(index, YEAR_STARTS.length - 2))
+    if (index > 0 && millis < yearStart(index)) index--
+    else if (index < YEAR_STARTS.length - 2 && millis >= yearStart(index + 1)) index++
+    const year = (this.#years[index] ??= this.#year(index))
+    return year.find(({ end }) => instant < end) ?? lastOf(year)
+  }
+
+  #year(index: number): readonly Stretch[] {
+    const from = yearStart(index) / 1000
+    const to = yearStart(index + 1) / 1000
+    // The margin shows what the clock has already shown when the year begins.
+    const changes = this.#changes(from - (2 * MOST_OFFSET) / SECOND, to)
+    const found: Stretch[] = []
+    let shown = -Infinity
+    for (const [number, change] of changes.entries()) {
+      const end = changes[number + 1]?.second ?? to
+      const offset = change.offset * SECOND
+      if (end > from) found.push(stretch(Math.max(change.second, from) * SECOND, end * SECOND, offset, shown))
+      shown = Math.max(shown, end * SECOND + offset)
+    }
+    return found
+  }
+
+  /** The offset at `from`, and each change of it before `to`. */
+  #changes(from: number, to: number): readonly Change[] {
+    let low = { second: from, offset: this.#offset(from) }
+    const changes: Change[] = [low]
+    while (low.second < to - 1) {
+      const probe = Math.min(low.second + PROBE_SECONDS, to - 1)
+      const offset = this.#offset(probe)
+      low = { second: probe, offset }
+      let last = lastOf(changes)
+      while (last.offset !== offset) {
+        last = this.#nextChange(last.offset, Math.max(last.second, probe - PROBE_SECONDS), probe)
+        changes.push(last)
+      }
+    }
+    return changes
+  }
+
+  /** The first change between two seconds, the earlier with the given offset, the later with another one. */
+  #nextChange(offset: number, low: number, high: number): Change {
+    let changed = { second: high, offset: this.#offset(high) }
+    while (changed.second - low > 1) {
+      const middle = Math.floor((low + changed.second) / 2)
+      const there = this.#offset(middle)
+      if (there === offset) low = middle
+      else changed = { second: middle, offset: there }
+    }
+    return changed
+  }
+
+  /** Wall clock minus UTC in seconds. */
+  #offset(second: number): number {
+    const shown = this.#clock.format(second * 1000).match(/\d+/g)
+    const [month = 0, day = 0, year = 0, hour = 0, minute = 0, inMinute = 0] = shown?.map(Number) ?? []
+    return Date.UTC(year, month - 1, day, hour, minute, inMinute) / 1000 - second
+  }
+}
+
+interface Change {
+  readonly second: number
+  readonly offset: number
+}
+
+function stretch(start: number, end: number, offset: number, newFrom: number): Stretch {
+  return { start, end, offset, wallStart: start + offset, wallEnd: end + offset, newFrom }
+}
+
+function yearStart(index: number): number {
+  return YEAR_STARTS[index] ?? Infinity
+}
+
+function lastOf<T>(items: readonly T[]): T {
+  const last = items.at(-1)
+  if (last === undefined) throw new Error('a list that cannot be empty is empty')
+  return last
+}

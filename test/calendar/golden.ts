@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+
+/** What systemd 252 answers to one expression. */
+export interface GoldenRow {
+  readonly expr: string
+  readonly base: string
+  /** The zone of the process, in force when the expression names none. */
+  readonly tz: string
+  readonly valid: boolean
+  readonly normalized: string | null
+  /** Elapses, each the next of the one before; fewer than five when there are no more. */
+  readonly next: readonly string[]
+}
+
+export const goldenRows: readonly GoldenRow[] = readFileSync(new URL('golden.jsonl', import.meta.url), 'utf8')
+  .trimEnd()
+  .split('\n')
+  // The file is written by the oracle; its shape is checked by the tests that read it.
+  .map((line) => JSON.parse(line) as GoldenRow)
+
+/** Microseconds since the epoch of an ISO instant in UTC with up to six decimals. */
+export function micros(instant: string): number {
+  const [, seconds, fraction = ''] = /^(.*?)(?:\.(\d+))?Z$/.exec(instant) ?? []
+  if (seconds === undefined) throw new Error(`not an instant: ${instant}`)
+  return Date.parse(`${seconds}Z`) * 1000 + Number(fraction.padEnd(6, '0'))
+}
+
+/** The reverse of micros(). */
+export function instant(micros: number): string {
+  const seconds = new Date(Math.floor(micros / 1_000_000) * 1000).toISOString().slice(0, 19)
+  const rest = micros - Math.floor(micros / 1_000_000) * 1_000_000
+  return rest === 0 ? `${seconds}Z` : `${seconds}.${String(rest).padStart(6, '0')}Z`
+}
