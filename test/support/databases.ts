@@ -1,0 +1,151 @@
+/**
+ * The databases that suites run on. Each test takes a new, empty database of its own:
+ *
+ *     eachDatabase(({ fresh }) => {
+ *       it('keeps a row', async () => {
+ *         const database = await fresh()
+ *         …
+ *         await database.drop()
+ */
+import { writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import Database from 'libsql'
+import { type Connection, createConnection } from 'mysql2/promise'
+import { describe, inject, it } from 'vitest'
+import {
+  type DatabaseKind,
+  databaseNames,
+  dropDatabase,
+  newDatabaseName,
+  type ServerKind,
+  usedMark,
+  withDatabase,
+} from './databases-run.ts'
+
+export type { DatabaseKind }
+export type Row = Record<string, unknown>
+
+/** A database of one test's own. */
+export interface TestDatabase {
+  readonly kind: DatabaseKind
+  /** As Kalends.open takes it: `mysql://root@127.0.0.1:3306/name` or `sqlite:/folder/test.db`. */
+  readonly url: string
+  /**
+   * What the database itself says, over a plain connection that is no part of Kalends. Times and JSON come
+   * as text. A statement that returns no rows gives none.
+   */
+  readonly query: (sql: string, params?: readonly unknown[]) => Promise<Row[]>
+  /** Removes the database, ends every connection to it. May be called twice. */
+  readonly drop: () => Promise<void>
+}
+
+export interface DatabaseUnderTest {
+  readonly kind: DatabaseKind
+  /** A new, empty database. */
+  readonly fresh: () => Promise<TestDatabase>
+}
+
+const run = inject('testRun')
+
+/** The databases that this run tests. */
+export const databases: readonly DatabaseUnderTest[] = [
+  ...(run.sqlite ? [{ kind: 'sqlite' as const, fresh: freshSqlite }] : []),
+  ...run.servers.map(({ kind, url }) => ({ kind, fresh: async () => await freshOnServer(kind, url) })),
+]
+
+/** Defines the suite once for each database of this run, in a `describe` of the database's name. */
+export function eachDatabase(suite: (database: DatabaseUnderTest) => void): void {
+  for (const database of databases) describe(database.kind, () => suite(database))
+  for (const { kind, missing } of run.missing) {
+    describe(kind, () => {
+      it.skip(`${databaseNames[kind]} is NOT TESTED: ${missing}`, () => {})
+    })
+  }
+}
+
+async function freshSqlite(): Promise<TestDatabase> {
+  writeFileSync(usedMark(run, 'sqlite'), '')
+  const folder = await mkdtemp(join(run.folder, 'sqlite-'))
+  const file = join(folder, 'test.db')
+  const database = new Database(file)
+  let open = true
+  return {
+    kind: 'sqlite',
+    url: `sqlite:${file}`,
+    query: async (sql, params = []) =>
+      await whenNotBusy(() => {
+        const statement = database.prepare(sql)
+        if (statement.reader) return statement.all(...params).filter(isRow)
+        statement.run(...params)
+        return []
+      }),
+    drop: async () => {
+      if (open) database.close()
+      open = false
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/**
+ * Waits for the write lock without holding the event loop: the one who has it may be Kalends in this very
+ * process, which could then never let go.
+ */
+async function whenNotBusy<T>(statement: () => T): Promise<T> {
+  const deadline = performance.now() + 10_000
+  for (;;) {
+    try {
+      return statement()
+    } catch (error) {
+      const busy = error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
+      if (!busy || performance.now() > deadline) throw error
+      await pause(5)
+    }
+  }
+}
+
+async function freshOnServer(kind: ServerKind, serverUrl: string): Promise<TestDatabase> {
+  writeFileSync(usedMark(run, kind), '')
+  const name = newDatabaseName(run)
+  const url = withDatabase(serverUrl, name)
+  const admin = await createConnection({ uri: withDatabase(serverUrl, '') })
+  try {
+    await admin.query(`CREATE DATABASE \`${name}\` CHARACTER SET utf8mb4`)
+  } finally {
+    await admin.end()
+  }
+  let connecting: Promise<Connection> | undefined
+  return {
+    kind,
+    url,
+    query: async (sql, params = []) => {
+      connecting ??= createConnection({
+        uri: url,
+        dateStrings: true,
+        jsonStrings: true,
+        supportBigNumbers: true,
+        timezone: 'Z',
+      })
+      const connection = await connecting
+      const [rows] = await connection.query(sql, [...params])
+      return isRows(rows) ? rows : []
+    },
+    drop: async () => {
+      const connection = await connecting
+      connecting = undefined
+      connection?.destroy()
+      await dropDatabase(serverUrl, name)
+    },
+  }
+}
+
+/** One statement gives rows, or a header that says what it did. */
+function isRows(result: unknown): result is Row[] {
+  return Array.isArray(result)
+}
+
+function isRow(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,112 @@
+/**
+ * Runs once around all tests: gets the databases, hands them to the suites, and at the very end tells
+ * which were tested. Started by vitest.config.ts.
+ */
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'libsql'
+import type { TestProject } from 'vitest/node'
+import {
+  databaseNames,
+  dropDatabasesOf,
+  type MissingServer,
+  type ServerKind,
+  type TestRun,
+  usedMark,
+} from './databases-run.ts'
+import { canInstall, findProgram, install, say } from './servers-programs.ts'
+import { isCi, provideServer, type Server, wantedDatabases } from './servers.ts'
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const wanted = wantedDatabases(process.env)
+  const folder = await mkdtemp(join(tmpdir(), 'kalends-tests-'))
+  const servers: Server[] = []
+  const stop = async () => {
+    await Promise.all(servers.map((server) => server.stop()))
+    await rm(folder, { recursive: true, force: true })
+  }
+
+  const missing: MissingServer[] = []
+  try {
+    const kinds = wanted.filter((kind): kind is ServerKind => kind !== 'sqlite')
+    const outcomes = await Promise.allSettled(kinds.map((kind) => provideServer(kind, process.env)))
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') continue
+      if ('missing' in outcome.value) missing.push(outcome.value)
+      else servers.push(outcome.value)
+    }
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+    if (wanted.includes('mariadb')) await ensureMariadbClient()
+    for (const line of missing.map(tellMissing)) say(line)
+    if (missing.length > 0 && isCi(process.env)) {
+      throw new Error(`CI tests every database. ${missing.map(tellMissing).join('; ')}`)
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+
+  const run: TestRun = {
+    folder,
+    prefix: `kalends_${folder.slice(-6).toLowerCase()}_`,
+    servers: servers.map(({ kind, url }) => ({ kind, url })),
+    missing,
+    sqlite: wanted.includes('sqlite'),
+  }
+  project.provide('testRun', run)
+
+  return async () => {
+    const report = tellTested(run, servers)
+    // A server of the user's own keeps nothing of a test that was cut short.
+    await Promise.all(servers.map(({ url }) => dropDatabasesOf(run, url)))
+    await stop()
+    process.stderr.write(`\n${report}\n`)
+  }
+}
+
+/** Some suites play the administrator with MariaDB's command-line client. */
+async function ensureMariadbClient(): Promise<void> {
+  if (findProgram('mariadb') !== null) return
+  const how = 'install mariadb-client'
+  if (canInstall()) {
+    say('no mariadb client on this machine: installing mariadb-client with apt-get, as root')
+    await install('mariadb-client')
+  } else if (isCi(process.env)) {
+    throw new Error(`CI needs the mariadb command-line client: ${how}`)
+  } else {
+    say(`no mariadb client on this machine, the tests that use it will fail: ${how}`)
+  }
+}
+
+function tellMissing({ kind, missing }: MissingServer): string {
+  return `${databaseNames[kind]} is NOT TESTED: ${missing}`
+}
+
+/** The last lines of the run. A database that was ready but that no test asked for was not tested. */
+function tellTested(run: TestRun, servers: readonly Server[]): string {
+  const ready = [
+    ...(run.sqlite ? [{ kind: 'sqlite' as const, version: sqliteVersion(), origin: 'libsql' }] : []),
+    ...servers,
+  ]
+  const tell = (some: typeof ready) =>
+    some.map(({ kind, version, origin }) => `${databaseNames[kind]} ${version} (${origin})`).join(', ')
+  const used = ready.filter(({ kind }) => existsSync(usedMark(run, kind)))
+  const unused = ready.filter(({ kind }) => !existsSync(usedMark(run, kind)))
+  return [
+    `databases tested: ${tell(used) || 'none'}`,
+    ...(unused.length > 0 ? [`ready, but no test of this run used: ${tell(unused)}`] : []),
+    ...run.missing.map(tellMissing),
+  ].join('\n')
+}
+
+function sqliteVersion(): string {
+  const database = new Database(':memory:')
+  try {
+    const [version] = database.prepare('SELECT sqlite_version()').raw().all().flat()
+    return String(version)
+  } finally {
+    database.close()
+  }
+}

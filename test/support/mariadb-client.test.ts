@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest'
+import { databases } from './databases.ts'
+import { mariadbClient } from './mariadb-client.ts'
+
+for (const { kind, fresh } of databases.filter(({ kind }) => kind !== 'sqlite')) {
+  describe(kind, () => {
+    it('takes SQL from the command-line client, as an administrator types it', async () => {
+      const database = await fresh()
+      await database.query('CREATE TABLE t (a INT, b TEXT)')
+
+      expect(await mariadbClient(database, `INSERT INTO t VALUES (1, 'äöü'), (2, NULL)`)).toBe('')
+      expect(await mariadbClient(database, 'SELECT * FROM t ORDER BY a')).toBe('1\täöü\n2\tNULL\n')
+      await expect(mariadbClient(database, 'SELECT x FROM t')).rejects.toThrow(/Unknown column 'x'/)
+      await database.drop()
+    })
+  })
+}

@@ -1,0 +1,69 @@
+/** Where a MariaDB for the tests comes from: a binary of this machine, else, as root on Debian, apt. */
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { asUser, canInstall, findProgram, install, say, versionOf } from './servers-programs.ts'
+import { type PrivateServer, startPrivateServer } from './servers-private.ts'
+
+export interface MariadbPrograms {
+  server: string
+  initialize: string
+  origin: string
+}
+
+/** The programs, installed if need be; a text says why they cannot be had. */
+export async function findMariadb(): Promise<MariadbPrograms | string> {
+  const found = await programs('private')
+  if (found !== null) return found
+  if (!canInstall()) {
+    return 'no mariadbd on this machine, and apt-get can install it for root on Debian only: install mariadb-server or set KALENDS_TEST_MARIADB_URL (mysql://root@127.0.0.1:3306)'
+  }
+  say(
+    'no mariadbd on this machine: installing mariadb-server with apt-get, as root; nothing of it is started',
+  )
+  await install('mariadb-server')
+  return (
+    (await programs('private, installed by this run')) ??
+    'apt-get installed mariadb-server, but no mariadbd came'
+  )
+}
+
+async function programs(origin: string): Promise<MariadbPrograms | null> {
+  const initialize = findProgram('mariadb-install-db') ?? findProgram('mysql_install_db')
+  for (const name of ['mariadbd', 'mysqld']) {
+    const server = findProgram(name)
+    if (server !== null && initialize !== null && /mariadb/i.test(await versionOf(server))) {
+      return { server, initialize, origin: `${origin}, ${server}` }
+    }
+  }
+  return null
+}
+
+export async function startMariadb({ server, initialize }: MariadbPrograms): Promise<PrivateServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'kalends-mariadb-'))
+  const data = join(folder, 'data')
+  const socket = join(folder, 'socket')
+  return await startPrivateServer({
+    name: 'MariaDB',
+    folder,
+    socket,
+    initialize: [
+      initialize,
+      '--no-defaults',
+      `--datadir=${data}`,
+      '--auth-root-authentication-method=normal',
+      '--skip-test-db',
+      ...asUser(),
+    ],
+    serve: (port) => [
+      server,
+      '--no-defaults',
+      `--datadir=${data}`,
+      `--socket=${socket}`,
+      `--port=${port}`,
+      '--bind-address=127.0.0.1',
+      '--max-connections=400',
+      ...asUser(),
+    ],
+  })
+}

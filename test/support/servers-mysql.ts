@@ -1,0 +1,64 @@
+/** Where a MySQL for the tests comes from: a binary of this machine, else the folder that .ci/mysql-root makes. */
+import { existsSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { asUser, findProgram, isRoot, versionOf } from './servers-programs.ts'
+import { type PrivateServer, startPrivateServer } from './servers-private.ts'
+
+export interface MysqlProgram {
+  /** The folder to change the root to, for a server that lives in one. */
+  root: string | null
+  server: string
+  origin: string
+}
+
+/** The program; a text says why it cannot be had. */
+export async function findMysql(environment: NodeJS.ProcessEnv): Promise<MysqlProgram | string> {
+  const server = findProgram('mysqld')
+  // What Debian calls mysqld is MariaDB.
+  if (server !== null && !/mariadb/i.test(await versionOf(server))) {
+    return { root: null, server, origin: `private, ${server}` }
+  }
+  const root = mysqlRoot(environment)
+  const made = existsSync(join(root, 'kalends-complete'))
+  if (made && isRoot()) return { root, server: '/usr/sbin/mysqld', origin: `private, chroot ${root}` }
+  if (made) return `MySQL is in ${root}, but only root can start it there; or set KALENDS_TEST_MYSQL_URL`
+  return 'no mysqld on this machine: run `.ci/mysql-root` once (root on Debian, 600 MB, a minute), or set KALENDS_TEST_MYSQL_URL (mysql://root@127.0.0.1:3306)'
+}
+
+/** The same folder as in .ci/mysql-root. */
+export function mysqlRoot(environment: NodeJS.ProcessEnv): string {
+  const cache = environment['XDG_CACHE_HOME'] || join(environment['HOME'] ?? homedir(), '.cache')
+  return environment['KALENDS_TEST_MYSQL_ROOT'] || join(cache, 'kalends', 'mysql')
+}
+
+export async function startMysql({ root, server }: MysqlProgram): Promise<PrivateServer> {
+  // A server in a chroot sees nothing outside: its data is inside, and no mount is needed.
+  const folder = await mkdtemp(join(root === null ? tmpdir() : join(root, 'var/lib'), 'kalends-mysql-'))
+  const seen = root === null ? folder : join('/var/lib', basename(folder))
+  const command = root === null ? [server] : ['chroot', root, server]
+  const socket = join(seen, 'socket')
+  const data = `--datadir=${join(seen, 'data')}`
+  return await startPrivateServer({
+    name: 'MySQL',
+    folder,
+    socket,
+    initialize: [...command, '--no-defaults', '--initialize-insecure', data, ...asUser()],
+    serve: (port) => [
+      ...command,
+      '--no-defaults',
+      data,
+      `--socket=${socket}`,
+      `--pid-file=${join(seen, 'pid')}`,
+      `--port=${port}`,
+      '--bind-address=127.0.0.1',
+      '--mysqlx=0',
+      '--secure-file-priv=NULL',
+      // Tests read which rows are locked from performance_schema.data_locks.
+      '--performance-schema=ON',
+      '--max-connections=400',
+      ...asUser(),
+    ],
+  })
+}

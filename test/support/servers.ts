@@ -1,0 +1,125 @@
+/**
+ * The databases of one test run: which are wanted, which are there, and where they come from.
+ *
+ * A server is taken from its URL in the environment, else a private one is started from the programs of
+ * this machine. What is wanted and cannot be had is said, with the way to get it; under CI it is an error.
+ */
+import { createConnection, type RowDataPacket } from 'mysql2/promise'
+import {
+  type DatabaseKind,
+  databaseKinds,
+  databaseNames,
+  type MissingServer,
+  type ServerKind,
+} from './databases-run.ts'
+import { findMariadb, startMariadb } from './servers-mariadb.ts'
+import { findMysql, startMysql } from './servers-mysql.ts'
+import { say } from './servers-programs.ts'
+
+export interface Server {
+  kind: ServerKind
+  url: string
+  /** As the server tells it: '10.11.14'. */
+  version: string
+  /** 'private, /usr/sbin/mariadbd', or the variable that its URL came from. */
+  origin: string
+  stop: () => Promise<void>
+}
+
+/** SKIP LOCKED, CHECK constraints and stored generated columns as DESIGN §3 needs them. */
+const oldest: Readonly<Record<ServerKind, string>> = { mariadb: '10.6.0', mysql: '8.0.19' }
+
+export function isCi(environment: NodeJS.ProcessEnv): boolean {
+  const ci = environment['CI']
+  return ci !== undefined && ci !== '' && ci !== 'false' && ci !== '0'
+}
+
+/**
+ * The databases that this run must test: all, unless a developer asked for less.
+ *
+ * @throws Error when KALENDS_TEST_DATABASES names an unknown one, or narrows a CI run that did not say
+ *   with KALENDS_TEST_MATRIX=1 that it is only one cell of a matrix
+ */
+export function wantedDatabases(environment: NodeJS.ProcessEnv): DatabaseKind[] {
+  const narrowed = environment['KALENDS_TEST_DATABASES']
+  if (narrowed === undefined || narrowed === '') return [...databaseKinds]
+  if (isCi(environment) && environment['KALENDS_TEST_MATRIX'] !== '1') {
+    throw new Error(
+      `KALENDS_TEST_DATABASES=${narrowed} would leave databases untested in CI; unset it, or set KALENDS_TEST_MATRIX=1 in a run beside a whole one`,
+    )
+  }
+  const names = new Set(narrowed.split(',').map((name) => name.trim()))
+  const unknown = [...names].filter((name) => !databaseKinds.some((kind) => kind === name))
+  if (unknown.length > 0) {
+    throw new Error(
+      `KALENDS_TEST_DATABASES names ${unknown.join(', ')}; it takes a list of ${databaseKinds.join(', ')}`,
+    )
+  }
+  return databaseKinds.filter((kind) => names.has(kind))
+}
+
+/** Takes the server from the environment's URL or starts one. */
+export async function provideServer(
+  kind: ServerKind,
+  environment: NodeJS.ProcessEnv,
+): Promise<Server | MissingServer> {
+  const variable = kind === 'mariadb' ? 'KALENDS_TEST_MARIADB_URL' : 'KALENDS_TEST_MYSQL_URL'
+  const url = environment[variable]
+  if (url !== undefined && url !== '') {
+    const version = await checkedVersion(kind, url, variable)
+    return { kind, url, version, origin: variable, stop: async () => {} }
+  }
+  const started = kind === 'mariadb' ? await privateMariadb() : await privateMysql(environment)
+  if (typeof started === 'string') return { kind, missing: started }
+  try {
+    const version = await checkedVersion(kind, started.url, started.origin)
+    return { kind, url: started.url, version, origin: started.origin, stop: started.stop }
+  } catch (error) {
+    await started.stop()
+    throw error
+  }
+}
+
+async function privateMariadb() {
+  const programs = await findMariadb()
+  if (typeof programs === 'string') return programs
+  say(`starting a private MariaDB (${programs.server})`)
+  return { ...(await startMariadb(programs)), origin: programs.origin }
+}
+
+async function privateMysql(environment: NodeJS.ProcessEnv) {
+  const program = await findMysql(environment)
+  if (typeof program === 'string') return program
+  say(`starting a private MySQL (${program.root ?? program.server})`)
+  return { ...(await startMysql(program)), origin: program.origin }
+}
+
+/** A URL may point at the wrong make, or at a version that Kalends does not support. */
+async function checkedVersion(kind: ServerKind, url: string, origin: string): Promise<string> {
+  const version = await serverVersion(url).catch((error: unknown) => {
+    throw new Error(`no ${databaseNames[kind]} answers at the URL of ${origin}: ${String(error)}`, {
+      cause: error,
+    })
+  })
+  const isMariadb = /mariadb/i.test(version)
+  if (isMariadb !== (kind === 'mariadb')) {
+    throw new Error(`${origin} should be ${databaseNames[kind]}, but the server there is ${version}`)
+  }
+  const number = /^\d+\.\d+\.\d+/.exec(version)?.[0] ?? version
+  if (number.localeCompare(oldest[kind], 'en', { numeric: true }) < 0) {
+    throw new Error(
+      `${origin}: Kalends needs ${databaseNames[kind]} ${oldest[kind]}, the server there is ${version}`,
+    )
+  }
+  return number
+}
+
+async function serverVersion(url: string): Promise<string> {
+  const connection = await createConnection({ uri: url, connectTimeout: 10_000 })
+  try {
+    const [rows] = await connection.query<RowDataPacket[]>('SELECT VERSION() AS version')
+    return String(rows[0]?.['version'])
+  } finally {
+    await connection.end()
+  }
+}
