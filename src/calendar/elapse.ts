@@ -35,14 +35,12 @@ export function previousElapse(times: WallClock, zone: Zone, at: number): number
   if (at < EARLIEST_INSTANT) return null
   const until = Math.min(at, LATEST_INSTANT)
   const here = zone.at(until)
-  let wall = times.atOrBefore(until + here.offset)
-  if (wall === until + here.offset) return until
-  if (wall >= here.newFrom) {
-    if (wall >= here.wallStart) return wall - here.offset
-  } else if (until + here.offset < here.newFrom) {
-    // The clock has been set back: all it has shown since is a repetition of what came before.
-    wall = times.atOrBefore(here.newFrom - 1)
-  }
+  const shown = until + here.offset
+  let wall = times.atOrBefore(shown)
+  if (wall === shown) return until
+  // The clock has been set back: all that it has shown since is a repetition of what came before.
+  if (shown < here.newFrom) wall = times.atOrBefore(here.newFrom - 1)
+  else if (wall >= here.wallStart && wall >= here.newFrom) return wall - here.offset
   while (wall !== -Infinity) {
     const stretch = zone.reaching(wall)
     if (wall >= stretch.wallStart) return wall - stretch.offset

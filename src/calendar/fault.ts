@@ -1,5 +1,6 @@
 import { CalendarSyntaxError } from './error.ts'
-import { explainText, explainToken } from './hint.ts'
+import { explainText } from './hint.ts'
+import { explainToken } from './hint-token.ts'
 import type { Reader } from './reader.ts'
 
 /**

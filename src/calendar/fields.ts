@@ -1,4 +1,4 @@
-import { type Field, type Item, type Items, NO_END, SECOND, SECONDS } from './spec.ts'
+import { type Field, type Item, type Items, NO_END, SECOND, SECONDS, ZERO } from './spec.ts'
 
 /** Answer of a search without a result; no field holds a negative value. */
 export const NONE = -1
@@ -119,14 +119,27 @@ function lastOf(item: Item, high: number): number {
   return item.step === 0 ? item.start : high
 }
 
+const everyValue = new Map<Field, FieldSet>()
+
 /** The set of a field of whole numbers. */
 export function wholeSet(items: Items, field: Field): FieldSet {
-  return new TableSet(items, field.low, field.high)
+  if (items !== null) return new TableSet(items, field.low, field.high)
+  // Most fields are `*`: one set serves all events.
+  let set = everyValue.get(field)
+  if (set === undefined) {
+    set = new TableSet(null, field.low, field.high)
+    everyValue.set(field, set)
+  }
+  return set
 }
+
+const EVERY_SECOND = new WholeSecondSet(null)
+const FULL_MINUTE = new WholeSecondSet(ZERO)
 
 /** The set of the seconds field, in microseconds. */
 export function secondSet(items: Items): FieldSet {
-  if (items === null) return new WholeSecondSet(null)
+  if (items === null) return EVERY_SECOND
+  if (items === ZERO) return FULL_MINUTE
   if (items.some((item) => item.start % SECOND !== 0 || item.step % SECOND !== 0)) {
     return new RepetitionSet(items, SECONDS)
   }

@@ -52,7 +52,7 @@ export interface Field {
 export const YEAR: Field = { name: 'year', low: FIRST_YEAR, high: LAST_YEAR, unit: 1 }
 export const MONTH: Field = { name: 'month', low: 1, high: 12, unit: 1 }
 export const DAY_OF_MONTH: Field = { name: 'day', low: 1, high: 31, unit: 1 }
-export const DAY_FROM_END: Field = { name: 'day counted from the end', low: 1, high: 28, unit: 1 }
+export const DAY_FROM_END: Field = { name: 'day from the end', low: 1, high: 28, unit: 1 }
 export const HOUR: Field = { name: 'hour', low: 0, high: 23, unit: 1 }
 export const MINUTE: Field = { name: 'minute', low: 0, high: 59, unit: 1 }
 export const SECONDS: Field = { name: 'second', low: 0, high: 60 * SECOND - 1, unit: SECOND }

@@ -62,29 +62,32 @@ const MIDNIGHT = { hours: ZERO, minutes: ZERO, seconds: ZERO } as const
 
 function readDateAndTime(reader: Reader, weekdays: number): CalendarSpec {
   if (reader.peek() === END) return { weekdays, ...NO_RESTRICTION, ...MIDNIGHT }
+  const start = reader.at
   const first = readList(reader, 1)
   if (reader.peek() === COLON) return { weekdays, ...NO_RESTRICTION, ...readTime(reader, first) }
-  const date = readDate(reader, first)
+  const date = readDate(reader, start, first)
   if (reader.peek() !== END && reader.peek() !== SPACE) {
     throw fault(reader, reader.at, 'only a space and a time may follow a date')
   }
   reader.skipSpaces()
   if (reader.peek() === END) return { weekdays, ...date, ...MIDNIGHT }
+  const timeAt = reader.at
   const hours = readList(reader, 1)
-  if (reader.peek() !== COLON) throw fault(reader, reader.at, 'a time needs a colon between hour and minute')
+  if (reader.peek() !== COLON) throw fault(reader, timeAt, 'a time needs a colon between hour and minute')
   return { weekdays, ...date, ...readTime(reader, hours) }
 }
 
 /** Reads on behind the first field of a date. */
 function readDate(
   reader: Reader,
+  start: number,
   first: WrittenList,
 ): Pick<CalendarSpec, 'years' | 'months' | 'days' | 'daysFromEnd'> {
   let years: Items = null
   let months = first
   let back = reader.skip(TILDE)
   if (!back && !reader.skip(DASH)) {
-    throw fault(reader, reader.at, 'a number alone is neither a date (month-day) nor a time (hour:minute)')
+    throw fault(reader, start, 'a number alone is neither a date (month-day) nor a time (hour:minute)')
   }
   let days = readList(reader, 1)
   if (!back && (reader.peek() === DASH || reader.peek() === TILDE)) {

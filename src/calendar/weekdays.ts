@@ -39,7 +39,13 @@ function readWeekday(reader: Reader): number {
   const from = reader.at
   while (isLetter(reader.peek())) reader.at++
   const number = NUMBERS.get(reader.text.slice(from, reader.at).toLowerCase())
-  if (number === undefined) throw fault(reader, from, 'a weekday is expected here')
+  if (number === undefined) {
+    throw fault(
+      reader,
+      from,
+      from === 0 ? 'neither a weekday nor a word such as daily' : 'a weekday is expected here',
+    )
+  }
   const next = reader.peek()
   if (next !== END && next !== SPACE && next !== COMMA && next !== DASH && next !== DOT) {
     throw fault(reader, from, 'a space must follow the weekdays')

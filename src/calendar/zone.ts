@@ -60,7 +60,7 @@ export class Zone {
       minute: 'numeric',
       second: 'numeric',
     })
-    this.#latest = name === 'UTC' ? stretch(-Infinity, Infinity, 0, -Infinity) : stretch(0, 0, 0, 0)
+    this.#latest = name === 'UTC' ? ALWAYS : NEVER
   }
 
   /** The stretch that holds an instant. */
@@ -160,6 +160,10 @@ interface Change {
   readonly second: number
   readonly offset: number
 }
+
+// Finite, so that the absence of a time (Infinity) is not inside.
+const ALWAYS = stretch(-Number.MAX_VALUE, Number.MAX_VALUE, 0, -Number.MAX_VALUE)
+const NEVER = stretch(0, 0, 0, 0)
 
 function stretch(start: number, end: number, offset: number, newFrom: number): Stretch {
   return { start, end, offset, wallStart: start + offset, wallEnd: end + offset, newFrom }

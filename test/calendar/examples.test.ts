@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { CalendarSyntaxError, calendar } from '../../src/calendar/index.ts'
+import { instant, micros } from './golden.ts'
+
+interface Example {
+  readonly expr: string
+  readonly base?: string
+  readonly normalized?: string
+  /** The first elapses, with `never` behind the last one there is. Without it the text is refused. */
+  readonly next?: readonly string[]
+}
+
+const examples: readonly Example[] = readFileSync(new URL('examples.jsonl', import.meta.url), 'utf8')
+  .trimEnd()
+  .split('\n')
+  .map((line): Example => {
+    const example: Example = JSON.parse(line)
+    return example
+  })
+
+/** The first elapses after an instant, and `never` when there are fewer. */
+function chain(expr: string, base: string, count: number): string[] {
+  const event = calendar(expr)
+  const found: string[] = []
+  let at = event.nextMicros(micros(base))
+  for (; at !== null && found.length < count; at = event.nextMicros(at)) found.push(instant(at))
+  return found.length < count ? [...found, 'never'] : found
+}
+
+test.each(examples.filter(({ next }) => next !== undefined))(
+  '$expr reads and elapses as written down from systemd',
+  ({ expr, base = '2024-01-01T00:00:00Z', normalized, next = [] }) => {
+    expect(String(calendar(expr))).toBe(normalized)
+    expect(chain(expr, base, next.length).slice(0, next.length)).toEqual(next)
+  },
+)
+
+test.each(examples.filter(({ next }) => next === undefined))('$expr is refused', ({ expr }) => {
+  expect(() => calendar(expr)).toThrow(CalendarSyntaxError)
+})
+
+// What systemd 252 does otherwise, by its own mistake; see docs.
+test.each([
+  [
+    'every item of a ~ list may count to 28',
+    '*~1,28',
+    '2024-01-02T00:00:00Z',
+    ['2024-01-04T00:00:00Z', '2024-01-31T00:00:00Z'],
+  ],
+  ['a ~ list may have many items', '*~1,2,3,4,5,6,7,8', '2024-01-02T00:00:00Z', ['2024-01-24T00:00:00Z']],
+  [
+    'minutes are repeated from 0 after midnight',
+    '*:0/7',
+    '2024-03-14T23:50:00Z',
+    ['2024-03-14T23:56:00Z', '2024-03-15T00:00:00Z', '2024-03-15T00:07:00Z'],
+  ],
+  [
+    'minutes are repeated from 0 when half of the hour is left',
+    '*:0/25',
+    '2024-03-14T23:57:00Z',
+    ['2024-03-15T00:00:00Z', '2024-03-15T00:25:00Z'],
+  ],
+  [
+    'seconds are repeated from 0 at the full hour',
+    '*:*:0/7',
+    '2024-03-14T10:59:50Z',
+    ['2024-03-14T10:59:56Z', '2024-03-14T11:00:00Z', '2024-03-14T11:00:07Z'],
+  ],
+  [
+    'hours are repeated from 0 when the month changes',
+    '0/7:00',
+    '2024-03-31T20:30:00Z',
+    ['2024-03-31T21:00:00Z', '2024-04-01T00:00:00Z', '2024-04-01T07:00:00Z'],
+  ],
+  [
+    'days are repeated from 1 when the year changes',
+    '*-*-1/12',
+    '2024-12-26T20:30:00Z',
+    ['2025-01-01T00:00:00Z', '2025-01-13T00:00:00Z'],
+  ],
+  [
+    'fractions are repeated from 0 each minute',
+    '*:*:0/5.5',
+    '2024-01-01T00:00:50Z',
+    ['2024-01-01T00:00:55Z', '2024-01-01T00:01:00Z', '2024-01-01T00:01:05.500000Z'],
+  ],
+  [
+    'days from the end take the first showing of an hour',
+    '*-*~5 *:15 Europe/Berlin',
+    '2019-10-26T21:30:00Z',
+    ['2019-10-26T22:15:00Z', '2019-10-26T23:15:00Z', '2019-10-27T00:15:00Z', '2019-10-27T02:15:00Z'],
+  ],
+  [
+    'a skipped day is not made up for',
+    '*-*~2 Pacific/Apia',
+    '2011-12-29T00:00:00Z',
+    ['2012-01-29T10:00:00Z'],
+  ],
+  [
+    'the base does not decide about the showing (1)',
+    '*-11-01 00:30 America/Havana',
+    '2015-01-05T00:00:00Z',
+    ['2015-11-01T04:30:00Z'],
+  ],
+  [
+    'the base does not decide about the showing (2)',
+    '*-11-01 00:30 America/Havana',
+    '2015-10-05T00:00:00Z',
+    ['2015-11-01T04:30:00Z'],
+  ],
+  [
+    'no elapse lies before the base',
+    '*:0/15 America/Caracas',
+    '2007-12-09T07:00:00Z',
+    ['2007-12-09T07:15:00Z', '2007-12-09T07:30:00Z'],
+  ],
+  [
+    'the rest of a day with a gap is not lost',
+    '1,5:00 Europe/Dublin',
+    '2024-03-30T12:00:00Z',
+    ['2024-03-31T04:00:00Z', '2024-04-01T00:00:00Z'],
+  ],
+  [
+    'the rest of a day with a gap is not lost in Casablanca',
+    '02,12:30 Africa/Casablanca',
+    '2024-04-13T12:30:00Z',
+    ['2024-04-14T11:30:00Z', '2024-04-15T01:30:00Z'],
+  ],
+  [
+    'an open repetition passes a gap at midnight',
+    '0/6:00 America/Sao_Paulo',
+    '2018-11-03T21:00:00Z',
+    ['2018-11-04T08:00:00Z', '2018-11-04T14:00:00Z'],
+  ],
+  ['a gap at 02:45 is passed', '2..5:59 Pacific/Chatham', '2014-09-27T13:59:59Z', ['2014-09-27T14:14:00Z']],
+])('%s: %s', (_, expr, base, next) => {
+  expect(chain(expr, base, next.length)).toEqual(next)
+})
