@@ -1,0 +1,110 @@
+CREATE TABLE `{prefix}job` (
+	`id` varchar(36) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT (lower(concat(left(lpad(hex(floor(unix_timestamp(now(3)) * 1000)), 12, '0'), 8), '-', right(hex(floor(unix_timestamp(now(3)) * 1000)), 4), '-7', left(md5(uuid()), 3), '-8', left(md5(uuid()), 3), '-', left(md5(uuid()), 12)))),
+	`periodic_task_id` varchar(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`slot` datetime(3),
+	`missed` int NOT NULL DEFAULT 0,
+	`run` bigint,
+	`task` varchar(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	`group_` varchar(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
+	`args` longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT ('{}'),
+	`subject` varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`submitter` varchar(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`priority` int NOT NULL DEFAULT 0,
+	`state` varchar(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT 'waiting',
+	`reason` varchar(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`exclusive` tinyint NOT NULL DEFAULT 1,
+	`worker` varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`attempt` int NOT NULL DEFAULT 0,
+	`submitted` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
+	`run_at` datetime(3),
+	`started` datetime(3),
+	`finished` datetime(3),
+	`timeout` int,
+	`max_retries` int,
+	`retry_delay` int,
+	`retry_backoff` varchar(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`progress` longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`result` longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`error` longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`stop_requested` datetime(3),
+	`active_key` varchar(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin GENERATED ALWAYS AS (case when `exclusive` = 1 and `state` in ('waiting', 'running') then `periodic_task_id` end) STORED,
+	`claim_group` varchar(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null then `group_` end) STORED,
+	`claim_task` varchar(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null then `task` end) STORED,
+	`claim_rank` int GENERATED ALWAYS AS (case when `state` = 'waiting' and `run_at` is null then -`priority` end) STORED,
+	`due_at` datetime(3) GENERATED ALWAYS AS (case when `state` = 'waiting' then `run_at` end) STORED,
+	`held_by` varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin GENERATED ALWAYS AS (case when `state` = 'running' then `worker` end) STORED,
+	CONSTRAINT `{prefix}job_id` PRIMARY KEY(`id`),
+	CONSTRAINT `{prefix}job_occurrence` UNIQUE(`periodic_task_id`,`slot`),
+	CONSTRAINT `{prefix}job_active` UNIQUE(`active_key`),
+	CONSTRAINT `{prefix}job_args` CHECK(json_valid(`args`)),
+	CONSTRAINT `{prefix}job_state` CHECK(`state` in ('waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped')),
+	CONSTRAINT `{prefix}job_backoff` CHECK(`retry_backoff` in ('exponential', 'fixed'))
+);
+--> statement-breakpoint
+CREATE TABLE `{prefix}job_log` (
+	`id` bigint AUTO_INCREMENT NOT NULL,
+	`job_id` varchar(36) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	`at` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
+	`level` varchar(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT 'info',
+	`message` longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	CONSTRAINT `{prefix}job_log_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE TABLE `{prefix}periodic_task` (
+	`id` varchar(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	`enabled` tinyint NOT NULL DEFAULT 1,
+	`task` varchar(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	`group_` varchar(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
+	`args` longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT ('{}'),
+	`subject` varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`submitter` varchar(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`summary` varchar(1000) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`priority` int NOT NULL DEFAULT 0,
+	`timer` varchar(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	`nextrun` datetime(3),
+	`catch_up` int NOT NULL DEFAULT 1,
+	`timeout` int,
+	`max_retries` int,
+	`retry_delay` int,
+	`retry_backoff` varchar(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`declared_by` varchar(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`created` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
+	`worker` varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`marked` datetime(3),
+	`mark_ends` datetime(3),
+	`idle` varchar(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`last_slot` datetime(3),
+	`run_count` bigint NOT NULL DEFAULT 0,
+	`error_count` bigint NOT NULL DEFAULT 0,
+	`last_run` datetime(3),
+	`last_finished` datetime(3),
+	`last_job` varchar(36) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`last_error` longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`planned_from` varchar(700) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`status` varchar(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` is not null then `idle` else 'active' end) VIRTUAL,
+	`definition` varchar(640) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin GENERATED ALWAYS AS (concat(`enabled`, '|', `timer`)) STORED,
+	`wake_at` datetime(3) GENERATED ALWAYS AS (case when `worker` is not null then coalesce(`mark_ends`, cast('1970-01-01' as datetime(3))) when `planned_from` is null or `planned_from` <> concat(`enabled`, '|', `timer`, '|', coalesce(`nextrun`, '')) then cast('1970-01-01' as datetime(3)) when `enabled` = 0 or `idle` is not null then null else `nextrun` end) STORED,
+	CONSTRAINT `{prefix}periodic_task_id` PRIMARY KEY(`id`),
+	CONSTRAINT `{prefix}periodic_task_args` CHECK(json_valid(`args`)),
+	CONSTRAINT `{prefix}periodic_task_catch_up` CHECK(`catch_up` between 0 and 1000),
+	CONSTRAINT `{prefix}periodic_task_backoff` CHECK(`retry_backoff` in ('exponential', 'fixed'))
+);
+--> statement-breakpoint
+CREATE TABLE `{prefix}worker` (
+	`id` varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	`name` varchar(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	`host` varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	`pid` int NOT NULL,
+	`tasks` longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	`started` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
+	`heartbeat` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
+	CONSTRAINT `{prefix}worker_id` PRIMARY KEY(`id`)
+);
+--> statement-breakpoint
+CREATE INDEX `{prefix}job_claim` ON `{prefix}job` (`claim_group`,`claim_task`,`claim_rank`,`id`);--> statement-breakpoint
+CREATE INDEX `{prefix}job_due` ON `{prefix}job` (`due_at`);--> statement-breakpoint
+CREATE INDEX `{prefix}job_held` ON `{prefix}job` (`held_by`);--> statement-breakpoint
+CREATE INDEX `{prefix}job_blocked` ON `{prefix}job` (`state`,`periodic_task_id`);--> statement-breakpoint
+CREATE INDEX `{prefix}job_log_job` ON `{prefix}job_log` (`job_id`,`id`);--> statement-breakpoint
+CREATE INDEX `{prefix}periodic_task_wake_at` ON `{prefix}periodic_task` (`wake_at`);--> statement-breakpoint
+CREATE INDEX `{prefix}periodic_task_declared_by` ON `{prefix}periodic_task` (`declared_by`);

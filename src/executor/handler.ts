@@ -1,0 +1,37 @@
+import type { Job } from '../model/job.ts'
+import type { Task } from '../model/task.ts'
+
+/** Writes lines to the job's log, where they can be read while it runs. */
+export interface JobLogger {
+  debug(message: string): void
+  info(message: string): void
+  warn(message: string): void
+  error(message: string): void
+}
+
+/** What a handler gets for one attempt. */
+export interface HandlerContext<Args = unknown> {
+  readonly args: Args
+  /** The elapse that the run stands for; null for a job that came from no schedule. */
+  readonly slot: Date | null
+  /** Slots before this one that were missed and are not made up. */
+  readonly missed: number
+  /** The number of the attempt, from 1. */
+  readonly attempt: number
+  /** The job as it was when it was claimed. */
+  readonly job: Job
+  /** Fires on timeout, cancel, lost lease and the end of the grace period; `reason` is the matching error. */
+  readonly signal: AbortSignal
+  readonly log: JobLogger
+  /** Stores how far the run is: any JSON value, such as `0.4` or `{ done: 40, of: 100 }`. */
+  readonly progress: (value: unknown) => void
+}
+
+/** Runs the jobs of a task. What it returns is stored as the job's result, as JSON. */
+export type Handler<Args = unknown> = (context: HandlerContext<Args>) => unknown
+
+/** A task with the function that runs its jobs here. */
+export interface HandledTask {
+  readonly task: Task
+  readonly handler: Handler
+}

@@ -1,0 +1,174 @@
+/**
+ * The JobExecutor: promote → claim → run → settle, for the tasks that this worker handles.
+ *
+ * A claim makes a job this worker's for as long as its heartbeat goes on. Whatever ends a run is fenced by id,
+ * worker, attempt and state: a worker that was taken for dead changes nothing.
+ */
+import { CancelledError, LeaseLostError, StoppedError } from '../errors.ts'
+import { Loop, type LoopHealth } from '../loop.ts'
+import type { ClaimedJob } from '../model/job.ts'
+import type { ExecutingStore, SettleResult } from '../store/executing-store.ts'
+import type { HandledTask } from './handler.ts'
+import { Journal } from './journal.ts'
+import { ABANDON_MS, Run } from './run.ts'
+import { Settler } from './settler.ts'
+
+export interface JobExecutorOptions {
+  readonly store: ExecutingStore
+  /** The id of this worker; null while it may not take on work. */
+  readonly worker: () => string | null
+  readonly handlers: ReadonlyMap<string, HandledTask>
+  /** Most jobs at the same time. */
+  readonly concurrency: number
+  /** How often to look whether a running job is to be stopped, in milliseconds. */
+  readonly wakeUpMs: number
+  readonly onStarted: (job: ClaimedJob) => void
+  readonly onSettled: (result: SettleResult) => void
+  readonly onError: (error: unknown, loop: string) => void
+}
+
+const PROMOTE_AT_ONCE = 500
+const SETTLE_PATIENCE_MS = 10_000
+
+export class JobExecutor {
+  readonly #options: JobExecutorOptions
+  readonly #claimLoop: Loop
+  readonly #stopLoop: Loop
+  readonly #settler: Settler
+  readonly #journal: Journal
+  readonly #running = new Map<string, Run>()
+  #promote = false
+  #stopping = false
+  #whenIdle: (() => void)[] = []
+  #lastGroup = ''
+
+  constructor(options: JobExecutorOptions) {
+    this.#options = options
+    this.#claimLoop = new Loop({ name: 'executor', pass: () => this.#claim(), onError: options.onError })
+    this.#stopLoop = new Loop({ name: 'stop requests', pass: () => this.#heedStopRequests(), onError: options.onError })
+    this.#journal = new Journal(options.store, options.onError)
+    this.#settler = new Settler(options.store, (result) => this.#settled(result), options.onError)
+  }
+
+  start(): void {
+    for (const loop of [this.#journal, this.#settler, this.#stopLoop, this.#claimLoop]) loop.start()
+  }
+
+  /** Jobs may be claimable. */
+  wake(): void {
+    this.#claimLoop.wake()
+  }
+
+  /** The time of a waiting job may have come. */
+  wakeForTime(): void {
+    this.#promote = true
+    this.#claimLoop.wake()
+  }
+
+  /** The tasks that this worker has room for. */
+  claimableTasks(): readonly string[] {
+    return this.#room() > 0 && !this.#stopping ? [...this.#options.handlers.keys()] : []
+  }
+
+  runningCount(): number {
+    return this.#running.size
+  }
+
+  /** Everything that runs here belongs to others now. */
+  leaseLost(workerId: string): void {
+    for (const run of this.#running.values()) {
+      if (run.job.worker === workerId) run.abort(new LeaseLostError(`The worker ${workerId} was taken for dead; the job is run elsewhere`))
+    }
+  }
+
+  /** Claims no more, lets handlers end within the grace period, then fires their signals and gives the rest back. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true
+    await this.#claimLoop.stop()
+    await this.#idleWithin(graceMs)
+    for (const run of this.#running.values()) run.abort(new StoppedError('The worker stops; the job goes back to the queue'))
+    await this.#idleWithin(ABANDON_MS + 1000)
+    await this.#stopLoop.stop()
+    await this.#settler.drain(SETTLE_PATIENCE_MS)
+    await this.#settler.stop()
+    await this.#journal.stop()
+    await this.#journal.flush().catch((error: unknown) => this.#options.onError(error, 'journal'))
+  }
+
+  health(): LoopHealth[] {
+    return [this.#claimLoop, this.#stopLoop, this.#settler, this.#journal].map((loop) => loop.health())
+  }
+
+  #room(): number {
+    return this.#options.concurrency - this.#running.size
+  }
+
+  async #claim(): Promise<number> {
+    const { store, worker, handlers } = this.#options
+    const policies = new Map([...handlers].map(([name, { task }]) => [name, task.policy]))
+    if (this.#promote) {
+      this.#promote = false
+      await store.promoteDue(PROMOTE_AT_ONCE)
+    }
+    for (;;) {
+      const id = worker()
+      const room = this.#room()
+      if (id === null || room <= 0 || this.#stopping || handlers.size === 0) return Infinity
+      const jobs = await store.claim(id, policies, room, this.#lastGroup)
+      this.#lastGroup = jobs.at(-1)?.group ?? this.#lastGroup
+      for (const job of jobs) this.#start(job)
+      if (jobs.length === 0) return Infinity
+    }
+  }
+
+  #start(job: ClaimedJob): void {
+    const handled = this.#options.handlers.get(job.task)
+    if (handled === undefined) throw new RangeError(`A job of the task '${job.task}' was claimed, which is not handled here`)
+    const run = new Run(job, handled, this.#journal)
+    this.#running.set(job.id, run)
+    this.#stopLoop.wake()
+    this.#options.onStarted(job)
+    void this.#finish(run)
+  }
+
+  async #finish(run: Run): Promise<void> {
+    const ending = await run.ending
+    const { id, worker, attempt, policy } = run.job
+    try {
+      // The lines of a job are there when it is final.
+      await this.#journal.flush()
+    } catch (error) {
+      this.#options.onError(error, 'journal')
+    }
+    if (this.#running.get(id) === run) this.#running.delete(id)
+    if (ending !== null) this.#settler.add({ fence: { id, worker, attempt }, ending, policy })
+    if (this.#running.size === 0) for (const tell of this.#whenIdle.splice(0)) tell()
+    this.#claimLoop.wake()
+  }
+
+  #settled(result: SettleResult): void {
+    this.#options.onSettled(result)
+    // A blocked job may have got its turn.
+    if (result.settled.some((settled) => settled.promoted !== null || settled.settlement.state === 'waiting')) this.#claimLoop.wake()
+  }
+
+  async #heedStopRequests(): Promise<number> {
+    const id = this.#options.worker()
+    if (this.#running.size === 0 || id === null) return this.#running.size === 0 ? Infinity : this.#options.wakeUpMs
+    for (const jobId of await this.#options.store.stopRequests(id)) {
+      this.#running.get(jobId)?.abort(new CancelledError('The job was cancelled'))
+    }
+    return this.#options.wakeUpMs
+  }
+
+  async #idleWithin(limitMs: number): Promise<void> {
+    if (this.#running.size === 0) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, limitMs)
+      this.#whenIdle.push(() => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  }
+}

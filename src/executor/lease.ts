@@ -1,0 +1,153 @@
+/**
+ * The lease of a worker: its registration, its heartbeat, and its judgement of the others.
+ *
+ * A worker whose heartbeat has not moved for most of a lease, as this process saw it by its own clock and
+ * without trouble with the database, is dead: its row is deleted, so that its next heartbeat hits nothing. Then
+ * its running jobs, now orphans, are settled as lost attempts. A worker that finds its own row gone was taken
+ * for dead: it aborts its handlers and registers again under a new id.
+ *
+ * With heartbeats every sixth of the lease and death at four of them unseen, what a dead worker held is free
+ * within the lease.
+ */
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import { Loop, type LoopHealth } from '../loop.ts'
+import type { ExecutingStore, SettleResult } from '../store/executing-store.ts'
+import type { SchedulingStore } from '../store/scheduling-store.ts'
+import type { WorkerStore } from '../store/worker-store.ts'
+
+export interface LeaseOptions {
+  readonly workers: WorkerStore
+  readonly executing: ExecutingStore
+  readonly scheduling: SchedulingStore
+  readonly name: string
+  readonly tasks: () => readonly string[]
+  readonly leaseMs: number
+  /** This worker was taken for dead: whatever it runs belongs to others. */
+  readonly onLost: (workerId: string) => void
+  /** Orphans were settled. */
+  readonly onTakenOver: (result: SettleResult) => void
+  readonly onDead: (workerId: string) => void
+  readonly onHealed: (text: string) => void
+  readonly onError: (error: unknown, loop: string) => void
+}
+
+const BEATS_PER_LEASE = 6
+const BEATS_UNTIL_DEAD = 4
+/** The slow sweep comes once in so many beats. */
+const BEATS_PER_SWEEP = 30
+const ORPHANS_AT_ONCE = 200
+
+interface Observation {
+  readonly heartbeat: number
+  /** By this process's monotonic clock. */
+  readonly unchangedSince: number
+}
+
+export class Lease {
+  readonly #options: LeaseOptions
+  readonly #loop: Loop
+  readonly #beatMs: number
+  readonly #observed = new Map<string, Observation>()
+  #id: string | null = null
+  #lastBeat = 0
+  #beats = 0
+
+  constructor(options: LeaseOptions) {
+    this.#options = options
+    this.#beatMs = options.leaseMs / BEATS_PER_LEASE
+    const onError = (error: unknown, loop: string) => {
+      // While the database was away nobody's heartbeat could be seen: the observations begin anew.
+      this.#observed.clear()
+      options.onError(error, loop)
+    }
+    this.#loop = new Loop({ name: 'lease', pass: () => this.beat(), onError })
+  }
+
+  /** The id of this worker, while it may take on work; null when its last heartbeat is too long ago. */
+  id(): string | null {
+    return performance.now() - this.#lastBeat < this.#beatMs * BEATS_UNTIL_DEAD ? this.#id : null
+  }
+
+  /** Registers, ends what earlier incarnations left, and starts the heartbeat. */
+  async start(): Promise<void> {
+    await this.#register()
+    this.#loop.start()
+  }
+
+  wake(): void {
+    this.#loop.wake()
+  }
+
+  /** Ends the heartbeat and removes the registration. Comes last: until then others must see this worker alive. */
+  async stop(): Promise<void> {
+    await this.#loop.stop()
+    const id = this.#id
+    this.#id = null
+    if (id !== null) await this.#options.workers.unregister(id)
+  }
+
+  health(): LoopHealth {
+    return this.#loop.health()
+  }
+
+  /** One heartbeat, and a look at those of the others. @returns milliseconds until the next */
+  async beat(): Promise<number> {
+    const started = performance.now()
+    if (this.#id === null || !(await this.#options.workers.heartbeat(this.#id))) {
+      if (this.#id !== null) this.#options.onLost(this.#id)
+      await this.#register()
+    }
+    this.#lastBeat = started
+    const dead = await this.#buryDead()
+    this.#beats += 1
+    if (dead > 0 || this.#beats % BEATS_PER_LEASE === 1) await this.#takeOver()
+    if (this.#beats % BEATS_PER_SWEEP === 0) {
+      for (const text of await this.#options.scheduling.sweep(this.#options.leaseMs)) this.#options.onHealed(text)
+    }
+    return Math.max(0, this.#beatMs - (performance.now() - started))
+  }
+
+  async #register(): Promise<void> {
+    const { workers, scheduling, name, tasks, leaseMs } = this.#options
+    const id = `${name}/${Date.now().toString(36)}${randomBytes(4).toString('hex')}`
+    const started = performance.now()
+    await workers.register({ id, name, host: hostname(), pid: process.pid, tasks: tasks() })
+    this.#id = id
+    this.#lastBeat = started
+    await scheduling.clearStaleMarks(id, leaseMs)
+  }
+
+  async #buryDead(): Promise<number> {
+    const now = performance.now()
+    const list = await this.#options.workers.list()
+    const seen = new Set(list.map((worker) => worker.id))
+    for (const id of this.#observed.keys()) if (!seen.has(id)) this.#observed.delete(id)
+    let buried = 0
+    for (const worker of list) {
+      if (worker.id === this.#id) continue
+      const heartbeat = worker.heartbeat.getTime()
+      const before = this.#observed.get(worker.id)
+      if (before?.heartbeat !== heartbeat) this.#observed.set(worker.id, { heartbeat, unchangedSince: now })
+      else if (now - before.unchangedSince >= this.#beatMs * BEATS_UNTIL_DEAD * 0.99 && (await this.#options.workers.bury(worker.id, worker.heartbeat))) {
+        this.#observed.delete(worker.id)
+        this.#options.onDead(worker.id)
+        buried += 1
+      }
+    }
+    return buried
+  }
+
+  async #takeOver(): Promise<void> {
+    const { executing, scheduling, leaseMs } = this.#options
+    if (this.#id !== null) await scheduling.clearStaleMarks(this.#id, leaseMs)
+    for (;;) {
+      const orphans = await executing.orphans(ORPHANS_AT_ONCE)
+      if (orphans.length === 0) return
+      const result = await executing.settle(orphans)
+      this.#options.onTakenOver(result)
+      // What somebody else holds is taken over with the next beat.
+      if (result.settled.length === 0) return
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import { CancelledError, errorText, InvalidInputError, LeaseLostError, PermanentError, StoppedError, TimeoutError } from '../errors.ts'
+import type { ClaimedJob } from '../model/job.ts'
+import type { Ending } from '../model/settle.ts'
+import { jsonText, readArgs } from '../model/task.ts'
+import type { LogLevel } from '../store/executing-store.ts'
+import type { HandledTask, JobLogger } from './handler.ts'
+import type { Journal } from './journal.ts'
+
+/** A handler whose signal has fired gets this long to end; then its run is settled without it. */
+export const ABANDON_MS = 5000
+
+/** One attempt of a job in this process. */
+export class Run {
+  readonly job: ClaimedJob
+  /** How it ended; null when the job is not this worker's any more, so that nothing may be written. */
+  readonly ending: Promise<Ending | null>
+  readonly #handled: HandledTask
+  readonly #journal: Journal
+  readonly #controller = new AbortController()
+  #over = false
+
+  constructor(job: ClaimedJob, handled: HandledTask, journal: Journal) {
+    this.job = job
+    this.#handled = handled
+    this.#journal = journal
+    this.ending = this.#run()
+  }
+
+  /** Fires the handler's signal. The first reason stays. */
+  abort(reason: CancelledError | LeaseLostError | StoppedError | TimeoutError): void {
+    this.#controller.abort(reason)
+  }
+
+  async #run(): Promise<Ending | null> {
+    const { timeoutMs } = this.job.policy
+    const timeout = setTimeout(() => this.abort(new TimeoutError(`The run took longer than its timeout of ${timeoutMs} ms`)), timeoutMs)
+    const finished = this.#handle()
+    const { signal } = this.#controller
+    let abandonTimer: NodeJS.Timeout | undefined
+    const abandoned = new Promise<'abandoned'>((resolve) => {
+      signal.addEventListener('abort', () => {
+        abandonTimer = setTimeout(() => resolve('abandoned'), ABANDON_MS)
+      })
+    })
+    const first = await Promise.race([finished, abandoned])
+    this.#over = true
+    clearTimeout(timeout)
+    clearTimeout(abandonTimer)
+    // Once its signal has fired, the reason of the signal is the outcome: a handler that returns early because
+    // of it has not done its work.
+    if (signal.aborted) return endingOf(signal.reason, first === 'abandoned')
+    return first === 'abandoned' ? null : first
+  }
+
+  async #handle(): Promise<Ending> {
+    // The run must be known to everyone before the handler's first line.
+    await null
+    try {
+      const { job } = this
+      const args = await readArgs(this.#handled.task, job.argsText)
+      const result = await this.#handled.handler({
+        args,
+        slot: job.slot,
+        missed: job.missed,
+        attempt: job.attempt,
+        job,
+        signal: this.#controller.signal,
+        log: this.#logger(),
+        progress: (value) => this.#progress(value),
+      })
+      return { kind: 'success', result: this.#resultText(result) }
+    } catch (error) {
+      // Arguments that do not fit today will not fit with the next attempt.
+      const permanent = error instanceof PermanentError || (error instanceof InvalidInputError && error.field === 'args')
+      return { kind: 'error', error: errorText(error), permanent }
+    }
+  }
+
+  /** The work is done whether or not its result can be stored. */
+  #resultText(result: unknown): string | null {
+    if (result === undefined) return null
+    try {
+      return jsonText('result', result)
+    } catch (error) {
+      this.#log('warn', `The result was not stored: ${error instanceof Error ? error.message : String(error)}`)
+      return null
+    }
+  }
+
+  #progress(value: unknown): void {
+    const json = jsonText('progress', value)
+    const { id, worker, attempt } = this.job
+    if (!this.#over) this.#journal.progress({ id, worker, attempt }, json)
+  }
+
+  #logger(): JobLogger {
+    return {
+      debug: (message) => this.#log('debug', message),
+      info: (message) => this.#log('info', message),
+      warn: (message) => this.#log('warn', message),
+      error: (message) => this.#log('error', message),
+    }
+  }
+
+  #log(level: LogLevel, message: string): void {
+    this.#journal.log({ jobId: this.job.id, at: new Date(), level, message: String(message) })
+  }
+}
+
+function endingOf(reason: unknown, abandoned: boolean): Ending | null {
+  const note = abandoned ? `; the handler did not heed its signal within ${ABANDON_MS} ms and was left alone` : ''
+  if (reason instanceof LeaseLostError) return null
+  if (reason instanceof StoppedError) return { kind: 'released' }
+  if (reason instanceof CancelledError) return { kind: 'cancelled', error: `${reason.message}${note}` }
+  return { kind: 'error', error: `${reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)}${note}`, permanent: false }
+}

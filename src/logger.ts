@@ -1,0 +1,14 @@
+/**
+ * What Kalends logs through: pino and most other loggers fit as they are; console does through an adapter.
+ * Without one the library is silent.
+ */
+export interface Logger {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+const nothing = (): void => undefined
+
+export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }

@@ -1,0 +1,114 @@
+/**
+ * A supervised loop: it calls its pass again and again, sleeps in between for as long as the pass asks
+ * for, and does not die. A pass that throws is reported, counted, and tried again with back-off.
+ */
+
+/** Shortest and longest back-off after errors, in milliseconds. */
+const BACKOFF_MS = { shortest: 200, longest: 15_000 }
+/** setTimeout takes 31 bits; nothing here sleeps for longer than this anyway. */
+const LONGEST_SLEEP_MS = 3_600_000
+
+export interface LoopHealth {
+  readonly name: string
+  /** When the last pass ended well; null before the first. */
+  readonly lastGoodPass: Date | null
+  /** Errors since the last good pass. */
+  readonly consecutiveErrors: number
+  /** The last error since the last good pass. */
+  readonly lastError: string | null
+}
+
+export interface LoopOptions {
+  readonly name: string
+  /** Does one round of work. @returns milliseconds to sleep; Infinity: until woken */
+  readonly pass: () => Promise<number>
+  readonly onError: (error: unknown, loop: string) => void
+}
+
+export class Loop {
+  readonly name: string
+  readonly #pass: () => Promise<number>
+  readonly #onError: (error: unknown, loop: string) => void
+  #running: Promise<void> | null = null
+  #stopping = false
+  /** A wake-up that came while a pass was running must not be lost. */
+  #woken = false
+  #endSleep: (() => void) | null = null
+  #lastGoodPass: Date | null = null
+  #consecutiveErrors = 0
+  #lastError: string | null = null
+
+  constructor(options: LoopOptions) {
+    this.name = options.name
+    this.#pass = options.pass
+    this.#onError = options.onError
+  }
+
+  start(): void {
+    if (this.#running !== null) return
+    this.#stopping = false
+    this.#running = this.#run()
+  }
+
+  /** Starts the next pass now, or as soon as the current one has ended. */
+  wake(): void {
+    this.#woken = true
+    this.#endSleep?.()
+  }
+
+  /** Lets the current pass complete and ends. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    this.#endSleep?.()
+    await this.#running
+    this.#running = null
+  }
+
+  health(): LoopHealth {
+    return {
+      name: this.name,
+      lastGoodPass: this.#lastGoodPass,
+      consecutiveErrors: this.#consecutiveErrors,
+      lastError: this.#lastError,
+    }
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping) {
+      this.#woken = false
+      await this.#sleep(await this.#supervisedPass())
+    }
+  }
+
+  async #supervisedPass(): Promise<number> {
+    try {
+      const delayMs = await this.#pass()
+      this.#lastGoodPass = new Date()
+      this.#consecutiveErrors = 0
+      this.#lastError = null
+      return delayMs
+    } catch (error) {
+      this.#consecutiveErrors += 1
+      this.#lastError = error instanceof Error ? error.message : String(error)
+      this.#onError(error, this.name)
+      // Wake-ups do not shorten a back-off, or a busy worker would hammer a database that is down.
+      this.#woken = false
+      const longest = Math.min(BACKOFF_MS.longest, BACKOFF_MS.shortest * 2 ** Math.min(this.#consecutiveErrors - 1, 10))
+      await this.#sleep(longest / 2 + (Math.random() * longest) / 2)
+      return 0
+    }
+  }
+
+  #sleep(delayMs: number): Promise<void> {
+    if (delayMs <= 0 || this.#woken || this.#stopping) return Promise.resolve()
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer)
+        this.#endSleep = null
+        resolve()
+      }
+      const timer = setTimeout(end, Math.min(Math.ceil(delayMs), LONGEST_SLEEP_MS))
+      this.#endSleep = end
+    })
+  }
+}

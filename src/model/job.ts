@@ -1,0 +1,62 @@
+import type { RetryBackoff, RunPolicy } from './task.ts'
+
+/** Non-final while waiting, blocked or running. A retry is waiting with attempt > 0. */
+export type JobState = 'waiting' | 'blocked' | 'running' | FinalState
+export type FinalState = 'success' | 'failed' | 'cancelled' | 'skipped'
+
+/** Why a slot became no run. */
+export type SkipReason = 'overlap' | 'missed' | 'fault'
+
+/** One run: a row of `job`. */
+export interface Job {
+  readonly id: string
+  /** The schedule that it came from; null when it was submitted by itself. */
+  readonly scheduleId: string | null
+  /** The elapse that the run stands for. */
+  readonly slot: Date | null
+  /** Slots that were missed before this one and are not made up; of a skip: the slots that it stands for. */
+  readonly missed: number
+  /** The number of the run within its schedule, from 1. */
+  readonly run: number | null
+  readonly task: string
+  readonly group: string
+  readonly args: unknown
+  readonly subject: string | null
+  readonly submitter: string | null
+  readonly priority: number
+  readonly state: JobState
+  readonly reason: string | null
+  readonly worker: string | null
+  /** The number of the attempt, from 1; 0 before the first. */
+  readonly attempt: number
+  readonly submitted: Date
+  /** Not before this time; null: at once. */
+  readonly runAt: Date | null
+  readonly started: Date | null
+  readonly finished: Date | null
+  readonly timeoutMs: number | null
+  readonly maxRetries: number | null
+  readonly retryDelayMs: number | null
+  readonly retryBackoff: RetryBackoff | null
+  readonly progress: unknown
+  readonly result: unknown
+  readonly error: string | null
+  readonly stopRequested: Date | null
+}
+
+/** A job that this worker has claimed: what it needs to run and to settle it. */
+export interface ClaimedJob extends Job {
+  readonly worker: string
+  readonly started: Date
+  /** JSON text, as stored. */
+  readonly argsText: string
+  /** The policy in force: the job's own, else the task's. */
+  readonly policy: RunPolicy
+}
+
+/** Whoever is to end a run must still own it: the same worker in the same attempt. */
+export interface Fence {
+  readonly id: string
+  readonly worker: string
+  readonly attempt: number
+}

@@ -1,0 +1,82 @@
+import type { RetryBackoff } from './task.ts'
+
+/** Why nothing is to come, although the schedule is enabled. */
+export type Idle = 'done' | 'invalid'
+
+export type ScheduleStatus = 'active' | 'paused' | Idle
+
+/** When and with which args a task runs: a row of `periodic_task`. */
+export interface Schedule {
+  readonly id: string
+  /** Belongs to people: Kalends never changes it on an existing row. */
+  readonly enabled: boolean
+  readonly status: ScheduleStatus
+  readonly task: string
+  readonly group: string
+  readonly args: unknown
+  readonly subject: string | null
+  readonly submitter: string | null
+  readonly summary: string | null
+  /** Larger goes first; default 0. */
+  readonly priority: number
+  /** A calendar event of systemd.time(7). */
+  readonly timer: string
+  /** The next slot; null while paused or when nothing is to come. */
+  readonly nextRun: Date | null
+  /** Most missed slots that are made up. */
+  readonly catchUp: number
+  /** In milliseconds; null: as the task says. */
+  readonly timeoutMs: number | null
+  readonly maxRetries: number | null
+  readonly retryDelayMs: number | null
+  readonly retryBackoff: RetryBackoff | null
+  /** The declared set that the schedule belongs to; null when people made it. */
+  readonly declaredBy: string | null
+  readonly created: Date
+  /** The high-water mark: slots at or before it are decided. */
+  readonly lastSlot: Date | null
+  readonly runCount: number
+  readonly errorCount: number
+  readonly lastRun: Date | null
+  readonly lastFinished: Date | null
+  readonly lastJob: string | null
+  readonly lastError: string | null
+  /** The worker that is submitting it right now. */
+  readonly markedBy: string | null
+}
+
+/** What people decide about a schedule. */
+export interface ScheduleSettings {
+  readonly task: string
+  readonly timer: string
+  readonly enabled: boolean
+  readonly group: string
+  /** JSON text. */
+  readonly args: string
+  readonly subject: string | null
+  readonly submitter: string | null
+  readonly summary: string | null
+  readonly priority: number
+  readonly catchUp: number
+  readonly timeoutMs: number | null
+  readonly maxRetries: number | null
+  readonly retryDelayMs: number | null
+  readonly retryBackoff: RetryBackoff | null
+  readonly declaredBy: string | null
+}
+
+export const DEFAULT_SETTINGS: Omit<ScheduleSettings, 'task' | 'timer'> = {
+  enabled: true,
+  group: '',
+  args: '{}',
+  subject: null,
+  submitter: null,
+  summary: null,
+  priority: 0,
+  catchUp: 1,
+  timeoutMs: null,
+  maxRetries: null,
+  retryDelayMs: null,
+  retryBackoff: null,
+  declaredBy: null,
+}

@@ -1,0 +1,55 @@
+/**
+ * Settling: what becomes of a job when an attempt of it has ended. Pure; the store writes the outcome.
+ */
+import type { FinalState } from './job.ts'
+import type { RunPolicy } from './task.ts'
+
+/** How an attempt ended. */
+export type Ending =
+  | { readonly kind: 'success'; readonly result: string | null }
+  /** The handler threw, ran out of time, or its worker was lost. */
+  | { readonly kind: 'error'; readonly error: string; readonly permanent: boolean }
+  /** Taken away from its worker by a take-over: a failed attempt, tried elsewhere at once. */
+  | { readonly kind: 'lost'; readonly error: string }
+  | { readonly kind: 'cancelled'; readonly error: string | null }
+  /** A stopping worker gives it back; the attempt does not count. */
+  | { readonly kind: 'released' }
+
+export type Settlement =
+  | { readonly state: FinalState; readonly reason: string | null; readonly error: string | null; readonly result: string | null }
+  /** `delayMs` before it may be claimed again; `countAttempt` false: as if this attempt had not been. */
+  | { readonly state: 'waiting'; readonly delayMs: number; readonly countAttempt: boolean; readonly error: string | null }
+
+/**
+ * @param attempt  the number of the attempt that ended, from 1
+ * @param stopRequested  somebody has asked for the job to be cancelled
+ */
+export function settle(ending: Ending, attempt: number, policy: RunPolicy, stopRequested: boolean): Settlement {
+  switch (ending.kind) {
+    case 'success':
+      return { state: 'success', reason: null, error: null, result: ending.result }
+    case 'cancelled':
+      return { state: 'cancelled', reason: null, error: ending.error, result: null }
+    case 'released':
+      return stopRequested
+        ? { state: 'cancelled', reason: null, error: null, result: null }
+        : { state: 'waiting', delayMs: 0, countAttempt: false, error: null }
+    case 'lost':
+    case 'error': {
+      const { error } = ending
+      if (stopRequested) return { state: 'cancelled', reason: null, error, result: null }
+      if (ending.kind === 'error' && ending.permanent) return { state: 'failed', reason: 'permanent', error, result: null }
+      if (attempt > policy.maxRetries) return { state: 'failed', reason: ending.kind === 'lost' ? 'lost' : 'exhausted', error, result: null }
+      return { state: 'waiting', delayMs: ending.kind === 'lost' ? 0 : retryDelayMs(attempt, policy), countAttempt: true, error }
+    }
+  }
+}
+
+/** No delay grows beyond this many times the first. */
+const LARGEST_FACTOR = 10
+
+/** The time before the n-th retry: delay × 2^(n−1), at most ten times the delay; or the delay each time. */
+export function retryDelayMs(retry: number, policy: Pick<RunPolicy, 'retryDelayMs' | 'retryBackoff'>): number {
+  if (policy.retryBackoff === 'fixed') return policy.retryDelayMs
+  return policy.retryDelayMs * Math.min(2 ** (retry - 1), LARGEST_FACTOR)
+}

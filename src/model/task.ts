@@ -1,0 +1,141 @@
+import { InvalidInputError } from '../errors.ts'
+import { timeSpan } from '../timer/index.ts'
+import { issuesText, type StandardSchema } from './standard-schema.ts'
+
+/** How long a run may take and what happens when it fails. */
+export interface RunPolicy {
+  /** Longest time of one attempt, in milliseconds. */
+  readonly timeoutMs: number
+  /** Attempts after the first. */
+  readonly maxRetries: number
+  /** Time before the first retry, in milliseconds. */
+  readonly retryDelayMs: number
+  readonly retryBackoff: RetryBackoff
+}
+
+/** exponential: the delay doubles with each retry, up to ten times the first; fixed: it stays. */
+export type RetryBackoff = 'exponential' | 'fixed'
+
+/** What holds where neither the task nor the schedule says otherwise. */
+export const DEFAULT_POLICY: RunPolicy = {
+  timeoutMs: 600_000,
+  maxRetries: 3,
+  retryDelayMs: 60_000,
+  retryBackoff: 'exponential',
+}
+
+/**
+ * Something that can run: a plain value without I/O, shared by the processes that submit and those that run.
+ *
+ * `Input` is what is stored, `Args` what the handler gets once the schema has read it back from JSON.
+ */
+export interface Task<Input = unknown, Args = Input> {
+  readonly name: string
+  readonly schema: StandardSchema<Input, Args> | null
+  readonly policy: RunPolicy
+}
+
+export interface TaskOptions<Input, Args> {
+  /** Checks and converts the arguments: any Standard Schema (zod, valibot, arktype, …). */
+  readonly args?: StandardSchema<Input, Args>
+  /** Longest time of one attempt: milliseconds, or a time span such as `10min` (the default). */
+  readonly timeout?: number | string
+  /** Attempts after the first; default 3. */
+  readonly retries?: number
+  /** Time before the first retry: milliseconds or a time span; default `1min`. */
+  readonly retryDelay?: number | string
+  readonly retryBackoff?: RetryBackoff
+}
+
+/** Arguments of a task without a schema: any JSON object. */
+export type AnyArgs = Record<string, unknown>
+
+export const TASK_NAME_LIMIT = 190
+
+/**
+ * Defines a task.
+ *
+ * @throws InvalidInputError when a name or an option cannot be meant
+ */
+export function task<Input = AnyArgs, Args = Input>(name: string, options: TaskOptions<Input, Args> = {}): Task<Input, Args> {
+  if (typeof name !== 'string' || name.trim() === '' || name.length > TASK_NAME_LIMIT) {
+    throw new InvalidInputError('task', `a name of 1 to ${TASK_NAME_LIMIT} characters is needed, not ${JSON.stringify(name)}`)
+  }
+  return { name, schema: options.args ?? null, policy: { ...DEFAULT_POLICY, ...runPolicy(options) } }
+}
+
+export interface PolicyOptions {
+  readonly timeout?: number | string | undefined
+  readonly retries?: number | undefined
+  readonly retryDelay?: number | string | undefined
+  readonly retryBackoff?: RetryBackoff | undefined
+}
+
+/** Reads the policy options that are given. @throws InvalidInputError naming the option */
+export function runPolicy(options: PolicyOptions): Partial<RunPolicy> {
+  const policy: { -readonly [Key in keyof RunPolicy]?: RunPolicy[Key] } = {}
+  if (options.timeout !== undefined) policy.timeoutMs = span('timeout', options.timeout)
+  if (options.retryDelay !== undefined) policy.retryDelayMs = span('retryDelay', options.retryDelay)
+  if (options.retries !== undefined) {
+    if (!Number.isInteger(options.retries) || options.retries < 0 || options.retries > 1000) {
+      throw new InvalidInputError('retries', `a whole number from 0 to 1000 is needed, not ${String(options.retries)}`)
+    }
+    policy.maxRetries = options.retries
+  }
+  if (options.retryBackoff !== undefined) {
+    if (options.retryBackoff !== 'exponential' && options.retryBackoff !== 'fixed') {
+      throw new InvalidInputError('retryBackoff', `'exponential' or 'fixed' is needed, not ${JSON.stringify(options.retryBackoff)}`)
+    }
+    policy.retryBackoff = options.retryBackoff
+  }
+  return policy
+}
+
+/** The largest number of milliseconds that the columns hold and setTimeout takes: 24.8 days. */
+const LONGEST_SPAN_MS = 2 ** 31 - 1
+
+function span(field: string, value: number | string): number {
+  try {
+    const milliseconds = timeSpan(value)
+    if (milliseconds < 1 || milliseconds > LONGEST_SPAN_MS) throw new RangeError(`'${value}' is not between 1 ms and 24 days`)
+    return milliseconds
+  } catch (error) {
+    throw new InvalidInputError(field, error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
+/**
+ * Checks arguments against the task's schema, as they are before they are stored.
+ *
+ * @returns the JSON text to store: what came in, not what the schema makes of it
+ * @throws InvalidInputError with the schema's issues, or when the value is no JSON
+ */
+export async function storedArgs(task: Pick<Task, 'name' | 'schema'>, args: unknown): Promise<string> {
+  const text = jsonText('args', args ?? {})
+  await readArgs(task, text)
+  return text
+}
+
+/** What the handler gets: the stored JSON as the task's schema reads it. @throws InvalidInputError */
+export async function readArgs<Args>(task: Pick<Task<never, Args>, 'name'> & { readonly schema: StandardSchema<unknown, Args> | StandardSchema<never, Args> | null }, text: string): Promise<Args> {
+  const stored: unknown = JSON.parse(text)
+  // Without a schema, Args is what the caller of task() said it is; nothing can check it.
+  if (task.schema === null) return stored as Args
+  const result = await task.schema['~standard'].validate(stored)
+  if (result.issues !== undefined) {
+    throw new InvalidInputError('args', `not what the task '${task.name}' takes: ${issuesText(result.issues)}`)
+  }
+  return result.value
+}
+
+/** @throws InvalidInputError when the value has no JSON form */
+export function jsonText(field: string, value: unknown): string {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value)
+  } catch (error) {
+    throw new InvalidInputError(field, `cannot be written as JSON: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+  }
+  if (text === undefined) throw new InvalidInputError(field, `a ${typeof value} cannot be written as JSON`)
+  return text
+}

@@ -1,0 +1,54 @@
+/**
+ * What every dialect provides: statements, transactions that are retried, and the few places where the
+ * dialects differ. Instants are text in UTC, `YYYY-MM-DD HH:MM:SS.mmm`, in both directions.
+ */
+
+export type SqlValue = string | number | null
+
+/** Runs statements. The type of the rows is what the statement selects: the one place where SQL meets types. */
+export interface Sql {
+  rows<Row>(text: string, params?: readonly SqlValue[]): Promise<Row[]>
+  /** @returns how many rows were matched */
+  run(text: string, params?: readonly SqlValue[]): Promise<number>
+}
+
+export interface Database extends Sql {
+  readonly dialect: Dialect
+  /**
+   * READ COMMITTED or stricter. Rolled back when the work throws; begun anew when the database gave up for a
+   * reason that passes (deadlock, lock wait, busy), so the work must have no effect outside of it.
+   *
+   * @throws StoreUnavailableError when the database cannot be reached
+   */
+  transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
+  /** Runs the work while no other process does work under the same name. */
+  exclusively<Result>(name: string, work: (sql: Sql) => Promise<Result>): Promise<Result>
+  close(): Promise<void>
+}
+
+/** Types of the columns of a batch that travels as one JSON parameter. */
+export type BatchColumn = 'id' | 'text' | 'long text' | 'integer' | 'instant'
+
+export interface Dialect {
+  readonly name: 'mysql' | 'sqlite'
+  /** The database's clock. */
+  readonly now: string
+  readonly forUpdate: string
+  readonly skipLocked: string
+  /** An instant as normalised text, whatever somebody may have written there by hand. */
+  instant(column: string): string
+  /** A batch of objects, given as one JSON parameter, as a table. */
+  batch(columns: Readonly<Record<string, BatchColumn>>): string
+  /** Keeps the join order as it is written: the batch first, then the table by its key. */
+  readonly straightJoin: string
+  /** UPDATE of the rows that a batch names by `id`; the assignments may read the row as `t`, the batch as `b`. */
+  updateFromBatch(table: string, batch: string, assignments: Readonly<Record<string, string>>): string
+  /** Several ordered, limited selections as one statement. */
+  union(selections: readonly string[]): string
+  /** Selects the `name` of each table there is among the given number of names. */
+  tablesAmong(count: number): string
+  /** The error says that a row with that key exists. */
+  isDuplicate(error: unknown): boolean
+  /** Migrations: which statement errors say that it had been run already. */
+  isAlreadyApplied(error: unknown): boolean
+}

@@ -1,0 +1,68 @@
+import type { ClaimedJob, Fence, FinalState } from '../model/job.ts'
+import type { RunPolicy } from '../model/task.ts'
+import type { Ending, Settlement } from '../model/settle.ts'
+
+export interface LogLine {
+  readonly jobId: string
+  readonly at: Date
+  readonly level: LogLevel
+  readonly message: string
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
+/** The end of an attempt, to be written if the job is still its worker's. */
+export interface Attempt {
+  readonly fence: Fence
+  readonly ending: Ending
+  readonly policy: RunPolicy
+}
+
+export interface Settled {
+  readonly id: string
+  readonly task: string
+  readonly scheduleId: string | null
+  readonly attempt: number
+  readonly settlement: Settlement
+  /** The blocked job whose turn has come, if there was one. */
+  readonly promoted: string | null
+}
+
+export interface SettleResult {
+  readonly settled: readonly Settled[]
+  /** Not this worker's any more: nothing was written. */
+  readonly lost: readonly Fence[]
+  /** Somebody else holds the schedule's row: to be settled again. */
+  readonly locked: readonly Attempt[]
+}
+
+export type Outcome = FinalState | 'retry' | 'released'
+
+/** What the executor needs of the database. */
+export interface ExecutingStore {
+  /** Makes waiting jobs claimable whose time has come. @returns how many */
+  promoteDue(limit: number): Promise<number>
+
+  /**
+   * Claims jobs for this worker: groups and tasks take turns, and within one the larger priority goes first,
+   * then the older job. Each claim is a new attempt.
+   *
+   * @param tasks  the tasks that this worker handles, with the policy that holds where the job has none
+   * @param afterGroup  the group that had its turn last
+   */
+  claim(worker: string, tasks: ReadonlyMap<string, RunPolicy>, limit: number, afterGroup: string): Promise<ClaimedJob[]>
+
+  /** Writes the ends of attempts; only of those that still are their worker's. */
+  settle(attempts: readonly Attempt[]): Promise<SettleResult>
+
+  /** The jobs of this worker that somebody wants stopped. */
+  stopRequests(worker: string): Promise<string[]>
+
+  /** @param progress  JSON text */
+  saveProgress(fence: Fence, progress: string): Promise<void>
+
+  appendLogs(lines: readonly LogLine[]): Promise<void>
+
+  /** Running jobs whose worker is not registered any more. */
+  orphans(limit: number): Promise<Attempt[]>
+}

@@ -1,0 +1,34 @@
+import type { BatchColumn, Dialect } from '../database.ts'
+import { isAlreadyApplied, isDuplicate } from './errors.ts'
+
+const BATCH_TYPES: Readonly<Record<BatchColumn, string>> = {
+  // Column against column, a _bin collation wins over any other, so the keys stay usable.
+  id: 'VARCHAR(255) CHARACTER SET utf8mb4',
+  text: 'VARCHAR(1000) CHARACTER SET utf8mb4',
+  'long text': 'LONGTEXT CHARACTER SET utf8mb4',
+  integer: 'BIGINT',
+  instant: 'DATETIME(3)',
+}
+
+export const mysqlDialect: Dialect = {
+  name: 'mysql',
+  // Not NOW(): that is the session's zone, and the sessions are the application's.
+  now: 'UTC_TIMESTAMP(3)',
+  forUpdate: 'FOR UPDATE',
+  skipLocked: 'FOR UPDATE SKIP LOCKED',
+  instant: (column) => column,
+  batch(columns) {
+    const list = Object.entries(columns).map(([name, type]) => `${name} ${BATCH_TYPES[type]} PATH '$.${name}'`)
+    return `JSON_TABLE(?, '$[*]' COLUMNS (${list.join(', ')}))`
+  },
+  straightJoin: 'STRAIGHT_JOIN',
+  updateFromBatch(table, batch, assignments) {
+    const list = Object.entries(assignments).map(([column, value]) => `t.${column} = ${value}`)
+    return `UPDATE ${batch} AS b STRAIGHT_JOIN ${table} AS t ON t.id = b.id SET ${list.join(', ')}`
+  },
+  union: (selections) => selections.map((selection) => `(${selection})`).join(' UNION ALL '),
+  tablesAmong: (count) =>
+    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN (${Array(count).fill('?').join(', ')})`,
+  isDuplicate,
+  isAlreadyApplied,
+}

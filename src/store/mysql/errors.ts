@@ -1,0 +1,65 @@
+/** The errors of MySQL, MariaDB and the connection to them, classified by number: texts are translated. */
+
+/** Passes by itself: the transaction is rolled back and begun anew. */
+const TRANSIENT: ReadonlySet<number> = new Set([
+  1205, // lock wait timeout: undoes only its statement, so the ROLLBACK must come from us
+  1213, // deadlock
+  1020, // MariaDB with innodb_snapshot_isolation: the row has changed since it was read
+  3101, // group replication: certification failed at COMMIT
+  1180, // Galera: COMMIT refused
+])
+
+/** The server or the way to it is at fault: this connection is dropped, and the work is tried again later. */
+const UNAVAILABLE: ReadonlySet<number> = new Set([
+  1040, // too many connections
+  1047, // Galera: node not ready
+  1053, // shutdown in progress
+  1077,
+  1079,
+  1152,
+  1158,
+  1159,
+  1160,
+  1161,
+  1184,
+  1203, // user has too many connections
+  1226, // user resource limit
+  1290, // read-only by option
+  1836, // read-only mode
+  1927, // MariaDB: connection was killed
+  2006,
+  2013,
+  3032,
+  3100,
+  4031, // disconnected by inactivity
+])
+
+const DUPLICATE = 1062
+
+/** A table, column or index exists already: what a migration that was cut short had done. */
+const ALREADY_APPLIED: ReadonlySet<number> = new Set([1050, 1060, 1061, 1826, 3822])
+
+export function errorNumber(error: unknown): number | null {
+  if (typeof error !== 'object' || error === null || !('errno' in error)) return null
+  return typeof error.errno === 'number' ? error.errno : null
+}
+
+export function isTransient(error: unknown): boolean {
+  return TRANSIENT.has(errorNumber(error) ?? 0)
+}
+
+export function isUnavailable(error: unknown): boolean {
+  if (UNAVAILABLE.has(errorNumber(error) ?? 0)) return true
+  if (!(error instanceof Error)) return false
+  // The driver's own: PROTOCOL_CONNECTION_LOST, ECONNREFUSED, ETIMEDOUT, a pool that was closed, …
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  return ('fatal' in error && error.fatal === true) || /^(PROTOCOL_|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_|EHOST|ENET|POOL_|ENOENT$)/.test(code)
+}
+
+export function isDuplicate(error: unknown): boolean {
+  return errorNumber(error) === DUPLICATE
+}
+
+export function isAlreadyApplied(error: unknown): boolean {
+  return ALREADY_APPLIED.has(errorNumber(error) ?? 0)
+}

@@ -1,0 +1,30 @@
+import type { SqlValue } from '../database.ts'
+
+/** Texts of these characters mean the same in every character set and under every sql_mode. */
+const PLAIN = /^[\x20-\x26\x28-\x5b\x5d-\x7e]*$/
+
+/**
+ * Puts values into a statement as literals that do not depend on the session: applications lend connections
+ * with their own character set and sql_mode (NO_BACKSLASH_ESCAPES would turn a driver's escaping into a hole),
+ * so anything but plain ASCII travels as hexadecimal UTF-8.
+ */
+export function withLiterals(text: string, params: readonly SqlValue[]): string {
+  if (params.length === 0) return text
+  let index = 0
+  const statement = text.replaceAll('?', () => {
+    if (index >= params.length) throw new RangeError(`More placeholders than the ${params.length} values: ${text}`)
+    return literal(params[index++] ?? null)
+  })
+  if (index !== params.length) throw new RangeError(`${params.length} values for ${index} placeholders: ${text}`)
+  return statement
+}
+
+function literal(value: SqlValue): string {
+  if (value === null) return 'NULL'
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new RangeError(`${value} is no SQL number`)
+    return String(value)
+  }
+  if (PLAIN.test(value)) return `'${value}'`
+  return `_utf8mb4 x'${Buffer.from(value, 'utf8').toString('hex')}'`
+}

@@ -1,0 +1,172 @@
+/**
+ * The tables on MySQL and MariaDB. `npm run schema` generates the migrations in drizzle/mysql from this file;
+ * `{prefix}` becomes the `tablePrefix` when they run. Nothing imports it at run time.
+ *
+ * Texts that are compared are utf8mb4_bin, whatever the database's default. Instants are DATETIME(3) in UTC:
+ * TIMESTAMP would depend on the session's zone and end in 2038.
+ */
+import { type SQL, sql } from 'drizzle-orm'
+import { bigint, check, customType, index, int, mysqlTable, tinyint, uniqueIndex } from 'drizzle-orm/mysql-core'
+
+const characters = (length: number) =>
+  customType<{ data: string }>({ dataType: () => `varchar(${length}) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin` })
+const longText = customType<{ data: string }>({ dataType: () => 'longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin' })
+const instant = customType<{ data: string }>({ dataType: () => 'datetime(3)' })
+
+const ID = 190
+const name = characters(ID)
+const jobId = characters(36)
+const workerId = characters(255)
+const short = characters(16)
+const now = sql`(utc_timestamp(3))`
+/** Sorts by time as UUIDv7 of RFC 9562 does, so that jobs inserted by hand keep their turn. */
+const uuidv7 = sql.raw(
+  "(lower(concat(left(lpad(hex(floor(unix_timestamp(now(3)) * 1000)), 12, '0'), 8), '-', right(hex(floor(unix_timestamp(now(3)) * 1000)), 4), '-7', left(md5(uuid()), 3), '-8', left(md5(uuid()), 3), '-', left(md5(uuid()), 12))))",
+)
+
+export const periodicTask = mysqlTable(
+  '{prefix}periodic_task',
+  {
+    id: name('id').primaryKey(),
+    enabled: tinyint('enabled').notNull().default(1),
+    task: name('task').notNull(),
+    group: characters(100)('group_').notNull().default(''),
+    args: longText('args').notNull().default(sql`('{}')`),
+    subject: characters(255)('subject'),
+    submitter: name('submitter'),
+    summary: characters(1000)('summary'),
+    priority: int('priority').notNull().default(0),
+    timer: characters(512)('timer').notNull(),
+    nextrun: instant('nextrun'),
+    catchUp: int('catch_up').notNull().default(1),
+    timeout: int('timeout'),
+    maxRetries: int('max_retries'),
+    retryDelay: int('retry_delay'),
+    retryBackoff: short('retry_backoff'),
+    declaredBy: name('declared_by'),
+    created: instant('created').notNull().default(now),
+    worker: workerId('worker'),
+    marked: instant('marked'),
+    markEnds: instant('mark_ends'),
+    idle: short('idle'),
+    lastSlot: instant('last_slot'),
+    runCount: bigint('run_count', { mode: 'number' }).notNull().default(0),
+    errorCount: bigint('error_count', { mode: 'number' }).notNull().default(0),
+    lastRun: instant('last_run'),
+    lastFinished: instant('last_finished'),
+    lastJob: jobId('last_job'),
+    lastError: longText('last_error'),
+    plannedFrom: characters(700)('planned_from'),
+    status: short('status').generatedAlwaysAs(
+      (): SQL => sql`case when \`enabled\` = 0 then 'paused' when \`idle\` is not null then \`idle\` else 'active' end`,
+      { mode: 'virtual' },
+    ),
+    definition: characters(640)('definition').generatedAlwaysAs((): SQL => sql`concat(\`enabled\`, '|', \`timer\`)`, {
+      mode: 'stored',
+    }),
+    wakeAt: instant('wake_at').generatedAlwaysAs(
+      (): SQL =>
+        sql`case when \`worker\` is not null then coalesce(\`mark_ends\`, cast('1970-01-01' as datetime(3))) when \`planned_from\` is null or \`planned_from\` <> concat(\`enabled\`, '|', \`timer\`, '|', coalesce(\`nextrun\`, '')) then cast('1970-01-01' as datetime(3)) when \`enabled\` = 0 or \`idle\` is not null then null else \`nextrun\` end`,
+      { mode: 'stored' },
+    ),
+  },
+  (table) => [
+    index('{prefix}periodic_task_wake_at').on(table.wakeAt),
+    index('{prefix}periodic_task_declared_by').on(table.declaredBy),
+    check('{prefix}periodic_task_args', sql`json_valid(\`args\`)`),
+    check('{prefix}periodic_task_catch_up', sql`\`catch_up\` between 0 and 1000`),
+    check('{prefix}periodic_task_backoff', sql`\`retry_backoff\` in ('exponential', 'fixed')`),
+  ],
+)
+
+export const job = mysqlTable(
+  '{prefix}job',
+  {
+    id: jobId('id').primaryKey().default(uuidv7),
+    periodicTaskId: name('periodic_task_id'),
+    slot: instant('slot'),
+    missed: int('missed').notNull().default(0),
+    run: bigint('run', { mode: 'number' }),
+    task: name('task').notNull(),
+    group: characters(100)('group_').notNull().default(''),
+    args: longText('args').notNull().default(sql`('{}')`),
+    subject: characters(255)('subject'),
+    submitter: name('submitter'),
+    priority: int('priority').notNull().default(0),
+    state: short('state').notNull().default('waiting'),
+    reason: short('reason'),
+    exclusive: tinyint('exclusive').notNull().default(1),
+    worker: workerId('worker'),
+    attempt: int('attempt').notNull().default(0),
+    submitted: instant('submitted').notNull().default(now),
+    runAt: instant('run_at'),
+    started: instant('started'),
+    finished: instant('finished'),
+    timeout: int('timeout'),
+    maxRetries: int('max_retries'),
+    retryDelay: int('retry_delay'),
+    retryBackoff: short('retry_backoff'),
+    progress: longText('progress'),
+    result: longText('result'),
+    error: longText('error'),
+    stopRequested: instant('stop_requested'),
+    activeKey: name('active_key').generatedAlwaysAs(
+      (): SQL => sql`case when \`exclusive\` = 1 and \`state\` in ('waiting', 'running') then \`periodic_task_id\` end`,
+      { mode: 'stored' },
+    ),
+    claimGroup: characters(100)('claim_group').generatedAlwaysAs(
+      (): SQL => sql`case when \`state\` = 'waiting' and \`run_at\` is null then \`group_\` end`,
+      { mode: 'stored' },
+    ),
+    claimTask: name('claim_task').generatedAlwaysAs(
+      (): SQL => sql`case when \`state\` = 'waiting' and \`run_at\` is null then \`task\` end`,
+      { mode: 'stored' },
+    ),
+    claimRank: int('claim_rank').generatedAlwaysAs(
+      (): SQL => sql`case when \`state\` = 'waiting' and \`run_at\` is null then -\`priority\` end`,
+      { mode: 'stored' },
+    ),
+    dueAt: instant('due_at').generatedAlwaysAs((): SQL => sql`case when \`state\` = 'waiting' then \`run_at\` end`, {
+      mode: 'stored',
+    }),
+    heldBy: workerId('held_by').generatedAlwaysAs((): SQL => sql`case when \`state\` = 'running' then \`worker\` end`, {
+      mode: 'stored',
+    }),
+  },
+  (table) => [
+    uniqueIndex('{prefix}job_occurrence').on(table.periodicTaskId, table.slot),
+    uniqueIndex('{prefix}job_active').on(table.activeKey),
+    index('{prefix}job_claim').on(table.claimGroup, table.claimTask, table.claimRank, table.id),
+    index('{prefix}job_due').on(table.dueAt),
+    index('{prefix}job_held').on(table.heldBy),
+    index('{prefix}job_blocked').on(table.state, table.periodicTaskId),
+    check('{prefix}job_args', sql`json_valid(\`args\`)`),
+    check(
+      '{prefix}job_state',
+      sql`\`state\` in ('waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped')`,
+    ),
+    check('{prefix}job_backoff', sql`\`retry_backoff\` in ('exponential', 'fixed')`),
+  ],
+)
+
+export const jobLog = mysqlTable(
+  '{prefix}job_log',
+  {
+    id: bigint('id', { mode: 'number' }).autoincrement().primaryKey(),
+    jobId: jobId('job_id').notNull(),
+    at: instant('at').notNull().default(now),
+    level: short('level').notNull().default('info'),
+    message: longText('message').notNull(),
+  },
+  (table) => [index('{prefix}job_log_job').on(table.jobId, table.id)],
+)
+
+export const worker = mysqlTable('{prefix}worker', {
+  id: workerId('id').primaryKey(),
+  name: name('name').notNull(),
+  host: characters(255)('host').notNull(),
+  pid: int('pid').notNull(),
+  tasks: longText('tasks').notNull(),
+  started: instant('started').notNull().default(now),
+  heartbeat: instant('heartbeat').notNull().default(now),
+})

@@ -1,0 +1,88 @@
+/** Which database it is: from a URL, or from what the application has open already. */
+import type { Pool as CallbackPool } from 'mysql2'
+import type { Pool } from 'mysql2/promise'
+import { InvalidInputError } from '../errors.ts'
+import type { Database } from './database.ts'
+import { checkMigrated, migrate } from './migrate.ts'
+import { SqlExecuting } from './sql/executing.ts'
+import { SqlJobs } from './sql/jobs.ts'
+import { SqlSchedules } from './sql/schedules.ts'
+import { SqlScheduling } from './sql/scheduling.ts'
+import { tables } from './sql/tables.ts'
+import { SqlWorkers } from './sql/workers.ts'
+import type { Store } from './store.ts'
+
+/**
+ * `mysql://user:password@host:port/database` (also `mariadb://`), `sqlite:./file.db`, `sqlite::memory:`, a
+ * mysql2 pool, or a drizzle database on one. What is lent stays the application's: it is not closed.
+ */
+export type DatabaseTarget = string | Pool | CallbackPool | { readonly $client: Pool | CallbackPool }
+
+export interface StoreOptions {
+  /** Put before the names of all tables; default none. */
+  readonly tablePrefix?: string | undefined
+  /** Whether to bring the tables up to date (default), or to refuse to work when they are not. */
+  readonly migrate?: boolean | undefined
+}
+
+/** Connections of a pool of our own: the loops, and some for the application's calls. */
+const CONNECTIONS = 10
+const PREFIX = /^[a-z0-9_]{0,32}$/i
+
+/**
+ * @throws InvalidInputError when the target or an option cannot be meant
+ * @throws StoreUnavailableError when the database cannot be reached
+ * @throws SchemaError when a table of the application has one of our names, or the tables are out of date
+ */
+export async function openStore(target: DatabaseTarget, options: StoreOptions = {}): Promise<Store> {
+  const prefix = options.tablePrefix ?? ''
+  if (!PREFIX.test(prefix)) throw new InvalidInputError('tablePrefix', `up to 32 letters, digits and underscores are needed, not '${prefix}'`)
+  const database = await openDatabase(target)
+  try {
+    if (options.migrate === false) await checkMigrated(database, prefix)
+    else await migrate(database, prefix)
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+  const names = tables(prefix)
+  return {
+    schedules: new SqlSchedules(database, names),
+    jobs: new SqlJobs(database, names),
+    scheduling: new SqlScheduling(database, names),
+    executing: new SqlExecuting(database, names),
+    workers: new SqlWorkers(database, names),
+    close: () => database.close(),
+  }
+}
+
+/** Migrates and closes again. @returns the migrations that were applied */
+export async function migrateDatabase(target: DatabaseTarget, options: Pick<StoreOptions, 'tablePrefix'> = {}): Promise<string[]> {
+  const database = await openDatabase(target)
+  try {
+    return await migrate(database, options.tablePrefix ?? '')
+  } finally {
+    await database.close()
+  }
+}
+
+async function openDatabase(target: DatabaseTarget): Promise<Database> {
+  if (typeof target !== 'string') {
+    const { MysqlDatabase } = await import('./mysql/database.ts')
+    const pool = '$client' in target ? target.$client : target
+    if (typeof pool?.getConnection !== 'function') throw new InvalidInputError('database', 'a URL, a mysql2 pool or a drizzle database on a mysql2 pool is needed')
+    return new MysqlDatabase('promise' in pool ? pool.promise() : pool, { lent: true })
+  }
+  if (/^(mysql|mariadb):\/\//.test(target)) {
+    if (new URL(target).pathname.length < 2) throw new InvalidInputError('database', `the URL names no database; write mysql://user@host:3306/name`)
+    const { MysqlDatabase } = await import('./mysql/database.ts')
+    return MysqlDatabase.open(target.replace(/^mariadb:/, 'mysql:'), CONNECTIONS)
+  }
+  if (target.startsWith('sqlite:')) {
+    const path = target.slice('sqlite:'.length).replace(/^\/\//, '')
+    if (path === '') throw new InvalidInputError('database', 'the URL names no file; write sqlite:./file.db or sqlite::memory:')
+    const { SqliteDatabase } = await import('./sqlite/database.ts')
+    return SqliteDatabase.open(path)
+  }
+  throw new InvalidInputError('database', `'${target.replace(/:[^:@/]*@/, ':***@')}' is no URL of a database that Kalends knows; write mysql://user@host/name or sqlite:./file.db`)
+}

@@ -1,0 +1,67 @@
+import type { Plan, Plannable } from '../model/plan.ts'
+
+/** The state of the database at one instant, as one look sees it. */
+export interface Look {
+  /** The database's clock. */
+  readonly now: Date
+  /** When the earliest schedule wants to be looked at; null: none does. */
+  readonly wakeAt: Date | null
+  /** When the earliest waiting job becomes claimable; null: none is waiting for a time. */
+  readonly dueAt: Date | null
+  /** Whether a job of one of the given tasks can be claimed. */
+  readonly claimable: boolean
+}
+
+/** A lease on a schedule: "being submitted by this worker". */
+export interface Mark {
+  readonly id: string
+  readonly marked: Date
+}
+
+/** What became of a marked schedule. */
+export interface Submission {
+  readonly id: string
+  readonly task: string
+  readonly timer: string
+  readonly plan: Plan
+  /** Ids of the jobs that were inserted, in the order of `plan.runs`. */
+  readonly jobs: readonly string[]
+}
+
+export interface SubmitResult {
+  readonly submissions: readonly Submission[]
+  /** Marked still, because somebody else holds the row: to be submitted again. */
+  readonly locked: readonly Mark[]
+  /** Schedules that could not be written for a lasting reason; they keep their mark as back-off. */
+  readonly failed: readonly { readonly id: string; readonly error: unknown }[]
+}
+
+/** What a pure planner decides about a schedule, given the row as it is now. */
+export type Decide = (schedule: Plannable, now: Date, active: boolean) => Plan | null
+
+/** What the scheduler needs of the database. */
+export interface SchedulingStore {
+  /** One statement for all that a worker may wait for. @param tasks  the tasks that it handles */
+  look(tasks: readonly string[]): Promise<Look>
+
+  /**
+   * Marks the earliest due schedules for this worker, so that no other plans them meanwhile. The mark is a
+   * lease: once it has ended, the schedule is due again for everyone.
+   *
+   * @param limit  most schedules to mark, earliest first
+   * @returns empty when nothing is due, or others hold it
+   */
+  markDue(worker: string, limit: number, leaseMs: number): Promise<Mark[]>
+
+  /**
+   * Plans and submits marked schedules in one transaction: the jobs, the advance and the end of the mark are
+   * there together or not at all. A schedule whose mark is not this worker's any more is left alone.
+   */
+  submit(worker: string, marks: readonly Mark[], decide: Decide): Promise<SubmitResult>
+
+  /** Ends the marks of a worker's earlier incarnations and of workers that are gone. @returns how many */
+  clearStaleMarks(worker: string, leaseMs: number): Promise<number>
+
+  /** Heals what hand edits and crashes leave behind. @returns what was healed, as texts to log */
+  sweep(leaseMs: number): Promise<string[]>
+}

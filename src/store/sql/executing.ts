@@ -1,0 +1,131 @@
+import type { ClaimedJob, Fence } from '../../model/job.ts'
+import type { RunPolicy } from '../../model/task.ts'
+import type { Database, Sql } from '../database.ts'
+import type { Attempt, ExecutingStore, LogLine, SettleResult } from '../executing-store.ts'
+import { fromStored, toText } from '../instant.ts'
+import { groupBy } from './group-by.ts'
+import { jobColumns, type JobRow, policyOf, toJob } from './rows.ts'
+import { settleAll } from './settling.ts'
+import { placeholders, type Tables } from './tables.ts'
+
+/** A group and a task of which something can be claimed, with the rank of its first job. */
+interface Turn {
+  readonly claim_group: string
+  readonly claim_task: string
+  readonly claim_rank: number
+}
+
+export class SqlExecuting implements ExecutingStore {
+  readonly #database: Database
+  readonly #tables: Tables
+
+  constructor(database: Database, tables: Tables) {
+    this.#database = database
+    this.#tables = tables
+  }
+
+  promoteDue(limit: number): Promise<number> {
+    const { job } = this.#tables
+    const { now, skipLocked } = this.#database.dialect
+    return this.#database.transaction(async (sql) => {
+      const due = await sql.rows<{ id: string }>(`SELECT id FROM ${job} WHERE due_at <= ${now} ORDER BY due_at LIMIT ${limit} ${skipLocked}`)
+      if (due.length === 0) return 0
+      const ids = due.map((row) => row.id)
+      return sql.run(`UPDATE ${job} SET run_at = NULL WHERE id IN (${placeholders(ids)})`, ids)
+    })
+  }
+
+  async claim(worker: string, tasks: ReadonlyMap<string, RunPolicy>, limit: number, afterGroup: string): Promise<ClaimedJob[]> {
+    const { job } = this.#tables
+    const { dialect } = this.#database
+    const names = [...tasks.keys()]
+    if (names.length === 0 || limit <= 0) return []
+    // Whose turn it is: a loose index scan over groups and tasks, so neither a long queue of one of them nor
+    // jobs that nobody here can run are walked over.
+    const turns = await this.#database.rows<Turn>(
+      `SELECT claim_group, claim_task, claim_rank FROM (SELECT claim_group, claim_task, MIN(claim_rank) AS claim_rank FROM ${job} WHERE claim_group IS NOT NULL GROUP BY claim_group, claim_task) AS turns WHERE claim_task IN (${placeholders(names)})`,
+      names,
+    )
+    const chosen = chooseTurns(turns, limit, afterGroup)
+    if (chosen.length === 0) return []
+    const share = Math.ceil(limit / chosen.length)
+    const columns = `${jobColumns(dialect)}, ${dialect.now} AS now`
+    return this.#database.transaction(async (sql) => {
+      // The index holds filter and order of each part, so exactly the rows that are claimed get locked.
+      const part = `SELECT ${columns} FROM ${job} WHERE claim_group = ? AND claim_task = ? ORDER BY claim_group, claim_task, claim_rank, id LIMIT ${share} ${dialect.skipLocked}`
+      const found = await sql.rows<JobRow & { now: string }>(
+        dialect.union(chosen.map(() => part)),
+        chosen.flatMap((turn) => [turn.claim_group, turn.claim_task]),
+      )
+      const rows = found.slice(0, limit)
+      const [first] = rows
+      if (first === undefined) return []
+      const ids = rows.map((row) => row.id)
+      // The policy in force is written down, so that whoever takes over from a lost worker knows it.
+      await sql.run(`UPDATE ${job} SET state = 'running', worker = ?, attempt = attempt + 1, started = ?, progress = NULL WHERE id IN (${placeholders(ids)})`, [worker, first.now, ...ids])
+      await this.#writePolicies(sql, rows, tasks)
+      return rows.map((row): ClaimedJob => {
+        const policy = policyOf(row, tasks.get(row.task))
+        return { ...toJob(row), state: 'running', worker, attempt: row.attempt + 1, started: fromStored(first.now), argsText: row.args, policy }
+      })
+    })
+  }
+
+  settle(attempts: readonly Attempt[]): Promise<SettleResult> {
+    if (attempts.length === 0) return Promise.resolve({ settled: [], lost: [], locked: [] })
+    return this.#database.transaction((sql) => settleAll(sql, this.#database.dialect, this.#tables, attempts))
+  }
+
+  async stopRequests(worker: string): Promise<string[]> {
+    const rows = await this.#database.rows<{ id: string }>(`SELECT id FROM ${this.#tables.job} WHERE held_by = ? AND stop_requested IS NOT NULL`, [worker])
+    return rows.map((row) => row.id)
+  }
+
+  async saveProgress(fence: Fence, progress: string): Promise<void> {
+    await this.#database.run(`UPDATE ${this.#tables.job} SET progress = ? WHERE id = ? AND worker = ? AND attempt = ? AND state = 'running'`, [progress, fence.id, fence.worker, fence.attempt])
+  }
+
+  async appendLogs(lines: readonly LogLine[]): Promise<void> {
+    if (lines.length === 0) return
+    await this.#database.run(
+      `INSERT INTO ${this.#tables.log} (job_id, at, level, message) VALUES ${lines.map(() => '(?, ?, ?, ?)').join(', ')}`,
+      lines.flatMap((line) => [line.jobId, toText(line.at), line.level, line.message]),
+    )
+  }
+
+  async orphans(limit: number): Promise<Attempt[]> {
+    const { job, worker } = this.#tables
+    // From the few running jobs by the index on held_by; what is running is never much.
+    const rows = await this.#database.rows<JobRow & { worker: string }>(
+      `SELECT ${jobColumns(this.#database.dialect)} FROM ${job} WHERE held_by IS NOT NULL AND held_by NOT IN (SELECT id FROM ${worker}) LIMIT ${limit}`,
+    )
+    return rows.map((row) => ({
+      fence: { id: row.id, worker: row.worker, attempt: row.attempt },
+      ending: { kind: 'lost', error: `The worker ${row.worker} was lost during attempt ${row.attempt}` },
+      policy: policyOf(row),
+    }))
+  }
+
+  async #writePolicies(sql: Sql, rows: readonly JobRow[], tasks: ReadonlyMap<string, RunPolicy>): Promise<void> {
+    const undecided = rows.filter((row) => row.timeout === null || row.max_retries === null || row.retry_delay === null || row.retry_backoff === null)
+    const byTask = groupBy(undecided, (row) => row.task)
+    for (const [task, of] of byTask) {
+      const policy = policyOf({ timeout: null, max_retries: null, retry_delay: null, retry_backoff: null }, tasks.get(task))
+      await sql.run(
+        `UPDATE ${this.#tables.job} SET timeout = COALESCE(timeout, ?), max_retries = COALESCE(max_retries, ?), retry_delay = COALESCE(retry_delay, ?), retry_backoff = COALESCE(retry_backoff, ?) WHERE id IN (${placeholders(of)})`,
+        [policy.timeoutMs, policy.maxRetries, policy.retryDelayMs, policy.retryBackoff, ...of.map((row) => row.id)],
+      )
+    }
+  }
+}
+
+/** At most as many turns as there are places: groups after the one that had the last turn come first. */
+function chooseTurns(turns: readonly Turn[], limit: number, afterGroup: string): Turn[] {
+  const sorted = turns.toSorted(
+    (a, b) =>
+      Number(a.claim_group <= afterGroup) - Number(b.claim_group <= afterGroup) ||
+      (a.claim_group < b.claim_group ? -1 : Number(a.claim_group > b.claim_group)) ||
+      a.claim_rank - b.claim_rank,
+  )
+  return sorted.slice(0, limit)
+}

@@ -1,0 +1,223 @@
+/** From rows to nouns: which columns are read, and what they become. */
+import type { Job, JobState } from '../../model/job.ts'
+import type { Plannable } from '../../model/plan.ts'
+import type { Idle, Schedule, ScheduleSettings, ScheduleStatus } from '../../model/schedule.ts'
+import { DEFAULT_POLICY, type RetryBackoff, type RunPolicy } from '../../model/task.ts'
+import type { Dialect, SqlValue } from '../database.ts'
+import { fromStored, fromText, toText } from '../instant.ts'
+
+/** The part of a schedule's row that planning reads. args stay in the database: they may be large. */
+export interface PlannableRow {
+  id: string
+  enabled: number
+  task: string
+  timer: string
+  nextrun: string | null
+  idle: Idle | null
+  last_slot: string | null
+  last_error: string | null
+  catch_up: number
+  definition: string
+  planned_from: string | null
+  worker: string | null
+  marked: string | null
+  now: string
+}
+
+export function plannableColumns(dialect: Dialect): string {
+  const { instant } = dialect
+  return `id, enabled, task, timer, ${instant('nextrun')} AS nextrun, idle, ${instant('last_slot')} AS last_slot, last_error, catch_up, definition, planned_from, worker, ${instant('marked')} AS marked, ${dialect.now} AS now`
+}
+
+export function toPlannable(row: PlannableRow): Plannable {
+  const planned = row.planned_from === null ? null : splitPlannedFrom(row.planned_from)
+  return {
+    id: row.id,
+    enabled: row.enabled !== 0,
+    timer: row.timer,
+    nextRun: fromText(row.nextrun),
+    idle: row.idle,
+    lastSlot: fromText(row.last_slot),
+    lastError: row.last_error,
+    catchUp: row.catch_up,
+    definition: row.definition,
+    plannedDefinition: planned?.definition ?? null,
+    plannedRun: planned?.run ?? null,
+  }
+}
+
+/** What `wake_at` compares with the row: the definition and the nextrun that a planning leaves behind. */
+export function plannedFrom(definition: string, nextRun: Date | null): string {
+  return `${definition}|${nextRun === null ? '' : toText(nextRun)}`
+}
+
+function splitPlannedFrom(text: string): { definition: string; run: Date | null } {
+  const bar = text.lastIndexOf('|')
+  return { definition: text.slice(0, bar), run: fromText(text.slice(bar + 1)) }
+}
+
+interface ScheduleRow extends PlannableRow {
+  status: ScheduleStatus
+  group_: string
+  args: string
+  subject: string | null
+  submitter: string | null
+  summary: string | null
+  priority: number
+  timeout: number | null
+  max_retries: number | null
+  retry_delay: number | null
+  retry_backoff: RetryBackoff | null
+  declared_by: string | null
+  created: string
+  run_count: number
+  error_count: number
+  last_run: string | null
+  last_finished: string | null
+  last_job: string | null
+}
+
+export type { ScheduleRow }
+
+export function scheduleColumns(dialect: Dialect): string {
+  const instants = ['created', 'last_run', 'last_finished'].map((column) => `${dialect.instant(column)} AS ${column}`)
+  return `${plannableColumns(dialect)}, status, group_, args, subject, submitter, summary, priority, timeout, max_retries, retry_delay, retry_backoff, declared_by, run_count, error_count, last_job, ${instants.join(', ')}`
+}
+
+export function toSchedule(row: ScheduleRow): Schedule {
+  return {
+    id: row.id,
+    enabled: row.enabled !== 0,
+    status: row.status,
+    task: row.task,
+    group: row.group_,
+    args: JSON.parse(row.args),
+    subject: row.subject,
+    submitter: row.submitter,
+    summary: row.summary,
+    priority: row.priority,
+    timer: row.timer,
+    nextRun: fromText(row.nextrun),
+    catchUp: row.catch_up,
+    timeoutMs: row.timeout,
+    maxRetries: row.max_retries,
+    retryDelayMs: row.retry_delay,
+    retryBackoff: row.retry_backoff,
+    declaredBy: row.declared_by,
+    created: fromStored(row.created),
+    lastSlot: fromText(row.last_slot),
+    runCount: row.run_count,
+    errorCount: row.error_count,
+    lastRun: fromText(row.last_run),
+    lastFinished: fromText(row.last_finished),
+    lastJob: row.last_job,
+    lastError: row.last_error,
+    markedBy: row.worker,
+  }
+}
+
+/** The column of each setting. */
+const SETTING_COLUMNS: Readonly<Record<keyof ScheduleSettings, string>> = {
+  task: 'task',
+  timer: 'timer',
+  enabled: 'enabled',
+  group: 'group_',
+  args: 'args',
+  subject: 'subject',
+  submitter: 'submitter',
+  summary: 'summary',
+  priority: 'priority',
+  catchUp: 'catch_up',
+  timeoutMs: 'timeout',
+  maxRetries: 'max_retries',
+  retryDelayMs: 'retry_delay',
+  retryBackoff: 'retry_backoff',
+  declaredBy: 'declared_by',
+}
+
+/** The columns and values of settings; those that are undefined are left out. */
+export function settingColumns(settings: Partial<ScheduleSettings>): [column: string, value: SqlValue][] {
+  return Object.entries(SETTING_COLUMNS).flatMap(([key, column]) => {
+    // The keys of SETTING_COLUMNS are those of ScheduleSettings.
+    const value = settings[key as keyof ScheduleSettings]
+    if (value === undefined) return []
+    return [[column, typeof value === 'boolean' ? Number(value) : value]]
+  })
+}
+
+export interface JobRow {
+  id: string
+  periodic_task_id: string | null
+  slot: string | null
+  missed: number
+  run: number | null
+  task: string
+  group_: string
+  args: string
+  subject: string | null
+  submitter: string | null
+  priority: number
+  state: JobState
+  reason: string | null
+  worker: string | null
+  attempt: number
+  submitted: string
+  run_at: string | null
+  started: string | null
+  finished: string | null
+  timeout: number | null
+  max_retries: number | null
+  retry_delay: number | null
+  retry_backoff: RetryBackoff | null
+  progress: string | null
+  result: string | null
+  error: string | null
+  stop_requested: string | null
+}
+
+export function jobColumns(dialect: Dialect): string {
+  const instants = ['slot', 'submitted', 'run_at', 'started', 'finished', 'stop_requested'].map((column) => `${dialect.instant(column)} AS ${column}`)
+  return `id, periodic_task_id, missed, run, task, group_, args, subject, submitter, priority, state, reason, worker, attempt, timeout, max_retries, retry_delay, retry_backoff, progress, result, error, ${instants.join(', ')}`
+}
+
+export function toJob(row: JobRow): Job {
+  return {
+    id: row.id,
+    scheduleId: row.periodic_task_id,
+    slot: fromText(row.slot),
+    missed: row.missed,
+    run: row.run,
+    task: row.task,
+    group: row.group_,
+    args: JSON.parse(row.args),
+    subject: row.subject,
+    submitter: row.submitter,
+    priority: row.priority,
+    state: row.state,
+    reason: row.reason,
+    worker: row.worker,
+    attempt: row.attempt,
+    submitted: fromStored(row.submitted),
+    runAt: fromText(row.run_at),
+    started: fromText(row.started),
+    finished: fromText(row.finished),
+    timeoutMs: row.timeout,
+    maxRetries: row.max_retries,
+    retryDelayMs: row.retry_delay,
+    retryBackoff: row.retry_backoff,
+    progress: row.progress === null ? null : JSON.parse(row.progress),
+    result: row.result === null ? null : JSON.parse(row.result),
+    error: row.error,
+    stopRequested: fromText(row.stop_requested),
+  }
+}
+
+/** The policy in force: the job's own, else the task's, else what holds for all. */
+export function policyOf(row: Pick<JobRow, 'timeout' | 'max_retries' | 'retry_delay' | 'retry_backoff'>, task: RunPolicy = DEFAULT_POLICY): RunPolicy {
+  return {
+    timeoutMs: row.timeout ?? task.timeoutMs,
+    maxRetries: row.max_retries ?? task.maxRetries,
+    retryDelayMs: row.retry_delay ?? task.retryDelayMs,
+    retryBackoff: row.retry_backoff ?? task.retryBackoff,
+  }
+}

@@ -1,0 +1,308 @@
+import { occurrenceId } from '../../model/occurrence.ts'
+import { type Plan, planFault } from '../../model/plan.ts'
+import { StoreUnavailableError } from '../../errors.ts'
+import type { Database, Sql } from '../database.ts'
+import { fromStored, fromText, toText } from '../instant.ts'
+import type { Decide, Look, Mark, SchedulingStore, Submission, SubmitResult } from '../scheduling-store.ts'
+import { plannableColumns, type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
+import { placeholders, type Tables } from './tables.ts'
+
+/** What the next run of a planned schedule is written from. */
+interface Planned {
+  readonly row: PlannableRow
+  readonly plan: Plan
+}
+
+export class SqlScheduling implements SchedulingStore {
+  readonly #database: Database
+  readonly #tables: Tables
+
+  constructor(database: Database, tables: Tables) {
+    this.#database = database
+    this.#tables = tables
+  }
+
+  async look(tasks: readonly string[]): Promise<Look> {
+    const { schedule, job } = this.#tables
+    const { now } = this.#database.dialect
+    // Two ends of indexes, and the groups with claimable jobs as a loose index scan: it does not grow with the
+    // jobs that others are to run.
+    const claimable =
+      tasks.length === 0
+        ? '0'
+        : `EXISTS (SELECT 1 FROM (SELECT claim_task FROM ${job} WHERE claim_group IS NOT NULL GROUP BY claim_group, claim_task) AS turns WHERE claim_task IN (${placeholders(tasks)}))`
+    const [row] = await this.#database.rows<{ now: string; wake_at: string | null; due_at: string | null; claimable: number }>(
+      `SELECT ${now} AS now, (SELECT MIN(wake_at) FROM ${schedule}) AS wake_at, (SELECT MIN(due_at) FROM ${job}) AS due_at, ${claimable} AS claimable`,
+      tasks,
+    )
+    if (row === undefined) throw new StoreUnavailableError('The database answered a look with no row')
+    return { now: fromStored(row.now), wakeAt: fromText(row.wake_at), dueAt: fromText(row.due_at), claimable: row.claimable !== 0 }
+  }
+
+  markDue(worker: string, limit: number, leaseMs: number): Promise<Mark[]> {
+    const { schedule } = this.#tables
+    const { now, skipLocked } = this.#database.dialect
+    return this.#database.transaction(async (sql) => {
+      // wake_at alone filters and orders, so only the rows that are marked get locked; rows that others hold
+      // are passed over. With the mark inside wake_at, rows marked by others are not even walked over.
+      const due = await sql.rows<{ id: string; now: string }>(
+        `SELECT id, ${now} AS now FROM ${schedule} WHERE wake_at <= ${now} ORDER BY wake_at LIMIT ${limit} ${skipLocked}`,
+      )
+      const [first] = due
+      if (first === undefined) return []
+      const marked = fromStored(first.now)
+      const ids = due.map((row) => row.id)
+      await sql.run(`UPDATE ${schedule} SET worker = ?, marked = ?, mark_ends = ? WHERE id IN (${placeholders(ids)})`, [
+        worker,
+        first.now,
+        toText(new Date(marked.getTime() + leaseMs)),
+        ...ids,
+      ])
+      return ids.map((id) => ({ id, marked }))
+    })
+  }
+
+  async submit(worker: string, marks: readonly Mark[], decide: Decide): Promise<SubmitResult> {
+    if (marks.length === 0) return { submissions: [], locked: [], failed: [] }
+    try {
+      return await this.#database.transaction((sql) => this.#submitAll(sql, worker, marks, decide, false))
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) throw error
+      // One bad row must not keep the others: row by row.
+      const results: SubmitResult[] = []
+      for (const mark of marks) results.push(await this.#submitOne(worker, mark, decide))
+      return {
+        submissions: results.flatMap((result) => result.submissions),
+        locked: results.flatMap((result) => result.locked),
+        failed: results.flatMap((result) => result.failed),
+      }
+    }
+  }
+
+  async clearStaleMarks(worker: string, leaseMs: number): Promise<number> {
+    const { schedule, worker: workers } = this.#tables
+    const { now, instant } = this.#database.dialect
+    const name = worker.slice(0, worker.lastIndexOf('/') + 1)
+    // Marks end within the lease, so they are all in this range of the index. Read first, then ended by key and
+    // fence: a mark that somebody made meanwhile stays.
+    const stale = await this.#database.rows<{ id: string; worker: string; marked: string }>(
+      `SELECT id, worker, ${instant('marked')} AS marked FROM ${schedule} WHERE wake_at BETWEEN ${now} AND ? AND worker IS NOT NULL AND worker <> ? AND (SUBSTR(worker, 1, ${name.length}) = ? OR worker NOT IN (SELECT id FROM ${workers})) ORDER BY id`,
+      [toText(new Date((await this.#now()).getTime() + 2 * leaseMs)), worker, name],
+    )
+    return this.#endMarks(stale)
+  }
+
+  async sweep(leaseMs: number): Promise<string[]> {
+    const { schedule, job } = this.#tables
+    const { instant } = this.#database.dialect
+    const healed: string[] = []
+    // A mark that a hand edit or a clock has moved far ahead would hold the row for as long.
+    const tooFar = await this.#database.rows<{ id: string; worker: string; marked: string }>(
+      `SELECT id, worker, ${instant('marked')} AS marked FROM ${schedule} WHERE worker IS NOT NULL AND wake_at > ?`,
+      [toText(new Date((await this.#now()).getTime() + 2 * leaseMs))],
+    )
+    if (tooFar.length > 0 && (await this.#endMarks(tooFar)) > 0) healed.push(`marks that would have ended too late: ${tooFar.map((row) => row.id).join(', ')}`)
+    // A blocked job whose turn nobody is left to announce: deleted by hand, or cut off by a crash.
+    const blocked = await this.#database.rows<{ id: string }>(
+      `SELECT MIN(id) AS id FROM ${job} AS b WHERE state = 'blocked' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.active_key = b.periodic_task_id) GROUP BY periodic_task_id`,
+    )
+    for (const { id } of blocked) {
+      const promoted = await this.#database.transaction(async (sql) => {
+        const [row] = await sql.rows<{ schedule: string }>(`SELECT periodic_task_id AS schedule FROM ${job} WHERE id = ? AND state = 'blocked'`, [id])
+        if (row === undefined) return 0
+        await sql.rows(`SELECT id FROM ${schedule} WHERE id = ? ${this.#database.dialect.forUpdate}`, [row.schedule])
+        const active = await sql.rows(`SELECT id FROM ${job} WHERE active_key = ?`, [row.schedule])
+        return active.length > 0 ? 0 : sql.run(`UPDATE ${job} SET state = 'waiting' WHERE id = ? AND state = 'blocked'`, [id])
+      })
+      if (promoted > 0) healed.push(`the job ${id} was blocked by nothing`)
+    }
+    return healed
+  }
+
+  async #now(): Promise<Date> {
+    const [row] = await this.#database.rows<{ now: string }>(`SELECT ${this.#database.dialect.now} AS now`)
+    return fromStored(row?.now ?? '')
+  }
+
+  async #endMarks(marks: readonly { id: string; worker: string; marked: string }[]): Promise<number> {
+    let ended = 0
+    for (const mark of marks) {
+      ended += await this.#database.run(
+        `UPDATE ${this.#tables.schedule} SET worker = NULL, marked = NULL, mark_ends = NULL WHERE id = ? AND worker = ? AND ${this.#database.dialect.instant('marked')} = ?`,
+        [mark.id, mark.worker, mark.marked],
+      )
+    }
+    return ended
+  }
+
+  /** A row by itself: what cannot be submitted for a lasting reason is skipped as a fault. */
+  async #submitOne(worker: string, mark: Mark, decide: Decide): Promise<SubmitResult> {
+    try {
+      return await this.#database.transaction((sql) => this.#submitAll(sql, worker, [mark], decide, true))
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) throw error
+      const reason = error instanceof Error ? error.message : String(error)
+      const faulty: Decide = (schedule, now, active) => {
+        const plan = decide(schedule, now, active)
+        return plan === null ? null : planFault(plan, reason)
+      }
+      try {
+        const result = await this.#database.transaction((sql) => this.#submitAll(sql, worker, [mark], faulty, true))
+        return { ...result, failed: [{ id: mark.id, error }] }
+      } catch (again) {
+        if (again instanceof StoreUnavailableError) throw again
+        return { submissions: [], locked: [], failed: [{ id: mark.id, error: again }] }
+      }
+    }
+  }
+
+  /** @param careful  trust no key: look whether the jobs are there already, however they came there */
+  async #submitAll(sql: Sql, worker: string, marks: readonly Mark[], decide: Decide, careful: boolean): Promise<SubmitResult> {
+    const { schedule } = this.#tables
+    const { skipLocked } = this.#database.dialect
+    const ids = marks.map((mark) => mark.id).sort()
+    // Schedules first and in the order of their key, jobs after them: the one order of locks. A row that an
+    // administrator's open transaction holds is passed over, or it would hold the whole batch.
+    const rows = await sql.rows<PlannableRow>(
+      `SELECT ${plannableColumns(this.#database.dialect)} FROM ${schedule} WHERE id IN (${placeholders(ids)}) ORDER BY id ${skipLocked}`,
+      ids,
+    )
+    const markedAt = new Map(marks.map((mark) => [mark.id, mark.marked.getTime()]))
+    const owned = rows.filter((row) => row.worker === worker && fromText(row.marked)?.getTime() === markedAt.get(row.id))
+    const active = await this.#active(sql, owned, careful)
+    const planned: Planned[] = []
+    const notDue: string[] = []
+    for (const row of owned) {
+      const plan = decide(toPlannable(row), fromStored(row.now), active.has(row.id))
+      if (plan === null) notDue.push(row.id)
+      else planned.push({ row, plan: careful ? await this.#withoutDecided(sql, row.id, plan) : plan })
+    }
+    await this.#insertJobs(sql, planned)
+    await this.#advance(sql, planned)
+    if (notDue.length > 0) {
+      await sql.run(`UPDATE ${schedule} SET worker = NULL, marked = NULL, mark_ends = NULL WHERE id IN (${placeholders(notDue)})`, notDue)
+    }
+    return {
+      submissions: planned.map(({ row, plan }) => ({
+        id: row.id,
+        task: row.task,
+        timer: row.timer,
+        plan,
+        jobs: plan.runs.map((run) => occurrenceId(row.id, run.slot)),
+      })) satisfies Submission[],
+      locked: await this.#locked(sql, marks, rows),
+      failed: [],
+    }
+  }
+
+  /** Which of the schedules have a job that is not final. */
+  async #active(sql: Sql, rows: readonly PlannableRow[], careful: boolean): Promise<ReadonlySet<string>> {
+    if (rows.length === 0) return new Set()
+    const ids = rows.map((row) => row.id)
+    const condition = careful
+      ? `periodic_task_id IN (${placeholders(ids)}) AND state IN ('waiting', 'blocked', 'running')`
+      : `active_key IN (${placeholders(ids)})`
+    const found = await sql.rows<{ id: string }>(`SELECT DISTINCT periodic_task_id AS id FROM ${this.#tables.job} WHERE ${condition}`, ids)
+    return new Set(found.map((row) => row.id))
+  }
+
+  /** Leaves out what stands in the job table already, although the schedule says otherwise. */
+  async #withoutDecided(sql: Sql, id: string, plan: Plan): Promise<Plan> {
+    const decided = new Set<string>()
+    for (const { slot } of [...plan.runs, ...plan.skips]) {
+      const found = await sql.rows(`SELECT id FROM ${this.#tables.job} WHERE (periodic_task_id = ? AND slot = ?) OR id = ?`, [id, toText(slot), occurrenceId(id, slot)])
+      if (found.length > 0) decided.add(toText(slot))
+    }
+    const isNew = ({ slot }: { slot: Date }) => !decided.has(toText(slot))
+    return { ...plan, runs: plan.runs.filter(isNew), skips: plan.skips.filter(isNew) }
+  }
+
+  async #insertJobs(sql: Sql, planned: readonly Planned[]): Promise<void> {
+    const { schedule, job } = this.#tables
+    const { dialect } = this.#database
+    const batch = planned.flatMap(({ row, plan }) => [
+      ...plan.skips.map((skip) => ({
+        id: occurrenceId(row.id, skip.slot),
+        schedule: row.id,
+        slot: toText(skip.slot),
+        missed: skip.count,
+        number: null,
+        state: 'skipped',
+        reason: skip.reason,
+        error: skip.error,
+        finished: row.now,
+      })),
+      ...plan.runs.map((run, index) => ({
+        id: occurrenceId(row.id, run.slot),
+        schedule: row.id,
+        slot: toText(run.slot),
+        missed: run.missed,
+        number: index + 1,
+        state: run.state,
+        reason: null,
+        error: null,
+        finished: null,
+      })),
+    ])
+    if (batch.length === 0) return
+    // One parameter for the whole batch, and args copied inside the database: neither grows with the other
+    // into the server's packet limit.
+    const table = dialect.batch({
+      id: 'id',
+      schedule: 'id',
+      slot: 'instant',
+      missed: 'integer',
+      number: 'integer',
+      state: 'text',
+      reason: 'text',
+      error: 'long text',
+      finished: 'instant',
+    })
+    await sql.run(
+      `INSERT INTO ${job} (id, periodic_task_id, slot, missed, run, task, group_, args, subject, submitter, priority, state, reason, error, finished, timeout, max_retries, retry_delay, retry_backoff)
+       SELECT b.id, s.id, b.slot, b.missed, s.run_count + b.number, s.task, s.group_, CASE WHEN b.state = 'skipped' THEN '{}' ELSE s.args END, s.subject, s.submitter, s.priority, b.state, b.reason, b.error, b.finished, s.timeout, s.max_retries, s.retry_delay, s.retry_backoff
+       FROM ${table} AS b ${dialect.straightJoin} ${schedule} AS s ON s.id = b.schedule ORDER BY s.id, b.slot`,
+      [JSON.stringify(batch)],
+    )
+  }
+
+  /** Moves the schedules on and ends their marks. */
+  async #advance(sql: Sql, planned: readonly Planned[]): Promise<void> {
+    if (planned.length === 0) return
+    const batch = planned.map(({ row, plan }) => ({
+      id: row.id,
+      nextrun: plan.nextRun && toText(plan.nextRun),
+      idle: plan.idle,
+      last_slot: plan.lastSlot && toText(plan.lastSlot),
+      last_error: plan.lastError,
+      // From what was read and verified under lock; the column itself would already hold a later edit.
+      planned_from: plannedFrom(row.definition, plan.nextRun),
+    }))
+    const { dialect } = this.#database
+    const table = dialect.batch({ id: 'id', nextrun: 'instant', idle: 'text', last_slot: 'instant', last_error: 'long text', planned_from: 'text' })
+    const assignments = {
+      nextrun: 'b.nextrun',
+      idle: 'b.idle',
+      last_slot: 'b.last_slot',
+      last_error: 'b.last_error',
+      planned_from: 'b.planned_from',
+      worker: 'NULL',
+      marked: 'NULL',
+      mark_ends: 'NULL',
+    }
+    await sql.run(dialect.updateFromBatch(this.#tables.schedule, table, assignments), [JSON.stringify(batch)])
+  }
+
+  /** Marks whose row was passed over; a row that is gone is forgotten. */
+  async #locked(sql: Sql, marks: readonly Mark[], rows: readonly PlannableRow[]): Promise<Mark[]> {
+    if (rows.length === marks.length) return []
+    const seen = new Set(rows.map((row) => row.id))
+    const missing = marks.filter((mark) => !seen.has(mark.id))
+    const there = await sql.rows<{ id: string }>(
+      `SELECT id FROM ${this.#tables.schedule} WHERE id IN (${placeholders(missing)})`,
+      missing.map((mark) => mark.id),
+    )
+    const alive = new Set(there.map((row) => row.id))
+    return missing.filter((mark) => alive.has(mark.id))
+  }
+}

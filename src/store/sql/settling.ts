@@ -1,0 +1,163 @@
+/**
+ * The end of attempts, as one transaction: the job, the counters of its schedule, and the turn of the job
+ * that was blocked behind it.
+ */
+import { type Settlement, settle } from '../../model/settle.ts'
+import type { Dialect, Sql } from '../database.ts'
+import type { Attempt, Settled, SettleResult } from '../executing-store.ts'
+import { fromStored, toText } from '../instant.ts'
+import { groupBy } from './group-by.ts'
+import { placeholders, type Tables } from './tables.ts'
+
+interface OwnedRow {
+  id: string
+  schedule: string | null
+  task: string
+  worker: string | null
+  attempt: number
+  started: string | null
+  stop_requested: string | null
+  now: string
+}
+
+interface Ended {
+  readonly row: OwnedRow
+  readonly settlement: Settlement
+}
+
+/** Settlements that are final and say whether the run went well. */
+const isCounted = ({ settlement }: Ended) => settlement.state === 'success' || settlement.state === 'failed'
+
+export async function settleAll(sql: Sql, dialect: Dialect, tables: Tables, attempts: readonly Attempt[]): Promise<SettleResult> {
+  const ids = attempts.map((attempt) => attempt.fence.id).sort()
+  const schedules = await lockSchedules(sql, dialect, tables, ids)
+  const rows = await sql.rows<OwnedRow>(
+    `SELECT id, periodic_task_id AS schedule, task, worker, attempt, started, stop_requested, ${dialect.now} AS now FROM ${tables.job} WHERE id IN (${placeholders(ids)}) AND state = 'running' ORDER BY id ${dialect.forUpdate}`,
+    ids,
+  )
+  const running = new Map(rows.map((row) => [row.id, row]))
+  const lost: Attempt[] = []
+  const locked: Attempt[] = []
+  const ended: Ended[] = []
+  for (const attempt of attempts) {
+    const { fence } = attempt
+    const row = running.get(fence.id)
+    if (row === undefined || row.worker !== fence.worker || row.attempt !== fence.attempt) lost.push(attempt)
+    else if (row.schedule !== null && schedules.locked.has(row.schedule)) locked.push(attempt)
+    else ended.push({ row, settlement: settle(attempt.ending, fence.attempt, attempt.policy, row.stop_requested !== null) })
+  }
+  await writeJobs(sql, dialect, tables, ended)
+  await writeSchedules(sql, dialect, tables, ended)
+  const promoted = await promoteBlocked(sql, tables, ended)
+  const settled = ended.map(
+    ({ row, settlement }): Settled => ({
+      id: row.id,
+      task: row.task,
+      scheduleId: row.schedule,
+      attempt: row.attempt,
+      settlement,
+      promoted: (row.schedule !== null && settlement.state !== 'waiting' && promoted.get(row.schedule)) || null,
+    }),
+  )
+  return { settled, lost: lost.map((attempt) => attempt.fence), locked }
+}
+
+/**
+ * Locks the schedules of the jobs before the jobs: the one order of locks. A schedule that somebody else holds
+ * is passed over, so that an administrator's open transaction keeps up only its own job.
+ */
+async function lockSchedules(sql: Sql, dialect: Dialect, tables: Tables, jobIds: readonly string[]): Promise<{ locked: ReadonlySet<string> }> {
+  const wanted = await sql.rows<{ id: string }>(
+    `SELECT DISTINCT s.id AS id FROM ${tables.job} AS j JOIN ${tables.schedule} AS s ON s.id = j.periodic_task_id WHERE j.id IN (${placeholders(jobIds)})`,
+    jobIds,
+  )
+  if (wanted.length === 0) return { locked: new Set() }
+  const ids = wanted.map((row) => row.id)
+  const got = await sql.rows<{ id: string }>(`SELECT id FROM ${tables.schedule} WHERE id IN (${placeholders(ids)}) ORDER BY id ${dialect.skipLocked}`, ids)
+  const mine = new Set(got.map((row) => row.id))
+  return { locked: new Set(ids.filter((id) => !mine.has(id))) }
+}
+
+async function writeJobs(sql: Sql, dialect: Dialect, tables: Tables, ended: readonly Ended[]): Promise<void> {
+  if (ended.length === 0) return
+  const batch = ended.map(({ row, settlement }) =>
+    settlement.state === 'waiting'
+      ? {
+          id: row.id,
+          state: 'waiting',
+          reason: null,
+          attempt: settlement.countAttempt ? row.attempt : row.attempt - 1,
+          run_at: settlement.delayMs === 0 ? null : toText(new Date(fromStored(row.now).getTime() + settlement.delayMs)),
+          finished: null,
+          result: null,
+          error: settlement.error,
+        }
+      : {
+          id: row.id,
+          state: settlement.state,
+          reason: settlement.reason,
+          attempt: row.attempt,
+          run_at: null,
+          finished: row.now,
+          result: settlement.result,
+          error: settlement.error,
+        },
+  )
+  const table = dialect.batch({ id: 'id', state: 'text', reason: 'text', attempt: 'integer', run_at: 'instant', finished: 'instant', result: 'long text', error: 'long text' })
+  // The worker of a final job stays, so that history tells who ran it.
+  const assignments = {
+    state: 'b.state',
+    reason: 'b.reason',
+    attempt: 'b.attempt',
+    run_at: 'b.run_at',
+    finished: 'b.finished',
+    result: 'b.result',
+    error: "CASE WHEN b.state = 'success' THEN NULL ELSE COALESCE(b.error, t.error) END",
+    worker: "CASE WHEN b.state = 'waiting' THEN NULL ELSE t.worker END",
+  }
+  await sql.run(dialect.updateFromBatch(tables.job, table, assignments), [JSON.stringify(batch)])
+}
+
+async function writeSchedules(sql: Sql, dialect: Dialect, tables: Tables, ended: readonly Ended[]): Promise<void> {
+  const bySchedule = groupBy(
+    ended.filter((end) => end.row.schedule !== null && isCounted(end)),
+    (end) => end.row.schedule,
+  )
+  if (bySchedule.size === 0) return
+  const batch = [...bySchedule].map(([id, ends]) => {
+    const last = ends[ends.length - 1]
+    const failures = ends.filter((end) => end.settlement.state === 'failed').length
+    return {
+      id,
+      runs: ends.length,
+      errors: failures,
+      last_run: last?.row.started ?? null,
+      last_finished: last?.row.now ?? null,
+      last_job: last?.row.id ?? null,
+      last_error: last !== undefined && last.settlement.state === 'failed' ? last.settlement.error : null,
+    }
+  })
+  const table = dialect.batch({ id: 'id', runs: 'integer', errors: 'integer', last_run: 'instant', last_finished: 'instant', last_job: 'text', last_error: 'long text' })
+  const assignments = {
+    run_count: 't.run_count + b.runs',
+    error_count: 't.error_count + b.errors',
+    last_run: 'b.last_run',
+    last_finished: 'b.last_finished',
+    last_job: 'b.last_job',
+    last_error: 'b.last_error',
+  }
+  await sql.run(dialect.updateFromBatch(tables.schedule, table, assignments), [JSON.stringify(batch)])
+}
+
+/** The turn of the job that was blocked behind one that is final now. @returns its id by schedule */
+export async function promoteBlocked(sql: Sql, tables: Tables, ended: readonly { row: { schedule: string | null }; settlement: { state: string } }[]): Promise<ReadonlyMap<string, string>> {
+  const schedules = [...new Set(ended.flatMap(({ row, settlement }) => (row.schedule !== null && settlement.state !== 'waiting' ? [row.schedule] : [])))].sort()
+  if (schedules.length === 0) return new Map()
+  const first = await sql.rows<{ id: string; schedule: string }>(
+    `SELECT MIN(id) AS id, periodic_task_id AS schedule FROM ${tables.job} WHERE state = 'blocked' AND periodic_task_id IN (${placeholders(schedules)}) GROUP BY periodic_task_id`,
+    schedules,
+  )
+  const ids = first.map((row) => row.id)
+  if (ids.length > 0) await sql.run(`UPDATE ${tables.job} SET state = 'waiting' WHERE id IN (${placeholders(ids)})`, ids)
+  return new Map(first.map((row) => [row.schedule, row.id]))
+}

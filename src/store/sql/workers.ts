@@ -1,0 +1,54 @@
+import type { Database } from '../database.ts'
+import { fromStored, toText } from '../instant.ts'
+import type { NewWorker, WorkerRecord, WorkerStore } from '../worker-store.ts'
+import type { Tables } from './tables.ts'
+
+interface WorkerRow {
+  id: string
+  name: string
+  host: string
+  pid: number
+  tasks: string
+  started: string
+  heartbeat: string
+}
+
+export class SqlWorkers implements WorkerStore {
+  readonly #database: Database
+  readonly #tables: Tables
+
+  constructor(database: Database, tables: Tables) {
+    this.#database = database
+    this.#tables = tables
+  }
+
+  async register(worker: NewWorker): Promise<void> {
+    await this.#database.run(`INSERT INTO ${this.#tables.worker} (id, name, host, pid, tasks) VALUES (?, ?, ?, ?, ?)`, [
+      worker.id,
+      worker.name,
+      worker.host,
+      worker.pid,
+      JSON.stringify(worker.tasks),
+    ])
+  }
+
+  async heartbeat(id: string): Promise<boolean> {
+    return (await this.#database.run(`UPDATE ${this.#tables.worker} SET heartbeat = ${this.#database.dialect.now} WHERE id = ?`, [id])) > 0
+  }
+
+  async list(): Promise<WorkerRecord[]> {
+    const { instant } = this.#database.dialect
+    const rows = await this.#database.rows<WorkerRow>(
+      `SELECT id, name, host, pid, tasks, ${instant('started')} AS started, ${instant('heartbeat')} AS heartbeat FROM ${this.#tables.worker} ORDER BY id`,
+    )
+    return rows.map((row) => ({ ...row, tasks: JSON.parse(row.tasks), started: fromStored(row.started), heartbeat: fromStored(row.heartbeat) }))
+  }
+
+  async bury(id: string, heartbeat: Date): Promise<boolean> {
+    return (await this.#database.run(`DELETE FROM ${this.#tables.worker} WHERE id = ? AND ${this.#database.dialect.instant('heartbeat')} = ?`, [id, toText(heartbeat)])) > 0
+  }
+
+  async unregister(id: string): Promise<void> {
+    await this.#database.run(`DELETE FROM ${this.#tables.worker} WHERE id = ?`, [id])
+  }
+}

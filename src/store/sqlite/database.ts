@@ -1,0 +1,119 @@
+/**
+ * SQLite in one file, for one machine, through libsql: any number of processes, one writer at a time.
+ *
+ * The driver is synchronous and there is one connection, so transactions of this process queue up. Waiting
+ * for another process's write lock happens outside of the driver: its busy timeout would block the event loop.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import Libsql from 'libsql'
+import { StoreUnavailableError } from '../../errors.ts'
+import type { Database, Sql, SqlValue } from '../database.ts'
+import { sqliteDialect } from './dialect.ts'
+import { isBusy, isUnavailable } from './errors.ts'
+
+/** The event loop stands still for no longer than this in one try for the lock. */
+const BUSY_TIMEOUT_MS = 5
+/** Then the lock is tried again, for this long in all. */
+const BUSY_PATIENCE_MS = 30_000
+const MOST_STATEMENTS = 300
+
+type Statement = Libsql.Statement<unknown[]>
+
+export class SqliteDatabase implements Database {
+  readonly dialect = sqliteDialect
+  readonly #connection: Libsql.Database
+  readonly #statements = new Map<string, Statement>()
+  /** The end of the queue of those who use the connection. */
+  #last: Promise<unknown> = Promise.resolve()
+  readonly #direct: Sql
+
+  constructor(connection: Libsql.Database) {
+    this.#connection = connection
+    this.#direct = {
+      // The rows are what the statement selects; see Sql.
+      rows: async <Row>(text: string, params: readonly SqlValue[] = []) => this.#prepared(text).all(...params) as Row[],
+      run: async (text, params = []) => Number(this.#prepared(text).run(...params).changes),
+    }
+  }
+
+  /** @param path  a file, created when it is missing, or `:memory:` */
+  static async open(path: string): Promise<SqliteDatabase> {
+    let connection: Libsql.Database
+    try {
+      connection = new Libsql(path)
+    } catch (error) {
+      throw new StoreUnavailableError(`The database file '${path}' cannot be opened: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+    }
+    const database = new SqliteDatabase(connection)
+    connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    // The switch to WAL takes the whole file for a moment, which several processes may want at once.
+    await database.#patiently(async () => connection.exec('PRAGMA journal_mode = WAL'))
+    // Every commit is on disk when it returns: a job that ran must not come back after a power failure.
+    connection.exec('PRAGMA synchronous = FULL')
+    return database
+  }
+
+  rows<Row>(text: string, params: readonly SqlValue[] = []): Promise<Row[]> {
+    return this.#inTurn(() => this.#patiently(() => this.#direct.rows<Row>(text, params)))
+  }
+
+  run(text: string, params: readonly SqlValue[] = []): Promise<number> {
+    return this.#inTurn(() => this.#patiently(() => this.#direct.run(text, params)))
+  }
+
+  transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
+    return this.#inTurn(async () => {
+      await this.#patiently(async () => this.#connection.exec('BEGIN IMMEDIATE'))
+      try {
+        const result = await work(this.#direct)
+        await this.#patiently(async () => this.#connection.exec('COMMIT'))
+        return result
+      } catch (error) {
+        if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK')
+        throw error
+      }
+    })
+  }
+
+  /** One transaction: on SQLite that excludes everyone else by itself. */
+  exclusively<Result>(_name: string, work: (sql: Sql) => Promise<Result>): Promise<Result> {
+    return this.transaction(work)
+  }
+
+  async close(): Promise<void> {
+    await this.#inTurn(async () => {
+      this.#statements.clear()
+      this.#connection.close()
+    })
+  }
+
+  #prepared(text: string): Statement {
+    const known = this.#statements.get(text)
+    if (known !== undefined) return known
+    const statement = this.#connection.prepare(text)
+    if (this.#statements.size >= MOST_STATEMENTS) this.#statements.clear()
+    this.#statements.set(text, statement)
+    return statement
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#last.then(work)
+    this.#last = turn.catch(() => undefined)
+    return turn
+  }
+
+  async #patiently<Result>(work: () => Promise<Result>): Promise<Result> {
+    const giveUp = performance.now() + BUSY_PATIENCE_MS
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await work()
+      } catch (error) {
+        if (isUnavailable(error) || (isBusy(error) && performance.now() > giveUp)) {
+          throw new StoreUnavailableError(`The database file cannot be used: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+        }
+        if (!isBusy(error)) throw error
+        await delay(Math.random() * Math.min(2 ** attempt, 25))
+      }
+    }
+  }
+}

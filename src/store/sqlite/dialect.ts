@@ -1,0 +1,26 @@
+import type { Dialect } from '../database.ts'
+import { isAlreadyApplied, isDuplicate } from './errors.ts'
+
+const FORMAT = '%Y-%m-%d %H:%M:%f'
+
+export const sqliteDialect: Dialect = {
+  name: 'sqlite',
+  now: `strftime('${FORMAT}', 'now')`,
+  // Transactions are BEGIN IMMEDIATE: there is one writer at a time, so there is nothing to lock or to skip.
+  forUpdate: '',
+  skipLocked: '',
+  instant: (column) => `strftime('${FORMAT}', ${column})`,
+  batch(columns) {
+    const list = Object.keys(columns).map((name) => `json_extract(value, '$.${name}') AS ${name}`)
+    return `(SELECT ${list.join(', ')} FROM json_each(?))`
+  },
+  straightJoin: 'CROSS JOIN',
+  updateFromBatch(table, batch, assignments) {
+    const list = Object.entries(assignments).map(([column, value]) => `${column} = ${value}`)
+    return `UPDATE ${table} AS t SET ${list.join(', ')} FROM ${batch} AS b WHERE t.id = b.id`
+  },
+  union: (selections) => selections.map((selection) => `SELECT * FROM (${selection})`).join(' UNION ALL '),
+  tablesAmong: (count) => `SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name IN (${Array(count).fill('?').join(', ')})`,
+  isDuplicate,
+  isAlreadyApplied,
+}

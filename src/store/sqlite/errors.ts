@@ -1,0 +1,24 @@
+function code(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : ''
+}
+
+function message(error: unknown): string {
+  return error instanceof Error ? error.message : ''
+}
+
+/** Another process holds the write lock: passes by itself. */
+export function isBusy(error: unknown): boolean {
+  return code(error).startsWith('SQLITE_BUSY') || code(error).startsWith('SQLITE_LOCKED') || message(error).includes('database is locked')
+}
+
+export function isUnavailable(error: unknown): boolean {
+  return /^SQLITE_(IOERR|FULL|CANTOPEN|READONLY|CORRUPT|NOTADB|NOMEM)/.test(code(error))
+}
+
+export function isDuplicate(error: unknown): boolean {
+  return code(error) === 'SQLITE_CONSTRAINT_UNIQUE' || code(error) === 'SQLITE_CONSTRAINT_PRIMARYKEY' || message(error).includes('UNIQUE constraint failed')
+}
+
+export function isAlreadyApplied(error: unknown): boolean {
+  return /already exists|duplicate column name/.test(message(error))
+}

@@ -1,0 +1,166 @@
+/**
+ * The tables on SQLite. `npm run schema` generates the migrations in drizzle/sqlite from this file; `{prefix}`
+ * becomes the `tablePrefix` when they run. Nothing imports it at run time.
+ *
+ * Instants are text in UTC, `YYYY-MM-DD HH:MM:SS.mmm`. What people write by hand in another of SQLite's forms
+ * is normalised by strftime wherever it is compared: as bare text `…T00:00:00Z` would be later than that day.
+ */
+import { type SQL, sql } from 'drizzle-orm'
+import { check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+
+const now = sql`(strftime('%Y-%m-%d %H:%M:%f', 'now'))`
+/** Sorts by time as UUIDv7 of RFC 9562 does, so that jobs inserted by hand keep their turn. */
+const uuidv7 = sql.raw(
+  "(lower(printf('%08x-%04x-7', cast((julianday('now') - 2440587.5) * 86400000 as integer) >> 16, cast((julianday('now') - 2440587.5) * 86400000 as integer) & 65535) || substr(hex(randomblob(2)), 1, 3) || '-8' || substr(hex(randomblob(2)), 1, 3) || '-' || hex(randomblob(6))))",
+)
+const EPOCH = '1970-01-01 00:00:00.000'
+
+export const periodicTask = sqliteTable(
+  '{prefix}periodic_task',
+  {
+    id: text('id').primaryKey().notNull(),
+    enabled: integer('enabled').notNull().default(1),
+    task: text('task').notNull(),
+    group: text('group_').notNull().default(''),
+    args: text('args').notNull().default('{}'),
+    subject: text('subject'),
+    submitter: text('submitter'),
+    summary: text('summary'),
+    priority: integer('priority').notNull().default(0),
+    timer: text('timer').notNull(),
+    nextrun: text('nextrun'),
+    catchUp: integer('catch_up').notNull().default(1),
+    timeout: integer('timeout'),
+    maxRetries: integer('max_retries'),
+    retryDelay: integer('retry_delay'),
+    retryBackoff: text('retry_backoff'),
+    declaredBy: text('declared_by'),
+    created: text('created').notNull().default(now),
+    worker: text('worker'),
+    marked: text('marked'),
+    markEnds: text('mark_ends'),
+    idle: text('idle'),
+    lastSlot: text('last_slot'),
+    runCount: integer('run_count').notNull().default(0),
+    errorCount: integer('error_count').notNull().default(0),
+    lastRun: text('last_run'),
+    lastFinished: text('last_finished'),
+    lastJob: text('last_job'),
+    lastError: text('last_error'),
+    plannedFrom: text('planned_from'),
+    status: text('status').generatedAlwaysAs(
+      (): SQL => sql`case when \`enabled\` = 0 then 'paused' when \`idle\` is not null then \`idle\` else 'active' end`,
+      { mode: 'virtual' },
+    ),
+    definition: text('definition').generatedAlwaysAs((): SQL => sql`\`enabled\` || '|' || \`timer\``, {
+      mode: 'virtual',
+    }),
+    wakeAt: text('wake_at').generatedAlwaysAs(
+      (): SQL =>
+        sql.raw(
+          `case when \`worker\` is not null then coalesce(strftime('%Y-%m-%d %H:%M:%f', \`mark_ends\`), '${EPOCH}') when \`planned_from\` is not \`enabled\` || '|' || \`timer\` || '|' || coalesce(strftime('%Y-%m-%d %H:%M:%f', \`nextrun\`), '') then '${EPOCH}' when \`enabled\` = 0 or \`idle\` is not null then null else strftime('%Y-%m-%d %H:%M:%f', \`nextrun\`) end`,
+        ),
+      { mode: 'virtual' },
+    ),
+  },
+  (table) => [
+    index('{prefix}periodic_task_wake_at').on(table.wakeAt),
+    index('{prefix}periodic_task_declared_by').on(table.declaredBy),
+    check('{prefix}periodic_task_args', sql`json_valid(\`args\`)`),
+    check('{prefix}periodic_task_catch_up', sql`\`catch_up\` between 0 and 1000`),
+    check('{prefix}periodic_task_backoff', sql`\`retry_backoff\` in ('exponential', 'fixed')`),
+  ],
+)
+
+export const job = sqliteTable(
+  '{prefix}job',
+  {
+    id: text('id').primaryKey().notNull().default(uuidv7),
+    periodicTaskId: text('periodic_task_id'),
+    slot: text('slot'),
+    missed: integer('missed').notNull().default(0),
+    run: integer('run'),
+    task: text('task').notNull(),
+    group: text('group_').notNull().default(''),
+    args: text('args').notNull().default('{}'),
+    subject: text('subject'),
+    submitter: text('submitter'),
+    priority: integer('priority').notNull().default(0),
+    state: text('state').notNull().default('waiting'),
+    reason: text('reason'),
+    exclusive: integer('exclusive').notNull().default(1),
+    worker: text('worker'),
+    attempt: integer('attempt').notNull().default(0),
+    submitted: text('submitted').notNull().default(now),
+    runAt: text('run_at'),
+    started: text('started'),
+    finished: text('finished'),
+    timeout: integer('timeout'),
+    maxRetries: integer('max_retries'),
+    retryDelay: integer('retry_delay'),
+    retryBackoff: text('retry_backoff'),
+    progress: text('progress'),
+    result: text('result'),
+    error: text('error'),
+    stopRequested: text('stop_requested'),
+    activeKey: text('active_key').generatedAlwaysAs(
+      (): SQL => sql`case when \`exclusive\` = 1 and \`state\` in ('waiting', 'running') then \`periodic_task_id\` end`,
+      { mode: 'virtual' },
+    ),
+    claimGroup: text('claim_group').generatedAlwaysAs(
+      (): SQL => sql`case when \`state\` = 'waiting' and \`run_at\` is null then \`group_\` end`,
+      { mode: 'virtual' },
+    ),
+    claimTask: text('claim_task').generatedAlwaysAs(
+      (): SQL => sql`case when \`state\` = 'waiting' and \`run_at\` is null then \`task\` end`,
+      { mode: 'virtual' },
+    ),
+    claimRank: integer('claim_rank').generatedAlwaysAs(
+      (): SQL => sql`case when \`state\` = 'waiting' and \`run_at\` is null then -\`priority\` end`,
+      { mode: 'virtual' },
+    ),
+    dueAt: text('due_at').generatedAlwaysAs(
+      (): SQL => sql.raw("case when `state` = 'waiting' then strftime('%Y-%m-%d %H:%M:%f', `run_at`) end"),
+      { mode: 'virtual' },
+    ),
+    heldBy: text('held_by').generatedAlwaysAs((): SQL => sql`case when \`state\` = 'running' then \`worker\` end`, {
+      mode: 'virtual',
+    }),
+  },
+  (table) => [
+    uniqueIndex('{prefix}job_occurrence').on(table.periodicTaskId, table.slot),
+    uniqueIndex('{prefix}job_active').on(table.activeKey),
+    index('{prefix}job_claim').on(table.claimGroup, table.claimTask, table.claimRank, table.id),
+    index('{prefix}job_due').on(table.dueAt),
+    index('{prefix}job_held').on(table.heldBy),
+    index('{prefix}job_blocked').on(table.state, table.periodicTaskId),
+    check('{prefix}job_args', sql`json_valid(\`args\`)`),
+    check(
+      '{prefix}job_state',
+      sql`\`state\` in ('waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped')`,
+    ),
+    check('{prefix}job_backoff', sql`\`retry_backoff\` in ('exponential', 'fixed')`),
+  ],
+)
+
+export const jobLog = sqliteTable(
+  '{prefix}job_log',
+  {
+    id: integer('id').primaryKey({ autoIncrement: true }),
+    jobId: text('job_id').notNull(),
+    at: text('at').notNull().default(now),
+    level: text('level').notNull().default('info'),
+    message: text('message').notNull(),
+  },
+  (table) => [index('{prefix}job_log_job').on(table.jobId, table.id)],
+)
+
+export const worker = sqliteTable('{prefix}worker', {
+  id: text('id').primaryKey().notNull(),
+  name: text('name').notNull(),
+  host: text('host').notNull(),
+  pid: integer('pid').notNull(),
+  tasks: text('tasks').notNull(),
+  started: text('started').notNull().default(now),
+  heartbeat: text('heartbeat').notNull().default(now),
+})

@@ -1,0 +1,19 @@
+/**
+ * The seam between the rules and the databases: small interfaces by role. A dialect executes and never
+ * decides; what is decided comes in as values or as a pure function.
+ */
+import type { ExecutingStore } from './executing-store.ts'
+import type { JobStore } from './job-store.ts'
+import type { ScheduleStore } from './schedule-store.ts'
+import type { SchedulingStore } from './scheduling-store.ts'
+import type { WorkerStore } from './worker-store.ts'
+
+export interface Store {
+  readonly schedules: ScheduleStore
+  readonly jobs: JobStore
+  readonly scheduling: SchedulingStore
+  readonly executing: ExecutingStore
+  readonly workers: WorkerStore
+  /** Ends connections that Kalends opened itself; what was lent stays open. */
+  close(): Promise<void>
+}

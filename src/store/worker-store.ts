@@ -1,0 +1,24 @@
+/** One process that embeds Kalends: a row of `worker`. */
+export interface WorkerRecord {
+  /** `name/incarnation`, new at each start: a name is no fence, an id is. */
+  readonly id: string
+  readonly name: string
+  readonly host: string
+  readonly pid: number
+  readonly tasks: readonly string[]
+  readonly started: Date
+  readonly heartbeat: Date
+}
+
+export type NewWorker = Pick<WorkerRecord, 'id' | 'name' | 'host' | 'pid' | 'tasks'>
+
+export interface WorkerStore {
+  register(worker: NewWorker): Promise<void>
+  /** @returns false when the row is gone: this worker was taken for dead */
+  heartbeat(id: string): Promise<boolean>
+  list(): Promise<WorkerRecord[]>
+  /** Removes a worker whose heartbeat is still the one that was seen. @returns whether it was removed */
+  bury(id: string, heartbeat: Date): Promise<boolean>
+  /** Removes the own row at a clean stop. */
+  unregister(id: string): Promise<void>
+}

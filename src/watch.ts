@@ -1,0 +1,71 @@
+/**
+ * The watch: one look at the database per wake-up period for all parts of a worker, so that an idle worker
+ * costs one statement a second. Between looks it sleeps exactly until the next schedule or job is due, by the
+ * database's clock; any write of this process wakes it.
+ */
+import { Loop, type LoopHealth } from './loop.ts'
+import type { SchedulingStore } from './store/scheduling-store.ts'
+
+export interface WatchOptions {
+  readonly store: SchedulingStore
+  /** How often to look for what others have changed, in milliseconds. */
+  readonly wakeUpMs: number
+  /** The tasks that jobs could be claimed for at this moment; empty when there is no room for more. */
+  readonly claimableTasks: () => readonly string[]
+  /** Whether due schedules and jobs are of interest here. */
+  readonly schedules: boolean
+  readonly jobs: boolean
+  readonly onScheduleDue: () => void
+  readonly onJobDue: () => void
+  readonly onError: (error: unknown, loop: string) => void
+}
+
+/** Time before the next look when something is due that somebody else seems to be busy with. */
+const BUSY_MS = 250
+
+export class Watch {
+  readonly #options: WatchOptions
+  readonly #loop: Loop
+
+  constructor(options: WatchOptions) {
+    this.#options = options
+    this.#loop = new Loop({ name: 'watch', pass: () => this.pass(), onError: options.onError })
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  wake(): void {
+    this.#loop.wake()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  health(): LoopHealth {
+    return this.#loop.health()
+  }
+
+  /** @returns milliseconds until the next look */
+  async pass(): Promise<number> {
+    const { store, wakeUpMs, schedules, jobs } = this.#options
+    const tasks = this.#options.claimableTasks()
+    const look = await store.look(tasks)
+    const waits = [wakeUpMs]
+    if (schedules && look.wakeAt !== null) waits.push(this.#tell(look.wakeAt, look.now, this.#options.onScheduleDue))
+    if (jobs && tasks.length > 0) {
+      if (look.dueAt !== null) waits.push(this.#tell(look.dueAt, look.now, this.#options.onJobDue))
+      if (look.claimable) waits.push(this.#tell(look.now, look.now, this.#options.onJobDue))
+    }
+    return Math.min(...waits)
+  }
+
+  #tell(at: Date, now: Date, due: () => void): number {
+    const waitMs = at.getTime() - now.getTime()
+    if (waitMs > 0) return waitMs
+    due()
+    return BUSY_MS
+  }
+}
