@@ -17,7 +17,19 @@ export function explainToken(text: string, at: number, token: string): Explanati
   if (token.trim() === '') {
     return { problem: 'a blank may not stand here', hint: 'remove it' }
   }
-  return explainWord(text, at, token) ?? explainZone(text, at, token) ?? explainNumber(text, at, token)
+  return (
+    explainHours(text, at, token) ??
+    explainWord(text, at, token) ??
+    explainZone(text, at, token) ??
+    explainNumber(text, at, token)
+  )
+}
+
+function explainHours(text: string, at: number, token: string): Explanation | undefined {
+  if (/^[\d:]*[ap]m$/i.test(token)) return { hint: 'write hours from 0 to 23, without am or pm' }
+  // The hour alone, where only a time can stand.
+  if (/^\d{1,2}$/.test(token) && isLastWord(text, at, token)) return { hint: `did you mean ${token}:00?` }
+  return undefined
 }
 
 function explainWord(text: string, at: number, token: string): Explanation | undefined {
@@ -82,11 +94,10 @@ function explainNumber(text: string, at: number, token: string): Explanation | u
     return { hint: `did you mean ${text}${text.length > 4 ? '-*' : '-*-*'}?` }
   if (/^T\d/.test(token)) return { hint: 'part date and time by a space instead of a T' }
   if (/^\d{4}\/\d/.test(token)) return { hint: 'write dates as year-month-day' }
-  if (/^[ap]m\b/i.test(token)) return { hint: 'write hours from 0 to 23, without am or pm' }
   if (before.endsWith(' ') && (/[:,./~-] +$/.test(before) || /^[:,./~-]/.test(token))) {
     return { hint: 'blanks may stand only behind the weekdays and behind the date' }
   }
-  if (/\*$/.test(before) && token.startsWith('/'))
+  if (before.endsWith('*') && token.startsWith('/'))
     return { hint: 'name the first value: 0/5 in place of */5' }
   if (/\d+-\d+$/.test(before) && token.startsWith(':')) return { hint: 'write a range of hours as 9..17:00' }
   if (/:\d+$/.test(before) && token.startsWith('-')) return { hint: 'write a range of minutes as 0..30' }

@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import { CalendarSyntaxError, calendar } from '../../src/calendar/index.ts'
+
+function refusal(text: string): CalendarSyntaxError {
+  try {
+    calendar(text)
+  } catch (error) {
+    if (error instanceof CalendarSyntaxError) return error
+    throw error
+  }
+  throw new Error(`${text} was not refused`)
+}
+
+test('a refusal is one line that names the text, the column, what is wrong and what to write', () => {
+  const error = refusal('Mo 9:00')
+  expect(error.message).toBe(
+    'Not a calendar event: "Mo 9:00", column 1: neither a weekday nor a word such as daily; did you mean Mon?',
+  )
+  expect(error).toMatchObject({
+    name: 'CalendarSyntaxError',
+    code: 'CALENDAR_SYNTAX',
+    text: 'Mo 9:00',
+    column: 1,
+    token: 'Mo',
+    hint: 'did you mean Mon?',
+  })
+})
+
+test('a long text and its control characters are shortened and escaped in the message', () => {
+  const { message } = refusal(`Mon\u0007\u2028${'x'.repeat(500)}`)
+  expect(message).toContain(String.raw`"Mon\u0007\u2028xx`)
+  expect(message.length).toBeLessThan(250)
+})
+
+const PLACE = 'use UTC or the name of a place, such as Europe/Berlin'
+
+describe('what was probably meant is offered, at the column where it went wrong:', () => {
+  test.each([
+    ['Mo', 1, 'Mo', 'did you mean Mon?'],
+    ['Tues', 1, 'Tues', 'did you mean Tue?'],
+    ['Mon..Fr 9:00', 6, 'Fr', 'did you mean Fri?'],
+    ['dialy', 1, 'dialy', 'did you mean daily?'],
+    ['12', 1, '12', 'did you mean 12:00?'],
+    ['Mon 9', 5, '9', 'did you mean 9:00?'],
+    ['*-*-1 9', 7, '9', 'did you mean 9:00?'],
+    ['2024', 1, '2024', 'did you mean 2024-*-*?'],
+    ['24:00', 1, '24', 'midnight is 00:00, at the start of a day'],
+    ['12:60', 4, '60', 'use 00 of the following hour'],
+    ['9am', 1, '9am', 'write hours from 0 to 23, without am or pm'],
+    ['9:00pm', 5, 'pm', 'write hours from 0 to 23, without am or pm'],
+    ['9:00 pm', 6, 'pm', 'write hours from 0 to 23, without am or pm'],
+    ['9-17:00', 5, ':00', 'write a range of hours as 9..17:00'],
+    ['*:0-30', 4, '-30', 'write a range of minutes as 0..30'],
+    ['*:*/5', 4, '/5', 'name the first value: 0/5 in place of */5'],
+    ['*:10..5', 3, '10..5', 'a range does not wrap around; write two ranges, as in 0..3,22..23'],
+    ['Fri..Mon', 1, 'Fri..Mon', 'write Fri,Sat,Sun,Mon'],
+    ['*:0/60', 3, '0/60', 'write 0, or a smaller step'],
+    ['*~29', 3, '29', 'the last day is ~1, the one before it ~2, up to ~28'],
+    ['12:00.5', 6, '.5', 'only seconds have fractions'],
+    ['2024-01-01T10:00', 11, 'T10:00', 'part date and time by a space instead of a T'],
+    ['2024/01/01', 1, '2024/01/01', 'write dates as year-month-day'],
+    ['9:00 Mon', 6, 'Mon', 'weekdays come first: Mon,Tue 9:00'],
+    ['Mon daily', 5, 'daily', 'write it alone, or with a time zone behind it'],
+    [' Mon', 1, ' ', 'remove it'],
+    ['daily ', 6, ' ', 'remove it'],
+    ['Mon\t9:00', 4, '\t', 'replace it by a space, or remove it'],
+    ['"Mon"', 1, '"', 'remove them'],
+    ['', 1, '', 'write an event, such as daily or Mon..Fri 9:00'],
+  ])('%j', (text, column, token, hint) => {
+    expect(refusal(text)).toMatchObject({ column, token, hint })
+  })
+})
+
+describe('zones:', () => {
+  test.each([
+    ['12:00 europe/berlin', 'europe/berlin', 'upper and lower case count: write Europe/Berlin'],
+    ['12:00 Europe/Berln', 'Europe/Berln', 'did you mean Europe/Berlin?'],
+    ['12:00 America/New York', 'America/New', 'write America/New_York'],
+    ['12:00 PST', 'PST', `abbreviations are ambiguous; ${PLACE}`],
+    ['12:00 right/Europe/Berlin', 'right/Europe/Berlin', 'write Europe/Berlin'],
+    ['12:00 Europe/', 'Europe/', PLACE],
+    ['12:00 Z', 'Z', `${PLACE}; for a fixed distance to UTC there is Etc/GMT-2 (two hours ahead)`],
+  ])('%s', (text, token, hint) => {
+    expect(refusal(text)).toMatchObject({ column: 7, token, hint })
+  })
+
+  test('a zone alone needs an event', () => {
+    expect(refusal('Europe/Berlin').hint).toBe('write 00:00 Europe/Berlin')
+  })
+})
+
+describe('cron is recognised as such:', () => {
+  test.each([
+    ['*/5 * * * *', 'as a timer, write cron */5 * * * *'],
+    ['0 9 * * 1-5', 'as a timer, write cron 0 9 * * 1-5'],
+    ['0 0 9 * * *', 'a timer takes cron with five fields; for seconds write the time as hour:minute:second'],
+    ['@daily', 'write daily'],
+    ['@midnight', 'write daily'],
+    ['@reboot', undefined],
+    ['cron 0 9 * * *', 'give it where a timer is expected, such as in a schedule'],
+    ['every 5min', 'give it where a timer is expected, such as in a schedule'],
+  ])('%s', (text, hint) => {
+    const error = refusal(text)
+    expect(error.column).toBe(1)
+    expect(error.hint).toBe(hint)
+  })
+})
+
+describe('what is not a text, a zone, a fold or an instant is refused by its own kind of error:', () => {
+  test('the text', () => {
+    // A caller without types may pass anything.
+    expect(() => Reflect.apply(calendar, undefined, [5])).toThrow(TypeError)
+  })
+
+  test('the options', () => {
+    expect(() => calendar('daily', { zone: 'Mars/Olympus' })).toThrow(RangeError)
+    expect(() => calendar('daily', { zone: 'europe/berlin' })).toThrow('exact in case')
+    expect(() => Reflect.apply(calendar, undefined, ['daily', { fold: 'twice' }])).toThrow(RangeError)
+  })
+
+  test('the instants', () => {
+    const event = calendar('daily')
+    expect(() => event.next(new Date(Number.NaN))).toThrow(RangeError)
+    expect(() => event.nextMicros(0.5)).toThrow(RangeError)
+    expect(() => event.elapses({ limit: -1 })).toThrow(RangeError)
+  })
+
+  test("zone 'local' is the zone of the process", () => {
+    expect(calendar('daily', { zone: 'local' }).zone).toBe(
+      new Intl.DateTimeFormat().resolvedOptions().timeZone,
+    )
+  })
+})

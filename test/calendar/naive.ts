@@ -1,0 +1,110 @@
+import type { Fold } from '../../src/calendar/index.ts'
+
+/**
+ * Elapses found the slow way: look at every minute of a window, ask Intl what the clock shows, compare with
+ * plain sets. Shares nothing with src/calendar, so that both are unlikely to be wrong in the same way.
+ *
+ * Instants are milliseconds since the epoch; a wall-clock time is the instant at which UTC shows it.
+ */
+export interface NaiveEvent {
+  readonly text: string
+  readonly zone: string
+  /** null: any. Sunday is 0. */
+  readonly weekdays: ReadonlySet<number> | null
+  readonly years: ReadonlySet<number> | null
+  readonly months: ReadonlySet<number> | null
+  readonly days: ReadonlySet<number> | null
+  /** `days` count from the month's end, 1 being the last one. */
+  readonly daysFromEnd: boolean
+  readonly hours: ReadonlySet<number> | null
+  readonly minutes: ReadonlySet<number> | null
+  readonly seconds: ReadonlySet<number>
+}
+
+export interface Minute {
+  readonly instant: number
+  readonly wall: number
+}
+
+const MINUTE = 60_000
+
+/** What the clock of a zone shows in each minute from `from` up to `to`. */
+export function minutesShown(zone: string, from: number, to: number): readonly Minute[] {
+  const clock = new Intl.DateTimeFormat('en-GB', {
+    timeZone: zone,
+    dateStyle: 'short',
+    timeStyle: 'medium',
+    hourCycle: 'h23',
+  })
+  const minutes: Minute[] = []
+  for (let instant = from; instant < to; instant += MINUTE) {
+    const shown = /^(\d\d)\/(\d\d)\/(\d{4}), (\d\d:\d\d:\d\d)$/.exec(clock.format(instant))
+    if (shown === null) throw new Error(`cannot read the clock: ${clock.format(instant)}`)
+    const [, day, month, year, time] = shown
+    minutes.push({ instant, wall: Date.parse(`${year}-${month}-${day}T${time}Z`) })
+  }
+  return minutes
+}
+
+export function dayMatches(event: NaiveEvent, wall: number): boolean {
+  const date = new Date(wall)
+  const day = date.getUTCDate()
+  const length = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate()
+  return (
+    (event.weekdays?.has(date.getUTCDay()) ?? true) &&
+    (event.years?.has(date.getUTCFullYear()) ?? true) &&
+    (event.months?.has(date.getUTCMonth() + 1) ?? true) &&
+    (event.days?.has(event.daysFromEnd ? length + 1 - day : day) ?? true)
+  )
+}
+
+/** Every showing of every matching time in the given minutes, in order. */
+export function showings(event: NaiveEvent, minutes: readonly Minute[]): Minute[] {
+  return minutes
+    .filter(({ wall }) => {
+      const date = new Date(wall)
+      return (
+        (event.hours?.has(date.getUTCHours()) ?? true) &&
+        (event.minutes?.has(date.getUTCMinutes()) ?? true) &&
+        dayMatches(event, wall)
+      )
+    })
+    .flatMap(({ instant, wall }) =>
+      [...event.seconds]
+        .toSorted((a, b) => a - b)
+        .map((second) => ({ instant: instant + second * 1000, wall: wall + second * 1000 })),
+    )
+}
+
+/** The elapses of a chain that starts before the minutes: of a repeated time the first showing, or both. */
+export function chain(event: NaiveEvent, minutes: readonly Minute[], fold: Fold): number[] {
+  const all = showings(event, minutes)
+  const seen = new Set<number>()
+  return all
+    .filter(({ wall }) => {
+      const repeated = seen.has(wall)
+      seen.add(wall)
+      return fold === 'both' || !repeated
+    })
+    .map(({ instant }) => instant)
+}
+
+/**
+ * The first elapse after an instant inside the minutes, by the letter of the rule: matching times in the order
+ * of the clock from what it shows just after `after` on; of each the first showing that is later than `after`.
+ *
+ * @param shownThen  what the clock shows just after `after`
+ */
+export function nextOfFirst(
+  event: NaiveEvent,
+  minutes: readonly Minute[],
+  after: number,
+): number | undefined {
+  const minute = minutes.findLast(({ instant }) => instant <= after)
+  if (minute === undefined) throw new Error('after lies before the minutes')
+  const shownThen = minute.wall + (after - minute.instant)
+  return showings(event, minutes)
+    .filter(({ wall, instant }) => wall >= shownThen && instant > after)
+    .toSorted((a, b) => a.wall - b.wall || a.instant - b.instant)
+    .at(0)?.instant
+}

@@ -1,0 +1,221 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { calendar } from '../../src/calendar/index.ts'
+import { events } from './arbitrary.ts'
+import { goldenRows, micros } from './golden.ts'
+import { chain, dayMatches, type Minute, minutesShown, nextOfFirst } from './naive.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+/** A day on which the clock of each zone is changed, or a month or year ends. */
+const CHANGES = [
+  ['Europe/Berlin', '2024-03-31'],
+  ['Europe/Berlin', '2024-10-27'],
+  ['America/New_York', '2024-03-10'],
+  ['America/New_York', '2024-11-03'],
+  ['Australia/Lord_Howe', '2024-10-05'],
+  ['Australia/Lord_Howe', '2024-04-06'],
+  ['America/Sao_Paulo', '2018-11-04'],
+  ['America/Sao_Paulo', '2018-02-18'],
+  ['Asia/Tehran', '2022-09-21'],
+  ['Pacific/Apia', '2011-12-30'],
+  ['Africa/Casablanca', '2024-03-10'],
+  ['Africa/Casablanca', '2024-04-14'],
+  ['Antarctica/Troll', '2024-03-31'],
+  ['Antarctica/Troll', '2024-10-27'],
+  ['Pacific/Chatham', '2024-04-06'],
+  ['UTC', '2024-02-29'],
+  ['Asia/Kathmandu', '2023-12-31'],
+] as const
+
+interface Window {
+  readonly zone: string
+  readonly from: number
+  readonly to: number
+  readonly minutes: readonly Minute[]
+}
+
+const windows: readonly Window[] = CHANGES.map(([zone, day]) => {
+  const from = Date.parse(day) - 30 * HOUR
+  const to = Date.parse(day) + 42 * HOUR
+  return { zone, from, to, minutes: minutesShown(zone, from, to) }
+})
+
+/** An event and an instant around a change of its clock. */
+const aroundChange = fc.constantFrom(...windows).chain((window) =>
+  fc.tuple(
+    fc.constant(window),
+    events(fc.constant(window.zone), 'frequent'),
+    fc.integer({ min: window.from / 1000, max: window.to / 1000 - 1 }).map((second) => second * 1000),
+  ),
+)
+
+const anyEvent = fc.oneof(
+  events(fc.constantFrom('UTC', 'Europe/Berlin', 'America/Sao_Paulo'), 'all').map(({ text }) => text),
+  fc.constantFrom(...goldenRows.filter(({ valid }) => valid).map(({ expr }) => expr)),
+)
+const anyMicros = fc.integer({ min: micros('1969-12-01T00:00:00Z'), max: micros('2200-02-01T00:00:00Z') })
+
+describe('a search that looks at every minute finds the same elapses', () => {
+  test('in a chain, where a time in a gap is passed over and a repeated one elapses once', () => {
+    fc.assert(
+      fc.property(aroundChange, ([{ from, to, minutes }, naive]) => {
+        const found: number[] = []
+        for (const elapse of calendar(naive.text).elapses({ after: new Date(from - 1) })) {
+          if (elapse.getTime() >= to || found.length > 500) break
+          found.push(elapse.getTime())
+        }
+        expect(found).toEqual(chain(naive, minutes, 'first').slice(0, found.length))
+        if (found.length <= 500) expect(found).toHaveLength(chain(naive, minutes, 'first').length)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test("in a chain with fold 'both', where a repeated time elapses twice", () => {
+    fc.assert(
+      fc.property(aroundChange, ([{ from, to, minutes }, naive]) => {
+        const found: number[] = []
+        for (const elapse of calendar(naive.text, { fold: 'both' }).elapses({ after: new Date(from - 1) })) {
+          if (elapse.getTime() >= to || found.length > 500) break
+          found.push(elapse.getTime())
+        }
+        expect(found).toEqual(chain(naive, minutes, 'both').slice(0, found.length))
+        if (found.length <= 500) expect(found).toHaveLength(chain(naive, minutes, 'both').length)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('after an instant inside the repeated hour', () => {
+    fc.assert(
+      fc.property(aroundChange, ([{ to, minutes }, naive, after]) => {
+        const next = calendar(naive.text).next(new Date(after))
+        const expected = nextOfFirst(naive, minutes, after)
+        if (expected !== undefined) expect(next?.getTime()).toBe(expected)
+        else if (next !== null) expect(next.getTime()).toBeGreaterThanOrEqual(to)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('at or before an instant', () => {
+    fc.assert(
+      fc.property(aroundChange, ([{ from, minutes }, naive, at]) => {
+        const previous = calendar(naive.text).previous(new Date(at))
+        const both = chain(naive, minutes, 'both')
+        const chained = chain(naive, minutes, 'first').findLast((instant) => instant <= at)
+        const expected = both.includes(at) ? at : chained
+        if (expected !== undefined) expect(previous?.getTime()).toBe(expected)
+        else if (previous !== null) expect(previous.getTime()).toBeLessThan(from)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test("at or before an instant with fold 'both'", () => {
+    fc.assert(
+      fc.property(aroundChange, ([{ from, to, minutes }, naive, at]) => {
+        const event = calendar(naive.text, { fold: 'both' })
+        const both = chain(naive, minutes, 'both')
+        const before = both.findLast((instant) => instant <= at)
+        const after = both.find((instant) => instant > at)
+        if (before !== undefined) expect(event.previous(new Date(at))?.getTime()).toBe(before)
+        else expect(event.previous(new Date(at))?.getTime() ?? -Infinity).toBeLessThan(from)
+        if (after !== undefined) expect(event.next(new Date(at))?.getTime()).toBe(after)
+        else expect(event.next(new Date(at))?.getTime() ?? Infinity).toBeGreaterThanOrEqual(to)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('day by day over six years, for every way to write a date', () => {
+    const start = Date.parse('2019-01-01')
+    const days = Array.from({ length: 6 * 365 }, (_, index) => start + index * DAY)
+    fc.assert(
+      fc.property(events(fc.constant('UTC'), 'all'), (naive) => {
+        const event = calendar(`${naive.text.split(' ').slice(0, -2).join(' ')} 12:00`)
+        const expected = days.filter((day) => dayMatches(naive, day)).map((day) => day + 12 * HOUR)
+        const limit = expected.length
+        const found = [...event.elapses({ after: new Date(start), limit })].map(Number)
+        expect(found).toEqual(expected)
+        const end = new Date(start + days.length * DAY)
+        expect(event.previous(end)?.getTime() ?? -Infinity).toBe(
+          expected.at(-1) ?? event.previous(new Date(start))?.getTime() ?? -Infinity,
+        )
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+describe('whatever the event and the instant', () => {
+  test('the normal form is its own normal form, and elapses as the text does', () => {
+    fc.assert(
+      fc.property(anyEvent, anyMicros, (text, at) => {
+        const event = calendar(text)
+        const normal = calendar(String(event))
+        expect(String(normal)).toBe(String(event))
+        // The one loss that systemd has, too: a list that holds every second prints as `*`.
+        if (/[:,]0*\/0*1(?:[,.]|$| )/.test(text)) return
+        expect(normal.nextMicros(at)).toBe(event.nextMicros(at))
+      }),
+    )
+  })
+
+  test.each(['first', 'both'] as const)('next is strictly later, previous is not (fold %s)', (fold) => {
+    fc.assert(
+      fc.property(anyEvent, anyMicros, (text, at) => {
+        const event = calendar(text, { fold })
+        expect(event.nextMicros(at) ?? Infinity).toBeGreaterThan(at)
+        expect(event.previousMicros(at) ?? -Infinity).toBeLessThanOrEqual(at)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test.each(['first', 'both'] as const)(
+    'an elapse is the one before itself and after its past (fold %s)',
+    (fold) => {
+      fc.assert(
+        fc.property(anyEvent, anyMicros, (text, at) => {
+          const event = calendar(text, { fold })
+          const next = event.nextMicros(at)
+          if (next !== null) expect(event.previousMicros(next)).toBe(next)
+          const previous = event.previousMicros(at)
+          if (previous === null) return
+          expect(event.nextMicros(previous - 1)).toBe(previous)
+          expect(event.previousMicros(previous)).toBe(previous)
+        }),
+        { numRuns: 500 },
+      )
+    },
+  )
+
+  test("nothing lies between previous and next with fold 'both'", () => {
+    fc.assert(
+      fc.property(anyEvent, anyMicros, (text, at) => {
+        const event = calendar(text, { fold: 'both' })
+        const next = event.nextMicros(at)
+        const previous = event.previousMicros(at)
+        if (previous !== null) expect(event.nextMicros(previous)).toBe(next)
+        if (next !== null) expect(event.previousMicros(next - 1)).toBe(previous)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('a Date is the exact elapse rounded up to its millisecond', () => {
+    fc.assert(
+      fc.property(anyEvent, anyMicros, (text, at) => {
+        const event = calendar(text)
+        const millis = Math.floor(at / 1000)
+        const exact = event.nextMicros(millis * 1000)
+        expect(event.next(new Date(millis))?.getTime() ?? null).toBe(
+          exact === null ? null : Math.ceil(exact / 1000),
+        )
+      }),
+    )
+  })
+})
