@@ -89,7 +89,8 @@ export class StoppedError extends KalendsError {
 
 /** The text of anything that was thrown, with its causes, as it is stored and logged. */
 export function errorText(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return typeof thrown === 'string' ? thrown : JSON.stringify(thrown) ?? String(thrown)
+  if (!(thrown instanceof Error))
+    return typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? String(thrown))
   const own = thrown.stack ?? `${thrown.name}: ${thrown.message}`
   return thrown.cause === undefined ? own : `${own}\nCaused by: ${errorText(thrown.cause)}`
 }

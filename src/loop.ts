@@ -12,6 +12,8 @@ export interface LoopHealth {
   readonly name: string
   /** When the last pass ended well; null before the first. */
   readonly lastGoodPass: Date | null
+  /** When the pass that is under way began; null between passes. */
+  readonly busySince: Date | null
   /** Errors since the last good pass. */
   readonly consecutiveErrors: number
   /** The last error since the last good pass. */
@@ -35,6 +37,7 @@ export class Loop {
   #woken = false
   #endSleep: (() => void) | null = null
   #lastGoodPass: Date | null = null
+  #busySince: Date | null = null
   #consecutiveErrors = 0
   #lastError: string | null = null
 
@@ -68,6 +71,7 @@ export class Loop {
     return {
       name: this.name,
       lastGoodPass: this.#lastGoodPass,
+      busySince: this.#busySince,
       consecutiveErrors: this.#consecutiveErrors,
       lastError: this.#lastError,
     }
@@ -82,18 +86,24 @@ export class Loop {
 
   async #supervisedPass(): Promise<number> {
     try {
+      this.#busySince = new Date()
       const delayMs = await this.#pass()
+      this.#busySince = null
       this.#lastGoodPass = new Date()
       this.#consecutiveErrors = 0
       this.#lastError = null
       return delayMs
     } catch (error) {
+      this.#busySince = null
       this.#consecutiveErrors += 1
       this.#lastError = error instanceof Error ? error.message : String(error)
       this.#onError(error, this.name)
       // Wake-ups do not shorten a back-off, or a busy worker would hammer a database that is down.
       this.#woken = false
-      const longest = Math.min(BACKOFF_MS.longest, BACKOFF_MS.shortest * 2 ** Math.min(this.#consecutiveErrors - 1, 10))
+      const longest = Math.min(
+        BACKOFF_MS.longest,
+        BACKOFF_MS.shortest * 2 ** Math.min(this.#consecutiveErrors - 1, 10),
+      )
       await this.#sleep(longest / 2 + (Math.random() * longest) / 2)
       return 0
     }

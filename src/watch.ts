@@ -12,11 +12,9 @@ export interface WatchOptions {
   readonly wakeUpMs: number
   /** The tasks that jobs could be claimed for at this moment; empty when there is no room for more. */
   readonly claimableTasks: () => readonly string[]
-  /** Whether due schedules and jobs are of interest here. */
-  readonly schedules: boolean
-  readonly jobs: boolean
-  readonly onScheduleDue: () => void
-  readonly onJobDue: () => void
+  /** null: of no interest to this worker. */
+  readonly onScheduleDue: (() => void) | null
+  readonly onJobDue: (() => void) | null
   readonly onError: (error: unknown, loop: string) => void
 }
 
@@ -50,22 +48,24 @@ export class Watch {
 
   /** @returns milliseconds until the next look */
   async pass(): Promise<number> {
-    const { store, wakeUpMs, schedules, jobs } = this.#options
+    const { store, wakeUpMs, onScheduleDue, onJobDue } = this.#options
     const tasks = this.#options.claimableTasks()
     const look = await store.look(tasks)
     const waits = [wakeUpMs]
-    if (schedules && look.wakeAt !== null) waits.push(this.#tell(look.wakeAt, look.now, this.#options.onScheduleDue))
-    if (jobs && tasks.length > 0) {
-      if (look.dueAt !== null) waits.push(this.#tell(look.dueAt, look.now, this.#options.onJobDue))
-      if (look.claimable) waits.push(this.#tell(look.now, look.now, this.#options.onJobDue))
+    if (onScheduleDue !== null && look.wakeAt !== null)
+      waits.push(tellWhenDue(look.wakeAt, look.now, onScheduleDue))
+    if (onJobDue !== null && tasks.length > 0) {
+      if (look.dueAt !== null) waits.push(tellWhenDue(look.dueAt, look.now, onJobDue))
+      if (look.claimable) waits.push(tellWhenDue(look.now, look.now, onJobDue))
     }
     return Math.min(...waits)
   }
+}
 
-  #tell(at: Date, now: Date, due: () => void): number {
-    const waitMs = at.getTime() - now.getTime()
-    if (waitMs > 0) return waitMs
-    due()
-    return BUSY_MS
-  }
+/** @returns milliseconds until the next look */
+function tellWhenDue(at: Date, now: Date, due: () => void): number {
+  const waitMs = at.getTime() - now.getTime()
+  if (waitMs > 0) return waitMs
+  due()
+  return BUSY_MS
 }

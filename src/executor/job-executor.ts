@@ -45,7 +45,11 @@ export class JobExecutor {
   constructor(options: JobExecutorOptions) {
     this.#options = options
     this.#claimLoop = new Loop({ name: 'executor', pass: () => this.#claim(), onError: options.onError })
-    this.#stopLoop = new Loop({ name: 'stop requests', pass: () => this.#heedStopRequests(), onError: options.onError })
+    this.#stopLoop = new Loop({
+      name: 'stop requests',
+      pass: () => this.#heedStopRequests(),
+      onError: options.onError,
+    })
     this.#journal = new Journal(options.store, options.onError)
     this.#settler = new Settler(options.store, (result) => this.#settled(result), options.onError)
   }
@@ -77,7 +81,8 @@ export class JobExecutor {
   /** Everything that runs here belongs to others now. */
   leaseLost(workerId: string): void {
     for (const run of this.#running.values()) {
-      if (run.job.worker === workerId) run.abort(new LeaseLostError(`The worker ${workerId} was taken for dead; the job is run elsewhere`))
+      if (run.job.worker === workerId)
+        run.abort(new LeaseLostError(`The worker ${workerId} was taken for dead; the job is run elsewhere`))
     }
   }
 
@@ -86,7 +91,8 @@ export class JobExecutor {
     this.#stopping = true
     await this.#claimLoop.stop()
     await this.#idleWithin(graceMs)
-    for (const run of this.#running.values()) run.abort(new StoppedError('The worker stops; the job goes back to the queue'))
+    for (const run of this.#running.values())
+      run.abort(new StoppedError('The worker stops; the job goes back to the queue'))
     await this.#idleWithin(ABANDON_MS + 1000)
     await this.#stopLoop.stop()
     await this.#settler.drain(SETTLE_PATIENCE_MS)
@@ -123,7 +129,8 @@ export class JobExecutor {
 
   #start(job: ClaimedJob): void {
     const handled = this.#options.handlers.get(job.task)
-    if (handled === undefined) throw new RangeError(`A job of the task '${job.task}' was claimed, which is not handled here`)
+    if (handled === undefined)
+      throw new RangeError(`A job of the task '${job.task}' was claimed, which is not handled here`)
     const run = new Run(job, handled, this.#journal)
     this.#running.set(job.id, run)
     this.#stopLoop.wake()
@@ -149,12 +156,14 @@ export class JobExecutor {
   #settled(result: SettleResult): void {
     this.#options.onSettled(result)
     // A blocked job may have got its turn.
-    if (result.settled.some((settled) => settled.promoted !== null || settled.settlement.state === 'waiting')) this.#claimLoop.wake()
+    if (result.settled.some((settled) => settled.promoted !== null || settled.settlement.state === 'waiting'))
+      this.#claimLoop.wake()
   }
 
   async #heedStopRequests(): Promise<number> {
     const id = this.#options.worker()
-    if (this.#running.size === 0 || id === null) return this.#running.size === 0 ? Infinity : this.#options.wakeUpMs
+    if (this.#running.size === 0 || id === null)
+      return this.#running.size === 0 ? Infinity : this.#options.wakeUpMs
     for (const jobId of await this.#options.store.stopRequests(id)) {
       this.#running.get(jobId)?.abort(new CancelledError('The job was cancelled'))
     }

@@ -27,6 +27,8 @@ export interface LeaseOptions {
   readonly onLost: (workerId: string) => void
   /** Orphans were settled. */
   readonly onTakenOver: (result: SettleResult) => void
+  /** This worker has an id, which it may not have had before. */
+  readonly onRegistered: () => void
   readonly onDead: (workerId: string) => void
   readonly onHealed: (text: string) => void
   readonly onError: (error: unknown, loop: string) => void
@@ -103,7 +105,8 @@ export class Lease {
     this.#beats += 1
     if (dead > 0 || this.#beats % BEATS_PER_LEASE === 1) await this.#takeOver()
     if (this.#beats % BEATS_PER_SWEEP === 0) {
-      for (const text of await this.#options.scheduling.sweep(this.#options.leaseMs)) this.#options.onHealed(text)
+      for (const text of await this.#options.scheduling.sweep(this.#options.leaseMs))
+        this.#options.onHealed(text)
     }
     return Math.max(0, this.#beatMs - (performance.now() - started))
   }
@@ -116,6 +119,7 @@ export class Lease {
     this.#id = id
     this.#lastBeat = started
     await scheduling.clearStaleMarks(id, leaseMs)
+    this.#options.onRegistered()
   }
 
   async #buryDead(): Promise<number> {
@@ -129,7 +133,10 @@ export class Lease {
       const heartbeat = worker.heartbeat.getTime()
       const before = this.#observed.get(worker.id)
       if (before?.heartbeat !== heartbeat) this.#observed.set(worker.id, { heartbeat, unchangedSince: now })
-      else if (now - before.unchangedSince >= this.#beatMs * BEATS_UNTIL_DEAD * 0.99 && (await this.#options.workers.bury(worker.id, worker.heartbeat))) {
+      else if (
+        now - before.unchangedSince >= this.#beatMs * BEATS_UNTIL_DEAD * 0.99 &&
+        (await this.#options.workers.bury(worker.id, worker.heartbeat))
+      ) {
         this.#observed.delete(worker.id)
         this.#options.onDead(worker.id)
         buried += 1

@@ -1,4 +1,12 @@
-import { CancelledError, errorText, InvalidInputError, LeaseLostError, PermanentError, StoppedError, TimeoutError } from '../errors.ts'
+import {
+  CancelledError,
+  errorText,
+  InvalidInputError,
+  LeaseLostError,
+  PermanentError,
+  StoppedError,
+  TimeoutError,
+} from '../errors.ts'
 import type { ClaimedJob } from '../model/job.ts'
 import type { Ending } from '../model/settle.ts'
 import { jsonText, readArgs } from '../model/task.ts'
@@ -33,7 +41,10 @@ export class Run {
 
   async #run(): Promise<Ending | null> {
     const { timeoutMs } = this.job.policy
-    const timeout = setTimeout(() => this.abort(new TimeoutError(`The run took longer than its timeout of ${timeoutMs} ms`)), timeoutMs)
+    const timeout = setTimeout(
+      () => this.abort(new TimeoutError(`The run took longer than its timeout of ${timeoutMs} ms`)),
+      timeoutMs,
+    )
     const finished = this.#handle()
     const { signal } = this.#controller
     let abandonTimer: NodeJS.Timeout | undefined
@@ -71,7 +82,8 @@ export class Run {
       return { kind: 'success', result: this.#resultText(result) }
     } catch (error) {
       // Arguments that do not fit today will not fit with the next attempt.
-      const permanent = error instanceof PermanentError || (error instanceof InvalidInputError && error.field === 'args')
+      const permanent =
+        error instanceof PermanentError || (error instanceof InvalidInputError && error.field === 'args')
       return { kind: 'error', error: errorText(error), permanent }
     }
   }
@@ -82,7 +94,10 @@ export class Run {
     try {
       return jsonText('result', result)
     } catch (error) {
-      this.#log('warn', `The result was not stored: ${error instanceof Error ? error.message : String(error)}`)
+      this.#log(
+        'warn',
+        `The result was not stored: ${error instanceof Error ? error.message : String(error)}`,
+      )
       return null
     }
   }
@@ -108,9 +123,15 @@ export class Run {
 }
 
 function endingOf(reason: unknown, abandoned: boolean): Ending | null {
-  const note = abandoned ? `; the handler did not heed its signal within ${ABANDON_MS} ms and was left alone` : ''
+  const note = abandoned
+    ? `; the handler did not heed its signal within ${ABANDON_MS} ms and was left alone`
+    : ''
   if (reason instanceof LeaseLostError) return null
   if (reason instanceof StoppedError) return { kind: 'released' }
   if (reason instanceof CancelledError) return { kind: 'cancelled', error: `${reason.message}${note}` }
-  return { kind: 'error', error: `${reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)}${note}`, permanent: false }
+  return {
+    kind: 'error',
+    error: `${reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)}${note}`,
+    permanent: false,
+  }
 }

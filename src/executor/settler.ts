@@ -18,7 +18,11 @@ export class Settler {
   #queue: Attempt[] = []
   #whenEmpty: (() => void)[] = []
 
-  constructor(store: ExecutingStore, onSettled: (result: SettleResult) => void, onError: (error: unknown, loop: string) => void) {
+  constructor(
+    store: ExecutingStore,
+    onSettled: (result: SettleResult) => void,
+    onError: (error: unknown, loop: string) => void,
+  ) {
     this.#store = store
     this.#onSettled = onSettled
     this.#onError = onError
@@ -85,7 +89,16 @@ export class Settler {
       this.#onError(error, 'settler')
       const reason = error instanceof Error ? error.message : String(error)
       // Its own result or error is what the database refuses; that it failed can still be said.
-      return this.#store.settle(batch.map((attempt) => ({ ...attempt, ending: { kind: 'error', error: `The outcome of the run could not be stored: ${reason}`, permanent: true } })))
+      return this.#store.settle(
+        batch.map((attempt) => ({
+          ...attempt,
+          ending: {
+            kind: 'error',
+            error: `The outcome of the run could not be stored: ${reason}`,
+            permanent: true,
+          },
+        })),
+      )
     }
   }
 }

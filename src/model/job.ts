@@ -4,6 +4,10 @@ import type { RetryBackoff, RunPolicy } from './task.ts'
 export type JobState = 'waiting' | 'blocked' | 'running' | FinalState
 export type FinalState = 'success' | 'failed' | 'cancelled' | 'skipped'
 
+export function isFinal(state: JobState): state is FinalState {
+  return state !== 'waiting' && state !== 'blocked' && state !== 'running'
+}
+
 /** Why a slot became no run. */
 export type SkipReason = 'overlap' | 'missed' | 'fault'
 

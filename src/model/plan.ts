@@ -67,13 +67,19 @@ export const MOST_COUNTED = 10_000
  */
 export function plan(schedule: Plannable, circumstances: Circumstances): Plan | null {
   const edited =
-    schedule.definition !== schedule.plannedDefinition || schedule.nextRun?.getTime() !== schedule.plannedRun?.getTime()
+    schedule.definition !== schedule.plannedDefinition ||
+    schedule.nextRun?.getTime() !== schedule.plannedRun?.getTime()
   if (!edited && !isDue(schedule, circumstances.now)) return null
   let event: Timer
   try {
     event = timer(schedule.timer)
   } catch (error) {
-    return { ...unchanged(schedule), nextRun: null, idle: 'invalid', lastError: error instanceof Error ? error.message : String(error) }
+    return {
+      ...unchanged(schedule),
+      nextRun: null,
+      idle: 'invalid',
+      lastError: error instanceof Error ? error.message : String(error),
+    }
   }
   // What an edit heals is forgotten; errors of runs stay.
   const healed = { ...schedule, lastError: schedule.idle === 'invalid' ? null : schedule.lastError }
@@ -102,10 +108,16 @@ function planEdited(schedule: Plannable, event: Timer, circumstances: Circumstan
   const { now } = circumstances
   if (!schedule.enabled) return { ...unchanged(schedule), nextRun: null, idle: null }
   const setByHand = schedule.nextRun !== null && schedule.nextRun.getTime() !== schedule.plannedRun?.getTime()
-  if (!setByHand || schedule.nextRun === null) return withNextRun(schedule, event.next(laterOf(now, schedule.lastSlot)))
+  if (!setByHand || schedule.nextRun === null)
+    return withNextRun(schedule, event.next(laterOf(now, schedule.lastSlot)))
   if (schedule.nextRun > now) return withNextRun(schedule, schedule.nextRun)
   const slot = nowAfter(now, schedule.lastSlot)
-  return decide({ ...schedule, lastSlot: slot }, event.next(slot), { madeUp: [], current: slot, dropped: 0, newestDropped: null }, circumstances)
+  return decide(
+    { ...schedule, lastSlot: slot },
+    event.next(slot),
+    { madeUp: [], current: slot, dropped: 0, newestDropped: null },
+    circumstances,
+  )
 }
 
 function planDue(schedule: Plannable, event: Timer, circumstances: Circumstances): Plan {
@@ -131,7 +143,13 @@ interface DueSlots {
 }
 
 /** All slots from `first` to now: a slot is missed when a later one has come, or when it is too late. */
-function dueSlots(event: Timer, first: Date, now: Date, catchUp: number, missedAfterMs: number): DueSlots & { last: Date } {
+function dueSlots(
+  event: Timer,
+  first: Date,
+  now: Date,
+  catchUp: number,
+  missedAfterMs: number,
+): DueSlots & { last: Date } {
   const latest = event.previous(now)
   const last = latest === null || latest < first ? first : latest
   const lastIsMissed = now.getTime() - last.getTime() > missedAfterMs
@@ -146,7 +164,13 @@ function dueSlots(event: Timer, first: Date, now: Date, catchUp: number, missedA
   }
   const newestDropped = newest.length > wanted ? (newest.shift() ?? null) : null
   const current = lastIsMissed ? null : (newest.pop() ?? null)
-  return { madeUp: newest, current, newestDropped, dropped: newestDropped === null ? 0 : countSlots(event, first, newestDropped), last }
+  return {
+    madeUp: newest,
+    current,
+    newestDropped,
+    dropped: newestDropped === null ? 0 : countSlots(event, first, newestDropped),
+    last,
+  }
 }
 
 /** How many slots there are from `first` to `end`, both included. */
@@ -159,15 +183,28 @@ function countSlots(event: Timer, first: Date, end: Date): number {
   return count
 }
 
-function decide(schedule: Plannable, nextRun: Date | null, due: DueSlots, circumstances: Circumstances): Plan {
+function decide(
+  schedule: Plannable,
+  nextRun: Date | null,
+  due: DueSlots,
+  circumstances: Circumstances,
+): Plan {
   const slots = due.current === null ? due.madeUp : [...due.madeUp, due.current]
   const newest = slots.at(-1)
   const skips: PlannedSkip[] = []
-  if (due.newestDropped !== null) skips.push({ slot: due.newestDropped, reason: 'missed', count: due.dropped, error: null })
-  if (circumstances.active && newest !== undefined) skips.push({ slot: newest, reason: 'overlap', count: slots.length, error: null })
+  if (due.newestDropped !== null)
+    skips.push({ slot: due.newestDropped, reason: 'missed', count: due.dropped, error: null })
+  if (circumstances.active && newest !== undefined)
+    skips.push({ slot: newest, reason: 'overlap', count: slots.length, error: null })
   const runs = circumstances.active
     ? []
-    : slots.map((slot, index): PlannedRun => ({ slot, missed: index === 0 ? due.dropped : 0, state: index === 0 ? 'waiting' : 'blocked' }))
+    : slots.map(
+        (slot, index): PlannedRun => ({
+          slot,
+          missed: index === 0 ? due.dropped : 0,
+          state: index === 0 ? 'waiting' : 'blocked',
+        }),
+      )
   return { ...withNextRun(schedule, nextRun), runs, skips }
 }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { RetryBackoff } from './task.ts'
 
 /** Why nothing is to come, although the schedule is enabled. */
@@ -79,4 +80,15 @@ export const DEFAULT_SETTINGS: Omit<ScheduleSettings, 'task' | 'timer'> = {
   retryDelayMs: null,
   retryBackoff: null,
   declaredBy: null,
+}
+
+/** The settings that differ from what a schedule has. Args are compared as JSON values. */
+export function changedSettings(
+  current: Schedule,
+  wanted: Partial<ScheduleSettings>,
+): Partial<ScheduleSettings> {
+  const { args, ...rest } = wanted
+  const changed = Object.entries(rest).filter(([key, value]) => Reflect.get(current, key) !== value)
+  const argsDiffer = args !== undefined && !isDeepStrictEqual(current.args, JSON.parse(args))
+  return { ...Object.fromEntries(changed), ...(argsDiffer && { args }) }
 }

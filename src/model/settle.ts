@@ -16,15 +16,30 @@ export type Ending =
   | { readonly kind: 'released' }
 
 export type Settlement =
-  | { readonly state: FinalState; readonly reason: string | null; readonly error: string | null; readonly result: string | null }
+  | {
+      readonly state: FinalState
+      readonly reason: string | null
+      readonly error: string | null
+      readonly result: string | null
+    }
   /** `delayMs` before it may be claimed again; `countAttempt` false: as if this attempt had not been. */
-  | { readonly state: 'waiting'; readonly delayMs: number; readonly countAttempt: boolean; readonly error: string | null }
+  | {
+      readonly state: 'waiting'
+      readonly delayMs: number
+      readonly countAttempt: boolean
+      readonly error: string | null
+    }
 
 /**
  * @param attempt  the number of the attempt that ended, from 1
  * @param stopRequested  somebody has asked for the job to be cancelled
  */
-export function settle(ending: Ending, attempt: number, policy: RunPolicy, stopRequested: boolean): Settlement {
+export function settle(
+  ending: Ending,
+  attempt: number,
+  policy: RunPolicy,
+  stopRequested: boolean,
+): Settlement {
   switch (ending.kind) {
     case 'success':
       return { state: 'success', reason: null, error: null, result: ending.result }
@@ -38,9 +53,16 @@ export function settle(ending: Ending, attempt: number, policy: RunPolicy, stopR
     case 'error': {
       const { error } = ending
       if (stopRequested) return { state: 'cancelled', reason: null, error, result: null }
-      if (ending.kind === 'error' && ending.permanent) return { state: 'failed', reason: 'permanent', error, result: null }
-      if (attempt > policy.maxRetries) return { state: 'failed', reason: ending.kind === 'lost' ? 'lost' : 'exhausted', error, result: null }
-      return { state: 'waiting', delayMs: ending.kind === 'lost' ? 0 : retryDelayMs(attempt, policy), countAttempt: true, error }
+      if (ending.kind === 'error' && ending.permanent)
+        return { state: 'failed', reason: 'permanent', error, result: null }
+      if (attempt > policy.maxRetries)
+        return { state: 'failed', reason: ending.kind === 'lost' ? 'lost' : 'exhausted', error, result: null }
+      return {
+        state: 'waiting',
+        delayMs: ending.kind === 'lost' ? 0 : retryDelayMs(attempt, policy),
+        countAttempt: true,
+        error,
+      }
     }
   }
 }
@@ -49,7 +71,10 @@ export function settle(ending: Ending, attempt: number, policy: RunPolicy, stopR
 const LARGEST_FACTOR = 10
 
 /** The time before the n-th retry: delay × 2^(n−1), at most ten times the delay; or the delay each time. */
-export function retryDelayMs(retry: number, policy: Pick<RunPolicy, 'retryDelayMs' | 'retryBackoff'>): number {
+export function retryDelayMs(
+  retry: number,
+  policy: Pick<RunPolicy, 'retryDelayMs' | 'retryBackoff'>,
+): number {
   if (policy.retryBackoff === 'fixed') return policy.retryDelayMs
   return policy.retryDelayMs * Math.min(2 ** (retry - 1), LARGEST_FACTOR)
 }

@@ -50,6 +50,12 @@ export interface TaskOptions<Input, Args> {
 /** Arguments of a task without a schema: any JSON object. */
 export type AnyArgs = Record<string, unknown>
 
+/** The option `args` of whatever takes a task: it may be left out where the task takes an empty object. */
+// oxlint-disable-next-line typescript/no-empty-object-type -- asks whether {} would do
+export type ArgsOption<Input> = {} extends Input
+  ? { readonly args?: NoInfer<Input> }
+  : { readonly args: NoInfer<Input> }
+
 export const TASK_NAME_LIMIT = 190
 
 /**
@@ -57,9 +63,15 @@ export const TASK_NAME_LIMIT = 190
  *
  * @throws InvalidInputError when a name or an option cannot be meant
  */
-export function task<Input = AnyArgs, Args = Input>(name: string, options: TaskOptions<Input, Args> = {}): Task<Input, Args> {
+export function task<Input = AnyArgs, Args = Input>(
+  name: string,
+  options: TaskOptions<Input, Args> = {},
+): Task<Input, Args> {
   if (typeof name !== 'string' || name.trim() === '' || name.length > TASK_NAME_LIMIT) {
-    throw new InvalidInputError('task', `a name of 1 to ${TASK_NAME_LIMIT} characters is needed, not ${JSON.stringify(name)}`)
+    throw new InvalidInputError(
+      'task',
+      `a name of 1 to ${TASK_NAME_LIMIT} characters is needed, not ${JSON.stringify(name)}`,
+    )
   }
   return { name, schema: options.args ?? null, policy: { ...DEFAULT_POLICY, ...runPolicy(options) } }
 }
@@ -74,17 +86,24 @@ export interface PolicyOptions {
 /** Reads the policy options that are given. @throws InvalidInputError naming the option */
 export function runPolicy(options: PolicyOptions): Partial<RunPolicy> {
   const policy: { -readonly [Key in keyof RunPolicy]?: RunPolicy[Key] } = {}
-  if (options.timeout !== undefined) policy.timeoutMs = span('timeout', options.timeout)
-  if (options.retryDelay !== undefined) policy.retryDelayMs = span('retryDelay', options.retryDelay)
+  if (options.timeout !== undefined) policy.timeoutMs = spanOption('timeout', options.timeout, 0, ANY_SPAN)
+  if (options.retryDelay !== undefined)
+    policy.retryDelayMs = spanOption('retryDelay', options.retryDelay, 0, ANY_SPAN)
   if (options.retries !== undefined) {
     if (!Number.isInteger(options.retries) || options.retries < 0 || options.retries > 1000) {
-      throw new InvalidInputError('retries', `a whole number from 0 to 1000 is needed, not ${String(options.retries)}`)
+      throw new InvalidInputError(
+        'retries',
+        `a whole number from 0 to 1000 is needed, not ${String(options.retries)}`,
+      )
     }
     policy.maxRetries = options.retries
   }
   if (options.retryBackoff !== undefined) {
     if (options.retryBackoff !== 'exponential' && options.retryBackoff !== 'fixed') {
-      throw new InvalidInputError('retryBackoff', `'exponential' or 'fixed' is needed, not ${JSON.stringify(options.retryBackoff)}`)
+      throw new InvalidInputError(
+        'retryBackoff',
+        `'exponential' or 'fixed' is needed, not ${JSON.stringify(options.retryBackoff)}`,
+      )
     }
     policy.retryBackoff = options.retryBackoff
   }
@@ -92,15 +111,30 @@ export function runPolicy(options: PolicyOptions): Partial<RunPolicy> {
 }
 
 /** The largest number of milliseconds that the columns hold and setTimeout takes: 24.8 days. */
-const LONGEST_SPAN_MS = 2 ** 31 - 1
+const ANY_SPAN = { least: 1, most: 2 ** 31 - 1 }
 
-function span(field: string, value: number | string): number {
+/**
+ * Reads an option that is a time: milliseconds, or a time span such as `10min`.
+ *
+ * @returns milliseconds
+ * @throws InvalidInputError naming the option
+ */
+export function spanOption(
+  field: string,
+  value: number | string | undefined,
+  otherwise: number,
+  limits: { readonly least: number; readonly most: number },
+): number {
+  if (value === undefined) return otherwise
   try {
     const milliseconds = timeSpan(value)
-    if (milliseconds < 1 || milliseconds > LONGEST_SPAN_MS) throw new RangeError(`'${value}' is not between 1 ms and 24 days`)
+    if (milliseconds < limits.least || milliseconds > limits.most)
+      throw new RangeError(`'${value}' is not between ${limits.least} and ${limits.most} ms`)
     return milliseconds
   } catch (error) {
-    throw new InvalidInputError(field, error instanceof Error ? error.message : String(error), { cause: error })
+    throw new InvalidInputError(field, error instanceof Error ? error.message : String(error), {
+      cause: error,
+    })
   }
 }
 
@@ -117,13 +151,21 @@ export async function storedArgs(task: Pick<Task, 'name' | 'schema'>, args: unkn
 }
 
 /** What the handler gets: the stored JSON as the task's schema reads it. @throws InvalidInputError */
-export async function readArgs<Args>(task: Pick<Task<never, Args>, 'name'> & { readonly schema: StandardSchema<unknown, Args> | StandardSchema<never, Args> | null }, text: string): Promise<Args> {
+export async function readArgs<Args>(
+  task: Pick<Task<never, Args>, 'name'> & {
+    readonly schema: StandardSchema<unknown, Args> | StandardSchema<never, Args> | null
+  },
+  text: string,
+): Promise<Args> {
   const stored: unknown = JSON.parse(text)
   // Without a schema, Args is what the caller of task() said it is; nothing can check it.
   if (task.schema === null) return stored as Args
   const result = await task.schema['~standard'].validate(stored)
   if (result.issues !== undefined) {
-    throw new InvalidInputError('args', `not what the task '${task.name}' takes: ${issuesText(result.issues)}`)
+    throw new InvalidInputError(
+      'args',
+      `not what the task '${task.name}' takes: ${issuesText(result.issues)}`,
+    )
   }
   return result.value
 }
@@ -134,7 +176,11 @@ export function jsonText(field: string, value: unknown): string {
   try {
     text = JSON.stringify(value)
   } catch (error) {
-    throw new InvalidInputError(field, `cannot be written as JSON: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+    throw new InvalidInputError(
+      field,
+      `cannot be written as JSON: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    )
   }
   if (text === undefined) throw new InvalidInputError(field, `a ${typeof value} cannot be written as JSON`)
   return text

@@ -1,3 +1,3 @@
 export { InvalidTimeSpanError } from './error.ts'
 export { timeSpan } from './span.ts'
-export { timer, type Timer, withZone } from './timer.ts'
+export { checkedZone, timer, type Timer, withZone } from './timer.ts'

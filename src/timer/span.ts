@@ -26,7 +26,8 @@ const UNITS: ReadonlyMap<string, number> = new Map(
  */
 export function timeSpan(text: string | number): number {
   if (typeof text === 'number') {
-    if (!Number.isFinite(text) || text < 0) throw new InvalidTimeSpanError(String(text), 'is not a positive number of milliseconds')
+    if (!Number.isFinite(text) || text < 0)
+      throw new InvalidTimeSpanError(String(text), 'is not a positive number of milliseconds')
     return Math.round(text)
   }
   const part = /\s*(\d+(?:\.\d+)?)\s*([a-zA-Zµμ]*)\s*/uy
@@ -34,7 +35,8 @@ export function timeSpan(text: string | number): number {
   let end = 0
   while (end < text.length) {
     const [, amount, unit = ''] = part.exec(text) ?? []
-    if (amount === undefined) throw new InvalidTimeSpanError(text, `cannot be read from '${text.slice(end)}' on`)
+    if (amount === undefined)
+      throw new InvalidTimeSpanError(text, `cannot be read from '${text.slice(end)}' on`)
     const milliseconds = UNITS.get(unit === '' ? 's' : unit)
     if (milliseconds === undefined) throw new InvalidTimeSpanError(text, `has the unknown unit '${unit}'`)
     total += Number(amount) * milliseconds

@@ -4,6 +4,7 @@
  * A timer is a systemd calendar event; one without a zone is in UTC, for everyone who reads the row.
  */
 import { calendar } from '../calendar/index.ts'
+import { InvalidInputError } from '../errors.ts'
 
 export interface Timer {
   /** The first elapse strictly later than `after`; null when nothing is to come. */
@@ -34,9 +35,10 @@ export function timer(text: string): Timer {
  *
  * @param zone  an IANA zone name, or 'local' for the zone of this process
  * @throws CalendarSyntaxError when the text is no calendar event
+ * @throws InvalidInputError when there is no such zone
  */
 export function withZone(text: string, zone: string): string {
-  const name = zone === 'local' ? Intl.DateTimeFormat().resolvedOptions().timeZone : zone
+  const name = checkedZone(zone)
   calendar(text)
   if (name === 'UTC') return text
   const zoned = `${text} ${name}`
@@ -45,5 +47,24 @@ export function withZone(text: string, zone: string): string {
     return calendar(zoned).zone === name ? zoned : text
   } catch {
     return text
+  }
+}
+
+/**
+ * @param zone  an IANA zone name, or 'local' for the zone of this process
+ * @returns the name of the zone
+ * @throws InvalidInputError when there is no such zone
+ */
+export function checkedZone(zone: string): string {
+  if (zone === 'local') return Intl.DateTimeFormat().resolvedOptions().timeZone
+  try {
+    calendar('daily', { zone })
+    return zone
+  } catch (error) {
+    throw new InvalidInputError(
+      'zone',
+      `an IANA name such as 'Europe/Berlin' is needed, or 'local', not ${JSON.stringify(zone)}`,
+      { cause: error },
+    )
   }
 }

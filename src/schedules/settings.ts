@@ -1,0 +1,153 @@
+/** From what people and code write about a schedule to what is stored. */
+import { InvalidInputError } from '../errors.ts'
+import { DEFAULT_SETTINGS, type ScheduleSettings } from '../model/schedule.ts'
+import { type ArgsOption, type PolicyOptions, runPolicy, storedArgs, type Task } from '../model/task.ts'
+import { timer, withZone } from '../timer/index.ts'
+
+export interface ScheduleOptions extends PolicyOptions {
+  /** A calendar event of systemd.time(7), such as `Mon..Fri 09:00` or `*:0/5 Europe/Berlin`. */
+  readonly timer: string
+  /** Default true. On a schedule that exists already, only `update`, `pause` and `resume` change it. */
+  readonly enabled?: boolean | undefined
+  /** Groups take turns in the queue; default none. */
+  readonly group?: string | undefined
+  /** What the schedule is about, such as the id of a row of the application. */
+  readonly subject?: string | null | undefined
+  /** Whose schedule it is. */
+  readonly submitter?: string | null | undefined
+  /** What it is for, in words. */
+  readonly summary?: string | null | undefined
+  /** Larger goes first; default 0. */
+  readonly priority?: number | undefined
+  /** Most missed slots that are made up, newest kept; default 1. */
+  readonly catchUp?: number | undefined
+}
+
+/** A schedule as it is written down: the args are typed by the task. */
+export type ScheduleInput<Input> = ScheduleOptions & {
+  readonly task: Task<Input, unknown>
+} & ArgsOption<Input>
+
+/** The same where the types say nothing about the args, such as a task that is known by its name only. */
+export type AnyScheduleInput = ScheduleOptions & { readonly task: Task | string; readonly args?: unknown }
+
+/** What is to be changed; what is left out stays. */
+export type ScheduleChanges = Partial<ScheduleOptions> & { readonly args?: unknown }
+
+export const ID_LIMIT = 190
+const MOST_CATCH_UP = 1000
+const LARGEST_PRIORITY = 2 ** 31 - 1
+
+/** What settings are checked against. */
+export interface SettingsContext {
+  /** Written into timers that name no zone; null: they are UTC. */
+  readonly zone: string | null
+  /** The task of a name, where this process knows it. */
+  readonly taskNamed: (name: string) => Task | null
+}
+
+/** @throws InvalidInputError */
+export function checkedId(id: string): string {
+  if (typeof id !== 'string' || id.trim() === '' || id.length > ID_LIMIT) {
+    throw new InvalidInputError('id', `1 to ${ID_LIMIT} characters are needed, not ${JSON.stringify(id)}`)
+  }
+  return id
+}
+
+/**
+ * All settings of a schedule.
+ *
+ * @throws InvalidInputError naming the field
+ * @throws CalendarSyntaxError when the timer cannot be read
+ */
+export async function newSettings(
+  input: AnyScheduleInput,
+  context: SettingsContext,
+): Promise<ScheduleSettings> {
+  const name = typeof input.task === 'string' ? input.task : input.task.name
+  const task = typeof input.task === 'string' ? taskNamed(input.task, context) : input.task
+  return {
+    ...DEFAULT_SETTINGS,
+    ...changedColumns(input, context),
+    task: name,
+    timer: checkedTimer(input.timer, context),
+    args: await storedArgs(task, input.args),
+  }
+}
+
+/** The settings that are to be changed. Throws as newSettings does. */
+export async function settingsChanges(
+  taskName: string,
+  changes: ScheduleChanges,
+  context: SettingsContext,
+): Promise<Partial<ScheduleSettings>> {
+  return {
+    ...changedColumns(changes, context),
+    ...(changes.args !== undefined && { args: await storedArgs(taskNamed(taskName, context), changes.args) }),
+  }
+}
+
+function taskNamed(name: string, context: SettingsContext): Pick<Task, 'name' | 'schema'> {
+  return context.taskNamed(name) ?? { name, schema: null }
+}
+
+function changedColumns(
+  options: Partial<ScheduleOptions>,
+  context: SettingsContext,
+): Partial<ScheduleSettings> {
+  const policy = runPolicy(options)
+  return defined({
+    timer: options.timer === undefined ? undefined : checkedTimer(options.timer, context),
+    enabled: options.enabled,
+    group: text('group', options.group, 100),
+    subject: text('subject', options.subject, 255),
+    submitter: text('submitter', options.submitter, 190),
+    summary: text('summary', options.summary, 1000),
+    priority: whole('priority', options.priority, -LARGEST_PRIORITY, LARGEST_PRIORITY),
+    catchUp: whole('catchUp', options.catchUp, 0, MOST_CATCH_UP),
+    timeoutMs: policy.timeoutMs,
+    maxRetries: policy.maxRetries,
+    retryDelayMs: policy.retryDelayMs,
+    retryBackoff: policy.retryBackoff,
+  })
+}
+
+function checkedTimer(value: string, { zone }: SettingsContext): string {
+  if (typeof value !== 'string')
+    throw new InvalidInputError('timer', `a calendar event is needed, not ${JSON.stringify(value)}`)
+  const zoned = zone === null ? value : withZone(value, zone)
+  timer(zoned)
+  if (zoned.length > 512)
+    throw new InvalidInputError('timer', `at most 512 characters can be stored, not ${zoned.length}`)
+  return zoned
+}
+
+function text<Value extends string | null | undefined>(field: string, value: Value, limit: number): Value {
+  if (value !== undefined && value !== null && (typeof value !== 'string' || value.length > limit)) {
+    throw new InvalidInputError(
+      field,
+      `a text of at most ${limit} characters is needed, not ${JSON.stringify(value)}`,
+    )
+  }
+  return value
+}
+
+function whole(field: string, value: number | undefined, least: number, most: number): number | undefined {
+  if (value !== undefined && (!Number.isInteger(value) || value < least || value > most)) {
+    throw new InvalidInputError(
+      field,
+      `a whole number from ${least} to ${most} is needed, not ${JSON.stringify(value)}`,
+    )
+  }
+  return value
+}
+
+type Defined<Values> = { [Key in keyof Values]?: Exclude<Values[Key], undefined> }
+
+/** Without the entries that are undefined. */
+function defined<Values extends object>(values: Values): Defined<Values> {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined)
+  // What was left out is what the type leaves out.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return Object.fromEntries(entries) as Defined<Values>
+}
