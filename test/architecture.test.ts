@@ -1,0 +1,226 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import ts from 'typescript'
+import { describe, expect, test } from 'vitest'
+
+/*
+ * The arrows of the design: who may import whom. Whoever adds an arrow here changes the design, so the
+ * reason belongs into docs/decisions.
+ */
+const BASE = ['errors', 'events', 'loop', 'logger']
+const PARTS = ['schedules', 'jobs', 'scheduler', 'executor']
+const INNER = ['calendar', 'timer', 'model', 'store interface', 'store', ...PARTS, 'watch', ...BASE]
+
+const ARROWS: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(BASE.map((file) => [file, []])),
+  calendar: [],
+  timer: ['calendar', ...BASE],
+  model: ['timer', ...BASE],
+  'store interface': ['model', ...BASE],
+  store: ['store interface', 'model', ...BASE],
+  ...Object.fromEntries(PARTS.map((part) => [part, ['store interface', 'model', ...BASE]])),
+  // People write, read and preview timers through it; the planner alone would not show them the elapses.
+  schedules: ['store interface', 'model', 'timer', ...BASE],
+  watch: ['store interface', ...BASE],
+  kalends: INNER,
+  index: [...INNER, 'kalends'],
+  http: ['kalends', 'index', ...BASE],
+  cli: ['kalends', 'index', 'calendar', 'timer', ...BASE],
+  testing: ['kalends', 'index', ...BASE],
+  ui: [],
+}
+
+/** The place of a file in the design, such as `model`; undefined when it has none. */
+function placeOf(file: string): string | undefined {
+  const [, first = '', second, ...deeper] = file.split('/')
+  if (second === undefined) {
+    const name = first.replace(/\.ts$/, '')
+    return ['kalends', 'index', 'watch', ...BASE].includes(name) ? name : undefined
+  }
+  if (first !== 'store') return first in ARROWS ? first : undefined
+  return deeper.length === 0 && /(?:^|-)store\.ts$/.test(second) ? 'store interface' : 'store'
+}
+
+/** What is wrong with a file's imports, as sentences. */
+function faults(file: string, imports: readonly string[]): string[] {
+  const place = placeOf(file)
+  if (place === undefined) return [`${file} has no place in the design`]
+  const allowed = [place, ...(ARROWS[place] ?? [])]
+  return imports
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => posix.join(posix.dirname(file), specifier))
+    .filter((target) => !allowed.includes(placeOf(target) ?? ''))
+    .map((target) => `${file} (${place}) must not import ${target} (${placeOf(target) ?? 'no place'})`)
+}
+
+function parse(file: string, text: string): ts.SourceFile {
+  return ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
+}
+
+function nodesOf(source: ts.SourceFile): ts.Node[] {
+  const nodes: ts.Node[] = []
+  const visit = (node: ts.Node): void => {
+    nodes.push(node)
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return nodes
+}
+
+/** Everything that a file imports: statements, re-exports, import() as a call and as a type. */
+function importsOf(source: ts.SourceFile): string[] {
+  return nodesOf(source).flatMap((node) => {
+    let specifier: ts.Node | undefined
+    if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) specifier = node.moduleSpecifier
+    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+      specifier = node.arguments[0]
+    else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument))
+      specifier = node.argument.literal
+    return specifier !== undefined && ts.isStringLiteralLike(specifier) ? [specifier.text] : []
+  })
+}
+
+/** Uses of the clock, of chance and of the process: what a pure file may not have. */
+function impurities(source: ts.SourceFile): string[] {
+  return nodesOf(source)
+    .filter(
+      (node) =>
+        (ts.isPropertyAccessExpression(node) &&
+          /^(?:Date\.now|Math\.random|performance\.\w+|process\.\w+)$/.test(node.getText())) ||
+        (ts.isNewExpression(node) && node.getText() === 'new Date()') ||
+        (ts.isCallExpression(node) &&
+          /^(?:Date|setTimeout|setInterval|fetch)$/.test(node.expression.getText())),
+    )
+    .map((node) => node.getText())
+}
+
+const root = join(import.meta.dirname, '..')
+const sources: ReadonlyMap<string, ts.SourceFile> = new Map(
+  readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => `src/${file.replaceAll('\\', '/')}`)
+    .map((file) => [file, parse(file, readFileSync(join(root, file), 'utf8'))]),
+)
+
+/** The files with this path or under it. */
+function filesIn(path: string): [string, ts.SourceFile][] {
+  return [...sources].filter(([file]) => file === path || file.startsWith(`${path}/`))
+}
+
+describe('the design is kept', () => {
+  test('every import is an arrow of the design', () => {
+    expect([...sources].flatMap(([file, source]) => faults(file, importsOf(source)))).toEqual([])
+  })
+
+  test('index files only re-export', () => {
+    for (const file of ['src/index.ts', 'src/calendar/index.ts', 'src/timer/index.ts']) {
+      const source = sources.get(file)
+      const other = source?.statements.filter(
+        (statement) => !ts.isExportDeclaration(statement) || statement.moduleSpecifier === undefined,
+      )
+      expect(other?.map((statement) => statement.getText()) ?? [], file).toEqual([])
+    }
+  })
+
+  test('the calendar, timers and the model use no package, and of Node only two pure functions', () => {
+    const pure = ['src/model/occurrence.ts → node:crypto', 'src/model/schedule.ts → node:util']
+    const outside = ['src/calendar', 'src/timer', 'src/model']
+      .flatMap((folder) => filesIn(folder))
+      .flatMap(([file, source]) => importsOf(source).map((specifier) => `${file} → ${specifier}`))
+      .filter((arrow) => !arrow.includes('→ .') && !pure.includes(arrow))
+    expect(outside).toEqual([])
+  })
+
+  test('the planner has no other imports at run time than timers', () => {
+    const imports = sources
+      .get('src/model/plan.ts')
+      ?.statements.filter((node) => ts.isImportDeclaration(node))
+      .filter((node) => node.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword)
+      .map((node) => node.moduleSpecifier.getText())
+    expect(imports).toEqual(["'../timer/index.ts'"])
+  })
+
+  test('the planner and all other rules get the time and chance as arguments', () => {
+    const found = [...filesIn('src/model'), ...filesIn('src/timer'), ...filesIn('src/calendar')].flatMap(
+      ([file, source]) => impurities(source).map((text) => `${file}: ${text}`),
+    )
+    // The one default of the calendar: elapses() begins now.
+    expect(found).toEqual(['src/calendar/calendar.ts: new Date()'])
+  })
+})
+
+describe('the check can fail', () => {
+  test.each([
+    ['src/calendar/spec.ts', '../errors.ts'],
+    ['src/calendar/spec.ts', '../timer/index.ts'],
+    ['src/timer/timer.ts', '../model/job.ts'],
+    ['src/model/plan.ts', '../calendar/index.ts'],
+    ['src/model/plan.ts', '../store/store.ts'],
+    ['src/store/job-store.ts', './database.ts'],
+    ['src/store/sql/jobs.ts', '../../jobs/jobs.ts'],
+    ['src/store/sql/jobs.ts', '../../timer/index.ts'],
+    ['src/jobs/jobs.ts', '../store/database.ts'],
+    ['src/jobs/jobs.ts', '../store/sql/jobs.ts'],
+    ['src/jobs/jobs.ts', '../schedules/schedules.ts'],
+    ['src/scheduler/periodic-scheduler.ts', '../executor/job-executor.ts'],
+    ['src/executor/run.ts', '../store/open.ts'],
+    ['src/executor/run.ts', '../kalends.ts'],
+    ['src/kalends.ts', './http/http.ts'],
+    ['src/watch.ts', './scheduler/periodic-scheduler.ts'],
+    ['src/loop.ts', './errors.ts'],
+    ['src/http/http.ts', '../store/store.ts'],
+    ['src/cli/main.ts', '../model/plan.ts'],
+    ['src/ui/page.ts', '../kalends.ts'],
+    ['src/model/plan.ts', '../nowhere/at-all.ts'],
+  ])('%s must not import %s', (file, specifier) => {
+    expect(faults(file, [specifier])).toHaveLength(1)
+  })
+
+  test.each([
+    ['src/model/plan.ts', '../timer/index.ts'],
+    ['src/model/plan.ts', '../errors.ts'],
+    ['src/store/sql/jobs.ts', '../job-store.ts'],
+    ['src/executor/run.ts', '../store/executing-store.ts'],
+    ['src/kalends.ts', './store/open.ts'],
+    ['src/cli/calendar.ts', '../calendar/index.ts'],
+    ['src/http/http.ts', '../kalends.ts'],
+    ['src/http/http.ts', 'node:http'],
+  ])('%s may import %s', (file, specifier) => {
+    expect(faults(file, [specifier])).toEqual([])
+  })
+
+  test('a file that has no place is found', () => {
+    expect(faults('src/helpers.ts', [])).toEqual(['src/helpers.ts has no place in the design'])
+    expect(faults('src/utils/strings.ts', [])).toHaveLength(1)
+  })
+
+  test('every way to import is seen', () => {
+    const text = `import './a.ts'
+      import type { B } from './b.ts'
+      export * from './c.ts'
+      export type { D } from './d.ts'
+      const e = await import('./e.ts')
+      type F = import('./f.ts').F`
+    expect(importsOf(parse('made-up.ts', text))).toEqual([
+      './a.ts',
+      './b.ts',
+      './c.ts',
+      './d.ts',
+      './e.ts',
+      './f.ts',
+    ])
+  })
+
+  test('every use of the clock, of chance and of the process is seen', () => {
+    const text =
+      'Date.now(); Math.random(); new Date(); Date(); process.env; setTimeout(f); new Date(5); Math.max(1)'
+    expect(impurities(parse('made-up.ts', text))).toEqual([
+      'Date.now',
+      'Math.random',
+      'new Date()',
+      'Date()',
+      'process.env',
+      'setTimeout(f)',
+    ])
+  })
+})
