@@ -1,3 +1,17 @@
-export { InvalidTimeSpanError } from './error.ts'
+/**
+ * Timers: calendar events, cron expressions and spans, as `periodic_task.timer` holds them.
+ *
+ * @module
+ */
+export { at, type BuilderOptions, daily, every, hourly, monthly, type Weekday, weekly } from './builders.ts'
+export { CronSyntaxError, InvalidTimeSpanError } from './error.ts'
 export { timeSpan } from './span.ts'
-export { checkedZone, timer, type Timer, withZone } from './timer.ts'
+export {
+  type Bounds,
+  checkedZone,
+  type Elapses,
+  elapsesWithin,
+  timer,
+  type Timer,
+  withZone,
+} from './timer.ts'

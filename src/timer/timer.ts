@@ -1,50 +1,105 @@
 /**
  * Timers: the text in `periodic_task.timer`, ready to be asked when it goes off.
  *
- * A timer is a systemd calendar event; one without a zone is in UTC, for everyone who reads the row.
+ * - a calendar event of systemd.time(7): `Mon..Fri 09:00 Europe/Berlin`; without a zone it is in UTC, for
+ *   everyone who reads the row. A full date is a one-off
+ * - `cron 0 9 * * 1-5 Europe/Berlin`: strict POSIX, a union of calendar events
+ * - `every 5min`: on slots that are anchored to the schedule's creation, so that it neither drifts nor changes its
+ *   phase when a process restarts
+ * - `every 5min after finish`: counted from the end of the run before
  */
 import { calendar } from '../calendar/index.ts'
 import { InvalidInputError } from '../errors.ts'
+import { cron } from './cron.ts'
+import { afterFinish, every } from './every.ts'
 
-export interface Timer {
+/** When something goes off. */
+export interface Elapses {
   /** The first elapse strictly later than `after`; null when nothing is to come. */
   next(after: Date): Date | null
   /** The last elapse at or before `at`; null when there is none. */
   previous(at: Date): Date | null
 }
 
+/** By itself its slots are anchored to 1970; see `elapsesWithin` for those of a schedule. */
+export interface Timer extends Elapses {
+  readonly kind: 'calendar' | 'cron' | 'every' | 'after finish'
+  /** The normal form. */
+  readonly text: string
+  /** The zone whose clock it follows. */
+  readonly zone: string
+  /** Of `every …`: the span in milliseconds; else null. */
+  readonly spanMs: number | null
+  /** @param anchor  where the slots of `every` begin: the creation of the schedule */
+  elapses(anchor: Date): Elapses
+}
+
+/** What each kind of timer makes of its text. */
+export type TimerSpec = Omit<Timer, keyof Elapses>
+
 /** Parsed timers by their text: a pass asks for the same few again and again. */
 const parsed = new Map<string, Timer>()
 const MOST_PARSED = 2000
 
 /**
- * @param text  a calendar event of systemd.time(7), such as `Mon..Fri 09:00 Europe/Berlin`
  * @throws CalendarSyntaxError with column, token and hint
+ * @throws CronSyntaxError naming the field, and the calendar event that would do it
+ * @throws InvalidTimeSpanError
  */
 export function timer(text: string): Timer {
   const known = parsed.get(text)
   if (known !== undefined) return known
-  const event = calendar(text)
+  const made = withElapses(parse(text))
   if (parsed.size >= MOST_PARSED) parsed.clear()
-  parsed.set(text, event)
-  return event
+  parsed.set(text, made)
+  return made
+}
+
+/** What narrows and shifts a timer for one schedule. */
+export interface Bounds {
+  /** The creation of the schedule. */
+  readonly anchor: Date
+  /** Added to every elapse, in milliseconds. */
+  readonly shiftMs: number
+  /** No elapse before it. */
+  readonly starts: Date | null
+  /** No elapse after it. */
+  readonly ends: Date | null
+}
+
+/** The elapses of a timer for one schedule. */
+export function elapsesWithin(of: Timer, { anchor, shiftMs, starts, ends }: Bounds): Elapses {
+  const base = of.elapses(anchor)
+  if (shiftMs === 0 && starts === null && ends === null) return base
+  const shifted = (date: Date | null) => date && new Date(date.getTime() + shiftMs)
+  return {
+    next(after) {
+      const from = starts !== null && after < starts ? starts.getTime() - 1 : after.getTime()
+      const found = shifted(base.next(new Date(from - shiftMs)))
+      return found !== null && ends !== null && found > ends ? null : found
+    },
+    previous(at) {
+      const to = ends !== null && at > ends ? ends : at
+      const found = shifted(base.previous(new Date(to.getTime() - shiftMs)))
+      return found !== null && starts !== null && found < starts ? null : found
+    },
+  }
 }
 
 /**
  * Writes a zone into a timer that names none, so that the text means the same to everyone who reads it.
  *
  * @param zone  an IANA zone name, or 'local' for the zone of this process
- * @throws CalendarSyntaxError when the text is no calendar event
- * @throws InvalidInputError when there is no such zone
+ * @throws InvalidInputError when there is no such zone; and as `timer` does
  */
 export function withZone(text: string, zone: string): string {
   const name = checkedZone(zone)
-  calendar(text)
-  if (name === 'UTC') return text
+  const { kind } = timer(text)
+  if (name === 'UTC' || (kind !== 'calendar' && kind !== 'cron')) return text
   const zoned = `${text} ${name}`
   // A text that names a zone already, or is an instant (`@…`), does not take another.
   try {
-    return calendar(zoned).zone === name ? zoned : text
+    return timer(zoned).zone === name ? zoned : text
   } catch {
     return text
   }
@@ -67,4 +122,18 @@ export function checkedZone(zone: string): string {
       { cause: error },
     )
   }
+}
+
+function withElapses(made: TimerSpec): Timer {
+  const elapses = made.elapses(new Date(0))
+  return { ...made, next: (after) => elapses.next(after), previous: (at) => elapses.previous(at) }
+}
+
+function parse(text: string): TimerSpec {
+  const [, kind, rest = ''] = /^\s*(every|cron)(?:\s+(.*?))?\s*$/su.exec(text) ?? []
+  if (kind === 'cron') return cron(rest)
+  if (kind === 'every')
+    return rest.endsWith(' after finish') ? afterFinish(rest.slice(0, -' after finish'.length)) : every(rest)
+  const event = calendar(text)
+  return { kind: 'calendar', text: String(event), zone: event.zone, spanMs: null, elapses: () => event }
 }

@@ -1,0 +1,52 @@
+import { InvalidTimeSpanError } from './error.ts'
+import { timeSpan } from './span.ts'
+import type { TimerSpec } from './timer.ts'
+
+/** Of the years 1970 to 2199, as for calendar events. */
+const LAST_INSTANT = Date.UTC(2200, 0, 1) - 1
+
+/**
+ * `every <span>`: the n-th slot is n spans after the anchor.
+ *
+ * @param text  a time span of systemd.time(7)
+ * @throws InvalidTimeSpanError
+ */
+export function every(text: string): TimerSpec {
+  const spanMs = positiveSpan(text)
+  return {
+    kind: 'every',
+    text: `every ${text.trim()}`,
+    zone: 'UTC',
+    spanMs,
+    elapses(anchor) {
+      const origin = anchor.getTime()
+      const slot = (n: number) => (n < 1 ? null : instant(origin + n * spanMs))
+      return {
+        next: (after) => slot(Math.max(1, Math.floor((after.getTime() - origin) / spanMs) + 1)),
+        previous: (at) => slot(Math.floor((Math.min(at.getTime(), LAST_INSTANT) - origin) / spanMs)),
+      }
+    },
+  }
+}
+
+/** `every <span> after finish`: its next elapse is a span after the end of a run, which is all it knows. */
+export function afterFinish(text: string): TimerSpec {
+  const spanMs = positiveSpan(text)
+  return {
+    kind: 'after finish',
+    text: `every ${text.trim()} after finish`,
+    zone: 'UTC',
+    spanMs,
+    elapses: () => ({ next: (after) => instant(after.getTime() + spanMs), previous: () => null }),
+  }
+}
+
+function positiveSpan(text: string): number {
+  const spanMs = timeSpan(text)
+  if (spanMs < 1) throw new InvalidTimeSpanError(text, 'is shorter than 1 ms')
+  return spanMs
+}
+
+function instant(ms: number): Date | null {
+  return ms > LAST_INSTANT ? null : new Date(ms)
+}
