@@ -4,6 +4,7 @@
  * A message says what was wrong, where, what came in and what to do. A fault in a calendar event is a
  * `CalendarSyntaxError` of `kalends/calendar`, with column, token and hint.
  */
+import { inspect } from 'node:util'
 
 /** What every error of Kalends has. */
 export abstract class KalendsError extends Error {
@@ -87,10 +88,24 @@ export class StoppedError extends KalendsError {
   readonly code = 'STOPPED'
 }
 
-/** The text of anything that was thrown, with its causes, as it is stored and logged. */
-export function errorText(thrown: unknown): string {
-  if (!(thrown instanceof Error))
-    return typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? String(thrown))
+/** Causes below this depth are left out; some errors are their own cause. */
+const MOST_CAUSES = 8
+
+/** The text of anything that was thrown, with its causes, as it is stored and logged. Throws nothing itself. */
+export function errorText(thrown: unknown, causes = MOST_CAUSES): string {
+  if (!(thrown instanceof Error)) return valueText(thrown)
   const own = thrown.stack ?? `${thrown.name}: ${thrown.message}`
-  return thrown.cause === undefined ? own : `${own}\nCaused by: ${errorText(thrown.cause)}`
+  return thrown.cause === undefined || causes === 0
+    ? own
+    : `${own}\nCaused by: ${errorText(thrown.cause, causes - 1)}`
+}
+
+function valueText(thrown: unknown): string {
+  if (typeof thrown === 'string') return thrown
+  try {
+    return JSON.stringify(thrown) ?? String(thrown)
+  } catch {
+    // A BigInt, or an object that contains itself.
+    return inspect(thrown, { depth: 2 })
+  }
 }

@@ -23,7 +23,10 @@ export class Emitter<Events extends object> {
     for (const listener of this.#listeners.get(name) ?? []) {
       try {
         // Only `on` adds listeners, and under this name only such that take this payload.
-        ;(listener as Listener<Events[Name]>)(payload)
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+        const result: unknown = (listener as Listener<Events[Name]>)(payload)
+        // An async function passes for a listener; what it rejects with would end the process.
+        if (result instanceof Promise) result.catch(this.#onError)
       } catch (error) {
         this.#onError(error)
       }

@@ -11,15 +11,15 @@ import type { Handler, HandledTask } from './executor/handler.ts'
 import { JobExecutor } from './executor/job-executor.ts'
 import { Lease } from './executor/lease.ts'
 import { Jobs } from './jobs/jobs.ts'
-import { type Logger, silentLogger } from './logger.ts'
+import { harmless, type Logger, silentLogger } from './logger.ts'
 import type { LoopHealth } from './loop.ts'
 import { type ClaimedJob, isFinal } from './model/job.ts'
 import { spanOption, type Task } from './model/task.ts'
 import { PeriodicScheduler } from './scheduler/periodic-scheduler.ts'
-import { type AnyDeclaration, type Declaration, DeclaredSets, syncSet } from './schedules/declared.ts'
+import { type Declaration, DeclaredSets, syncSet } from './schedules/declared.ts'
 import { Schedules } from './schedules/schedules.ts'
 import type { Settled, SettleResult } from './store/executing-store.ts'
-import { type DatabaseTarget, openStore, type StoreOptions } from './store/open.ts'
+import { type DatabaseTarget, migrateDatabase, openStore, type StoreOptions } from './store/open.ts'
 import type { Submission } from './store/scheduling-store.ts'
 import type { Store } from './store/store.ts'
 import { checkedZone } from './timer/index.ts'
@@ -111,7 +111,7 @@ export class Kalends {
     this.#store = store
     this.#name = options.worker ?? hostname()
     this.#zone = options.zone ?? null
-    this.#logger = options.logger ?? silentLogger
+    this.#logger = harmless(options.logger ?? silentLogger)
     this.#leaseMs = options.leaseMs
     this.#wakeUpMs = options.wakeUpMs
     this.#events = new Emitter((error) => this.#logger.error({ err: error }, 'A listener of an event threw'))
@@ -144,6 +144,17 @@ export class Kalends {
   }
 
   /**
+   * Brings the tables to what this version needs, and closes again: a step of a deployment, for applications
+   * that open with `migrate: false`.
+   *
+   * @returns the migrations that were applied; empty when there was nothing to do
+   * @throws as `open` does
+   */
+  static migrate(target: DatabaseTarget, options: Pick<StoreOptions, 'tablePrefix'> = {}): Promise<string[]> {
+    return migrateDatabase(target, options)
+  }
+
+  /**
    * Says how jobs of a task are run here. Before `start`.
    *
    * @throws InvalidInputError when the task has a handler already
@@ -167,9 +178,7 @@ export class Kalends {
     declarations: readonly [...{ [Index in keyof Inputs]: Declaration<Inputs[Index]> }],
   ): void {
     this.#mustNotBeStarted('declare')
-    // A declaration whose args fit its task is one of any args.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    this.#declared.add(set, declarations as readonly AnyDeclaration[])
+    this.#declared.add(set, declarations)
   }
 
   /**
@@ -178,13 +187,13 @@ export class Kalends {
    * @throws DeclarationError with all faults of the declared schedules, before anything is started
    * @throws StoreUnavailableError when the database cannot be reached
    */
-  start(options: StartOptions = {}): Promise<void> {
+  async start(options: StartOptions = {}): Promise<void> {
     this.#mustNotBeStarted('start')
     this.#starting = this.#start(options).catch((error: unknown) => {
       this.#starting = null
       throw error
     })
-    return this.#starting
+    await this.#starting
   }
 
   /** @returns a function that ends the subscription */
@@ -219,10 +228,10 @@ export class Kalends {
    *
    * @param options.grace  milliseconds or a time span; default `30s`
    */
-  stop(options: { readonly grace?: number | string } = {}): Promise<void> {
+  async stop(options: { readonly grace?: number | string } = {}): Promise<void> {
     const graceMs = spanOption('grace', options.grace, DEFAULT_GRACE_MS, { least: 0, most: 86_400_000 })
     this.#stopping ??= this.#stop(graceMs)
-    return this.#stopping
+    await this.#stopping
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -237,8 +246,8 @@ export class Kalends {
       (task) => !runsJobs || this.#handlers.has(task),
     )
     const lease = this.#buildLease(runsJobs)
-    await lease.start()
     try {
+      await lease.start()
       for (const set of sets) await syncSet(this.#store.schedules, set, this.#logger)
     } catch (error) {
       await lease.stop().catch((again: unknown) => this.#failed('lease', again))

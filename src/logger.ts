@@ -12,3 +12,20 @@ export interface Logger {
 const nothing = (): void => undefined
 
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+
+/** A logger that throws must not end the loop that told it something. */
+export function harmless(logger: Logger): Logger {
+  const guarded = (level: keyof Logger) => (fields: object, message: string) => {
+    try {
+      logger[level](fields, message)
+    } catch {
+      // There is nobody left to tell.
+    }
+  }
+  return {
+    debug: guarded('debug'),
+    info: guarded('info'),
+    warn: guarded('warn'),
+    error: guarded('error'),
+  }
+}

@@ -80,11 +80,14 @@ export class Loop {
   async #run(): Promise<void> {
     while (!this.#stopping) {
       this.#woken = false
-      await this.#sleep(await this.#supervisedPass())
+      const delayMs = await this.#supervisedPass()
+      if (delayMs === null) await this.#backOff()
+      else await this.#sleep(delayMs)
     }
   }
 
-  async #supervisedPass(): Promise<number> {
+  /** @returns milliseconds to sleep; null when the pass failed */
+  async #supervisedPass(): Promise<number | null> {
     try {
       this.#busySince = new Date()
       const delayMs = await this.#pass()
@@ -97,15 +100,30 @@ export class Loop {
       this.#busySince = null
       this.#consecutiveErrors += 1
       this.#lastError = error instanceof Error ? error.message : String(error)
+      this.#report(error)
+      return null
+    }
+  }
+
+  /** Who is told of an error must not become one. */
+  #report(error: unknown): void {
+    try {
       this.#onError(error, this.name)
-      // Wake-ups do not shorten a back-off, or a busy worker would hammer a database that is down.
+    } catch {
+      // There is nobody left to tell.
+    }
+  }
+
+  /** Wake-ups do not shorten a back-off, or a busy worker would hammer a database that is down. */
+  async #backOff(): Promise<void> {
+    const longest = Math.min(
+      BACKOFF_MS.longest,
+      BACKOFF_MS.shortest * 2 ** Math.min(this.#consecutiveErrors - 1, 10),
+    )
+    const until = performance.now() + longest / 2 + (Math.random() * longest) / 2
+    while (!this.#stopping && performance.now() < until) {
       this.#woken = false
-      const longest = Math.min(
-        BACKOFF_MS.longest,
-        BACKOFF_MS.shortest * 2 ** Math.min(this.#consecutiveErrors - 1, 10),
-      )
-      await this.#sleep(longest / 2 + (Math.random() * longest) / 2)
-      return 0
+      await this.#sleep(until - performance.now())
     }
   }
 

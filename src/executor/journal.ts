@@ -1,3 +1,4 @@
+import { StoreUnavailableError } from '../errors.ts'
 import { Loop, type LoopHealth } from '../loop.ts'
 import type { Fence } from '../model/job.ts'
 import type { ExecutingStore, LogLine } from '../store/executing-store.ts'
@@ -10,11 +11,15 @@ const LINES_AT_ONCE = 500
 export class Journal {
   readonly #store: ExecutingStore
   readonly #loop: Loop
+  readonly #onError: (error: unknown, loop: string) => void
   #lines: LogLine[] = []
   readonly #progress = new Map<string, { fence: Fence; json: string }>()
+  /** Flushes take turns: whoever waits for one must find everything written that came before. */
+  #lastFlush: Promise<void> = Promise.resolve()
 
   constructor(store: ExecutingStore, onError: (error: unknown, loop: string) => void) {
     this.#store = store
+    this.#onError = onError
     this.#loop = new Loop({ name: 'journal', pass: () => this.#pass(), onError })
   }
 
@@ -41,19 +46,41 @@ export class Journal {
   }
 
   /** Writes what is gathered. What cannot be written stays, and comes with the next flush. */
-  async flush(): Promise<void> {
+  flush(): Promise<void> {
+    const turn = this.#lastFlush.then(() => this.#flush())
+    this.#lastFlush = turn.catch(() => undefined)
+    return turn
+  }
+
+  async #flush(): Promise<void> {
     while (this.#lines.length > 0) {
-      const lines = this.#lines.splice(0, LINES_AT_ONCE)
-      try {
-        await this.#store.appendLogs(lines)
-      } catch (error) {
-        this.#lines.unshift(...lines)
-        throw error
-      }
+      const lines = this.#lines.slice(0, LINES_AT_ONCE)
+      await this.#append(lines)
+      this.#lines = this.#lines.slice(lines.length)
     }
-    for (const [id, { fence, json }] of this.#progress) {
-      this.#progress.delete(id)
-      await this.#store.saveProgress(fence, json)
+    for (const [id, entry] of this.#progress) {
+      await this.#unlessRefused(() => this.#store.saveProgress(entry.fence, entry.json))
+      if (this.#progress.get(id) === entry) this.#progress.delete(id)
+    }
+  }
+
+  async #append(lines: readonly LogLine[]): Promise<void> {
+    try {
+      await this.#store.appendLogs(lines)
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) throw error
+      // One that the database refuses must not keep the others.
+      for (const line of lines) await this.#unlessRefused(() => this.#store.appendLogs([line]))
+    }
+  }
+
+  /** What the database refuses for good is reported and dropped; what it cannot take now is kept. */
+  async #unlessRefused(write: () => Promise<void>): Promise<void> {
+    try {
+      await write()
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) throw error
+      this.#onError(error, 'journal')
     }
   }
 

@@ -64,11 +64,16 @@ export class Run {
   }
 
   async #handle(): Promise<Ending> {
-    // The run must be known to everyone before the handler's first line.
-    await null
+    const { job } = this
+    let args: unknown
     try {
-      const { job } = this
-      const args = await readArgs(this.#handled.task, job.argsText)
+      // Asynchronous also without a schema: the run must be known to everyone before the handler's first line.
+      args = await readArgs(this.#handled.task, job.argsText)
+    } catch (error) {
+      // Arguments that do not fit today will not fit with the next attempt.
+      return { kind: 'error', error: errorText(error), permanent: error instanceof InvalidInputError }
+    }
+    try {
       const result = await this.#handled.handler({
         args,
         slot: job.slot,
@@ -81,10 +86,7 @@ export class Run {
       })
       return { kind: 'success', result: this.#resultText(result) }
     } catch (error) {
-      // Arguments that do not fit today will not fit with the next attempt.
-      const permanent =
-        error instanceof PermanentError || (error instanceof InvalidInputError && error.field === 'args')
-      return { kind: 'error', error: errorText(error), permanent }
+      return { kind: 'error', error: errorText(error), permanent: error instanceof PermanentError }
     }
   }
 
@@ -118,6 +120,7 @@ export class Run {
   }
 
   #log(level: LogLevel, message: string): void {
+    // oxlint-disable-next-line typescript/no-unnecessary-type-conversion -- handlers in JavaScript log anything
     this.#journal.log({ jobId: this.job.id, at: new Date(), level, message: String(message) })
   }
 }

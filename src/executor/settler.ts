@@ -1,5 +1,6 @@
 import { StoreUnavailableError } from '../errors.ts'
 import { Loop, type LoopHealth } from '../loop.ts'
+import type { Ending } from '../model/settle.ts'
 import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 
 const AT_ONCE = 200
@@ -87,18 +88,18 @@ export class Settler {
         }
       }
       this.#onError(error, 'settler')
-      const reason = error instanceof Error ? error.message : String(error)
-      // Its own result or error is what the database refuses; that it failed can still be said.
       return this.#store.settle(
-        batch.map((attempt) => ({
-          ...attempt,
-          ending: {
-            kind: 'error',
-            error: `The outcome of the run could not be stored: ${reason}`,
-            permanent: true,
-          },
-        })),
+        batch.map((attempt) => ({ ...attempt, ending: withoutTexts(attempt.ending, error) })),
       )
     }
   }
+}
+
+/** Its own result or error is what the database refuses; how the run ended can still be said. */
+function withoutTexts(ending: Ending, refusal: unknown): Ending {
+  if (ending.kind === 'released') return ending
+  // The work is done whether or not its result can be stored.
+  if (ending.kind === 'success') return { kind: 'success', result: null }
+  const reason = refusal instanceof Error ? refusal.message : String(refusal)
+  return { ...ending, error: `The outcome of the run could not be stored: ${reason}` }
 }

@@ -1,5 +1,6 @@
 /** What people and code do to jobs: submit, look at, cancel. */
 import { InvalidInputError, NotFoundError } from '../errors.ts'
+import { checkedInstant, checkedPage, checkedText, checkedWhole, LARGEST_PRIORITY } from '../model/input.ts'
 import type { Job, JobState } from '../model/job.ts'
 import { JOB_ID_LIMIT, newJobId } from '../model/occurrence.ts'
 import { type PolicyOptions, runPolicy, storedArgs, type Task } from '../model/task.ts'
@@ -20,9 +21,6 @@ export interface SubmitOptions extends PolicyOptions {
 }
 
 export type JobQuery = Partial<JobFilter>
-
-const DEFAULT_LIMIT = 100
-const MOST_AT_ONCE = 1000
 
 export class Jobs {
   readonly #store: JobStore
@@ -48,26 +46,24 @@ export class Jobs {
   submit(task: string, args?: unknown, options?: SubmitOptions): Promise<string>
   async submit(task: Task | string, args: unknown = {}, options: SubmitOptions = {}): Promise<string> {
     const known = typeof task === 'string' ? (this.#taskNamed(task) ?? { name: task, schema: null }) : task
-    const { id = newJobId(new Date()), runAt } = options
+    const { id = newJobId(new Date()) } = options
     if (typeof id !== 'string' || id === '' || id.length > JOB_ID_LIMIT) {
       throw new InvalidInputError(
         'id',
         `1 to ${JOB_ID_LIMIT} characters are needed, not ${JSON.stringify(id)}`,
       )
     }
-    if (runAt !== undefined && Number.isNaN(runAt.getTime()))
-      throw new InvalidInputError('runAt', 'an invalid Date came in')
     const policy = runPolicy(options)
     await this.#store.submit([
       {
         id,
         task: known.name,
-        group: options.group ?? '',
+        group: checkedText('group', options.group) ?? '',
         args: await storedArgs(known, args),
-        subject: options.subject ?? null,
-        submitter: options.submitter ?? null,
-        priority: options.priority ?? 0,
-        runAt: runAt ?? null,
+        subject: checkedText('subject', options.subject) ?? null,
+        submitter: checkedText('submitter', options.submitter) ?? null,
+        priority: checkedWhole('priority', options.priority, -LARGEST_PRIORITY, LARGEST_PRIORITY) ?? 0,
+        runAt: checkedInstant('runAt', options.runAt) ?? null,
         timeoutMs: policy.timeoutMs ?? null,
         maxRetries: policy.maxRetries ?? null,
         retryDelayMs: policy.retryDelayMs ?? null,
@@ -83,14 +79,8 @@ export class Jobs {
   }
 
   /** Newest first; `limit` is at most 1000, default 100. */
-  list(query: JobQuery = {}): Promise<Page<Job>> {
-    const { limit = DEFAULT_LIMIT, offset = 0 } = query
-    if (!Number.isInteger(limit) || limit < 1 || limit > MOST_AT_ONCE) {
-      throw new InvalidInputError('limit', `a whole number from 1 to ${MOST_AT_ONCE} is needed, not ${limit}`)
-    }
-    if (!Number.isInteger(offset) || offset < 0)
-      throw new InvalidInputError('offset', `a whole number is needed, not ${offset}`)
-    return this.#store.list({ ...query, limit, offset })
+  async list(query: JobQuery = {}): Promise<Page<Job>> {
+    return this.#store.list({ ...query, ...checkedPage(query) })
   }
 
   /**

@@ -13,6 +13,7 @@ import {
   type AnyScheduleInput,
   checkedId,
   newSettings,
+  settingsFaults,
   type ScheduleInput,
   type SettingsContext,
 } from './settings.ts'
@@ -85,13 +86,14 @@ export class DeclaredSets {
           fault(`no handler for the task '${declaration.task.name}'; call kalends.handle(…) before start`)
         }
         try {
-          schedules.push({
-            id: checkedId(id),
-            settings: { ...(await newSettings(declaration, context)), declaredBy: name },
-          })
+          checkedId(id)
         } catch (error) {
           fault(error instanceof Error ? error.message : String(error))
         }
+        const wrong = await settingsFaults(declaration, context)
+        for (const { message } of wrong) fault(message)
+        if (wrong.length === 0)
+          schedules.push({ id, settings: { ...(await newSettings(declaration, context)), declaredBy: name } })
       }
       sets.push({ name, schedules })
     }

@@ -2,7 +2,8 @@
  * What people and code do to schedules. Nothing here plans: the scheduler sees every edit, whether it was made
  * here or in SQL.
  */
-import { ConflictError, InvalidInputError, NotFoundError } from '../errors.ts'
+import { ConflictError, NotFoundError } from '../errors.ts'
+import { checkedInstant, checkedPage } from '../model/input.ts'
 import { newJobId } from '../model/occurrence.ts'
 import type { Schedule } from '../model/schedule.ts'
 import { timer } from '../timer/index.ts'
@@ -19,8 +20,7 @@ import {
 
 export type ScheduleQuery = Partial<ScheduleFilter>
 
-const DEFAULT_LIMIT = 100
-const MOST_AT_ONCE = 1000
+const DEFAULT_ELAPSES = 5
 
 export class Schedules {
   readonly #store: ScheduleStore
@@ -72,14 +72,8 @@ export class Schedules {
   }
 
   /** In the order of their ids; `limit` is at most 1000, default 100. */
-  list(query: ScheduleQuery = {}): Promise<Page<Schedule>> {
-    const { limit = DEFAULT_LIMIT, offset = 0 } = query
-    if (!Number.isInteger(limit) || limit < 1 || limit > MOST_AT_ONCE) {
-      throw new InvalidInputError('limit', `a whole number from 1 to ${MOST_AT_ONCE} is needed, not ${limit}`)
-    }
-    if (!Number.isInteger(offset) || offset < 0)
-      throw new InvalidInputError('offset', `a whole number is needed, not ${offset}`)
-    return this.#store.list({ ...query, limit, offset })
+  async list(query: ScheduleQuery = {}): Promise<Page<Schedule>> {
+    return this.#store.list({ ...query, ...checkedPage(query) })
   }
 
   /**
@@ -127,19 +121,17 @@ export class Schedules {
   }
 
   /**
-   * The next elapses of the schedule's timer.
+   * The next elapses of the schedule's timer, strictly later than `after` (default now).
    *
+   * @param options.limit  1 to 1000, default 5
    * @throws NotFoundError, CalendarSyntaxError when the timer cannot be read
    */
   async elapses(id: string, options: { after?: Date; limit?: number } = {}): Promise<Date[]> {
-    const { limit = 5 } = options
+    const limit = options.limit === undefined ? DEFAULT_ELAPSES : checkedPage(options).limit
+    const after = checkedInstant('after', options.after) ?? new Date()
     const event = timer((await this.#existing(id)).timer)
     const elapses: Date[] = []
-    for (
-      let at = event.next(options.after ?? new Date());
-      at !== null && elapses.length < limit;
-      at = event.next(at)
-    )
+    for (let at = event.next(after); at !== null && elapses.length < limit; at = event.next(at))
       elapses.push(at)
     return elapses
   }

@@ -1,5 +1,6 @@
 /** From what people and code write about a schedule to what is stored. */
 import { InvalidInputError } from '../errors.ts'
+import { checkedText, checkedWhole, LARGEST_PRIORITY } from '../model/input.ts'
 import { DEFAULT_SETTINGS, type ScheduleSettings } from '../model/schedule.ts'
 import { type ArgsOption, type PolicyOptions, runPolicy, storedArgs, type Task } from '../model/task.ts'
 import { timer, withZone } from '../timer/index.ts'
@@ -36,7 +37,6 @@ export type ScheduleChanges = Partial<ScheduleOptions> & { readonly args?: unkno
 
 export const ID_LIMIT = 190
 const MOST_CATCH_UP = 1000
-const LARGEST_PRIORITY = 2 ** 31 - 1
 
 /** What settings are checked against. */
 export interface SettingsContext {
@@ -75,6 +75,26 @@ export async function newSettings(
   }
 }
 
+/** Everything that is wrong with what `newSettings` would take, one error per option. */
+export async function settingsFaults(input: AnyScheduleInput, context: SettingsContext): Promise<Error[]> {
+  const { task, args, ...options } = input
+  const name = typeof task === 'string' ? task : task.name
+  const parts = Object.entries(options).map(
+    ([option, value]) =>
+      async () =>
+        changedColumns({ [option]: value }, context),
+  )
+  if (options.timer === undefined) parts.push(async () => ({ timer: checkedTimer(options.timer, context) }))
+  parts.push(async () => ({
+    args: await storedArgs(typeof task === 'string' ? taskNamed(name, context) : task, args),
+  }))
+  const outcomes = await Promise.allSettled(parts.map((part) => part()))
+  return outcomes.flatMap((outcome) => {
+    if (outcome.status === 'fulfilled') return []
+    return [outcome.reason instanceof Error ? outcome.reason : new Error(String(outcome.reason))]
+  })
+}
+
 /** The settings that are to be changed. Throws as newSettings does. */
 export async function settingsChanges(
   taskName: string,
@@ -98,13 +118,13 @@ function changedColumns(
   const policy = runPolicy(options)
   return defined({
     timer: options.timer === undefined ? undefined : checkedTimer(options.timer, context),
-    enabled: options.enabled,
-    group: text('group', options.group, 100),
-    subject: text('subject', options.subject, 255),
-    submitter: text('submitter', options.submitter, 190),
-    summary: text('summary', options.summary, 1000),
-    priority: whole('priority', options.priority, -LARGEST_PRIORITY, LARGEST_PRIORITY),
-    catchUp: whole('catchUp', options.catchUp, 0, MOST_CATCH_UP),
+    enabled: checkedFlag('enabled', options.enabled),
+    group: checkedText('group', options.group),
+    subject: checkedText('subject', options.subject),
+    submitter: checkedText('submitter', options.submitter),
+    summary: checkedText('summary', options.summary),
+    priority: checkedWhole('priority', options.priority, -LARGEST_PRIORITY, LARGEST_PRIORITY),
+    catchUp: checkedWhole('catchUp', options.catchUp, 0, MOST_CATCH_UP),
     timeoutMs: policy.timeoutMs,
     maxRetries: policy.maxRetries,
     retryDelayMs: policy.retryDelayMs,
@@ -122,23 +142,9 @@ function checkedTimer(value: string, { zone }: SettingsContext): string {
   return zoned
 }
 
-function text<Value extends string | null | undefined>(field: string, value: Value, limit: number): Value {
-  if (value !== undefined && value !== null && (typeof value !== 'string' || value.length > limit)) {
-    throw new InvalidInputError(
-      field,
-      `a text of at most ${limit} characters is needed, not ${JSON.stringify(value)}`,
-    )
-  }
-  return value
-}
-
-function whole(field: string, value: number | undefined, least: number, most: number): number | undefined {
-  if (value !== undefined && (!Number.isInteger(value) || value < least || value > most)) {
-    throw new InvalidInputError(
-      field,
-      `a whole number from ${least} to ${most} is needed, not ${JSON.stringify(value)}`,
-    )
-  }
+function checkedFlag(field: string, value: boolean | undefined): boolean | undefined {
+  if (value !== undefined && typeof value !== 'boolean')
+    throw new InvalidInputError(field, `true or false is needed, not ${JSON.stringify(value)}`)
   return value
 }
 
