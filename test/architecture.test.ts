@@ -131,13 +131,14 @@ describe('the design is kept', () => {
     expect(outside).toEqual([])
   })
 
-  test('the planner has no other imports at run time than timers', () => {
-    const imports = sources
-      .get('src/model/plan.ts')
-      ?.statements.filter((node) => ts.isImportDeclaration(node))
-      .filter((node) => node.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword)
-      .map((node) => node.moduleSpecifier.getText())
-    expect(imports).toEqual(["'../timer/index.ts'"])
+  test('the planner uses timers and nothing else', () => {
+    const imports = ['src/model/plan.ts', 'src/model/due-slots.ts'].flatMap((file) =>
+      (sources.get(file)?.statements ?? [])
+        .filter((node) => ts.isImportDeclaration(node))
+        .filter((node) => node.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword)
+        .map((node) => node.moduleSpecifier.getText()),
+    )
+    expect(imports).toEqual(["'../timer/index.ts'", "'./due-slots.ts'"])
   })
 
   test('the planner and all other rules get the time and chance as arguments', () => {

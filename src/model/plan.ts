@@ -3,6 +3,7 @@
  * it has not ended; it knows no database, and every policy is here.
  */
 import { type Timer, timer } from '../timer/index.ts'
+import { type DueSlots, dueSlots } from './due-slots.ts'
 import type { Idle } from './schedule.ts'
 import type { SkipReason } from './job.ts'
 
@@ -15,6 +16,7 @@ export interface Plannable {
   readonly idle: Idle | null
   readonly lastSlot: Date | null
   readonly lastError: string | null
+  /** 0 to 1000. */
   readonly catchUp: number
   /** All that decides the next run, as one text. */
   readonly definition: string
@@ -58,9 +60,6 @@ export interface Circumstances {
   /** A slot older than this is missed even if no later one has come: lease + wake-up period, in milliseconds. */
   readonly missedAfterMs: number
 }
-
-/** Counting missed slots stops here. */
-export const MOST_COUNTED = 10_000
 
 /**
  * @returns what to write, or null when the schedule is not due: then nothing of it may be written
@@ -127,60 +126,9 @@ function planDue(schedule: Plannable, event: Timer, circumstances: Circumstances
   const first = decided ? nowAfter(now, schedule.lastSlot) : schedule.nextRun
   const due = dueSlots(event, first, now, schedule.catchUp, circumstances.missedAfterMs)
   const afterLast = event.next(due.last)
-  // Within a repeated hour the elapse after the last slot may already be past; the one after now is not.
+  // More slots than are counted, in an hour that the clock repeats: on from now.
   const nextRun = afterLast !== null && afterLast <= now ? event.next(now) : afterLast
   return decide({ ...schedule, lastSlot: due.last }, nextRun, due, circumstances)
-}
-
-interface DueSlots {
-  /** Missed slots that are made up, oldest first. */
-  readonly madeUp: readonly Date[]
-  /** The slot that is on time. */
-  readonly current: Date | null
-  /** Missed slots that are not made up. */
-  readonly dropped: number
-  readonly newestDropped: Date | null
-}
-
-/** All slots from `first` to now: a slot is missed when a later one has come, or when it is too late. */
-function dueSlots(
-  event: Timer,
-  first: Date,
-  now: Date,
-  catchUp: number,
-  missedAfterMs: number,
-): DueSlots & { last: Date } {
-  const latest = event.previous(now)
-  const last = latest === null || latest < first ? first : latest
-  const lastIsMissed = now.getTime() - last.getTime() > missedAfterMs
-  // The newest are found from the end, so that a long absence costs no more than the slots it keeps.
-  const newest: Date[] = []
-  const wanted = lastIsMissed ? catchUp : catchUp + 1
-  for (let slot: Date | null = last; newest.length <= wanted && slot !== null; ) {
-    newest.unshift(slot)
-    if (slot <= first) break
-    const before: Date | null = event.previous(new Date(slot.getTime() - 1))
-    slot = before === null || before < first ? first : before
-  }
-  const newestDropped = newest.length > wanted ? (newest.shift() ?? null) : null
-  const current = lastIsMissed ? null : (newest.pop() ?? null)
-  return {
-    madeUp: newest,
-    current,
-    newestDropped,
-    dropped: newestDropped === null ? 0 : countSlots(event, first, newestDropped),
-    last,
-  }
-}
-
-/** How many slots there are from `first` to `end`, both included. */
-function countSlots(event: Timer, first: Date, end: Date): number {
-  let count = 1
-  for (let slot: Date | null = first; count < MOST_COUNTED; count += 1) {
-    slot = event.next(slot)
-    if (slot === null || slot > end) break
-  }
-  return count
 }
 
 function decide(

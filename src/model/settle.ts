@@ -50,21 +50,26 @@ export function settle(
         ? { state: 'cancelled', reason: null, error: null, result: null }
         : { state: 'waiting', delayMs: 0, countAttempt: false, error: null }
     case 'lost':
-    case 'error': {
-      const { error } = ending
-      if (stopRequested) return { state: 'cancelled', reason: null, error, result: null }
-      if (ending.kind === 'error' && ending.permanent)
-        return { state: 'failed', reason: 'permanent', error, result: null }
-      if (attempt > policy.maxRetries)
-        return { state: 'failed', reason: ending.kind === 'lost' ? 'lost' : 'exhausted', error, result: null }
-      return {
-        state: 'waiting',
-        delayMs: ending.kind === 'lost' ? 0 : retryDelayMs(attempt, policy),
-        countAttempt: true,
-        error,
-      }
-    }
+    case 'error':
+      return settleFailure(ending, attempt, policy, stopRequested)
+    default:
+      return ending satisfies never
   }
+}
+
+function settleFailure(
+  ending: Extract<Ending, { kind: 'lost' | 'error' }>,
+  attempt: number,
+  policy: RunPolicy,
+  stopRequested: boolean,
+): Settlement {
+  const { error } = ending
+  const lost = ending.kind === 'lost'
+  if (stopRequested) return { state: 'cancelled', reason: null, error, result: null }
+  if (!lost && ending.permanent) return { state: 'failed', reason: 'permanent', error, result: null }
+  if (attempt > policy.maxRetries)
+    return { state: 'failed', reason: lost ? 'lost' : 'exhausted', error, result: null }
+  return { state: 'waiting', delayMs: lost ? 0 : retryDelayMs(attempt, policy), countAttempt: true, error }
 }
 
 /** No delay grows beyond this many times the first. */

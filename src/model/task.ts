@@ -158,7 +158,7 @@ export async function readArgs<Args>(
   text: string,
 ): Promise<Args> {
   const stored: unknown = JSON.parse(text)
-  // Without a schema, Args is what the caller of task() said it is; nothing can check it.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without a schema, Args is what the caller of task() said it is; nothing can check it
   if (task.schema === null) return stored as Args
   const result = await task.schema['~standard'].validate(stored)
   if (result.issues !== undefined) {

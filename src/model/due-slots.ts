@@ -1,0 +1,84 @@
+/**
+ * Which slots of a schedule have come since it was last planned. Pure; the newest are looked up and not walked
+ * to, so that the first plan after a long absence costs no more than any other.
+ */
+import type { Timer } from '../timer/index.ts'
+
+/** What has come due of a schedule, and what becomes of it. */
+export interface DueSlots {
+  /** Missed slots that are made up, oldest first. */
+  readonly madeUp: readonly Date[]
+  /** The slot that is on time. */
+  readonly current: Date | null
+  /** Missed slots that are not made up. */
+  readonly dropped: number
+  readonly newestDropped: Date | null
+}
+
+/** All slots from `first` to now: a slot is missed when a later one has come, or when it is too late. */
+export function dueSlots(
+  event: Timer,
+  first: Date,
+  now: Date,
+  catchUp: number,
+  missedAfterMs: number,
+): DueSlots & { last: Date } {
+  const latest = lastElapse(event, now)
+  const last = latest !== null && latest > first ? latest : (chain(event, first, now).at(-1) ?? first)
+  const lastIsMissed = now.getTime() - last.getTime() > missedAfterMs
+  const kept = lastIsMissed ? catchUp : catchUp + 1
+  const newest = newestSlots(event, first, last, kept + 1)
+  const newestDropped = newest.length > kept ? (newest.shift() ?? null) : null
+  const current = lastIsMissed ? null : (newest.pop() ?? null)
+  return {
+    madeUp: newest,
+    current,
+    newestDropped,
+    dropped: newestDropped === null ? 0 : chain(event, first, newestDropped).length,
+    last,
+  }
+}
+
+/** The newest slots from `first` to `last`, oldest first; found from the end, so that a long absence costs no walk. */
+function newestSlots(event: Timer, first: Date, last: Date, limit: number): Date[] {
+  const newestFirst: Date[] = []
+  for (let slot: Date | null = last; slot !== null && slot > first && newestFirst.length < limit; ) {
+    newestFirst.push(slot)
+    slot = lastElapse(event, justBefore(slot))
+  }
+  if (newestFirst.length < limit) {
+    // Mostly `first` alone: it may have been set by hand, or lie where the clock repeats an hour.
+    const oldest = newestFirst.at(-1)
+    newestFirst.push(...chain(event, first, oldest === undefined ? last : justBefore(oldest)).toReversed())
+  }
+  return newestFirst.slice(0, limit).toReversed()
+}
+
+/** Counting missed slots stops here. */
+export const MOST_COUNTED = 10_000
+
+/** The slots from `first` to `end` by walking, both included; no more than are counted. */
+function chain(event: Timer, first: Date, end: Date): Date[] {
+  const slots: Date[] = []
+  for (let slot: Date | null = first; slot !== null && slot <= end && slots.length < MOST_COUNTED; ) {
+    slots.push(slot)
+    slot = event.next(slot)
+  }
+  return slots
+}
+
+/**
+ * The last elapse at or before an instant that a chain of next() comes by. A timer's own previous() may answer
+ * with the instant itself when the clock is just showing a matching time again: that would be a second run.
+ */
+function lastElapse(event: Timer, at: Date): Date | null {
+  const latest = event.previous(at)
+  if (latest === null || latest < at) return latest
+  const before = event.previous(justBefore(latest))
+  const following = before === null ? null : event.next(before)
+  return following !== null && following > latest ? before : latest
+}
+
+function justBefore(instant: Date): Date {
+  return new Date(instant.getTime() - 1)
+}

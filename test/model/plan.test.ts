@@ -1,0 +1,364 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { CalendarEvent } from '../../src/calendar/index.ts'
+import { plan, planFault } from '../../src/model/plan.ts'
+import { applied, at, edited, inserted, schedule, shown } from './plannable.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+const hourly = schedule({
+  timer: 'hourly',
+  nextRun: new Date('2026-03-01T09:00Z'),
+  lastSlot: new Date('2026-03-01T08:00Z'),
+})
+
+describe('a schedule that is due', () => {
+  test('runs for its slot and moves on', () => {
+    expect(shown(plan(hourly, at('2026-03-01T09:00:00.300Z')))).toEqual({
+      runs: ['2026-03-01 09:00'],
+      skips: [],
+      next: '2026-03-01 10:00',
+    })
+  })
+
+  test('is due at the very millisecond and not one before', () => {
+    expect(shown(plan(hourly, at('2026-03-01T08:59:59.999Z')))).toBe('not due')
+    expect(shown(plan(hourly, at('2026-03-01T09:00:00.000Z')))).toMatchObject({ runs: ['2026-03-01 09:00'] })
+  })
+
+  test('is left alone by a look that comes too early, so that no slot is lost', () => {
+    expect(plan(hourly, at('2026-03-01T08:30Z'))).toBeNull()
+    expect(plan(hourly, at('2025-01-01T00:00Z'))).toBeNull()
+  })
+
+  test('has nothing to come after its last elapse: idle done, and not due again', () => {
+    const once = schedule({ timer: '2026-03-01 09:00', nextRun: new Date('2026-03-01T09:00Z') })
+    const planned = plan(once, at('2026-03-01T09:00Z'))
+    expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: 'done' })
+    if (planned !== null) expect(plan(applied(once, planned), at('2036-01-01'))).toBeNull()
+  })
+
+  test('is planned by the clock that is passed in, whatever the clock of this machine shows', () => {
+    vi.useFakeTimers({ now: new Date('2031-07-31T23:59Z') })
+    const monthly = schedule({ timer: 'monthly', nextRun: new Date('2026-03-01T00:00Z') })
+    expect(shown(plan(monthly, at('2026-03-01T00:00:01Z')))).toMatchObject({
+      runs: ['2026-03-01 00:00'],
+      next: '2026-04-01 00:00',
+    })
+  })
+
+  test('never gives a slot twice, even when nextrun is not later than the last slot', () => {
+    const back = schedule({ ...hourly, lastSlot: new Date('2026-03-01T12:00Z') })
+    const planned = plan(back, at('2026-03-01T09:00Z'))
+    expect(planned?.runs.map(({ slot }) => slot.toISOString())).toEqual(['2026-03-01T12:00:00.001Z'])
+    expect(planned?.nextRun).toEqual(new Date('2026-03-01T13:00Z'))
+  })
+})
+
+describe('missed slots', () => {
+  test('one that is a little late is on time', () => {
+    expect(shown(plan({ ...hourly, catchUp: 0 }, at('2026-03-01T09:01Z')))).toMatchObject({
+      runs: ['2026-03-01 09:00'],
+    })
+  })
+
+  test('by default the newest is made up, the others are counted and recorded', () => {
+    expect(shown(plan(hourly, at('2026-03-01T13:30Z')))).toEqual({
+      runs: ['2026-03-01 13:00 after 4'],
+      skips: ['4 missed to 2026-03-01 12:00'],
+      next: '2026-03-01 14:00',
+    })
+  })
+
+  test('a slot on time runs behind the one that is made up', () => {
+    expect(shown(plan(hourly, at('2026-03-01T13:00Z')))).toEqual({
+      runs: ['2026-03-01 12:00 after 3', '2026-03-01 13:00 blocked'],
+      skips: ['3 missed to 2026-03-01 11:00'],
+      next: '2026-03-01 14:00',
+    })
+  })
+
+  test('catch_up 0 makes none up', () => {
+    expect(shown(plan({ ...hourly, catchUp: 0 }, at('2026-03-01T13:30Z')))).toEqual({
+      runs: [],
+      skips: ['5 missed to 2026-03-01 13:00'],
+      next: '2026-03-01 14:00',
+    })
+    expect(shown(plan({ ...hourly, catchUp: 0 }, at('2026-03-01T13:00Z')))).toEqual({
+      runs: ['2026-03-01 13:00 after 4'],
+      skips: ['4 missed to 2026-03-01 12:00'],
+      next: '2026-03-01 14:00',
+    })
+  })
+
+  test('catch_up n makes up the newest n, in order, behind each other', () => {
+    expect(shown(plan({ ...hourly, catchUp: 3 }, at('2026-03-01T13:30Z')))).toEqual({
+      runs: ['2026-03-01 11:00 after 2', '2026-03-01 12:00 blocked', '2026-03-01 13:00 blocked'],
+      skips: ['2 missed to 2026-03-01 10:00'],
+      next: '2026-03-01 14:00',
+    })
+  })
+
+  test('a weekend is never made up all at once', () => {
+    const minutely = schedule({ timer: 'minutely', nextRun: new Date('2026-02-27T18:00Z') })
+    const planned = plan(minutely, at('2026-03-02T08:00Z'))
+    expect(planned?.runs).toHaveLength(2)
+    expect(planned?.skips[0]?.count).toBe(62 * 60 - 1)
+  })
+
+  test('an absence of weeks loses no weekly run', () => {
+    const weekly = schedule({ timer: 'Mon 9:00', nextRun: new Date('2026-03-02T09:00Z') })
+    expect(shown(plan(weekly, at('2026-03-05T12:00Z')))).toMatchObject({
+      runs: ['2026-03-02 09:00'],
+      next: '2026-03-09 09:00',
+    })
+  })
+
+  test('a one-off that was missed is still made up', () => {
+    const once = schedule({ timer: '2026-03-01 09:00', nextRun: new Date('2026-03-01T09:00Z') })
+    expect(shown(plan(once, at('2026-04-01')))).toEqual({
+      runs: ['2026-03-01 09:00'],
+      skips: [],
+      next: 'done',
+    })
+    expect(shown(plan({ ...once, catchUp: 0 }, at('2026-04-01')))).toEqual({
+      runs: [],
+      skips: ['1 missed to 2026-03-01 09:00'],
+      next: 'done',
+    })
+  })
+
+  test('a long absence of a timer of every second costs no walk: counting stops at 10,000', () => {
+    const everySecond = schedule({ timer: '*:*:*', nextRun: new Date('2016-01-01T00:00Z') })
+    const next = vi.spyOn(CalendarEvent.prototype, 'next')
+    const previous = vi.spyOn(CalendarEvent.prototype, 'previous')
+    const planned = plan(everySecond, at('2026-03-01T00:00:00.500Z'))
+    expect(shown(planned)).toEqual({
+      runs: ['2026-02-28 23:59:59 after 10000', '2026-03-01 00:00 blocked'],
+      skips: ['10000 missed to 2026-02-28 23:59:58'],
+      next: '2026-03-01 00:00:01',
+    })
+    expect(next.mock.calls.length).toBeLessThan(10_020)
+    expect(previous.mock.calls.length).toBeLessThan(20)
+  })
+})
+
+describe('while a run has not ended', () => {
+  test('the slot is skipped and recorded', () => {
+    expect(shown(plan(hourly, at('2026-03-01T09:00Z', true)))).toEqual({
+      runs: [],
+      skips: ['1 overlap to 2026-03-01 09:00'],
+      next: '2026-03-01 10:00',
+    })
+  })
+
+  test('missed slots are skipped, too: each counted once, by its reason', () => {
+    expect(shown(plan({ ...hourly, catchUp: 2 }, at('2026-03-01T13:00Z', true)))).toEqual({
+      runs: [],
+      skips: ['2 missed to 2026-03-01 10:00', '3 overlap to 2026-03-01 13:00'],
+      next: '2026-03-01 14:00',
+    })
+  })
+})
+
+describe('edits', () => {
+  test('a new row is planned from now and does not fire at once', () => {
+    expect(shown(plan(inserted({ timer: 'hourly' }), at('2026-03-01T09:30Z')))).toEqual({
+      runs: [],
+      skips: [],
+      next: '2026-03-01 10:00',
+    })
+  })
+
+  test('a changed timer is planned from now, not from the last run', () => {
+    const daily = schedule({
+      timer: '23:00',
+      nextRun: new Date('2026-03-01T23:00Z'),
+      lastSlot: new Date('2026-02-28T23:00Z'),
+    })
+    expect(shown(plan(edited(daily, '09:00'), at('2026-03-01T09:30Z')))).toEqual({
+      runs: [],
+      skips: [],
+      next: '2026-03-02 09:00',
+    })
+  })
+
+  test('a pause is not downtime', () => {
+    const paused = { ...hourly, enabled: false, definition: 'disabled hourly' }
+    const planned = plan(paused, at('2026-03-01T09:30Z'))
+    expect(planned).toMatchObject({ runs: [], skips: [], nextRun: null, idle: null })
+    if (planned === null) return
+    const still = applied(paused, planned)
+    expect(plan(still, at('2026-03-07'))).toBeNull()
+    expect(
+      shown(plan({ ...still, enabled: true, definition: 'enabled hourly' }, at('2026-03-08T09:30Z'))),
+    ).toEqual({
+      runs: [],
+      skips: [],
+      next: '2026-03-08 10:00',
+    })
+  })
+
+  test('an edit never brings a decided slot back when the clock was set back', () => {
+    const ahead = { ...edited(hourly, '*:0/30'), lastSlot: new Date('2026-03-01T12:00Z') }
+    expect(shown(plan(ahead, at('2026-03-01T09:10Z')))).toMatchObject({ runs: [], next: '2026-03-01 12:30' })
+  })
+
+  test('nextrun NULL means plan me, not never again', () => {
+    expect(shown(plan({ ...hourly, nextRun: null }, at('2026-03-01T09:30Z')))).toMatchObject({
+      next: '2026-03-01 10:00',
+    })
+    expect(shown(plan(schedule({ timer: 'hourly' }), at('2026-03-01T09:30Z')))).toMatchObject({
+      next: '2026-03-01 10:00',
+    })
+  })
+
+  test('an edit clears idle', () => {
+    const done = schedule({
+      timer: '2026-03-01 09:00',
+      idle: 'done',
+      lastSlot: new Date('2026-03-01T09:00Z'),
+    })
+    expect(plan(done, at('2026-03-02'))).toBeNull()
+    expect(plan(edited(done, 'daily'), at('2026-03-02T09:00Z'))).toMatchObject({
+      idle: null,
+      nextRun: new Date('2026-03-03'),
+    })
+  })
+})
+
+const byHand = (nextRun: string) => ({ ...hourly, nextRun: new Date(nextRun) })
+
+describe('a nextrun set by hand', () => {
+  test('in the past means now, once, and nothing counts as missed because of it', () => {
+    const row = byHand('2026-02-01T00:00Z')
+    const planned = plan(row, at('2026-03-01T08:20Z'))
+    expect(shown(planned)).toEqual({ runs: ['2026-03-01 08:20'], skips: [], next: '2026-03-01 09:00' })
+    if (planned !== null) expect(plan(applied(row, planned), at('2026-03-01T08:20Z'))).toBeNull()
+  })
+
+  test('in the future is obeyed once, then the timer holds', () => {
+    const row = byHand('2026-03-01T11:45Z')
+    const planned = plan(row, at('2026-03-01T08:20Z'))
+    expect(shown(planned)).toEqual({ runs: [], skips: [], next: '2026-03-01 11:45' })
+    if (planned === null) return
+    expect(plan(applied(row, planned), at('2026-03-01T11:00Z'))).toBeNull()
+    expect(shown(plan(applied(row, planned), at('2026-03-01T11:45Z')))).toEqual({
+      runs: ['2026-03-01 11:45'],
+      skips: [],
+      next: '2026-03-01 12:00',
+    })
+  })
+
+  test('equal to the last slot means now, and is not swallowed as a duplicate', () => {
+    expect(shown(plan(byHand('2026-03-01T08:00Z'), at('2026-03-01T08:20Z')))).toMatchObject({
+      runs: ['2026-03-01 08:20'],
+    })
+  })
+
+  test('at the very millisecond of the last slot is the one after it', () => {
+    const planned = plan(byHand('2026-03-01T07:00Z'), at('2026-03-01T08:00Z'))
+    expect(planned?.runs[0]?.slot).toEqual(new Date('2026-03-01T08:00:00.001Z'))
+  })
+
+  test('while a run has not ended is recorded as an overlap', () => {
+    expect(shown(plan(byHand('2026-03-01T00:00Z'), at('2026-03-01T08:20Z', true)))).toEqual({
+      runs: [],
+      skips: ['1 overlap to 2026-03-01 08:20'],
+      next: '2026-03-01 09:00',
+    })
+  })
+
+  test('on a new row is obeyed, too', () => {
+    const row = inserted({ timer: 'hourly', nextRun: new Date('2026-03-01T07:00Z') })
+    expect(shown(plan(row, at('2026-03-01T08:20Z')))).toMatchObject({ runs: ['2026-03-01 08:20'] })
+  })
+
+  test('on a paused schedule does not run it', () => {
+    const row = { ...byHand('2026-03-01T00:00Z'), enabled: false }
+    expect(plan(row, at('2026-03-01T08:20Z'))).toMatchObject({ runs: [], nextRun: null })
+  })
+})
+
+describe('a timer that cannot be planned', () => {
+  test('is idle invalid with the fault, and hurts nobody until it is edited', () => {
+    const row = edited(hourly, 'hurly')
+    const planned = plan(row, at('2026-03-01T09:00Z'))
+    expect(planned).toMatchObject({ runs: [], skips: [], nextRun: null, idle: 'invalid' })
+    expect(planned?.lastError).toContain('did you mean hourly?')
+    if (planned === null) return
+    const invalid = applied(row, planned)
+    expect(plan(invalid, at('2026-03-02'))).toBeNull()
+    expect(plan(edited(invalid, 'hourly'), at('2026-03-01T09:30Z'))).toMatchObject({
+      idle: null,
+      lastError: null,
+      nextRun: new Date('2026-03-01T10:00Z'),
+    })
+  })
+
+  test('the error of a run survives an edit', () => {
+    const failed = { ...edited(hourly, 'daily'), lastError: 'no such host' }
+    expect(plan(failed, at('2026-03-01T09:00Z'))?.lastError).toBe('no such host')
+  })
+})
+
+test('runs that cannot be written for a lasting reason become one skip with the reason', () => {
+  const planned = plan({ ...hourly, catchUp: 2 }, at('2026-03-01T13:30Z'))
+  if (planned === null) throw new Error('it is due')
+  const faulty = planFault(planned, 'Check constraint is violated')
+  expect(shown(faulty)).toEqual({
+    runs: [],
+    skips: ['3 missed to 2026-03-01 11:00', '2 fault to 2026-03-01 13:00'],
+    next: '2026-03-01 14:00',
+  })
+  expect(faulty.lastError).toBe('Check constraint is violated')
+  const nothing = { ...planned, runs: [] }
+  expect(planFault(nothing, 'why')).toEqual({ ...nothing, lastError: 'why' })
+})
+
+describe('when the clocks change', () => {
+  test('a repeated hour runs once: no storm, no second run at its very minute', () => {
+    // In Berlin the clock shows 02:00 to 02:59 twice, the second time from 01:00 UTC on.
+    const minutely = schedule({
+      timer: 'minutely Europe/Berlin',
+      nextRun: new Date('2024-10-27T00:30Z'),
+      catchUp: 0,
+    })
+    const planned = plan(minutely, at('2024-10-27T01:10:00.000Z'))
+    expect(shown(planned)).toEqual({
+      runs: [],
+      skips: ['30 missed to 2024-10-27 00:59'],
+      next: '2024-10-27 02:00',
+    })
+    const daily = schedule({ timer: '02:30 Europe/Berlin', nextRun: new Date('2024-10-27T00:30Z') })
+    expect(shown(plan(daily, at('2024-10-27T01:30:00.000Z')))).toEqual({
+      runs: ['2024-10-27 00:30'],
+      skips: [],
+      next: '2024-10-28 01:30',
+    })
+  })
+
+  test('planned within the repeated hour, the minutes that follow are all accounted for', () => {
+    const row = inserted({ timer: 'minutely Europe/Berlin' })
+    const planned = plan(row, at('2024-10-27T01:10:30Z'))
+    if (planned === null) throw new Error('a new row is planned')
+    expect(shown(planned)).toMatchObject({ next: '2024-10-27 01:11' })
+    expect(shown(plan(applied(row, planned), at('2024-10-27T01:15:10Z')))).toEqual({
+      runs: ['2024-10-27 01:14 after 3', '2024-10-27 01:15 blocked'],
+      skips: ['3 missed to 2024-10-27 01:13'],
+      next: '2024-10-27 01:16',
+    })
+  })
+
+  test('a time in a gap is not run and ends nothing', () => {
+    const row = schedule({ timer: '02:30 Europe/Berlin', nextRun: new Date('2024-03-30T01:30Z') })
+    expect(shown(plan(row, at('2024-03-30T01:30Z')))).toMatchObject({ next: '2024-04-01 00:30' })
+    expect(shown(plan(row, at('2024-03-31T12:00Z')))).toEqual({
+      runs: ['2024-03-30 01:30'],
+      skips: [],
+      next: '2024-04-01 00:30',
+    })
+  })
+})

@@ -1,0 +1,65 @@
+import type { Circumstances, Plan, Plannable } from '../../src/model/plan.ts'
+
+/** Lease and wake-up period by default. */
+export const MISSED_AFTER_MS = 61_000
+
+/** A schedule that was planned and not edited since; what is given replaces that. */
+export function schedule(given: Partial<Plannable> & { readonly timer: string }): Plannable {
+  const definition = `enabled ${given.timer}`
+  return {
+    id: 'report',
+    enabled: true,
+    nextRun: null,
+    idle: null,
+    lastSlot: null,
+    lastError: null,
+    catchUp: 1,
+    definition,
+    plannedDefinition: definition,
+    plannedRun: given.nextRun ?? null,
+    ...given,
+  }
+}
+
+/** A row as INSERT leaves it behind: never planned. */
+export function inserted(given: Partial<Plannable> & { readonly timer: string }): Plannable {
+  return schedule({ plannedDefinition: null, plannedRun: null, ...given })
+}
+
+/** The row once the plan is written. */
+export function applied(row: Plannable, { nextRun, idle, lastSlot, lastError }: Plan): Plannable {
+  const { definition } = row
+  return { ...row, nextRun, idle, lastSlot, lastError, plannedDefinition: definition, plannedRun: nextRun }
+}
+
+/** The row after UPDATE … SET timer = … */
+export function edited(row: Plannable, timer: string): Plannable {
+  return { ...row, timer, definition: `${row.enabled ? 'enabled' : 'disabled'} ${timer}` }
+}
+
+export function at(now: string | Date, active = false): Circumstances {
+  return { now: new Date(now), active, missedAfterMs: MISSED_AFTER_MS }
+}
+
+/** The plan in a form to compare at a glance: runs as `slot`, `slot blocked` or `slot after n`. */
+export function shown(plan: Plan | null): unknown {
+  if (plan === null) return 'not due'
+  const { runs, skips, nextRun, idle } = plan
+  return {
+    runs: runs.map(({ slot, missed, state }) =>
+      [text(slot), ...(missed > 0 ? [`after ${missed}`] : []), ...(state === 'blocked' ? [state] : [])].join(
+        ' ',
+      ),
+    ),
+    skips: skips.map(({ slot, reason, count }) => `${count} ${reason} to ${text(slot)}`),
+    next: nextRun === null ? idle : text(nextRun),
+  }
+}
+
+function text(instant: Date): string {
+  return instant
+    .toISOString()
+    .replace(/:00\.000Z$/, '')
+    .replace(/\.000Z$/, '')
+    .replace('T', ' ')
+}
