@@ -1,0 +1,77 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { Emitter } from '../src/events.ts'
+
+interface Events {
+  rang: number
+  other: string
+}
+
+describe('events', () => {
+  it('reach every listener of their name, in the order of subscription', () => {
+    const emitter = new Emitter<Events>(() => {})
+    const heard: string[] = []
+    emitter.on('rang', (payload) => void heard.push(`first ${payload}`))
+    emitter.on('rang', (payload) => void heard.push(`second ${payload}`))
+    emitter.on('other', (payload) => void heard.push(payload))
+    emitter.emit('rang', 1)
+    expect(heard).toEqual(['first 1', 'second 1'])
+  })
+
+  it('without a listener are nothing', () => {
+    expect(() => new Emitter<Events>(() => {}).emit('rang', 1)).not.toThrow()
+  })
+
+  it('no longer reach a listener whose subscription has ended', () => {
+    const emitter = new Emitter<Events>(() => {})
+    const heard: number[] = []
+    const forget = emitter.on('rang', (payload) => void heard.push(payload))
+    emitter.emit('rang', 1)
+    forget()
+    forget()
+    emitter.emit('rang', 2)
+    expect(heard).toEqual([1])
+  })
+
+  it('reach the others when a listener throws', () => {
+    const errors: unknown[] = []
+    const emitter = new Emitter<Events>((error) => errors.push(error))
+    const heard: number[] = []
+    const fault = new Error('a listener')
+    emitter.on('rang', () => {
+      throw fault
+    })
+    emitter.on('rang', (payload) => void heard.push(payload))
+    emitter.emit('rang', 1)
+    expect(heard).toEqual([1])
+    expect(errors).toEqual([fault])
+  })
+
+  it('do not end the process when an async listener rejects', async () => {
+    const errors: unknown[] = []
+    const emitter = new Emitter<Events>((error) => errors.push(error))
+    const fault = new Error('an async listener')
+    // oxlint-disable-next-line typescript/no-misused-promises -- what users do
+    emitter.on('rang', async () => {
+      await turn()
+      throw fault
+    })
+    emitter.emit('rang', 1)
+    await turn()
+    await turn()
+    expect(errors).toEqual([fault])
+  })
+
+  it('let a listener end its own subscription while it is told', () => {
+    const emitter = new Emitter<Events>(() => {})
+    const heard: string[] = []
+    const forget = emitter.on('rang', () => {
+      forget()
+      heard.push('once')
+    })
+    emitter.on('rang', () => void heard.push('always'))
+    emitter.emit('rang', 1)
+    emitter.emit('rang', 2)
+    expect(heard).toEqual(['once', 'always', 'always'])
+  })
+})

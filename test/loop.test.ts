@@ -1,0 +1,244 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Loop } from '../src/loop.ts'
+
+/** A loop whose passes are ended by the test. */
+function controlled(sleeps: readonly number[] = []) {
+  const errors: unknown[] = []
+  let begun = 0
+  let end: { resolve: () => void; reject: (error: unknown) => void } | null = null
+  const loop = new Loop({
+    name: 'test',
+    pass: () =>
+      new Promise((resolve, reject) => {
+        const sleepMs = sleeps[begun] ?? Infinity
+        begun += 1
+        end = { resolve: () => resolve(sleepMs), reject }
+      }),
+    onError: (error) => errors.push(error),
+  })
+  return {
+    loop,
+    errors,
+    begun: () => begun,
+    endPass: async () => {
+      end?.resolve()
+      await vi.advanceTimersByTimeAsync(0)
+    },
+    failPass: async (error: unknown) => {
+      end?.reject(error)
+      await vi.advanceTimersByTimeAsync(0)
+    },
+  }
+}
+
+describe('a supervised loop', () => {
+  beforeEach(() => void vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) }))
+  afterEach(() => void vi.useRealTimers())
+
+  it('sleeps for as long as the pass asks for', async () => {
+    const { loop, begun, endPass } = controlled([1000])
+    loop.start()
+    await endPass()
+    await vi.advanceTimersByTimeAsync(999)
+    expect(begun()).toBe(1)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(begun()).toBe(2)
+  })
+
+  it('looks again within the hour although the pass asks to sleep until it is woken', async () => {
+    const { loop, begun, endPass } = controlled()
+    loop.start()
+    await endPass()
+    await vi.advanceTimersByTimeAsync(3_599_999)
+    expect(begun()).toBe(1)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(begun()).toBe(2)
+  })
+
+  it('is woken from its sleep', async () => {
+    const { loop, begun, endPass } = controlled()
+    loop.start()
+    await endPass()
+    loop.wake()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(begun()).toBe(2)
+  })
+
+  it('does not lose a wake-up that comes during a pass', async () => {
+    const { loop, begun, endPass } = controlled()
+    loop.start()
+    loop.wake()
+    expect(begun()).toBe(1)
+    await endPass()
+    expect(begun()).toBe(2)
+    await endPass()
+    expect(begun()).toBe(2)
+  })
+
+  it('makes one pass of many wake-ups', async () => {
+    const { loop, begun, endPass } = controlled()
+    loop.start()
+    for (let i = 0; i < 100; i += 1) loop.wake()
+    await endPass()
+    await endPass()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(begun()).toBe(2)
+  })
+
+  it('is one loop however often it is started', () => {
+    const { loop, begun } = controlled()
+    loop.start()
+    loop.start()
+    expect(begun()).toBe(1)
+  })
+
+  it('survives a pass that fails, tells the error and tries again', async () => {
+    const { loop, begun, errors, failPass } = controlled()
+    loop.start()
+    const error = new Error('no database')
+    await failPass(error)
+    expect(errors).toEqual([error])
+    await vi.advanceTimersByTimeAsync(200)
+    expect(begun()).toBe(2)
+  })
+
+  it('survives a pass that throws before it is asynchronous', async () => {
+    let begun = 0
+    const loop = new Loop({
+      name: 'test',
+      pass: () => {
+        begun += 1
+        throw new Error('at once')
+      },
+      onError: () => {},
+    })
+    loop.start()
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(begun).toBeGreaterThan(1)
+  })
+
+  it('survives a listener for errors that throws', async () => {
+    let begun = 0
+    const loop = new Loop({
+      name: 'test',
+      pass: async () => {
+        begun += 1
+        throw new Error('the pass')
+      },
+      onError: () => {
+        throw new Error('the logger')
+      },
+    })
+    loop.start()
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(begun).toBeGreaterThan(1)
+  })
+
+  it('backs off further with each error in a row, up to 15 s', async () => {
+    const begun: number[] = []
+    const loop = new Loop({
+      name: 'test',
+      pass: async () => {
+        begun.push(Date.now())
+        throw new Error('still down')
+      },
+      onError: () => {},
+    })
+    loop.start()
+    await vi.advanceTimersByTimeAsync(300_000)
+    const waits = begun.slice(1).map((at, index) => at - (begun[index] ?? 0))
+    waits.forEach((wait, index) => {
+      const longest = Math.min(15_000, 200 * 2 ** index)
+      expect(wait).toBeGreaterThanOrEqual(Math.floor(longest / 2))
+      expect(wait).toBeLessThanOrEqual(longest + 2)
+    })
+    expect(waits.length).toBeGreaterThan(15)
+  })
+
+  it('is not woken from its back-off', async () => {
+    const { loop, begun, failPass } = controlled()
+    loop.start()
+    await failPass(new Error('down'))
+    for (let i = 0; i < 9; i += 1) {
+      loop.wake()
+      await vi.advanceTimersByTimeAsync(10)
+    }
+    expect(begun()).toBe(1)
+    await vi.advanceTimersByTimeAsync(110)
+    expect(begun()).toBe(2)
+  })
+
+  it('stop lets the pass complete and begins no other', async () => {
+    const { loop, begun, endPass } = controlled([0])
+    loop.start()
+    let stopped = false
+    const stopping = loop.stop().then(() => {
+      stopped = true
+    })
+    loop.wake()
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(stopped).toBe(false)
+    await endPass()
+    await stopping
+    expect(begun()).toBe(1)
+  })
+
+  it('stop ends a sleep and a back-off at once', async () => {
+    const sleeping = controlled()
+    sleeping.loop.start()
+    await sleeping.endPass()
+    await sleeping.loop.stop()
+
+    const backingOff = controlled()
+    backingOff.loop.start()
+    await backingOff.failPass(new Error('down'))
+    await backingOff.loop.stop()
+    expect([sleeping.begun(), backingOff.begun()]).toEqual([1, 1])
+  })
+
+  it('stop of a loop that was never started, or is stopped, does nothing', async () => {
+    const { loop, endPass } = controlled()
+    await loop.stop()
+    loop.start()
+    const stopping = loop.stop()
+    await endPass()
+    await stopping
+    await loop.stop()
+  })
+
+  it('health tells the last good pass, not the last try', async () => {
+    const { loop, endPass, failPass } = controlled([1000, 1000])
+    expect(loop.health()).toEqual({
+      name: 'test',
+      lastGoodPass: null,
+      busySince: null,
+      consecutiveErrors: 0,
+      lastError: null,
+    })
+    loop.start()
+    await endPass()
+    const good = new Date(Date.UTC(2026, 0, 1))
+    expect(loop.health().lastGoodPass).toEqual(good)
+    await vi.advanceTimersByTimeAsync(1000)
+    await failPass(new Error('gone away'))
+    expect(loop.health()).toMatchObject({
+      lastGoodPass: good,
+      busySince: null,
+      consecutiveErrors: 1,
+      lastError: 'gone away',
+    })
+    await vi.advanceTimersByTimeAsync(1000)
+    await endPass()
+    expect(loop.health()).toMatchObject({ consecutiveErrors: 0, lastError: null })
+    expect(loop.health().lastGoodPass).not.toEqual(good)
+  })
+
+  it('health tells since when a pass hangs', async () => {
+    const { loop, endPass } = controlled()
+    loop.start()
+    await vi.advanceTimersByTimeAsync(90_000)
+    expect(loop.health().busySince).toEqual(new Date(Date.UTC(2026, 0, 1)))
+    await endPass()
+    expect(loop.health().busySince).toBeNull()
+  })
+})
