@@ -1,5 +1,5 @@
 CREATE TABLE `{prefix}job` (
-	`id` varchar(36) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT (lower(concat(left(lpad(hex(floor(unix_timestamp(now(3)) * 1000)), 12, '0'), 8), '-', right(hex(floor(unix_timestamp(now(3)) * 1000)), 4), '-7', left(md5(uuid()), 3), '-8', left(md5(uuid()), 3), '-', left(md5(uuid()), 12)))),
+	`id` varchar(36) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT (lower(concat(left(lpad(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 12, '0'), 8), '-', right(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 4), '-7', lpad(hex(floor(rand() * 4096)), 3, '0'), '-8', lpad(hex(floor(rand() * 4096)), 3, '0'), '-', left(uuid(), 8), right(uuid(), 4)))),
 	`periodic_task_id` varchar(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
 	`slot` datetime(3),
 	`missed` int NOT NULL DEFAULT 0,
@@ -83,8 +83,9 @@ CREATE TABLE `{prefix}periodic_task` (
 	`planned_from` varchar(700) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
 	`status` varchar(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` is not null then `idle` else 'active' end) VIRTUAL,
 	`definition` varchar(640) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin GENERATED ALWAYS AS (concat(`enabled`, '|', `timer`)) STORED,
-	`wake_at` datetime(3) GENERATED ALWAYS AS (case when `worker` is not null then coalesce(`mark_ends`, cast('1970-01-01' as datetime(3))) when `planned_from` is null or `planned_from` <> concat(`enabled`, '|', `timer`, '|', coalesce(`nextrun`, '')) then cast('1970-01-01' as datetime(3)) when `enabled` = 0 or `idle` is not null then null else `nextrun` end) STORED,
+	`wake_at` datetime(3) GENERATED ALWAYS AS (case when `worker` is not null then coalesce(`mark_ends`, timestamp'1970-01-01 00:00:00.000') when `planned_from` is null or `planned_from` <> concat(`enabled`, '|', `timer`, '|', coalesce(`nextrun`, '')) then timestamp'1970-01-01 00:00:00.000' when `enabled` = 0 or `idle` is not null then null else coalesce(`nextrun`, timestamp'1970-01-01 00:00:00.000') end) STORED,
 	CONSTRAINT `{prefix}periodic_task_id` PRIMARY KEY(`id`),
+	CONSTRAINT `{prefix}periodic_task_enabled` CHECK(`enabled` in (0, 1)),
 	CONSTRAINT `{prefix}periodic_task_args` CHECK(json_valid(`args`)),
 	CONSTRAINT `{prefix}periodic_task_catch_up` CHECK(`catch_up` between 0 and 1000),
 	CONSTRAINT `{prefix}periodic_task_backoff` CHECK(`retry_backoff` in ('exponential', 'fixed'))

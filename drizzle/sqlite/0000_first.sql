@@ -86,7 +86,8 @@ CREATE TABLE `{prefix}periodic_task` (
 	`planned_from` text,
 	`status` text GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` is not null then `idle` else 'active' end) VIRTUAL,
 	`definition` text GENERATED ALWAYS AS (`enabled` || '|' || `timer`) VIRTUAL,
-	`wake_at` text GENERATED ALWAYS AS (case when `worker` is not null then coalesce(strftime('%Y-%m-%d %H:%M:%f', `mark_ends`), '1970-01-01 00:00:00.000') when `planned_from` is not `enabled` || '|' || `timer` || '|' || coalesce(strftime('%Y-%m-%d %H:%M:%f', `nextrun`), '') then '1970-01-01 00:00:00.000' when `enabled` = 0 or `idle` is not null then null else strftime('%Y-%m-%d %H:%M:%f', `nextrun`) end) VIRTUAL,
+	`wake_at` text GENERATED ALWAYS AS (case when `worker` is not null then coalesce(strftime('%Y-%m-%d %H:%M:%f', `mark_ends`), '1970-01-01 00:00:00.000') when `planned_from` is not `enabled` || '|' || `timer` || '|' || coalesce(strftime('%Y-%m-%d %H:%M:%f', `nextrun`), '') then '1970-01-01 00:00:00.000' when `enabled` = 0 or `idle` is not null then null else coalesce(strftime('%Y-%m-%d %H:%M:%f', `nextrun`), '1970-01-01 00:00:00.000') end) VIRTUAL,
+	CONSTRAINT "{prefix}periodic_task_enabled" CHECK(`enabled` in (0, 1)),
 	CONSTRAINT "{prefix}periodic_task_args" CHECK(json_valid(`args`)),
 	CONSTRAINT "{prefix}periodic_task_catch_up" CHECK(`catch_up` between 0 and 1000),
 	CONSTRAINT "{prefix}periodic_task_backoff" CHECK(`retry_backoff` in ('exponential', 'fixed'))

@@ -35,20 +35,33 @@ export interface Dialect {
   readonly now: string
   readonly forUpdate: string
   readonly skipLocked: string
+  /**
+   * Rows are found by their key. Where an optimizer may think a scan of a small table cheaper, it must be told:
+   * a scan waits for every row that somebody has locked, and in another order.
+   */
+  readonly byKey: string
+  /** Rows are found and ordered by this index, for the same reason. */
+  readonly byIndex: (index: string) => string
   /** An instant as normalised text, whatever somebody may have written there by hand. */
-  instant(column: string): string
+  readonly instant: (column: string) => string
   /** A batch of objects, given as one JSON parameter, as a table. */
-  batch(columns: Readonly<Record<string, BatchColumn>>): string
+  readonly batch: (columns: Readonly<Record<string, BatchColumn>>) => string
   /** Keeps the join order as it is written: the batch first, then the table by its key. */
   readonly straightJoin: string
   /** UPDATE of the rows that a batch names by `id`; the assignments may read the row as `t`, the batch as `b`. */
-  updateFromBatch(table: string, batch: string, assignments: Readonly<Record<string, string>>): string
+  readonly updateFromBatch: (
+    table: string,
+    batch: string,
+    assignments: Readonly<Record<string, string>>,
+  ) => string
   /** Several ordered, limited selections as one statement. */
-  union(selections: readonly string[]): string
+  readonly union: (selections: readonly string[]) => string
   /** Selects the `name` of each table there is among the given number of names. */
-  tablesAmong(count: number): string
+  readonly tablesAmong: (count: number) => string
   /** The error says that a row with that key exists. */
-  isDuplicate(error: unknown): boolean
+  readonly isDuplicate: (error: unknown) => boolean
+  /** The error passes by itself: somebody else was in the way. */
+  readonly isTransient: (error: unknown) => boolean
   /** Migrations: which statement errors say that it had been run already. */
-  isAlreadyApplied(error: unknown): boolean
+  readonly isAlreadyApplied: (error: unknown) => boolean
 }

@@ -50,7 +50,12 @@ export interface ExecutingStore {
    * @param tasks  the tasks that this worker handles, with the policy that holds where the job has none
    * @param afterGroup  the group that had its turn last
    */
-  claim(worker: string, tasks: ReadonlyMap<string, RunPolicy>, limit: number, afterGroup: string): Promise<ClaimedJob[]>
+  claim(
+    worker: string,
+    tasks: ReadonlyMap<string, RunPolicy>,
+    limit: number,
+    afterGroup: string,
+  ): Promise<ClaimedJob[]>
 
   /** Writes the ends of attempts; only of those that still are their worker's. */
   settle(attempts: readonly Attempt[]): Promise<SettleResult>

@@ -28,7 +28,10 @@ export async function migrate(database: Database, prefix: string): Promise<strin
   return database.exclusively(`kalends:${prefix}`, async (sql) => {
     const applied = await appliedSteps(database, sql, prefix)
     if (applied === null) await refuseForeignTables(sql, database, prefix)
-    if (applied === null) await sql.run(`CREATE TABLE ${bookkeeping(prefix)} (name VARCHAR(190) NOT NULL PRIMARY KEY, applied VARCHAR(32) NOT NULL)`)
+    if (applied === null)
+      await sql.run(
+        `CREATE TABLE ${bookkeeping(prefix)} (name VARCHAR(190) NOT NULL PRIMARY KEY, applied VARCHAR(32) NOT NULL)`,
+      )
     const pending = steps.filter((step) => applied?.has(step.name) !== true)
     for (const step of pending) {
       try {
@@ -37,7 +40,10 @@ export async function migrate(database: Database, prefix: string): Promise<strin
         // Run, but not recorded: the process ended in between.
         if (applied === null || !database.dialect.isAlreadyApplied(error)) throw error
       }
-      await sql.run(`INSERT INTO ${bookkeeping(prefix)} (name, applied) VALUES (?, ?)`, [step.name, new Date().toISOString()])
+      await sql.run(`INSERT INTO ${bookkeeping(prefix)} (name, applied) VALUES (?, ?)`, [
+        step.name,
+        new Date().toISOString(),
+      ])
     }
     return [...new Set(pending.map((step) => step.name.slice(0, step.name.lastIndexOf('/'))))]
   })
@@ -47,7 +53,10 @@ export async function migrate(database: Database, prefix: string): Promise<strin
 export async function checkMigrated(database: Database, prefix: string): Promise<void> {
   const applied = await appliedSteps(database, database, prefix)
   const missing = (await readSteps(database, prefix)).filter((step) => applied?.has(step.name) !== true)
-  if (missing.length > 0) throw new SchemaError(`The tables of Kalends are missing or older than this version: ${missing.length} step(s) to do; run 'kalends migrate', or open with migrate: true`)
+  if (missing.length > 0)
+    throw new SchemaError(
+      `The tables of Kalends are missing or older than this version: ${missing.length} step(s) to do; run 'kalends migrate', or open with migrate: true`,
+    )
 }
 
 function bookkeeping(prefix: string): string {
@@ -55,7 +64,11 @@ function bookkeeping(prefix: string): string {
 }
 
 /** @returns null when nothing was ever migrated */
-async function appliedSteps(database: Database, sql: Sql, prefix: string): Promise<ReadonlySet<string> | null> {
+async function appliedSteps(
+  database: Database,
+  sql: Sql,
+  prefix: string,
+): Promise<ReadonlySet<string> | null> {
   const table = await sql.rows(database.dialect.tablesAmong(1), [`${prefix}kalends_migration`])
   if (table.length === 0) return null
   const rows = await sql.rows<{ name: string }>(`SELECT name FROM ${bookkeeping(prefix)}`)
@@ -73,13 +86,23 @@ async function refuseForeignTables(sql: Sql, database: Database, prefix: string)
 
 async function readSteps(database: Database, prefix: string): Promise<Step[]> {
   const folder = new URL(`${database.dialect.name}/`, FOLDER)
-  const journal: { entries: { tag: string }[] } = JSON.parse(await readFile(new URL('meta/_journal.json', folder), 'utf8'))
-  const files = await Promise.all(journal.entries.map(async ({ tag }) => ({ tag, text: await readFile(new URL(`${tag}.sql`, folder), 'utf8') })))
+  const journal: { entries: { tag: string }[] } = JSON.parse(
+    await readFile(new URL('meta/_journal.json', folder), 'utf8'),
+  )
+  const files = await Promise.all(
+    journal.entries.map(async ({ tag }) => ({
+      tag,
+      text: await readFile(new URL(`${tag}.sql`, folder), 'utf8'),
+    })),
+  )
   return files.flatMap(({ tag, text }) =>
     text
       .split(BREAKPOINT)
       .map((statement) => statement.trim())
       .filter((statement) => statement !== '')
-      .map((statement, index) => ({ name: `${tag}/${index}`, statement: statement.replaceAll('{prefix}', prefix) })),
+      .map((statement, index) => ({
+        name: `${tag}/${index}`,
+        statement: statement.replaceAll('{prefix}', prefix),
+      })),
   )
 }

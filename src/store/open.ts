@@ -35,8 +35,7 @@ const PREFIX = /^[a-z0-9_]{0,32}$/i
  * @throws SchemaError when a table of the application has one of our names, or the tables are out of date
  */
 export async function openStore(target: DatabaseTarget, options: StoreOptions = {}): Promise<Store> {
-  const prefix = options.tablePrefix ?? ''
-  if (!PREFIX.test(prefix)) throw new InvalidInputError('tablePrefix', `up to 32 letters, digits and underscores are needed, not '${prefix}'`)
+  const prefix = checkedPrefix(options)
   const database = await openDatabase(target)
   try {
     if (options.migrate === false) await checkMigrated(database, prefix)
@@ -45,6 +44,11 @@ export async function openStore(target: DatabaseTarget, options: StoreOptions = 
     await database.close()
     throw error
   }
+  return storeOn(database, prefix)
+}
+
+/** The roles on a database whose tables are there. */
+export function storeOn(database: Database, prefix: string): Store {
   const names = tables(prefix)
   return {
     schedules: new SqlSchedules(database, names),
@@ -57,32 +61,69 @@ export async function openStore(target: DatabaseTarget, options: StoreOptions = 
 }
 
 /** Migrates and closes again. @returns the migrations that were applied */
-export async function migrateDatabase(target: DatabaseTarget, options: Pick<StoreOptions, 'tablePrefix'> = {}): Promise<string[]> {
+export async function migrateDatabase(
+  target: DatabaseTarget,
+  options: Pick<StoreOptions, 'tablePrefix'> = {},
+): Promise<string[]> {
+  const prefix = checkedPrefix(options)
   const database = await openDatabase(target)
   try {
-    return await migrate(database, options.tablePrefix ?? '')
+    return await migrate(database, prefix)
   } finally {
     await database.close()
   }
 }
 
+function checkedPrefix({ tablePrefix = '' }: StoreOptions): string {
+  if (PREFIX.test(tablePrefix)) return tablePrefix
+  throw new InvalidInputError(
+    'tablePrefix',
+    `up to 32 letters, digits and underscores are needed, not '${tablePrefix}'`,
+  )
+}
+
 async function openDatabase(target: DatabaseTarget): Promise<Database> {
   if (typeof target !== 'string') {
     const { MysqlDatabase } = await import('./mysql/database.ts')
-    const pool = '$client' in target ? target.$client : target
-    if (typeof pool?.getConnection !== 'function') throw new InvalidInputError('database', 'a URL, a mysql2 pool or a drizzle database on a mysql2 pool is needed')
+    const pool = target !== null && '$client' in target ? target.$client : target
+    if (typeof pool?.getConnection !== 'function')
+      throw new InvalidInputError(
+        'database',
+        'a URL, a mysql2 pool or a drizzle database on a mysql2 pool is needed',
+      )
     return new MysqlDatabase('promise' in pool ? pool.promise() : pool, { lent: true })
   }
   if (/^(mysql|mariadb):\/\//.test(target)) {
-    if (new URL(target).pathname.length < 2) throw new InvalidInputError('database', `the URL names no database; write mysql://user@host:3306/name`)
+    if (!URL.canParse(target))
+      throw new InvalidInputError(
+        'database',
+        `'${withoutPassword(target)}' is no URL; write mysql://user@host:3306/name, with %40 for an @ and %23 for a # in a password`,
+      )
+    if (new URL(target).pathname.length < 2)
+      throw new InvalidInputError(
+        'database',
+        `the URL '${withoutPassword(target)}' names no database; write mysql://user@host:3306/name`,
+      )
     const { MysqlDatabase } = await import('./mysql/database.ts')
     return MysqlDatabase.open(target.replace(/^mariadb:/, 'mysql:'), CONNECTIONS)
   }
   if (target.startsWith('sqlite:')) {
     const path = target.slice('sqlite:'.length).replace(/^\/\//, '')
-    if (path === '') throw new InvalidInputError('database', 'the URL names no file; write sqlite:./file.db or sqlite::memory:')
+    if (path === '')
+      throw new InvalidInputError(
+        'database',
+        'the URL names no file; write sqlite:./file.db or sqlite::memory:',
+      )
     const { SqliteDatabase } = await import('./sqlite/database.ts')
     return SqliteDatabase.open(path)
   }
-  throw new InvalidInputError('database', `'${target.replace(/:[^:@/]*@/, ':***@')}' is no URL of a database that Kalends knows; write mysql://user@host/name or sqlite:./file.db`)
+  throw new InvalidInputError(
+    'database',
+    `'${withoutPassword(target)}' is no URL of a database that Kalends knows; write mysql://user@host/name or sqlite:./file.db`,
+  )
+}
+
+/** Whatever stands before the last @ may be a password, or the rest of one. */
+function withoutPassword(url: string): string {
+  return url.replace(/^([a-z0-9+.-]+:\/\/)?.*@/is, '$1***@').replace(/(password=)[^&]*/i, '$1***')
 }

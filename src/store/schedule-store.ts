@@ -42,5 +42,9 @@ export interface ScheduleStore {
    */
   runNow(id: string): Promise<string | null>
   /** Reads the schedules of the given ids or set under lock, and writes what `decide` says, in one transaction. */
-  sync(set: string, ids: readonly string[], decide: (existing: readonly Schedule[]) => SetChanges): Promise<void>
+  sync(
+    set: string,
+    ids: readonly string[],
+    decide: (existing: readonly Schedule[]) => SetChanges,
+  ): Promise<void>
 }

@@ -10,21 +10,35 @@ import mysql from 'mysql2/promise'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Database, Sql, SqlValue } from '../database.ts'
 import { mysqlDialect } from './dialect.ts'
-import { isTransient, isUnavailable } from './errors.ts'
+import { isLockWait, isTransient, isUnavailable } from './errors.ts'
+import { borrowing, type Borrowing, SESSION_STATE, type SessionState } from './lent.ts'
 import { withLiterals } from './literal.ts'
 
-/** How often a transaction is begun anew after a deadlock or a lock wait. */
+/** How often work is begun anew after a deadlock. */
 const MOST_TRIES = 10
+/** After a lock wait, which has cost its timeout already. */
+const MOST_TRIES_AFTER_LOCK_WAIT = 3
+/** Of sessions of our own: whoever holds a row for longer is waited for from outside, not by a statement. */
+const LOCK_WAIT_SECONDS = 5
 /** Seconds that another process may take to migrate the tables. */
 const EXCLUSIVE_WAIT_SECONDS = 600
-const NUMBERS: ReadonlySet<string> = new Set(['TINY', 'SHORT', 'LONG', 'INT24', 'LONGLONG', 'FLOAT', 'DOUBLE', 'NEWDECIMAL'])
+const NUMBERS: ReadonlySet<string> = new Set([
+  'TINY',
+  'SHORT',
+  'LONG',
+  'INT24',
+  'LONGLONG',
+  'FLOAT',
+  'DOUBLE',
+  'NEWDECIMAL',
+])
 
 export class MysqlDatabase implements Database {
   readonly dialect = mysqlDialect
   readonly #pool: mysql.Pool
   readonly #lent: boolean
-  /** What a lent connection's results are converted to, where that is not utf8mb4 already. */
-  readonly #resultCharset = new WeakMap<object, string>()
+  readonly #borrowings = new WeakMap<object, Borrowing>()
+  #packetLimit: number | null = null
 
   constructor(pool: mysql.Pool, options: { lent: boolean }) {
     this.#pool = pool
@@ -41,34 +55,43 @@ export class MysqlDatabase implements Database {
       maxIdle: connections,
       enableKeepAlive: true,
     })
+    // Queued on the new connection before anything else.
+    pool.pool.on('connection', (connection) => {
+      for (const statement of [
+        'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
+        `SET SESSION sql_mode = 'STRICT_TRANS_TABLES', SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
+      ]) {
+        connection.query(statement, (error) => {
+          if (error !== null) connection.destroy()
+        })
+      }
+    })
     return new MysqlDatabase(pool, { lent: false })
   }
 
   rows<Row>(text: string, params: readonly SqlValue[] = []): Promise<Row[]> {
-    return this.#connected((connection) => session(connection).rows<Row>(text, params))
+    return this.#persistently((sql) => sql.rows<Row>(text, params))
   }
 
   run(text: string, params: readonly SqlValue[] = []): Promise<number> {
-    return this.#connected((connection) => session(connection).run(text, params))
+    return this.#persistently((sql) => sql.run(text, params))
   }
 
-  async transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#connected((connection) => inTransaction(connection, work))
-      } catch (error) {
-        if (!isTransient(error) || attempt === MOST_TRIES) throw error
-        // At random, so that those who met once do not meet again.
-        await delay(Math.random() * 5 * 2 ** Math.min(attempt, 6))
-      }
-    }
+  transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
+    return this.#persistently((sql, connection) => this.#inTransaction(sql, connection, work))
   }
 
   exclusively<Result>(name: string, work: (sql: Sql) => Promise<Result>): Promise<Result> {
-    return this.#connected(async (connection) => {
-      const sql = session(connection)
-      const [lock] = await sql.rows<{ got: number | null }>('SELECT GET_LOCK(LEFT(CONCAT(DATABASE(), ?), 64), ?) AS got', [`:${name}`, EXCLUSIVE_WAIT_SECONDS])
-      if (lock?.got !== 1) throw new StoreUnavailableError(`Another process has held the lock '${name}' for ${EXCLUSIVE_WAIT_SECONDS} s`)
+    return this.#connected(async (sql) => {
+      const [lock] = await sql.rows<{ got: number | null }>(
+        'SELECT GET_LOCK(LEFT(CONCAT(DATABASE(), ?), 64), ?) AS got',
+        [`:${name}`, EXCLUSIVE_WAIT_SECONDS],
+      )
+      if (lock?.got !== 1) {
+        throw new StoreUnavailableError(
+          `Another process has held the lock '${name}' for ${EXCLUSIVE_WAIT_SECONDS} s`,
+        )
+      }
       try {
         return await work(sql)
       } finally {
@@ -81,46 +104,105 @@ export class MysqlDatabase implements Database {
     if (!this.#lent) await this.#pool.end()
   }
 
-  async #connected<Result>(work: (connection: mysql.PoolConnection) => Promise<Result>): Promise<Result> {
+  async #persistently<Result>(
+    work: (sql: Sql, connection: mysql.PoolConnection) => Promise<Result>,
+  ): Promise<Result> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#connected(work)
+      } catch (error) {
+        const most = isLockWait(error) ? MOST_TRIES_AFTER_LOCK_WAIT : MOST_TRIES
+        if (!isTransient(error) || attempt >= most) throw error
+        // At random, so that those who met once do not meet again.
+        await delay(Math.random() * 5 * 2 ** Math.min(attempt, 6))
+      }
+    }
+  }
+
+  async #inTransaction<Result>(
+    sql: Sql,
+    connection: mysql.PoolConnection,
+    work: (sql: Sql) => Promise<Result>,
+  ): Promise<Result> {
+    // Sessions of our own have it already.
+    if (this.#lent) await connection.query('SET TRANSACTION ISOLATION LEVEL READ COMMITTED')
+    await connection.query('START TRANSACTION')
+    try {
+      const result = await work(sql)
+      await connection.query('COMMIT')
+      return result
+    } catch (error) {
+      // Always: after a lock wait only the statement is undone, and a COMMIT would keep the half before it.
+      await connection.query('ROLLBACK').catch(() => connection.destroy())
+      throw error
+    }
+  }
+
+  async #connected<Result>(
+    work: (sql: Sql, connection: mysql.PoolConnection) => Promise<Result>,
+  ): Promise<Result> {
     let connection: mysql.PoolConnection | null = null
     try {
       connection = await this.#pool.getConnection()
-      const restore = await this.#prepare(connection)
-      const result = await work(connection)
-      if (restore !== null) await connection.query(restore)
-      connection.release()
-      return result
+      const sql = await this.#session(connection)
+      const after = this.#lent ? await this.#borrow(connection, sql) : null
+      try {
+        return await work(sql, connection)
+      } finally {
+        // One that cannot be given back as it was is not given back at all.
+        if (after !== null) await connection.query(after).catch(() => connection?.destroy())
+      }
     } catch (error) {
-      const unavailable = isUnavailable(error)
-      // A connection in doubt is not given back: the next to use it would inherit the doubt.
-      if (unavailable) connection?.destroy()
-      else connection?.release()
-      if (!unavailable) throw error
-      throw new StoreUnavailableError(`The database does not answer or refuses to work: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+      if (!isUnavailable(error)) throw error
+      // The next to use a connection in doubt would inherit the doubt.
+      connection?.destroy()
+      throw new StoreUnavailableError(
+        `The database does not answer or refuses to work: ${error instanceof Error ? error.message : String(error)}`,
+        { cause: error },
+      )
+    } finally {
+      // Of one that was destroyed, this does nothing.
+      connection?.release()
     }
   }
 
-  /** @returns the statement that gives a lent connection back as it was, where something had to be changed */
-  async #prepare(connection: mysql.PoolConnection): Promise<string | null> {
-    if (!this.#lent) return null
-    const key = connection.connection
-    let charset = this.#resultCharset.get(key)
-    if (charset === undefined) {
-      const [row] = await session(connection).rows<{ charset: string | null }>('SELECT @@character_set_results AS charset')
-      charset = row?.charset ?? 'utf8mb4'
-      this.#resultCharset.set(key, charset)
+  async #session(connection: mysql.PoolConnection): Promise<Sql> {
+    if (this.#packetLimit === null) {
+      const [row] = await session(connection, Number.POSITIVE_INFINITY).rows<{ most: number }>(
+        'SELECT @@max_allowed_packet AS most',
+      )
+      this.#packetLimit = row?.most ?? Number.POSITIVE_INFINITY
     }
-    if (charset === 'utf8mb4') return null
-    await connection.query('SET character_set_results = utf8mb4')
-    return `SET character_set_results = ${charset}`
+    return session(connection, this.#packetLimit)
+  }
+
+  /** @returns the statement that gives the connection back as it was */
+  async #borrow(connection: mysql.PoolConnection, sql: Sql): Promise<string | null> {
+    const key = connection.connection
+    let { before, after } = this.#borrowings.get(key) ?? {}
+    if (before === undefined || after === undefined) {
+      const [state] = await sql.rows<SessionState>(SESSION_STATE)
+      const found = state === undefined ? { before: null, after: null } : borrowing(state)
+      this.#borrowings.set(key, found)
+      ;({ before, after } = found)
+    }
+    if (before !== null) await connection.query(before)
+    return after
   }
 }
 
-function session(connection: mysql.PoolConnection): Sql {
+function session(connection: mysql.PoolConnection, packetLimit: number): Sql {
   const query = async (text: string, params: readonly SqlValue[]) => {
+    const statement = withLiterals(text, params)
+    // The server would close the connection, and nobody could tell that from an outage.
+    if (statement.length >= packetLimit) {
+      throw new RangeError(
+        `A statement of ${statement.length} bytes is more than the server's max_allowed_packet of ${packetLimit}`,
+      )
+    }
     // Every option that a lent pool may have set otherwise is set here, for this statement.
     const [result] = await connection.query({
-      sql: withLiterals(text, params),
+      sql: statement,
       rowsAsArray: false,
       nestTables: false,
       typeCast: castField,
@@ -128,13 +210,18 @@ function session(connection: mysql.PoolConnection): Sql {
     return result
   }
   return {
-    // The rows are what the statement selects; see Sql.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rows are what the statement selects; see Sql
     rows: async <Row>(text: string, params: readonly SqlValue[] = []) => (await query(text, params)) as Row[],
-    run: async (text, params = []) => {
-      const result = await query(text, params)
-      return 'affectedRows' in result ? result.affectedRows : 0
-    },
+    run: async (text, params = []) => matchedRows(await query(text, params)),
   }
+}
+
+/** Matched, even where a lent connection counts only the rows that were changed (without CLIENT_FOUND_ROWS). */
+function matchedRows(result: mysql.QueryResult): number {
+  if (!('affectedRows' in result)) return 0
+  // 'Rows matched: 1  Changed: 0  Warnings: 0', in the server's language.
+  const matched = 'info' in result ? /\d+/.exec(result.info) : null
+  return matched === null ? result.affectedRows : Number(matched[0])
 }
 
 interface TypedField {
@@ -146,18 +233,4 @@ interface TypedField {
 function castField(field: TypedField): SqlValue {
   const text = field.string()
   return text !== null && NUMBERS.has(field.type) ? Number(text) : text
-}
-
-async function inTransaction<Result>(connection: mysql.PoolConnection, work: (sql: Sql) => Promise<Result>): Promise<Result> {
-  await connection.query('SET TRANSACTION ISOLATION LEVEL READ COMMITTED')
-  await connection.query('START TRANSACTION')
-  try {
-    const result = await work(session(connection))
-    await connection.query('COMMIT')
-    return result
-  } catch (error) {
-    // Always: after a lock wait only the statement is undone, and a COMMIT would keep the half before it.
-    await connection.query('ROLLBACK').catch(() => connection.destroy())
-    throw error
-  }
 }

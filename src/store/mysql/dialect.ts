@@ -1,5 +1,5 @@
 import type { BatchColumn, Dialect } from '../database.ts'
-import { isAlreadyApplied, isDuplicate } from './errors.ts'
+import { isAlreadyApplied, isDuplicate, isTransient } from './errors.ts'
 
 const BATCH_TYPES: Readonly<Record<BatchColumn, string>> = {
   // Column against column, a _bin collation wins over any other, so the keys stay usable.
@@ -16,19 +16,24 @@ export const mysqlDialect: Dialect = {
   now: 'UTC_TIMESTAMP(3)',
   forUpdate: 'FOR UPDATE',
   skipLocked: 'FOR UPDATE SKIP LOCKED',
+  byKey: 'FORCE INDEX (PRIMARY)',
+  byIndex: (index) => `FORCE INDEX (${index})`,
   instant: (column) => column,
   batch(columns) {
-    const list = Object.entries(columns).map(([name, type]) => `${name} ${BATCH_TYPES[type]} PATH '$.${name}'`)
+    const list = Object.entries(columns).map(
+      ([name, type]) => `${name} ${BATCH_TYPES[type]} PATH '$.${name}'`,
+    )
     return `JSON_TABLE(?, '$[*]' COLUMNS (${list.join(', ')}))`
   },
   straightJoin: 'STRAIGHT_JOIN',
   updateFromBatch(table, batch, assignments) {
     const list = Object.entries(assignments).map(([column, value]) => `t.${column} = ${value}`)
-    return `UPDATE ${batch} AS b STRAIGHT_JOIN ${table} AS t ON t.id = b.id SET ${list.join(', ')}`
+    return `UPDATE ${batch} AS b STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = b.id SET ${list.join(', ')}`
   },
   union: (selections) => selections.map((selection) => `(${selection})`).join(' UNION ALL '),
   tablesAmong: (count) =>
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN (${Array(count).fill('?').join(', ')})`,
   isDuplicate,
+  isTransient,
   isAlreadyApplied,
 }

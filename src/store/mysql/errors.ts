@@ -27,8 +27,17 @@ const UNAVAILABLE: ReadonlySet<number> = new Set([
   1290, // read-only by option
   1836, // read-only mode
   1927, // MariaDB: connection was killed
+  1021, // disk full
+  1037, // out of memory
+  1041,
+  1114, // table full
+  1206, // no memory for locks
+  1317, // KILL QUERY
+  1792, // read-only transaction
+  1969, // MariaDB: max_statement_time
   2006,
   2013,
+  3024, // max_execution_time
   3032,
   3100,
   4031, // disconnected by inactivity
@@ -37,11 +46,16 @@ const UNAVAILABLE: ReadonlySet<number> = new Set([
 const DUPLICATE = 1062
 
 /** A table, column or index exists already: what a migration that was cut short had done. */
-const ALREADY_APPLIED: ReadonlySet<number> = new Set([1050, 1060, 1061, 1826, 3822])
+const ALREADY_APPLIED: ReadonlySet<number> = new Set([1050, 1060, 1061])
 
 export function errorNumber(error: unknown): number | null {
   if (typeof error !== 'object' || error === null || !('errno' in error)) return null
   return typeof error.errno === 'number' ? error.errno : null
+}
+
+/** Has cost the time of the wait already. */
+export function isLockWait(error: unknown): boolean {
+  return errorNumber(error) === 1205
 }
 
 export function isTransient(error: unknown): boolean {
@@ -53,7 +67,10 @@ export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   // The driver's own: PROTOCOL_CONNECTION_LOST, ECONNREFUSED, ETIMEDOUT, a pool that was closed, …
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  return ('fatal' in error && error.fatal === true) || /^(PROTOCOL_|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_|EHOST|ENET|POOL_|ENOENT$)/.test(code)
+  return (
+    ('fatal' in error && error.fatal === true) ||
+    /^(PROTOCOL_|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_|EHOST|ENET|POOL_|ENOENT$)/.test(code)
+  )
 }
 
 export function isDuplicate(error: unknown): boolean {

@@ -6,11 +6,24 @@
  * TIMESTAMP would depend on the session's zone and end in 2038.
  */
 import { type SQL, sql } from 'drizzle-orm'
-import { bigint, check, customType, index, int, mysqlTable, tinyint, uniqueIndex } from 'drizzle-orm/mysql-core'
+import {
+  bigint,
+  check,
+  customType,
+  index,
+  int,
+  mysqlTable,
+  tinyint,
+  uniqueIndex,
+} from 'drizzle-orm/mysql-core'
 
 const characters = (length: number) =>
-  customType<{ data: string }>({ dataType: () => `varchar(${length}) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin` })
-const longText = customType<{ data: string }>({ dataType: () => 'longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin' })
+  customType<{ data: string }>({
+    dataType: () => `varchar(${length}) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+  })
+const longText = customType<{ data: string }>({
+  dataType: () => 'longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin',
+})
 const instant = customType<{ data: string }>({ dataType: () => 'datetime(3)' })
 
 const ID = 190
@@ -19,9 +32,12 @@ const jobId = characters(36)
 const workerId = characters(255)
 const short = characters(16)
 const now = sql`(utc_timestamp(3))`
-/** Sorts by time as UUIDv7 of RFC 9562 does, so that jobs inserted by hand keep their turn. */
+/**
+ * Sorts by time as UUIDv7 of RFC 9562 does, so that jobs inserted by hand keep their turn. The server makes the
+ * start of uuid() different each time; rand() tells servers of a cluster apart. MySQL 9 takes no hash here.
+ */
 const uuidv7 = sql.raw(
-  "(lower(concat(left(lpad(hex(floor(unix_timestamp(now(3)) * 1000)), 12, '0'), 8), '-', right(hex(floor(unix_timestamp(now(3)) * 1000)), 4), '-7', left(md5(uuid()), 3), '-8', left(md5(uuid()), 3), '-', left(md5(uuid()), 12))))",
+  "(lower(concat(left(lpad(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 12, '0'), 8), '-', right(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 4), '-7', lpad(hex(floor(rand() * 4096)), 3, '0'), '-8', lpad(hex(floor(rand() * 4096)), 3, '0'), '-', left(uuid(), 8), right(uuid(), 4))))",
 )
 
 export const periodicTask = mysqlTable(
@@ -58,21 +74,26 @@ export const periodicTask = mysqlTable(
     lastError: longText('last_error'),
     plannedFrom: characters(700)('planned_from'),
     status: short('status').generatedAlwaysAs(
-      (): SQL => sql`case when \`enabled\` = 0 then 'paused' when \`idle\` is not null then \`idle\` else 'active' end`,
+      (): SQL =>
+        sql`case when \`enabled\` = 0 then 'paused' when \`idle\` is not null then \`idle\` else 'active' end`,
       { mode: 'virtual' },
     ),
-    definition: characters(640)('definition').generatedAlwaysAs((): SQL => sql`concat(\`enabled\`, '|', \`timer\`)`, {
-      mode: 'stored',
-    }),
+    definition: characters(640)('definition').generatedAlwaysAs(
+      (): SQL => sql`concat(\`enabled\`, '|', \`timer\`)`,
+      {
+        mode: 'stored',
+      },
+    ),
     wakeAt: instant('wake_at').generatedAlwaysAs(
       (): SQL =>
-        sql`case when \`worker\` is not null then coalesce(\`mark_ends\`, cast('1970-01-01' as datetime(3))) when \`planned_from\` is null or \`planned_from\` <> concat(\`enabled\`, '|', \`timer\`, '|', coalesce(\`nextrun\`, '')) then cast('1970-01-01' as datetime(3)) when \`enabled\` = 0 or \`idle\` is not null then null else \`nextrun\` end`,
+        sql`case when \`worker\` is not null then coalesce(\`mark_ends\`, timestamp'1970-01-01 00:00:00.000') when \`planned_from\` is null or \`planned_from\` <> concat(\`enabled\`, '|', \`timer\`, '|', coalesce(\`nextrun\`, '')) then timestamp'1970-01-01 00:00:00.000' when \`enabled\` = 0 or \`idle\` is not null then null else coalesce(\`nextrun\`, timestamp'1970-01-01 00:00:00.000') end`,
       { mode: 'stored' },
     ),
   },
   (table) => [
     index('{prefix}periodic_task_wake_at').on(table.wakeAt),
     index('{prefix}periodic_task_declared_by').on(table.declaredBy),
+    check('{prefix}periodic_task_enabled', sql`\`enabled\` in (0, 1)`),
     check('{prefix}periodic_task_args', sql`json_valid(\`args\`)`),
     check('{prefix}periodic_task_catch_up', sql`\`catch_up\` between 0 and 1000`),
     check('{prefix}periodic_task_backoff', sql`\`retry_backoff\` in ('exponential', 'fixed')`),
@@ -111,7 +132,8 @@ export const job = mysqlTable(
     error: longText('error'),
     stopRequested: instant('stop_requested'),
     activeKey: name('active_key').generatedAlwaysAs(
-      (): SQL => sql`case when \`exclusive\` = 1 and \`state\` in ('waiting', 'running') then \`periodic_task_id\` end`,
+      (): SQL =>
+        sql`case when \`exclusive\` = 1 and \`state\` in ('waiting', 'running') then \`periodic_task_id\` end`,
       { mode: 'stored' },
     ),
     claimGroup: characters(100)('claim_group').generatedAlwaysAs(
@@ -126,12 +148,18 @@ export const job = mysqlTable(
       (): SQL => sql`case when \`state\` = 'waiting' and \`run_at\` is null then -\`priority\` end`,
       { mode: 'stored' },
     ),
-    dueAt: instant('due_at').generatedAlwaysAs((): SQL => sql`case when \`state\` = 'waiting' then \`run_at\` end`, {
-      mode: 'stored',
-    }),
-    heldBy: workerId('held_by').generatedAlwaysAs((): SQL => sql`case when \`state\` = 'running' then \`worker\` end`, {
-      mode: 'stored',
-    }),
+    dueAt: instant('due_at').generatedAlwaysAs(
+      (): SQL => sql`case when \`state\` = 'waiting' then \`run_at\` end`,
+      {
+        mode: 'stored',
+      },
+    ),
+    heldBy: workerId('held_by').generatedAlwaysAs(
+      (): SQL => sql`case when \`state\` = 'running' then \`worker\` end`,
+      {
+        mode: 'stored',
+      },
+    ),
   },
   (table) => [
     uniqueIndex('{prefix}job_occurrence').on(table.periodicTaskId, table.slot),

@@ -15,6 +15,9 @@ interface Turn {
   readonly claim_rank: number
 }
 
+/** Selections of one statement; SQLite takes 500. */
+const MOST_TURNS = 250
+
 export class SqlExecuting implements ExecutingStore {
   readonly #database: Database
   readonly #tables: Tables
@@ -25,35 +28,42 @@ export class SqlExecuting implements ExecutingStore {
   }
 
   promoteDue(limit: number): Promise<number> {
-    const { job } = this.#tables
-    const { now, skipLocked } = this.#database.dialect
+    const { job, dueIndex } = this.#tables
+    const { now, skipLocked, byIndex, byKey } = this.#database.dialect
     return this.#database.transaction(async (sql) => {
-      const due = await sql.rows<{ id: string }>(`SELECT id FROM ${job} WHERE due_at <= ${now} ORDER BY due_at LIMIT ${limit} ${skipLocked}`)
+      const due = await sql.rows<{ id: string }>(
+        `SELECT id FROM ${job} ${byIndex(dueIndex)} WHERE due_at <= ${now} ORDER BY due_at LIMIT ${limit} ${skipLocked}`,
+      )
       if (due.length === 0) return 0
       const ids = due.map((row) => row.id)
-      return sql.run(`UPDATE ${job} SET run_at = NULL WHERE id IN (${placeholders(ids)})`, ids)
+      return sql.run(`UPDATE ${job} ${byKey} SET run_at = NULL WHERE id IN (${placeholders(ids)})`, ids)
     })
   }
 
-  async claim(worker: string, tasks: ReadonlyMap<string, RunPolicy>, limit: number, afterGroup: string): Promise<ClaimedJob[]> {
-    const { job } = this.#tables
+  async claim(
+    worker: string,
+    tasks: ReadonlyMap<string, RunPolicy>,
+    limit: number,
+    afterGroup: string,
+  ): Promise<ClaimedJob[]> {
+    const { job, claimIndex } = this.#tables
     const { dialect } = this.#database
     const names = [...tasks.keys()]
     if (names.length === 0 || limit <= 0) return []
     // Whose turn it is: a loose index scan over groups and tasks, so neither a long queue of one of them nor
     // jobs that nobody here can run are walked over.
     const turns = await this.#database.rows<Turn>(
-      `SELECT claim_group, claim_task, claim_rank FROM (SELECT claim_group, claim_task, MIN(claim_rank) AS claim_rank FROM ${job} WHERE claim_group IS NOT NULL GROUP BY claim_group, claim_task) AS turns WHERE claim_task IN (${placeholders(names)})`,
+      `SELECT claim_group, claim_task, claim_rank FROM (SELECT claim_group, claim_task, MIN(claim_rank) AS claim_rank FROM ${job} ${dialect.byIndex(claimIndex)} WHERE claim_group IS NOT NULL GROUP BY claim_group, claim_task) AS turns WHERE claim_task IN (${placeholders(names)})`,
       names,
     )
     const chosen = chooseTurns(turns, limit, afterGroup)
     if (chosen.length === 0) return []
     const share = Math.ceil(limit / chosen.length)
-    const columns = `${jobColumns(dialect)}, ${dialect.now} AS now`
+    const columns = `${jobColumns(dialect)}, ${dialect.now} AS clock`
     return this.#database.transaction(async (sql) => {
       // The index holds filter and order of each part, so exactly the rows that are claimed get locked.
-      const part = `SELECT ${columns} FROM ${job} WHERE claim_group = ? AND claim_task = ? ORDER BY claim_group, claim_task, claim_rank, id LIMIT ${share} ${dialect.skipLocked}`
-      const found = await sql.rows<JobRow & { now: string }>(
+      const part = `SELECT ${columns} FROM ${job} ${dialect.byIndex(claimIndex)} WHERE claim_group = ? AND claim_task = ? ORDER BY claim_group, claim_task, claim_rank, id LIMIT ${share} ${dialect.skipLocked}`
+      const found = await sql.rows<JobRow & { clock: string }>(
         dialect.union(chosen.map(() => part)),
         chosen.flatMap((turn) => [turn.claim_group, turn.claim_task]),
       )
@@ -62,11 +72,23 @@ export class SqlExecuting implements ExecutingStore {
       if (first === undefined) return []
       const ids = rows.map((row) => row.id)
       // The policy in force is written down, so that whoever takes over from a lost worker knows it.
-      await sql.run(`UPDATE ${job} SET state = 'running', worker = ?, attempt = attempt + 1, started = ?, progress = NULL WHERE id IN (${placeholders(ids)})`, [worker, first.now, ...ids])
+      await sql.run(
+        `UPDATE ${job} ${dialect.byKey} SET state = 'running', worker = ?, attempt = attempt + 1, started = ?, progress = NULL WHERE id IN (${placeholders(ids)})`,
+        [worker, first.clock, ...ids],
+      )
       await this.#writePolicies(sql, rows, tasks)
       return rows.map((row): ClaimedJob => {
         const policy = policyOf(row, tasks.get(row.task))
-        return { ...toJob(row), state: 'running', worker, attempt: row.attempt + 1, started: fromStored(first.now), argsText: row.args, policy }
+        return {
+          ...toJob(row),
+          state: 'running',
+          worker,
+          attempt: row.attempt + 1,
+          started: fromStored(first.clock),
+          progress: null,
+          argsText: row.args,
+          policy,
+        }
       })
     })
   }
@@ -77,12 +99,18 @@ export class SqlExecuting implements ExecutingStore {
   }
 
   async stopRequests(worker: string): Promise<string[]> {
-    const rows = await this.#database.rows<{ id: string }>(`SELECT id FROM ${this.#tables.job} WHERE held_by = ? AND stop_requested IS NOT NULL`, [worker])
+    const rows = await this.#database.rows<{ id: string }>(
+      `SELECT id FROM ${this.#tables.job} WHERE held_by = ? AND stop_requested IS NOT NULL`,
+      [worker],
+    )
     return rows.map((row) => row.id)
   }
 
   async saveProgress(fence: Fence, progress: string): Promise<void> {
-    await this.#database.run(`UPDATE ${this.#tables.job} SET progress = ? WHERE id = ? AND worker = ? AND attempt = ? AND state = 'running'`, [progress, fence.id, fence.worker, fence.attempt])
+    await this.#database.run(
+      `UPDATE ${this.#tables.job} SET progress = ? WHERE id = ? AND worker = ? AND attempt = ? AND state = 'running'`,
+      [progress, fence.id, fence.worker, fence.attempt],
+    )
   }
 
   async appendLogs(lines: readonly LogLine[]): Promise<void> {
@@ -106,14 +134,33 @@ export class SqlExecuting implements ExecutingStore {
     }))
   }
 
-  async #writePolicies(sql: Sql, rows: readonly JobRow[], tasks: ReadonlyMap<string, RunPolicy>): Promise<void> {
-    const undecided = rows.filter((row) => row.timeout === null || row.max_retries === null || row.retry_delay === null || row.retry_backoff === null)
+  async #writePolicies(
+    sql: Sql,
+    rows: readonly JobRow[],
+    tasks: ReadonlyMap<string, RunPolicy>,
+  ): Promise<void> {
+    const undecided = rows.filter(
+      (row) =>
+        row.timeout === null ||
+        row.max_retries === null ||
+        row.retry_delay === null ||
+        row.retry_backoff === null,
+    )
     const byTask = groupBy(undecided, (row) => row.task)
     for (const [task, of] of byTask) {
-      const policy = policyOf({ timeout: null, max_retries: null, retry_delay: null, retry_backoff: null }, tasks.get(task))
+      const policy = policyOf(
+        { timeout: null, max_retries: null, retry_delay: null, retry_backoff: null },
+        tasks.get(task),
+      )
       await sql.run(
-        `UPDATE ${this.#tables.job} SET timeout = COALESCE(timeout, ?), max_retries = COALESCE(max_retries, ?), retry_delay = COALESCE(retry_delay, ?), retry_backoff = COALESCE(retry_backoff, ?) WHERE id IN (${placeholders(of)})`,
-        [policy.timeoutMs, policy.maxRetries, policy.retryDelayMs, policy.retryBackoff, ...of.map((row) => row.id)],
+        `UPDATE ${this.#tables.job} ${this.#database.dialect.byKey} SET timeout = COALESCE(timeout, ?), max_retries = COALESCE(max_retries, ?), retry_delay = COALESCE(retry_delay, ?), retry_backoff = COALESCE(retry_backoff, ?) WHERE id IN (${placeholders(of)})`,
+        [
+          policy.timeoutMs,
+          policy.maxRetries,
+          policy.retryDelayMs,
+          policy.retryBackoff,
+          ...of.map((row) => row.id),
+        ],
       )
     }
   }
@@ -127,5 +174,5 @@ function chooseTurns(turns: readonly Turn[], limit: number, afterGroup: string):
       (a.claim_group < b.claim_group ? -1 : Number(a.claim_group > b.claim_group)) ||
       a.claim_rank - b.claim_rank,
   )
-  return sorted.slice(0, limit)
+  return sorted.slice(0, Math.min(limit, MOST_TURNS))
 }

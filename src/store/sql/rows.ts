@@ -21,12 +21,12 @@ export interface PlannableRow {
   planned_from: string | null
   worker: string | null
   marked: string | null
-  now: string
+  clock: string
 }
 
 export function plannableColumns(dialect: Dialect): string {
   const { instant } = dialect
-  return `id, enabled, task, timer, ${instant('nextrun')} AS nextrun, idle, ${instant('last_slot')} AS last_slot, last_error, catch_up, definition, planned_from, worker, ${instant('marked')} AS marked, ${dialect.now} AS now`
+  return `id, enabled, task, timer, ${instant('nextrun')} AS nextrun, idle, ${instant('last_slot')} AS last_slot, last_error, catch_up, definition, planned_from, worker, ${instant('marked')} AS marked, ${dialect.now} AS clock`
 }
 
 export function toPlannable(row: PlannableRow): Plannable {
@@ -58,7 +58,7 @@ function splitPlannedFrom(text: string): { definition: string; run: Date | null 
 
 interface ScheduleRow extends PlannableRow {
   status: ScheduleStatus
-  group_: string
+  group_name: string
   args: string
   subject: string | null
   submitter: string | null
@@ -80,8 +80,10 @@ interface ScheduleRow extends PlannableRow {
 export type { ScheduleRow }
 
 export function scheduleColumns(dialect: Dialect): string {
-  const instants = ['created', 'last_run', 'last_finished'].map((column) => `${dialect.instant(column)} AS ${column}`)
-  return `${plannableColumns(dialect)}, status, group_, args, subject, submitter, summary, priority, timeout, max_retries, retry_delay, retry_backoff, declared_by, run_count, error_count, last_job, ${instants.join(', ')}`
+  const instants = ['created', 'last_run', 'last_finished'].map(
+    (column) => `${dialect.instant(column)} AS ${column}`,
+  )
+  return `${plannableColumns(dialect)}, status, group_ AS group_name, args, subject, submitter, summary, priority, timeout, max_retries, retry_delay, retry_backoff, declared_by, run_count, error_count, last_job, ${instants.join(', ')}`
 }
 
 export function toSchedule(row: ScheduleRow): Schedule {
@@ -90,8 +92,8 @@ export function toSchedule(row: ScheduleRow): Schedule {
     enabled: row.enabled !== 0,
     status: row.status,
     task: row.task,
-    group: row.group_,
-    args: JSON.parse(row.args),
+    group: row.group_name,
+    args: fromJson(row.args),
     subject: row.subject,
     submitter: row.submitter,
     summary: row.summary,
@@ -138,7 +140,7 @@ const SETTING_COLUMNS: Readonly<Record<keyof ScheduleSettings, string>> = {
 /** The columns and values of settings; those that are undefined are left out. */
 export function settingColumns(settings: Partial<ScheduleSettings>): [column: string, value: SqlValue][] {
   return Object.entries(SETTING_COLUMNS).flatMap(([key, column]) => {
-    // The keys of SETTING_COLUMNS are those of ScheduleSettings.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of SETTING_COLUMNS are those of ScheduleSettings
     const value = settings[key as keyof ScheduleSettings]
     if (value === undefined) return []
     return [[column, typeof value === 'boolean' ? Number(value) : value]]
@@ -152,7 +154,7 @@ export interface JobRow {
   missed: number
   run: number | null
   task: string
-  group_: string
+  group_name: string
   args: string
   subject: string | null
   submitter: string | null
@@ -176,8 +178,10 @@ export interface JobRow {
 }
 
 export function jobColumns(dialect: Dialect): string {
-  const instants = ['slot', 'submitted', 'run_at', 'started', 'finished', 'stop_requested'].map((column) => `${dialect.instant(column)} AS ${column}`)
-  return `id, periodic_task_id, missed, run, task, group_, args, subject, submitter, priority, state, reason, worker, attempt, timeout, max_retries, retry_delay, retry_backoff, progress, result, error, ${instants.join(', ')}`
+  const instants = ['slot', 'submitted', 'run_at', 'started', 'finished', 'stop_requested'].map(
+    (column) => `${dialect.instant(column)} AS ${column}`,
+  )
+  return `id, periodic_task_id, missed, run, task, group_ AS group_name, args, subject, submitter, priority, state, reason, worker, attempt, timeout, max_retries, retry_delay, retry_backoff, progress, result, error, ${instants.join(', ')}`
 }
 
 export function toJob(row: JobRow): Job {
@@ -188,8 +192,8 @@ export function toJob(row: JobRow): Job {
     missed: row.missed,
     run: row.run,
     task: row.task,
-    group: row.group_,
-    args: JSON.parse(row.args),
+    group: row.group_name,
+    args: fromJson(row.args),
     subject: row.subject,
     submitter: row.submitter,
     priority: row.priority,
@@ -205,15 +209,27 @@ export function toJob(row: JobRow): Job {
     maxRetries: row.max_retries,
     retryDelayMs: row.retry_delay,
     retryBackoff: row.retry_backoff,
-    progress: row.progress === null ? null : JSON.parse(row.progress),
-    result: row.result === null ? null : JSON.parse(row.result),
+    progress: row.progress === null ? null : fromJson(row.progress),
+    result: row.result === null ? null : fromJson(row.result),
     error: row.error,
     stopRequested: fromText(row.stop_requested),
   }
 }
 
+/** What is no JSON stays text: one row that somebody wrote by hand must not hide all others. */
+function fromJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
 /** The policy in force: the job's own, else the task's, else what holds for all. */
-export function policyOf(row: Pick<JobRow, 'timeout' | 'max_retries' | 'retry_delay' | 'retry_backoff'>, task: RunPolicy = DEFAULT_POLICY): RunPolicy {
+export function policyOf(
+  row: Pick<JobRow, 'timeout' | 'max_retries' | 'retry_delay' | 'retry_backoff'>,
+  task: RunPolicy = DEFAULT_POLICY,
+): RunPolicy {
   return {
     timeoutMs: row.timeout ?? task.timeoutMs,
     maxRetries: row.max_retries ?? task.maxRetries,

@@ -1,6 +1,6 @@
 import { ConflictError } from '../../errors.ts'
 import { occurrenceId } from '../../model/occurrence.ts'
-import type { Schedule, ScheduleSettings } from '../../model/schedule.ts'
+import { changedSettings, type Schedule, type ScheduleSettings } from '../../model/schedule.ts'
 import type { Database, Sql, SqlValue } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
 import type { Page, PutResult, ScheduleFilter, ScheduleStore, SetChanges } from '../schedule-store.ts'
@@ -21,7 +21,10 @@ export class SqlSchedules implements ScheduleStore {
       await this.#insert(this.#database, id, settings)
     } catch (error) {
       if (!this.#database.dialect.isDuplicate(error)) throw error
-      throw new ConflictError(`There is a schedule with the id '${id}' already; use put or update to change it`, { cause: error })
+      throw new ConflictError(
+        `There is a schedule with the id '${id}' already; use put or update to change it`,
+        { cause: error },
+      )
     }
   }
 
@@ -35,7 +38,7 @@ export class SqlSchedules implements ScheduleStore {
           return 'created'
         }
         const { enabled: _, ...rest } = settings
-        const changes = differences(current, rest)
+        const changes = changedSettings(current, rest)
         if (Object.keys(changes).length === 0) return 'unchanged'
         await this.#change(sql, id, changes)
         return 'changed'
@@ -44,21 +47,32 @@ export class SqlSchedules implements ScheduleStore {
   }
 
   async get(id: string): Promise<Schedule | null> {
-    const [row] = await this.#database.rows<ScheduleRow>(`SELECT ${scheduleColumns(this.#database.dialect)} FROM ${this.#tables.schedule} WHERE id = ?`, [id])
+    const [row] = await this.#database.rows<ScheduleRow>(
+      `SELECT ${scheduleColumns(this.#database.dialect)} FROM ${this.#tables.schedule} WHERE id = ?`,
+      [id],
+    )
     return row === undefined ? null : toSchedule(row)
   }
 
   async list(filter: ScheduleFilter): Promise<Page<Schedule>> {
-    const conditions = Object.entries({ status: filter.status, task: filter.task, group_: filter.group, submitter: filter.submitter, declared_by: filter.declaredBy }).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined,
-    )
-    const where = conditions.length === 0 ? '' : `WHERE ${conditions.map(([column]) => `${column} = ?`).join(' AND ')}`
+    const conditions = Object.entries({
+      status: filter.status,
+      task: filter.task,
+      group_: filter.group,
+      submitter: filter.submitter,
+      declared_by: filter.declaredBy,
+    }).filter((entry): entry is [string, string] => entry[1] !== undefined)
+    const where =
+      conditions.length === 0 ? '' : `WHERE ${conditions.map(([column]) => `${column} = ?`).join(' AND ')}`
     const params = conditions.map(([, value]) => value)
     const rows = await this.#database.rows<ScheduleRow>(
       `SELECT ${scheduleColumns(this.#database.dialect)} FROM ${this.#tables.schedule} ${where} ORDER BY id LIMIT ${filter.limit} OFFSET ${filter.offset}`,
       params,
     )
-    const [count] = await this.#database.rows<{ total: number }>(`SELECT COUNT(*) AS total FROM ${this.#tables.schedule} ${where}`, params)
+    const [count] = await this.#database.rows<{ total: number }>(
+      `SELECT COUNT(*) AS total FROM ${this.#tables.schedule} ${where}`,
+      params,
+    )
     return { items: rows.map(toSchedule), total: count?.total ?? 0 }
   }
 
@@ -74,15 +88,23 @@ export class SqlSchedules implements ScheduleStore {
     const { schedule, job } = this.#tables
     const { now, instant, forUpdate } = this.#database.dialect
     return this.#database.transaction(async (sql) => {
-      const [row] = await sql.rows<{ last_slot: string | null; now: string }>(`SELECT ${instant('last_slot')} AS last_slot, ${now} AS now FROM ${schedule} WHERE id = ? ${forUpdate}`, [id])
+      const [row] = await sql.rows<{ last_slot: string | null; clock: string }>(
+        `SELECT ${instant('last_slot')} AS last_slot, ${now} AS clock FROM ${schedule} WHERE id = ? ${forUpdate}`,
+        [id],
+      )
       if (row === undefined) return null
       const [active] = await sql.rows<{ id: string; state: string }>(
         `SELECT id, state FROM ${job} WHERE periodic_task_id = ? AND state IN ('waiting', 'blocked', 'running') ORDER BY id LIMIT 1`,
         [id],
       )
-      if (active !== undefined) throw new ConflictError(`The schedule '${id}' cannot run now: its job ${active.id} is ${active.state}; wait for its end or cancel it`)
+      if (active !== undefined)
+        throw new ConflictError(
+          `The schedule '${id}' cannot run now: its job ${active.id} is ${active.state}; wait for its end or cancel it`,
+        )
       // Slots only grow, so that the run counts as one of its own.
-      const slot = new Date(Math.max(fromStored(row.now).getTime(), (fromText(row.last_slot)?.getTime() ?? 0) + 1))
+      const slot = new Date(
+        Math.max(fromStored(row.clock).getTime(), (fromText(row.last_slot)?.getTime() ?? 0) + 1),
+      )
       const jobId = occurrenceId(id, slot)
       await sql.run(
         `INSERT INTO ${job} (id, periodic_task_id, slot, run, task, group_, args, subject, submitter, priority, reason, timeout, max_retries, retry_delay, retry_backoff)
@@ -94,10 +116,15 @@ export class SqlSchedules implements ScheduleStore {
     })
   }
 
-  async sync(set: string, ids: readonly string[], decide: (existing: readonly Schedule[]) => SetChanges): Promise<void> {
+  async sync(
+    set: string,
+    ids: readonly string[],
+    decide: (existing: readonly Schedule[]) => SetChanges,
+  ): Promise<void> {
     await this.#againOnDuplicate(() =>
       this.#database.transaction(async (sql) => {
-        const condition = ids.length === 0 ? 'declared_by = ?' : `declared_by = ? OR id IN (${placeholders(ids)})`
+        const condition =
+          ids.length === 0 ? 'declared_by = ?' : `declared_by = ? OR id IN (${placeholders(ids)})`
         const changes = decide(await this.#locked(sql, condition, [set, ...ids]))
         for (const { id, settings } of changes.create) await this.#insert(sql, id, settings)
         for (const { id, settings } of changes.change) await this.#change(sql, id, settings)
@@ -111,7 +138,7 @@ export class SqlSchedules implements ScheduleStore {
     const found = await sql.rows<{ id: string }>(`SELECT id FROM ${schedule} WHERE ${condition}`, params)
     if (found.length === 0) return []
     const rows = await sql.rows<ScheduleRow>(
-      `SELECT ${scheduleColumns(this.#database.dialect)} FROM ${schedule} WHERE id IN (${placeholders(found)}) ORDER BY id ${this.#database.dialect.forUpdate}`,
+      `SELECT ${scheduleColumns(this.#database.dialect)} FROM ${schedule} ${this.#database.dialect.byKey} WHERE id IN (${placeholders(found)}) ORDER BY id ${this.#database.dialect.forUpdate}`,
       found.map((row) => row.id),
     )
     return rows.map(toSchedule)
@@ -127,8 +154,13 @@ export class SqlSchedules implements ScheduleStore {
 
   async #change(sql: Sql, id: string, changes: Partial<ScheduleSettings>): Promise<number> {
     const columns = settingColumns(changes)
-    if (columns.length === 0) return (await this.get(id)) === null ? 0 : 1
-    return sql.run(`UPDATE ${this.#tables.schedule} SET ${columns.map(([column]) => `${column} = ?`).join(', ')} WHERE id = ?`, [...columns.map(([, value]) => value), id])
+    if (columns.length === 0) {
+      return (await sql.rows(`SELECT id FROM ${this.#tables.schedule} WHERE id = ?`, [id])).length
+    }
+    return sql.run(
+      `UPDATE ${this.#tables.schedule} SET ${columns.map(([column]) => `${column} = ?`).join(', ')} WHERE id = ?`,
+      [...columns.map(([, value]) => value), id],
+    )
   }
 
   /** Two that create the same row at once: the second finds it there and begins anew. */
@@ -140,14 +172,4 @@ export class SqlSchedules implements ScheduleStore {
       return work()
     }
   }
-}
-
-/** The settings that differ from what a schedule has. */
-export function differences(current: Schedule, wanted: Partial<ScheduleSettings>): Partial<ScheduleSettings> {
-  const entries = Object.entries(wanted).filter(([key, value]) => {
-    if (key === 'args') return JSON.stringify(current.args) !== JSON.stringify(JSON.parse(String(value)))
-    // The keys of ScheduleSettings are keys of Schedule.
-    return current[key as keyof ScheduleSettings] !== value
-  })
-  return Object.fromEntries(entries)
 }

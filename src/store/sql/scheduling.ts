@@ -1,5 +1,5 @@
 import { occurrenceId } from '../../model/occurrence.ts'
-import { type Plan, planFault } from '../../model/plan.ts'
+import { type Plan, type PlannedRun, planFault } from '../../model/plan.ts'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Database, Sql } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
@@ -23,41 +23,49 @@ export class SqlScheduling implements SchedulingStore {
   }
 
   async look(tasks: readonly string[]): Promise<Look> {
-    const { schedule, job } = this.#tables
-    const { now } = this.#database.dialect
+    const { schedule, job, claimIndex } = this.#tables
+    const { now, byIndex } = this.#database.dialect
     // Two ends of indexes, and the groups with claimable jobs as a loose index scan: it does not grow with the
     // jobs that others are to run.
     const claimable =
       tasks.length === 0
         ? '0'
-        : `EXISTS (SELECT 1 FROM (SELECT claim_task FROM ${job} WHERE claim_group IS NOT NULL GROUP BY claim_group, claim_task) AS turns WHERE claim_task IN (${placeholders(tasks)}))`
-    const [row] = await this.#database.rows<{ now: string; wake_at: string | null; due_at: string | null; claimable: number }>(
-      `SELECT ${now} AS now, (SELECT MIN(wake_at) FROM ${schedule}) AS wake_at, (SELECT MIN(due_at) FROM ${job}) AS due_at, ${claimable} AS claimable`,
+        : `EXISTS (SELECT 1 FROM (SELECT claim_task FROM ${job} ${byIndex(claimIndex)} WHERE claim_group IS NOT NULL GROUP BY claim_group, claim_task) AS turns WHERE claim_task IN (${placeholders(tasks)}))`
+    const [row] = await this.#database.rows<{
+      clock: string
+      wake_at: string | null
+      due_at: string | null
+      claimable: number
+    }>(
+      `SELECT ${now} AS clock, (SELECT MIN(wake_at) FROM ${schedule}) AS wake_at, (SELECT MIN(due_at) FROM ${job}) AS due_at, ${claimable} AS claimable`,
       tasks,
     )
     if (row === undefined) throw new StoreUnavailableError('The database answered a look with no row')
-    return { now: fromStored(row.now), wakeAt: fromText(row.wake_at), dueAt: fromText(row.due_at), claimable: row.claimable !== 0 }
+    return {
+      now: fromStored(row.clock),
+      wakeAt: fromText(row.wake_at),
+      dueAt: fromText(row.due_at),
+      claimable: row.claimable !== 0,
+    }
   }
 
   markDue(worker: string, limit: number, leaseMs: number): Promise<Mark[]> {
-    const { schedule } = this.#tables
-    const { now, skipLocked } = this.#database.dialect
+    const { schedule, wakeIndex } = this.#tables
+    const { now, skipLocked, byIndex, byKey } = this.#database.dialect
     return this.#database.transaction(async (sql) => {
       // wake_at alone filters and orders, so only the rows that are marked get locked; rows that others hold
       // are passed over. With the mark inside wake_at, rows marked by others are not even walked over.
-      const due = await sql.rows<{ id: string; now: string }>(
-        `SELECT id, ${now} AS now FROM ${schedule} WHERE wake_at <= ${now} ORDER BY wake_at LIMIT ${limit} ${skipLocked}`,
+      const due = await sql.rows<{ id: string; clock: string }>(
+        `SELECT id, ${now} AS clock FROM ${schedule} ${byIndex(wakeIndex)} WHERE wake_at <= ${now} ORDER BY wake_at LIMIT ${limit} ${skipLocked}`,
       )
       const [first] = due
       if (first === undefined) return []
-      const marked = fromStored(first.now)
+      const marked = fromStored(first.clock)
       const ids = due.map((row) => row.id)
-      await sql.run(`UPDATE ${schedule} SET worker = ?, marked = ?, mark_ends = ? WHERE id IN (${placeholders(ids)})`, [
-        worker,
-        first.now,
-        toText(new Date(marked.getTime() + leaseMs)),
-        ...ids,
-      ])
+      await sql.run(
+        `UPDATE ${schedule} ${byKey} SET worker = ?, marked = ?, mark_ends = ? WHERE id IN (${placeholders(ids)})`,
+        [worker, first.clock, toText(new Date(marked.getTime() + leaseMs)), ...ids],
+      )
       return ids.map((id) => ({ id, marked }))
     })
   }
@@ -82,11 +90,14 @@ export class SqlScheduling implements SchedulingStore {
   async clearStaleMarks(worker: string, leaseMs: number): Promise<number> {
     const { schedule, worker: workers } = this.#tables
     const { now, instant } = this.#database.dialect
+    // The name with the slash before the incarnation, which has none: 'web' is not 'web/eu'.
     const name = worker.slice(0, worker.lastIndexOf('/') + 1)
+    // In characters, as the database counts.
+    const length = Array.from(name).length
     // Marks end within the lease, so they are all in this range of the index. Read first, then ended by key and
     // fence: a mark that somebody made meanwhile stays.
-    const stale = await this.#database.rows<{ id: string; worker: string; marked: string }>(
-      `SELECT id, worker, ${instant('marked')} AS marked FROM ${schedule} WHERE wake_at BETWEEN ${now} AND ? AND worker IS NOT NULL AND worker <> ? AND (SUBSTR(worker, 1, ${name.length}) = ? OR worker NOT IN (SELECT id FROM ${workers})) ORDER BY id`,
+    const stale = await this.#database.rows<{ id: string; worker: string; marked: string | null }>(
+      `SELECT id, worker, ${instant('marked')} AS marked FROM ${schedule} WHERE wake_at BETWEEN ${now} AND ? AND worker IS NOT NULL AND worker <> ? AND ((SUBSTR(worker, 1, ${length}) = ? AND INSTR(SUBSTR(worker, ${length + 1}), '/') = 0) OR worker NOT IN (SELECT id FROM ${workers})) ORDER BY id`,
       [toText(new Date((await this.#now()).getTime() + 2 * leaseMs)), worker, name],
     )
     return this.#endMarks(stale)
@@ -97,22 +108,30 @@ export class SqlScheduling implements SchedulingStore {
     const { instant } = this.#database.dialect
     const healed: string[] = []
     // A mark that a hand edit or a clock has moved far ahead would hold the row for as long.
-    const tooFar = await this.#database.rows<{ id: string; worker: string; marked: string }>(
+    const tooFar = await this.#database.rows<{ id: string; worker: string; marked: string | null }>(
       `SELECT id, worker, ${instant('marked')} AS marked FROM ${schedule} WHERE worker IS NOT NULL AND wake_at > ?`,
       [toText(new Date((await this.#now()).getTime() + 2 * leaseMs))],
     )
-    if (tooFar.length > 0 && (await this.#endMarks(tooFar)) > 0) healed.push(`marks that would have ended too late: ${tooFar.map((row) => row.id).join(', ')}`)
+    if (tooFar.length > 0 && (await this.#endMarks(tooFar)) > 0)
+      healed.push(`marks that would have ended too late: ${tooFar.map((row) => row.id).join(', ')}`)
     // A blocked job whose turn nobody is left to announce: deleted by hand, or cut off by a crash.
     const blocked = await this.#database.rows<{ id: string }>(
       `SELECT MIN(id) AS id FROM ${job} AS b WHERE state = 'blocked' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.active_key = b.periodic_task_id) GROUP BY periodic_task_id`,
     )
     for (const { id } of blocked) {
       const promoted = await this.#database.transaction(async (sql) => {
-        const [row] = await sql.rows<{ schedule: string }>(`SELECT periodic_task_id AS schedule FROM ${job} WHERE id = ? AND state = 'blocked'`, [id])
+        const [row] = await sql.rows<{ schedule: string }>(
+          `SELECT periodic_task_id AS schedule FROM ${job} WHERE id = ? AND state = 'blocked'`,
+          [id],
+        )
         if (row === undefined) return 0
-        await sql.rows(`SELECT id FROM ${schedule} WHERE id = ? ${this.#database.dialect.forUpdate}`, [row.schedule])
+        await sql.rows(`SELECT id FROM ${schedule} WHERE id = ? ${this.#database.dialect.forUpdate}`, [
+          row.schedule,
+        ])
         const active = await sql.rows(`SELECT id FROM ${job} WHERE active_key = ?`, [row.schedule])
-        return active.length > 0 ? 0 : sql.run(`UPDATE ${job} SET state = 'waiting' WHERE id = ? AND state = 'blocked'`, [id])
+        return active.length > 0
+          ? 0
+          : sql.run(`UPDATE ${job} SET state = 'waiting' WHERE id = ? AND state = 'blocked'`, [id])
       })
       if (promoted > 0) healed.push(`the job ${id} was blocked by nothing`)
     }
@@ -120,19 +139,31 @@ export class SqlScheduling implements SchedulingStore {
   }
 
   async #now(): Promise<Date> {
-    const [row] = await this.#database.rows<{ now: string }>(`SELECT ${this.#database.dialect.now} AS now`)
-    return fromStored(row?.now ?? '')
+    const [row] = await this.#database.rows<{ clock: string }>(
+      `SELECT ${this.#database.dialect.now} AS clock`,
+    )
+    return fromStored(row?.clock ?? '')
   }
 
-  async #endMarks(marks: readonly { id: string; worker: string; marked: string }[]): Promise<number> {
-    let ended = 0
-    for (const mark of marks) {
-      ended += await this.#database.run(
-        `UPDATE ${this.#tables.schedule} SET worker = NULL, marked = NULL, mark_ends = NULL WHERE id = ? AND worker = ? AND ${this.#database.dialect.instant('marked')} = ?`,
-        [mark.id, mark.worker, mark.marked],
+  async #endMarks(marks: readonly { id: string; worker: string; marked: string | null }[]): Promise<number> {
+    if (marks.length === 0) return 0
+    const { byKey, instant, skipLocked } = this.#database.dialect
+    const fences = new Map(marks.map((mark) => [mark.id, mark]))
+    return this.#database.transaction(async (sql) => {
+      // A row that somebody holds is passed over: its mark ends by itself.
+      const rows = await sql.rows<{ id: string; worker: string | null; marked: string | null }>(
+        `SELECT id, worker, ${instant('marked')} AS marked FROM ${this.#tables.schedule} ${byKey} WHERE id IN (${placeholders(marks)}) ORDER BY id ${skipLocked}`,
+        marks.map((mark) => mark.id),
       )
-    }
-    return ended
+      const same = rows.filter(
+        (row) => row.worker === fences.get(row.id)?.worker && row.marked === fences.get(row.id)?.marked,
+      )
+      if (same.length === 0) return 0
+      return sql.run(
+        `UPDATE ${this.#tables.schedule} ${byKey} SET worker = NULL, marked = NULL, mark_ends = NULL WHERE id IN (${placeholders(same)})`,
+        same.map((row) => row.id),
+      )
+    })
   }
 
   /** A row by itself: what cannot be submitted for a lasting reason is skipped as a fault. */
@@ -141,13 +172,17 @@ export class SqlScheduling implements SchedulingStore {
       return await this.#database.transaction((sql) => this.#submitAll(sql, worker, [mark], decide, true))
     } catch (error) {
       if (error instanceof StoreUnavailableError) throw error
+      // Somebody else is in the way: no reason to give the slot up.
+      if (this.#database.dialect.isTransient(error)) return { submissions: [], locked: [mark], failed: [] }
       const reason = error instanceof Error ? error.message : String(error)
       const faulty: Decide = (schedule, now, active) => {
         const plan = decide(schedule, now, active)
         return plan === null ? null : planFault(plan, reason)
       }
       try {
-        const result = await this.#database.transaction((sql) => this.#submitAll(sql, worker, [mark], faulty, true))
+        const result = await this.#database.transaction((sql) =>
+          this.#submitAll(sql, worker, [mark], faulty, true),
+        )
         return { ...result, failed: [{ id: mark.id, error }] }
       } catch (again) {
         if (again instanceof StoreUnavailableError) throw again
@@ -157,31 +192,37 @@ export class SqlScheduling implements SchedulingStore {
   }
 
   /** @param careful  trust no key: look whether the jobs are there already, however they came there */
-  async #submitAll(sql: Sql, worker: string, marks: readonly Mark[], decide: Decide, careful: boolean): Promise<SubmitResult> {
+  async #submitAll(
+    sql: Sql,
+    worker: string,
+    marks: readonly Mark[],
+    decide: Decide,
+    careful: boolean,
+  ): Promise<SubmitResult> {
     const { schedule } = this.#tables
-    const { skipLocked } = this.#database.dialect
-    const ids = marks.map((mark) => mark.id).sort()
+    const { skipLocked, byKey } = this.#database.dialect
+    const ids = marks.map((mark) => mark.id).toSorted()
     // Schedules first and in the order of their key, jobs after them: the one order of locks. A row that an
     // administrator's open transaction holds is passed over, or it would hold the whole batch.
     const rows = await sql.rows<PlannableRow>(
-      `SELECT ${plannableColumns(this.#database.dialect)} FROM ${schedule} WHERE id IN (${placeholders(ids)}) ORDER BY id ${skipLocked}`,
+      `SELECT ${plannableColumns(this.#database.dialect)} FROM ${schedule} ${byKey} WHERE id IN (${placeholders(ids)}) ORDER BY id ${skipLocked}`,
       ids,
     )
     const markedAt = new Map(marks.map((mark) => [mark.id, mark.marked.getTime()]))
-    const owned = rows.filter((row) => row.worker === worker && fromText(row.marked)?.getTime() === markedAt.get(row.id))
+    const owned = rows.filter(
+      (row) => row.worker === worker && fromText(row.marked)?.getTime() === markedAt.get(row.id),
+    )
     const active = await this.#active(sql, owned, careful)
     const planned: Planned[] = []
-    const notDue: string[] = []
+    const notDue: PlannableRow[] = []
     for (const row of owned) {
-      const plan = decide(toPlannable(row), fromStored(row.now), active.has(row.id))
-      if (plan === null) notDue.push(row.id)
+      const plan = decide(toPlannable(row), fromStored(row.clock), active.has(row.id))
+      if (plan === null) notDue.push(row)
       else planned.push({ row, plan: careful ? await this.#withoutDecided(sql, row.id, plan) : plan })
     }
     await this.#insertJobs(sql, planned)
     await this.#advance(sql, planned)
-    if (notDue.length > 0) {
-      await sql.run(`UPDATE ${schedule} SET worker = NULL, marked = NULL, mark_ends = NULL WHERE id IN (${placeholders(notDue)})`, notDue)
-    }
+    await this.#unmark(sql, notDue)
     return {
       submissions: planned.map(({ row, plan }) => ({
         id: row.id,
@@ -202,7 +243,10 @@ export class SqlScheduling implements SchedulingStore {
     const condition = careful
       ? `periodic_task_id IN (${placeholders(ids)}) AND state IN ('waiting', 'blocked', 'running')`
       : `active_key IN (${placeholders(ids)})`
-    const found = await sql.rows<{ id: string }>(`SELECT DISTINCT periodic_task_id AS id FROM ${this.#tables.job} WHERE ${condition}`, ids)
+    const found = await sql.rows<{ id: string }>(
+      `SELECT DISTINCT periodic_task_id AS id FROM ${this.#tables.job} WHERE ${condition}`,
+      ids,
+    )
     return new Set(found.map((row) => row.id))
   }
 
@@ -210,11 +254,18 @@ export class SqlScheduling implements SchedulingStore {
   async #withoutDecided(sql: Sql, id: string, plan: Plan): Promise<Plan> {
     const decided = new Set<string>()
     for (const { slot } of [...plan.runs, ...plan.skips]) {
-      const found = await sql.rows(`SELECT id FROM ${this.#tables.job} WHERE (periodic_task_id = ? AND slot = ?) OR id = ?`, [id, toText(slot), occurrenceId(id, slot)])
+      const found = await sql.rows(
+        `SELECT id FROM ${this.#tables.job} WHERE (periodic_task_id = ? AND slot = ?) OR id = ?`,
+        [id, toText(slot), occurrenceId(id, slot)],
+      )
       if (found.length > 0) decided.add(toText(slot))
     }
     const isNew = ({ slot }: { slot: Date }) => !decided.has(toText(slot))
-    return { ...plan, runs: plan.runs.filter(isNew), skips: plan.skips.filter(isNew) }
+    // The first of those that are left has nothing before it.
+    const runs = plan.runs
+      .filter(isNew)
+      .map((run, index): PlannedRun => (index === 0 ? { ...run, state: 'waiting' } : run))
+    return { ...plan, runs, skips: plan.skips.filter(isNew) }
   }
 
   async #insertJobs(sql: Sql, planned: readonly Planned[]): Promise<void> {
@@ -230,7 +281,7 @@ export class SqlScheduling implements SchedulingStore {
         state: 'skipped',
         reason: skip.reason,
         error: skip.error,
-        finished: row.now,
+        finished: row.clock,
       })),
       ...plan.runs.map((run, index) => ({
         id: occurrenceId(row.id, run.slot),
@@ -261,7 +312,7 @@ export class SqlScheduling implements SchedulingStore {
     await sql.run(
       `INSERT INTO ${job} (id, periodic_task_id, slot, missed, run, task, group_, args, subject, submitter, priority, state, reason, error, finished, timeout, max_retries, retry_delay, retry_backoff)
        SELECT b.id, s.id, b.slot, b.missed, s.run_count + b.number, s.task, s.group_, CASE WHEN b.state = 'skipped' THEN '{}' ELSE s.args END, s.subject, s.submitter, s.priority, b.state, b.reason, b.error, b.finished, s.timeout, s.max_retries, s.retry_delay, s.retry_backoff
-       FROM ${table} AS b ${dialect.straightJoin} ${schedule} AS s ON s.id = b.schedule ORDER BY s.id, b.slot`,
+       FROM ${table} AS b ${dialect.straightJoin} ${schedule} AS s ${dialect.byKey} ON s.id = b.schedule ORDER BY s.id, b.slot`,
       [JSON.stringify(batch)],
     )
   }
@@ -279,7 +330,14 @@ export class SqlScheduling implements SchedulingStore {
       planned_from: plannedFrom(row.definition, plan.nextRun),
     }))
     const { dialect } = this.#database
-    const table = dialect.batch({ id: 'id', nextrun: 'instant', idle: 'text', last_slot: 'instant', last_error: 'long text', planned_from: 'text' })
+    const table = dialect.batch({
+      id: 'id',
+      nextrun: 'instant',
+      idle: 'text',
+      last_slot: 'instant',
+      last_error: 'long text',
+      planned_from: 'text',
+    })
     const assignments = {
       nextrun: 'b.nextrun',
       idle: 'b.idle',
@@ -290,6 +348,17 @@ export class SqlScheduling implements SchedulingStore {
       marked: 'NULL',
       mark_ends: 'NULL',
     }
+    await sql.run(dialect.updateFromBatch(this.#tables.schedule, table, assignments), [JSON.stringify(batch)])
+  }
+
+  /** Ends the marks of rows that turned out not to be due, and takes note of what they were found to be. */
+  async #unmark(sql: Sql, rows: readonly PlannableRow[]): Promise<void> {
+    if (rows.length === 0) return
+    const { dialect } = this.#database
+    // What was read, whatever it says: or an instant that is none would keep the row due for ever.
+    const batch = rows.map((row) => ({ id: row.id, planned_from: `${row.definition}|${row.nextrun ?? ''}` }))
+    const assignments = { planned_from: 'b.planned_from', worker: 'NULL', marked: 'NULL', mark_ends: 'NULL' }
+    const table = dialect.batch({ id: 'id', planned_from: 'text' })
     await sql.run(dialect.updateFromBatch(this.#tables.schedule, table, assignments), [JSON.stringify(batch)])
   }
 

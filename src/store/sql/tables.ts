@@ -1,16 +1,27 @@
-/** Names of the tables, quoted, with the application's prefix. */
+/** Names of the tables and of the indexes that statements insist on, quoted, with the application's prefix. */
 export interface Tables {
   readonly schedule: string
   readonly job: string
   readonly log: string
   readonly worker: string
+  readonly wakeIndex: string
+  readonly claimIndex: string
+  readonly dueIndex: string
 }
 
 export const TABLE_NAMES = ['periodic_task', 'job', 'job_log', 'worker'] as const
 
 export function tables(prefix: string): Tables {
-  const quoted = (name: (typeof TABLE_NAMES)[number]) => `\`${prefix}${name}\``
-  return { schedule: quoted('periodic_task'), job: quoted('job'), log: quoted('job_log'), worker: quoted('worker') }
+  const quoted = (name: string) => `\`${prefix}${name}\``
+  return {
+    schedule: quoted('periodic_task'),
+    job: quoted('job'),
+    log: quoted('job_log'),
+    worker: quoted('worker'),
+    wakeIndex: quoted('periodic_task_wake_at'),
+    claimIndex: quoted('job_claim'),
+    dueIndex: quoted('job_due'),
+  }
 }
 
 /** Placeholders for a list of values: `?, ?, ?`. */

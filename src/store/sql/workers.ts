@@ -23,17 +23,19 @@ export class SqlWorkers implements WorkerStore {
   }
 
   async register(worker: NewWorker): Promise<void> {
-    await this.#database.run(`INSERT INTO ${this.#tables.worker} (id, name, host, pid, tasks) VALUES (?, ?, ?, ?, ?)`, [
-      worker.id,
-      worker.name,
-      worker.host,
-      worker.pid,
-      JSON.stringify(worker.tasks),
-    ])
+    await this.#database.run(
+      `INSERT INTO ${this.#tables.worker} (id, name, host, pid, tasks) VALUES (?, ?, ?, ?, ?)`,
+      [worker.id, worker.name, worker.host, worker.pid, JSON.stringify(worker.tasks)],
+    )
   }
 
   async heartbeat(id: string): Promise<boolean> {
-    return (await this.#database.run(`UPDATE ${this.#tables.worker} SET heartbeat = ${this.#database.dialect.now} WHERE id = ?`, [id])) > 0
+    return (
+      (await this.#database.run(
+        `UPDATE ${this.#tables.worker} SET heartbeat = ${this.#database.dialect.now} WHERE id = ?`,
+        [id],
+      )) > 0
+    )
   }
 
   async list(): Promise<WorkerRecord[]> {
@@ -41,11 +43,21 @@ export class SqlWorkers implements WorkerStore {
     const rows = await this.#database.rows<WorkerRow>(
       `SELECT id, name, host, pid, tasks, ${instant('started')} AS started, ${instant('heartbeat')} AS heartbeat FROM ${this.#tables.worker} ORDER BY id`,
     )
-    return rows.map((row) => ({ ...row, tasks: JSON.parse(row.tasks), started: fromStored(row.started), heartbeat: fromStored(row.heartbeat) }))
+    return rows.map((row) => ({
+      ...row,
+      tasks: JSON.parse(row.tasks),
+      started: fromStored(row.started),
+      heartbeat: fromStored(row.heartbeat),
+    }))
   }
 
   async bury(id: string, heartbeat: Date): Promise<boolean> {
-    return (await this.#database.run(`DELETE FROM ${this.#tables.worker} WHERE id = ? AND ${this.#database.dialect.instant('heartbeat')} = ?`, [id, toText(heartbeat)])) > 0
+    return (
+      (await this.#database.run(
+        `DELETE FROM ${this.#tables.worker} WHERE id = ? AND ${this.#database.dialect.instant('heartbeat')} = ?`,
+        [id, toText(heartbeat)],
+      )) > 0
+    )
   }
 
   async unregister(id: string): Promise<void> {

@@ -17,7 +17,7 @@ const BUSY_TIMEOUT_MS = 5
 const BUSY_PATIENCE_MS = 30_000
 const MOST_STATEMENTS = 300
 
-type Statement = Libsql.Statement<unknown[]>
+type Statement = Libsql.Statement
 
 export class SqliteDatabase implements Database {
   readonly dialect = sqliteDialect
@@ -30,9 +30,11 @@ export class SqliteDatabase implements Database {
   constructor(connection: Libsql.Database) {
     this.#connection = connection
     this.#direct = {
-      // The rows are what the statement selects; see Sql.
-      rows: async <Row>(text: string, params: readonly SqlValue[] = []) => this.#prepared(text).all(...params) as Row[],
-      run: async (text, params = []) => Number(this.#prepared(text).run(...params).changes),
+      rows: async <Row>(text: string, params: readonly SqlValue[] = []) => {
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rows are what the statement selects; see Sql
+        return this.#prepared(text).all(...params) as Row[]
+      },
+      run: async (text, params = []) => this.#prepared(text).run(...params).changes,
     }
   }
 
@@ -42,7 +44,10 @@ export class SqliteDatabase implements Database {
     try {
       connection = new Libsql(path)
     } catch (error) {
-      throw new StoreUnavailableError(`The database file '${path}' cannot be opened: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+      throw new StoreUnavailableError(
+        `The database file '${path}' cannot be opened: ${error instanceof Error ? error.message : String(error)}`,
+        { cause: error },
+      )
     }
     const database = new SqliteDatabase(connection)
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
@@ -109,7 +114,10 @@ export class SqliteDatabase implements Database {
         return await work()
       } catch (error) {
         if (isUnavailable(error) || (isBusy(error) && performance.now() > giveUp)) {
-          throw new StoreUnavailableError(`The database file cannot be used: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+          throw new StoreUnavailableError(
+            `The database file cannot be used: ${error instanceof Error ? error.message : String(error)}`,
+            { cause: error },
+          )
         }
         if (!isBusy(error)) throw error
         await delay(Math.random() * Math.min(2 ** attempt, 25))

@@ -1,5 +1,5 @@
 import type { Dialect } from '../database.ts'
-import { isAlreadyApplied, isDuplicate } from './errors.ts'
+import { isAlreadyApplied, isBusy, isDuplicate } from './errors.ts'
 
 const FORMAT = '%Y-%m-%d %H:%M:%f'
 
@@ -9,6 +9,8 @@ export const sqliteDialect: Dialect = {
   // Transactions are BEGIN IMMEDIATE: there is one writer at a time, so there is nothing to lock or to skip.
   forUpdate: '',
   skipLocked: '',
+  byKey: '',
+  byIndex: () => '',
   instant: (column) => `strftime('${FORMAT}', ${column})`,
   batch(columns) {
     const list = Object.keys(columns).map((name) => `json_extract(value, '$.${name}') AS ${name}`)
@@ -20,7 +22,9 @@ export const sqliteDialect: Dialect = {
     return `UPDATE ${table} AS t SET ${list.join(', ')} FROM ${batch} AS b WHERE t.id = b.id`
   },
   union: (selections) => selections.map((selection) => `SELECT * FROM (${selection})`).join(' UNION ALL '),
-  tablesAmong: (count) => `SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name IN (${Array(count).fill('?').join(', ')})`,
+  tablesAmong: (count) =>
+    `SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name IN (${Array(count).fill('?').join(', ')})`,
   isDuplicate,
+  isTransient: isBusy,
   isAlreadyApplied,
 }

@@ -1,5 +1,7 @@
 function code(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : ''
+  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : ''
 }
 
 function message(error: unknown): string {
@@ -8,7 +10,11 @@ function message(error: unknown): string {
 
 /** Another process holds the write lock: passes by itself. */
 export function isBusy(error: unknown): boolean {
-  return code(error).startsWith('SQLITE_BUSY') || code(error).startsWith('SQLITE_LOCKED') || message(error).includes('database is locked')
+  return (
+    code(error).startsWith('SQLITE_BUSY') ||
+    code(error).startsWith('SQLITE_LOCKED') ||
+    message(error).includes('database is locked')
+  )
 }
 
 export function isUnavailable(error: unknown): boolean {
@@ -16,7 +22,11 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 export function isDuplicate(error: unknown): boolean {
-  return code(error) === 'SQLITE_CONSTRAINT_UNIQUE' || code(error) === 'SQLITE_CONSTRAINT_PRIMARYKEY' || message(error).includes('UNIQUE constraint failed')
+  return (
+    code(error) === 'SQLITE_CONSTRAINT_UNIQUE' ||
+    code(error) === 'SQLITE_CONSTRAINT_PRIMARYKEY' ||
+    message(error).includes('UNIQUE constraint failed')
+  )
 }
 
 export function isAlreadyApplied(error: unknown): boolean {

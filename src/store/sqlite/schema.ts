@@ -49,7 +49,8 @@ export const periodicTask = sqliteTable(
     lastError: text('last_error'),
     plannedFrom: text('planned_from'),
     status: text('status').generatedAlwaysAs(
-      (): SQL => sql`case when \`enabled\` = 0 then 'paused' when \`idle\` is not null then \`idle\` else 'active' end`,
+      (): SQL =>
+        sql`case when \`enabled\` = 0 then 'paused' when \`idle\` is not null then \`idle\` else 'active' end`,
       { mode: 'virtual' },
     ),
     definition: text('definition').generatedAlwaysAs((): SQL => sql`\`enabled\` || '|' || \`timer\``, {
@@ -58,7 +59,7 @@ export const periodicTask = sqliteTable(
     wakeAt: text('wake_at').generatedAlwaysAs(
       (): SQL =>
         sql.raw(
-          `case when \`worker\` is not null then coalesce(strftime('%Y-%m-%d %H:%M:%f', \`mark_ends\`), '${EPOCH}') when \`planned_from\` is not \`enabled\` || '|' || \`timer\` || '|' || coalesce(strftime('%Y-%m-%d %H:%M:%f', \`nextrun\`), '') then '${EPOCH}' when \`enabled\` = 0 or \`idle\` is not null then null else strftime('%Y-%m-%d %H:%M:%f', \`nextrun\`) end`,
+          `case when \`worker\` is not null then coalesce(strftime('%Y-%m-%d %H:%M:%f', \`mark_ends\`), '${EPOCH}') when \`planned_from\` is not \`enabled\` || '|' || \`timer\` || '|' || coalesce(strftime('%Y-%m-%d %H:%M:%f', \`nextrun\`), '') then '${EPOCH}' when \`enabled\` = 0 or \`idle\` is not null then null else coalesce(strftime('%Y-%m-%d %H:%M:%f', \`nextrun\`), '${EPOCH}') end`,
         ),
       { mode: 'virtual' },
     ),
@@ -66,6 +67,7 @@ export const periodicTask = sqliteTable(
   (table) => [
     index('{prefix}periodic_task_wake_at').on(table.wakeAt),
     index('{prefix}periodic_task_declared_by').on(table.declaredBy),
+    check('{prefix}periodic_task_enabled', sql`\`enabled\` in (0, 1)`),
     check('{prefix}periodic_task_args', sql`json_valid(\`args\`)`),
     check('{prefix}periodic_task_catch_up', sql`\`catch_up\` between 0 and 1000`),
     check('{prefix}periodic_task_backoff', sql`\`retry_backoff\` in ('exponential', 'fixed')`),
@@ -104,7 +106,8 @@ export const job = sqliteTable(
     error: text('error'),
     stopRequested: text('stop_requested'),
     activeKey: text('active_key').generatedAlwaysAs(
-      (): SQL => sql`case when \`exclusive\` = 1 and \`state\` in ('waiting', 'running') then \`periodic_task_id\` end`,
+      (): SQL =>
+        sql`case when \`exclusive\` = 1 and \`state\` in ('waiting', 'running') then \`periodic_task_id\` end`,
       { mode: 'virtual' },
     ),
     claimGroup: text('claim_group').generatedAlwaysAs(
@@ -123,9 +126,12 @@ export const job = sqliteTable(
       (): SQL => sql.raw("case when `state` = 'waiting' then strftime('%Y-%m-%d %H:%M:%f', `run_at`) end"),
       { mode: 'virtual' },
     ),
-    heldBy: text('held_by').generatedAlwaysAs((): SQL => sql`case when \`state\` = 'running' then \`worker\` end`, {
-      mode: 'virtual',
-    }),
+    heldBy: text('held_by').generatedAlwaysAs(
+      (): SQL => sql`case when \`state\` = 'running' then \`worker\` end`,
+      {
+        mode: 'virtual',
+      },
+    ),
   },
   (table) => [
     uniqueIndex('{prefix}job_occurrence').on(table.periodicTaskId, table.slot),

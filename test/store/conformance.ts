@@ -1,0 +1,202 @@
+/**
+ * What every store must do, on every database: the suites in this folder run on SQLite, MariaDB and MySQL. One
+ * database per file and kind; its tables are emptied before each test.
+ */
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import type { Plan, PlannedRun } from '../../src/model/plan.ts'
+import { DEFAULT_SETTINGS, type ScheduleSettings } from '../../src/model/schedule.ts'
+import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
+import { fromText, toText } from '../../src/store/instant.ts'
+import type { NewJob } from '../../src/store/job-store.ts'
+import { openStore, type StoreOptions } from '../../src/store/open.ts'
+import type { Decide, Mark } from '../../src/store/scheduling-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { type DatabaseKind, eachDatabase, type Row, type TestDatabase } from '../support/databases.ts'
+
+export const LEASE_MS = 60_000
+export const WORKER = 'w/1'
+
+export interface StoreUnderTest {
+  readonly kind: DatabaseKind
+  readonly store: Store
+  readonly url: string
+  /** What the database itself says. */
+  readonly query: TestDatabase['query']
+  /** A database of a test's own. */
+  readonly fresh: () => Promise<TestDatabase>
+  /** Another process's view: a store with connections of its own, closed after the test. */
+  readonly another: (options?: StoreOptions) => Promise<Store>
+  /** Run after the test, last first. */
+  readonly afterwards: (work: () => Promise<unknown>) => void
+}
+
+export function onEachStore(suite: (under: StoreUnderTest) => void, options: StoreOptions = {}): void {
+  eachDatabase(({ kind, fresh }) => {
+    let database: TestDatabase
+    let store: Store
+    const cleanups: (() => Promise<unknown>)[] = []
+    const under: StoreUnderTest = {
+      kind,
+      get store() {
+        return store
+      },
+      get url() {
+        return database.url
+      },
+      query: (sql, params) => database.query(sql, params),
+      fresh: async () => {
+        const own = await fresh()
+        cleanups.push(own.drop)
+        return own
+      },
+      another: async (own = options) => {
+        const opened = await openStore(database.url, own)
+        cleanups.push(() => opened.close())
+        return opened
+      },
+      afterwards: (work) => void cleanups.push(work),
+    }
+    beforeAll(async () => {
+      database = await fresh()
+      store = await openStore(database.url, options)
+    })
+    beforeEach(async () => {
+      const prefix = options.tablePrefix ?? ''
+      for (const table of ['periodic_task', 'job', 'job_log', 'worker'])
+        await database.query(`DELETE FROM ${prefix}${table}`)
+    })
+    afterEach(async () => {
+      for (const cleanup of cleanups.splice(0).toReversed()) await cleanup()
+    })
+    afterAll(async () => {
+      await store.close()
+      await database.drop()
+    })
+    suite(under)
+  })
+}
+
+/** The database's clock. */
+export async function clock(under: Pick<StoreUnderTest, 'store'>): Promise<Date> {
+  return (await under.store.scheduling.look([])).now
+}
+
+export function after(instant: Date, ms: number): Date {
+  return new Date(instant.getTime() + ms)
+}
+
+export const settings = (changes: Partial<ScheduleSettings> = {}): ScheduleSettings => ({
+  ...DEFAULT_SETTINGS,
+  task: 'task',
+  timer: 'minutely',
+  ...changes,
+})
+
+/** A schedule as planning leaves it behind: it wants to be looked at when `nextrun` has come. */
+export async function planned(
+  under: Pick<StoreUnderTest, 'query'>,
+  id: string,
+  nextRun: Date | null,
+  more: Record<string, string | number | null> = {},
+): Promise<void> {
+  const timer = more['timer'] ?? 'minutely'
+  const enabled = more['enabled'] ?? 1
+  const nextrun = nextRun && toText(nextRun)
+  const columns = {
+    id,
+    task: 'task',
+    timer,
+    nextrun,
+    planned_from: `${enabled}|${timer}|${nextrun ?? ''}`,
+    ...more,
+  }
+  await insert(under, 'periodic_task', columns)
+}
+
+/** A job as it stands in the table. */
+export async function job(
+  under: Pick<StoreUnderTest, 'query'>,
+  id: string,
+  more: Record<string, string | number | null> = {},
+): Promise<void> {
+  await insert(under, 'job', { id, task: 'task', ...more })
+}
+
+export async function insert(
+  under: Pick<StoreUnderTest, 'query'>,
+  table: string,
+  columns: Record<string, string | number | null>,
+): Promise<void> {
+  const names = Object.keys(columns)
+  await under.query(
+    `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
+    Object.values(columns),
+  )
+}
+
+/** The only row that a query gives. */
+export async function one(
+  under: Pick<StoreUnderTest, 'query'>,
+  sql: string,
+  params: readonly unknown[] = [],
+): Promise<Row> {
+  const rows = await under.query(sql, params)
+  const [row] = rows
+  if (row === undefined || rows.length > 1) throw new Error(`${rows.length} rows: ${sql}`)
+  return row
+}
+
+export async function schedule(under: Pick<StoreUnderTest, 'query'>, id: string): Promise<Row> {
+  return one(under, 'SELECT * FROM periodic_task WHERE id = ?', [id])
+}
+
+export async function jobRow(under: Pick<StoreUnderTest, 'query'>, id: string): Promise<Row> {
+  return one(under, 'SELECT * FROM job WHERE id = ?', [id])
+}
+
+export function instant(value: unknown): Date | null {
+  return typeof value === 'string' ? fromText(value) : null
+}
+
+export const newJob = (id: string, changes: Partial<NewJob> = {}): NewJob => ({
+  id,
+  task: 'task',
+  group: '',
+  args: '{}',
+  subject: null,
+  submitter: null,
+  priority: 0,
+  runAt: null,
+  timeoutMs: null,
+  maxRetries: null,
+  retryDelayMs: null,
+  retryBackoff: null,
+  ...changes,
+})
+
+export const MINUTE = 60_000
+
+/** A plan that submits the slot that is due and comes again a minute later; skips it while a job is active. */
+export const submitDue: Decide = (schedule, now, active): Plan => {
+  const slot = schedule.nextRun ?? now
+  const runs: PlannedRun[] = active ? [] : [{ slot, missed: 0, state: 'waiting' }]
+  return {
+    runs,
+    skips: active ? [{ slot, reason: 'overlap', count: 1, error: null }] : [],
+    nextRun: after(slot, MINUTE),
+    idle: null,
+    lastSlot: slot,
+    lastError: schedule.lastError,
+  }
+}
+
+export const ids = (marks: readonly Pick<Mark, 'id'>[]): string[] => marks.map((mark) => mark.id)
+
+export const policies = (
+  ...tasks: readonly (string | readonly [name: string, policy: Partial<RunPolicy>])[]
+): ReadonlyMap<string, RunPolicy> =>
+  new Map(
+    tasks.map((task): [string, RunPolicy] =>
+      typeof task === 'string' ? [task, DEFAULT_POLICY] : [task[0], { ...DEFAULT_POLICY, ...task[1] }],
+    ),
+  )

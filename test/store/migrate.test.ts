@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest'
+import { InvalidInputError, SchemaError, StoreUnavailableError } from '../../src/errors.ts'
+import { migrateDatabase, openStore } from '../../src/store/open.ts'
+import { eachDatabase, type TestDatabase } from '../support/databases.ts'
+import { newJob, onEachStore, settings } from './conformance.ts'
+
+async function tableNames(database: Pick<TestDatabase, 'kind' | 'query'>): Promise<string[]> {
+  const rows = await database.query(
+    database.kind === 'sqlite'
+      ? "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name"
+      : 'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY table_name',
+  )
+  return rows.map((row) => String(row['name']))
+}
+
+const OURS = ['job', 'job_log', 'kalends_migration', 'periodic_task', 'worker']
+
+onEachStore((under) => {
+  it('an empty database gets the tables', async () => {
+    expect(await tableNames(under)).toEqual(OURS)
+  })
+
+  it('migrating again does nothing', async () => {
+    expect(await migrateDatabase(under.url)).toEqual([])
+  })
+
+  it('six that open an empty database at once all get a store', async () => {
+    const database = await under.fresh()
+    const stores = await Promise.all(Array.from({ length: 6 }, () => openStore(database.url)))
+    try {
+      await Promise.all(stores.map((store, index) => store.schedules.create(`s${index}`, settings())))
+      expect((await stores[0]?.schedules.list({ limit: 10, offset: 0 }))?.total).toBe(6)
+    } finally {
+      await Promise.all(stores.map((store) => store.close()))
+    }
+  })
+
+  it.each(['job', 'worker'])(
+    "an application's own table %s is refused by name, and nothing is changed",
+    async (name) => {
+      const database = await under.fresh()
+      await database.query(`CREATE TABLE ${name} (mine INTEGER)`)
+      await expect(openStore(database.url)).rejects.toThrow(SchemaError)
+      await expect(openStore(database.url)).rejects.toThrow(`'${name}'`)
+      await expect(openStore(database.url)).rejects.toThrow('tablePrefix')
+      expect(await tableNames(database)).toEqual([name])
+    },
+  )
+
+  it('two prefixes live side by side, beside the tables of the application', async () => {
+    const database = await under.fresh()
+    await database.query('CREATE TABLE job (mine INTEGER)')
+    const first = await openStore(database.url, { tablePrefix: 'a_' })
+    const second = await openStore(database.url, { tablePrefix: 'b_' })
+    try {
+      await first.jobs.submit([newJob('only in a')])
+      expect(await first.jobs.get('only in a')).toMatchObject({ state: 'waiting' })
+      expect(await second.jobs.get('only in a')).toBeNull()
+      expect(await tableNames(database)).toEqual(
+        ['a_', 'b_'].flatMap((prefix) => OURS.map((name) => prefix + name)).concat('job'),
+      )
+    } finally {
+      await first.close()
+      await second.close()
+    }
+  })
+
+  it('a migration that was done but not recorded to its end is continued', async () => {
+    const database = await under.fresh()
+    await migrateDatabase(database.url)
+    await database.query("DELETE FROM kalends_migration WHERE name >= '0000_first/3'")
+    expect(await migrateDatabase(database.url)).toEqual(['0000_first'])
+    expect(await migrateDatabase(database.url)).toEqual([])
+  })
+
+  it('a migration that was cut short is continued', async () => {
+    const database = await under.fresh()
+    await migrateDatabase(database.url)
+    // Its last steps: the table of workers, and the indexes that came after it on the servers.
+    await database.query('DROP TABLE worker')
+    const index =
+      under.kind === 'sqlite' ? 'periodic_task_declared_by' : 'periodic_task_declared_by ON periodic_task'
+    await database.query(`DROP INDEX ${index}`)
+    const from = under.kind === 'sqlite' ? '0000_first/10' : '0000_first/3'
+    await database.query('DELETE FROM kalends_migration WHERE LENGTH(name) > LENGTH(?) OR name >= ?', [
+      from,
+      from,
+    ])
+    expect(await migrateDatabase(database.url)).toEqual(['0000_first'])
+    expect(await tableNames(database)).toEqual(OURS)
+    const store = await openStore(database.url, { migrate: false })
+    expect(await store.executing.promoteDue(1)).toBe(0)
+    await store.close()
+  })
+
+  it('without migrate, an empty database is refused with what to do, and stays empty', async () => {
+    const database = await under.fresh()
+    const opening = openStore(database.url, { migrate: false })
+    await expect(opening).rejects.toThrow(SchemaError)
+    await expect(opening).rejects.toThrow("run 'kalends migrate', or open with migrate: true")
+    expect(await tableNames(database)).toEqual([])
+  })
+
+  it('without migrate, a database that was migrated is taken as it is', async () => {
+    const store = await under.another({ migrate: false })
+    expect(await store.schedules.get('none')).toBeNull()
+  })
+})
+
+eachDatabase(({ kind, fresh }) => {
+  it
+    .skipIf(kind === 'sqlite')
+    .each([
+      'CHARACTER SET latin1',
+      'CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci',
+      'CHARACTER SET utf8mb3',
+    ])('a database whose default is %s makes no difference', async (charset) => {
+    const database = await fresh()
+    try {
+      await database.query(`ALTER DATABASE ${charset}`)
+      const store = await openStore(database.url)
+      const subject = 'naïve 😀 Ελλάς "\' \\ ?'
+      await store.schedules.create('Ünïcode 😀', settings({ subject, task: 'Task' }))
+      await store.schedules.create('ünïcode 😀', settings({ subject, task: 'task' }))
+      expect(await store.schedules.get('Ünïcode 😀')).toMatchObject({ subject, task: 'Task' })
+      const listed = await store.schedules.list({ task: 'task', limit: 10, offset: 0 })
+      expect(listed.items.map((item) => item.id)).toEqual(['ünïcode 😀'])
+      await store.close()
+    } finally {
+      await database.drop()
+    }
+  })
+})
+
+describe('what cannot be opened', () => {
+  it('a server that does not answer is unavailable', async () => {
+    await expect(openStore('mysql://root@127.0.0.1:1/app')).rejects.toThrow(StoreUnavailableError)
+  })
+
+  it('a file that cannot be made is unavailable', async () => {
+    await expect(openStore('sqlite:/does/not/exist/app.db')).rejects.toThrow(StoreUnavailableError)
+  })
+
+  it.each([
+    'postgres://root:s3cret@localhost/app',
+    'mysql://root:s3cret@localhost',
+    'mysql://root:s3cret@localhost:99999999/app',
+    'mysql://root:s3cret/@:x@[localhost/app',
+    'root:s3cret@localhost/app',
+    'postgres://localhost/app?user=root&password=s3cret',
+    'sqlite:',
+    '',
+  ])('%s is refused, and the password is not told', async (url) => {
+    const error = await openStore(url).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(InvalidInputError)
+    expect(JSON.stringify([String(error), error])).not.toContain('s3cret')
+  })
+
+  it.each(['a-b', 'a`b', 'x'.repeat(33)])('the table prefix %s is refused', async (tablePrefix) => {
+    await expect(openStore('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
+    await expect(migrateDatabase('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
+  })
+
+  it('what is no database at all is refused', async () => {
+    // @ts-expect-error not a target
+    await expect(openStore({})).rejects.toThrow(InvalidInputError)
+    // @ts-expect-error not a target
+    await expect(openStore(null)).rejects.toThrow(InvalidInputError)
+  })
+})

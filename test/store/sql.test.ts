@@ -1,0 +1,335 @@
+/** SQL is an interface: what people and other languages write by hand takes effect, and means what it says. */
+import { describe, expect, it } from 'vitest'
+import { fromText, toText } from '../../src/store/instant.ts'
+import {
+  after,
+  clock,
+  ids,
+  instant,
+  job,
+  LEASE_MS,
+  MINUTE,
+  onEachStore,
+  one,
+  planned,
+  policies,
+  schedule,
+  submitDue,
+  type StoreUnderTest,
+  WORKER,
+} from './conformance.ts'
+
+const EPOCH = new Date(0)
+const UUID7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+const wakeAt = async (under: StoreUnderTest, id: string) => instant((await schedule(under, id))['wake_at'])
+
+onEachStore((under) => {
+  const near = async (value: unknown) => {
+    const now = await clock(under)
+    expect(Math.abs((instant(value)?.getTime() ?? 0) - now.getTime())).toBeLessThan(30_000)
+  }
+
+  describe('complete commands', () => {
+    it('a schedule needs an id, a task and a timer', async () => {
+      await under.query("INSERT INTO periodic_task (id, task, timer) VALUES ('nightly', 'cleanup', 'daily')")
+      expect(await under.store.schedules.get('nightly')).toMatchObject({
+        id: 'nightly',
+        enabled: true,
+        status: 'active',
+        task: 'cleanup',
+        timer: 'daily',
+        group: '',
+        args: {},
+        priority: 0,
+        catchUp: 1,
+        timeoutMs: null,
+        nextRun: null,
+        markedBy: null,
+      })
+      const row = await schedule(under, 'nightly')
+      await near(row['created'])
+      expect(ids(await under.store.scheduling.markDue(WORKER, 10, LEASE_MS))).toEqual(['nightly'])
+    })
+
+    it('a job needs a task and, mostly, args', async () => {
+      await under.query(`INSERT INTO job (task, args) VALUES ('mail', '{"to":"x"}')`)
+      const [claimed] = await under.store.executing.claim(WORKER, policies('mail'), 10, '')
+      expect(claimed).toMatchObject({
+        task: 'mail',
+        argsText: '{"to":"x"}',
+        args: { to: 'x' },
+        attempt: 1,
+        scheduleId: null,
+        slot: null,
+      })
+      expect(claimed?.id).toMatch(UUID7)
+      const row = await one(under, 'SELECT * FROM job')
+      await near(row['submitted'])
+    })
+
+    it('a log line needs a job and a message', async () => {
+      await under.query("INSERT INTO job_log (job_id, message) VALUES ('j', 'hello')")
+      expect(await under.store.jobs.logs('j')).toMatchObject([{ level: 'info', message: 'hello' }])
+    })
+
+    it('ids of jobs are UUIDv7 of now, unique within one INSERT … SELECT, and sort by time', async () => {
+      const before = await clock(under)
+      await under.query("INSERT INTO job (task) VALUES ('a'), ('b'), ('c')")
+      for (let doubled = 3; doubled < 3000; doubled *= 2)
+        await under.query('INSERT INTO job (task) SELECT task FROM job')
+      const first = await under.query('SELECT id FROM job')
+      expect(new Set(first.map((row) => row['id'])).size).toBe(3072)
+      for (const { id } of first) expect(id).toMatch(UUID7)
+      for (const { id } of first) {
+        const ms = Number.parseInt(String(id).replaceAll('-', '').slice(0, 12), 16)
+        expect(Math.abs(ms - before.getTime())).toBeLessThan(30_000)
+      }
+      while ((await clock(under)).getTime() <= before.getTime() + 1);
+      const newest = first
+        .map((row) => String(row['id']))
+        .toSorted()
+        .at(-1)
+      const mark = (await clock(under)).getTime()
+      while ((await clock(under)).getTime() === mark);
+      await under.query("INSERT INTO job (task) VALUES ('later')")
+      const later = await one(under, "SELECT id FROM job WHERE task = 'later'")
+      expect(String(later['id']) > String(newest)).toBe(true)
+    })
+  })
+
+  describe('what is refused', () => {
+    it.each([
+      "INSERT INTO job (task, state) VALUES ('t', 'runing')",
+      "INSERT INTO job (task, args) VALUES ('t', '{to: x}')",
+      "INSERT INTO job (task, retry_backoff) VALUES ('t', 'linear')",
+      'INSERT INTO job (task) VALUES (NULL)',
+      "INSERT INTO periodic_task (id, task, timer, args) VALUES ('s', 't', 'daily', '')",
+      "INSERT INTO periodic_task (id, task, timer, enabled) VALUES ('s', 't', 'daily', 2)",
+      "INSERT INTO periodic_task (id, task, timer, catch_up) VALUES ('s', 't', 'daily', -1)",
+      "INSERT INTO periodic_task (id, task, timer, retry_backoff) VALUES ('s', 't', 'daily', '')",
+      "INSERT INTO periodic_task (id, task) VALUES ('s', 't')",
+      "INSERT INTO periodic_task (id, task, timer) VALUES (NULL, 't', 'daily')",
+    ])('%s', async (statement) => {
+      await expect(under.query(statement)).rejects.toThrow()
+      expect(await under.query('SELECT id FROM job UNION ALL SELECT id FROM periodic_task')).toEqual([])
+    })
+
+    it('an id that differs only in case or accent is another id', async () => {
+      await under.query(
+        "INSERT INTO periodic_task (id, task, timer) VALUES ('a', 't', 'daily'), ('A', 't', 'daily'), ('ä', 't', 'daily')",
+      )
+      expect(await under.query('SELECT id FROM periodic_task')).toHaveLength(3)
+    })
+
+    it('a schedule has one job that waits or runs, and one per slot', async () => {
+      await job(under, 'a', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
+      await expect(
+        job(under, 'b', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000' }),
+      ).rejects.toThrow()
+      await job(under, 'c', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', state: 'blocked' })
+      await job(under, 'd', { periodic_task_id: 's', slot: '2026-01-03 00:00:00.000', state: 'skipped' })
+      await expect(
+        job(under, 'e', { periodic_task_id: 's', slot: '2026-01-03 00:00:00.000', state: 'skipped' }),
+      ).rejects.toThrow()
+      await under.query("UPDATE job SET state = 'running' WHERE id = 'a'")
+      await expect(under.query("UPDATE job SET state = 'waiting' WHERE id = 'c'")).rejects.toThrow()
+      await under.query("UPDATE job SET state = 'failed' WHERE id = 'a'")
+      await under.query("UPDATE job SET state = 'waiting' WHERE id = 'c'")
+    })
+  })
+
+  describe('wake_at', () => {
+    const FUTURE = new Date('2099-01-01T00:00:00Z')
+
+    it('a new row wants to be planned now', async () => {
+      await under.query("INSERT INTO periodic_task (id, task, timer) VALUES ('s', 't', 'daily')")
+      expect(await wakeAt(under, 's')).toEqual(EPOCH)
+    })
+
+    it('a new row that is disabled wants to be planned too, so that it is known to have been seen', async () => {
+      await under.query("INSERT INTO periodic_task (id, task, timer, enabled) VALUES ('s', 't', 'daily', 0)")
+      expect(await wakeAt(under, 's')).toEqual(EPOCH)
+    })
+
+    it('a planned row wakes at its next run', async () => {
+      await planned(under, 's', FUTURE)
+      expect(await wakeAt(under, 's')).toEqual(FUTURE)
+    })
+
+    it('a disabled row never wakes', async () => {
+      await planned(under, 's', null, { enabled: 0 })
+      expect(await wakeAt(under, 's')).toBeNull()
+    })
+
+    it('an idle row never wakes', async () => {
+      await planned(under, 's', null, { idle: 'done' })
+      expect(await wakeAt(under, 's')).toBeNull()
+    })
+
+    it('no next run without a reason means: plan me', async () => {
+      await planned(under, 's', null, { idle: 'done' })
+      await under.query('UPDATE periodic_task SET idle = NULL')
+      expect(await wakeAt(under, 's')).toEqual(EPOCH)
+    })
+
+    it('a marked row wakes when the mark ends, whatever else is the matter with it', async () => {
+      await planned(under, 's', FUTURE)
+      await under.query(
+        "UPDATE periodic_task SET worker = 'w/1', marked = '2030-01-01 00:00:00.000', mark_ends = '2030-01-01 00:01:00.000'",
+      )
+      expect(await wakeAt(under, 's')).toEqual(new Date('2030-01-01T00:01:00Z'))
+      await under.query("UPDATE periodic_task SET timer = 'daily', enabled = 0")
+      expect(await wakeAt(under, 's')).toEqual(new Date('2030-01-01T00:01:00Z'))
+    })
+
+    it('a mark without an end holds nothing', async () => {
+      await planned(under, 's', FUTURE, { worker: 'w/1' })
+      expect(await wakeAt(under, 's')).toEqual(EPOCH)
+    })
+
+    it.each([
+      ["timer = 'hourly'", EPOCH],
+      ['enabled = 0', EPOCH],
+      ["nextrun = '2098-01-01 00:00:00.000'", EPOCH],
+      ["nextrun = '2000-01-01 00:00:00'", EPOCH],
+      ['nextrun = NULL', EPOCH],
+      ["args = '{}', subject = 'x', priority = 9, catch_up = 3, group_ = 'g', timeout = 1", FUTURE],
+    ])('a planned row, edited by %s', async (edit, expected) => {
+      await planned(under, 's', FUTURE)
+      await under.query(`UPDATE periodic_task SET ${edit}`)
+      expect(await wakeAt(under, 's')).toEqual(expected)
+    })
+
+    it.each(["timer = 'hourly'", 'enabled = 0', "nextrun = '2098-01-01 00:00:00.000'"])(
+      'an idle row, edited by %s, wants to be planned',
+      async (edit) => {
+        await planned(under, 's', null, { idle: 'done' })
+        await under.query(`UPDATE periodic_task SET ${edit}`)
+        expect(await wakeAt(under, 's')).toEqual(EPOCH)
+      },
+    )
+
+    it('disabled and enabled again before anyone looked is no edit', async () => {
+      await planned(under, 's', FUTURE)
+      await under.query('UPDATE periodic_task SET enabled = 0')
+      await under.query('UPDATE periodic_task SET enabled = 1')
+      expect(await wakeAt(under, 's')).toEqual(FUTURE)
+    })
+
+    it('the end of a mark shows what was edited meanwhile', async () => {
+      await planned(under, 's', FUTURE, { worker: 'w/1', mark_ends: '2030-01-01 00:01:00.000' })
+      await under.query("UPDATE periodic_task SET timer = 'daily'")
+      await under.query('UPDATE periodic_task SET worker = NULL, mark_ends = NULL')
+      expect(await wakeAt(under, 's')).toEqual(EPOCH)
+    })
+
+    it('what a submit leaves behind is not edited, whatever characters the timer has', async () => {
+      const timers = ['minutely', '*-*-* *:*:00 UTC', 'Mon|Tue 00:00', "it's \\ ?|", ' minutely ', '😀|']
+      for (const [index, timer] of timers.entries()) {
+        await under.query('INSERT INTO periodic_task (id, task, timer) VALUES (?, ?, ?)', [
+          `s${index}`,
+          't',
+          timer,
+        ])
+      }
+      const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
+      await under.store.scheduling.submit(WORKER, marks, (row, now, active) => ({
+        ...submitDue(row, now, active),
+        runs: [],
+        skips: [],
+        nextRun: FUTURE,
+        lastSlot: null,
+        lastError: null,
+        idle: null,
+      }))
+      for (const [index] of timers.entries()) expect(await wakeAt(under, `s${index}`)).toEqual(FUTURE)
+    })
+
+    it('every millisecond survives', async () => {
+      await planned(under, 's', FUTURE)
+      for (let ms = 0; ms < 1000; ms += under.kind === 'sqlite' ? 1 : 37) {
+        const next = new Date(FUTURE.getTime() + ms)
+        await under.query('UPDATE periodic_task SET nextrun = ?, planned_from = ?', [
+          toText(next),
+          `1|minutely|${toText(next)}`,
+        ])
+        expect(await wakeAt(under, 's')).toEqual(next)
+      }
+    })
+  })
+
+  describe('status', () => {
+    it.each([
+      [1, null, 'active'],
+      [0, null, 'paused'],
+      [0, 'done', 'paused'],
+      [1, 'done', 'done'],
+      [1, 'invalid', 'invalid'],
+    ] as const)('enabled %s and idle %s is %s', async (enabled, idle, expected) => {
+      await planned(under, 's', null, { enabled, idle })
+      expect((await schedule(under, 's'))['status']).toBe(expected)
+      expect((await under.store.schedules.list({ status: expected, limit: 1, offset: 0 })).total).toBe(1)
+    })
+  })
+
+  describe('instants written by hand', () => {
+    it
+      .skipIf(under.kind !== 'sqlite')
+      .each([
+        '2026-11-21T10:20:30Z',
+        '2026-11-21T10:20:30.000Z',
+        '2026-11-21 10:20:30',
+        '2026-11-21 10:20:30.0004',
+        '2026-11-21T12:20:30+02:00',
+      ])('on SQLite, %s means what it says', async (text) => {
+      await planned(under, 's', new Date('2099-01-01T00:00:00Z'))
+      await under.query('UPDATE periodic_task SET nextrun = ?', [text])
+      expect((await under.store.schedules.get('s'))?.nextRun).toEqual(new Date('2026-11-21T10:20:30Z'))
+      const planned2 = `1|minutely|${toText(new Date('2026-11-21T10:20:30Z'))}`
+      await under.query('UPDATE periodic_task SET planned_from = ?', [planned2])
+      expect(await wakeAt(under, 's')).toEqual(new Date('2026-11-21T10:20:30Z'))
+    })
+
+    it.skipIf(under.kind !== 'sqlite')('on SQLite, a T is no later than a blank', async () => {
+      const now = await clock(under)
+      const soon = after(now, MINUTE).toISOString()
+      const ago = after(now, -MINUTE).toISOString()
+      await job(under, 'soon', { run_at: soon })
+      await job(under, 'ago', { run_at: ago })
+      expect(await under.store.executing.promoteDue(10)).toBe(1)
+      expect(await under.store.jobs.get('ago')).toMatchObject({ runAt: null })
+      expect(await under.store.jobs.get('soon')).toMatchObject({ runAt: new Date(soon) })
+      expect((await under.store.scheduling.look([])).dueAt).toEqual(new Date(soon))
+    })
+
+    it.skipIf(under.kind !== 'sqlite')('on SQLite, what is no instant means: plan me', async () => {
+      await planned(under, 's', new Date('2099-01-01T00:00:00Z'))
+      await under.query("UPDATE periodic_task SET nextrun = 'tomorrow'")
+      expect(await wakeAt(under, 's')).toEqual(EPOCH)
+      const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
+      await under.store.scheduling.submit(WORKER, marks, (row) => {
+        expect(row.nextRun).toBeNull()
+        return null
+      })
+      await under.query(
+        "UPDATE periodic_task SET nextrun = '2099-01-01T00:00:00Z', planned_from = '1|minutely|2099-01-01 00:00:00.000'",
+      )
+      expect(await wakeAt(under, 's')).toEqual(new Date('2099-01-01T00:00:00Z'))
+    })
+
+    it('JSON that only this database takes for JSON stays text, and hides no other row', async () => {
+      await under.query(`INSERT INTO job (id, task, result, progress) VALUES ('j', 't', 'not json', '{')`)
+      await job(under, 'k')
+      const { items } = await under.store.jobs.list({ limit: 10, offset: 0 })
+      expect(items.map((item) => item.result)).toEqual([null, 'not json'])
+      expect((await under.store.executing.claim(WORKER, policies('t', 'task'), 10, '')).length).toBe(2)
+    })
+  })
+
+  it('texts of instants are read back as they were written', () => {
+    const date = new Date('2026-11-21T10:20:30.456Z')
+    expect(fromText(toText(date))).toEqual(date)
+    expect(fromText('0000-00-00 00:00:00.000')).toBeNull()
+  })
+})
