@@ -4,6 +4,14 @@
  * @module
  */
 export { at, type BuilderOptions, daily, every, hourly, monthly, type Weekday, weekly } from './builders.ts'
+export {
+  type CheckedElapse,
+  type CheckOptions,
+  checkTimer,
+  localText,
+  type TimerCheck,
+  type TimerFault,
+} from './check.ts'
 export { CronSyntaxError, InvalidTimeSpanError } from './error.ts'
 export { timeSpan } from './span.ts'
 export {
@@ -15,3 +23,4 @@ export {
   type Timer,
   withZone,
 } from './timer.ts'
+export { inWords } from './words.ts'
