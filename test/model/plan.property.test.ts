@@ -1,0 +1,289 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { calendar } from '../../src/calendar/index.ts'
+import { MOST_COUNTED } from '../../src/model/due-slots.ts'
+import { type Plan, type Plannable, plan } from '../../src/model/plan.ts'
+import { applied, at, edited, inserted, MISSED_AFTER_MS, schedule } from './plannable.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** Timers, and about how far apart their elapses are. */
+const TIMERS: readonly (readonly [timer: string, period: number])[] = [
+  ['minutely', MINUTE],
+  ['minutely Europe/Berlin', MINUTE],
+  ['*:*:0/7', 7000],
+  ['*:0/15:0,30 America/Sao_Paulo', 15 * MINUTE],
+  ['hourly Europe/Berlin', HOUR],
+  ['02:30 Europe/Berlin', DAY],
+  ['00:00 America/Sao_Paulo', DAY],
+  ['Mon..Fri 9:00 Europe/Berlin', DAY],
+  ['monthly', 30 * DAY],
+  ['*-*~1 02:15 Europe/Berlin', 30 * DAY],
+  ['2024-10-27 02:30 Europe/Berlin', HOUR],
+  ['2024-10-27 00:30', 10 * MINUTE],
+]
+
+/** An instant near a change of the clocks: Berlin 2024-10-27 and 2024-03-31, Sao Paulo 2018-02-18 and 2018-11-04. */
+const start = fc
+  .tuple(
+    fc.constantFrom('2024-10-27T00:00Z', '2024-03-31T00:00Z', '2018-02-18T01:00Z', '2018-11-04T02:00Z'),
+    fc.integer({ min: -3 * HOUR, max: 3 * HOUR }),
+  )
+  .map(([change, offset]) => new Date(Date.parse(change) + offset))
+
+/** How long a worker was away, in periods of the timer: often none, sometimes many. */
+const absence = fc.oneof(
+  fc.double({ min: 0, max: 2, noNaN: true }),
+  fc.double({ min: 0, max: 60, noNaN: true }),
+  fc.integer({ min: 0, max: 3 }),
+)
+
+interface Life {
+  readonly row: Plannable
+  readonly period: number
+  readonly start: Date
+  readonly steps: readonly { readonly absence: number; readonly active: boolean; readonly exactly: boolean }[]
+}
+
+const life: fc.Arbitrary<Life> = fc
+  .record({
+    timer: fc.constantFrom(...TIMERS),
+    catchUp: fc.constantFrom(0, 1, 2, 5, 1000),
+    start,
+    steps: fc.array(
+      // `exactly`: planned at the millisecond of a full minute, where showings of an hour may coincide.
+      fc.record({ absence, active: fc.boolean(), exactly: fc.boolean() }),
+      { minLength: 1, maxLength: 12 },
+    ),
+  })
+  .map(({ timer: [timer, period], catchUp, start, steps }) => ({
+    row: inserted({ timer, catchUp }),
+    period,
+    start,
+    steps,
+  }))
+
+/** The elapses after an instant up to another, both by the calendar's own walk. */
+function elapses(timer: string, after: Date, until: Date): number[] {
+  const found: number[] = []
+  for (const elapse of calendar(timer).elapses({ after })) {
+    if (elapse > until) break
+    found.push(elapse.getTime())
+  }
+  return found
+}
+
+function required(planned: Plan | null): Plan {
+  if (planned === null) throw new Error('a plan was expected')
+  return planned
+}
+
+const times = (slots: readonly { readonly slot: Date }[]) => slots.map(({ slot }) => slot.getTime())
+
+describe('through a life of absences, overlaps and changes of the clock', () => {
+  test('each slot is decided exactly once, in time and in order', () => {
+    fc.assert(
+      fc.property(life, ({ row: first, period, start, steps }) => {
+        let now = start
+        let row = applied(first, required(plan(first, at(now))))
+        // Slots of an independent enumeration that are not decided yet.
+        let pending: number[] = []
+        let enumerated = now
+        for (const { absence, active, exactly } of steps) {
+          now = new Date(now.getTime() + Math.round(absence * period))
+          if (exactly) now = new Date(Math.ceil(now.getTime() / MINUTE) * MINUTE)
+          const more = elapses(row.timer, enumerated, now)
+          pending = [...pending, ...more]
+          // Chained on the last elapse, as in the repeated hour the clock alone does not tell what has been.
+          enumerated = new Date(more.at(-1) ?? enumerated)
+
+          const planned = plan(row, at(now, active))
+          if (planned === null) {
+            expect(pending).toEqual([])
+            continue
+          }
+          const { runs, skips } = planned
+          expect(pending.length).toBeGreaterThan(0)
+          const missedSkip = skips.find(({ reason }) => reason === 'missed')
+          const overlap = skips.find(({ reason }) => reason === 'overlap')
+
+          // Everything that has come is a run or counted in a skip: the oldest dropped, the newest kept.
+          const dropped = missedSkip?.count ?? 0
+          const kept = active ? (overlap?.count ?? 0) : runs.length
+          expect(dropped + kept).toBe(pending.length)
+          if (missedSkip !== undefined) expect(missedSkip.slot.getTime()).toBe(pending[dropped - 1])
+          if (active) {
+            expect(runs).toEqual([])
+            if (overlap !== undefined) expect(overlap.slot.getTime()).toBe(pending.at(-1))
+          } else {
+            expect(overlap).toBeUndefined()
+            expect(times(runs)).toEqual(pending.slice(dropped))
+            expect(runs.map(({ state }) => state)).toEqual(
+              runs.map((_, index) => (index === 0 ? 'waiting' : 'blocked')),
+            )
+            expect(runs.map(({ missed }) => missed)).toEqual(
+              runs.map((_, index) => (index === 0 ? dropped : 0)),
+            )
+          }
+
+          // At most catch_up are made up, and no fewer than that while there are any.
+          const newest = pending.at(-1) ?? Number.NaN
+          const onTime = now.getTime() - newest <= MISSED_AFTER_MS ? 1 : 0
+          expect(kept).toBe(Math.min(pending.length, row.catchUp + onTime))
+
+          expect(planned.nextRun?.getTime() ?? Infinity).toBeGreaterThan(now.getTime())
+          expect(planned.idle).toBe(planned.nextRun === null ? 'done' : null)
+          expect(planned.lastSlot?.getTime()).toBe(newest)
+          pending = []
+          row = applied(row, planned)
+          expect(plan(row, at(now, active))).toBeNull()
+        }
+      }),
+      { numRuns: 1500 },
+    )
+  })
+
+  test('a slot that is on time is never taken for missed, a later look changes nothing', () => {
+    fc.assert(
+      fc.property(life, fc.integer({ min: 0, max: MISSED_AFTER_MS }), ({ row: first, start }, late) => {
+        const row = applied(first, required(plan(first, at(start))))
+        if (row.nextRun === null) return
+        const now = new Date(row.nextRun.getTime() + late)
+        if (elapses(row.timer, row.nextRun, now).length > 0) return
+        expect(times(required(plan(row, at(now))).runs)).toEqual([row.nextRun.getTime()])
+      }),
+    )
+  })
+})
+
+const anyRow = fc
+  .record({
+    timer: fc.constantFrom(...TIMERS.map(([timer]) => timer)),
+    catchUp: fc.nat(3),
+    nextRun: fc.option(start),
+    lastSlot: fc.option(start),
+  })
+  .map((given): Plannable => schedule(given))
+
+describe('whatever the row, the clock and the run before', () => {
+  test('slots grow, nothing is early, the next run is in the future, and the answer is final', () => {
+    fc.assert(
+      fc.property(anyRow, start, fc.boolean(), fc.option(start), (given, now, active, byHand) => {
+        const row = { ...given, nextRun: byHand ?? given.nextRun }
+        const planned = plan(row, at(now, active))
+        if (planned === null) return
+        const { runs, skips, nextRun, lastSlot } = planned
+        const slots = times([...skips, ...runs])
+        const least = row.lastSlot?.getTime() ?? -Infinity
+        expect(slots).toEqual([...new Set(slots)].toSorted((a, b) => a - b))
+        for (const slot of slots) {
+          expect(slot).toBeGreaterThan(least)
+          // Only where a slot of the future was decided already, the next millisecond is taken.
+          expect(slot).toBeLessThanOrEqual(Math.max(now.getTime(), least + 1))
+        }
+        expect(lastSlot?.getTime() ?? -Infinity).toBe(slots.at(-1) ?? least)
+        expect(nextRun?.getTime() ?? Infinity).toBeGreaterThan(now.getTime())
+        expect(runs.length).toBeLessThanOrEqual(row.catchUp + 1)
+        expect(plan(applied(row, planned), at(now, active))).toBeNull()
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('an edit fires nothing and is planned from now', () => {
+    fc.assert(
+      fc.property(anyRow, start, fc.boolean(), fc.constantFrom(...TIMERS), (given, now, active, [timer]) => {
+        const row = edited({ ...given, definition: 'before', plannedDefinition: 'before' }, timer)
+        const from = new Date(Math.max(now.getTime(), row.lastSlot?.getTime() ?? -Infinity))
+        expect(plan(row, at(now, active))).toMatchObject({
+          runs: [],
+          skips: [],
+          nextRun: calendar(timer).next(from),
+          lastSlot: row.lastSlot,
+        })
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('a nextrun set by hand in the past is one run now, or one recorded overlap', () => {
+    fc.assert(
+      fc.property(
+        anyRow,
+        start,
+        fc.boolean(),
+        fc.integer({ min: 0, max: 400 * DAY }),
+        (given, now, active, ago) => {
+          const nextRun = new Date(now.getTime() - ago)
+          fc.pre(given.plannedRun?.getTime() !== nextRun.getTime())
+          const planned = required(plan({ ...given, nextRun }, at(now, active)))
+          const slot = Math.max(now.getTime(), (given.lastSlot?.getTime() ?? -Infinity) + 1)
+          expect(times(active ? planned.skips : planned.runs)).toEqual([slot])
+          expect(active ? planned.runs : planned.skips).toEqual([])
+          if (active) expect(planned.skips[0]).toMatchObject({ reason: 'overlap', count: 1 })
+          else expect(planned.runs[0]).toMatchObject({ missed: 0, state: 'waiting' })
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+
+  test('a nextrun set by hand in the future is kept, and nothing runs before it', () => {
+    fc.assert(
+      fc.property(anyRow, start, fc.integer({ min: 1, max: 400 * DAY }), (given, now, ahead) => {
+        const nextRun = new Date(now.getTime() + ahead)
+        fc.pre(given.plannedRun?.getTime() !== nextRun.getTime())
+        const row = { ...given, nextRun }
+        const planned = required(plan(row, at(now)))
+        expect(planned).toMatchObject({ runs: [], skips: [], nextRun })
+        expect(plan(applied(row, planned), at(new Date(nextRun.getTime() - 1)))).toBeNull()
+      }),
+    )
+  })
+
+  test('a disabled schedule does nothing', () => {
+    fc.assert(
+      fc.property(anyRow, start, fc.option(start), (given, now, byHand) => {
+        const row = { ...given, enabled: false, nextRun: byHand ?? given.nextRun }
+        const planned = plan(row, at(now))
+        if (planned !== null)
+          expect(planned).toMatchObject({ runs: [], skips: [], nextRun: null, idle: null })
+      }),
+    )
+  })
+
+  test('a timer of any text is planned, or idle invalid with its fault', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 40 }), start, (text, now) => {
+        const planned = required(plan(inserted({ timer: `${text}!` }), at(now)))
+        expect(planned).toMatchObject({ runs: [], skips: [], nextRun: null, idle: 'invalid' })
+        expect(planned.lastError).not.toBe('')
+      }),
+    )
+  })
+})
+
+describe('a long absence', () => {
+  test('is counted up to 10,000, keeps the newest, and moves on from now', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(0, 1, 3),
+        fc.integer({ min: 10_010, max: 2_000_000_000 }),
+        (catchUp, seconds) => {
+          const nextRun = new Date('2024-10-20T00:00Z')
+          const now = new Date(nextRun.getTime() + seconds * 1000 + 500)
+          const planned = required(
+            plan(schedule({ timer: '*:*:* Europe/Berlin', nextRun, catchUp }), at(now)),
+          )
+          expect(planned.skips).toHaveLength(1)
+          expect(planned.skips[0]?.count).toBe(MOST_COUNTED)
+          expect(planned.runs.length).toBeLessThanOrEqual(catchUp + 1)
+          expect(planned.nextRun?.getTime()).toBeGreaterThan(now.getTime())
+        },
+      ),
+      { numRuns: 30 },
+    )
+  })
+})
