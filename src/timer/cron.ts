@@ -121,10 +121,8 @@ function isZone(word: string): boolean {
 function union(events: readonly CalendarEvent[]): Elapses {
   const [only, ...others] = events
   if (only !== undefined && others.length === 0) return only
-  const dates = (found: readonly (Date | null)[]) =>
-    found.filter((date) => date !== null).map((date) => date.getTime())
   const pick = (choose: (...times: number[]) => number, found: readonly (Date | null)[]) => {
-    const times = dates(found)
+    const times = found.filter((date) => date !== null).map((date) => date.getTime())
     return times.length === 0 ? null : new Date(choose(...times))
   }
   return {
