@@ -121,10 +121,6 @@ function isZone(word: string): boolean {
 function union(events: readonly CalendarEvent[]): Elapses {
   const [only, ...others] = events
   if (only !== undefined && others.length === 0) return only
-  const pick = (choose: (...times: number[]) => number, found: readonly (Date | null)[]) => {
-    const times = found.filter((date) => date !== null).map((date) => date.getTime())
-    return times.length === 0 ? null : new Date(choose(...times))
-  }
   return {
     next: (after) =>
       pick(
@@ -137,4 +133,9 @@ function union(events: readonly CalendarEvent[]): Elapses {
         events.map((event) => event.previous(at)),
       ),
   }
+}
+
+function pick(choose: (...times: number[]) => number, found: readonly (Date | null)[]): Date | null {
+  const times = found.filter((date) => date !== null).map((date) => date.getTime())
+  return times.length === 0 ? null : new Date(choose(...times))
 }

@@ -30,6 +30,7 @@ export function timeSpan(text: string | number): number {
       throw new InvalidTimeSpanError(String(text), 'is not a positive number of milliseconds')
     return Math.round(text)
   }
+  if (text.trim() === '') throw new InvalidTimeSpanError(text, 'is empty')
   const part = /\s*(\d+(?:\.\d+)?)\s*([a-zA-Zµμ]*)\s*/uy
   let total = 0
   let end = 0
@@ -42,6 +43,5 @@ export function timeSpan(text: string | number): number {
     total += Number(amount) * milliseconds
     end = part.lastIndex
   }
-  if (text.trim() === '') throw new InvalidTimeSpanError(text, 'is empty')
   return Math.round(total)
 }
