@@ -1,3 +1,11 @@
+CREATE TABLE `{prefix}declared_set` (
+	`name` varchar(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	`hash` varchar(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	`schedules` longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	`first_seen` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
+	CONSTRAINT `{prefix}declared_set_name_hash_pk` PRIMARY KEY(`name`,`hash`)
+);
+--> statement-breakpoint
 CREATE TABLE `{prefix}job` (
 	`id` varchar(36) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT (lower(concat(left(lpad(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 12, '0'), 8), '-', right(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 4), '-7', lpad(hex(floor(rand() * 4096)), 3, '0'), '-8', lpad(hex(floor(rand() * 4096)), 3, '0'), '-', left(uuid(), 8), right(uuid(), 4)))),
 	`periodic_task_id` varchar(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
@@ -62,7 +70,13 @@ CREATE TABLE `{prefix}periodic_task` (
 	`priority` int NOT NULL DEFAULT 0,
 	`timer` varchar(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
 	`nextrun` datetime(3),
+	`starts` datetime(3),
+	`ends` datetime(3),
+	`jitter` int NOT NULL DEFAULT 0,
 	`catch_up` int NOT NULL DEFAULT 1,
+	`overlap` varchar(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT 'skip',
+	`on_exhausted` varchar(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT 'continue',
+	`max_runs` bigint,
 	`timeout` int,
 	`max_retries` int,
 	`retry_delay` int,
@@ -80,14 +94,18 @@ CREATE TABLE `{prefix}periodic_task` (
 	`last_finished` datetime(3),
 	`last_job` varchar(36) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
 	`last_error` longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
-	`planned_from` varchar(700) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
-	`status` varchar(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` is not null then `idle` else 'active' end) VIRTUAL,
-	`definition` varchar(640) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin GENERATED ALWAYS AS (concat(`enabled`, '|', `timer`)) STORED,
-	`wake_at` datetime(3) GENERATED ALWAYS AS (case when `worker` is not null then coalesce(`mark_ends`, timestamp'1970-01-01 00:00:00.000') when `planned_from` is null or `planned_from` <> concat(`enabled`, '|', `timer`, '|', coalesce(`nextrun`, '')) then timestamp'1970-01-01 00:00:00.000' when `enabled` = 0 or `idle` is not null then null else coalesce(`nextrun`, timestamp'1970-01-01 00:00:00.000') end) STORED,
+	`planned_from` varchar(800) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
+	`status` varchar(16) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` is not null and `idle` <> 'running' then `idle` else 'active' end) VIRTUAL,
+	`definition` varchar(720) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin GENERATED ALWAYS AS (concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, ''))) STORED,
+	`wake_at` datetime(3) GENERATED ALWAYS AS (case when `worker` is not null then coalesce(`mark_ends`, timestamp'1970-01-01 00:00:00.000') when `planned_from` is null or `planned_from` <> concat(concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, '')), '|', coalesce(`nextrun`, '')) then timestamp'1970-01-01 00:00:00.000' when `enabled` = 0 or `idle` is not null then null else coalesce(`nextrun`, timestamp'1970-01-01 00:00:00.000') end) STORED,
 	CONSTRAINT `{prefix}periodic_task_id` PRIMARY KEY(`id`),
 	CONSTRAINT `{prefix}periodic_task_enabled` CHECK(`enabled` in (0, 1)),
 	CONSTRAINT `{prefix}periodic_task_args` CHECK(json_valid(`args`)),
 	CONSTRAINT `{prefix}periodic_task_catch_up` CHECK(`catch_up` between 0 and 1000),
+	CONSTRAINT `{prefix}periodic_task_overlap` CHECK(`overlap` in ('skip', 'queue_one', 'replace', 'allow')),
+	CONSTRAINT `{prefix}periodic_task_exhausted` CHECK(`on_exhausted` in ('continue', 'stop')),
+	CONSTRAINT `{prefix}periodic_task_jitter` CHECK(`jitter` >= 0),
+	CONSTRAINT `{prefix}periodic_task_max_runs` CHECK(`max_runs` > 0),
 	CONSTRAINT `{prefix}periodic_task_backoff` CHECK(`retry_backoff` in ('exponential', 'fixed'))
 );
 --> statement-breakpoint
@@ -97,6 +115,7 @@ CREATE TABLE `{prefix}worker` (
 	`host` varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
 	`pid` int NOT NULL,
 	`tasks` longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	`sets` longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT ('{}'),
 	`started` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
 	`heartbeat` datetime(3) NOT NULL DEFAULT (utc_timestamp(3)),
 	CONSTRAINT `{prefix}worker_id` PRIMARY KEY(`id`)

@@ -1,3 +1,11 @@
+CREATE TABLE `{prefix}declared_set` (
+	`name` text NOT NULL,
+	`hash` text NOT NULL,
+	`schedules` text NOT NULL,
+	`first_seen` text DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')) NOT NULL,
+	PRIMARY KEY(`name`, `hash`)
+);
+--> statement-breakpoint
 CREATE TABLE `{prefix}job` (
 	`id` text PRIMARY KEY DEFAULT (lower(printf('%08x-%04x-7', cast((julianday('now') - 2440587.5) * 86400000 as integer) >> 16, cast((julianday('now') - 2440587.5) * 86400000 as integer) & 65535) || substr(hex(randomblob(2)), 1, 3) || '-8' || substr(hex(randomblob(2)), 1, 3) || '-' || hex(randomblob(6)))) NOT NULL,
 	`periodic_task_id` text,
@@ -65,7 +73,13 @@ CREATE TABLE `{prefix}periodic_task` (
 	`priority` integer DEFAULT 0 NOT NULL,
 	`timer` text NOT NULL,
 	`nextrun` text,
+	`starts` text,
+	`ends` text,
+	`jitter` integer DEFAULT 0 NOT NULL,
 	`catch_up` integer DEFAULT 1 NOT NULL,
+	`overlap` text DEFAULT 'skip' NOT NULL,
+	`on_exhausted` text DEFAULT 'continue' NOT NULL,
+	`max_runs` integer,
 	`timeout` integer,
 	`max_retries` integer,
 	`retry_delay` integer,
@@ -84,12 +98,16 @@ CREATE TABLE `{prefix}periodic_task` (
 	`last_job` text,
 	`last_error` text,
 	`planned_from` text,
-	`status` text GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` is not null then `idle` else 'active' end) VIRTUAL,
-	`definition` text GENERATED ALWAYS AS (`enabled` || '|' || `timer`) VIRTUAL,
-	`wake_at` text GENERATED ALWAYS AS (case when `worker` is not null then coalesce(strftime('%Y-%m-%d %H:%M:%f', `mark_ends`), '1970-01-01 00:00:00.000') when `planned_from` is not `enabled` || '|' || `timer` || '|' || coalesce(strftime('%Y-%m-%d %H:%M:%f', `nextrun`), '') then '1970-01-01 00:00:00.000' when `enabled` = 0 or `idle` is not null then null else coalesce(strftime('%Y-%m-%d %H:%M:%f', `nextrun`), '1970-01-01 00:00:00.000') end) VIRTUAL,
+	`status` text GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` is not null and `idle` <> 'running' then `idle` else 'active' end) VIRTUAL,
+	`definition` text GENERATED ALWAYS AS (`enabled` || '|' || `timer` || '|' || `jitter` || '|' || coalesce(`starts`, '') || '|' || coalesce(`ends`, '') || '|' || coalesce(`max_runs`, '')) VIRTUAL,
+	`wake_at` text GENERATED ALWAYS AS (case when `worker` is not null then coalesce(strftime('%Y-%m-%d %H:%M:%f', `mark_ends`), '1970-01-01 00:00:00.000') when `planned_from` is not `enabled` || '|' || `timer` || '|' || `jitter` || '|' || coalesce(`starts`, '') || '|' || coalesce(`ends`, '') || '|' || coalesce(`max_runs`, '') || '|' || coalesce(strftime('%Y-%m-%d %H:%M:%f', `nextrun`), '') then '1970-01-01 00:00:00.000' when `enabled` = 0 or `idle` is not null then null else coalesce(strftime('%Y-%m-%d %H:%M:%f', `nextrun`), '1970-01-01 00:00:00.000') end) VIRTUAL,
 	CONSTRAINT "{prefix}periodic_task_enabled" CHECK(`enabled` in (0, 1)),
 	CONSTRAINT "{prefix}periodic_task_args" CHECK(json_valid(`args`)),
 	CONSTRAINT "{prefix}periodic_task_catch_up" CHECK(`catch_up` between 0 and 1000),
+	CONSTRAINT "{prefix}periodic_task_overlap" CHECK(`overlap` in ('skip', 'queue_one', 'replace', 'allow')),
+	CONSTRAINT "{prefix}periodic_task_exhausted" CHECK(`on_exhausted` in ('continue', 'stop')),
+	CONSTRAINT "{prefix}periodic_task_jitter" CHECK(`jitter` >= 0),
+	CONSTRAINT "{prefix}periodic_task_max_runs" CHECK(`max_runs` > 0),
 	CONSTRAINT "{prefix}periodic_task_backoff" CHECK(`retry_backoff` in ('exponential', 'fixed'))
 );
 --> statement-breakpoint
@@ -101,6 +119,7 @@ CREATE TABLE `{prefix}worker` (
 	`host` text NOT NULL,
 	`pid` integer NOT NULL,
 	`tasks` text NOT NULL,
+	`sets` text DEFAULT '{}' NOT NULL,
 	`started` text DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')) NOT NULL,
 	`heartbeat` text DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')) NOT NULL
 );

@@ -2,7 +2,7 @@
  * Which slots of a schedule have come since it was last planned. Pure; the newest are looked up and not walked
  * to, so that the first plan after a long absence costs no more than any other.
  */
-import type { Timer } from '../timer/index.ts'
+import type { Elapses } from '../timer/index.ts'
 
 /** What has come due of a schedule, and what becomes of it. */
 export interface DueSlots {
@@ -17,7 +17,7 @@ export interface DueSlots {
 
 /** All slots from `first` to now: a slot is missed when a later one has come, or when it is too late. */
 export function dueSlots(
-  event: Timer,
+  event: Elapses,
   first: Date,
   now: Date,
   catchUp: number,
@@ -40,7 +40,7 @@ export function dueSlots(
 }
 
 /** The newest slots from `first` to `last`, oldest first; found from the end, so that a long absence costs no walk. */
-function newestSlots(event: Timer, first: Date, last: Date, limit: number): Date[] {
+function newestSlots(event: Elapses, first: Date, last: Date, limit: number): Date[] {
   const newestFirst: Date[] = []
   for (let slot: Date | null = last; slot !== null && slot > first && newestFirst.length < limit; ) {
     newestFirst.push(slot)
@@ -58,7 +58,7 @@ function newestSlots(event: Timer, first: Date, last: Date, limit: number): Date
 export const MOST_COUNTED = 10_000
 
 /** The slots from `first` to `end` by walking, both included; no more than are counted. */
-function chain(event: Timer, first: Date, end: Date): Date[] {
+function chain(event: Elapses, first: Date, end: Date): Date[] {
   const slots: Date[] = []
   for (let slot: Date | null = first; slot !== null && slot <= end && slots.length < MOST_COUNTED; ) {
     slots.push(slot)
@@ -71,7 +71,7 @@ function chain(event: Timer, first: Date, end: Date): Date[] {
  * The last elapse at or before an instant that a chain of next() comes by. A timer's own previous() may answer
  * with the instant itself when the clock is just showing a matching time again: that would be a second run.
  */
-function lastElapse(event: Timer, at: Date): Date | null {
+function lastElapse(event: Elapses, at: Date): Date | null {
   const latest = event.previous(at)
   if (latest === null || latest < at) return latest
   const before = event.previous(justBefore(latest))

@@ -9,7 +9,7 @@ export function isFinal(state: JobState): state is FinalState {
 }
 
 /** Why a slot became no run. */
-export type SkipReason = 'overlap' | 'missed' | 'fault'
+export type SkipReason = 'overlap' | 'missed' | 'max runs' | 'fault'
 
 /** One run: a row of `job`. */
 export interface Job {

@@ -1,17 +1,31 @@
 /**
- * The planner: what becomes of a schedule now. A pure function of the row, the clock and whether a run of
- * it has not ended; it knows no database, and every policy is here.
+ * The planner: what becomes of a schedule now. A pure function of the row, the clock and the jobs of it that
+ * have not ended; it knows no database, and every policy is here.
  */
-import { type Timer, timer } from '../timer/index.ts'
+import { type Elapses, elapsesWithin, timer } from '../timer/index.ts'
 import { type DueSlots, dueSlots } from './due-slots.ts'
-import type { Idle } from './schedule.ts'
+import { jitterShiftMs } from './jitter.ts'
 import type { SkipReason } from './job.ts'
+import type { Idle, Overlap } from './schedule.ts'
 
 /** What planning reads of a schedule's row. */
 export interface Plannable {
   readonly id: string
   readonly enabled: boolean
   readonly timer: string
+  /** Where the slots of an `every` timer begin. */
+  readonly created: Date
+  /** Elapses are shifted by a stable part of this, in milliseconds. */
+  readonly jitterMs: number
+  /** No slot before it. */
+  readonly starts: Date | null
+  /** No slot after it. */
+  readonly ends: Date | null
+  readonly overlap: Overlap
+  /** Successful runs after which it is done; null: never. */
+  readonly maxRuns: number | null
+  /** Runs that succeeded. */
+  readonly successes: number
   readonly nextRun: Date | null
   readonly idle: Idle | null
   readonly lastSlot: Date | null
@@ -25,6 +39,15 @@ export interface Plannable {
   /** The nextRun that the last planning left behind. */
   readonly plannedRun: Date | null
 }
+
+/** How many jobs of a schedule are not final. */
+export interface OpenJobs {
+  readonly waiting: number
+  readonly blocked: number
+  readonly running: number
+}
+
+export const NO_OPEN_JOBS: OpenJobs = { waiting: 0, blocked: 0, running: 0 }
 
 export interface PlannedRun {
   readonly slot: Date
@@ -46,6 +69,8 @@ export interface PlannedSkip {
 export interface Plan {
   readonly runs: readonly PlannedRun[]
   readonly skips: readonly PlannedSkip[]
+  /** The jobs that wait give way to the new one, and those that run are asked to stop. */
+  readonly replaces: boolean
   readonly nextRun: Date | null
   readonly idle: Idle | null
   readonly lastSlot: Date | null
@@ -55,10 +80,17 @@ export interface Plan {
 export interface Circumstances {
   /** By the database's clock. */
   readonly now: Date
-  /** Whether a job of this schedule is not final. */
-  readonly active: boolean
+  readonly open: OpenJobs
   /** A slot older than this is missed even if no later one has come: lease + wake-up period, in milliseconds. */
   readonly missedAfterMs: number
+}
+
+/** A schedule whose timer could be read. */
+interface Readable {
+  readonly schedule: Plannable
+  readonly event: Elapses
+  /** The next run is counted from the end of the current one. */
+  readonly afterFinish: boolean
 }
 
 /**
@@ -69,9 +101,9 @@ export function plan(schedule: Plannable, circumstances: Circumstances): Plan | 
     schedule.definition !== schedule.plannedDefinition ||
     schedule.nextRun?.getTime() !== schedule.plannedRun?.getTime()
   if (!edited && !isDue(schedule, circumstances.now)) return null
-  let event: Timer
+  let readable: Readable
   try {
-    event = timer(schedule.timer)
+    readable = read(schedule)
   } catch (error) {
     return {
       ...unchanged(schedule),
@@ -80,9 +112,13 @@ export function plan(schedule: Plannable, circumstances: Circumstances): Plan | 
       lastError: error instanceof Error ? error.message : String(error),
     }
   }
-  // What an edit heals is forgotten; errors of runs stay.
-  const healed = { ...schedule, lastError: schedule.idle === 'invalid' ? null : schedule.lastError }
-  return edited ? planEdited(healed, event, circumstances) : planDue(healed, event, circumstances)
+  return edited ? planEdited(readable, circumstances) : planDue(readable, circumstances)
+}
+
+/** The elapses of a schedule. @throws CalendarSyntaxError, CronSyntaxError, InvalidTimeSpanError */
+export function elapsesOf(schedule: Pick<Plannable, 'id' | 'timer' | 'created' | 'jitterMs' | 'starts' | 'ends'>): Elapses {
+  const { id, created, jitterMs, starts, ends } = schedule
+  return elapsesWithin(timer(schedule.timer), { anchor: created, shiftMs: jitterShiftMs(id, jitterMs), starts, ends })
 }
 
 /** A slot that cannot be submitted for a lasting reason is skipped, so that it hurts only itself. */
@@ -93,8 +129,16 @@ export function planFault(planned: Plan, error: string): Plan {
     ...planned,
     runs: [],
     skips: [...planned.skips, { slot: newest.slot, reason: 'fault', count: planned.runs.length, error }],
+    replaces: false,
     lastError: error,
   }
+}
+
+function read(schedule: Plannable): Readable {
+  const event = elapsesOf(schedule)
+  // What an edit heals is forgotten; errors of runs stay.
+  const lastError = schedule.idle === 'invalid' ? null : schedule.lastError
+  return { schedule: { ...schedule, lastError }, event, afterFinish: timer(schedule.timer).kind === 'after finish' }
 }
 
 function isDue(schedule: Plannable, now: Date): boolean {
@@ -103,57 +147,105 @@ function isDue(schedule: Plannable, now: Date): boolean {
 }
 
 /** Somebody changed the definition or set nextRun: planned from now, never fired because of the edit itself. */
-function planEdited(schedule: Plannable, event: Timer, circumstances: Circumstances): Plan {
+function planEdited(readable: Readable, circumstances: Circumstances): Plan {
+  const { schedule, event } = readable
   const { now } = circumstances
   if (!schedule.enabled) return { ...unchanged(schedule), nextRun: null, idle: null }
   const setByHand = schedule.nextRun !== null && schedule.nextRun.getTime() !== schedule.plannedRun?.getTime()
-  if (!setByHand || schedule.nextRun === null)
-    return withNextRun(schedule, event.next(laterOf(now, schedule.lastSlot)))
+  if (!setByHand || schedule.nextRun === null) return planFromNow(readable, circumstances)
   if (schedule.nextRun > now) return withNextRun(schedule, schedule.nextRun)
   const slot = nowAfter(now, schedule.lastSlot)
-  return decide(
-    { ...schedule, lastSlot: slot },
-    event.next(slot),
-    { madeUp: [], current: slot, dropped: 0, newestDropped: null },
-    circumstances,
-  )
+  const due = { madeUp: [], current: slot, dropped: 0, newestDropped: null }
+  return decide({ ...readable, schedule: { ...schedule, lastSlot: slot } }, event.next(slot), due, circumstances)
 }
 
-function planDue(schedule: Plannable, event: Timer, circumstances: Circumstances): Plan {
+function planFromNow({ schedule, event, afterFinish }: Readable, { now, open }: Circumstances): Plan {
+  if (isUsedUp(schedule, open)) return withNextRun(schedule, null)
+  if (afterFinish && countOf(open) > 0) return { ...unchanged(schedule), nextRun: null, idle: 'running' }
+  return withNextRun(schedule, event.next(laterOf(now, schedule.lastSlot)))
+}
+
+function planDue(readable: Readable, circumstances: Circumstances): Plan {
+  const { schedule, event, afterFinish } = readable
   const { now } = circumstances
-  if (schedule.nextRun === null) return withNextRun(schedule, event.next(laterOf(now, schedule.lastSlot)))
+  if (schedule.nextRun === null) return planFromNow(readable, circumstances)
   const decided = schedule.lastSlot !== null && schedule.nextRun <= schedule.lastSlot
   const first = decided ? nowAfter(now, schedule.lastSlot) : schedule.nextRun
-  const due = dueSlots(event, first, now, schedule.catchUp, circumstances.missedAfterMs)
+  const due = afterFinish
+    ? singleSlot(first, schedule.catchUp, now.getTime() - first.getTime() > circumstances.missedAfterMs)
+    : dueSlots(event, first, now, schedule.catchUp, circumstances.missedAfterMs)
   const afterLast = event.next(due.last)
   // More slots than are counted, in an hour that the clock repeats: on from now.
   const nextRun = afterLast !== null && afterLast <= now ? event.next(now) : afterLast
-  return decide({ ...schedule, lastSlot: due.last }, nextRun, due, circumstances)
+  return decide({ ...readable, schedule: { ...schedule, lastSlot: due.last } }, nextRun, due, circumstances)
 }
 
-function decide(
-  schedule: Plannable,
-  nextRun: Date | null,
-  due: DueSlots,
-  circumstances: Circumstances,
-): Plan {
+/** A timer that counts from the end of a run has no slots but the one that is due. */
+function singleSlot(slot: Date, catchUp: number, isMissed: boolean): DueSlots & { last: Date } {
+  if (!isMissed) return { madeUp: [], current: slot, dropped: 0, newestDropped: null, last: slot }
+  if (catchUp > 0) return { madeUp: [slot], current: null, dropped: 0, newestDropped: null, last: slot }
+  return { madeUp: [], current: null, dropped: 1, newestDropped: slot, last: slot }
+}
+
+function decide(readable: Readable, nextRun: Date | null, due: DueSlots, { open }: Circumstances): Plan {
+  const { schedule, afterFinish } = readable
   const slots = due.current === null ? due.madeUp : [...due.madeUp, due.current]
+  const chosen = choose(schedule.overlap, slots, open)
+  const runs = chosen.runs.slice(0, runsLeft(schedule, open, chosen.replaces))
+  const skips = [
+    ...skipOf('missed', due.newestDropped === null ? [] : [due.newestDropped], due.dropped),
+    ...skipOf('overlap', slots.slice(0, slots.length - chosen.runs.length)),
+    ...skipOf('max runs', chosen.runs.slice(runs.length).map((run) => run.slot)),
+  ]
+  const isOver = runs.length === 0 && isUsedUp(schedule, open)
+  const waitsForFinish = afterFinish && !isOver && runs.length + countOf(open) > 0
+  return {
+    ...(waitsForFinish ? { ...unchanged(schedule), nextRun: null, idle: 'running' } : withNextRun(schedule, isOver ? null : nextRun)),
+    runs: runs.map((run, index) => ({ ...run, missed: index === 0 ? due.dropped : 0 })),
+    skips,
+    replaces: chosen.replaces && runs.length > 0,
+  }
+}
+
+/** What the overlap policy lets through: the newest of the slots, each behind the one before it. */
+function choose(
+  overlap: Overlap,
+  slots: readonly Date[],
+  open: OpenJobs,
+): { runs: readonly Omit<PlannedRun, 'missed'>[]; replaces: boolean } {
+  const newest = slots.slice(-1)
+  if (overlap === 'allow') return { runs: slots.map((slot) => ({ slot, state: 'waiting' })), replaces: false }
+  if (countOf(open) === 0) {
+    return { runs: slots.map((slot, index) => ({ slot, state: index === 0 ? 'waiting' : 'blocked' })), replaces: false }
+  }
+  switch (overlap) {
+    case 'skip':
+      return { runs: [], replaces: false }
+    case 'queue_one':
+      return { runs: open.blocked > 0 ? [] : newest.map((slot) => ({ slot, state: 'blocked' })), replaces: false }
+    case 'replace':
+      return { runs: newest.map((slot) => ({ slot, state: open.running > 0 ? 'blocked' : 'waiting' })), replaces: true }
+  }
+}
+
+/** The skip of some slots, if there are any; of many it stands at the newest. */
+function skipOf(reason: SkipReason, slots: readonly Date[], count: number = slots.length): PlannedSkip[] {
   const newest = slots.at(-1)
-  const skips: PlannedSkip[] = []
-  if (due.newestDropped !== null)
-    skips.push({ slot: due.newestDropped, reason: 'missed', count: due.dropped, error: null })
-  if (circumstances.active && newest !== undefined)
-    skips.push({ slot: newest, reason: 'overlap', count: slots.length, error: null })
-  const runs = circumstances.active
-    ? []
-    : slots.map(
-        (slot, index): PlannedRun => ({
-          slot,
-          missed: index === 0 ? due.dropped : 0,
-          state: index === 0 ? 'waiting' : 'blocked',
-        }),
-      )
-  return { ...withNextRun(schedule, nextRun), runs, skips }
+  return newest === undefined ? [] : [{ slot: newest, reason, count, error: null }]
+}
+
+/** How many more runs may be submitted: those that are open may all succeed. */
+function runsLeft({ maxRuns, successes }: Plannable, open: OpenJobs, replaces: boolean): number {
+  if (maxRuns === null) return Infinity
+  return Math.max(0, maxRuns - successes - (replaces ? open.running : countOf(open)))
+}
+
+function isUsedUp({ maxRuns, successes }: Plannable, open: OpenJobs): boolean {
+  return maxRuns !== null && successes >= maxRuns && countOf(open) === 0
+}
+
+function countOf({ waiting, blocked, running }: OpenJobs): number {
+  return waiting + blocked + running
 }
 
 function withNextRun(schedule: Plannable, nextRun: Date | null): Plan {
@@ -162,7 +254,7 @@ function withNextRun(schedule: Plannable, nextRun: Date | null): Plan {
 
 function unchanged(schedule: Plannable): Plan {
   const { nextRun, idle, lastSlot, lastError } = schedule
-  return { runs: [], skips: [], nextRun, idle, lastSlot, lastError }
+  return { runs: [], skips: [], replaces: false, nextRun, idle, lastSlot, lastError }
 }
 
 function laterOf(now: Date, lastSlot: Date | null): Date {

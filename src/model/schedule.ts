@@ -2,9 +2,15 @@ import { isDeepStrictEqual } from 'node:util'
 import type { RetryBackoff } from './task.ts'
 
 /** Why nothing is to come, although the schedule is enabled. */
-export type Idle = 'done' | 'invalid'
+export type Idle = 'done' | 'dead' | 'invalid' | 'retired' | 'running'
 
-export type ScheduleStatus = 'active' | 'paused' | Idle
+export type ScheduleStatus = 'active' | 'paused' | Exclude<Idle, 'running'>
+
+/** What happens when a slot comes while a job of the schedule is not final. */
+export type Overlap = 'skip' | 'queue_one' | 'replace' | 'allow'
+
+/** What happens when a run has failed for good. */
+export type OnExhausted = 'continue' | 'stop'
 
 /** When and with which args a task runs: a row of `periodic_task`. */
 export interface Schedule {
@@ -20,12 +26,21 @@ export interface Schedule {
   readonly summary: string | null
   /** Larger goes first; default 0. */
   readonly priority: number
-  /** A calendar event of systemd.time(7). */
+  /** A calendar event of systemd.time(7), `cron …` or `every …`. */
   readonly timer: string
-  /** The next slot; null while paused or when nothing is to come. */
+  /** The next slot; null while paused, or when nothing is to come. */
   readonly nextRun: Date | null
+  /** Why nothing is to come; `running`: the next run is counted from the end of the current one. */
+  readonly idle: Idle | null
+  readonly starts: Date | null
+  readonly ends: Date | null
+  /** In milliseconds. */
+  readonly jitterMs: number
   /** Most missed slots that are made up. */
   readonly catchUp: number
+  readonly overlap: Overlap
+  readonly onExhausted: OnExhausted
+  readonly maxRuns: number | null
   /** In milliseconds; null: as the task says. */
   readonly timeoutMs: number | null
   readonly maxRetries: number | null
@@ -58,7 +73,13 @@ export interface ScheduleSettings {
   readonly submitter: string | null
   readonly summary: string | null
   readonly priority: number
+  readonly starts: Date | null
+  readonly ends: Date | null
+  readonly jitterMs: number
   readonly catchUp: number
+  readonly overlap: Overlap
+  readonly onExhausted: OnExhausted
+  readonly maxRuns: number | null
   readonly timeoutMs: number | null
   readonly maxRetries: number | null
   readonly retryDelayMs: number | null
@@ -74,7 +95,13 @@ export const DEFAULT_SETTINGS: Omit<ScheduleSettings, 'task' | 'timer'> = {
   submitter: null,
   summary: null,
   priority: 0,
+  starts: null,
+  ends: null,
+  jitterMs: 0,
   catchUp: 1,
+  overlap: 'skip',
+  onExhausted: 'continue',
+  maxRuns: null,
   timeoutMs: null,
   maxRetries: null,
   retryDelayMs: null,
@@ -88,7 +115,7 @@ export function changedSettings(
   wanted: Partial<ScheduleSettings>,
 ): Partial<ScheduleSettings> {
   const { args, ...rest } = wanted
-  const changed = Object.entries(rest).filter(([key, value]) => Reflect.get(current, key) !== value)
+  const changed = Object.entries(rest).filter(([key, value]) => !isDeepStrictEqual(Reflect.get(current, key), value))
   const argsDiffer = args !== undefined && !isDeepStrictEqual(current.args, JSON.parse(args))
   return { ...Object.fromEntries(changed), ...(argsDiffer && { args }) }
 }

@@ -33,12 +33,14 @@ export type Settlement =
 /**
  * @param attempt  the number of the attempt that ended, from 1
  * @param stopRequested  somebody has asked for the job to be cancelled
+ * @param spanMs  of the schedule's `every` timer, if it has one
  */
 export function settle(
   ending: Ending,
   attempt: number,
   policy: RunPolicy,
   stopRequested: boolean,
+  spanMs: number | null = null,
 ): Settlement {
   switch (ending.kind) {
     case 'success':
@@ -51,7 +53,7 @@ export function settle(
         : { state: 'waiting', delayMs: 0, countAttempt: false, error: null }
     case 'lost':
     case 'error':
-      return settleFailure(ending, attempt, policy, stopRequested)
+      return settleFailure(ending, attempt, policy, stopRequested, spanMs)
     default:
       return ending satisfies never
   }
@@ -62,6 +64,7 @@ function settleFailure(
   attempt: number,
   policy: RunPolicy,
   stopRequested: boolean,
+  spanMs: number | null,
 ): Settlement {
   const { error } = ending
   const lost = ending.kind === 'lost'
@@ -69,9 +72,10 @@ function settleFailure(
   if (!lost && ending.permanent) return { state: 'failed', reason: 'permanent', error, result: null }
   if (attempt > policy.maxRetries)
     return { state: 'failed', reason: lost ? 'lost' : 'exhausted', error, result: null }
-  return { state: 'waiting', delayMs: lost ? 0 : retryDelayMs(attempt, policy), countAttempt: true, error }
+  return { state: 'waiting', delayMs: lost ? 0 : retryDelayMs(attempt, policy, spanMs), countAttempt: true, error }
 }
 
+const DEFAULT_DELAY_MS = 60_000
 /** No delay grows beyond this many times the first. */
 const LARGEST_FACTOR = 10
 
@@ -79,7 +83,9 @@ const LARGEST_FACTOR = 10
 export function retryDelayMs(
   retry: number,
   policy: Pick<RunPolicy, 'retryDelayMs' | 'retryBackoff'>,
+  spanMs: number | null = null,
 ): number {
-  if (policy.retryBackoff === 'fixed') return policy.retryDelayMs
-  return policy.retryDelayMs * Math.min(2 ** (retry - 1), LARGEST_FACTOR)
+  const delayMs = policy.retryDelayMs ?? spanMs ?? DEFAULT_DELAY_MS
+  if (policy.retryBackoff === 'fixed') return delayMs
+  return delayMs * Math.min(2 ** (retry - 1), LARGEST_FACTOR)
 }

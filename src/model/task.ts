@@ -8,8 +8,8 @@ export interface RunPolicy {
   readonly timeoutMs: number
   /** Attempts after the first. */
   readonly maxRetries: number
-  /** Time before the first retry, in milliseconds. */
-  readonly retryDelayMs: number
+  /** Time before the first retry, in milliseconds; null: the span of an `every` timer, else a minute. */
+  readonly retryDelayMs: number | null
   readonly retryBackoff: RetryBackoff
 }
 
@@ -20,7 +20,7 @@ export type RetryBackoff = 'exponential' | 'fixed'
 export const DEFAULT_POLICY: RunPolicy = {
   timeoutMs: 600_000,
   maxRetries: 3,
-  retryDelayMs: 60_000,
+  retryDelayMs: null,
   retryBackoff: 'exponential',
 }
 
@@ -42,7 +42,7 @@ export interface TaskOptions<Input, Args> {
   readonly timeout?: number | string
   /** Attempts after the first; default 3. */
   readonly retries?: number
-  /** Time before the first retry: milliseconds or a time span; default `1min`. */
+  /** Time before the first retry: milliseconds or a time span; default the span of an `every` timer, else `1min`. */
   readonly retryDelay?: number | string
   readonly retryBackoff?: RetryBackoff
 }

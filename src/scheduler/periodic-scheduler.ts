@@ -72,8 +72,8 @@ export class PeriodicScheduler {
       const held = this.#held.filter((mark) => !marked.some((again) => again.id === mark.id))
       const marks = [...held, ...marked]
       if (marks.length === 0) return Infinity
-      const result = await store.submit(id, marks, (schedule, now, active) =>
-        plan(schedule, { now, active, missedAfterMs }),
+      const result = await store.submit(id, marks, (schedule, now, open) =>
+        plan(schedule, { now, open, missedAfterMs }),
       )
       this.#held = result.locked
       for (const { id: scheduleId, error } of result.failed) this.#options.onFault(scheduleId, error)

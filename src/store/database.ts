@@ -54,6 +54,8 @@ export interface Dialect {
     batch: string,
     assignments: Readonly<Record<string, string>>,
   ) => string
+  /** Values as literals that mean the same in every session. */
+  readonly withLiterals: (text: string, params: readonly SqlValue[]) => string
   /** Several ordered, limited selections as one statement. */
   readonly union: (selections: readonly string[]) => string
   /** Selects the `name` of each table there is among the given number of names. */

@@ -1,4 +1,5 @@
 import type { Job, JobState } from '../model/job.ts'
+import type { Owner } from '../model/owner.ts'
 import type { RetryBackoff } from '../model/task.ts'
 import type { LogLine } from './executing-store.ts'
 import type { Page } from './schedule-store.ts'
@@ -23,14 +24,33 @@ export interface JobFilter {
   readonly state?: JobState | undefined
   readonly task?: string | undefined
   readonly scheduleId?: string | undefined
+  readonly group?: string | undefined
+  readonly submitter?: string | undefined
   readonly limit: number
   readonly offset: number
 }
 
+/**
+ * The application's own transaction: a drizzle transaction, a mysql2 connection, or a function that runs a
+ * statement in it.
+ */
+export type Transaction =
+  | ((sql: string, params: readonly unknown[]) => Promise<unknown>)
+  | { readonly query: (sql: string) => Promise<unknown> }
+  | { readonly execute: (sql: string) => Promise<unknown> }
+  | { readonly run: (sql: string) => unknown }
+
 /** What people and code do to jobs. */
 export interface JobStore {
-  /** @throws ConflictError when an id is in use */
-  submit(jobs: readonly NewJob[]): Promise<void>
+  /** The same, reaching only the rows of an owner. */
+  ownedBy(owner: Owner): JobStore
+  /**
+   * All of them or none.
+   *
+   * @param transaction  the application's own, which then decides whether they are submitted
+   * @throws ConflictError when an id is in use
+   */
+  submit(jobs: readonly NewJob[], transaction?: Transaction): Promise<void>
   get(id: string): Promise<Job | null>
   /** Newest first. */
   list(filter: JobFilter): Promise<Page<Job>>
@@ -40,5 +60,14 @@ export interface JobStore {
    * @returns the job's state afterwards; null when there is no such job
    */
   cancel(id: string): Promise<JobState | null>
+  /**
+   * Lets a failed or cancelled job run again, from its first attempt.
+   *
+   * @returns the job's state before; only `failed` and `cancelled` ones are changed; null when there is no such job
+   * @throws ConflictError when another job of its schedule is not final
+   */
+  retry(id: string): Promise<JobState | null>
+  /** Runs and skips of a schedule, newest slot first. */
+  history(scheduleId: string, limit: number, before: Date | null): Promise<Job[]>
   logs(id: string): Promise<LogLine[]>
 }

@@ -4,8 +4,10 @@ import type { Pool } from 'mysql2/promise'
 import { InvalidInputError } from '../errors.ts'
 import type { Database } from './database.ts'
 import { checkMigrated, migrate } from './migrate.ts'
+import { SqlDeclared } from './sql/declared.ts'
 import { SqlExecuting } from './sql/executing.ts'
 import { SqlJobs } from './sql/jobs.ts'
+import { SqlRetention } from './sql/retention.ts'
 import { SqlSchedules } from './sql/schedules.ts'
 import { SqlScheduling } from './sql/scheduling.ts'
 import { tables } from './sql/tables.ts'
@@ -56,6 +58,8 @@ export function storeOn(database: Database, prefix: string): Store {
     scheduling: new SqlScheduling(database, names),
     executing: new SqlExecuting(database, names),
     workers: new SqlWorkers(database, names),
+    declared: new SqlDeclared(database, names),
+    retention: new SqlRetention(database, names),
     close: () => database.close(),
   }
 }

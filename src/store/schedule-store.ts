@@ -1,3 +1,4 @@
+import type { Owner } from '../model/owner.ts'
 import type { Schedule, ScheduleSettings, ScheduleStatus } from '../model/schedule.ts'
 
 export interface ScheduleFilter {
@@ -6,6 +7,8 @@ export interface ScheduleFilter {
   readonly group?: string | undefined
   readonly submitter?: string | undefined
   readonly declaredBy?: string | undefined
+  /** Part of the id or the summary. */
+  readonly text?: string | undefined
   readonly limit: number
   readonly offset: number
 }
@@ -17,34 +20,45 @@ export interface Page<Item> {
 
 export type PutResult = 'created' | 'changed' | 'unchanged'
 
-/** What to do with the rows of a declared set, decided from what is there. */
-export interface SetChanges {
-  readonly create: readonly { readonly id: string; readonly settings: ScheduleSettings }[]
-  readonly change: readonly { readonly id: string; readonly settings: Partial<ScheduleSettings> }[]
+/**
+ * When a new schedule runs first: at its next elapse; now; or now if its timer has an elapse in the current
+ * minute, else at its next.
+ */
+export type FirstRun = 'next' | 'now' | 'if-due'
+
+export interface NewSchedule {
+  readonly id: string
+  readonly settings: ScheduleSettings
+  readonly firstRun: FirstRun
 }
 
 /** What people and code do to schedules. Planning is left to the scheduler, which sees every edit. */
 export interface ScheduleStore {
+  /** The same, reaching only the rows of an owner. */
+  ownedBy(owner: Owner): ScheduleStore
   /** @throws ConflictError when the id is in use */
-  create(id: string, settings: ScheduleSettings): Promise<void>
-  /** Creates the schedule, or changes what differs; `enabled` is only for a new one. */
-  put(id: string, settings: ScheduleSettings): Promise<PutResult>
+  create(schedule: NewSchedule): Promise<void>
+  /**
+   * Creates the schedule, or changes what differs; `enabled` is only for a new one.
+   *
+   * @throws ConflictError when the id is in use by another owner
+   */
+  put(schedule: NewSchedule): Promise<PutResult>
   get(id: string): Promise<Schedule | null>
   list(filter: ScheduleFilter): Promise<Page<Schedule>>
   /** @returns whether there is such a schedule */
   update(id: string, changes: Partial<ScheduleSettings>): Promise<boolean>
   delete(id: string): Promise<boolean>
+  /** Revives a schedule that is done or dead, with cleared counters. @returns whether it was one */
+  reset(id: string): Promise<boolean>
   /**
    * Submits a run now, beside the timer.
    *
+   * @param args  JSON text for this run alone; null: the schedule's own
    * @returns the job's id; null when there is no such schedule
-   * @throws ConflictError naming the job that is not final
+   * @throws ConflictError naming the job that is not final, unless runs may overlap
    */
-  runNow(id: string): Promise<string | null>
-  /** Reads the schedules of the given ids or set under lock, and writes what `decide` says, in one transaction. */
-  sync(
-    set: string,
-    ids: readonly string[],
-    decide: (existing: readonly Schedule[]) => SetChanges,
-  ): Promise<void>
+  runNow(id: string, args: string | null): Promise<string | null>
+  /** The database's clock. */
+  now(): Promise<Date>
 }

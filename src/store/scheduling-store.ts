@@ -1,4 +1,4 @@
-import type { Plan, Plannable } from '../model/plan.ts'
+import type { OpenJobs, Plan, Plannable } from '../model/plan.ts'
 
 /** The state of the database at one instant, as one look sees it. */
 export interface Look {
@@ -37,7 +37,7 @@ export interface SubmitResult {
 }
 
 /** What a pure planner decides about a schedule, given the row as it is now. */
-export type Decide = (schedule: Plannable, now: Date, active: boolean) => Plan | null
+export type Decide = (schedule: Plannable, now: Date, open: OpenJobs) => Plan | null
 
 /** What the scheduler needs of the database. */
 export interface SchedulingStore {

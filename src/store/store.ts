@@ -2,8 +2,10 @@
  * The seam between the rules and the databases: small interfaces by role. A dialect executes and never
  * decides; what is decided comes in as values or as a pure function.
  */
+import type { DeclaredStore } from './declared-store.ts'
 import type { ExecutingStore } from './executing-store.ts'
 import type { JobStore } from './job-store.ts'
+import type { RetentionStore } from './retention-store.ts'
 import type { ScheduleStore } from './schedule-store.ts'
 import type { SchedulingStore } from './scheduling-store.ts'
 import type { WorkerStore } from './worker-store.ts'
@@ -14,6 +16,8 @@ export interface Store {
   readonly scheduling: SchedulingStore
   readonly executing: ExecutingStore
   readonly workers: WorkerStore
+  readonly declared: DeclaredStore
+  readonly retention: RetentionStore
   /** Ends connections that Kalends opened itself; what was lent stays open. */
   close(): Promise<void>
 }

@@ -6,11 +6,13 @@ export interface WorkerRecord {
   readonly host: string
   readonly pid: number
   readonly tasks: readonly string[]
+  /** The declared sets of its code: name to hash. */
+  readonly sets: Readonly<Record<string, string>>
   readonly started: Date
   readonly heartbeat: Date
 }
 
-export type NewWorker = Pick<WorkerRecord, 'id' | 'name' | 'host' | 'pid' | 'tasks'>
+export type NewWorker = Pick<WorkerRecord, 'id' | 'name' | 'host' | 'pid' | 'tasks' | 'sets'>
 
 export interface WorkerStore {
   register(worker: NewWorker): Promise<void>

@@ -1,4 +1,5 @@
 import type { BatchColumn, Dialect } from '../database.ts'
+import { withLiterals } from './literal.ts'
 import { isAlreadyApplied, isDuplicate, isTransient } from './errors.ts'
 
 const BATCH_TYPES: Readonly<Record<BatchColumn, string>> = {
@@ -33,6 +34,7 @@ export const mysqlDialect: Dialect = {
   union: (selections) => selections.map((selection) => `(${selection})`).join(' UNION ALL '),
   tablesAmong: (count) =>
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN (${Array(count).fill('?').join(', ')})`,
+  withLiterals,
   isDuplicate,
   isTransient,
   isAlreadyApplied,

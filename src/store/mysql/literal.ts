@@ -1,4 +1,5 @@
 import type { SqlValue } from '../database.ts'
+import { withLiterals as fill } from '../literals.ts'
 
 /** Texts of these characters mean the same in every character set and under every sql_mode. */
 const PLAIN = /^[\x20-\x26\x28-\x5b\x5d-\x7e]*$/
@@ -9,24 +10,7 @@ const PLAIN = /^[\x20-\x26\x28-\x5b\x5d-\x7e]*$/
  * so anything but plain ASCII travels as hexadecimal UTF-8.
  */
 export function withLiterals(text: string, params: readonly SqlValue[]): string {
-  if (params.length === 0) return text
-  let index = 0
-  const statement = text.replaceAll('?', () => {
-    if (index >= params.length)
-      throw new RangeError(`More placeholders than the ${params.length} values: ${text}`)
-    return literal(params[index++] ?? null)
-  })
-  if (index !== params.length)
-    throw new RangeError(`${params.length} values for ${index} placeholders: ${text}`)
-  return statement
-}
-
-function literal(value: SqlValue): string {
-  if (value === null) return 'NULL'
-  if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw new RangeError(`${value} is no SQL number`)
-    return String(value)
-  }
-  if (PLAIN.test(value)) return `'${value}'`
-  return `_utf8mb4 x'${Buffer.from(value, 'utf8').toString('hex')}'`
+  return fill(text, params, (value) =>
+    PLAIN.test(value) ? `'${value}'` : `_utf8mb4 x'${Buffer.from(value, 'utf8').toString('hex')}'`,
+  )
 }

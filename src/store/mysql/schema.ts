@@ -13,6 +13,7 @@ import {
   index,
   int,
   mysqlTable,
+  primaryKey,
   tinyint,
   uniqueIndex,
 } from 'drizzle-orm/mysql-core'
@@ -40,6 +41,11 @@ const uuidv7 = sql.raw(
   "(lower(concat(left(lpad(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 12, '0'), 8), '-', right(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 4), '-7', lpad(hex(floor(rand() * 4096)), 3, '0'), '-8', lpad(hex(floor(rand() * 4096)), 3, '0'), '-', left(uuid(), 8), right(uuid(), 4))))",
 )
 
+const EPOCH = "timestamp'1970-01-01 00:00:00.000'"
+/** All that decides the next run, as one text. */
+const DEFINITION =
+  "concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, ''))"
+
 export const periodicTask = mysqlTable(
   '{prefix}periodic_task',
   {
@@ -54,7 +60,13 @@ export const periodicTask = mysqlTable(
     priority: int('priority').notNull().default(0),
     timer: characters(512)('timer').notNull(),
     nextrun: instant('nextrun'),
+    starts: instant('starts'),
+    ends: instant('ends'),
+    jitter: int('jitter').notNull().default(0),
     catchUp: int('catch_up').notNull().default(1),
+    overlap: short('overlap').notNull().default('skip'),
+    onExhausted: short('on_exhausted').notNull().default('continue'),
+    maxRuns: bigint('max_runs', { mode: 'number' }),
     timeout: int('timeout'),
     maxRetries: int('max_retries'),
     retryDelay: int('retry_delay'),
@@ -72,30 +84,35 @@ export const periodicTask = mysqlTable(
     lastFinished: instant('last_finished'),
     lastJob: jobId('last_job'),
     lastError: longText('last_error'),
-    plannedFrom: characters(700)('planned_from'),
+    plannedFrom: characters(800)('planned_from'),
     status: short('status').generatedAlwaysAs(
       (): SQL =>
-        sql`case when \`enabled\` = 0 then 'paused' when \`idle\` is not null then \`idle\` else 'active' end`,
+        sql`case when \`enabled\` = 0 then 'paused' when \`idle\` is not null and \`idle\` <> 'running' then \`idle\` else 'active' end`,
       { mode: 'virtual' },
     ),
-    definition: characters(640)('definition').generatedAlwaysAs(
-      (): SQL => sql`concat(\`enabled\`, '|', \`timer\`)`,
-      {
-        mode: 'stored',
-      },
+    definition: characters(720)('definition').generatedAlwaysAs(
+      (): SQL => sql.raw(DEFINITION),
+      { mode: 'stored' },
     ),
     wakeAt: instant('wake_at').generatedAlwaysAs(
       (): SQL =>
-        sql`case when \`worker\` is not null then coalesce(\`mark_ends\`, timestamp'1970-01-01 00:00:00.000') when \`planned_from\` is null or \`planned_from\` <> concat(\`enabled\`, '|', \`timer\`, '|', coalesce(\`nextrun\`, '')) then timestamp'1970-01-01 00:00:00.000' when \`enabled\` = 0 or \`idle\` is not null then null else coalesce(\`nextrun\`, timestamp'1970-01-01 00:00:00.000') end`,
+        sql.raw(
+          `case when \`worker\` is not null then coalesce(\`mark_ends\`, ${EPOCH}) when \`planned_from\` is null or \`planned_from\` <> concat(${DEFINITION}, '|', coalesce(\`nextrun\`, '')) then ${EPOCH} when \`enabled\` = 0 or \`idle\` is not null then null else coalesce(\`nextrun\`, ${EPOCH}) end`,
+        ),
       { mode: 'stored' },
     ),
   },
   (table) => [
     index('{prefix}periodic_task_wake_at').on(table.wakeAt),
     index('{prefix}periodic_task_declared_by').on(table.declaredBy),
+    index('{prefix}periodic_task_idle').on(table.idle),
     check('{prefix}periodic_task_enabled', sql`\`enabled\` in (0, 1)`),
     check('{prefix}periodic_task_args', sql`json_valid(\`args\`)`),
     check('{prefix}periodic_task_catch_up', sql`\`catch_up\` between 0 and 1000`),
+    check('{prefix}periodic_task_overlap', sql`\`overlap\` in ('skip', 'queue_one', 'replace', 'allow')`),
+    check('{prefix}periodic_task_exhausted', sql`\`on_exhausted\` in ('continue', 'stop')`),
+    check('{prefix}periodic_task_jitter', sql`\`jitter\` >= 0`),
+    check('{prefix}periodic_task_max_runs', sql`\`max_runs\` > 0`),
     check('{prefix}periodic_task_backoff', sql`\`retry_backoff\` in ('exponential', 'fixed')`),
   ],
 )
@@ -167,7 +184,8 @@ export const job = mysqlTable(
     index('{prefix}job_claim').on(table.claimGroup, table.claimTask, table.claimRank, table.id),
     index('{prefix}job_due').on(table.dueAt),
     index('{prefix}job_held').on(table.heldBy),
-    index('{prefix}job_blocked').on(table.state, table.periodicTaskId),
+    index('{prefix}job_finished').on(table.finished),
+    index('{prefix}job_state_schedule').on(table.state, table.periodicTaskId),
     check('{prefix}job_args', sql`json_valid(\`args\`)`),
     check(
       '{prefix}job_state',
@@ -195,6 +213,20 @@ export const worker = mysqlTable('{prefix}worker', {
   host: characters(255)('host').notNull(),
   pid: int('pid').notNull(),
   tasks: longText('tasks').notNull(),
+  sets: longText('sets').notNull().default(sql`('{}')`),
   started: instant('started').notNull().default(now),
   heartbeat: instant('heartbeat').notNull().default(now),
 })
+
+/** The versions of declared sets that were ever seen: which of them came last decides. */
+export const declaredSet = mysqlTable(
+  '{prefix}declared_set',
+  {
+    name: name('name').notNull(),
+    hash: characters(64)('hash').notNull(),
+    /** The ids that this version declares, as a JSON array. */
+    schedules: longText('schedules').notNull(),
+    firstSeen: instant('first_seen').notNull().default(now),
+  },
+  (table) => [primaryKey({ columns: [table.name, table.hash] })],
+)

@@ -143,7 +143,7 @@ export class SqlExecuting implements ExecutingStore {
       (row) =>
         row.timeout === null ||
         row.max_retries === null ||
-        row.retry_delay === null ||
+        (row.retry_delay === null && tasks.get(row.task)?.retryDelayMs !== null) ||
         row.retry_backoff === null,
     )
     const byTask = groupBy(undecided, (row) => row.task)

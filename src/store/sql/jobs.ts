@@ -1,28 +1,149 @@
 import { ConflictError } from '../../errors.ts'
-import type { Job, JobState } from '../../model/job.ts'
-import type { Database, Sql } from '../database.ts'
+import { type Job, type JobState, isFinal } from '../../model/job.ts'
+import { ANY_OWNER, type Owner } from '../../model/owner.ts'
+import type { Database, Sql, SqlValue } from '../database.ts'
 import type { LogLevel, LogLine } from '../executing-store.ts'
 import { fromStored, toText } from '../instant.ts'
-import type { JobFilter, JobStore, NewJob } from '../job-store.ts'
+import type { JobFilter, JobStore, NewJob, Transaction } from '../job-store.ts'
+import { lentTransaction } from '../lent-transaction.ts'
 import type { Page } from '../schedule-store.ts'
-import { jobColumns, type JobRow, toJob } from './rows.ts'
-import { promoteBlocked } from './settling.ts'
+import { andEquals, type Condition, ownedBy } from './owned.ts'
+import { jobColumns, type JobRow, plannableColumns, type PlannableRow, toJob } from './rows.ts'
+import { endJobs, type EndingRow, endingColumns } from './settling.ts'
 import { placeholders, type Tables } from './tables.ts'
+
+/** Characters of one INSERT: well below the packet limit of any server. */
+const LARGEST_INSERT = 1_000_000
 
 export class SqlJobs implements JobStore {
   readonly #database: Database
   readonly #tables: Tables
+  /** Part of every statement that reaches a row. */
+  readonly #own: Condition
 
-  constructor(database: Database, tables: Tables) {
+  constructor(database: Database, tables: Tables, owner: Owner = ANY_OWNER) {
     this.#database = database
     this.#tables = tables
+    this.#own = ownedBy(owner)
   }
 
-  async submit(jobs: readonly NewJob[]): Promise<void> {
+  ownedBy(owner: Owner): JobStore {
+    return new SqlJobs(this.#database, this.#tables, owner)
+  }
+
+  async submit(jobs: readonly NewJob[], transaction?: Transaction): Promise<void> {
     if (jobs.length === 0) return
-    const columns =
-      'id, task, group_, args, subject, submitter, priority, run_at, timeout, max_retries, retry_delay, retry_backoff'
-    const values = jobs.map((job) => [
+    const insert = async (sql: Pick<Sql, 'run'>) => {
+      for (const batch of batches(jobs)) await this.#insert(sql, batch)
+    }
+    try {
+      if (transaction !== undefined) await insert(lentTransaction(transaction, this.#database.dialect))
+      else await this.#database.transaction(insert)
+    } catch (error) {
+      const { isDuplicate } = this.#database.dialect
+      // Query builders wrap what their driver throws.
+      if (!isDuplicate(error) && !(error instanceof Error && isDuplicate(error.cause))) throw error
+      const id = jobs.length === 1 ? `the id '${jobs[0]?.id}'` : 'one of these ids'
+      throw new ConflictError(`There is a job with ${id} already`, { cause: error })
+    }
+  }
+
+  async get(id: string): Promise<Job | null> {
+    const [row] = await this.#database.rows<JobRow>(
+      `SELECT ${jobColumns(this.#database.dialect)} FROM ${this.#tables.job} WHERE id = ?${this.#own.text}`,
+      [id, ...this.#own.params],
+    )
+    return row === undefined ? null : toJob(row)
+  }
+
+  async list(filter: JobFilter): Promise<Page<Job>> {
+    const equals = andEquals({
+      state: filter.state,
+      task: filter.task,
+      periodic_task_id: filter.scheduleId,
+      group_: filter.group,
+      submitter: filter.submitter,
+    })
+    const where = `WHERE 1 = 1${equals.text}${this.#own.text}`
+    const params = [...equals.params, ...this.#own.params]
+    const rows = await this.#database.rows<JobRow>(
+      `SELECT ${jobColumns(this.#database.dialect)} FROM ${this.#tables.job} ${where} ORDER BY id DESC LIMIT ${filter.limit} OFFSET ${filter.offset}`,
+      params,
+    )
+    const [count] = await this.#database.rows<{ total: number }>(
+      `SELECT COUNT(*) AS total FROM ${this.#tables.job} ${where}`,
+      params,
+    )
+    return { items: rows.map(toJob), total: count?.total ?? 0 }
+  }
+
+  cancel(id: string): Promise<JobState | null> {
+    const { dialect } = this.#database
+    return this.#database.transaction(async (sql) => {
+      const locked = await this.#lockedWithSchedule(sql, id)
+      if (locked === null) return null
+      const { row, schedules } = locked
+      if (row.state === 'running') {
+        await sql.run(
+          `UPDATE ${this.#tables.job} SET stop_requested = COALESCE(stop_requested, ${dialect.now}) WHERE id = ?`,
+          [id],
+        )
+      }
+      if (row.state === 'running' || isFinal(row.state)) return row.state
+      const settlement = { state: 'cancelled', reason: null, error: null, result: null } as const
+      await endJobs(sql, dialect, this.#tables, [{ row, settlement }], schedules)
+      return 'cancelled'
+    })
+  }
+
+  retry(id: string): Promise<JobState | null> {
+    return this.#database.transaction(async (sql) => {
+      const locked = await this.#lockedWithSchedule(sql, id)
+      if (locked === null) return null
+      const { row } = locked
+      if (row.state !== 'failed' && row.state !== 'cancelled') return row.state
+      try {
+        await sql.run(
+          `UPDATE ${this.#tables.job} SET state = 'waiting', attempt = 0, run_at = NULL, started = NULL, finished = NULL, worker = NULL, stop_requested = NULL, progress = NULL WHERE id = ?`,
+          [id],
+        )
+      } catch (error) {
+        if (!this.#database.dialect.isDuplicate(error)) throw error
+        throw new ConflictError(
+          `The job ${id} cannot run again now: another job of the schedule '${row.schedule}' has not ended; wait for its end or cancel it`,
+          { cause: error },
+        )
+      }
+      return row.state
+    })
+  }
+
+  async history(scheduleId: string, limit: number, before: Date | null): Promise<Job[]> {
+    // The unique key of occurrences holds filter and order.
+    const older = before === null ? '' : 'AND slot < ?'
+    const rows = await this.#database.rows<JobRow>(
+      `SELECT ${jobColumns(this.#database.dialect)} FROM ${this.#tables.job} WHERE periodic_task_id = ? ${older}${this.#own.text} ORDER BY slot DESC LIMIT ${limit}`,
+      [scheduleId, ...(before === null ? [] : [toText(before)]), ...this.#own.params],
+    )
+    return rows.map(toJob)
+  }
+
+  async logs(id: string): Promise<LogLine[]> {
+    if (this.#own.text !== '' && (await this.get(id)) === null) return []
+    const rows = await this.#database.rows<{ job_id: string; at: string; level: LogLevel; message: string }>(
+      `SELECT job_id, ${this.#database.dialect.instant('at')} AS at, level, message FROM ${this.#tables.log} WHERE job_id = ? ORDER BY id`,
+      [id],
+    )
+    return rows.map((row) => ({
+      jobId: row.job_id,
+      at: fromStored(row.at),
+      level: row.level,
+      message: row.message,
+    }))
+  }
+
+  async #insert(sql: Pick<Sql, 'run'>, jobs: readonly NewJob[]): Promise<void> {
+    const values = jobs.map((job): SqlValue[] => [
       job.id,
       job.task,
       job.group,
@@ -36,102 +157,51 @@ export class SqlJobs implements JobStore {
       job.retryDelayMs,
       job.retryBackoff,
     ])
-    try {
-      await this.#database.run(
-        `INSERT INTO ${this.#tables.job} (${columns}) VALUES ${values.map((row) => `(${placeholders(row)})`).join(', ')}`,
-        values.flat(),
-      )
-    } catch (error) {
-      if (!this.#database.dialect.isDuplicate(error)) throw error
-      throw new ConflictError(
-        `There is a job with ${jobs.length === 1 ? `the id '${jobs[0]?.id}'` : 'one of these ids'} already`,
-        { cause: error },
-      )
-    }
-  }
-
-  async get(id: string): Promise<Job | null> {
-    const [row] = await this.#database.rows<JobRow>(
-      `SELECT ${jobColumns(this.#database.dialect)} FROM ${this.#tables.job} WHERE id = ?`,
-      [id],
+    await sql.run(
+      `INSERT INTO ${this.#tables.job} (id, task, group_, args, subject, submitter, priority, run_at, timeout, max_retries, retry_delay, retry_backoff, submitted) VALUES ${values.map((row) => `(${placeholders(row)}, ${this.#database.dialect.now})`).join(', ')}`,
+      values.flat(),
     )
-    return row === undefined ? null : toJob(row)
-  }
-
-  async list(filter: JobFilter): Promise<Page<Job>> {
-    const conditions = Object.entries({
-      state: filter.state,
-      task: filter.task,
-      periodic_task_id: filter.scheduleId,
-    }).filter((entry): entry is [string, string] => entry[1] !== undefined)
-    const where =
-      conditions.length === 0 ? '' : `WHERE ${conditions.map(([column]) => `${column} = ?`).join(' AND ')}`
-    const params = conditions.map(([, value]) => value)
-    const rows = await this.#database.rows<JobRow>(
-      `SELECT ${jobColumns(this.#database.dialect)} FROM ${this.#tables.job} ${where} ORDER BY id DESC LIMIT ${filter.limit} OFFSET ${filter.offset}`,
-      params,
-    )
-    const [count] = await this.#database.rows<{ total: number }>(
-      `SELECT COUNT(*) AS total FROM ${this.#tables.job} ${where}`,
-      params,
-    )
-    return { items: rows.map(toJob), total: count?.total ?? 0 }
-  }
-
-  cancel(id: string): Promise<JobState | null> {
-    return this.#database.transaction(async (sql) => {
-      const row = await this.#lockedWithSchedule(sql, id)
-      if (row === null) return null
-      const { now } = this.#database.dialect
-      if (row.state === 'running') {
-        await sql.run(
-          `UPDATE ${this.#tables.job} SET stop_requested = COALESCE(stop_requested, ${now}) WHERE id = ?`,
-          [id],
-        )
-      }
-      if (row.state !== 'waiting' && row.state !== 'blocked') return row.state
-      await sql.run(`UPDATE ${this.#tables.job} SET state = 'cancelled', finished = ${now} WHERE id = ?`, [
-        id,
-      ])
-      if (row.state === 'waiting')
-        await promoteBlocked(sql, this.#database.dialect, this.#tables, [
-          { row, settlement: { state: 'cancelled' } },
-        ])
-      return 'cancelled'
-    })
-  }
-
-  async logs(id: string): Promise<LogLine[]> {
-    const rows = await this.#database.rows<{ job_id: string; at: string; level: LogLevel; message: string }>(
-      `SELECT job_id, ${this.#database.dialect.instant('at')} AS at, level, message FROM ${this.#tables.log} WHERE job_id = ? ORDER BY id`,
-      [id],
-    )
-    return rows.map((row) => ({
-      jobId: row.job_id,
-      at: fromStored(row.at),
-      level: row.level,
-      message: row.message,
-    }))
   }
 
   /** Locks a job after its schedule: the one order of locks. */
   async #lockedWithSchedule(
     sql: Sql,
     id: string,
-  ): Promise<{ schedule: string | null; state: JobState } | null> {
+  ): Promise<{ row: EndingRow & { state: JobState }; schedules: ReadonlyMap<string, PlannableRow> } | null> {
     const { job, schedule } = this.#tables
-    const { forUpdate } = this.#database.dialect
+    const { dialect } = this.#database
     const [found] = await sql.rows<{ schedule: string | null }>(
-      `SELECT periodic_task_id AS schedule FROM ${job} WHERE id = ?`,
-      [id],
+      `SELECT periodic_task_id AS schedule FROM ${job} WHERE id = ?${this.#own.text}`,
+      [id, ...this.#own.params],
     )
     if (found === undefined) return null
-    if (found.schedule !== null)
-      await sql.rows(`SELECT id FROM ${schedule} WHERE id = ? ${forUpdate}`, [found.schedule])
-    const [row] = await sql.rows<{ schedule: string | null; state: JobState }>(
-      `SELECT periodic_task_id AS schedule, state FROM ${job} WHERE id = ? ${forUpdate}`,
-      [id],
+    const schedules =
+      found.schedule === null
+        ? []
+        : await sql.rows<PlannableRow>(
+            `SELECT ${plannableColumns(dialect)} FROM ${schedule} WHERE id = ? ${dialect.forUpdate}`,
+            [found.schedule],
+          )
+    const [row] = await sql.rows<EndingRow & { state: JobState }>(
+      `SELECT ${endingColumns(dialect)}, state FROM ${job} WHERE id = ?${this.#own.text} ${dialect.forUpdate}`,
+      [id, ...this.#own.params],
     )
-    return row ?? null
+    return row === undefined ? null : { row, schedules: new Map(schedules.map((of) => [of.id, of])) }
   }
+}
+
+/** Parts that fit into one statement each. */
+function batches(jobs: readonly NewJob[]): NewJob[][] {
+  const parts: NewJob[][] = []
+  let size = Infinity
+  for (const job of jobs) {
+    // Hexadecimal doubles a text that is not plain.
+    size += 2 * job.args.length + 500
+    if (size > LARGEST_INSERT) {
+      parts.push([])
+      size = 2 * job.args.length + 500
+    }
+    parts.at(-1)?.push(job)
+  }
+  return parts
 }

@@ -1,7 +1,7 @@
 /** From rows to nouns: which columns are read, and what they become. */
 import type { Job, JobState } from '../../model/job.ts'
-import type { Plannable } from '../../model/plan.ts'
-import type { Idle, Schedule, ScheduleSettings, ScheduleStatus } from '../../model/schedule.ts'
+import type { Finishing } from '../../model/finish.ts'
+import type { Idle, OnExhausted, Overlap, Schedule, ScheduleSettings, ScheduleStatus } from '../../model/schedule.ts'
 import { DEFAULT_POLICY, type RetryBackoff, type RunPolicy } from '../../model/task.ts'
 import type { Dialect, SqlValue } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
@@ -16,7 +16,16 @@ export interface PlannableRow {
   idle: Idle | null
   last_slot: string | null
   last_error: string | null
+  created: string
+  starts: string | null
+  ends: string | null
+  jitter: number
   catch_up: number
+  overlap: Overlap
+  on_exhausted: OnExhausted
+  max_runs: number | null
+  run_count: number
+  error_count: number
   definition: string
   planned_from: string | null
   worker: string | null
@@ -26,15 +35,23 @@ export interface PlannableRow {
 
 export function plannableColumns(dialect: Dialect): string {
   const { instant } = dialect
-  return `id, enabled, task, timer, ${instant('nextrun')} AS nextrun, idle, ${instant('last_slot')} AS last_slot, last_error, catch_up, definition, planned_from, worker, ${instant('marked')} AS marked, ${dialect.now} AS clock`
+  return `id, enabled, task, timer, ${instant('nextrun')} AS nextrun, idle, ${instant('last_slot')} AS last_slot, last_error, ${instant('created')} AS created, ${instant('starts')} AS starts, ${instant('ends')} AS ends, jitter, catch_up, overlap, on_exhausted, max_runs, run_count, error_count, definition, planned_from, worker, ${instant('marked')} AS marked, ${dialect.now} AS clock`
 }
 
-export function toPlannable(row: PlannableRow): Plannable {
+export function toPlannable(row: PlannableRow): Finishing {
   const planned = row.planned_from === null ? null : splitPlannedFrom(row.planned_from)
   return {
     id: row.id,
     enabled: row.enabled !== 0,
     timer: row.timer,
+    created: fromStored(row.created),
+    jitterMs: row.jitter,
+    starts: fromText(row.starts),
+    ends: fromText(row.ends),
+    overlap: row.overlap,
+    onExhausted: row.on_exhausted,
+    maxRuns: row.max_runs,
+    successes: row.run_count - row.error_count,
     nextRun: fromText(row.nextrun),
     idle: row.idle,
     lastSlot: fromText(row.last_slot),
@@ -69,9 +86,6 @@ interface ScheduleRow extends PlannableRow {
   retry_delay: number | null
   retry_backoff: RetryBackoff | null
   declared_by: string | null
-  created: string
-  run_count: number
-  error_count: number
   last_run: string | null
   last_finished: string | null
   last_job: string | null
@@ -80,10 +94,10 @@ interface ScheduleRow extends PlannableRow {
 export type { ScheduleRow }
 
 export function scheduleColumns(dialect: Dialect): string {
-  const instants = ['created', 'last_run', 'last_finished'].map(
+  const instants = ['last_run', 'last_finished'].map(
     (column) => `${dialect.instant(column)} AS ${column}`,
   )
-  return `${plannableColumns(dialect)}, status, group_ AS group_name, args, subject, submitter, summary, priority, timeout, max_retries, retry_delay, retry_backoff, declared_by, run_count, error_count, last_job, ${instants.join(', ')}`
+  return `${plannableColumns(dialect)}, status, group_ AS group_name, args, subject, submitter, summary, priority, timeout, max_retries, retry_delay, retry_backoff, declared_by, last_job, ${instants.join(', ')}`
 }
 
 export function toSchedule(row: ScheduleRow): Schedule {
@@ -100,7 +114,14 @@ export function toSchedule(row: ScheduleRow): Schedule {
     priority: row.priority,
     timer: row.timer,
     nextRun: fromText(row.nextrun),
+    idle: row.idle,
+    starts: fromText(row.starts),
+    ends: fromText(row.ends),
+    jitterMs: row.jitter,
     catchUp: row.catch_up,
+    overlap: row.overlap,
+    onExhausted: row.on_exhausted,
+    maxRuns: row.max_runs,
     timeoutMs: row.timeout,
     maxRetries: row.max_retries,
     retryDelayMs: row.retry_delay,
@@ -129,7 +150,13 @@ const SETTING_COLUMNS: Readonly<Record<keyof ScheduleSettings, string>> = {
   submitter: 'submitter',
   summary: 'summary',
   priority: 'priority',
+  starts: 'starts',
+  ends: 'ends',
+  jitterMs: 'jitter',
   catchUp: 'catch_up',
+  overlap: 'overlap',
+  onExhausted: 'on_exhausted',
+  maxRuns: 'max_runs',
   timeoutMs: 'timeout',
   maxRetries: 'max_retries',
   retryDelayMs: 'retry_delay',
@@ -143,8 +170,13 @@ export function settingColumns(settings: Partial<ScheduleSettings>): [column: st
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of SETTING_COLUMNS are those of ScheduleSettings
     const value = settings[key as keyof ScheduleSettings]
     if (value === undefined) return []
-    return [[column, typeof value === 'boolean' ? Number(value) : value]]
+    return [[column, sqlValue(value)]]
   })
+}
+
+function sqlValue(value: NonNullable<unknown> | null): SqlValue {
+  if (value instanceof Date) return toText(value)
+  return typeof value === 'number' || typeof value === 'string' || value === null ? value : Number(value)
 }
 
 export interface JobRow {

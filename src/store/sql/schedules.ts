@@ -1,70 +1,81 @@
 import { ConflictError } from '../../errors.ts'
 import { occurrenceId } from '../../model/occurrence.ts'
+import { ANY_OWNER, type Owner } from '../../model/owner.ts'
+import { elapsesOf } from '../../model/plan.ts'
 import { changedSettings, type Schedule, type ScheduleSettings } from '../../model/schedule.ts'
 import type { Database, Sql, SqlValue } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
-import type { Page, PutResult, ScheduleFilter, ScheduleStore, SetChanges } from '../schedule-store.ts'
+import type { NewSchedule, Page, PutResult, ScheduleFilter, ScheduleStore } from '../schedule-store.ts'
+import { andEquals, type Condition, ownedBy } from './owned.ts'
 import { scheduleColumns, type ScheduleRow, settingColumns, toSchedule } from './rows.ts'
 import { placeholders, type Tables } from './tables.ts'
 
 export class SqlSchedules implements ScheduleStore {
   readonly #database: Database
   readonly #tables: Tables
+  /** Part of every statement that reaches a row. */
+  readonly #own: Condition
 
-  constructor(database: Database, tables: Tables) {
+  constructor(database: Database, tables: Tables, owner: Owner = ANY_OWNER) {
     this.#database = database
     this.#tables = tables
+    this.#own = ownedBy(owner)
   }
 
-  async create(id: string, settings: ScheduleSettings): Promise<void> {
+  ownedBy(owner: Owner): ScheduleStore {
+    return new SqlSchedules(this.#database, this.#tables, owner)
+  }
+
+  async create(schedule: NewSchedule): Promise<void> {
     try {
-      await this.#insert(this.#database, id, settings)
+      await this.#database.transaction((sql) => insertSchedule(sql, this.#database, this.#tables, schedule))
     } catch (error) {
-      if (!this.#database.dialect.isDuplicate(error)) throw error
-      throw new ConflictError(
-        `There is a schedule with the id '${id}' already; use put or update to change it`,
-        { cause: error },
-      )
+      throw this.#orConflict(error, schedule.id)
     }
   }
 
-  async put(id: string, settings: ScheduleSettings): Promise<PutResult> {
-    return this.#againOnDuplicate(() =>
-      this.#database.transaction(async (sql) => {
-        const existing = await this.#locked(sql, 'id = ?', [id])
-        const [current] = existing
+  async put(schedule: NewSchedule): Promise<PutResult> {
+    const write = () =>
+      this.#database.transaction(async (sql): Promise<PutResult> => {
+        const [current] = await lockSchedules(sql, this.#database, this.#tables, this.#where(schedule.id))
         if (current === undefined) {
-          await this.#insert(sql, id, settings)
+          await insertSchedule(sql, this.#database, this.#tables, schedule)
           return 'created'
         }
-        const { enabled: _, ...rest } = settings
+        const { enabled: _, ...rest } = schedule.settings
         const changes = changedSettings(current, rest)
         if (Object.keys(changes).length === 0) return 'unchanged'
-        await this.#change(sql, id, changes)
+        await changeSchedule(sql, this.#tables, schedule.id, changes)
         return 'changed'
-      }),
-    )
+      })
+    try {
+      return await againOnDuplicate(this.#database, write)
+    } catch (error) {
+      throw this.#orConflict(error, schedule.id)
+    }
   }
 
   async get(id: string): Promise<Schedule | null> {
+    const { text, params } = this.#where(id)
     const [row] = await this.#database.rows<ScheduleRow>(
-      `SELECT ${scheduleColumns(this.#database.dialect)} FROM ${this.#tables.schedule} WHERE id = ?`,
-      [id],
+      `SELECT ${scheduleColumns(this.#database.dialect)} FROM ${this.#tables.schedule} WHERE ${text}`,
+      params,
     )
     return row === undefined ? null : toSchedule(row)
   }
 
   async list(filter: ScheduleFilter): Promise<Page<Schedule>> {
-    const conditions = Object.entries({
+    const equals = andEquals({
       status: filter.status,
       task: filter.task,
       group_: filter.group,
       submitter: filter.submitter,
       declared_by: filter.declaredBy,
-    }).filter((entry): entry is [string, string] => entry[1] !== undefined)
-    const where =
-      conditions.length === 0 ? '' : `WHERE ${conditions.map(([column]) => `${column} = ?`).join(' AND ')}`
-    const params = conditions.map(([, value]) => value)
+    })
+    const contains = filter.text === undefined ? '' : ` AND (INSTR(id, ?) > 0 OR INSTR(COALESCE(summary, ''), ?) > 0)`
+    const where = `WHERE 1 = 1${equals.text}${contains}${this.#own.text}`
+    const searched = filter.text === undefined ? [] : [filter.text, filter.text]
+    const params = [...equals.params, ...searched, ...this.#own.params]
     const rows = await this.#database.rows<ScheduleRow>(
       `SELECT ${scheduleColumns(this.#database.dialect)} FROM ${this.#tables.schedule} ${where} ORDER BY id LIMIT ${filter.limit} OFFSET ${filter.offset}`,
       params,
@@ -77,29 +88,43 @@ export class SqlSchedules implements ScheduleStore {
   }
 
   async update(id: string, changes: Partial<ScheduleSettings>): Promise<boolean> {
-    return (await this.#change(this.#database, id, changes)) > 0
+    const columns = settingColumns(changes)
+    if (columns.length === 0) return (await this.get(id)) !== null
+    const assignments = columns.map(([column]) => `${column} = ?`).join(', ')
+    return this.#write(`UPDATE ${this.#tables.schedule} SET ${assignments}`, columns.map(([, value]) => value), this.#where(id))
   }
 
-  async delete(id: string): Promise<boolean> {
-    return (await this.#database.run(`DELETE FROM ${this.#tables.schedule} WHERE id = ?`, [id])) > 0
+  delete(id: string): Promise<boolean> {
+    return this.#write(`DELETE FROM ${this.#tables.schedule}`, [], this.#where(id))
   }
 
-  runNow(id: string): Promise<string | null> {
+  reset(id: string): Promise<boolean> {
+    const { text, params } = this.#where(id)
+    // planned_from NULL: planned anew, from now.
+    return this.#write(
+      `UPDATE ${this.#tables.schedule} SET idle = NULL, nextrun = NULL, planned_from = NULL, run_count = 0, error_count = 0, last_error = NULL`,
+      [],
+      { text: `${text} AND idle IN ('done', 'dead')`, params },
+    )
+  }
+
+  runNow(id: string, args: string | null): Promise<string | null> {
     const { schedule, job } = this.#tables
     const { now, instant, forUpdate } = this.#database.dialect
+    const own = this.#where(id)
     return this.#database.transaction(async (sql) => {
-      const [row] = await sql.rows<{ last_slot: string | null; clock: string }>(
-        `SELECT ${instant('last_slot')} AS last_slot, ${now} AS clock FROM ${schedule} WHERE id = ? ${forUpdate}`,
-        [id],
+      const [row] = await sql.rows<{ last_slot: string | null; overlap: string; clock: string }>(
+        `SELECT ${instant('last_slot')} AS last_slot, overlap, ${now} AS clock FROM ${schedule} WHERE ${own.text} ${forUpdate}`,
+        own.params,
       )
       if (row === undefined) return null
-      const [active] = await sql.rows<{ id: string; state: string }>(
+      const [open] = await sql.rows<{ id: string; state: string }>(
         `SELECT id, state FROM ${job} WHERE periodic_task_id = ? AND state IN ('waiting', 'blocked', 'running') ORDER BY id LIMIT 1`,
         [id],
       )
-      if (active !== undefined)
+      if (open !== undefined && row.overlap !== 'allow')
         throw new ConflictError(
-          `The schedule '${id}' cannot run now: its job ${active.id} is ${active.state}; wait for its end or cancel it`,
+          `The schedule '${id}' cannot run now: its job ${open.id} is ${open.state}; wait for its end or cancel it`,
         )
       // Slots only grow, so that the run counts as one of its own.
       const slot = new Date(
@@ -107,69 +132,81 @@ export class SqlSchedules implements ScheduleStore {
       )
       const jobId = occurrenceId(id, slot)
       await sql.run(
-        `INSERT INTO ${job} (id, periodic_task_id, slot, run, task, group_, args, subject, submitter, priority, reason, timeout, max_retries, retry_delay, retry_backoff)
-         SELECT ?, id, ?, run_count + 1, task, group_, args, subject, submitter, priority, 'run now', timeout, max_retries, retry_delay, retry_backoff FROM ${schedule} WHERE id = ?`,
-        [jobId, toText(slot), id],
+        `INSERT INTO ${job} (id, periodic_task_id, slot, run, task, group_, args, subject, submitter, priority, exclusive, reason, timeout, max_retries, retry_delay, retry_backoff)
+         SELECT ?, id, ?, run_count + 1, task, group_, COALESCE(?, args), subject, submitter, priority, CASE WHEN overlap = 'allow' THEN 0 ELSE 1 END, 'run now', timeout, max_retries, retry_delay, retry_backoff FROM ${schedule} WHERE id = ?`,
+        [jobId, toText(slot), args, id],
       )
       await sql.run(`UPDATE ${schedule} SET last_slot = ? WHERE id = ?`, [toText(slot), id])
       return jobId
     })
   }
 
-  async sync(
-    set: string,
-    ids: readonly string[],
-    decide: (existing: readonly Schedule[]) => SetChanges,
-  ): Promise<void> {
-    await this.#againOnDuplicate(() =>
-      this.#database.transaction(async (sql) => {
-        const condition =
-          ids.length === 0 ? 'declared_by = ?' : `declared_by = ? OR id IN (${placeholders(ids)})`
-        const changes = decide(await this.#locked(sql, condition, [set, ...ids]))
-        for (const { id, settings } of changes.create) await this.#insert(sql, id, settings)
-        for (const { id, settings } of changes.change) await this.#change(sql, id, settings)
-      }),
-    )
+  async now(): Promise<Date> {
+    const [row] = await this.#database.rows<{ clock: string }>(`SELECT ${this.#database.dialect.now} AS clock`)
+    return fromStored(row?.clock ?? '')
   }
 
-  /** Reads schedules under lock. Their keys are found first, so that the locks are taken in the order of the key. */
-  async #locked(sql: Sql, condition: string, params: readonly SqlValue[]): Promise<Schedule[]> {
-    const { schedule } = this.#tables
-    const found = await sql.rows<{ id: string }>(`SELECT id FROM ${schedule} WHERE ${condition}`, params)
-    if (found.length === 0) return []
-    const rows = await sql.rows<ScheduleRow>(
-      `SELECT ${scheduleColumns(this.#database.dialect)} FROM ${schedule} ${this.#database.dialect.byKey} WHERE id IN (${placeholders(found)}) ORDER BY id ${this.#database.dialect.forUpdate}`,
-      found.map((row) => row.id),
-    )
-    return rows.map(toSchedule)
+  #where(id: string): Condition {
+    return { text: `id = ?${this.#own.text}`, params: [id, ...this.#own.params] }
   }
 
-  #insert(sql: Sql, id: string, settings: ScheduleSettings): Promise<number> {
-    const columns: [string, SqlValue][] = [['id', id], ...settingColumns(settings)]
-    return sql.run(
-      `INSERT INTO ${this.#tables.schedule} (${columns.map(([column]) => column).join(', ')}) VALUES (${placeholders(columns)})`,
-      columns.map(([, value]) => value),
-    )
+  async #write(statement: string, values: readonly SqlValue[], where: Condition): Promise<boolean> {
+    return (await this.#database.run(`${statement} WHERE ${where.text}`, [...values, ...where.params])) > 0
   }
 
-  async #change(sql: Sql, id: string, changes: Partial<ScheduleSettings>): Promise<number> {
-    const columns = settingColumns(changes)
-    if (columns.length === 0) {
-      return (await sql.rows(`SELECT id FROM ${this.#tables.schedule} WHERE id = ?`, [id])).length
-    }
-    return sql.run(
-      `UPDATE ${this.#tables.schedule} SET ${columns.map(([column]) => `${column} = ?`).join(', ')} WHERE id = ?`,
-      [...columns.map(([, value]) => value), id],
-    )
+  #orConflict(error: unknown, id: string): unknown {
+    if (!this.#database.dialect.isDuplicate(error)) return error
+    return new ConflictError(`There is a schedule with the id '${id}' already; use put or update to change it`, { cause: error })
   }
+}
 
-  /** Two that create the same row at once: the second finds it there and begins anew. */
-  async #againOnDuplicate<Result>(work: () => Promise<Result>): Promise<Result> {
-    try {
-      return await work()
-    } catch (error) {
-      if (!this.#database.dialect.isDuplicate(error)) throw error
-      return work()
-    }
+/** Reads schedules under lock. Their keys are found first, so that the locks are taken in the order of the key. */
+export async function lockSchedules(sql: Sql, { dialect }: Database, { schedule }: Tables, where: Condition): Promise<Schedule[]> {
+  const found = await sql.rows<{ id: string }>(`SELECT id FROM ${schedule} WHERE ${where.text}`, where.params)
+  if (found.length === 0) return []
+  const rows = await sql.rows<ScheduleRow>(
+    `SELECT ${scheduleColumns(dialect)} FROM ${schedule} ${dialect.byKey} WHERE id IN (${placeholders(found)}) ORDER BY id ${dialect.forUpdate}`,
+    found.map((row) => row.id),
+  )
+  return rows.map(toSchedule)
+}
+
+/** A past nextrun set by hand means "now", whatever the clock shows. */
+const AT_ONCE = '1970-01-01 00:00:00.000'
+
+export async function insertSchedule(sql: Sql, { dialect }: Database, { schedule }: Tables, { id, settings, firstRun }: NewSchedule): Promise<void> {
+  const columns: [string, SqlValue][] = [['id', id], ...settingColumns(settings)]
+  if (firstRun !== 'next') {
+    const [row] = await sql.rows<{ clock: string }>(`SELECT ${dialect.now} AS clock`)
+    if (firstRun === 'now' || hasElapseInMinute(id, settings, fromStored(row?.clock ?? ''))) columns.push(['nextrun', AT_ONCE])
+  }
+  await sql.run(
+    `INSERT INTO ${schedule} (${columns.map(([column]) => column).join(', ')}) VALUES (${placeholders(columns)})`,
+    columns.map(([, value]) => value),
+  )
+}
+
+function hasElapseInMinute(id: string, settings: ScheduleSettings, now: Date): boolean {
+  const minute = new Date(Math.floor(now.getTime() / 60_000) * 60_000)
+  const elapse = elapsesOf({ id, ...settings, created: now }).next(new Date(minute.getTime() - 1))
+  return elapse !== null && elapse.getTime() < minute.getTime() + 60_000
+}
+
+export async function changeSchedule(sql: Sql, { schedule }: Tables, id: string, changes: Partial<ScheduleSettings>): Promise<void> {
+  const columns = settingColumns(changes)
+  if (columns.length === 0) return
+  await sql.run(`UPDATE ${schedule} SET ${columns.map(([column]) => `${column} = ?`).join(', ')} WHERE id = ?`, [
+    ...columns.map(([, value]) => value),
+    id,
+  ])
+}
+
+/** Two that create the same row at once: the second finds it there and begins anew. */
+export async function againOnDuplicate<Result>({ dialect }: Database, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!dialect.isDuplicate(error)) throw error
+    return work()
   }
 }

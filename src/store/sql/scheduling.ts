@@ -1,9 +1,10 @@
 import { occurrenceId } from '../../model/occurrence.ts'
-import { type Plan, type PlannedRun, planFault } from '../../model/plan.ts'
+import { NO_OPEN_JOBS, type OpenJobs, type Plan, type PlannedRun, planFault } from '../../model/plan.ts'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Database, Sql } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
 import type { Decide, Look, Mark, SchedulingStore, Submission, SubmitResult } from '../scheduling-store.ts'
+import { groupBy } from './group-by.ts'
 import { plannableColumns, type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
 import { placeholders, type Tables } from './tables.ts'
 
@@ -11,6 +12,16 @@ import { placeholders, type Tables } from './tables.ts'
 interface Planned {
   readonly row: PlannableRow
   readonly plan: Plan
+}
+
+interface OpenJob {
+  readonly id: string
+  readonly state: keyof OpenJobs
+}
+
+interface OpenOfSchedule {
+  readonly jobs: readonly OpenJob[]
+  readonly counts: OpenJobs
 }
 
 export class SqlScheduling implements SchedulingStore {
@@ -116,7 +127,7 @@ export class SqlScheduling implements SchedulingStore {
       healed.push(`marks that would have ended too late: ${tooFar.map((row) => row.id).join(', ')}`)
     // A blocked job whose turn nobody is left to announce: deleted by hand, or cut off by a crash.
     const blocked = await this.#database.rows<{ id: string }>(
-      `SELECT MIN(id) AS id FROM ${job} AS b WHERE state = 'blocked' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.active_key = b.periodic_task_id) GROUP BY periodic_task_id`,
+      `SELECT MIN(id) AS id FROM ${job} AS b WHERE state = 'blocked' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'running') AND a.periodic_task_id = b.periodic_task_id) GROUP BY periodic_task_id`,
     )
     for (const { id } of blocked) {
       const promoted = await this.#database.transaction(async (sql) => {
@@ -128,12 +139,23 @@ export class SqlScheduling implements SchedulingStore {
         await sql.rows(`SELECT id FROM ${schedule} WHERE id = ? ${this.#database.dialect.forUpdate}`, [
           row.schedule,
         ])
-        const active = await sql.rows(`SELECT id FROM ${job} WHERE active_key = ?`, [row.schedule])
+        const active = await sql.rows(`SELECT id FROM ${job} WHERE state IN ('waiting', 'running') AND periodic_task_id = ?`, [row.schedule])
         return active.length > 0
           ? 0
           : sql.run(`UPDATE ${job} SET state = 'waiting' WHERE id = ? AND state = 'blocked'`, [id])
       })
       if (promoted > 0) healed.push(`the job ${id} was blocked by nothing`)
+    }
+    // Its job was deleted by hand, so that no end of it will come: planned from now.
+    const idle = await this.#database.rows<{ id: string }>(
+      `SELECT id FROM ${schedule} AS s WHERE idle = 'running' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'blocked', 'running') AND a.periodic_task_id = s.id)`,
+    )
+    for (const { id } of idle) {
+      const replanned = await this.#database.run(
+        `UPDATE ${schedule} SET planned_from = NULL WHERE id = ? AND idle = 'running' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'blocked', 'running') AND a.periodic_task_id = ${schedule}.id)`,
+        [id],
+      )
+      if (replanned > 0) healed.push(`the schedule ${id} waited for the end of a run that there is not`)
     }
     return healed
   }
@@ -175,8 +197,8 @@ export class SqlScheduling implements SchedulingStore {
       // Somebody else is in the way: no reason to give the slot up.
       if (this.#database.dialect.isTransient(error)) return { submissions: [], locked: [mark], failed: [] }
       const reason = error instanceof Error ? error.message : String(error)
-      const faulty: Decide = (schedule, now, active) => {
-        const plan = decide(schedule, now, active)
+      const faulty: Decide = (schedule, now, open) => {
+        const plan = decide(schedule, now, open)
         return plan === null ? null : planFault(plan, reason)
       }
       try {
@@ -212,15 +234,19 @@ export class SqlScheduling implements SchedulingStore {
     const owned = rows.filter(
       (row) => row.worker === worker && fromText(row.marked)?.getTime() === markedAt.get(row.id),
     )
-    const active = await this.#active(sql, owned, careful)
+    const open = await this.#open(sql, owned)
     const planned: Planned[] = []
     const notDue: PlannableRow[] = []
     for (const row of owned) {
-      const plan = decide(toPlannable(row), fromStored(row.clock), active.has(row.id))
+      const plan = decide(toPlannable(row), fromStored(row.clock), open.get(row.id)?.counts ?? NO_OPEN_JOBS)
       if (plan === null) notDue.push(row)
       else planned.push({ row, plan: careful ? await this.#withoutDecided(sql, row.id, plan) : plan })
     }
-    await this.#insertJobs(sql, planned)
+    await this.#giveWay(
+      sql,
+      planned.flatMap(({ row, plan }) => (plan.replaces ? (open.get(row.id)?.jobs ?? []) : [])),
+    )
+    await this.#insertJobs(sql, careful ? planned : await this.#foldSkips(sql, planned))
     await this.#advance(sql, planned)
     await this.#unmark(sql, notDue)
     return {
@@ -236,18 +262,77 @@ export class SqlScheduling implements SchedulingStore {
     }
   }
 
-  /** Which of the schedules have a job that is not final. */
-  async #active(sql: Sql, rows: readonly PlannableRow[], careful: boolean): Promise<ReadonlySet<string>> {
-    if (rows.length === 0) return new Set()
-    const ids = rows.map((row) => row.id)
-    const condition = careful
-      ? `periodic_task_id IN (${placeholders(ids)}) AND state IN ('waiting', 'blocked', 'running')`
-      : `active_key IN (${placeholders(ids)})`
-    const found = await sql.rows<{ id: string }>(
-      `SELECT DISTINCT periodic_task_id AS id FROM ${this.#tables.job} WHERE ${condition}`,
-      ids,
+  /**
+   * The jobs of the schedules that are not final, whether or not the unique key holds them: the policy may have
+   * been another when they were submitted. Where they are to give way they are locked, or one of them could be
+   * claimed meanwhile.
+   */
+  async #open(sql: Sql, rows: readonly PlannableRow[]): Promise<ReadonlyMap<string, OpenOfSchedule>> {
+    const { forUpdate, byIndex } = this.#database.dialect
+    const open = new Map<string, OpenOfSchedule>()
+    const replacing = rows.filter((row) => row.overlap === 'replace')
+    const others = rows.filter((row) => row.overlap !== 'replace')
+    for (const [of, lock] of [
+      [others, ''],
+      [replacing, forUpdate],
+    ] as const) {
+      if (of.length === 0) continue
+      const found = await sql.rows<OpenJob & { schedule: string }>(
+        `SELECT id, periodic_task_id AS schedule, state FROM ${this.#tables.job} ${byIndex(this.#tables.stateIndex)} WHERE state IN ('waiting', 'blocked', 'running') AND periodic_task_id IN (${placeholders(of)}) ${lock}`,
+        of.map((row) => row.id),
+      )
+      for (const [id, jobs] of groupBy(found, (job) => job.schedule)) open.set(id, { jobs, counts: countStates(jobs) })
+    }
+    return open
+  }
+
+  /** For a job that replaces them: those that wait are cancelled, those that run are asked to stop. */
+  async #giveWay(sql: Sql, jobs: readonly OpenJob[]): Promise<void> {
+    if (jobs.length === 0) return
+    const { now, byKey } = this.#database.dialect
+    const running = jobs.filter((job) => job.state === 'running').map((job) => job.id)
+    const others = jobs.filter((job) => job.state !== 'running').map((job) => job.id)
+    const update = (assignments: string, ids: readonly string[]) =>
+      sql.run(`UPDATE ${this.#tables.job} ${byKey} SET ${assignments} WHERE id IN (${placeholders(ids)})`, ids)
+    if (others.length > 0) await update(`state = 'cancelled', reason = 'replaced', finished = ${now}`, others)
+    if (running.length > 0) await update(`stop_requested = COALESCE(stop_requested, ${now})`, running)
+  }
+
+  /**
+   * A skip that follows another for the same reason is counted in that row, so that a run that takes long leaves
+   * one row of history and not one for each slot.
+   *
+   * @returns the plans without the skips that were folded
+   */
+  async #foldSkips(sql: Sql, planned: readonly Planned[]): Promise<readonly Planned[]> {
+    const candidates = planned.filter(({ row, plan }) => plan.skips.length > 0 && row.last_slot !== null)
+    if (candidates.length === 0) return planned
+    const { dialect } = this.#database
+    const found = await sql.rows<{ id: string; schedule: string; reason: string }>(
+      `SELECT id, periodic_task_id AS schedule, reason FROM ${this.#tables.job} WHERE state = 'skipped' AND error IS NULL AND (${candidates.map(() => '(periodic_task_id = ? AND slot = ?)').join(' OR ')})`,
+      candidates.flatMap(({ row }) => [row.id, row.last_slot]),
     )
-    return new Set(found.map((row) => row.id))
+    const before = new Map(found.map((skip) => [skip.schedule, skip]))
+    const folded = candidates.flatMap((candidate) => {
+      const [skip] = candidate.plan.skips
+      const into = before.get(candidate.row.id)
+      return skip !== undefined && skip.error === null && into?.reason === skip.reason ? [{ candidate, skip, into }] : []
+    })
+    if (folded.length === 0) return planned
+    const batch = folded.map(({ candidate, skip, into }) => ({
+      id: into.id,
+      slot: toText(skip.slot),
+      count: skip.count,
+      finished: candidate.row.clock,
+    }))
+    const table = dialect.batch({ id: 'id', slot: 'instant', count: 'integer', finished: 'instant' })
+    const assignments = { slot: 'b.slot', missed: 't.missed + b.count', finished: 'b.finished' }
+    await sql.run(dialect.updateFromBatch(this.#tables.job, table, assignments), [JSON.stringify(batch)])
+    const isFolded = new Map(folded.map(({ candidate, skip }) => [candidate, skip]))
+    return planned.map((one) => {
+      const skip = isFolded.get(one)
+      return skip === undefined ? one : { ...one, plan: { ...one.plan, skips: one.plan.skips.filter((other) => other !== skip) } }
+    })
   }
 
   /** Leaves out what stands in the job table already, although the schedule says otherwise. */
@@ -310,8 +395,8 @@ export class SqlScheduling implements SchedulingStore {
       finished: 'instant',
     })
     await sql.run(
-      `INSERT INTO ${job} (id, periodic_task_id, slot, missed, run, task, group_, args, subject, submitter, priority, state, reason, error, finished, timeout, max_retries, retry_delay, retry_backoff)
-       SELECT b.id, s.id, b.slot, b.missed, s.run_count + b.number, s.task, s.group_, CASE WHEN b.state = 'skipped' THEN '{}' ELSE s.args END, s.subject, s.submitter, s.priority, b.state, b.reason, b.error, b.finished, s.timeout, s.max_retries, s.retry_delay, s.retry_backoff
+      `INSERT INTO ${job} (id, periodic_task_id, slot, missed, run, task, group_, args, subject, submitter, priority, state, exclusive, reason, error, finished, timeout, max_retries, retry_delay, retry_backoff)
+       SELECT b.id, s.id, b.slot, b.missed, s.run_count + b.number, s.task, s.group_, CASE WHEN b.state = 'skipped' THEN '{}' ELSE s.args END, s.subject, s.submitter, s.priority, b.state, CASE WHEN s.overlap = 'allow' THEN 0 ELSE 1 END, b.reason, b.error, b.finished, s.timeout, s.max_retries, s.retry_delay, s.retry_backoff
        FROM ${table} AS b ${dialect.straightJoin} ${schedule} AS s ${dialect.byKey} ON s.id = b.schedule ORDER BY s.id, b.slot`,
       [JSON.stringify(batch)],
     )
@@ -374,4 +459,10 @@ export class SqlScheduling implements SchedulingStore {
     const alive = new Set(there.map((row) => row.id))
     return missing.filter((mark) => alive.has(mark.id))
   }
+}
+
+function countStates(jobs: readonly OpenJob[]): OpenJobs {
+  const counts = { ...NO_OPEN_JOBS }
+  for (const job of jobs) counts[job.state] += 1
+  return counts
 }

@@ -3,14 +3,17 @@
  * that was blocked behind it.
  */
 import type { Fence } from '../../model/job.ts'
+import { finish, spanOfTimer } from '../../model/finish.ts'
 import { type Settlement, settle } from '../../model/settle.ts'
 import type { Dialect, Sql } from '../database.ts'
 import type { Attempt, Settled, SettleResult } from '../executing-store.ts'
 import { fromStored, toText } from '../instant.ts'
 import { groupBy } from './group-by.ts'
+import { plannableColumns, type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
 import { placeholders, type Tables } from './tables.ts'
 
-interface OwnedRow {
+/** What is read of a job that ends. */
+export interface EndingRow {
   id: string
   schedule: string | null
   task: string
@@ -21,8 +24,8 @@ interface OwnedRow {
   clock: string
 }
 
-interface Ended {
-  readonly row: OwnedRow
+export interface Ended {
+  readonly row: EndingRow
   readonly settlement: Settlement
 }
 
@@ -37,9 +40,8 @@ export async function settleAll(
 ): Promise<SettleResult> {
   const ids = attempts.map((attempt) => attempt.fence.id).toSorted()
   const schedules = await lockSchedules(sql, dialect, tables, ids)
-  const columns = `id, periodic_task_id AS schedule, task, worker, attempt, ${dialect.instant('started')} AS started, stop_requested, ${dialect.now} AS clock`
-  const mine = await sql.rows<OwnedRow>(
-    `SELECT ${columns} FROM ${tables.job} ${dialect.byKey} WHERE id IN (${placeholders(ids)}) AND state = 'running' ORDER BY id ${dialect.skipLocked}`,
+  const mine = await sql.rows<EndingRow>(
+    `SELECT ${endingColumns(dialect)} FROM ${tables.job} ${dialect.byKey} WHERE id IN (${placeholders(ids)}) AND state = 'running' ORDER BY id ${dialect.skipLocked}`,
     ids,
   )
   const running = new Map(mine.map((row) => [row.id, row]))
@@ -61,12 +63,16 @@ export async function settleAll(
     else
       ended.push({
         row,
-        settlement: settle(attempt.ending, fence.attempt, attempt.policy, row.stop_requested !== null),
+        settlement: settle(
+          attempt.ending,
+          fence.attempt,
+          attempt.policy,
+          row.stop_requested !== null,
+          row.schedule === null ? null : spanOfTimer(schedules.rows.get(row.schedule)?.timer ?? ''),
+        ),
       })
   }
-  await writeJobs(sql, dialect, tables, ended)
-  await writeSchedules(sql, dialect, tables, ended)
-  const promoted = await promoteBlocked(sql, dialect, tables, ended)
+  const promoted = await endJobs(sql, dialect, tables, ended, schedules.rows)
   const settled = ended.map(
     ({ row, settlement }): Settled => ({
       id: row.id,
@@ -79,6 +85,27 @@ export async function settleAll(
     }),
   )
   return { settled, lost: lost.map((attempt) => attempt.fence), locked }
+}
+
+export function endingColumns(dialect: Dialect): string {
+  return `id, periodic_task_id AS schedule, task, worker, attempt, ${dialect.instant('started')} AS started, stop_requested, ${dialect.now} AS clock`
+}
+
+/**
+ * Writes the ends of jobs whose rows, and before them the rows of their schedules, are locked.
+ *
+ * @returns by schedule, the job whose turn has come
+ */
+export async function endJobs(
+  sql: Sql,
+  dialect: Dialect,
+  tables: Tables,
+  ended: readonly Ended[],
+  schedules: ReadonlyMap<string, PlannableRow>,
+): Promise<ReadonlyMap<string, string>> {
+  await writeJobs(sql, dialect, tables, ended)
+  await writeSchedules(sql, dialect, tables, ended, schedules)
+  return promoteBlocked(sql, dialect, tables, ended)
 }
 
 const fenceText = ({ id, worker, attempt }: Fence) => `${id}/${attempt}/${worker}`
@@ -102,19 +129,19 @@ async function lockSchedules(
   dialect: Dialect,
   tables: Tables,
   jobIds: readonly string[],
-): Promise<{ locked: ReadonlySet<string> }> {
+): Promise<{ locked: ReadonlySet<string>; rows: ReadonlyMap<string, PlannableRow> }> {
   const wanted = await sql.rows<{ id: string }>(
     `SELECT DISTINCT s.id AS id FROM ${tables.job} AS j JOIN ${tables.schedule} AS s ON s.id = j.periodic_task_id WHERE j.id IN (${placeholders(jobIds)})`,
     jobIds,
   )
-  if (wanted.length === 0) return { locked: new Set() }
+  if (wanted.length === 0) return { locked: new Set(), rows: new Map() }
   const ids = wanted.map((row) => row.id)
-  const got = await sql.rows<{ id: string }>(
-    `SELECT id FROM ${tables.schedule} ${dialect.byKey} WHERE id IN (${placeholders(ids)}) ORDER BY id ${dialect.skipLocked}`,
+  const got = await sql.rows<PlannableRow>(
+    `SELECT ${plannableColumns(dialect)} FROM ${tables.schedule} ${dialect.byKey} WHERE id IN (${placeholders(ids)}) ORDER BY id ${dialect.skipLocked}`,
     ids,
   )
-  const mine = new Set(got.map((row) => row.id))
-  return { locked: new Set(ids.filter((id) => !mine.has(id))) }
+  const rows = new Map(got.map((row) => [row.id, row]))
+  return { locked: new Set(ids.filter((id) => !rows.has(id))), rows }
 }
 
 async function writeJobs(sql: Sql, dialect: Dialect, tables: Tables, ended: readonly Ended[]): Promise<void> {
@@ -158,7 +185,7 @@ async function writeJobs(sql: Sql, dialect: Dialect, tables: Tables, ended: read
   // The worker of a final job stays, so that history tells who ran it.
   const assignments = {
     state: 'b.state',
-    reason: 'b.reason',
+    reason: 'COALESCE(b.reason, t.reason)',
     attempt: 'b.attempt',
     run_at: 'b.run_at',
     finished: 'b.finished',
@@ -169,28 +196,47 @@ async function writeJobs(sql: Sql, dialect: Dialect, tables: Tables, ended: read
   await sql.run(dialect.updateFromBatch(tables.job, table, assignments), [JSON.stringify(batch)])
 }
 
+/** Counters, and what the ends mean for the next run. */
 async function writeSchedules(
   sql: Sql,
   dialect: Dialect,
   tables: Tables,
   ended: readonly Ended[],
+  rows: ReadonlyMap<string, PlannableRow>,
 ): Promise<void> {
-  const bySchedule = groupBy(
-    ended.filter((end) => end.row.schedule !== null && isCounted(end)),
-    (end) => end.row.schedule,
+  const final = ended.filter(({ settlement }) => settlement.state !== 'waiting')
+  const bySchedule = groupBy(final, (end) => end.row.schedule ?? '')
+  const schedules = [...bySchedule].flatMap(([id, ends]) => {
+    const row = rows.get(id)
+    return row === undefined ? [] : [{ row, ends }]
+  })
+  if (schedules.length === 0) return
+  const open = await openCounts(
+    sql,
+    dialect,
+    tables,
+    schedules.filter(({ row }) => row.idle === 'running').map(({ row }) => row.id),
   )
-  if (bySchedule.size === 0) return
-  const batch = [...bySchedule].map(([id, ends]) => {
-    const last = ends[ends.length - 1]
-    const failures = ends.filter((end) => end.settlement.state === 'failed').length
+  const batch = schedules.map(({ row, ends }) => {
+    const counted = ends.filter(isCounted)
+    const last = counted.at(-1)
+    const failures = counted.filter((end) => end.settlement.state === 'failed').length
+    const runs = counted.length
+    const clock = ends[0]?.row.clock ?? ''
+    const schedule = toPlannable({ ...row, run_count: row.run_count + runs, error_count: row.error_count + failures })
+    const next = finish(schedule, failures > 0, open.get(row.id) ?? 0, fromStored(clock))
     return {
-      id,
-      runs: ends.length,
+      id: row.id,
+      runs,
       errors: failures,
       last_run: last?.row.started ?? null,
-      last_finished: last?.row.clock ?? null,
+      last_finished: last === undefined ? null : clock,
       last_job: last?.row.id ?? null,
-      last_error: last !== undefined && last.settlement.state === 'failed' ? last.settlement.error : null,
+      last_error: last?.settlement.state === 'failed' ? last.settlement.error : null,
+      moved: Number(next !== null),
+      nextrun: next?.nextRun ? toText(next.nextRun) : null,
+      idle: next?.idle ?? null,
+      planned_from: next === null ? null : plannedFrom(row.definition, next.nextRun),
     }
   })
   const table = dialect.batch({
@@ -201,24 +247,49 @@ async function writeSchedules(
     last_finished: 'instant',
     last_job: 'text',
     last_error: 'long text',
+    moved: 'integer',
+    nextrun: 'instant',
+    idle: 'text',
+    planned_from: 'text',
   })
+  // A cancelled run counts neither as a run nor as an error.
+  const ifCounted = (column: string) => `CASE WHEN b.runs > 0 THEN b.${column} ELSE t.${column} END`
+  const ifMoved = (column: string) => `CASE WHEN b.moved = 1 THEN b.${column} ELSE t.${column} END`
   const assignments = {
     run_count: 't.run_count + b.runs',
     error_count: 't.error_count + b.errors',
-    last_run: 'b.last_run',
-    last_finished: 'b.last_finished',
-    last_job: 'b.last_job',
-    last_error: 'b.last_error',
+    last_run: ifCounted('last_run'),
+    last_finished: ifCounted('last_finished'),
+    last_job: ifCounted('last_job'),
+    last_error: ifCounted('last_error'),
+    planned_from: ifMoved('planned_from'),
+    nextrun: ifMoved('nextrun'),
+    idle: ifMoved('idle'),
   }
   await sql.run(dialect.updateFromBatch(tables.schedule, table, assignments), [JSON.stringify(batch)])
 }
 
-/** The turn of the job that was blocked behind one that is final now. @returns its id by schedule */
-export async function promoteBlocked(
+/** How many jobs of each schedule are not final. */
+async function openCounts(
   sql: Sql,
   dialect: Dialect,
   tables: Tables,
-  ended: readonly { row: { schedule: string | null }; settlement: { state: string } }[],
+  schedules: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (schedules.length === 0) return new Map()
+  const rows = await sql.rows<{ id: string; open: number }>(
+    `SELECT periodic_task_id AS id, COUNT(*) AS open FROM ${tables.job} ${dialect.byIndex(tables.stateIndex)} WHERE state IN ('waiting', 'blocked', 'running') AND periodic_task_id IN (${placeholders(schedules)}) GROUP BY periodic_task_id`,
+    schedules,
+  )
+  return new Map(rows.map((row) => [row.id, row.open]))
+}
+
+/** The turn of the job that was blocked behind one that is final now. @returns its id by schedule */
+async function promoteBlocked(
+  sql: Sql,
+  dialect: Dialect,
+  tables: Tables,
+  ended: readonly Ended[],
 ): Promise<ReadonlyMap<string, string>> {
   const schedules = [
     ...new Set(
@@ -230,7 +301,7 @@ export async function promoteBlocked(
   if (schedules.length === 0) return new Map()
   const first = await sql.rows<{ id: string; schedule: string }>(
     `SELECT MIN(id) AS id, periodic_task_id AS schedule FROM ${tables.job} AS b WHERE state = 'blocked' AND periodic_task_id IN (${placeholders(schedules)})
-     AND NOT EXISTS (SELECT 1 FROM ${tables.job} AS a WHERE a.active_key = b.periodic_task_id) GROUP BY periodic_task_id`,
+     AND NOT EXISTS (SELECT 1 FROM ${tables.job} AS a WHERE a.state IN ('waiting', 'running') AND a.periodic_task_id = b.periodic_task_id) GROUP BY periodic_task_id`,
     schedules,
   )
   const ids = first.map((row) => row.id)

@@ -4,12 +4,14 @@ export interface Tables {
   readonly job: string
   readonly log: string
   readonly worker: string
+  readonly declaredSet: string
   readonly wakeIndex: string
   readonly claimIndex: string
   readonly dueIndex: string
+  readonly stateIndex: string
 }
 
-export const TABLE_NAMES = ['periodic_task', 'job', 'job_log', 'worker'] as const
+export const TABLE_NAMES = ['periodic_task', 'job', 'job_log', 'worker', 'declared_set'] as const
 
 export function tables(prefix: string): Tables {
   const quoted = (name: string) => `\`${prefix}${name}\``
@@ -18,9 +20,11 @@ export function tables(prefix: string): Tables {
     job: quoted('job'),
     log: quoted('job_log'),
     worker: quoted('worker'),
+    declaredSet: quoted('declared_set'),
     wakeIndex: quoted('periodic_task_wake_at'),
     claimIndex: quoted('job_claim'),
     dueIndex: quoted('job_due'),
+    stateIndex: quoted('job_state_schedule'),
   }
 }
 

@@ -9,6 +9,7 @@ interface WorkerRow {
   host: string
   pid: number
   tasks: string
+  sets: string
   started: string
   heartbeat: string
 }
@@ -24,8 +25,8 @@ export class SqlWorkers implements WorkerStore {
 
   async register(worker: NewWorker): Promise<void> {
     await this.#database.run(
-      `INSERT INTO ${this.#tables.worker} (id, name, host, pid, tasks) VALUES (?, ?, ?, ?, ?)`,
-      [worker.id, worker.name, worker.host, worker.pid, JSON.stringify(worker.tasks)],
+      `INSERT INTO ${this.#tables.worker} (id, name, host, pid, tasks, sets) VALUES (?, ?, ?, ?, ?, ?)`,
+      [worker.id, worker.name, worker.host, worker.pid, JSON.stringify(worker.tasks), JSON.stringify(worker.sets)],
     )
   }
 
@@ -41,11 +42,12 @@ export class SqlWorkers implements WorkerStore {
   async list(): Promise<WorkerRecord[]> {
     const { instant } = this.#database.dialect
     const rows = await this.#database.rows<WorkerRow>(
-      `SELECT id, name, host, pid, tasks, ${instant('started')} AS started, ${instant('heartbeat')} AS heartbeat FROM ${this.#tables.worker} ORDER BY id`,
+      `SELECT id, name, host, pid, tasks, sets, ${instant('started')} AS started, ${instant('heartbeat')} AS heartbeat FROM ${this.#tables.worker} ORDER BY id`,
     )
     return rows.map((row) => ({
       ...row,
       tasks: JSON.parse(row.tasks),
+      sets: JSON.parse(row.sets),
       started: fromStored(row.started),
       heartbeat: fromStored(row.heartbeat),
     }))

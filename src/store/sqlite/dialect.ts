@@ -1,4 +1,5 @@
 import type { Dialect } from '../database.ts'
+import { withLiterals as fill } from '../literals.ts'
 import { isAlreadyApplied, isBusy, isDuplicate } from './errors.ts'
 
 const FORMAT = '%Y-%m-%d %H:%M:%f'
@@ -24,7 +25,14 @@ export const sqliteDialect: Dialect = {
   union: (selections) => selections.map((selection) => `SELECT * FROM (${selection})`).join(' UNION ALL '),
   tablesAmong: (count) =>
     `SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name IN (${Array(count).fill('?').join(', ')})`,
+  withLiterals: (text, params) => fill(text, params, textLiteral),
   isDuplicate,
   isTransient: isBusy,
   isAlreadyApplied,
+}
+
+/** A text literal would end at a NUL character. */
+function textLiteral(value: string): string {
+  if (value.includes('\0')) return `CAST(x'${Buffer.from(value, 'utf8').toString('hex')}' AS TEXT)`
+  return `'${value.replaceAll("'", "''")}'`
 }

@@ -6,7 +6,7 @@
  * is normalised by strftime wherever it is compared: as bare text `…T00:00:00Z` would be later than that day.
  */
 import { type SQL, sql } from 'drizzle-orm'
-import { check, index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 
 const now = sql`(strftime('%Y-%m-%d %H:%M:%f', 'now'))`
 /** Sorts by time as UUIDv7 of RFC 9562 does, so that jobs inserted by hand keep their turn. */
@@ -14,6 +14,9 @@ const uuidv7 = sql.raw(
   "(lower(printf('%08x-%04x-7', cast((julianday('now') - 2440587.5) * 86400000 as integer) >> 16, cast((julianday('now') - 2440587.5) * 86400000 as integer) & 65535) || substr(hex(randomblob(2)), 1, 3) || '-8' || substr(hex(randomblob(2)), 1, 3) || '-' || hex(randomblob(6))))",
 )
 const EPOCH = '1970-01-01 00:00:00.000'
+/** All that decides the next run, as one text. */
+const DEFINITION =
+  "`enabled` || '|' || `timer` || '|' || `jitter` || '|' || coalesce(`starts`, '') || '|' || coalesce(`ends`, '') || '|' || coalesce(`max_runs`, '')"
 
 export const periodicTask = sqliteTable(
   '{prefix}periodic_task',
@@ -29,7 +32,13 @@ export const periodicTask = sqliteTable(
     priority: integer('priority').notNull().default(0),
     timer: text('timer').notNull(),
     nextrun: text('nextrun'),
+    starts: text('starts'),
+    ends: text('ends'),
+    jitter: integer('jitter').notNull().default(0),
     catchUp: integer('catch_up').notNull().default(1),
+    overlap: text('overlap').notNull().default('skip'),
+    onExhausted: text('on_exhausted').notNull().default('continue'),
+    maxRuns: integer('max_runs'),
     timeout: integer('timeout'),
     maxRetries: integer('max_retries'),
     retryDelay: integer('retry_delay'),
@@ -50,16 +59,14 @@ export const periodicTask = sqliteTable(
     plannedFrom: text('planned_from'),
     status: text('status').generatedAlwaysAs(
       (): SQL =>
-        sql`case when \`enabled\` = 0 then 'paused' when \`idle\` is not null then \`idle\` else 'active' end`,
+        sql`case when \`enabled\` = 0 then 'paused' when \`idle\` is not null and \`idle\` <> 'running' then \`idle\` else 'active' end`,
       { mode: 'virtual' },
     ),
-    definition: text('definition').generatedAlwaysAs((): SQL => sql`\`enabled\` || '|' || \`timer\``, {
-      mode: 'virtual',
-    }),
+    definition: text('definition').generatedAlwaysAs((): SQL => sql.raw(DEFINITION), { mode: 'virtual' }),
     wakeAt: text('wake_at').generatedAlwaysAs(
       (): SQL =>
         sql.raw(
-          `case when \`worker\` is not null then coalesce(strftime('%Y-%m-%d %H:%M:%f', \`mark_ends\`), '${EPOCH}') when \`planned_from\` is not \`enabled\` || '|' || \`timer\` || '|' || coalesce(strftime('%Y-%m-%d %H:%M:%f', \`nextrun\`), '') then '${EPOCH}' when \`enabled\` = 0 or \`idle\` is not null then null else coalesce(strftime('%Y-%m-%d %H:%M:%f', \`nextrun\`), '${EPOCH}') end`,
+          `case when \`worker\` is not null then coalesce(strftime('%Y-%m-%d %H:%M:%f', \`mark_ends\`), '${EPOCH}') when \`planned_from\` is not ${DEFINITION} || '|' || coalesce(strftime('%Y-%m-%d %H:%M:%f', \`nextrun\`), '') then '${EPOCH}' when \`enabled\` = 0 or \`idle\` is not null then null else coalesce(strftime('%Y-%m-%d %H:%M:%f', \`nextrun\`), '${EPOCH}') end`,
         ),
       { mode: 'virtual' },
     ),
@@ -67,9 +74,14 @@ export const periodicTask = sqliteTable(
   (table) => [
     index('{prefix}periodic_task_wake_at').on(table.wakeAt),
     index('{prefix}periodic_task_declared_by').on(table.declaredBy),
+    index('{prefix}periodic_task_idle').on(table.idle),
     check('{prefix}periodic_task_enabled', sql`\`enabled\` in (0, 1)`),
     check('{prefix}periodic_task_args', sql`json_valid(\`args\`)`),
     check('{prefix}periodic_task_catch_up', sql`\`catch_up\` between 0 and 1000`),
+    check('{prefix}periodic_task_overlap', sql`\`overlap\` in ('skip', 'queue_one', 'replace', 'allow')`),
+    check('{prefix}periodic_task_exhausted', sql`\`on_exhausted\` in ('continue', 'stop')`),
+    check('{prefix}periodic_task_jitter', sql`\`jitter\` >= 0`),
+    check('{prefix}periodic_task_max_runs', sql`\`max_runs\` > 0`),
     check('{prefix}periodic_task_backoff', sql`\`retry_backoff\` in ('exponential', 'fixed')`),
   ],
 )
@@ -139,7 +151,8 @@ export const job = sqliteTable(
     index('{prefix}job_claim').on(table.claimGroup, table.claimTask, table.claimRank, table.id),
     index('{prefix}job_due').on(table.dueAt),
     index('{prefix}job_held').on(table.heldBy),
-    index('{prefix}job_blocked').on(table.state, table.periodicTaskId),
+    index('{prefix}job_finished').on(table.finished),
+    index('{prefix}job_state_schedule').on(table.state, table.periodicTaskId),
     check('{prefix}job_args', sql`json_valid(\`args\`)`),
     check(
       '{prefix}job_state',
@@ -167,6 +180,20 @@ export const worker = sqliteTable('{prefix}worker', {
   host: text('host').notNull(),
   pid: integer('pid').notNull(),
   tasks: text('tasks').notNull(),
+  sets: text('sets').notNull().default('{}'),
   started: text('started').notNull().default(now),
   heartbeat: text('heartbeat').notNull().default(now),
 })
+
+/** The versions of declared sets that were ever seen: which of them came last decides. */
+export const declaredSet = sqliteTable(
+  '{prefix}declared_set',
+  {
+    name: text('name').notNull(),
+    hash: text('hash').notNull(),
+    /** The ids that this version declares, as a JSON array. */
+    schedules: text('schedules').notNull(),
+    firstSeen: text('first_seen').notNull().default(now),
+  },
+  (table) => [primaryKey({ columns: [table.name, table.hash] })],
+)

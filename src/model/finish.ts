@@ -1,0 +1,43 @@
+/**
+ * What the ends of runs mean for their schedule. Pure; written in the transaction that ends the jobs.
+ */
+import { timer } from '../timer/index.ts'
+import { elapsesOf, type Plannable } from './plan.ts'
+import type { Idle } from './schedule.ts'
+
+export interface Finishing extends Plannable {
+  readonly onExhausted: 'continue' | 'stop'
+}
+
+/** What the schedule is to be, or null: as it is. */
+export interface Finished {
+  readonly nextRun: Date | null
+  readonly idle: Idle | null
+}
+
+/**
+ * @param schedule  with the counters as they are after these ends
+ * @param failed  whether one of the runs has failed for good
+ * @param open  jobs of it that are not final after these ends
+ * @param now  by the database's clock
+ */
+export function finish(schedule: Finishing, failed: boolean, open: number, now: Date): Finished | null {
+  const edited =
+    schedule.definition !== schedule.plannedDefinition || schedule.nextRun?.getTime() !== schedule.plannedRun?.getTime()
+  // An edit is planned from now, whatever was before; what is paused or idle for another reason stays so.
+  if (edited || !schedule.enabled || (schedule.idle !== null && schedule.idle !== 'running')) return null
+  if (failed && schedule.onExhausted === 'stop') return { nextRun: null, idle: 'dead' }
+  if (schedule.maxRuns !== null && schedule.successes >= schedule.maxRuns) return { nextRun: null, idle: 'done' }
+  if (schedule.idle !== 'running' || open > 0) return null
+  const nextRun = elapsesOf(schedule).next(now)
+  return { nextRun, idle: nextRun === null ? 'done' : null }
+}
+
+/** The delay before a first retry where neither the schedule nor its task says one: the span of an `every` timer. */
+export function spanOfTimer(text: string): number | null {
+  try {
+    return timer(text).spanMs
+  } catch {
+    return null
+  }
+}

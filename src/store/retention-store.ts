@@ -1,0 +1,16 @@
+export interface Retention {
+  /** Final jobs that ended longer ago go, in milliseconds. */
+  readonly ageMs: number
+  /** Of each schedule the newest final jobs that stay, however old or busy the others are. */
+  readonly perSchedule: number
+}
+
+export interface RetentionStore {
+  /**
+   * Removes one batch of final jobs with their logs.
+   *
+   * @param limit  most jobs to remove
+   * @returns how many were removed; fewer than `limit` when nothing is left to do
+   */
+  prune(retention: Retention, limit: number): Promise<number>
+}

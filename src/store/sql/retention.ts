@@ -1,0 +1,66 @@
+import type { Database } from '../database.ts'
+import { fromStored, toText } from '../instant.ts'
+import type { Retention, RetentionStore } from '../retention-store.ts'
+import { placeholders, type Tables } from './tables.ts'
+
+const FINAL = "state IN ('success', 'failed', 'cancelled', 'skipped')"
+
+export class SqlRetention implements RetentionStore {
+  readonly #database: Database
+  readonly #tables: Tables
+
+  constructor(database: Database, tables: Tables) {
+    this.#database = database
+    this.#tables = tables
+  }
+
+  async prune(retention: Retention, limit: number): Promise<number> {
+    const old = await this.#pruneOld(retention.ageMs, limit)
+    return old < limit ? old + (await this.#pruneMany(retention.perSchedule, limit - old)) : old
+  }
+
+  async #pruneOld(ageMs: number, limit: number): Promise<number> {
+    const { job } = this.#tables
+    const { now } = this.#database.dialect
+    const [clock] = await this.#database.rows<{ clock: string }>(`SELECT ${now} AS clock`)
+    const before = toText(new Date(fromStored(clock?.clock ?? '').getTime() - ageMs))
+    // The index on `finished` holds filter and order; a job that is not final has none.
+    const rows = await this.#database.rows<{ id: string }>(
+      `SELECT id FROM ${job} WHERE finished < ? AND ${FINAL} ORDER BY finished LIMIT ${limit}`,
+      [before],
+    )
+    return this.#remove(rows.map((row) => row.id))
+  }
+
+  async #pruneMany(perSchedule: number, limit: number): Promise<number> {
+    const { job } = this.#tables
+    const crowded = await this.#database.rows<{ id: string }>(
+      `SELECT periodic_task_id AS id FROM ${job} WHERE periodic_task_id IS NOT NULL GROUP BY periodic_task_id HAVING COUNT(*) > ${perSchedule} LIMIT 100`,
+    )
+    let removed = 0
+    for (const { id } of crowded) {
+      const [newest] = await this.#database.rows<{ slot: string }>(
+        `SELECT slot FROM ${job} WHERE periodic_task_id = ? ORDER BY slot DESC LIMIT 1 OFFSET ${perSchedule}`,
+        [id],
+      )
+      if (newest === undefined) continue
+      const rows = await this.#database.rows<{ id: string }>(
+        `SELECT id FROM ${job} WHERE periodic_task_id = ? AND slot <= ? AND ${FINAL} ORDER BY slot LIMIT ${limit - removed}`,
+        [id, newest.slot],
+      )
+      removed += await this.#remove(rows.map((row) => row.id))
+      if (removed >= limit) break
+    }
+    return removed
+  }
+
+  async #remove(ids: readonly string[]): Promise<number> {
+    if (ids.length === 0) return 0
+    const { job, log } = this.#tables
+    return this.#database.transaction(async (sql) => {
+      await sql.run(`DELETE FROM ${log} WHERE job_id IN (${placeholders(ids)})`, ids)
+      // Retried meanwhile, perhaps: then it stays.
+      return sql.run(`DELETE FROM ${job} WHERE id IN (${placeholders(ids)}) AND ${FINAL}`, ids)
+    })
+  }
+}
