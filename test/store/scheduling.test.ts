@@ -32,9 +32,30 @@ const count = async (under: StoreUnderTest, from: string) =>
 
 onEachStore((under) => {
   const mark = (limit = 1000, worker = WORKER) => under.store.scheduling.markDue(worker, limit, LEASE_MS)
-  const submit = (marks: readonly Mark[], decide = submitDue, worker = WORKER) =>
+  const submit = (marks: readonly Mark[], decide: Decide = submitDue, worker = WORKER) =>
     under.store.scheduling.submit(worker, marks, decide)
   const ago = async (ms: number) => after(await clock(under), -ms)
+
+  const marked = async (id: string, worker: string) => {
+    const now = await clock(under)
+    await planned(under, id, after(now, -MINUTE), {
+      worker,
+      marked: toText(now),
+      mark_ends: toText(after(now, LEASE_MS)),
+    })
+  }
+  const stillMarked = async () =>
+    (await under.query('SELECT id FROM periodic_task WHERE worker IS NOT NULL ORDER BY id')).map(
+      (row) => row['id'],
+    )
+  const register = (id: string) =>
+    under.store.workers.register({
+      id,
+      name: id.slice(0, id.lastIndexOf('/')),
+      host: 'h',
+      pid: 1,
+      tasks: [],
+    })
 
   describe('a look', () => {
     it('at empty tables tells the time and nothing else', async () => {
@@ -245,7 +266,7 @@ onEachStore((under) => {
       await planned(under, 's', await ago(1000))
       const marks = await mark()
       await under.query('UPDATE periodic_task SET enabled = 0')
-      await submit(marks, (row, now, active) => {
+      await submit(marks, (row, now, active): Plan => {
         expect(row.enabled).toBe(false)
         return { ...submitDue(row, now, active), runs: [], nextRun: null }
       })
@@ -338,7 +359,7 @@ onEachStore((under) => {
       await planned(under, 's0', past, { args })
       for (let index = 1; index < 500; index += 1) {
         await under.query(
-          `INSERT INTO periodic_task (id, task, timer, nextrun, planned_from, args) SELECT '${`s${index}`}', task, timer, nextrun, planned_from, args FROM periodic_task WHERE id = 's0'`,
+          `INSERT INTO periodic_task (id, task, timer, nextrun, planned_from, args) SELECT 's${index}', task, timer, nextrun, planned_from, args FROM periodic_task WHERE id = 's0'`,
         )
       }
       const marks = await mark(500)
@@ -455,27 +476,6 @@ onEachStore((under) => {
   })
 
   describe('marks that nobody will end', () => {
-    const marked = async (id: string, worker: string) => {
-      const now = await clock(under)
-      await planned(under, id, after(now, -MINUTE), {
-        worker,
-        marked: toText(now),
-        mark_ends: toText(after(now, LEASE_MS)),
-      })
-    }
-    const stillMarked = async () =>
-      (await under.query('SELECT id FROM periodic_task WHERE worker IS NOT NULL ORDER BY id')).map(
-        (row) => row['id'],
-      )
-    const register = (id: string) =>
-      under.store.workers.register({
-        id,
-        name: id.slice(0, id.lastIndexOf('/')),
-        host: 'h',
-        pid: 1,
-        tasks: [],
-      })
-
     it('of an earlier incarnation of the same name and of dead workers are ended, those of living ones stay', async () => {
       await register('w/2')
       await register('other/1')

@@ -44,6 +44,22 @@ onEachStore((under) => {
     expect(await settle()).toEqual({ settled: [], lost: [], locked: [] })
   })
 
+  const ofSchedule = async (id: string, more: Record<string, string | number | null> = {}) => {
+    await planned(under, id, after(await clock(under), MINUTE), {
+      run_count: 5,
+      error_count: 2,
+      last_error: 'old',
+    })
+    await running(`${id} job`, { periodic_task_id: id, slot: '2026-01-01 00:00:00.000', ...more })
+  }
+
+  const blockedBehind = async (more: Record<string, string | number | null> = {}) => {
+    await planned(under, 's', after(await clock(under), MINUTE))
+    await running('first', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', ...more })
+    await job(under, 'third', { periodic_task_id: 's', slot: '2026-01-03 00:00:00.000', state: 'blocked' })
+    await job(under, 'second', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', state: 'blocked' })
+  }
+
   describe('an attempt that', () => {
     it('succeeds is final, with its result', async () => {
       await running('j', { error: 'of an earlier attempt' })
@@ -174,15 +190,6 @@ onEachStore((under) => {
   })
 
   describe('the schedule', () => {
-    const ofSchedule = async (id: string, more: Record<string, string | number | null> = {}) => {
-      await planned(under, id, after(await clock(under), MINUTE), {
-        run_count: 5,
-        error_count: 2,
-        last_error: 'old',
-      })
-      await running(`${id} job`, { periodic_task_id: id, slot: '2026-01-01 00:00:00.000', ...more })
-    }
-
     it('counts a success', async () => {
       await ofSchedule('s')
       const before = await schedule(under, 's')
@@ -254,13 +261,6 @@ onEachStore((under) => {
   })
 
   describe('the job that is blocked behind', () => {
-    const blockedBehind = async (more: Record<string, string | number | null> = {}) => {
-      await planned(under, 's', after(await clock(under), MINUTE))
-      await running('first', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', ...more })
-      await job(under, 'third', { periodic_task_id: 's', slot: '2026-01-03 00:00:00.000', state: 'blocked' })
-      await job(under, 'second', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', state: 'blocked' })
-    }
-
     it.each([
       ['success', success],
       ['failure', failure],

@@ -126,8 +126,8 @@ export class SqlSchedules implements ScheduleStore {
         const condition =
           ids.length === 0 ? 'declared_by = ?' : `declared_by = ? OR id IN (${placeholders(ids)})`
         const changes = decide(await this.#locked(sql, condition, [set, ...ids]))
-        for (const { id, settings } of changes.create) await this.#insert(sql, id, settings)
-        for (const { id, settings } of changes.change) await this.#change(sql, id, settings)
+        for (const { id, settings } of inOrder(changes.create)) await this.#insert(sql, id, settings)
+        for (const { id, settings } of inOrder(changes.change)) await this.#change(sql, id, settings)
       }),
     )
   }
@@ -172,4 +172,9 @@ export class SqlSchedules implements ScheduleStore {
       return work()
     }
   }
+}
+
+/** In the order of the key, as everyone locks. */
+function inOrder<Item extends { readonly id: string }>(items: readonly Item[]): Item[] {
+  return items.toSorted((a, b) => (a.id < b.id ? -1 : 1))
 }
