@@ -133,7 +133,7 @@ describe('the design is kept', () => {
 
   test('the planner uses timers and nothing else', () => {
     const imports = ['src/model/plan.ts', 'src/model/due-slots.ts'].flatMap((file) =>
-      (sources.get(file)?.statements ?? [])
+      [...(sources.get(file)?.statements ?? [])]
         .filter((node) => ts.isImportDeclaration(node))
         .filter((node) => node.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword)
         .map((node) => node.moduleSpecifier.getText()),

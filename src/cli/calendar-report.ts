@@ -14,7 +14,7 @@ export interface ReportContext {
 export function calendarReport(expression: string, event: CalendarEvent, context: ReportContext): string {
   const normalized = String(event)
   const lines: string[] = []
-  const add = (label: string, text: string) => lines.push(`${label.padStart(15)}: ${text}\n`)
+  const add = (label: string, text: string) => lines.push(`${label.padStart(15)}: ${text.trimEnd()}\n`)
   if (normalized !== expression) add('Original form', expression)
   add('Normalized form', normalized)
   let after = context.after
@@ -55,12 +55,19 @@ export function timestamp(micros: number, zone: string): string {
 
 /** Each language of ICU knows the abbreviations of its own countries only. */
 const LANGUAGES = ['en-US', 'en-GB', 'en-AU', 'en-IN', 'en-NZ', 'en-ZA', 'ja-JP']
+/** Those that the tz database has, too; ICU knows more. */
+const ABBREVIATIONS = new Set(
+  (
+    'UTC GMT BST IST WET WEST CET CEST EET EEST MSK SAST WAT CAT EAT EST EDT CST CDT MST MDT PST PDT AKST AKDT HST ' +
+    'HDT AST ADT NST NDT SST JST KST HKT PKT WIB WITA WIT IDT AEST AEDT ACST ACDT AWST NZST NZDT'
+  ).split(' '),
+)
 
 /** `CET`; where there is none, the distance to UTC as the tz database writes it: `-03`, `+0545`. */
 function abbreviation(date: Date, zone: string): string {
   for (const language of LANGUAGES) {
     const name = zoneName(date, zone, language, 'short')
-    if (/^[A-Z]{3,5}$/.test(name)) return name
+    if (ABBREVIATIONS.has(name)) return name
   }
   const [, sign = '+', hours = '00', minutes = '00'] =
     /^GMT([+-])(\d\d):(\d\d)/.exec(zoneName(date, zone, 'en-US', 'longOffset')) ?? []
