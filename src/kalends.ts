@@ -271,12 +271,12 @@ export class Kalends {
 
   async #stop(graceMs: number): Promise<void> {
     // A start that is under way either fails, or leaves the parts that are to be stopped.
-    await this.#starting?.catch(() => undefined)
+    if (this.#parts === null) await this.#starting?.catch(() => undefined)
     const parts = this.#parts
     if (parts !== null) {
       parts.forgetSignals()
-      await parts.scheduler?.stop()
-      await parts.executor?.stop(graceMs)
+      // Both at once: from this moment on nothing is claimed.
+      await Promise.all([parts.scheduler?.stop(), parts.executor?.stop(graceMs)])
       await parts.watch.stop()
       // Last: until now others must see this worker alive.
       await parts.lease.stop().catch((error: unknown) => this.#failed('lease', error))

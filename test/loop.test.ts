@@ -172,7 +172,7 @@ describe('a supervised loop', () => {
     const { loop, begun, endPass } = controlled([0])
     loop.start()
     let stopped = false
-    const stopping = loop.stop().then(() => {
+    const stopping = loop.stop().finally(() => {
       stopped = true
     })
     loop.wake()

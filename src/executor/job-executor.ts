@@ -131,6 +131,10 @@ export class JobExecutor {
     const handled = this.#options.handlers.get(job.task)
     if (handled === undefined)
       throw new RangeError(`A job of the task '${job.task}' was claimed, which is not handled here`)
+    // An attempt that goes on here although its job is claimed again was taken away unnoticed.
+    this.#running
+      .get(job.id)
+      ?.abort(new LeaseLostError(`The job ${job.id} was taken from this worker and is in its next attempt`))
     const run = new Run(job, handled, this.#journal)
     this.#running.set(job.id, run)
     this.#stopLoop.wake()

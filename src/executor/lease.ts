@@ -36,6 +36,8 @@ export interface LeaseOptions {
 
 const BEATS_PER_LEASE = 6
 const BEATS_UNTIL_DEAD = 4
+/** With more between two looks, the first of them says nothing about what was seen unchanged. */
+const BEATS_BETWEEN_LOOKS = 2
 /** The slow sweep comes once in so many beats. */
 const BEATS_PER_SWEEP = 30
 const ORPHANS_AT_ONCE = 200
@@ -53,7 +55,9 @@ export class Lease {
   readonly #observed = new Map<string, Observation>()
   #id: string | null = null
   #lastBeat = 0
+  #lastLook = 0
   #beats = 0
+  #orphansLeft = false
 
   constructor(options: LeaseOptions) {
     this.#options = options
@@ -63,7 +67,13 @@ export class Lease {
       this.#observed.clear()
       options.onError(error, loop)
     }
-    this.#loop = new Loop({ name: 'lease', pass: () => this.beat(), onError })
+    this.#loop = new Loop({
+      name: 'lease',
+      pass: () => this.beat(),
+      // After an outage, whoever comes back first gives the others no longer than this time and a lease.
+      longestBackOffMs: this.#beatMs,
+      onError,
+    })
   }
 
   /** The id of this worker, while it may take on work; null when its last heartbeat is too long ago. */
@@ -96,19 +106,22 @@ export class Lease {
   /** One heartbeat, and a look at those of the others. @returns milliseconds until the next */
   async beat(): Promise<number> {
     const started = performance.now()
-    if (this.#id === null || !(await this.#options.workers.heartbeat(this.#id))) {
-      if (this.#id !== null) this.#options.onLost(this.#id)
-      await this.#register()
-    }
+    if (this.#id === null || !(await this.#options.workers.heartbeat(this.#id))) await this.#renew()
     this.#lastBeat = started
     const dead = await this.#buryDead()
     this.#beats += 1
-    if (dead > 0 || this.#beats % BEATS_PER_LEASE === 1) await this.#takeOver()
+    if (dead > 0 || this.#orphansLeft || this.#beats % BEATS_PER_LEASE === 1) await this.#takeOver()
     if (this.#beats % BEATS_PER_SWEEP === 0) {
       for (const text of await this.#options.scheduling.sweep(this.#options.leaseMs))
         this.#options.onHealed(text)
     }
     return Math.max(0, this.#beatMs - (performance.now() - started))
+  }
+
+  /** This worker was taken for dead: it goes on under a new id. */
+  async #renew(): Promise<void> {
+    if (this.#id !== null) this.#options.onLost(this.#id)
+    await this.#register()
   }
 
   async #register(): Promise<void> {
@@ -123,8 +136,12 @@ export class Lease {
   }
 
   async #buryDead(): Promise<number> {
-    const now = performance.now()
+    const asked = performance.now()
     const list = await this.#options.workers.list()
+    const now = performance.now()
+    // This process stood still, or the database did: so may the others have, and be about to go on.
+    if (now - this.#lastLook > this.#beatMs * BEATS_BETWEEN_LOOKS) this.#observed.clear()
+    this.#lastLook = now
     const seen = new Set(list.map((worker) => worker.id))
     for (const id of this.#observed.keys()) if (!seen.has(id)) this.#observed.delete(id)
     let buried = 0
@@ -134,7 +151,7 @@ export class Lease {
       const before = this.#observed.get(worker.id)
       if (before?.heartbeat !== heartbeat) this.#observed.set(worker.id, { heartbeat, unchangedSince: now })
       else if (
-        now - before.unchangedSince >= this.#beatMs * BEATS_UNTIL_DEAD * 0.99 &&
+        asked - before.unchangedSince >= this.#beatMs * BEATS_UNTIL_DEAD * 0.99 &&
         (await this.#options.workers.bury(worker.id, worker.heartbeat))
       ) {
         this.#observed.delete(worker.id)
@@ -148,9 +165,14 @@ export class Lease {
   async #takeOver(): Promise<void> {
     const { executing, scheduling, leaseMs } = this.#options
     if (this.#id !== null) await scheduling.clearStaleMarks(this.#id, leaseMs)
+    const started = performance.now()
     for (;;) {
       const orphans = await executing.orphans(ORPHANS_AT_ONCE)
-      if (orphans.length === 0) return
+      this.#orphansLeft = orphans.length > 0
+      // However many there are, the own heartbeat comes first.
+      if (!this.#orphansLeft || performance.now() - started > this.#beatMs) return
+      // Buried since the last heartbeat: the own handlers must know before their jobs go to others.
+      if (orphans.some(({ fence }) => fence.worker === this.#id)) await this.#renew()
       const result = await executing.settle(orphans)
       this.#options.onTakenOver(result)
       // What somebody else holds is taken over with the next beat.

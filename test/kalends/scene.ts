@@ -75,17 +75,18 @@ export interface Gate<Value = void> {
 }
 
 export function gate<Value = void>(): Gate<Value> {
-  let open: (value: Value) => void = () => undefined
+  const handles: { open?: (value: Value) => void } = {}
   const promise = new Promise<Value>((resolve) => {
-    open = resolve
+    handles.open = resolve
   })
-  return { promise, open }
+  return { promise, open: (value) => handles.open?.(value) }
 }
 
 /** Ends when the signal fires, as a well-behaved handler does; rejects with the signal's reason. */
 export function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const give = () => reject(signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason)))
+    const give = () =>
+      reject(signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason)))
     if (signal.aborted) give()
     else signal.addEventListener('abort', give)
   })

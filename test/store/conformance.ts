@@ -3,13 +3,13 @@
  * database per file and kind; its tables are emptied before each test.
  */
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
-import type { Plan, PlannedRun } from '../../src/model/plan.ts'
+import type { Plan, Plannable, PlannedRun } from '../../src/model/plan.ts'
 import { DEFAULT_SETTINGS, type ScheduleSettings } from '../../src/model/schedule.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
 import { fromText, toText } from '../../src/store/instant.ts'
 import type { NewJob } from '../../src/store/job-store.ts'
 import { openStore, type StoreOptions } from '../../src/store/open.ts'
-import type { Decide, Mark } from '../../src/store/scheduling-store.ts'
+import type { Mark } from '../../src/store/scheduling-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type DatabaseKind, eachDatabase, type Row, type TestDatabase } from '../support/databases.ts'
 
@@ -177,7 +177,7 @@ export const newJob = (id: string, changes: Partial<NewJob> = {}): NewJob => ({
 export const MINUTE = 60_000
 
 /** A plan that submits the slot that is due and comes again a minute later; skips it while a job is active. */
-export const submitDue: Decide = (schedule, now, active): Plan => {
+export const submitDue = (schedule: Plannable, now: Date, active: boolean): Plan => {
   const slot = schedule.nextRun ?? now
   const runs: PlannedRun[] = active ? [] : [{ slot, missed: 0, state: 'waiting' }]
   return {

@@ -74,13 +74,16 @@ async function freshSqlite(): Promise<TestDatabase> {
   return {
     kind: 'sqlite',
     url: `sqlite:${file}`,
-    query: async (sql, params = []) =>
-      await whenNotBusy(() => {
-        const statement = database.prepare(sql)
+    query: async (sql, params = []) => {
+      // Once: a write that found the file busy stays half done until the same statement runs again, and until
+      // then no other write of this connection is committed.
+      const statement = database.prepare(sql)
+      return await whenNotBusy(() => {
         if (statement.reader) return statement.all(...params).filter(isRow)
         statement.run(...params)
         return []
-      }),
+      })
+    },
     drop: async () => {
       if (open) database.close()
       open = false

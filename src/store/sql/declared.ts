@@ -36,7 +36,7 @@ export class SqlDeclared implements DeclaredStore {
     const update = async (assignments: string, ids: readonly string[]) => {
       if (ids.length > 0) await sql.run(`UPDATE ${schedule} ${byKey} SET ${assignments} WHERE id IN (${placeholders(ids)})`, ids)
     }
-    for (const created of changes.create) await insertSchedule(sql, this.#database, this.#tables, created)
+    for (const created of changes.create.toSorted((a, b) => (a.id < b.id ? -1 : 1))) await insertSchedule(sql, this.#database, this.#tables, created)
     for (const { id, settings } of changes.change) await changeSchedule(sql, this.#tables, id, settings)
     // planned_from NULL: planned anew, from now.
     await update('idle = NULL, nextrun = NULL, planned_from = NULL', changes.lift)

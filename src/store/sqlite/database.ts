@@ -63,7 +63,10 @@ export class SqliteDatabase implements Database {
   }
 
   run(text: string, params: readonly SqlValue[] = []): Promise<number> {
-    return this.#inTurn(() => this.#patiently(() => this.#direct.run(text, params)))
+    // Not by itself: a write that found the file busy stays half done in the driver until the same statement
+    // runs again, and until then no other write of this connection is committed, without an error. BEGIN has
+    // the lock first.
+    return this.transaction((sql) => sql.run(text, params))
   }
 
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {

@@ -1,0 +1,100 @@
+/** Times as people type them: the timestamps of systemd.time(7), and ISO 8601. */
+import { calendar } from '../calendar/index.ts'
+import { timeSpan } from '../timer/index.ts'
+import { CommandError } from './failure.ts'
+
+export interface BaseTimeContext {
+  readonly nowMicros: number
+  /** The zone of times that name none. */
+  readonly zone: string
+}
+
+const DAYS: ReadonlyMap<string, number> = new Map([
+  ['yesterday', -1],
+  ['today', 0],
+  ['tomorrow', 1],
+])
+const DATE = String.raw`(?:[A-Za-z]{3,9} )?(?:\d{2}|\d{4})-\d{1,2}-\d{1,2}`
+const TIME = String.raw`\d{1,2}:\d{1,2}(?::\d{1,2}(?:\.\d+)?)?`
+const WALL_CLOCK = new RegExp(`^(${DATE})?(?:(?:^| )(${TIME}))?(?: ([A-Za-z][\\w/+-]*))?$`)
+const ISO = new RegExp(`^(\\d{4}-\\d\\d-\\d\\d)T(${TIME})(Z|[+-]\\d\\d:?\\d\\d)?$`)
+// A day before 1970 shows 1970 in no zone.
+const BEFORE_ALL = -2 * 86_400_000_000
+
+/**
+ * @returns microseconds since 1970
+ * @throws CommandError when the text is no time
+ */
+export function baseTime(text: string, context: BaseTimeContext): number {
+  const found =
+    relativeTime(text, context) ?? unixTime(text) ?? isoTime(text, context) ?? wallClockTime(text, context)
+  if (found !== undefined) return found
+  throw new CommandError(
+    `option '--base-time': ${JSON.stringify(text)} is not a time; write one such as '2026-03-27 00:00 UTC', ` +
+      "'2026-03-27T00:00:00Z', '10:00', 'tomorrow', 'now' or '-5min'",
+  )
+}
+
+function relativeTime(text: string, { nowMicros, zone }: BaseTimeContext): number | undefined {
+  if (text === 'now') return nowMicros
+  const days = DAYS.get(text)
+  if (days !== undefined) return atMidnight(localDay(nowMicros, zone, days), zone)
+  const [, sign, span, ago] = /^([+-])(.+)$|^(.+) ago$/.exec(text) ?? []
+  try {
+    if (span !== undefined) return nowMicros + (sign === '-' ? -1000 : 1000) * timeSpan(span)
+    return ago === undefined ? undefined : nowMicros - 1000 * timeSpan(ago)
+  } catch {
+    return undefined
+  }
+}
+
+function unixTime(text: string): number | undefined {
+  const [, seconds, fraction = ''] = /^@(\d{1,11})(?:\.(\d{1,6}))?$/.exec(text) ?? []
+  return seconds === undefined ? undefined : Number(seconds) * 1_000_000 + Number(fraction.padEnd(6, '0'))
+}
+
+function isoTime(text: string, { zone }: BaseTimeContext): number | undefined {
+  const [, date, time, offset] = ISO.exec(text) ?? []
+  if (date === undefined || time === undefined) return undefined
+  if (offset === undefined) return oneOff(`${date} ${time}`, zone)
+  const utc = oneOff(`${date} ${time}`, 'UTC')
+  if (utc === undefined || offset === 'Z') return utc
+  const minutes = Number(offset.slice(1, 3)) * 60 + Number(offset.slice(-2))
+  return utc - (offset.startsWith('-') ? -1 : 1) * minutes * 60_000_000
+}
+
+function wallClockTime(text: string, { nowMicros, zone }: BaseTimeContext): number | undefined {
+  const [all, date, time, suffix] = WALL_CLOCK.exec(text) ?? []
+  if (all === undefined || (date === undefined && time === undefined)) return undefined
+  const clock = suffix === undefined ? zone : suffix.toUpperCase() === 'UTC' ? 'UTC' : suffix
+  try {
+    return oneOff(`${date ?? localDay(nowMicros, clock, 0)} ${time ?? '00:00'}`, clock)
+  } catch {
+    return undefined
+  }
+}
+
+/** A full date is a calendar event that elapses once; one that does not exist never does. */
+function oneOff(wallClock: string, zone: string): number | undefined {
+  try {
+    return calendar(wallClock, { zone }).nextMicros(BEFORE_ALL) ?? undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The first instant of a day: where midnight is skipped, the end of the gap. */
+function atMidnight(day: string, zone: string): number | undefined {
+  return oneOff(`${day} 00:00`, zone) ?? oneOff(`${day} 01:00`, zone)
+}
+
+/** The date that the clock of a zone shows, some days on. */
+function localDay(nowMicros: number, zone: string, days: number): string {
+  const shown = new Intl.DateTimeFormat('en-CA', {
+    timeZone: zone,
+    calendar: 'gregory',
+    numberingSystem: 'latn',
+    dateStyle: 'short',
+  }).format(Math.floor(nowMicros / 1000))
+  return new Date(Date.parse(shown) + days * 86_400_000).toISOString().slice(0, 10)
+}

@@ -1,0 +1,129 @@
+/** The lines of `systemd-analyze calendar` (systemd 252), byte for byte. */
+import type { CalendarEvent } from '../calendar/index.ts'
+
+export interface ReportContext {
+  /** Instants are microseconds since 1970. */
+  readonly nowMicros: number
+  /** The zone that elapses are shown in. */
+  readonly localZone: string
+  /** Elapses later than this are shown. */
+  readonly after: number
+  readonly iterations: number
+}
+
+export function calendarReport(expression: string, event: CalendarEvent, context: ReportContext): string {
+  const normalized = String(event)
+  const lines: string[] = []
+  const add = (label: string, text: string) => lines.push(`${label.padStart(15)}: ${text.trimEnd()}\n`)
+  if (normalized !== expression) add('Original form', expression)
+  add('Normalized form', normalized)
+  let after = context.after
+  for (let number = 1; number <= context.iterations; number++) {
+    const elapse = event.nextMicros(after)
+    if (elapse === null) {
+      if (number === 1) add('Next elapse', 'never')
+      break
+    }
+    add(number === 1 ? 'Next elapse' : `Iter. #${number}`, timestamp(elapse, context.localZone))
+    if (!isUtc(context.localZone)) add('(in UTC)', timestamp(elapse, 'UTC'))
+    add('From now', relative(elapse, context.nowMicros))
+    after = elapse
+  }
+  return lines.join('')
+}
+
+/** `Fri 2026-03-27 08:00:00 UTC` */
+export function timestamp(micros: number, zone: string): string {
+  const date = new Date(Math.floor(micros / 1000))
+  const parts = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    calendar: 'gregory',
+    numberingSystem: 'latn',
+    hourCycle: 'h23',
+    weekday: 'short',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  }).formatToParts(date)
+  const part = (type: Intl.DateTimeFormatPartTypes) => parts.find((one) => one.type === type)?.value ?? ''
+  const day = `${part('year')}-${part('month')}-${part('day')}`
+  return `${part('weekday')} ${day} ${part('hour')}:${part('minute')}:${part('second')} ${abbreviation(date, zone)}`
+}
+
+/** Each language of ICU knows the abbreviations of its own countries only. */
+const LANGUAGES = ['en-US', 'en-GB', 'en-AU', 'en-IN', 'en-NZ', 'en-ZA', 'ja-JP']
+/** Those that the tz database has, too; ICU knows more. */
+const ABBREVIATIONS = new Set(
+  (
+    'UTC GMT BST IST WET WEST CET CEST EET EEST MSK SAST WAT CAT EAT EST EDT CST CDT MST MDT PST PDT AKST AKDT HST ' +
+    'HDT AST ADT NST NDT SST JST KST HKT PKT WIB WITA WIT IDT AEST AEDT ACST ACDT AWST NZST NZDT'
+  ).split(' '),
+)
+
+/** `CET`; where there is none, the distance to UTC as the tz database writes it: `-03`, `+0545`. */
+function abbreviation(date: Date, zone: string): string {
+  for (const language of LANGUAGES) {
+    const name = zoneName(date, zone, language, 'short')
+    if (ABBREVIATIONS.has(name)) return name
+  }
+  const [, sign = '+', hours = '00', minutes = '00'] =
+    /^GMT([+-])(\d\d):(\d\d)/.exec(zoneName(date, zone, 'en-US', 'longOffset')) ?? []
+  return `${sign}${hours}${minutes === '00' ? '' : minutes}`
+}
+
+function zoneName(date: Date, zone: string, language: string, style: 'short' | 'longOffset'): string {
+  const format = new Intl.DateTimeFormat(language, { timeZone: zone, timeZoneName: style })
+  return format.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? ''
+}
+
+/** As systemd decides whether to repeat a time in UTC: the zone never differs from it. */
+function isUtc(zone: string): boolean {
+  const year = 2024
+  return [0, 6].every(
+    (month) => zoneName(new Date(Date.UTC(year, month, 1)), zone, 'en-US', 'longOffset') === 'GMT+00:00',
+  )
+}
+
+const MS = 1000
+const SECOND = 1000 * MS
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const WEEK = 7 * DAY
+const MONTH = 2_629_800 * SECOND
+const YEAR = 31_557_600 * SECOND
+
+/** How far an instant is from now, in the two largest units that say something. */
+export function relative(micros: number, nowMicros: number): string {
+  const distance = Math.abs(micros - nowMicros)
+  if (distance === 0) return 'now'
+  return `${span(distance)}${micros < nowMicros ? ' ago' : ' left'}`
+}
+
+function span(distance: number): string {
+  if (distance >= YEAR)
+    return `${counted(distance, YEAR, 'year')} ${counted(distance % YEAR, MONTH, 'month')}`
+  if (distance >= MONTH)
+    return `${counted(distance, MONTH, 'month')} ${counted(distance % MONTH, DAY, 'day')}`
+  if (distance >= WEEK) return `${counted(distance, WEEK, 'week')} ${counted(distance % WEEK, DAY, 'day')}`
+  if (distance >= 2 * DAY) return counted(distance, DAY, 'day')
+  if (distance >= 25 * HOUR) return `1 day ${whole(distance - DAY, HOUR)}h`
+  if (distance >= 6 * HOUR) return `${whole(distance, HOUR)}h`
+  if (distance >= HOUR) return `${whole(distance, HOUR)}h ${whole(distance % HOUR, MINUTE)}min`
+  if (distance >= 5 * MINUTE) return `${whole(distance, MINUTE)}min`
+  if (distance >= MINUTE) return `${whole(distance, MINUTE)}min ${whole(distance % MINUTE, SECOND)}s`
+  if (distance >= SECOND) return `${whole(distance, SECOND)}s`
+  return distance >= MS ? `${whole(distance, MS)}ms` : `${distance}us`
+}
+
+function counted(distance: number, unit: number, name: string): string {
+  const count = whole(distance, unit)
+  return `${count} ${name}${count === 1 ? '' : 's'}`
+}
+
+function whole(distance: number, unit: number): number {
+  return Math.floor(distance / unit)
+}

@@ -1,0 +1,42 @@
+/** The log of a worker: one readable line for each event, or JSON for machines. */
+import { type DestinationStream, pino } from 'pino'
+import type { Logger } from '../logger.ts'
+
+export interface LogOptions {
+  readonly json: boolean
+  /** Also what is of interest when something is looked for. */
+  readonly verbose: boolean
+}
+
+export function commandLog({ json, verbose }: LogOptions, write: (text: string) => void): Logger {
+  const destination: DestinationStream = { write: (line) => write(json ? line : readable(line)) }
+  return pino({ level: verbose ? 'debug' : 'info', base: null }, destination)
+}
+
+const LEVELS: ReadonlyMap<unknown, string> = new Map([
+  [20, 'debug'],
+  [30, 'info '],
+  [40, 'WARN '],
+  [50, 'ERROR'],
+])
+
+/** `2026-11-21T07:36:30.123Z info  Kalends started worker=web-1/mb8… tasks=["mail"]` */
+export function readable(line: string): string {
+  const { level, time, msg, err, ...fields }: Record<string, unknown> = JSON.parse(line)
+  const at = new Date(Number(time)).toISOString()
+  const rest = Object.entries(fields)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => ` ${name}=${oneLine(typeof value === 'string' ? value : JSON.stringify(value))}`)
+  const error = errorOf(err)
+  return `${at} ${LEVELS.get(level) ?? String(level)} ${String(msg)}${rest.join('')}${error === '' ? '' : `: ${error}`}\n`
+}
+
+function oneLine(text: string): string {
+  return text.split('\n', 1)[0] ?? ''
+}
+
+function errorOf(err: unknown): string {
+  if (err === undefined) return ''
+  const message: unknown = typeof err === 'object' && err !== null ? Reflect.get(err, 'message') : err
+  return typeof message === 'string' ? message : JSON.stringify(err)
+}

@@ -1,0 +1,23 @@
+/** SIGINT and SIGTERM: the first asks for a clean stop, another ends the process at once. */
+import { EXIT } from './failure.ts'
+
+/**
+ * A terminal sends Ctrl-C to every process in the foreground, and npm passes it on once more: what comes this
+ * soon after the first is the same one.
+ */
+const SAME_MS = 500
+
+/** @returns resolves with the first signal */
+export function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let first: number | null = null
+    const onSignal = (signal: NodeJS.Signals) => {
+      if (first === null) {
+        first = performance.now()
+        resolve(signal)
+      } else if (performance.now() - first > SAME_MS) process.exit(EXIT.interrupted)
+    }
+    process.on('SIGINT', onSignal)
+    process.on('SIGTERM', onSignal)
+  })
+}

@@ -1,0 +1,129 @@
+/** `kalends start`: this process as a worker, until a signal stops it. */
+import { Command, InvalidArgumentError } from 'commander'
+import { Kalends } from '../kalends.ts'
+import { timeSpan } from '../timer/index.ts'
+import { type DatabaseOptions, shownUrl, withDatabaseOptions } from './database-options.ts'
+import { CommandError, EXIT } from './failure.ts'
+import { loadModule, type Setup } from './load-module.ts'
+import { commandLog } from './log.ts'
+import { stopSignal } from './signals.ts'
+
+interface Options extends DatabaseOptions {
+  readonly worker?: string
+  readonly concurrency: number
+  readonly scheduler: boolean
+  readonly executor: boolean
+  readonly zone?: string
+  readonly lease?: string
+  readonly wakeUp?: string
+  readonly grace: string
+  readonly json?: boolean
+  /** Of the program. */
+  readonly verbose?: boolean
+}
+
+const HELP = `
+The module is a JavaScript file (TypeScript on a Node that imports it, 22.18 or later) such as
+
+  import { task } from 'kalends'
+  const greet = task('greet')
+  export default (kalends) => {
+    kalends.handle(greet, async ({ slot, log }) => log.info(\`Good morning, it is \${slot}\`))
+    kalends.declare('greetings', [{ task: greet, timer: 'Mon..Fri 09:00 Europe/Berlin' }])
+  }
+
+Without a module the worker submits what is due and runs no jobs: jobs wait for a worker that handles
+their task. Any number of workers may share one database.
+
+Ctrl-C or SIGTERM stops it cleanly: nothing more is claimed, what runs gets the grace period to end, the
+rest goes back to the queue. A second Ctrl-C ends it at once.
+
+Examples:
+  $ kalends start app.js
+  $ kalends start app.js --database mysql://root@localhost/app --concurrency 50
+  $ kalends start app.js --no-scheduler --worker runner-1     only run jobs
+  $ kalends start                                             only submit them`
+
+export function startCommand(): Command {
+  const command = new Command('start')
+    .summary('run a worker: submit what is due, run jobs')
+    .description('Starts this process as a worker: it submits the jobs of due schedules and runs jobs.')
+    .argument('[module]', "the application's file: handlers and declared schedules")
+  return withDatabaseOptions(command)
+    .option('--worker <name>', "the worker's name, for people (default: the host's name)")
+    .option('--concurrency <n>', 'most jobs at the same time', wholeNumber, 10)
+    .option('--no-scheduler', 'submit nothing: run jobs only')
+    .option('--no-executor', 'run no jobs: submit only')
+    .option('--zone <zone>', "written into the code's timers that name none: an IANA name, or 'local'")
+    .option('--lease <span>', 'after this time what a dead worker held is free for others (default: 60s)')
+    .option('--wake-up <span>', 'how often to look for what others have changed (default: 1s)')
+    .option('--grace <span>', 'time for running jobs to end at a stop', checkedSpan, '30s')
+    .option('--json', 'log JSON instead of readable lines')
+    .addHelpText('after', HELP)
+    .action(async (module: string | undefined, _own: unknown, self: Command) => {
+      await start(module, self.optsWithGlobals<Options>())
+    })
+}
+
+async function start(module: string | undefined, options: Options): Promise<void> {
+  const runsJobs = options.executor && module !== undefined
+  if (!options.scheduler && !runsJobs) {
+    throw new CommandError(
+      options.executor
+        ? 'without a module there are no jobs to run, and --no-scheduler leaves nothing else to do'
+        : '--no-scheduler and --no-executor together leave nothing to do',
+      { exitCode: EXIT.usage },
+    )
+  }
+  const setup = module === undefined ? null : await loadModule(module)
+  const log = commandLog({ json: options.json === true, verbose: options.verbose === true }, (text) =>
+    process.stdout.write(text),
+  )
+  const stopped = stopSignal()
+  const kalends = await Kalends.open(options.database, {
+    tablePrefix: options.tablePrefix,
+    worker: options.worker,
+    zone: options.zone,
+    lease: options.lease,
+    wakeUp: options.wakeUp,
+    logger: log,
+  })
+  try {
+    await run(kalends, setup, options, runsJobs)
+    log.info({ database: shownUrl(options.database) }, 'Ready; Ctrl-C stops it')
+    if (module === undefined) log.info({}, 'No module was given: jobs are submitted here and run elsewhere')
+    const signal = await stopped
+    log.info({ signal, grace: options.grace }, 'Stopping; Ctrl-C again ends it at once')
+  } finally {
+    await kalends.stop({ grace: options.grace })
+  }
+  // What the module has left open, a pool or a timer, must not keep a worker alive that has stopped.
+  process.exit(EXIT.ok)
+}
+
+async function run(
+  kalends: Kalends,
+  setup: Setup | null,
+  options: Options,
+  runsJobs: boolean,
+): Promise<void> {
+  await setup?.(kalends)
+  await kalends.start({
+    scheduler: options.scheduler,
+    executor: runsJobs && { concurrency: options.concurrency },
+  })
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('A whole number from 1 to 9999 is needed.')
+  return Number(text)
+}
+
+function checkedSpan(text: string): string {
+  try {
+    timeSpan(text)
+    return text
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
+  }
+}

@@ -1,0 +1,187 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { calendarCommand } from '../../src/cli/calendar.ts'
+import { CommandError } from '../../src/cli/failure.ts'
+
+/** One call of the real tool: `systemd-analyze calendar` of systemd 252, with TZ set to the zone. */
+interface Recording {
+  readonly zone: string
+  /** When it was called; to the millisecond. */
+  readonly now: string
+  readonly args: readonly string[]
+  readonly output: string
+  readonly status: number
+}
+
+const recordings: readonly Recording[] = JSON.parse(
+  readFileSync(new URL('calendar.recorded.json', import.meta.url), 'utf8'),
+)
+
+interface Outcome {
+  readonly output: string
+  readonly error: unknown
+}
+
+function run(args: readonly string[], now = '2026-11-21T07:30:00Z', localZone = 'UTC'): Outcome {
+  let output = ''
+  const command = calendarCommand({ now: () => new Date(now), localZone })
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => (output += text), writeErr: () => undefined })
+  try {
+    command.parse(args, { from: 'user' })
+    return { output, error: undefined }
+  } catch (error) {
+    return { output, error }
+  }
+}
+
+function refusal(...args: string[]): CommandError {
+  const { error } = run(args)
+  if (error instanceof CommandError) return error
+  throw new Error('nothing was refused', { cause: error })
+}
+
+describe('prints what systemd-analyze prints, byte for byte:', () => {
+  test.each(recordings)('TZ=$zone $args', ({ zone, now, args, output, status }) => {
+    const outcome = run(['--zone', 'local', ...args], now, zone)
+    expect(outcome.output).toBe(output)
+    expect(outcome.error === undefined ? 0 : 1).toBe(status)
+  })
+
+  test('the example of the manual', () => {
+    const args = ['Mon..Fri 9:00 Europe/Berlin', '--iterations', '5', '--base-time', '2026-03-27 00:00 UTC']
+    const { output } = run(args)
+    expect(output.replaceAll(/ {7}From now: .*\n/g, '')).toBe(
+      `  Original form: Mon..Fri 9:00 Europe/Berlin
+Normalized form: Mon..Fri *-*-* 09:00:00 Europe/Berlin
+    Next elapse: Fri 2026-03-27 08:00:00 UTC
+       Iter. #2: Mon 2026-03-30 07:00:00 UTC
+       Iter. #3: Tue 2026-03-31 07:00:00 UTC
+       Iter. #4: Wed 2026-04-01 07:00:00 UTC
+       Iter. #5: Thu 2026-04-02 07:00:00 UTC
+`,
+    )
+  })
+})
+
+test('an event that names no zone is meant in UTC, as in a schedule, wherever the process runs', () => {
+  const args = ['9:00', '--base-time', '2026-03-27 00:00 UTC']
+  expect(run(args, undefined, 'Europe/Berlin').output).toContain('Fri 2026-03-27 10:00:00 CET')
+  expect(run([...args, '--zone', 'Asia/Tokyo']).output).toContain('Sat 2026-03-28 00:00:00 UTC')
+})
+
+describe('an expression that is no event', () => {
+  test('is one message, with a caret under what is wrong and what to write instead', () => {
+    const { message, exitCode } = refusal('Mon..Fr 9:00')
+    expect(message).toBe(
+      `Not a calendar event: "Mon..Fr 9:00", column 6: a weekday is expected here; did you mean Fri?
+  Mon..Fr 9:00
+       ^^`,
+    )
+    expect(exitCode).toBe(1)
+  })
+
+  test('has no caret where it could not point: below control characters or a long line', () => {
+    expect(refusal('Mon\t9:00').message).not.toContain('^')
+    expect(refusal(`${'1,'.repeat(200)}x`).message).not.toContain('^')
+  })
+
+  test('does not keep the others from being shown', () => {
+    const { output, error } = run(['dialy', 'daily', 'weakly'])
+    expect(output).toContain('Normalized form: *-*-* 00:00:00\n')
+    expect(String(error)).toMatch(/did you mean daily\?[^]*did you mean weekly\?/)
+  })
+
+  test('that the shell has split is put together again in the hint', () => {
+    expect(refusal('Mon..Fri', '9:00', 'Europe/Berlin').message).toContain(
+      "put the event in quotes: kalends calendar 'Mon..Fri 9:00 Europe/Berlin'",
+    )
+  })
+})
+
+describe('--base-time', () => {
+  test.each([
+    ['2026-03-27 00:00 UTC', '2026-03-27T00:00:00.000Z'],
+    ['2026-03-27 00:00 utc', '2026-03-27T00:00:00.000Z'],
+    ['2026-03-27 00:00:00', '2026-03-26T23:00:00.000Z'],
+    ['2026-03-27', '2026-03-26T23:00:00.000Z'],
+    ['2026-03-27 00:00 America/New_York', '2026-03-27T04:00:00.000Z'],
+    ['2026-03-27T00:00:00Z', '2026-03-27T00:00:00.000Z'],
+    ['2026-03-27T00:00:00.250Z', '2026-03-27T00:00:00.250Z'],
+    ['2026-03-27T00:00:00+02:00', '2026-03-26T22:00:00.000Z'],
+    ['2026-03-27T00:00-0330', '2026-03-27T03:30:00.000Z'],
+    ['2026-03-27T00:00', '2026-03-26T23:00:00.000Z'],
+    ['Fri 2026-03-27', '2026-03-26T23:00:00.000Z'],
+    ['@1774598400', '2026-03-27T08:00:00.000Z'],
+    ['now', '2026-11-21T07:30:00.000Z'],
+    ['today', '2026-11-20T23:00:00.000Z'],
+    ['10:00', '2026-11-21T09:00:00.000Z'],
+    ['1h 30min ago', '2026-11-21T06:00:00.000Z'],
+    ['+1d', '2026-11-22T07:30:00.000Z'],
+  ])('%s is %s', (text, base) => {
+    const { output, error } = run(['daily', '--json', `--base-time=${text}`], undefined, 'Europe/Berlin')
+    expect(error).toBeUndefined()
+    expect(JSON.parse(output)).toMatchObject({ base })
+  })
+
+  test.each([
+    '',
+    'soon',
+    '27.3.2026',
+    '2026-02-30',
+    'Sat 2026-03-27',
+    '24:00',
+    '2026-03-27 00:00 Mars',
+    '*-*-*',
+    '+soon',
+  ])('%j is refused, with examples', (text) => {
+    expect(refusal('daily', `--base-time=${text}`).message).toContain(
+      `--base-time': ${JSON.stringify(text)} is not a time`,
+    )
+  })
+})
+
+describe('--json', () => {
+  test('prints one object a line', () => {
+    const { output } = run([
+      '9:00 Europe/Berlin',
+      '2020-1-1',
+      '--json',
+      '--iterations',
+      '2',
+      '--base-time',
+      '2026-03-28 12:00',
+    ])
+    expect(
+      output
+        .trimEnd()
+        .split('\n')
+        .map((line): unknown => JSON.parse(line)),
+    ).toEqual([
+      {
+        expression: '9:00 Europe/Berlin',
+        normalized: '*-*-* 09:00:00 Europe/Berlin',
+        zone: 'Europe/Berlin',
+        base: '2026-03-28T12:00:00.000Z',
+        elapses: ['2026-03-29T07:00:00.000Z', '2026-03-30T07:00:00.000Z'],
+      },
+      {
+        expression: '2020-1-1',
+        normalized: '2020-01-01 00:00:00',
+        zone: 'UTC',
+        base: '2026-03-28T12:00:00.000Z',
+        elapses: [],
+      },
+    ])
+  })
+})
+
+test.each([['--iterations=-1'], ['--iterations=x'], ['--iterations=1.5']])('%s is wrong usage', (option) => {
+  expect(run(['daily', option]).error).toMatchObject({ code: 'commander.invalidArgument' })
+})
+
+test('a zone that does not exist is refused by its name', () => {
+  expect(refusal('daily', '--zone', 'europe/berlin').message).toContain(
+    '"europe/berlin" is not an IANA time zone',
+  )
+})

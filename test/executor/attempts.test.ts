@@ -1,0 +1,404 @@
+/** Attempts of a job: retries, timeouts, and what decides whether a run went well. */
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { type Job, type Kalends, PermanentError, task, TimeoutError } from '../../src/index.ts'
+import { aborted, collect, ended, scene, signal, until } from '../kalends/scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+
+const flaky = task('flaky', { retryDelay: '20ms' })
+
+/** Runs one job of a task whose first attempts fail. */
+async function runFailing(kalends: Kalends, failures: number): Promise<{ job: Job; attempts: number[] }> {
+  const attempts: number[] = []
+  kalends.handle(flaky, ({ attempt }) => {
+    attempts.push(attempt)
+    if (attempt <= failures) throw new Error(`failure ${attempt}`)
+    return 'done'
+  })
+  await kalends.start()
+  const id = await kalends.jobs.submit(flaky)
+  return { job: await ended(kalends, id), attempts }
+}
+
+eachDatabase((under) => {
+  it('a failed attempt is tried again, as an attempt of the same job', async () => {
+    const { open } = await scene(under)
+    const { job, attempts } = await runFailing(await open(), 2)
+    expect(attempts).toEqual([1, 2, 3])
+    expect(job).toMatchObject({ state: 'success', attempt: 3, result: 'done', error: null })
+  })
+
+  it('a job fails when its retries are used up, and tells the last error', async () => {
+    const { open } = await scene(under)
+    const { job, attempts } = await runFailing(await open(), Infinity)
+    expect(attempts).toEqual([1, 2, 3, 4])
+    expect(job).toMatchObject({ state: 'failed', reason: 'exhausted', attempt: 4, result: null })
+    expect(job.error).toContain('Error: failure 4')
+    expect(job.finished).toBeInstanceOf(Date)
+  })
+
+  it.each([
+    ['exponential' as const, [40, 80, 160, 320, 400, 400]],
+    ['fixed' as const, [40, 40, 40, 40, 40, 40]],
+  ])('the delays of %s retries are %j ms, by the clock of the database', async (retryBackoff, delays) => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const settled = collect(kalends, 'settled')
+    const starts = new Map<number, number>()
+    kalends.on('started', (job) => void starts.set(job.attempt, job.started.getTime()))
+    const failing = task('failing', { retries: 6, retryDelay: '40ms', retryBackoff })
+    kalends.handle(failing, () => {
+      throw new Error('no')
+    })
+    await kalends.start()
+    await ended(kalends, await kalends.jobs.submit(failing))
+    const decided = settled.flatMap(({ settlement }) =>
+      settlement.state === 'waiting' ? [settlement.delayMs] : [],
+    )
+    expect(decided).toEqual(delays)
+    for (const [index, delayMs] of delays.entries()) {
+      const waited = (starts.get(index + 2) ?? 0) - (starts.get(index + 1) ?? 0)
+      expect(waited).toBeGreaterThanOrEqual(delayMs)
+    }
+  })
+
+  it('retries of the job or schedule go before those of the task', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(flaky, () => {
+      throw new Error('no')
+    })
+    await kalends.start()
+    const id = await kalends.jobs.submit(flaky, {}, { retries: 0 })
+    expect(await ended(kalends, id)).toMatchObject({ state: 'failed', attempt: 1, maxRetries: 0 })
+    await kalends.schedules.create({ id: 's', task: flaky, timer: 'yearly', retries: 1 })
+    const ofSchedule = await ended(kalends, await kalends.schedules.runNow('s'))
+    expect(ofSchedule).toMatchObject({ state: 'failed', attempt: 2, maxRetries: 1 })
+  })
+
+  it('an attempt that takes longer than its timeout fails, and its signal fires with a TimeoutError', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const slow = task('slow', { timeout: '30ms', retries: 1, retryDelay: '20ms' })
+    const reasons: unknown[] = []
+    kalends.handle(slow, async ({ signal }) => {
+      await aborted(signal).catch((reason: unknown) => reasons.push(reason))
+    })
+    await kalends.start()
+    const job = await ended(kalends, await kalends.jobs.submit(slow))
+    expect(job).toMatchObject({ state: 'failed', reason: 'exhausted', attempt: 2 })
+    expect(job.error).toBe('TimeoutError: The run took longer than its timeout of 30 ms')
+    expect(reasons).toHaveLength(2)
+    for (const reason of reasons) expect(reason).toBeInstanceOf(TimeoutError)
+  })
+
+  it('a handler that ignores its signal is left alone after 5 s, and its place is free again', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const deaf = task('deaf', { timeout: '20ms', retries: 0 })
+    const other = task('other')
+    kalends.handle(deaf, () => new Promise(() => {}))
+    kalends.handle(other, () => 'ran')
+    await kalends.start({ executor: { concurrency: 1 } })
+    const id = await kalends.jobs.submit(deaf)
+    const next = await kalends.jobs.submit(other)
+    const job = await ended(kalends, id)
+    expect(job.state).toBe('failed')
+    expect(job.error).toContain('did not heed its signal within 5000 ms')
+    expect((job.finished?.getTime() ?? 0) - (job.started?.getTime() ?? 0)).toBeGreaterThanOrEqual(5000)
+    expect(await ended(kalends, next)).toMatchObject({ state: 'success' })
+    expect(kalends.health().running).toBe(0)
+  })
+
+  it('a PermanentError skips the retries', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(flaky, () => {
+      throw new PermanentError('the customer is gone')
+    })
+    await kalends.start()
+    const job = await ended(kalends, await kalends.jobs.submit(flaky))
+    expect(job).toMatchObject({ state: 'failed', reason: 'permanent', attempt: 1 })
+    expect(job.error).toContain('PermanentError: the customer is gone')
+  })
+
+  it('the causes of an error are stored with it', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(flaky, () => {
+      throw new Error('no mail', { cause: new Error('no network') })
+    })
+    await kalends.start()
+    const job = await ended(kalends, await kalends.jobs.submit(flaky, {}, { retries: 0 }))
+    expect(job.error).toMatch(/no mail[^]*Caused by: Error: no network/)
+  })
+
+  it('whatever a handler throws is a failed attempt, not the end of the worker', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const circular: Record<string, unknown> = {}
+    circular['self'] = circular
+    const own = new Error('its own cause')
+    own.cause = own
+    const thrown: unknown[] = [10n, circular, undefined, null, 'a text', Symbol('s'), own, { code: 7 }]
+    const throwing = task('throwing', { args: z.object({ index: z.number() }), retries: 0 })
+    kalends.handle(throwing, ({ args }) => {
+      throw thrown[args.index]
+    })
+    await kalends.start()
+    const ids: string[] = []
+    for (const index of thrown.keys()) ids.push(await kalends.jobs.submit(throwing, { index }))
+    const jobs = await Promise.all(ids.map((id) => ended(kalends, id)))
+    expect(jobs.map(({ state }) => state)).toEqual(thrown.map(() => 'failed'))
+    expect(jobs.map(({ error }) => error?.split('\n')[0])).toEqual([
+      '10n',
+      expect.stringContaining('[Circular *1]'),
+      'undefined',
+      'null',
+      'a text',
+      'Symbol(s)',
+      'Error: its own cause',
+      '{"code":7}',
+    ])
+  })
+
+  it('args reach the handler as the schema of the task reads the stored JSON', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const remind = task('remind', {
+      args: z.object({ on: z.coerce.date<Date>(), to: z.string().default('nobody') }),
+    })
+    const seen: unknown[] = []
+    kalends.handle(remind, ({ args, job }) => {
+      seen.push(args, job.args)
+    })
+    await kalends.start()
+    const on = new Date('2026-03-29T00:30:00.123Z')
+    await ended(kalends, await kalends.jobs.submit(remind, { on }))
+    expect(seen).toEqual([{ on, to: 'nobody' }, { on: '2026-03-29T00:30:00.123Z' }])
+  })
+
+  it('args that do not fit any more fail the job at once, without retries and without calling the handler', async () => {
+    const { open, database } = await scene(under)
+    const kalends = await open()
+    let called = 0
+    kalends.handle(task('strict', { args: z.object({ days: z.number() }) }), () => {
+      called += 1
+    })
+    await kalends.start()
+    await database.query(`INSERT INTO job (id, task, args) VALUES ('bad', 'strict', '{"days":"many"}')`)
+    const job = await ended(kalends, 'bad')
+    expect(job).toMatchObject({ state: 'failed', reason: 'permanent', attempt: 1 })
+    expect(job.error).toContain("args: not what the task 'strict' takes: days:")
+    expect(called).toBe(0)
+  })
+
+  it('wrong args that a handler itself gives to others are an error like any, with retries', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const other = task('other', { args: z.object({ days: z.number() }) })
+    kalends.handle(flaky, async ({ attempt }) => {
+      // What a handler in JavaScript does.
+      const wrong: Record<string, unknown> = { days: 'many' }
+      if (attempt === 1) await kalends.jobs.submit('other', wrong)
+    })
+    kalends.handle(other, () => {})
+    await kalends.start()
+    const job = await ended(kalends, await kalends.jobs.submit(flaky))
+    expect(job).toMatchObject({ state: 'success', attempt: 2 })
+  })
+
+  it('a result is stored as JSON; none is null', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const answer = task('answer')
+    const silent = task('silent')
+    kalends.handle(answer, async () => ({ sent: 3, at: new Date(0), ключ: ['😀', null] }))
+    kalends.handle(silent, () => {})
+    await kalends.start()
+    const job = await ended(kalends, await kalends.jobs.submit(answer))
+    expect(job.result).toEqual({ sent: 3, at: '1970-01-01T00:00:00.000Z', ключ: ['😀', null] })
+    expect((await ended(kalends, await kalends.jobs.submit(silent))).result).toBeNull()
+  })
+
+  it('a result that is no JSON does not fail the run, and the log of the job says why it is missing', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const circular: Record<string, unknown> = {}
+    circular['self'] = circular
+    const results: unknown[] = [10n, circular, () => {}, Symbol('s')]
+    const answer = task('answer', { args: z.object({ index: z.number() }) })
+    kalends.handle(answer, ({ args }) => results[args.index])
+    await kalends.start()
+    for (const index of results.keys()) {
+      const job = await ended(kalends, await kalends.jobs.submit(answer, { index }))
+      expect(job).toMatchObject({ state: 'success', result: null, error: null, attempt: 1 })
+      const [line] = await kalends.jobs.logs(job.id)
+      expect(line).toMatchObject({
+        level: 'warn',
+        message: expect.stringMatching(/^The result was not stored: /),
+      })
+    }
+  })
+
+  it('the outcome of the job decides success: counters and last_* of its schedule are written with it', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    let fail = true
+    const counted = task('counted', { retries: 1, retryDelay: '20ms' })
+    kalends.handle(counted, () => {
+      if (fail) throw new Error('not today')
+    })
+    await kalends.start()
+    await kalends.schedules.create({ id: 's', task: counted, timer: 'yearly' })
+
+    const failed = await ended(kalends, await kalends.schedules.runNow('s'))
+    expect(await kalends.schedules.get('s')).toMatchObject({
+      runCount: 1,
+      errorCount: 1,
+      lastJob: failed.id,
+      lastRun: failed.started,
+      lastFinished: failed.finished,
+      lastError: expect.stringContaining('not today'),
+    })
+
+    fail = false
+    const good = await ended(kalends, await kalends.schedules.runNow('s'))
+    expect(await kalends.schedules.get('s')).toMatchObject({
+      runCount: 2,
+      errorCount: 1,
+      lastJob: good.id,
+      lastRun: good.started,
+      lastFinished: good.finished,
+      lastError: null,
+    })
+  })
+
+  it('a failed attempt that is tried again counts for nothing yet', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const later = task('later', { retryDelay: '1h' })
+    kalends.handle(later, () => {
+      throw new Error('no')
+    })
+    await kalends.start()
+    await kalends.schedules.create({ id: 's', task: later, timer: 'yearly' })
+    const settled = signal(kalends, 'settled')
+    const id = await kalends.schedules.runNow('s')
+    await settled
+    expect(await kalends.schedules.get('s')).toMatchObject({ runCount: 0, errorCount: 0, lastJob: null })
+    const job = await kalends.jobs.get(id)
+    expect(job).toMatchObject({ state: 'waiting', attempt: 1, error: expect.stringContaining('Error: no') })
+    expect((job?.runAt?.getTime() ?? 0) - (job?.started?.getTime() ?? 0)).toBeGreaterThanOrEqual(3_600_000)
+  })
+
+  it('a handler knows schedule, run number, slot, missed count and attempt', async () => {
+    const { open, database } = await scene(under)
+    const kalends = await open()
+    const seen: unknown[] = []
+    kalends.handle(flaky, ({ attempt, slot, missed, job, args }) => {
+      seen.push({ attempt, slot, missed, schedule: job.scheduleId, run: job.run, group: job.group, args })
+      if (attempt === 1) throw new Error('once')
+    })
+    await kalends.start()
+    await kalends.schedules.create({ id: 's', task: flaky, timer: 'yearly', group: 'g', args: { a: 1 } })
+    await database.query('UPDATE periodic_task SET run_count = 41')
+    const job = await ended(kalends, await kalends.schedules.runNow('s'))
+    const common = { slot: job.slot, missed: 0, schedule: 's', run: 42, group: 'g', args: { a: 1 } }
+    expect(seen).toEqual([
+      { attempt: 1, ...common },
+      { attempt: 2, ...common },
+    ])
+    expect(job.slot).toBeInstanceOf(Date)
+  })
+
+  it('a job of no schedule has no slot', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const seen: unknown[] = []
+    kalends.handle(flaky, ({ slot, job }) => {
+      seen.push(slot, job.scheduleId, job.run)
+    })
+    await kalends.start()
+    await ended(kalends, await kalends.jobs.submit(flaky))
+    expect(seen).toEqual([null, null, null])
+  })
+
+  it('progress and log lines can be seen while the job runs', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const elsewhere = await open()
+    const long = task('long')
+    kalends.handle(long, async ({ log, progress, signal }) => {
+      log.debug('begin')
+      log.info('middle')
+      log.warn('careful')
+      log.error('ouch')
+      progress({ done: 40, of: 100 })
+      await aborted(signal)
+    })
+    await kalends.start()
+    const id = await kalends.jobs.submit(long)
+    const job = await until(async () => {
+      const found = await elsewhere.jobs.get(id)
+      return found?.progress === null || (await elsewhere.jobs.logs(id)).length < 4 ? null : found
+    })
+    expect(job).toMatchObject({ state: 'running', progress: { done: 40, of: 100 } })
+    const lines = await elsewhere.jobs.logs(id)
+    expect(lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
+      'debug begin',
+      'info middle',
+      'warn careful',
+      'error ouch',
+    ])
+    for (const { at, jobId } of lines) {
+      expect(jobId).toBe(id)
+      expect(at).toBeInstanceOf(Date)
+    }
+    await kalends.jobs.cancel(id)
+    await ended(kalends, id)
+  })
+
+  it('the last progress and every log line are there when a job is final, also of its failed attempts', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const chatty = task('chatty', { retryDelay: '20ms', retries: 1 })
+    kalends.handle(chatty, ({ log, progress, attempt }) => {
+      for (let line = 0; line < 600; line += 1) log.info(`${attempt}.${line}`)
+      for (let step = 0; step <= 10; step += 1) progress(step / 10)
+      if (attempt === 1) throw new Error('once more')
+    })
+    await kalends.start()
+    const ids = await Promise.all(Array.from({ length: 5 }, () => kalends.jobs.submit(chatty)))
+    await Promise.all(
+      ids.map(async (id) => {
+        await signal(
+          kalends,
+          'settled',
+          (settled) => settled.id === id && settled.settlement.state === 'success',
+        )
+        expect(await kalends.jobs.get(id)).toMatchObject({ state: 'success', progress: 1 })
+        const lines = (await kalends.jobs.logs(id)).map(({ message }) => message)
+        expect(lines).toHaveLength(1200)
+        expect([lines[0], lines[599], lines[600], lines[1199]]).toEqual(['1.0', '1.599', '2.0', '2.599'])
+      }),
+    )
+  })
+
+  it('progress begins anew with each attempt', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const half = task('half', { retryDelay: '20ms' })
+    kalends.handle(half, ({ progress, attempt }) => {
+      if (attempt === 1) {
+        progress(0.5)
+        throw new Error('half way')
+      }
+    })
+    await kalends.start()
+    expect(await ended(kalends, await kalends.jobs.submit(half))).toMatchObject({
+      attempt: 2,
+      progress: null,
+    })
+  })
+})

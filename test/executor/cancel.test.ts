@@ -1,0 +1,174 @@
+/** Cancelling jobs, from whichever process. */
+import { expect, it } from 'vitest'
+import { CancelledError, NotFoundError, task } from '../../src/index.ts'
+import { aborted, ended, gate, scene, signal, until } from '../kalends/scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+
+const long = task('long', { retryDelay: '20ms' })
+
+eachDatabase((under) => {
+  it('a waiting job is cancelled at once and never runs', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    let called = 0
+    kalends.handle(long, () => {
+      called += 1
+    })
+    const id = await kalends.jobs.submit(long)
+    expect(await kalends.jobs.cancel(id)).toBe('cancelled')
+    const job = await kalends.jobs.get(id)
+    expect(job).toMatchObject({ state: 'cancelled', attempt: 0 })
+    expect(job?.finished).toBeInstanceOf(Date)
+
+    await kalends.start()
+    await ended(kalends, await kalends.jobs.submit(long))
+    expect(called).toBe(1)
+  })
+
+  it('a job that waits for its time, and one that waits for its retry, are cancelled', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(long, () => {
+      throw new Error('no')
+    })
+    await kalends.start()
+    const future = await kalends.jobs.submit(long, {}, { runAt: new Date(Date.now() + 3_600_000) })
+    const settled = signal(kalends, 'settled')
+    const retrying = await kalends.jobs.submit(long, {}, { retryDelay: '1h' })
+    await settled
+    expect(await kalends.jobs.cancel(future)).toBe('cancelled')
+    expect(await kalends.jobs.cancel(retrying)).toBe('cancelled')
+    expect(await kalends.jobs.get(retrying)).toMatchObject({ state: 'cancelled', attempt: 1 })
+  })
+
+  it('a running job is cancelled from another process: its signal fires with a CancelledError', async () => {
+    const { open } = await scene(under)
+    const kalends = await open({ worker: 'runs' })
+    const web = await open({ worker: 'web' })
+    const reason = gate<unknown>()
+    kalends.handle(long, async ({ signal }) => {
+      await aborted(signal).catch(reason.open)
+      throw new Error('interrupted')
+    })
+    await kalends.start()
+    const started = signal(kalends, 'started')
+    const id = await kalends.jobs.submit(long)
+    await started
+
+    expect(await web.jobs.cancel(id)).toBe('running')
+    expect(await reason.promise).toBeInstanceOf(CancelledError)
+    const job = await ended(web, id)
+    expect(job).toMatchObject({ state: 'cancelled', attempt: 1, error: 'The job was cancelled' })
+    expect(job.stopRequested).toBeInstanceOf(Date)
+  })
+
+  it('a cancelled run counts neither as a run nor as an error of its schedule', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(long, ({ signal }) => aborted(signal))
+    await kalends.start()
+    await kalends.schedules.create({ id: 's', task: long, timer: 'yearly' })
+    const started = signal(kalends, 'started')
+    const id = await kalends.schedules.runNow('s')
+    await started
+    await kalends.jobs.cancel(id)
+    expect(await ended(kalends, id)).toMatchObject({ state: 'cancelled' })
+    expect(await kalends.schedules.get('s')).toMatchObject({ runCount: 0, errorCount: 0 })
+  })
+
+  it('a handler that ends well although it was asked to stop is cancelled all the same', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(long, async ({ signal }) => {
+      await aborted(signal).catch(() => {})
+      return 'half of it'
+    })
+    await kalends.start()
+    const started = signal(kalends, 'started')
+    const id = await kalends.jobs.submit(long)
+    await started
+    await kalends.jobs.cancel(id)
+    expect(await ended(kalends, id)).toMatchObject({ state: 'cancelled', result: null })
+  })
+
+  it('a final job stays as it is', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(long, () => 'done')
+    await kalends.start()
+    const id = await kalends.jobs.submit(long)
+    const before = await ended(kalends, id)
+    expect(await kalends.jobs.cancel(id)).toBe('success')
+    expect(await kalends.jobs.get(id)).toEqual(before)
+  })
+
+  it('there is no cancelling what is not there', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    await expect(kalends.jobs.cancel('nobody')).rejects.toThrow(NotFoundError)
+    await expect(kalends.jobs.cancel('nobody')).rejects.toThrow("There is no job with the id 'nobody'")
+  })
+
+  it('a cancel of a job whose worker is gone takes effect once its death is noticed', async () => {
+    const { open, database } = await scene(under)
+    const web = await open()
+    let called = 0
+    await database.query(
+      `INSERT INTO job (id, task, state, worker, attempt) VALUES ('left', 'long', 'running', 'gone/1', 1)`,
+    )
+    expect(await web.jobs.cancel('left')).toBe('running')
+    const kalends = await open({ lease: '1s' })
+    kalends.handle(long, () => {
+      called += 1
+    })
+    await kalends.start()
+    expect(await ended(web, 'left')).toMatchObject({ state: 'cancelled', attempt: 1 })
+    expect(called).toBe(0)
+  })
+
+  it('a job of a worker that is gone is a failed attempt, and is tried again elsewhere', async () => {
+    const { open, database } = await scene(under)
+    await database.query('SELECT 1')
+    const kalends = await open({ lease: '1s' })
+    kalends.handle(long, ({ attempt }) => `attempt ${attempt}`)
+    await database.query(
+      `INSERT INTO job (id, task, state, worker, attempt) VALUES ('left', 'long', 'running', 'gone/1', 1)`,
+    )
+    const lost = signal(kalends, 'settled', ({ settlement }) => settlement.state === 'waiting')
+    await kalends.start()
+    expect((await lost).settlement).toMatchObject({
+      state: 'waiting',
+      countAttempt: true,
+      error: 'The worker gone/1 was lost during attempt 1',
+    })
+    expect(await ended(kalends, 'left')).toMatchObject({ state: 'success', attempt: 2, result: 'attempt 2' })
+  })
+
+  it('a worker that was taken for dead fires its signals, changes nothing more and goes on under a new id', async () => {
+    const { open, database } = await scene(under)
+    const kalends = await open({ lease: '1s' })
+    const reasons: unknown[] = []
+    const second = gate()
+    kalends.handle(long, async ({ attempt, signal }) => {
+      if (attempt === 1) await aborted(signal).catch((reason: unknown) => reasons.push(reason))
+      else await second.promise
+      return attempt
+    })
+    await kalends.start()
+    const before = kalends.health().worker
+    const started = signal(kalends, 'started')
+    const id = await kalends.jobs.submit(long)
+    await started
+    const lost = signal(kalends, 'leaseLost')
+    const again = signal(kalends, 'started', ({ attempt }) => attempt === 2)
+    await database.query('DELETE FROM worker')
+    expect((await lost).worker).toBe(before)
+    await again
+    second.open()
+    expect(await ended(kalends, id)).toMatchObject({ state: 'success', attempt: 2, result: 2 })
+    expect(reasons).toEqual([expect.objectContaining({ code: 'LEASE_LOST' })])
+    const after = await until(async () => kalends.health().worker)
+    expect(after).not.toBe(before)
+    expect(await database.query('SELECT id FROM worker')).toEqual([{ id: after }])
+  })
+})

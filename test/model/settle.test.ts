@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import { type Ending, retryDelayMs, settle } from '../../src/model/settle.ts'
+import { DEFAULT_POLICY } from '../../src/model/task.ts'
+
+const failure: Ending = { kind: 'error', error: 'no such host', permanent: false }
+const permanent: Ending = { kind: 'error', error: 'no such user', permanent: true }
+const lost: Ending = { kind: 'lost', error: 'the worker is gone' }
+const released: Ending = { kind: 'released' }
+
+describe('retries', () => {
+  test('wait twice as long each time, up to ten times the first delay', () => {
+    const seconds = Array.from({ length: 7 }, (_, index) => retryDelayMs(index + 1, DEFAULT_POLICY) / 1000)
+    expect(seconds).toEqual([60, 120, 240, 480, 600, 600, 600])
+    expect(retryDelayMs(2000, DEFAULT_POLICY)).toBe(600_000)
+  })
+
+  test('wait the same time each time when the backoff is fixed', () => {
+    const policy = { retryDelayMs: 5000, retryBackoff: 'fixed' } as const
+    expect([1, 2, 9].map((retry) => retryDelayMs(retry, policy))).toEqual([5000, 5000, 5000])
+  })
+
+  test('are further attempts of the same job, then it has failed', () => {
+    expect(settle(failure, 1, DEFAULT_POLICY, false)).toEqual({
+      state: 'waiting',
+      delayMs: 60_000,
+      countAttempt: true,
+      error: 'no such host',
+    })
+    expect(settle(failure, 3, DEFAULT_POLICY, false)).toMatchObject({ state: 'waiting', delayMs: 240_000 })
+    expect(settle(failure, 4, DEFAULT_POLICY, false)).toEqual({
+      state: 'failed',
+      reason: 'exhausted',
+      error: 'no such host',
+      result: null,
+    })
+  })
+
+  test('are not made of a fault that is permanent, or without any allowed', () => {
+    expect(settle(permanent, 1, DEFAULT_POLICY, false)).toMatchObject({
+      state: 'failed',
+      reason: 'permanent',
+    })
+    expect(settle(failure, 1, { ...DEFAULT_POLICY, maxRetries: 0 }, false)).toMatchObject({ state: 'failed' })
+  })
+})
+
+describe('a job whose worker was lost', () => {
+  test('is tried elsewhere at once, and the attempt counts', () => {
+    expect(settle(lost, 1, DEFAULT_POLICY, false)).toEqual({
+      state: 'waiting',
+      delayMs: 0,
+      countAttempt: true,
+      error: 'the worker is gone',
+    })
+  })
+
+  test('has failed when that was the last attempt, so that it cannot kill workers for ever', () => {
+    expect(settle(lost, 4, DEFAULT_POLICY, false)).toMatchObject({ state: 'failed', reason: 'lost' })
+  })
+})
+
+test('a job that a stopping worker gives back waits as if the attempt had not been', () => {
+  expect(settle(released, 4, DEFAULT_POLICY, false)).toEqual({
+    state: 'waiting',
+    delayMs: 0,
+    countAttempt: false,
+    error: null,
+  })
+})
+
+describe('a job that somebody asked to cancel', () => {
+  test.each([
+    ['failed', failure],
+    ['failed for good', permanent],
+    ['was lost', lost],
+    ['was given back', released],
+  ])('is cancelled and not tried again when it %s', (_, ending) => {
+    expect(settle(ending, 1, DEFAULT_POLICY, true)).toMatchObject({ state: 'cancelled', result: null })
+  })
+
+  test('has succeeded if it did so all the same', () => {
+    expect(settle({ kind: 'success', result: '{"sent":3}' }, 1, DEFAULT_POLICY, true)).toEqual({
+      state: 'success',
+      reason: null,
+      error: null,
+      result: '{"sent":3}',
+    })
+  })
+
+  test('is cancelled when its handler gave way', () => {
+    expect(settle({ kind: 'cancelled', error: null }, 2, DEFAULT_POLICY, true)).toMatchObject({
+      state: 'cancelled',
+    })
+  })
+})

@@ -1,0 +1,254 @@
+/** From waiting to running: times that come, turns, claims, and what a running job writes. */
+import { describe, expect, it } from 'vitest'
+import { toText } from '../../src/store/instant.ts'
+import {
+  after,
+  clock,
+  instant,
+  job,
+  jobRow,
+  MINUTE,
+  newJob,
+  onEachStore,
+  one,
+  policies,
+  WORKER,
+} from './conformance.ts'
+
+const ODD = 'naïve 😀 Ελλάς \' " \\ \\\\ ? ?? % _ ` $1 \n\r\t \u2028 {prefix}'
+
+onEachStore((under) => {
+  const claim = (limit: number, tasks = policies('task'), afterGroup = '', worker = WORKER) =>
+    under.store.executing.claim(worker, tasks, limit, afterGroup)
+  const claimed = async (...given: Parameters<typeof claim>) => (await claim(...given)).map(({ id }) => id)
+
+  describe('jobs whose time comes', () => {
+    it('become claimable, the earliest first, at most as many as asked for', async () => {
+      const now = await clock(under)
+      await job(under, 'future', { run_at: toText(after(now, MINUTE)) })
+      await job(under, 'second', { run_at: toText(after(now, -1000)) })
+      await job(under, 'first', { run_at: toText(after(now, -2000)) })
+      await job(under, 'blocked', { run_at: toText(after(now, -2000)), state: 'blocked' })
+      expect(await claimed(10)).toEqual([])
+      expect(await under.store.executing.promoteDue(1)).toBe(1)
+      expect(await claimed(10)).toEqual(['first'])
+      expect(await under.store.executing.promoteDue(10)).toBe(1)
+      expect(await under.store.executing.promoteDue(10)).toBe(0)
+      expect(await claimed(10)).toEqual(['second'])
+      expect(await under.query('SELECT id FROM job WHERE run_at IS NOT NULL ORDER BY id')).toEqual([
+        { id: 'blocked' },
+        { id: 'future' },
+      ])
+    })
+  })
+
+  describe('a claim', () => {
+    it('makes jobs this worker’s, as a new attempt with the policy in force', async () => {
+      await under.store.jobs.submit([
+        newJob('j', { args: '{"b": 1, "a": [1.0, null]}', timeoutMs: 5, retryBackoff: 'fixed' }),
+      ])
+      await under.query('UPDATE job SET attempt = 2, progress = ?', ['50'])
+      const policy = { timeoutMs: 5, maxRetries: 7, retryDelayMs: 8, retryBackoff: 'fixed' } as const
+      const [first] = await claim(
+        1,
+        policies(['task', { ...policy, timeoutMs: 99, retryBackoff: 'exponential' }]),
+      )
+      expect(first).toMatchObject({
+        id: 'j',
+        state: 'running',
+        worker: WORKER,
+        attempt: 3,
+        argsText: '{"b": 1, "a": [1.0, null]}',
+        args: { b: 1, a: [1, null] },
+        progress: null,
+        policy,
+      })
+      const row = await jobRow(under, 'j')
+      expect(row).toMatchObject({
+        state: 'running',
+        worker: WORKER,
+        attempt: 3,
+        timeout: 5,
+        max_retries: 7,
+        retry_delay: 8,
+        retry_backoff: 'fixed',
+        progress: null,
+        held_by: WORKER,
+        claim_group: null,
+      })
+      expect(instant(row['started'])).toEqual(first?.started)
+      expect(await claim(1)).toEqual([])
+    })
+
+    it('takes only tasks that are handled here', async () => {
+      await under.store.jobs.submit([
+        newJob('a', { task: 'Task' }),
+        newJob('b', { task: 'other' }),
+        newJob('c'),
+      ])
+      expect(await claimed(10)).toEqual(['c'])
+      expect(await claimed(10, policies())).toEqual([])
+      expect(await claimed(10, policies('other', 'Task'))).toEqual(['b', 'a'].toSorted())
+    })
+
+    it('takes the larger priority first, then the older job, at most as many as asked for', async () => {
+      await under.store.jobs.submit([
+        newJob('1 low', { priority: -5 }),
+        newJob('4 normal'),
+        newJob('3 normal'),
+        newJob('9 high', { priority: 10 }),
+      ])
+      expect(await claimed(0)).toEqual([])
+      expect(await claimed(3)).toEqual(['9 high', '3 normal', '4 normal'])
+      expect(await claimed(3)).toEqual(['1 low'])
+    })
+
+    it('gives groups and tasks the same share, however long the queue of one of them', async () => {
+      await under.store.jobs.submit([
+        ...Array.from({ length: 100 }, (_, index) =>
+          newJob(`huge ${index}`, { group: 'huge', priority: 100 }),
+        ),
+        newJob('small', { group: 'small' }),
+        newJob('tiny', { group: 'tiny' }),
+        newJob('other', { group: 'huge', task: 'other' }),
+      ])
+      const taken = await claimed(8, policies('task', 'other'))
+      expect(taken).toEqual(expect.arrayContaining(['small', 'tiny', 'other']))
+      expect(taken.length).toBeLessThanOrEqual(8)
+    })
+
+    it('with one place, goes on to the group after the one that had the last turn', async () => {
+      await under.store.jobs.submit(
+        ['a', 'b', 'c', 'a2', 'b2', 'c2'].map((id) => newJob(id, { group: id.slice(0, 1) })),
+      )
+      const order: string[] = []
+      for (let last = ''; order.length < 6; ) {
+        const [next] = await claim(1, policies('task'), last)
+        if (next === undefined) throw new Error('nothing to claim')
+        last = next.group
+        order.push(next.id)
+      }
+      expect(order).toEqual(['a', 'b', 'c', 'a2', 'b2', 'c2'])
+    })
+
+    it('asks for more groups than one statement takes', async () => {
+      await under.store.jobs.submit(
+        Array.from({ length: 600 }, (_, index) => newJob(`j${index}`, { group: `g${index}` })),
+      )
+      const all = new Set<string>()
+      for (let round = 0; round < 10 && all.size < 600; round += 1)
+        for (const id of await claimed(600)) all.add(id)
+      expect(all.size).toBe(600)
+    })
+
+    it('of two at the same time gets other jobs, while somebody submits', async () => {
+      await under.store.jobs.submit(Array.from({ length: 40 }, (_, index) => newJob(`j${index}`)))
+      const other = await under.another()
+      const [mine, theirs] = await Promise.all([
+        claimed(20),
+        other.executing.claim('w/2', policies('task'), 20, ''),
+        under.store.jobs.submit([newJob('new')]),
+      ])
+      const all = [...mine, ...theirs.map(({ id }) => id)]
+      expect(new Set(all).size).toBe(all.length)
+      expect(await one(under, "SELECT COUNT(*) AS n FROM job WHERE state = 'running'")).toEqual({
+        n: all.length,
+      })
+    })
+
+    it('hands on texts as they are', async () => {
+      const text = JSON.stringify({ text: ODD })
+      await under.store.jobs.submit([
+        newJob('j', { args: text, group: ODD, task: ODD, subject: ODD, submitter: ODD }),
+      ])
+      const [first] = await claim(1, policies(ODD))
+      expect(first).toMatchObject({
+        argsText: text,
+        args: { text: ODD },
+        group: ODD,
+        task: ODD,
+        subject: ODD,
+        submitter: ODD,
+      })
+    })
+
+    it('is not stopped by args that JavaScript cannot read', async () => {
+      const bad = '{"a":"line\nbreak"}'
+      const accepted = await job(under, 'bad', { args: bad }).then(
+        () => true,
+        () => false,
+      )
+      await under.store.jobs.submit([newJob('good')])
+      const all = await claim(10)
+      expect(all.map(({ id }) => id)).toEqual(accepted ? ['bad', 'good'] : ['good'])
+      if (accepted) expect(all[0]?.argsText).toBe(bad)
+    })
+  })
+
+  describe('while a job runs', () => {
+    it('those that somebody wants stopped are told to their worker only', async () => {
+      await under.store.jobs.submit([newJob('a'), newJob('b'), newJob('c')])
+      await claim(2)
+      await claim(1, policies('task'), '', 'w/2')
+      await under.query("UPDATE job SET stop_requested = '2026-01-01 00:00:00.000' WHERE id <> 'b'")
+      expect(await under.store.executing.stopRequests(WORKER)).toEqual(['a'])
+      expect(await under.store.executing.stopRequests('w/2')).toEqual(['c'])
+      expect(await under.store.executing.stopRequests('w/3')).toEqual([])
+    })
+
+    it('progress is kept, if the attempt is still its worker’s', async () => {
+      await under.store.jobs.submit([newJob('j')])
+      await claim(1)
+      const progress = JSON.stringify({ text: ODD })
+      await under.store.executing.saveProgress({ id: 'j', worker: WORKER, attempt: 1 }, progress)
+      await under.store.executing.saveProgress({ id: 'j', worker: WORKER, attempt: 2 }, '2')
+      await under.store.executing.saveProgress({ id: 'j', worker: 'w/2', attempt: 1 }, '3')
+      expect((await under.store.jobs.get('j'))?.progress).toEqual({ text: ODD })
+    })
+
+    it('log lines are kept in order', async () => {
+      const at = new Date('2026-01-02T03:04:05.678Z')
+      const lines = Array.from({ length: 50 }, (_, index) => ({
+        jobId: 'j',
+        at,
+        level: index % 2 === 0 ? ('info' as const) : ('error' as const),
+        message: `${index} ${ODD}`,
+      }))
+      await under.store.executing.appendLogs([])
+      await under.store.executing.appendLogs(lines.slice(0, 30))
+      await under.store.executing.appendLogs([
+        { jobId: 'k', at, level: 'debug', message: '' },
+        ...lines.slice(30),
+      ])
+      expect(await under.store.jobs.logs('j')).toEqual(lines)
+      expect(await under.store.jobs.logs('nobody')).toEqual([])
+    })
+  })
+
+  it('running jobs whose worker is not registered are orphans, with the policy that was written down', async () => {
+    await under.store.workers.register({ id: 'w/2', name: 'w', host: 'h', pid: 1, tasks: [] })
+    await under.store.jobs.submit([newJob('a'), newJob('b'), newJob('c')])
+    await claim(
+      1,
+      policies(['task', { timeoutMs: 1, maxRetries: 2, retryDelayMs: 3, retryBackoff: 'fixed' }]),
+    )
+    await claim(1, policies('task'), '', 'w/2')
+    const orphans = await under.store.executing.orphans(10)
+    expect(orphans).toMatchObject([
+      {
+        fence: { id: 'a', worker: WORKER, attempt: 1 },
+        ending: { kind: 'lost' },
+        policy: { timeoutMs: 1, maxRetries: 2, retryDelayMs: 3, retryBackoff: 'fixed' },
+      },
+    ])
+    expect(await under.store.executing.orphans(0)).toEqual([])
+    await under.store.executing.settle(orphans)
+    expect(await jobRow(under, 'a')).toMatchObject({
+      state: 'waiting',
+      attempt: 1,
+      worker: null,
+      run_at: null,
+    })
+    expect(await under.store.executing.orphans(10)).toEqual([])
+  })
+})

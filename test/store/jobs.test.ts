@@ -1,0 +1,162 @@
+/** What people and code do to jobs. */
+import { describe, expect, it } from 'vitest'
+import { ConflictError } from '../../src/errors.ts'
+import {
+  after,
+  clock,
+  job,
+  jobRow,
+  MINUTE,
+  newJob,
+  onEachStore,
+  planned,
+  policies,
+  schedule,
+  WORKER,
+} from './conformance.ts'
+
+onEachStore((under) => {
+  describe('submitting', () => {
+    it('writes all that was said', async () => {
+      const runAt = after(await clock(under), MINUTE)
+      await under.store.jobs.submit([
+        newJob('j', {
+          task: 't 😀',
+          group: "g'",
+          args: '{"a":"\\\\ ? \' 😀"}',
+          subject: 's\\',
+          submitter: '?',
+          priority: -3,
+          runAt,
+          timeoutMs: 1,
+          maxRetries: 0,
+          retryDelayMs: 3,
+          retryBackoff: 'exponential',
+        }),
+      ])
+      expect(await under.store.jobs.get('j')).toMatchObject({
+        id: 'j',
+        scheduleId: null,
+        slot: null,
+        missed: 0,
+        run: null,
+        task: 't 😀',
+        group: "g'",
+        args: { a: "\\ ? ' 😀" },
+        subject: 's\\',
+        submitter: '?',
+        priority: -3,
+        state: 'waiting',
+        attempt: 0,
+        runAt,
+        started: null,
+        finished: null,
+        timeoutMs: 1,
+        maxRetries: 0,
+        retryDelayMs: 3,
+        retryBackoff: 'exponential',
+        progress: null,
+        result: null,
+        error: null,
+        stopRequested: null,
+      })
+    })
+
+    it('many at once is all or nothing; an id in use is a conflict that names it', async () => {
+      await under.store.jobs.submit([])
+      await under.store.jobs.submit([newJob('b')])
+      await expect(under.store.jobs.submit([newJob('b')])).rejects.toThrow(ConflictError)
+      await expect(under.store.jobs.submit([newJob('b')])).rejects.toThrow("'b'")
+      await expect(under.store.jobs.submit([newJob('a'), newJob('b'), newJob('c')])).rejects.toThrow(
+        ConflictError,
+      )
+      await under.store.jobs.submit(Array.from({ length: 1000 }, (_, index) => newJob(`j${index}`)))
+      expect((await under.store.jobs.list({ limit: 1, offset: 0 })).total).toBe(1001)
+    })
+
+    it('what the table refuses is an error, not a job', async () => {
+      await expect(under.store.jobs.submit([newJob('j', { args: '{' })])).rejects.toThrow()
+      expect(await under.store.jobs.get('j')).toBeNull()
+    })
+  })
+
+  it('lists the newest first, page by page, as filtered', async () => {
+    for (const id of ['1', '2', '3', '4']) await job(under, id, { task: id === '2' ? 'other' : 'task' })
+    await job(under, '5', { periodic_task_id: 's', state: 'success' })
+    const list = async (filter: Partial<Parameters<typeof under.store.jobs.list>[0]>) => {
+      const { items, total } = await under.store.jobs.list({ limit: 2, offset: 0, ...filter })
+      return [items.map(({ id }) => id), total]
+    }
+    expect(await list({})).toEqual([['5', '4'], 5])
+    expect(await list({ offset: 4 })).toEqual([['1'], 5])
+    expect(await list({ task: 'task', state: 'waiting' })).toEqual([['4', '3'], 3])
+    expect(await list({ scheduleId: 's' })).toEqual([['5'], 1])
+    expect(await list({ state: 'failed' })).toEqual([[], 0])
+  })
+
+  describe('cancelling', () => {
+    it('a job that waits, also for a time, ends it', async () => {
+      await job(under, 'j')
+      await job(under, 'later', { run_at: '2099-01-01 00:00:00.000', attempt: 1 })
+      for (const id of ['j', 'later']) {
+        expect(await under.store.jobs.cancel(id)).toBe('cancelled')
+        expect(await under.store.jobs.get(id)).toMatchObject({ state: 'cancelled' })
+        expect((await jobRow(under, id))['finished']).not.toBeNull()
+      }
+      expect(await under.store.executing.claim(WORKER, policies('task'), 10, '')).toEqual([])
+      expect((await under.store.scheduling.look([])).dueAt).toBeNull()
+    })
+
+    it('a job that waits gives its turn to the one blocked behind it', async () => {
+      await planned(under, 's', null)
+      await job(under, 'first', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
+      await job(under, 'second', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', state: 'blocked' })
+      await job(under, 'third', { periodic_task_id: 's', slot: '2026-01-03 00:00:00.000', state: 'blocked' })
+      expect(await under.store.jobs.cancel('first')).toBe('cancelled')
+      expect(await jobRow(under, 'second')).toMatchObject({ state: 'waiting' })
+      expect(await jobRow(under, 'third')).toMatchObject({ state: 'blocked' })
+      expect(await schedule(under, 's')).toMatchObject({ run_count: 0 })
+    })
+
+    it('a job that is blocked takes it out of the queue', async () => {
+      await planned(under, 's', null)
+      await job(under, 'first', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
+      await job(under, 'second', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', state: 'blocked' })
+      await job(under, 'third', { periodic_task_id: 's', slot: '2026-01-03 00:00:00.000', state: 'blocked' })
+      expect(await under.store.jobs.cancel('second')).toBe('cancelled')
+      expect(await jobRow(under, 'first')).toMatchObject({ state: 'waiting' })
+      expect(await jobRow(under, 'third')).toMatchObject({ state: 'blocked' })
+    })
+
+    it('a job that runs asks its worker to stop it, once', async () => {
+      await job(under, 'j')
+      await under.store.executing.claim(WORKER, policies('task'), 1, '')
+      expect(await under.store.jobs.cancel('j')).toBe('running')
+      const { stop_requested: first } = await jobRow(under, 'j')
+      expect(first).not.toBeNull()
+      expect(await under.store.executing.stopRequests(WORKER)).toEqual(['j'])
+      expect(await under.store.jobs.cancel('j')).toBe('running')
+      expect((await jobRow(under, 'j'))['stop_requested']).toBe(first)
+    })
+
+    it.each(['success', 'failed', 'cancelled', 'skipped'])(
+      'a job that is %s leaves it as it is',
+      async (state) => {
+        await job(under, 'j', { state })
+        const before = await jobRow(under, 'j')
+        expect(await under.store.jobs.cancel('j')).toBe(state)
+        expect(await jobRow(under, 'j')).toEqual(before)
+      },
+    )
+
+    it('a job that is not there says so', async () => {
+      expect(await under.store.jobs.cancel('none')).toBeNull()
+      expect(await under.store.jobs.get('none')).toBeNull()
+    })
+
+    it('a job whose schedule was deleted ends it all the same', async () => {
+      await job(under, 'j', { periodic_task_id: 'gone', slot: '2026-01-01 00:00:00.000' })
+      expect(await under.store.jobs.cancel('j')).toBe('cancelled')
+    })
+  })
+})

@@ -1,0 +1,50 @@
+/** A store whose statements are recorded as they reach the database. */
+import type { Database, Sql, SqlValue } from '../../src/store/database.ts'
+import { MysqlDatabase } from '../../src/store/mysql/database.ts'
+import { withLiterals } from '../../src/store/mysql/literal.ts'
+import { storeOn } from '../../src/store/open.ts'
+import { SqliteDatabase } from '../../src/store/sqlite/database.ts'
+import type { Store } from '../../src/store/store.ts'
+
+export interface Recording {
+  readonly store: Store
+  /** Complete statements, values included. */
+  readonly statements: string[]
+}
+
+export async function recording(url: string): Promise<Recording> {
+  const database = url.startsWith('sqlite:')
+    ? await SqliteDatabase.open(url.slice('sqlite:'.length))
+    : MysqlDatabase.open(url, 4)
+  const statements: string[] = []
+  return { store: storeOn(recorded(database, statements), ''), statements }
+}
+
+function recorded(database: Database, statements: string[]): Database {
+  const recordedSql = (sql: Sql): Sql => ({
+    rows: <Row>(text: string, params: readonly SqlValue[] = []) => {
+      statements.push(complete(database, text, params))
+      return sql.rows<Row>(text, params)
+    },
+    run: (text, params = []) => {
+      statements.push(complete(database, text, params))
+      return sql.run(text, params)
+    },
+  })
+  return {
+    ...recordedSql(database),
+    dialect: database.dialect,
+    transaction: (work) => database.transaction((sql) => work(recordedSql(sql))),
+    exclusively: (name, work) => database.exclusively(name, (sql) => work(recordedSql(sql))),
+    close: () => database.close(),
+  }
+}
+
+function complete(database: Database, text: string, params: readonly SqlValue[]): string {
+  if (database.dialect.name === 'mysql') return withLiterals(text, params)
+  let index = 0
+  return text.replaceAll('?', () => {
+    const value = params[index++] ?? null
+    return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value)
+  })
+}

@@ -1,0 +1,273 @@
+/** What people and code do to schedules. */
+import { describe, expect, it } from 'vitest'
+import { ConflictError } from '../../src/errors.ts'
+import { occurrenceId } from '../../src/model/occurrence.ts'
+import type { Schedule } from '../../src/model/schedule.ts'
+import { toText } from '../../src/store/instant.ts'
+import {
+  after,
+  clock,
+  ids,
+  job,
+  jobRow,
+  LEASE_MS,
+  MINUTE,
+  onEachStore,
+  planned,
+  schedule,
+  settings,
+  WORKER,
+} from './conformance.ts'
+
+const ALL = settings({
+  task: 't 😀',
+  timer: "it's \\ ?",
+  enabled: false,
+  group: 'g',
+  args: '{"a":[1,"\\\\ \' ? 😀"]}',
+  subject: 's',
+  submitter: 'me',
+  summary: 'what it\ndoes',
+  priority: 5,
+  catchUp: 7,
+  timeoutMs: 1,
+  maxRetries: 0,
+  retryDelayMs: 2,
+  retryBackoff: 'fixed',
+  declaredBy: 'set',
+})
+
+onEachStore((under) => {
+  const get = async (id: string): Promise<Schedule> => {
+    const found = await under.store.schedules.get(id)
+    if (found === null) throw new Error(`no schedule ${id}`)
+    return found
+  }
+
+  it('what is created is read back', async () => {
+    await under.store.schedules.create('id 😀', ALL)
+    const { args, ...rest } = ALL
+    expect(await get('id 😀')).toMatchObject({
+      ...rest,
+      args: JSON.parse(args),
+      id: 'id 😀',
+      status: 'paused',
+      nextRun: null,
+      lastSlot: null,
+      runCount: 0,
+      errorCount: 0,
+      lastRun: null,
+      lastFinished: null,
+      lastJob: null,
+      lastError: null,
+      markedBy: null,
+    })
+    expect(await under.store.schedules.get('id')).toBeNull()
+  })
+
+  it('an id in use is a conflict', async () => {
+    await under.store.schedules.create('s', settings())
+    await expect(under.store.schedules.create('s', settings({ timer: 'daily' }))).rejects.toThrow(
+      ConflictError,
+    )
+    expect(await get('s')).toMatchObject({ timer: 'minutely' })
+  })
+
+  describe('put', () => {
+    it('creates, changes what differs, or changes nothing', async () => {
+      expect(await under.store.schedules.put('s', ALL)).toBe('created')
+      await under.query(
+        "UPDATE periodic_task SET nextrun = '2099-01-01 00:00:00.000', planned_from = 'x', run_count = 3",
+      )
+      const before = await schedule(under, 's')
+      expect(await under.store.schedules.put('s', ALL)).toBe('unchanged')
+      expect(await schedule(under, 's')).toEqual(before)
+      expect(await under.store.schedules.put('s', { ...ALL, subject: null, args: '{}' })).toBe('changed')
+      expect(await schedule(under, 's')).toEqual({ ...before, subject: null, args: '{}' })
+    })
+
+    it('leaves enabled to people', async () => {
+      await under.store.schedules.put('s', settings({ enabled: false }))
+      expect(await under.store.schedules.put('s', settings({ enabled: true }))).toBe('unchanged')
+      expect(await get('s')).toMatchObject({ enabled: false })
+    })
+
+    it('takes args that are written otherwise for the same', async () => {
+      await under.store.schedules.put('s', settings({ args: '{"a":1,"b":2}' }))
+      expect(await under.store.schedules.put('s', settings({ args: '{ "a": 1, "b": 2 }' }))).toBe('unchanged')
+    })
+
+    it('by several at once creates one', async () => {
+      const stores = await Promise.all([under.another(), under.another(), under.another(), under.another()])
+      const results = await Promise.all(stores.map((store) => store.schedules.put('s', settings())))
+      expect(results.filter((result) => result === 'created')).toHaveLength(1)
+      expect((await under.store.schedules.list({ limit: 10, offset: 0 })).total).toBe(1)
+    })
+  })
+
+  it('an update changes what it says and nothing else', async () => {
+    await under.store.schedules.create('s', ALL)
+    expect(await under.store.schedules.update('s', { enabled: true, group: 'new', subject: null })).toBe(true)
+    const { args, ...rest } = ALL
+    expect(await get('s')).toMatchObject({
+      ...rest,
+      args: JSON.parse(args),
+      enabled: true,
+      group: 'new',
+      subject: null,
+    })
+    expect(await under.store.schedules.update('s', { group: 'new' })).toBe(true)
+    expect(await under.store.schedules.update('s', {})).toBe(true)
+    expect(await under.store.schedules.update('none', { group: 'new' })).toBe(false)
+    expect(await under.store.schedules.update('none', {})).toBe(false)
+  })
+
+  it('a delete says whether there was something to delete', async () => {
+    await under.store.schedules.create('s', settings())
+    expect(await under.store.schedules.delete('s')).toBe(true)
+    expect(await under.store.schedules.delete('s')).toBe(false)
+    expect(await under.store.schedules.get('s')).toBeNull()
+  })
+
+  it('lists by id, page by page, as filtered', async () => {
+    await under.store.schedules.create('b', settings({ group: 'g', submitter: 'me' }))
+    await under.store.schedules.create('a', settings({ enabled: false }))
+    await under.store.schedules.create('c', settings({ task: 'other', declaredBy: 'set' }))
+    const list = async (filter: Partial<Parameters<typeof under.store.schedules.list>[0]>) => {
+      const { items, total } = await under.store.schedules.list({ limit: 2, offset: 0, ...filter })
+      return [items.map(({ id }) => id), total]
+    }
+    expect(await list({})).toEqual([['a', 'b'], 3])
+    expect(await list({ offset: 2 })).toEqual([['c'], 3])
+    expect(await list({ status: 'paused' })).toEqual([['a'], 1])
+    expect(await list({ task: 'task', group: 'g', submitter: 'me' })).toEqual([['b'], 1])
+    expect(await list({ declaredBy: 'set' })).toEqual([['c'], 1])
+    expect(await list({ group: "g' OR 1=1 -- " })).toEqual([[], 0])
+  })
+
+  describe('run now', () => {
+    it('submits a job beside the timer', async () => {
+      const next = after(await clock(under), MINUTE)
+      await planned(under, 's', next, { args: '{"a":1}', run_count: 4, timeout: 9, group_: 'g', enabled: 0 })
+      const before = await schedule(under, 's')
+      const id = await under.store.schedules.runNow('s')
+      const row = await jobRow(under, String(id))
+      expect(row).toMatchObject({
+        periodic_task_id: 's',
+        task: 'task',
+        args: '{"a":1}',
+        run: 5,
+        timeout: 9,
+        group_: 'g',
+        state: 'waiting',
+        reason: 'run now',
+        active_key: 's',
+      })
+      expect(await schedule(under, 's')).toEqual({ ...before, last_slot: row['slot'] })
+      expect(id).toBe(occurrenceId('s', (await get('s')).lastSlot ?? new Date(0)))
+    })
+
+    it.each(['waiting', 'blocked', 'running'])('is refused while a job is %s, by its id', async (state) => {
+      await planned(under, 's', null)
+      await job(under, 'the-job', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state })
+      const before = await schedule(under, 's')
+      const running = under.store.schedules.runNow('s')
+      await expect(running).rejects.toThrow(ConflictError)
+      await expect(running).rejects.toThrow('the-job')
+      expect(await schedule(under, 's')).toEqual(before)
+    })
+
+    it('is allowed when all jobs are final; its slot is later than all before', async () => {
+      const last = after(await clock(under), MINUTE)
+      await planned(under, 's', after(last, MINUTE), { last_slot: toText(last) })
+      await job(under, 'j', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state: 'failed' })
+      const id = await under.store.schedules.runNow('s')
+      expect(await jobRow(under, String(id))).toMatchObject({ slot: toText(after(last, 1)) })
+    })
+
+    it('twice at once submits one', async () => {
+      await planned(under, 's', null)
+      const other = await under.another()
+      const results = await Promise.allSettled([
+        under.store.schedules.runNow('s'),
+        other.schedules.runNow('s'),
+      ])
+      expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    })
+
+    it('of what is not there says so', async () => {
+      expect(await under.store.schedules.runNow('none')).toBeNull()
+    })
+
+    it('leaves a mark alone, and is seen by the one who made it', async () => {
+      await planned(under, 's', after(await clock(under), -1000))
+      const marks = await under.store.scheduling.markDue(WORKER, 1, LEASE_MS)
+      await under.store.schedules.runNow('s')
+      const seen: boolean[] = []
+      await under.store.scheduling.submit(WORKER, marks, (_, __, active) => {
+        seen.push(active)
+        return null
+      })
+      expect(seen).toEqual([true])
+    })
+  })
+
+  describe('a declared set', () => {
+    it('is read under lock with the rows of its ids and those of the set, and changed as decided', async () => {
+      await under.store.schedules.create('of set', settings({ declaredBy: 'set' }))
+      await under.store.schedules.create('by id', settings())
+      await under.store.schedules.create('other', settings({ declaredBy: 'other' }))
+      await under.store.schedules.sync('set', ['by id', 'new'], (existing) => {
+        expect(ids(existing)).toEqual(['by id', 'of set'])
+        return {
+          create: [{ id: 'new', settings: ALL }],
+          change: [
+            { id: 'of set', settings: { declaredBy: null } },
+            { id: 'by id', settings: {} },
+          ],
+        }
+      })
+      expect(await get('new')).toMatchObject({ declaredBy: 'set', task: 't 😀' })
+      expect(await get('of set')).toMatchObject({ declaredBy: null })
+      expect(await get('by id')).toMatchObject({ declaredBy: null })
+    })
+
+    it('may be empty', async () => {
+      await under.store.schedules.create('s', settings({ declaredBy: 'set' }))
+      const seen: string[] = []
+      await under.store.schedules.sync('set', [], (existing) => {
+        seen.push(...ids(existing))
+        return { create: [], change: [] }
+      })
+      expect(seen).toEqual(['s'])
+    })
+
+    it('is all or nothing', async () => {
+      const syncing = under.store.schedules.sync('set', ['a'], () => ({
+        create: [
+          { id: 'a', settings: settings() },
+          { id: 'b', settings: settings({ args: 'no json' }) },
+        ],
+        change: [],
+      }))
+      await expect(syncing).rejects.toThrow()
+      expect(await under.store.schedules.get('a')).toBeNull()
+    })
+
+    it('synced by several at once is created once', async () => {
+      const stores = await Promise.all([under.another(), under.another(), under.another()])
+      const names = ['c', 'a', 'b']
+      await Promise.all(
+        stores.map((store) =>
+          store.schedules.sync('set', names, (existing) => ({
+            create: names
+              .filter((id) => !ids(existing).includes(id))
+              .map((id) => ({ id, settings: settings() })),
+            change: [],
+          })),
+        ),
+      )
+      expect((await under.store.schedules.list({ limit: 10, offset: 0 })).total).toBe(3)
+    })
+  })
+})

@@ -1,0 +1,575 @@
+/** Marks, plans and submissions: mark → plan → submit, as DESIGN §2 and §4 promise. */
+import { describe, expect, it } from 'vitest'
+import { occurrenceId } from '../../src/model/occurrence.ts'
+import type { Plan } from '../../src/model/plan.ts'
+import { toText } from '../../src/store/instant.ts'
+import type { Decide, Mark } from '../../src/store/scheduling-store.ts'
+import {
+  after,
+  clock,
+  ids,
+  instant,
+  job,
+  jobRow,
+  LEASE_MS,
+  MINUTE,
+  onEachStore,
+  one,
+  planned,
+  policies,
+  schedule,
+  type StoreUnderTest,
+  submitDue,
+  WORKER,
+} from './conformance.ts'
+
+const never: Decide = () => {
+  throw new Error('nothing was to be planned')
+}
+
+const count = async (under: StoreUnderTest, from: string) =>
+  Number((await one(under, `SELECT COUNT(*) AS n FROM ${from}`))['n'])
+
+onEachStore((under) => {
+  const mark = (limit = 1000, worker = WORKER) => under.store.scheduling.markDue(worker, limit, LEASE_MS)
+  const submit = (marks: readonly Mark[], decide: Decide = submitDue, worker = WORKER) =>
+    under.store.scheduling.submit(worker, marks, decide)
+  const ago = async (ms: number) => after(await clock(under), -ms)
+
+  const marked = async (id: string, worker: string) => {
+    const now = await clock(under)
+    await planned(under, id, after(now, -MINUTE), {
+      worker,
+      marked: toText(now),
+      mark_ends: toText(after(now, LEASE_MS)),
+    })
+  }
+  const stillMarked = async () =>
+    (await under.query('SELECT id FROM periodic_task WHERE worker IS NOT NULL ORDER BY id')).map(
+      (row) => row['id'],
+    )
+  const register = (id: string) =>
+    under.store.workers.register({
+      id,
+      name: id.slice(0, id.lastIndexOf('/')),
+      host: 'h',
+      pid: 1,
+      tasks: [],
+    })
+
+  describe('a look', () => {
+    it('at empty tables tells the time and nothing else', async () => {
+      expect(await under.store.scheduling.look(['task'])).toMatchObject({
+        wakeAt: null,
+        dueAt: null,
+        claimable: false,
+      })
+    })
+
+    it('tells the earliest of what is to come, and whether there is something to claim here', async () => {
+      const soon = after(await clock(under), MINUTE)
+      await planned(under, 'a', after(soon, 1))
+      await planned(under, 'b', soon)
+      await planned(under, 'off', null, { enabled: 0 })
+      await job(under, 'waits', { run_at: toText(after(soon, 5)) })
+      await job(under, 'waits longer', { run_at: toText(after(soon, 6)) })
+      await job(under, 'is done', { state: 'success', run_at: toText(soon) })
+      await job(under, 'claimable', { task: 'other', group_: 'g' })
+      expect(await under.store.scheduling.look(['task'])).toMatchObject({
+        wakeAt: soon,
+        dueAt: after(soon, 5),
+        claimable: false,
+      })
+      expect((await under.store.scheduling.look(['task', 'other'])).claimable).toBe(true)
+      expect((await under.store.scheduling.look([])).claimable).toBe(false)
+    })
+  })
+
+  describe('marking', () => {
+    it('takes the earliest that are due, at most as many as asked for', async () => {
+      await planned(under, 'future', after(await clock(under), MINUTE))
+      await planned(under, 'third', await ago(1000))
+      await planned(under, 'first', await ago(3000))
+      await planned(under, 'second', await ago(2000))
+      expect(ids(await mark(2))).toEqual(['first', 'second'])
+      expect(ids(await mark(2))).toEqual(['third'])
+      expect(await mark(2)).toEqual([])
+    })
+
+    it('writes who, when and until when', async () => {
+      await planned(under, 's', await ago(1000))
+      const [made] = await mark()
+      const row = await schedule(under, 's')
+      expect(row).toMatchObject({ worker: WORKER })
+      expect(instant(row['marked'])).toEqual(made?.marked)
+      expect(instant(row['mark_ends'])).toEqual(made && after(made.marked, LEASE_MS))
+      expect((await under.store.schedules.get('s'))?.markedBy).toBe(WORKER)
+    })
+
+    it('leaves alone what is disabled, idle or marked', async () => {
+      const past = await ago(1000)
+      await planned(under, 'disabled', past, { enabled: 0 })
+      await planned(under, 'idle', past, { idle: 'done' })
+      await planned(under, 'marked', past, {
+        worker: 'other/1',
+        marked: toText(past),
+        mark_ends: toText(after(past, LEASE_MS)),
+      })
+      expect(await mark()).toEqual([])
+    })
+
+    it('a schedule that is due this very millisecond is due', async () => {
+      await planned(under, 's', await clock(under))
+      expect(ids(await mark())).toEqual(['s'])
+    })
+
+    it('takes what is due again because a mark has ended, whoever made it', async () => {
+      const past = await ago(LEASE_MS + 1)
+      await planned(under, 's', past, {
+        worker: 'dead/1',
+        marked: toText(past),
+        mark_ends: toText(await ago(1)),
+      })
+      expect(ids(await mark())).toEqual(['s'])
+      expect(await schedule(under, 's')).toMatchObject({ worker: WORKER })
+    })
+
+    it('two at the same time get different schedules, while somebody inserts one', async () => {
+      const past = await ago(1000)
+      for (let index = 0; index < 40; index += 1) await planned(under, `s${index}`, past)
+      const other = await under.another()
+      const [mine, theirs] = await Promise.all([
+        mark(20),
+        other.scheduling.markDue('w/2', 20, LEASE_MS),
+        under.query("INSERT INTO periodic_task (id, task, timer) VALUES ('new', 't', 'daily')"),
+      ])
+      const all = ids([...mine, ...theirs])
+      expect(new Set(all).size).toBe(all.length)
+      expect(await count(under, 'periodic_task WHERE worker IS NOT NULL')).toBe(all.length)
+    })
+  })
+
+  describe('submitting', () => {
+    it('inserts the job with everything that the schedule says, moves the schedule on and ends the mark', async () => {
+      const slot = await ago(1000)
+      const more = {
+        task: 'Täsk 😀',
+        group_: 'g ?',
+        args: '{"a":"\\"quoted\\" \\\\ ? 😀 \'"}',
+        subject: "it's",
+        submitter: 'me\\',
+        priority: -7,
+        timeout: 1,
+        max_retries: 2,
+        retry_delay: 3,
+        retry_backoff: 'fixed',
+        run_count: 41,
+      }
+      await planned(under, 's', slot, more)
+      const marks = await mark()
+      const result = await submit(marks)
+      const id = occurrenceId('s', slot)
+      expect(result).toMatchObject({
+        submissions: [{ id: 's', task: 'Täsk 😀', timer: 'minutely', jobs: [id] }],
+        locked: [],
+        failed: [],
+      })
+      const { run_count: _, ...copied } = more
+      expect(await jobRow(under, id)).toMatchObject({
+        ...copied,
+        periodic_task_id: 's',
+        slot: toText(slot),
+        missed: 0,
+        run: 42,
+        state: 'waiting',
+        reason: null,
+        worker: null,
+        attempt: 0,
+        run_at: null,
+        finished: null,
+        exclusive: 1,
+      })
+      const next = toText(after(slot, MINUTE))
+      expect(await schedule(under, 's')).toMatchObject({
+        worker: null,
+        marked: null,
+        mark_ends: null,
+        nextrun: next,
+        wake_at: next,
+        last_slot: toText(slot),
+        planned_from: `1|minutely|${next}`,
+        idle: null,
+        enabled: 1,
+      })
+      expect(await mark()).toEqual([])
+    })
+
+    it('inserts runs behind each other and skips with their reason', async () => {
+      const slot = await ago(3000)
+      await planned(under, 's', slot, { args: '{"large":1}', run_count: 3 })
+      const decided: Plan = {
+        runs: [
+          { slot, missed: 7, state: 'waiting' },
+          { slot: after(slot, 1000), missed: 0, state: 'blocked' },
+        ],
+        skips: [
+          { slot: after(slot, -1000), reason: 'missed', count: 7, error: null },
+          { slot: after(slot, -2000), reason: 'fault', count: 1, error: "it's \\ ?" },
+        ],
+        nextRun: null,
+        idle: 'done',
+        lastSlot: after(slot, 1000),
+        lastError: 'e',
+      }
+      await submit(await mark(), () => decided)
+      const rows = await under.query('SELECT * FROM job ORDER BY slot')
+      expect(rows).toMatchObject([
+        { state: 'skipped', reason: 'fault', missed: 1, error: "it's \\ ?", run: null, args: '{}' },
+        { state: 'skipped', reason: 'missed', missed: 7, error: null, run: null },
+        { state: 'waiting', missed: 7, run: 4, args: '{"large":1}' },
+        { state: 'blocked', missed: 0, run: 5 },
+      ])
+      expect(rows.map((row) => row['finished'] !== null)).toEqual([true, true, false, false])
+      expect(await schedule(under, 's')).toMatchObject({
+        nextrun: null,
+        idle: 'done',
+        status: 'done',
+        wake_at: null,
+        last_error: 'e',
+      })
+    })
+
+    it('plans what the row says now: edits between mark and submit count', async () => {
+      await planned(under, 's', await ago(1000))
+      const marks = await mark()
+      await under.query(
+        "UPDATE periodic_task SET timer = 'daily', args = '{\"new\":1}', catch_up = 5, nextrun = '2020-01-01 00:00:00.000'",
+      )
+      const seen: unknown[] = []
+      await submit(marks, (row, now, active) => {
+        seen.push(row)
+        return submitDue(row, now, active)
+      })
+      expect(seen).toMatchObject([
+        {
+          timer: 'daily',
+          catchUp: 5,
+          definition: '1|daily',
+          plannedDefinition: '1|minutely',
+          nextRun: new Date('2020-01-01T00:00:00Z'),
+        },
+      ])
+      expect(await one(under, 'SELECT args FROM job')).toEqual({ args: '{"new":1}' })
+    })
+
+    it('what was disabled between mark and submit is planned as disabled', async () => {
+      await planned(under, 's', await ago(1000))
+      const marks = await mark()
+      await under.query('UPDATE periodic_task SET enabled = 0')
+      await submit(marks, (row, now, active): Plan => {
+        expect(row.enabled).toBe(false)
+        return { ...submitDue(row, now, active), runs: [], nextRun: null }
+      })
+      expect(await count(under, 'job')).toBe(0)
+      expect(await schedule(under, 's')).toMatchObject({ enabled: 0, wake_at: null, worker: null })
+    })
+
+    it('an edit right after a submit is seen', async () => {
+      await planned(under, 's', await ago(1000))
+      await submit(await mark())
+      await under.query("UPDATE periodic_task SET timer = 'hourly'")
+      expect(ids(await mark())).toEqual(['s'])
+    })
+
+    it('what turns out not to be due is only unmarked', async () => {
+      const slot = await ago(1000)
+      await planned(under, 's', slot)
+      const before = await schedule(under, 's')
+      expect(await submit(await mark(), () => null)).toMatchObject({
+        submissions: [],
+        locked: [],
+        failed: [],
+      })
+      expect(await schedule(under, 's')).toEqual(before)
+      expect(await count(under, 'job')).toBe(0)
+    })
+
+    it.each([
+      ['was taken over by another worker', "UPDATE periodic_task SET worker = 'w/2'"],
+      [
+        'was marked again, even by the same worker',
+        "UPDATE periodic_task SET marked = '2026-01-01 00:00:00.000'",
+      ],
+      ['was unmarked by hand', 'UPDATE periodic_task SET worker = NULL, marked = NULL, mark_ends = NULL'],
+    ])('a row that %s is left alone', async (_, edit) => {
+      await planned(under, 's', await ago(1000))
+      const marks = await mark()
+      await under.query(edit)
+      const before = await schedule(under, 's')
+      expect(await submit(marks, never)).toEqual({ submissions: [], locked: [], failed: [] })
+      expect(await schedule(under, 's')).toEqual(before)
+    })
+
+    it('a row that is gone is forgotten, the others are submitted', async () => {
+      const past = await ago(1000)
+      await planned(under, 'a', past)
+      await planned(under, 'b', past)
+      const marks = await mark()
+      await under.query("DELETE FROM periodic_task WHERE id = 'a'")
+      const result = await submit(marks)
+      expect(ids(result.submissions)).toEqual(['b'])
+      expect(result).toMatchObject({ locked: [], failed: [] })
+    })
+
+    it('submitting the same marks twice changes nothing the second time', async () => {
+      await planned(under, 's', await ago(1000))
+      const marks = await mark()
+      await submit(marks)
+      expect(await submit(marks, never)).toEqual({ submissions: [], locked: [], failed: [] })
+      expect(await count(under, 'job')).toBe(1)
+    })
+
+    it.each(['waiting', 'running', 'waiting for a retry'])(
+      'while a job is %s, the schedule is active',
+      async (state) => {
+        const past = await ago(1000)
+        await planned(under, 's', past)
+        await planned(under, 'free', past)
+        await job(under, 'active', {
+          periodic_task_id: 's',
+          slot: toText(after(past, -MINUTE)),
+          state: state === 'running' ? 'running' : 'waiting',
+          run_at: state === 'waiting for a retry' ? toText(after(past, 2 * MINUTE)) : null,
+        })
+        await submit(await mark())
+        expect(
+          await under.query(
+            "SELECT state, reason, missed FROM job WHERE periodic_task_id = 's' AND id <> 'active'",
+          ),
+        ).toEqual([{ state: 'skipped', reason: 'overlap', missed: 1 }])
+        expect(await under.query("SELECT state FROM job WHERE periodic_task_id = 'free'")).toEqual([
+          { state: 'waiting' },
+        ])
+      },
+    )
+
+    it('500 schedules with 60 KB of args each are one batch', async () => {
+      const past = await ago(1000)
+      const args = JSON.stringify({ text: 'ä'.repeat(30_000) })
+      await planned(under, 's0', past, { args })
+      for (let index = 1; index < 500; index += 1) {
+        await under.query(
+          `INSERT INTO periodic_task (id, task, timer, nextrun, planned_from, args) SELECT 's${index}', task, timer, nextrun, planned_from, args FROM periodic_task WHERE id = 's0'`,
+        )
+      }
+      const marks = await mark(500)
+      expect(marks).toHaveLength(500)
+      const result = await submit(marks)
+      expect(result.submissions).toHaveLength(500)
+      expect(result.failed).toEqual([])
+      expect(
+        await under.query(
+          'SELECT COUNT(*) AS n, COUNT(DISTINCT args) AS a, MIN(LENGTH(args)) > 30000 AS l FROM job',
+        ),
+      ).toEqual([{ n: 500, a: 1, l: 1 }])
+      expect(await mark(500)).toEqual([])
+    })
+  })
+
+  describe('one bad row hurts only itself', () => {
+    it('a slot that has its job already is not submitted again, and the schedule moves on', async () => {
+      const slot = await ago(1000)
+      for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
+      await job(under, 'mine', { periodic_task_id: 'b', slot: toText(slot), state: 'success' })
+      const result = await submit(await mark())
+      expect(ids(result.submissions).toSorted()).toEqual(['a', 'b', 'c'])
+      expect(result.submissions.find(({ id }) => id === 'b')).toMatchObject({ jobs: [] })
+      expect(result.failed).toEqual([])
+      expect(await count(under, "job WHERE periodic_task_id = 'b'")).toBe(1)
+      expect(await schedule(under, 'b')).toMatchObject({
+        worker: null,
+        last_slot: toText(slot),
+        nextrun: toText(after(slot, MINUTE)),
+      })
+    })
+
+    it('a foreign job with the id of the occurrence is not touched', async () => {
+      const slot = await ago(1000)
+      for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
+      await job(under, occurrenceId('b', slot), { task: 'foreign' })
+      await submit(await mark())
+      expect(await jobRow(under, occurrenceId('b', slot))).toMatchObject({ task: 'foreign' })
+      expect(await count(under, 'job')).toBe(3)
+      expect(await mark()).toEqual([])
+    })
+
+    it('of made-up runs, the first that is left is the one whose turn it is', async () => {
+      const slot = await ago(1000)
+      await planned(under, 's', slot)
+      await job(under, 'mine', { periodic_task_id: 's', slot: toText(slot), state: 'success' })
+      const runs = [0, 1, 2].map((index) => ({
+        slot: after(slot, index),
+        missed: 0,
+        state: index === 0 ? ('waiting' as const) : ('blocked' as const),
+      }))
+      await submit(await mark(), (row, now, active) => ({ ...submitDue(row, now, active), runs }))
+      expect(await under.query("SELECT state FROM job WHERE id <> 'mine' ORDER BY slot")).toEqual([
+        { state: 'waiting' },
+        { state: 'blocked' },
+      ])
+    })
+
+    it('what cannot be inserted for a lasting reason is skipped as a fault', async () => {
+      const slot = await ago(1000)
+      for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
+      // The application has rules of its own on the table.
+      await under.query(
+        under.kind === 'sqlite'
+          ? "CREATE TRIGGER refuse BEFORE INSERT ON job WHEN NEW.periodic_task_id = 'b' AND NEW.state = 'waiting' BEGIN SELECT RAISE(ABORT, 'not on my watch'); END"
+          : "CREATE TRIGGER refuse BEFORE INSERT ON job FOR EACH ROW IF NEW.periodic_task_id = 'b' AND NEW.state = 'waiting' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not on my watch'; END IF",
+      )
+      under.afterwards(() => under.query('DROP TRIGGER refuse'))
+      const result = await submit(await mark())
+      expect(result.failed).toMatchObject([{ id: 'b' }])
+      expect(ids(result.submissions).toSorted()).toEqual(['a', 'b', 'c'])
+      expect(
+        await one(under, "SELECT state, reason, error FROM job WHERE periodic_task_id = 'b'"),
+      ).toMatchObject({
+        state: 'skipped',
+        reason: 'fault',
+      })
+      expect((await schedule(under, 'b'))['last_error']).toContain('not on my watch')
+      expect(await count(under, "job WHERE state = 'waiting'")).toBe(2)
+      expect(await mark()).toEqual([])
+    })
+
+    it('what cannot be written at all keeps its mark as back-off', async () => {
+      const slot = await ago(1000)
+      for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
+      await under.query(
+        under.kind === 'sqlite'
+          ? "CREATE TRIGGER refuse BEFORE INSERT ON job WHEN NEW.periodic_task_id = 'b' BEGIN SELECT RAISE(ABORT, 'not on my watch'); END"
+          : "CREATE TRIGGER refuse BEFORE INSERT ON job FOR EACH ROW IF NEW.periodic_task_id = 'b' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not on my watch'; END IF",
+      )
+      under.afterwards(() => under.query('DROP TRIGGER refuse'))
+      const result = await submit(await mark())
+      expect(result.failed).toMatchObject([{ id: 'b' }])
+      expect(ids(result.submissions).toSorted()).toEqual(['a', 'c'])
+      expect(await schedule(under, 'b')).toMatchObject({
+        worker: WORKER,
+        nextrun: toText(slot),
+        last_slot: null,
+      })
+      expect(await mark()).toEqual([])
+    })
+
+    it('a plan that throws fails its row only', async () => {
+      const slot = await ago(1000)
+      for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
+      const result = await submit(await mark(), (row, now, active) => {
+        if (row.id === 'b') throw new Error('cannot plan this')
+        return submitDue(row, now, active)
+      })
+      expect(result.failed).toMatchObject([{ id: 'b' }])
+      expect(ids(result.submissions).toSorted()).toEqual(['a', 'c'])
+    })
+  })
+
+  describe('marks that nobody will end', () => {
+    it('of an earlier incarnation of the same name and of dead workers are ended, those of living ones stay', async () => {
+      await register('w/2')
+      await register('other/1')
+      await register('web/eu/1')
+      await marked('earlier', 'w/1')
+      await marked('own', 'w/2')
+      await marked('dead', 'gone/1')
+      await marked('living', 'other/1')
+      await marked('longer name', 'web/eu/1')
+      expect(await under.store.scheduling.clearStaleMarks('w/2', LEASE_MS)).toBe(2)
+      expect(await stillMarked()).toEqual(['living', 'longer name', 'own'])
+      expect(await under.store.scheduling.clearStaleMarks('web/2', LEASE_MS)).toBe(0)
+      expect(await schedule(under, 'dead')).toMatchObject({ worker: null, marked: null, mark_ends: null })
+      expect(ids(await mark()).toSorted()).toEqual(['dead', 'earlier'])
+    })
+
+    it.each(['100%', 'a_b', 'Ünï😀', "o'neil", 'back\\slash', 'q?'])(
+      'a worker may be called %s',
+      async (name) => {
+        await register(`${name}/2`)
+        await register('axb/1')
+        await register('100x/1')
+        await marked('earlier', `${name}/1`)
+        await marked('look-alike', 'axb/1')
+        await marked('another', '100x/1')
+        expect(await under.store.scheduling.clearStaleMarks(`${name}/2`, LEASE_MS)).toBe(1)
+        expect(await stillMarked()).toEqual(['another', 'look-alike'])
+      },
+    )
+  })
+
+  describe('the sweep', () => {
+    it('finds nothing to heal where all is well', async () => {
+      await planned(under, 's', await ago(0), {
+        worker: WORKER,
+        mark_ends: toText(after(await clock(under), LEASE_MS)),
+      })
+      await job(under, 'a', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state: 'running' })
+      await job(under, 'b', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', state: 'blocked' })
+      expect(await under.store.scheduling.sweep(LEASE_MS)).toEqual([])
+      expect(await jobRow(under, 'b')).toMatchObject({ state: 'blocked' })
+    })
+
+    it('ends marks that would end too far ahead', async () => {
+      const far = toText(after(await clock(under), 100 * LEASE_MS))
+      await planned(under, 's', await ago(0), { worker: WORKER, marked: far, mark_ends: far })
+      await planned(under, 'unmarked', after(await clock(under), 100 * LEASE_MS))
+      await planned(under, 'without', await ago(0), { worker: WORKER, marked: null, mark_ends: far })
+      const healed = await under.store.scheduling.sweep(LEASE_MS)
+      expect(healed).toHaveLength(1)
+      expect(healed[0]).toContain('s')
+      expect(await schedule(under, 's')).toMatchObject({ worker: null, mark_ends: null })
+      expect(await schedule(under, 'without')).toMatchObject({ worker: null, mark_ends: null })
+    })
+
+    it('lets the first job go that is blocked by nothing', async () => {
+      await planned(under, 's', after(await clock(under), MINUTE))
+      for (const id of ['s', 'deleted']) {
+        await job(under, `${id}1`, {
+          periodic_task_id: id,
+          slot: '2026-01-01 00:00:00.000',
+          state: 'blocked',
+        })
+        await job(under, `${id}2`, {
+          periodic_task_id: id,
+          slot: '2026-01-02 00:00:00.000',
+          state: 'blocked',
+        })
+      }
+      expect(await under.store.scheduling.sweep(LEASE_MS)).toHaveLength(2)
+      expect(await under.query('SELECT id FROM job WHERE state = ? ORDER BY id', ['waiting'])).toEqual([
+        { id: 'deleted1' },
+        { id: 's1' },
+      ])
+      expect(await under.store.scheduling.sweep(LEASE_MS)).toEqual([])
+    })
+  })
+
+  it('a schedule goes round: due, submitted, claimed, settled, due again', async () => {
+    const slot = await ago(2 * MINUTE)
+    await planned(under, 's', slot)
+    for (let round = 1; round <= 3; round += 1) {
+      await submit(await mark())
+      const [claimed] = await under.store.executing.claim(WORKER, policies('task'), 1, '')
+      if (claimed === undefined) throw new Error(`nothing to claim in round ${round}`)
+      expect(claimed).toMatchObject({ run: round, attempt: 1, slot: after(slot, (round - 1) * MINUTE) })
+      await under.store.executing.settle([
+        {
+          fence: { id: claimed.id, worker: WORKER, attempt: 1 },
+          ending: { kind: 'success', result: null },
+          policy: claimed.policy,
+        },
+      ])
+      expect((await under.store.schedules.get('s'))?.runCount).toBe(round)
+    }
+  })
+})

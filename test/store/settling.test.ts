@@ -1,0 +1,381 @@
+/** The end of attempts: fenced, counted, and with the turn of the job that was blocked behind. */
+import { describe, expect, it } from 'vitest'
+import type { Ending } from '../../src/model/settle.ts'
+import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
+import type { Attempt } from '../../src/store/executing-store.ts'
+import {
+  after,
+  clock,
+  instant,
+  job,
+  jobRow,
+  MINUTE,
+  newJob,
+  onEachStore,
+  planned,
+  policies,
+  schedule,
+  WORKER,
+} from './conformance.ts'
+
+const success: Ending = { kind: 'success', result: null }
+const failure: Ending = { kind: 'error', error: 'boom', permanent: true }
+const passing: Ending = { kind: 'error', error: 'boom', permanent: false }
+
+onEachStore((under) => {
+  const policy: RunPolicy = { ...DEFAULT_POLICY, maxRetries: 1, retryDelayMs: 5000 }
+  const attempt = (id: string, ending: Ending = success, fence: Partial<Attempt['fence']> = {}): Attempt => ({
+    fence: { id, worker: WORKER, attempt: 1, ...fence },
+    ending,
+    policy,
+  })
+  const settle = (...attempts: Attempt[]) => under.store.executing.settle(attempts)
+  const claim = (limit = 100) => under.store.executing.claim(WORKER, policies('task'), limit, '')
+  const running = (id: string, more: Record<string, string | number | null> = {}) =>
+    job(under, id, {
+      state: 'running',
+      worker: WORKER,
+      attempt: 1,
+      started: '2026-01-01 00:00:00.000',
+      ...more,
+    })
+
+  it('nothing to settle is nothing done', async () => {
+    expect(await settle()).toEqual({ settled: [], lost: [], locked: [] })
+  })
+
+  const ofSchedule = async (id: string, more: Record<string, string | number | null> = {}) => {
+    await planned(under, id, after(await clock(under), MINUTE), {
+      run_count: 5,
+      error_count: 2,
+      last_error: 'old',
+    })
+    await running(`${id} job`, { periodic_task_id: id, slot: '2026-01-01 00:00:00.000', ...more })
+  }
+
+  const blockedBehind = async (more: Record<string, string | number | null> = {}) => {
+    await planned(under, 's', after(await clock(under), MINUTE))
+    await running('first', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', ...more })
+    await job(under, 'third', { periodic_task_id: 's', slot: '2026-01-03 00:00:00.000', state: 'blocked' })
+    await job(under, 'second', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', state: 'blocked' })
+  }
+
+  describe('an attempt that', () => {
+    it('succeeds is final, with its result', async () => {
+      await running('j', { error: 'of an earlier attempt' })
+      const result = await settle(attempt('j', { kind: 'success', result: '{"a":1}' }))
+      expect(result).toMatchObject({
+        settled: [
+          {
+            id: 'j',
+            task: 'task',
+            scheduleId: null,
+            attempt: 1,
+            promoted: null,
+            settlement: { state: 'success' },
+          },
+        ],
+        lost: [],
+        locked: [],
+      })
+      const row = await jobRow(under, 'j')
+      expect(row).toMatchObject({
+        state: 'success',
+        result: '{"a":1}',
+        error: null,
+        reason: null,
+        worker: WORKER,
+        held_by: null,
+        active_key: null,
+      })
+      expect((await clock(under)).getTime() - (instant(row['finished'])?.getTime() ?? 0)).toBeLessThan(30_000)
+    })
+
+    it('fails is tried again after its delay', async () => {
+      await running('j')
+      await settle(attempt('j', passing))
+      const row = await jobRow(under, 'j')
+      expect(row).toMatchObject({ state: 'waiting', attempt: 1, worker: null, error: 'boom', finished: null })
+      expect(instant(row['run_at'])?.getTime()).toBeGreaterThan(
+        after(await clock(under), -30_000 + 5000).getTime(),
+      )
+      expect(await claim()).toEqual([])
+      await under.query("UPDATE job SET run_at = '2020-01-01 00:00:00.000'")
+      await under.store.executing.promoteDue(10)
+      expect(await claim()).toMatchObject([{ id: 'j', attempt: 2 }])
+    })
+
+    it('fails for the last time is final', async () => {
+      await running('j', { attempt: 2 })
+      await settle(attempt('j', passing, { attempt: 2 }))
+      expect(await jobRow(under, 'j')).toMatchObject({
+        state: 'failed',
+        reason: 'exhausted',
+        error: 'boom',
+        attempt: 2,
+      })
+    })
+
+    it('fails for good is final at once', async () => {
+      await running('j')
+      await settle(attempt('j', failure))
+      expect(await jobRow(under, 'j')).toMatchObject({ state: 'failed', reason: 'permanent', error: 'boom' })
+    })
+
+    it('is lost with its worker is tried elsewhere at once', async () => {
+      await running('j')
+      await settle(attempt('j', { kind: 'lost', error: 'gone' }))
+      expect(await jobRow(under, 'j')).toMatchObject({
+        state: 'waiting',
+        attempt: 1,
+        run_at: null,
+        error: 'gone',
+      })
+      expect(await claim()).toMatchObject([{ id: 'j', attempt: 2 }])
+    })
+
+    it('is given back does not count', async () => {
+      await running('j', { error: 'of an earlier attempt' })
+      await settle(attempt('j', { kind: 'released' }))
+      expect(await jobRow(under, 'j')).toMatchObject({
+        state: 'waiting',
+        attempt: 0,
+        run_at: null,
+        error: 'of an earlier attempt',
+      })
+      expect(await claim()).toMatchObject([{ id: 'j', attempt: 1 }])
+    })
+
+    it('was cancelled is final', async () => {
+      await running('j')
+      await settle(attempt('j', { kind: 'cancelled', error: null }))
+      expect(await jobRow(under, 'j')).toMatchObject({ state: 'cancelled', error: null })
+    })
+
+    it('fails after somebody wanted it stopped is cancelled, not tried again', async () => {
+      await running('j', { stop_requested: '2026-01-01 00:00:00.000' })
+      await settle(attempt('j', passing))
+      expect(await jobRow(under, 'j')).toMatchObject({ state: 'cancelled', error: 'boom' })
+    })
+  })
+
+  describe('a zombie changes nothing', () => {
+    it.each([
+      ['another worker', { worker: 'w/2' }],
+      ['another attempt', { attempt: 2 }],
+      ['another job', { id: 'none' }],
+    ])('%s', async (_, fence) => {
+      await running('j')
+      const before = await jobRow(under, 'j')
+      const given = attempt('j', success, fence)
+      expect(await settle(given)).toEqual({ settled: [], lost: [given.fence], locked: [] })
+      expect(await jobRow(under, 'j')).toEqual(before)
+    })
+
+    it.each(['waiting', 'success', 'cancelled'])('a job that is %s', async (state) => {
+      await running('j', { state })
+      const before = await jobRow(under, 'j')
+      expect((await settle(attempt('j'))).lost).toEqual([{ id: 'j', worker: WORKER, attempt: 1 }])
+      expect(await jobRow(under, 'j')).toEqual(before)
+    })
+
+    it('and the others of its batch are settled', async () => {
+      await running('a')
+      await running('b', { worker: 'w/2' })
+      await running('c')
+      const { settled, lost } = await settle(attempt('a'), attempt('b'), attempt('c', failure))
+      expect(settled.map(({ id }) => id)).toEqual(['a', 'c'])
+      expect(lost.map(({ id }) => id)).toEqual(['b'])
+    })
+  })
+
+  describe('the schedule', () => {
+    it('counts a success', async () => {
+      await ofSchedule('s')
+      const before = await schedule(under, 's')
+      await settle(attempt('s job'))
+      const row = await schedule(under, 's')
+      expect(row).toMatchObject({
+        run_count: 6,
+        error_count: 2,
+        last_job: 's job',
+        last_error: null,
+        last_run: '2026-01-01 00:00:00.000',
+      })
+      expect(row['last_finished']).not.toBeNull()
+      for (const column of ['nextrun', 'wake_at', 'planned_from', 'worker', 'idle', 'enabled', 'last_slot']) {
+        expect(row[column]).toEqual(before[column])
+      }
+    })
+
+    it('counts a failure', async () => {
+      await ofSchedule('s')
+      await settle(attempt('s job', failure))
+      expect(await schedule(under, 's')).toMatchObject({
+        run_count: 6,
+        error_count: 3,
+        last_error: 'boom',
+        last_job: 's job',
+      })
+    })
+
+    it.each([
+      ['a retry', passing],
+      ['a release', { kind: 'released' }],
+      ['a cancelled run', { kind: 'cancelled', error: null }],
+    ] as const)('does not count %s', async (_, ending) => {
+      await ofSchedule('s')
+      const before = await schedule(under, 's')
+      await settle(attempt('s job', ending))
+      expect(await schedule(under, 's')).toEqual(before)
+    })
+
+    it('is counted once for each of several runs that end together', async () => {
+      await ofSchedule('s')
+      await running('second', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', exclusive: 0 })
+      await ofSchedule('t')
+      await settle(attempt('s job', failure), attempt('second', failure), attempt('t job'))
+      expect(await schedule(under, 's')).toMatchObject({ run_count: 7, error_count: 4 })
+      expect(await schedule(under, 't')).toMatchObject({ run_count: 6, error_count: 2 })
+    })
+
+    it('that was deleted is missed by nobody', async () => {
+      await ofSchedule('s')
+      await under.query('DELETE FROM periodic_task')
+      expect((await settle(attempt('s job'))).settled).toHaveLength(1)
+      expect(await jobRow(under, 's job')).toMatchObject({ state: 'success' })
+    })
+
+    it('that is marked keeps its mark', async () => {
+      await ofSchedule('s')
+      await under.query(
+        "UPDATE periodic_task SET worker = 'w/2', marked = '2026-01-01 00:00:00.000', mark_ends = '2099-01-01 00:00:00.000'",
+      )
+      await settle(attempt('s job'))
+      expect(await schedule(under, 's')).toMatchObject({
+        worker: 'w/2',
+        run_count: 6,
+        wake_at: '2099-01-01 00:00:00.000',
+      })
+    })
+  })
+
+  describe('the job that is blocked behind', () => {
+    it.each([
+      ['success', success],
+      ['failure', failure],
+      ['cancellation', { kind: 'cancelled', error: null }],
+    ] as const)('has its turn after %s, one at a time, in order', async (_, ending) => {
+      await blockedBehind()
+      const { settled } = await settle(attempt('first', ending))
+      expect(settled).toMatchObject([{ id: 'first', promoted: 'second' }])
+      expect(await jobRow(under, 'second')).toMatchObject({ state: 'waiting' })
+      expect(await jobRow(under, 'third')).toMatchObject({ state: 'blocked' })
+    })
+
+    it.each([
+      ['a retry', passing],
+      ['a release', { kind: 'released' }],
+    ] as const)('waits on after %s', async (_, ending) => {
+      await blockedBehind()
+      expect((await settle(attempt('first', ending))).settled).toMatchObject([{ promoted: null }])
+      expect(await jobRow(under, 'second')).toMatchObject({ state: 'blocked' })
+    })
+
+    it('waits on while another run of the schedule has not ended', async () => {
+      await blockedBehind({ exclusive: 0 })
+      await running('other', { periodic_task_id: 's', slot: '2026-01-04 00:00:00.000' })
+      expect((await settle(attempt('first'))).settled).toMatchObject([{ promoted: null }])
+      expect(await jobRow(under, 'second')).toMatchObject({ state: 'blocked' })
+      expect((await settle(attempt('other'))).settled).toMatchObject([{ promoted: 'second' }])
+    })
+  })
+
+  describe('what is written is read back', () => {
+    const odd = 'naïve 😀 Ελλάς \' " \\ \\\\ ? ?? % _ ` $1 \n\r\t \u2028 \u0001'
+
+    it('as it was, whatever its characters', async () => {
+      const results: unknown[] = [
+        odd,
+        { [odd]: [odd] },
+        'null',
+        null,
+        0,
+        1.5,
+        true,
+        [],
+        {},
+        '',
+        '{}',
+        '\\',
+        "'",
+        '?',
+      ]
+      await under.store.jobs.submit(results.map((_, index) => newJob(`j${index}`)))
+      const jobs = await claim()
+      await settle(
+        ...jobs.map(({ id }) =>
+          attempt(id, { kind: 'success', result: JSON.stringify(results[Number(id.slice(1))]) }),
+        ),
+      )
+      for (const [index, result] of results.entries()) {
+        expect((await under.store.jobs.get(`j${index}`))?.result, JSON.stringify(result)).toEqual(result)
+      }
+    })
+
+    it('also errors', async () => {
+      await planned(under, 's', null)
+      await running('j', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
+      await settle(attempt('j', { kind: 'error', error: odd, permanent: true }))
+      expect((await under.store.jobs.get('j'))?.error).toBe(odd)
+      expect((await under.store.schedules.get('s'))?.lastError).toBe(odd)
+    })
+
+    it('no result is no result', async () => {
+      await running('j')
+      await settle(attempt('j'))
+      expect(await jobRow(under, 'j')).toMatchObject({ result: null })
+    })
+
+    it('also a megabyte, in several jobs of a batch', async () => {
+      const result = JSON.stringify({ text: 'ä"\n'.repeat(300_000) })
+      for (const id of ['a', 'b', 'c']) await running(id)
+      await settle(...['a', 'b', 'c'].map((id) => attempt(id, { kind: 'success', result })))
+      for (const id of ['a', 'b', 'c']) expect((await jobRow(under, id))['result'] === result).toBe(true)
+    })
+
+    it('more than the server takes in one statement is an error, and nothing is half-done', async () => {
+      const result = JSON.stringify('x'.repeat(70 * 1024 * 1024))
+      await running('j')
+      const settling = settle(attempt('j', { kind: 'success', result }))
+      if (under.kind === 'sqlite') {
+        await settling
+        return
+      }
+      await expect(settling).rejects.toThrow('max_allowed_packet')
+      expect(await jobRow(under, 'j')).toMatchObject({ state: 'running' })
+    })
+  })
+
+  it('a batch of 200 of 200 schedules is one settling', async () => {
+    const count = 200
+    for (let index = 0; index < count; index += 1) {
+      const id = `s${String(index).padStart(3, '0')}`
+      await planned(under, id, null, { idle: 'done' })
+      await running(`${id} job`, { periodic_task_id: id, slot: '2026-01-01 00:00:00.000' })
+    }
+    const attempts = Array.from({ length: count }, (_, index) =>
+      attempt(`s${String(index).padStart(3, '0')} job`, index % 2 === 0 ? success : failure),
+    )
+    const { settled, lost, locked } = await settle(...attempts)
+    expect([settled.length, lost.length, locked.length]).toEqual([count, 0, 0])
+    expect(
+      await under.query(
+        'SELECT run_count AS r, error_count AS e, COUNT(*) AS n FROM periodic_task GROUP BY run_count, error_count ORDER BY 2',
+      ),
+    ).toEqual([
+      { r: 1, e: 0, n: 100 },
+      { r: 1, e: 1, n: 100 },
+    ])
+  })
+})

@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest'
+import { clock, onEachStore, one } from './conformance.ts'
+
+const worker = (id: string) => ({
+  id,
+  name: id.slice(0, id.indexOf('/')),
+  host: 'hö\\st',
+  pid: 4711,
+  tasks: ['a', 'b "\' ?'],
+})
+
+onEachStore((under) => {
+  it('a worker is listed with what it said and when the database heard of it', async () => {
+    await under.store.workers.register(worker('w/1'))
+    await under.store.workers.register(worker('v/1'))
+    const list = await under.store.workers.list()
+    expect(list).toMatchObject([worker('v/1'), worker('w/1')])
+    for (const { started, heartbeat } of list) {
+      expect(Math.abs(started.getTime() - (await clock(under)).getTime())).toBeLessThan(30_000)
+      expect(heartbeat).toEqual(started)
+    }
+  })
+
+  it('the same id does not register twice', async () => {
+    await under.store.workers.register(worker('w/1'))
+    await expect(under.store.workers.register(worker('w/1'))).rejects.toThrow()
+  })
+
+  it('a heartbeat moves, however often within a millisecond', async () => {
+    await under.store.workers.register(worker('w/1'))
+    await under.query("UPDATE worker SET heartbeat = '2020-01-01 00:00:00.000'")
+    for (let beat = 0; beat < 20; beat += 1) expect(await under.store.workers.heartbeat('w/1')).toBe(true)
+    const { heartbeat } = await one(under, 'SELECT heartbeat FROM worker')
+    expect(String(heartbeat) > '2026').toBe(true)
+  })
+
+  it('a heartbeat of a worker that was buried says so', async () => {
+    await under.store.workers.register(worker('w/1'))
+    const [seen] = await under.store.workers.list()
+    if (seen === undefined) throw new Error('not registered')
+    expect(await under.store.workers.bury('w/1', seen.heartbeat)).toBe(true)
+    expect(await under.store.workers.heartbeat('w/1')).toBe(false)
+    expect(await under.store.workers.bury('w/1', seen.heartbeat)).toBe(false)
+  })
+
+  it('a worker whose heart has beaten since it was seen is not buried', async () => {
+    await under.store.workers.register(worker('w/1'))
+    await under.query("UPDATE worker SET heartbeat = '2020-01-01 00:00:00.001'")
+    expect(await under.store.workers.bury('w/1', new Date('2020-01-01T00:00:00Z'))).toBe(false)
+    expect(await under.store.workers.heartbeat('w/1')).toBe(true)
+    expect(await under.store.workers.bury('w/1', new Date('2020-01-01T00:00:00.001Z'))).toBe(false)
+    expect(await under.store.workers.list()).toHaveLength(1)
+  })
+
+  it('a worker that stops is gone at once', async () => {
+    await under.store.workers.register(worker('w/1'))
+    await under.store.workers.register(worker('w/2'))
+    await under.store.workers.unregister('w/1')
+    await under.store.workers.unregister('w/1')
+    expect(await under.store.workers.list()).toMatchObject([{ id: 'w/2' }])
+  })
+})

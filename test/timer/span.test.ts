@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { InvalidTimeSpanError, timeSpan } from '../../src/timer/index.ts'
+
+test.each([
+  ['10min', 600_000],
+  ['1h 30min', 5_400_000],
+  ['1h30min', 5_400_000],
+  ['  2.5 s ', 2500],
+  ['45', 45_000],
+  ['300ms', 300],
+  ['1d', 86_400_000],
+  ['2weeks', 1_209_600_000],
+  ['1month', 2_629_800_000],
+  ['1M', 2_629_800_000],
+  ['1m', 60_000],
+  ['1y', 31_557_600_000],
+  ['1500us', 2],
+  ['0', 0],
+])('%j is %d milliseconds, as systemd reads it', (text, milliseconds) => {
+  expect(timeSpan(text)).toBe(milliseconds)
+})
+
+test('a number is milliseconds already', () => {
+  expect(timeSpan(1500)).toBe(1500)
+  expect(() => timeSpan(-1)).toThrow(InvalidTimeSpanError)
+  expect(() => timeSpan(Number.NaN)).toThrow(InvalidTimeSpanError)
+})
+
+test.each([
+  ['', 'is empty'],
+  ['  ', 'is empty'],
+  ['soon', "cannot be read from 'soon' on"],
+  ['5 parsecs', "has the unknown unit 'parsecs'"],
+  ['-5s', "cannot be read from '-5s' on"],
+  ['5s,', "cannot be read from ',' on"],
+  ['1.s', "cannot be read from '.s' on"],
+  ['5 S', "has the unknown unit 'S'"],
+])('%j is refused, with what is wrong and how to write it', (text, fault) => {
+  expect(() => timeSpan(text)).toThrow(InvalidTimeSpanError)
+  expect(() => timeSpan(text)).toThrow(fault)
+  expect(() => timeSpan(text)).toThrow("such as '90s', '10min' or '1h 30min'")
+})
