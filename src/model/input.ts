@@ -42,8 +42,8 @@ export function checkedWhole<Value extends number | undefined>(
 }
 
 /** @throws InvalidInputError when it is no instant that the database can hold */
-export function checkedInstant<Value extends Date | undefined>(field: string, value: Value): Value {
-  if (value === undefined) return value
+export function checkedInstant<Value extends Date | null | undefined>(field: string, value: Value): Value {
+  if (value === undefined || value === null) return value
   if (!(value instanceof Date) || Number.isNaN(value.getTime()))
     throw new InvalidInputError(field, `a valid Date is needed, not ${String(value)}`)
   if (value.getTime() < 0 || value.getTime() > LATEST)

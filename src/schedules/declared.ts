@@ -4,13 +4,16 @@
  * A set touches only its own rows. Code decides about every column but `enabled`, which belongs to people; a
  * schedule whose timer is unchanged keeps its next run.
  */
+import { createHash } from 'node:crypto'
 import { DeclarationError, InvalidInputError } from '../errors.ts'
 import type { Logger } from '../logger.ts'
-import { changedSettings, type Schedule, type ScheduleSettings } from '../model/schedule.ts'
+import { changedSettings, type ScheduleSettings } from '../model/schedule.ts'
 import type { Task } from '../model/task.ts'
-import type { ScheduleStore, SetChanges } from '../store/schedule-store.ts'
+import type { DeclaredStore, SetChanges, SetState } from '../store/declared-store.ts'
+import type { NewSchedule } from '../store/schedule-store.ts'
 import {
   type AnyScheduleInput,
+  checkedFirstRun,
   checkedId,
   newSettings,
   settingsFaults,
@@ -23,32 +26,37 @@ export type Declaration<Input> = ScheduleInput<Input> & { readonly id?: string }
 
 export type AnyDeclaration = AnyScheduleInput & { readonly task: Task; readonly id?: string }
 
-interface DeclaredSchedule {
-  readonly id: string
-  readonly settings: ScheduleSettings
-}
+/** What becomes of the schedules of a set that no live worker declares any more. */
+export type Gone = 'retire' | 'delete' | 'keep'
 
 export interface DeclaredSet {
   readonly name: string
-  readonly schedules: readonly DeclaredSchedule[]
+  /** Of all that is declared: two versions of the code differ in it. */
+  readonly hash: string
+  readonly gone: Gone
+  readonly schedules: readonly NewSchedule[]
 }
 
 /** What bringing a set to the database did, by id. */
 export interface SyncReport {
+  /** Whether no live worker declares a newer version; an older one only reads. */
+  readonly isNewest: boolean
   readonly created: readonly string[]
   readonly changed: ReadonlyMap<string, Partial<ScheduleSettings>>
+  /** Retired, and declared again. */
+  readonly lifted: readonly string[]
   readonly unchanged: readonly string[]
-  /** In the database as of this set, but declared no more. */
+  /** In the database as of this set, but declared by no live worker. */
   readonly gone: readonly string[]
   /** Ids that belong to a schedule that is not of this set: left as they are. */
   readonly taken: readonly string[]
 }
 
 export class DeclaredSets {
-  readonly #declared: { name: string; declarations: readonly AnyDeclaration[] }[] = []
+  readonly #declared: { name: string; declarations: readonly AnyDeclaration[]; gone: Gone }[] = []
 
   /** @throws InvalidInputError when a set of this name was declared already */
-  add(name: string, declarations: readonly AnyDeclaration[]): void {
+  add(name: string, declarations: readonly AnyDeclaration[], gone: Gone): void {
     if (typeof name !== 'string' || name.trim() === '' || name.length > 190) {
       throw new InvalidInputError(
         'declare',
@@ -57,7 +65,8 @@ export class DeclaredSets {
     }
     if (this.#declared.some((set) => set.name === name))
       throw new InvalidInputError('declare', `the set '${name}' was declared already`)
-    this.#declared.push({ name, declarations })
+    if (!Object.hasOwn(GONE, gone)) throw new InvalidInputError('gone', `'retire', 'delete' or 'keep' is needed, not ${JSON.stringify(gone)}`)
+    this.#declared.push({ name, declarations, gone })
   }
 
   /**
@@ -68,8 +77,8 @@ export class DeclaredSets {
     const faults: string[] = []
     const setOf = new Map<string, string>()
     const sets: DeclaredSet[] = []
-    for (const { name, declarations } of this.#declared) {
-      const schedules: DeclaredSchedule[] = []
+    for (const { name, declarations, gone } of this.#declared) {
+      const schedules: NewSchedule[] = []
       for (const declaration of declarations) {
         const id = declaration.id ?? declaration.task.name
         const fault = (text: string) => faults.push(`set '${name}', schedule '${id}': ${text}`)
@@ -93,34 +102,50 @@ export class DeclaredSets {
         const wrong = await settingsFaults(declaration, context)
         for (const { message } of wrong) fault(message)
         if (wrong.length === 0)
-          schedules.push({ id, settings: { ...(await newSettings(declaration, context)), declaredBy: name } })
+          schedules.push({
+            id,
+            settings: { ...(await newSettings(declaration, context)), declaredBy: name },
+            firstRun: checkedFirstRun(declaration.firstRun),
+          })
       }
-      sets.push({ name, schedules })
+      sets.push({ name, hash: hashOf({ gone, schedules }), gone, schedules })
     }
     if (faults.length > 0) throw new DeclarationError(faults)
     return sets
   }
 }
 
-/** Brings a set to the database, in one transaction. */
-export async function syncSet(store: ScheduleStore, set: DeclaredSet, logger: Logger): Promise<SyncReport> {
-  let report = compare(set, [])
-  await store.sync(
-    set.name,
-    set.schedules.map(({ id }) => id),
-    (existing) => {
-      report = compare(set, existing)
-      return changesOf(set, report)
-    },
-  )
-  tell(set, report, logger)
+function hashOf(declared: object): string {
+  return createHash('sha256').update(JSON.stringify(declared)).digest('hex')
+}
+
+/**
+ * Brings a set to the database, in one transaction.
+ *
+ * @param isStart  false on the later passes, which heal: they say only what they changed, and a schedule that
+ *   somebody deleted comes back without a first run of its own
+ */
+export async function syncSet(
+  store: DeclaredStore,
+  set: DeclaredSet,
+  logger: Logger,
+  isStart: boolean,
+): Promise<SyncReport> {
+  const ids = set.schedules.map(({ id }) => id)
+  let report = compare(set, { existing: [], isNewest: true, liveIds: new Set(ids) })
+  await store.sync({ name: set.name, hash: set.hash, schedules: ids }, (state) => {
+    report = compare(set, state)
+    return changesOf(set, report, isStart)
+  })
+  tell(set, report, logger, isStart)
   return report
 }
 
-function compare(set: DeclaredSet, existing: readonly Schedule[]): SyncReport {
+function compare(set: DeclaredSet, { existing, isNewest, liveIds }: SetState): SyncReport {
   const byId = new Map(existing.map((schedule) => [schedule.id, schedule]))
   const created: string[] = []
   const changed = new Map<string, Partial<ScheduleSettings>>()
+  const lifted: string[] = []
   const unchanged: string[] = []
   const taken: string[] = []
   for (const { id, settings } of set.schedules) {
@@ -130,36 +155,50 @@ function compare(set: DeclaredSet, existing: readonly Schedule[]): SyncReport {
     else {
       const { enabled: _, ...declared } = settings
       const changes = changedSettings(current, declared)
-      if (Object.keys(changes).length === 0) unchanged.push(id)
-      else changed.set(id, changes)
+      if (current.idle === 'retired') lifted.push(id)
+      if (Object.keys(changes).length > 0) changed.set(id, changes)
+      else if (current.idle !== 'retired') unchanged.push(id)
     }
   }
-  const declaredIds = new Set(set.schedules.map(({ id }) => id))
   const gone = existing
-    .filter(({ id, declaredBy }) => declaredBy === set.name && !declaredIds.has(id))
+    .filter(({ id, declaredBy, idle }) => declaredBy === set.name && !liveIds.has(id) && (set.gone !== 'retire' || idle !== 'retired'))
     .map(({ id }) => id)
-  return { created, changed, unchanged, gone, taken }
+  return { isNewest, created, changed, lifted, unchanged, gone, taken }
 }
 
-function changesOf(set: DeclaredSet, { created, changed }: SyncReport): SetChanges {
-  const isNew = new Set(created)
+function changesOf(set: DeclaredSet, report: SyncReport, isStart: boolean): SetChanges {
+  const nothing: SetChanges = { create: [], change: [], retire: [], lift: [], delete: [] }
+  // An older version never undoes a newer one.
+  if (!report.isNewest) return nothing
+  const isNew = new Set(report.created)
   return {
-    create: set.schedules.filter(({ id }) => isNew.has(id)),
-    change: [...changed].map(([id, settings]) => ({ id, settings })),
+    create: set.schedules
+      .filter(({ id }) => isNew.has(id))
+      .map((schedule) => (isStart ? schedule : { ...schedule, firstRun: 'next' })),
+    change: [...report.changed].map(([id, settings]) => ({ id, settings })),
+    lift: report.lifted,
+    retire: set.gone === 'retire' ? report.gone : [],
+    delete: set.gone === 'delete' ? report.gone : [],
   }
 }
 
-function tell(set: DeclaredSet, report: SyncReport, logger: Logger): void {
+const GONE = { retire: 'retired', delete: 'deleted', keep: 'kept' } as const
+
+function tell(set: DeclaredSet, report: SyncReport, logger: Logger, isStart: boolean): void {
   const about = (schedule: string) => ({ set: set.name, schedule })
+  if (!report.isNewest) {
+    if (isStart) logger.warn({ set: set.name }, `The set '${set.name}' has a newer version among the live workers: this one only reads`)
+    return
+  }
   for (const id of report.created) logger.info(about(id), `Declared schedule '${id}' is new`)
   for (const [id, changes] of report.changed) {
-    logger.info(
-      { ...about(id), changes },
-      `Declared schedule '${id}' was changed: ${Object.keys(changes).join(', ')}`,
-    )
+    logger.info({ ...about(id), changes }, `Declared schedule '${id}' was changed: ${Object.keys(changes).join(', ')}`)
   }
-  for (const id of report.gone)
-    logger.warn(about(id), `Schedule '${id}' is not declared any more; it goes on until it is deleted`)
+  for (const id of report.lifted) logger.info(about(id), `Declared schedule '${id}' is declared again: it goes on`)
+  if (isStart || set.gone !== 'keep') {
+    for (const id of report.gone) logger.warn(about(id), `Schedule '${id}' is not declared any more: it is ${GONE[set.gone]}`)
+  }
+  if (!isStart) return
   for (const id of report.taken) {
     logger.error(
       about(id),

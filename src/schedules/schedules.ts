@@ -2,14 +2,20 @@
  * What people and code do to schedules. Nothing here plans: the scheduler sees every edit, whether it was made
  * here or in SQL.
  */
-import { ConflictError, NotFoundError } from '../errors.ts'
+import { ConflictError, InvalidInputError, NotFoundError } from '../errors.ts'
 import { checkedInstant, checkedPage } from '../model/input.ts'
 import { newJobId } from '../model/occurrence.ts'
 import type { Schedule } from '../model/schedule.ts'
-import { timer } from '../timer/index.ts'
-import type { Page, PutResult, ScheduleFilter, ScheduleStore } from '../store/schedule-store.ts'
+import type { Job } from '../model/job.ts'
+import { elapsesOf } from '../model/plan.ts'
+import { storedArgs } from '../model/task.ts'
+import type { JobStore } from '../store/job-store.ts'
+import type { WorkerStore } from '../store/worker-store.ts'
+import type { NewSchedule, Page, PutResult, ScheduleFilter, ScheduleStore } from '../store/schedule-store.ts'
+import { explain, type Explanation } from './explain.ts'
 import {
   type AnyScheduleInput,
+  checkedFirstRun,
   checkedId,
   newSettings,
   type ScheduleChanges,
@@ -21,15 +27,35 @@ import {
 export type ScheduleQuery = Partial<ScheduleFilter>
 
 const DEFAULT_ELAPSES = 5
+/** Rows of history that an explanation looks through. */
+const EXPLAINED = 200
+
+/** Where schedules and what became of them are kept. */
+export interface ScheduleStores {
+  readonly schedules: ScheduleStore
+  readonly jobs: JobStore
+  readonly workers: WorkerStore
+}
+
+export interface HistoryQuery {
+  /** 1 to 1000, default 100. */
+  readonly limit?: number | undefined
+  /** Only slots earlier than this: the slot of the last one of the page before. */
+  readonly before?: Date | undefined
+}
 
 export class Schedules {
   readonly #store: ScheduleStore
+  readonly #jobs: JobStore
+  readonly #workers: WorkerStore
   readonly #context: SettingsContext
   readonly #onWrite: () => void
 
   /** @param onWrite  something was written that the scheduler of this process may act on at once */
-  constructor(store: ScheduleStore, context: SettingsContext, onWrite: () => void) {
-    this.#store = store
+  constructor(stores: ScheduleStores, context: SettingsContext, onWrite: () => void) {
+    this.#store = stores.schedules
+    this.#jobs = stores.jobs
+    this.#workers = stores.workers
     this.#context = context
     this.#onWrite = onWrite
   }
@@ -45,7 +71,7 @@ export class Schedules {
   create(input: AnyScheduleInput & { readonly task: string; readonly id?: string }): Promise<Schedule>
   async create(input: AnyScheduleInput & { readonly id?: string }): Promise<Schedule> {
     const id = input.id === undefined ? newJobId(new Date()) : checkedId(input.id)
-    await this.#store.create(id, await newSettings(input, this.#context))
+    await this.#store.create(await this.#new(id, input))
     this.#onWrite()
     return this.#existing(id)
   }
@@ -62,7 +88,7 @@ export class Schedules {
     input: AnyScheduleInput & { readonly task: string },
   ): Promise<{ result: PutResult; schedule: Schedule }>
   async put(id: string, input: AnyScheduleInput): Promise<{ result: PutResult; schedule: Schedule }> {
-    const result = await this.#store.put(checkedId(id), await newSettings(input, this.#context))
+    const result = await this.#store.put(await this.#new(checkedId(id), input, (await this.#store.get(id))?.timer))
     if (result !== 'unchanged') this.#onWrite()
     return { result, schedule: await this.#existing(id) }
   }
@@ -107,14 +133,31 @@ export class Schedules {
   }
 
   /**
+   * Revives a schedule that is done or dead: its counters begin anew, and it is planned from now.
+   *
+   * @throws NotFoundError
+   * @throws ConflictError when it is neither
+   */
+  async reset(id: string): Promise<Schedule> {
+    if (!(await this.#store.reset(id))) {
+      const { status } = await this.#existing(id)
+      throw new ConflictError(`The schedule '${id}' is ${status}; only one that is done or dead can be reset`)
+    }
+    this.#onWrite()
+    return this.#existing(id)
+  }
+
+  /**
    * Submits a run now, beside the timer, also of a paused schedule.
    *
+   * @param options.args  for this run alone; default the schedule's own
    * @returns the id of the job
    * @throws NotFoundError
-   * @throws ConflictError naming the job of the schedule that is not final
+   * @throws InvalidInputError when the args are not what the task takes
+   * @throws ConflictError naming the job of the schedule that is not final, unless its runs may overlap
    */
-  async runNow(id: string): Promise<string> {
-    const job = await this.#store.runNow(id)
+  async runNow(id: string, options: { readonly args?: unknown } = {}): Promise<string> {
+    const job = await this.#store.runNow(id, await this.#argsOfOneRun(id, options.args))
     if (job === null) throw new NotFoundError('schedule', id)
     this.#onWrite()
     return job
@@ -129,17 +172,63 @@ export class Schedules {
   async elapses(id: string, options: { after?: Date; limit?: number } = {}): Promise<Date[]> {
     const limit = options.limit === undefined ? DEFAULT_ELAPSES : checkedPage(options).limit
     const after = checkedInstant('after', options.after) ?? new Date()
-    const event = timer((await this.#existing(id)).timer)
+    const event = elapsesOf(await this.#existing(id))
     const elapses: Date[] = []
     for (let at = event.next(after); at !== null && elapses.length < limit; at = event.next(at))
       elapses.push(at)
     return elapses
   }
 
+  /** Runs and skips in one list, newest slot first. @throws NotFoundError */
+  async history(id: string, query: HistoryQuery = {}): Promise<Job[]> {
+    await this.#existing(id)
+    return this.#jobs.history(id, checkedPage({ limit: query.limit }).limit, checkedInstant('before', query.before) ?? null)
+  }
+
+  /**
+   * Why it did or did not run, and when it will next, in words.
+   *
+   * @param options.at  the time that is asked about; default now
+   * @throws NotFoundError
+   */
+  async explain(id: string, options: { readonly at?: Date | undefined } = {}): Promise<Explanation> {
+    const schedule = await this.#existing(id)
+    const at = checkedInstant('at', options.at) ?? null
+    // What is asked about is looked up by its time: it may be far back in a long history.
+    const history = await this.#jobs.history(id, EXPLAINED, null)
+    const around = at === null ? [] : await this.#jobs.history(id, EXPLAINED, new Date(at.getTime() + 3_600_000))
+    const known = new Set(history.map((job) => job.id))
+    return explain({
+      schedule,
+      history: [...history, ...around.filter((job) => !known.has(job.id))],
+      handledTasks: new Set((await this.#workers.list()).flatMap(({ tasks }) => tasks)),
+      now: await this.#store.now(),
+      at,
+    })
+  }
+
+  /** @param timer  what the schedule has already: that it has elapsed is no fault */
+  async #new(id: string, input: AnyScheduleInput, timer?: string): Promise<NewSchedule> {
+    const settings = await newSettings(input, this.#context)
+    const firstRun = checkedFirstRun(input.firstRun)
+    const now = await this.#store.now()
+    if (firstRun !== 'now' && settings.timer !== timer && elapsesOf({ id, ...settings, created: now }).next(now) === null) {
+      throw new InvalidInputError('timer', `'${settings.timer}' does not elapse any more; with firstRun: 'now' it runs at once`)
+    }
+    return { id, settings, firstRun }
+  }
+
+  async #argsOfOneRun(id: string, args: unknown): Promise<string | null> {
+    if (args === undefined) return null
+    const { task } = await this.#existing(id)
+    return storedArgs(this.#context.taskNamed(task) ?? { name: task, schema: null }, args)
+  }
+
   async #enable(id: string, enabled: boolean): Promise<Schedule> {
-    const { enabled: before } = await this.#existing(id)
-    if (before === enabled)
-      throw new ConflictError(`The schedule '${id}' is ${enabled ? 'not paused' : 'paused already'}`)
+    const { status } = await this.#existing(id)
+    if (status !== (enabled ? 'paused' : 'active')) {
+      throw new ConflictError(`The schedule '${id}' is ${status}; only one that is ${enabled ? 'paused can be resumed' : 'active can be paused'}`)
+    }
     return this.update(id, { enabled })
   }
 

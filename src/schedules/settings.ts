@@ -1,12 +1,17 @@
 /** From what people and code write about a schedule to what is stored. */
 import { InvalidInputError } from '../errors.ts'
-import { checkedText, checkedWhole, LARGEST_PRIORITY } from '../model/input.ts'
-import { DEFAULT_SETTINGS, type ScheduleSettings } from '../model/schedule.ts'
-import { type ArgsOption, type PolicyOptions, runPolicy, storedArgs, type Task } from '../model/task.ts'
+import { checkedInstant, checkedText, checkedWhole, LARGEST_PRIORITY } from '../model/input.ts'
+import type { Owner } from '../model/owner.ts'
+import { DEFAULT_SETTINGS, type OnExhausted, type Overlap, type ScheduleSettings } from '../model/schedule.ts'
+import { type ArgsOption, type PolicyOptions, runPolicy, spanOption, storedArgs, type Task } from '../model/task.ts'
+import type { FirstRun } from '../store/schedule-store.ts'
 import { timer, withZone } from '../timer/index.ts'
 
 export interface ScheduleOptions extends PolicyOptions {
-  /** A calendar event of systemd.time(7), such as `Mon..Fri 09:00` or `*:0/5 Europe/Berlin`. */
+  /**
+   * A calendar event of systemd.time(7), such as `Mon..Fri 09:00` or `*:0/5 Europe/Berlin`; or `cron 0 9 * * 1-5`,
+   * `every 5min`, `every 5min after finish`. A full date is a one-off.
+   */
   readonly timer: string
   /** Default true. On a schedule that exists already, only `update`, `pause` and `resume` change it. */
   readonly enabled?: boolean | undefined
@@ -20,23 +25,47 @@ export interface ScheduleOptions extends PolicyOptions {
   readonly summary?: string | null | undefined
   /** Larger goes first; default 0. */
   readonly priority?: number | undefined
+  /** No slot before it. */
+  readonly starts?: Date | null | undefined
+  /** No slot after it. */
+  readonly ends?: Date | null | undefined
+  /** Every elapse is shifted by a stable part of this time: milliseconds or a time span; default 0. */
+  readonly jitter?: number | string | undefined
   /** Most missed slots that are made up, newest kept; default 1. */
   readonly catchUp?: number | undefined
+  /** What happens to a slot while a job of the schedule is not final; default `skip`. */
+  readonly overlap?: Overlap | undefined
+  /** Whether it goes on when a run has failed for good; default `continue`. */
+  readonly onExhausted?: OnExhausted | undefined
+  /** Successful runs after which it is done; default: never. */
+  readonly maxRuns?: number | null | undefined
 }
 
 /** A schedule as it is written down: the args are typed by the task. */
-export type ScheduleInput<Input> = ScheduleOptions & {
+/** What counts only when a schedule is made. */
+export interface NewScheduleOptions {
+  /** When it runs first; default `next`. A one-off in the past is refused unless it is to run `now`. */
+  readonly firstRun?: FirstRun | undefined
+}
+
+export type ScheduleInput<Input> = ScheduleOptions & NewScheduleOptions & {
   readonly task: Task<Input, unknown>
 } & ArgsOption<Input>
 
 /** The same where the types say nothing about the args, such as a task that is known by its name only. */
-export type AnyScheduleInput = ScheduleOptions & { readonly task: Task | string; readonly args?: unknown }
+export type AnyScheduleInput = ScheduleOptions & NewScheduleOptions & { readonly task: Task | string; readonly args?: unknown }
 
 /** What is to be changed; what is left out stays. */
 export type ScheduleChanges = Partial<ScheduleOptions> & { readonly args?: unknown }
 
 export const ID_LIMIT = 190
 const MOST_CATCH_UP = 1000
+const JITTER = { least: 0, most: 2 ** 31 - 1 }
+const OVERLAPS: readonly Overlap[] = ['skip', 'queue_one', 'replace', 'allow']
+const ON_EXHAUSTED: readonly OnExhausted[] = ['continue', 'stop']
+const FIRST_RUNS: readonly FirstRun[] = ['next', 'now', 'if-due']
+/** Timers of a scope elapse at whole seconds. */
+const FINEST_MS = 1000
 
 /** What settings are checked against. */
 export interface SettingsContext {
@@ -44,6 +73,8 @@ export interface SettingsContext {
   readonly zone: string | null
   /** The task of a name, where this process knows it. */
   readonly taskNamed: (name: string) => Task | null
+  /** Written over what comes in: whose schedules these are. */
+  readonly owner: Owner
 }
 
 /** @throws InvalidInputError */
@@ -69,6 +100,7 @@ export async function newSettings(
   return {
     ...DEFAULT_SETTINGS,
     ...changedColumns(input, context),
+    ...ownedSettings(context.owner),
     task: name,
     timer: checkedTimer(input.timer, context),
     args: await storedArgs(task, input.args),
@@ -77,7 +109,7 @@ export async function newSettings(
 
 /** Everything that is wrong with what `newSettings` would take, one error per option. */
 export async function settingsFaults(input: AnyScheduleInput, context: SettingsContext): Promise<Error[]> {
-  const { task, args, ...options } = input
+  const { task, args, firstRun, ...options } = input
   const name = typeof task === 'string' ? task : task.name
   const parts = Object.entries(options).map(
     ([option, value]) =>
@@ -85,6 +117,10 @@ export async function settingsFaults(input: AnyScheduleInput, context: SettingsC
         changedColumns({ [option]: value }, context),
   )
   if (options.timer === undefined) parts.push(async () => ({ timer: checkedTimer(options.timer, context) }))
+  parts.push(async () => {
+    checkedFirstRun(firstRun)
+    return {}
+  })
   parts.push(async () => ({
     args: await storedArgs(typeof task === 'string' ? taskNamed(name, context) : task, args),
   }))
@@ -103,6 +139,7 @@ export async function settingsChanges(
 ): Promise<Partial<ScheduleSettings>> {
   return {
     ...changedColumns(changes, context),
+    ...ownedSettings(context.owner),
     ...(changes.args !== undefined && { args: await storedArgs(taskNamed(taskName, context), changes.args) }),
   }
 }
@@ -124,7 +161,13 @@ function changedColumns(
     submitter: checkedText('submitter', options.submitter),
     summary: checkedText('summary', options.summary),
     priority: checkedWhole('priority', options.priority, -LARGEST_PRIORITY, LARGEST_PRIORITY),
+    starts: checkedInstant('starts', options.starts),
+    ends: checkedInstant('ends', options.ends),
+    jitterMs: options.jitter === undefined ? undefined : spanOption('jitter', options.jitter, 0, JITTER),
     catchUp: checkedWhole('catchUp', options.catchUp, 0, MOST_CATCH_UP),
+    overlap: oneOf('overlap', options.overlap, OVERLAPS),
+    onExhausted: oneOf('onExhausted', options.onExhausted, ON_EXHAUSTED),
+    maxRuns: options.maxRuns === null ? null : checkedWhole('maxRuns', options.maxRuns, 1, Number.MAX_SAFE_INTEGER),
     timeoutMs: policy.timeoutMs,
     maxRetries: policy.maxRetries,
     retryDelayMs: policy.retryDelayMs,
@@ -132,11 +175,35 @@ function changedColumns(
   })
 }
 
-function checkedTimer(value: string, { zone }: SettingsContext): string {
+/** @throws InvalidInputError */
+export function checkedFirstRun(value: FirstRun | undefined): FirstRun {
+  return oneOf('firstRun', value, FIRST_RUNS) ?? 'next'
+}
+
+function oneOf<Value extends string>(field: string, value: Value | undefined, values: readonly Value[]): Value | undefined {
+  if (value === undefined || values.includes(value)) return value
+  throw new InvalidInputError(field, `one of ${values.map((one) => `'${one}'`).join(', ')} is needed, not ${JSON.stringify(value)}`)
+}
+
+function ownedSettings({ group, submitter }: Owner): Partial<ScheduleSettings> {
+  return { ...(group !== null && { group }), ...(submitter !== null && { submitter }) }
+}
+
+/** Of a schedule that users make: nothing below a second, which a typing error is enough to ask for. */
+function refuseTooFine(text: string): void {
+  const event = timer(text)
+  const first = event.next(new Date(0))
+  const second = first && event.next(first)
+  const isFine = event.spanMs === null ? [first, second].some((at) => at !== null && at.getTime() % FINEST_MS !== 0) : event.spanMs < FINEST_MS
+  if (isFine) throw new InvalidInputError('timer', `'${text}' elapses more often than once a second, or between seconds`)
+}
+
+function checkedTimer(value: string, { zone, owner }: SettingsContext): string {
   if (typeof value !== 'string')
     throw new InvalidInputError('timer', `a calendar event is needed, not ${JSON.stringify(value)}`)
   const zoned = zone === null ? value : withZone(value, zone)
   timer(zoned)
+  if (owner.group !== null || owner.submitter !== null) refuseTooFine(zoned)
   if (zoned.length > 512)
     throw new InvalidInputError('timer', `at most 512 characters can be stored, not ${zoned.length}`)
   return zoned
