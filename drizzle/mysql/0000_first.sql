@@ -102,7 +102,7 @@ CREATE TABLE `{prefix}worker` (
 	CONSTRAINT `{prefix}worker_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
-CREATE INDEX `{prefix}job_claim` ON `{prefix}job` (`claim_group`,`claim_task`,`claim_rank`,`id`);--> statement-breakpoint
+CREATE INDEX `{prefix}job_claim` ON `{prefix}job` (`claim_group`,`claim_task`,`claim_rank`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_due` ON `{prefix}job` (`due_at`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_held` ON `{prefix}job` (`held_by`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_blocked` ON `{prefix}job` (`state`,`periodic_task_id`);--> statement-breakpoint
