@@ -24,12 +24,15 @@ export interface LoopOptions {
   readonly name: string
   /** Does one round of work. @returns milliseconds to sleep; Infinity: until woken */
   readonly pass: () => Promise<number>
+  /** The longest back-off after errors; default 15 s. */
+  readonly longestBackOffMs?: number | undefined
   readonly onError: (error: unknown, loop: string) => void
 }
 
 export class Loop {
   readonly name: string
   readonly #pass: () => Promise<number>
+  readonly #longestBackOffMs: number
   readonly #onError: (error: unknown, loop: string) => void
   #running: Promise<void> | null = null
   #stopping = false
@@ -44,6 +47,7 @@ export class Loop {
   constructor(options: LoopOptions) {
     this.name = options.name
     this.#pass = options.pass
+    this.#longestBackOffMs = options.longestBackOffMs ?? BACKOFF_MS.longest
     this.#onError = options.onError
   }
 
@@ -117,7 +121,7 @@ export class Loop {
   /** Wake-ups do not shorten a back-off, or a busy worker would hammer a database that is down. */
   async #backOff(): Promise<void> {
     const longest = Math.min(
-      BACKOFF_MS.longest,
+      this.#longestBackOffMs,
       BACKOFF_MS.shortest * 2 ** Math.min(this.#consecutiveErrors - 1, 10),
     )
     const until = performance.now() + longest / 2 + (Math.random() * longest) / 2

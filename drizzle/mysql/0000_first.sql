@@ -121,10 +121,12 @@ CREATE TABLE `{prefix}worker` (
 	CONSTRAINT `{prefix}worker_id` PRIMARY KEY(`id`)
 );
 --> statement-breakpoint
-CREATE INDEX `{prefix}job_claim` ON `{prefix}job` (`claim_group`,`claim_task`,`claim_rank`,`id`);--> statement-breakpoint
+CREATE INDEX `{prefix}job_claim` ON `{prefix}job` (`claim_group`,`claim_task`,`claim_rank`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_due` ON `{prefix}job` (`due_at`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_held` ON `{prefix}job` (`held_by`);--> statement-breakpoint
-CREATE INDEX `{prefix}job_blocked` ON `{prefix}job` (`state`,`periodic_task_id`);--> statement-breakpoint
+CREATE INDEX `{prefix}job_finished` ON `{prefix}job` (`finished`);--> statement-breakpoint
+CREATE INDEX `{prefix}job_state_schedule` ON `{prefix}job` (`state`,`periodic_task_id`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_log_job` ON `{prefix}job_log` (`job_id`,`id`);--> statement-breakpoint
 CREATE INDEX `{prefix}periodic_task_wake_at` ON `{prefix}periodic_task` (`wake_at`);--> statement-breakpoint
-CREATE INDEX `{prefix}periodic_task_declared_by` ON `{prefix}periodic_task` (`declared_by`);
+CREATE INDEX `{prefix}periodic_task_declared_by` ON `{prefix}periodic_task` (`declared_by`);--> statement-breakpoint
+CREATE INDEX `{prefix}periodic_task_idle` ON `{prefix}periodic_task` (`idle`);

@@ -51,7 +51,8 @@ CREATE UNIQUE INDEX `{prefix}job_active` ON `{prefix}job` (`active_key`);--> sta
 CREATE INDEX `{prefix}job_claim` ON `{prefix}job` (`claim_group`,`claim_task`,`claim_rank`,`id`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_due` ON `{prefix}job` (`due_at`);--> statement-breakpoint
 CREATE INDEX `{prefix}job_held` ON `{prefix}job` (`held_by`);--> statement-breakpoint
-CREATE INDEX `{prefix}job_blocked` ON `{prefix}job` (`state`,`periodic_task_id`);--> statement-breakpoint
+CREATE INDEX `{prefix}job_finished` ON `{prefix}job` (`finished`);--> statement-breakpoint
+CREATE INDEX `{prefix}job_state_schedule` ON `{prefix}job` (`state`,`periodic_task_id`);--> statement-breakpoint
 CREATE TABLE `{prefix}job_log` (
 	`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`job_id` text NOT NULL,
@@ -113,6 +114,7 @@ CREATE TABLE `{prefix}periodic_task` (
 --> statement-breakpoint
 CREATE INDEX `{prefix}periodic_task_wake_at` ON `{prefix}periodic_task` (`wake_at`);--> statement-breakpoint
 CREATE INDEX `{prefix}periodic_task_declared_by` ON `{prefix}periodic_task` (`declared_by`);--> statement-breakpoint
+CREATE INDEX `{prefix}periodic_task_idle` ON `{prefix}periodic_task` (`idle`);--> statement-breakpoint
 CREATE TABLE `{prefix}worker` (
 	`id` text PRIMARY KEY NOT NULL,
 	`name` text NOT NULL,

@@ -2,6 +2,7 @@
 /** The command line: `kalends …`. Every command says with its exit code how it went: see failure.ts. */
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { calendarCommand } from './calendar.ts'
 import { report } from './failure.ts'
 import { migrateCommand } from './migrate.ts'
 import { startCommand } from './start.ts'
@@ -10,6 +11,7 @@ const HELP = `
 Examples:
   $ kalends migrate --database mysql://root@localhost/app        create or update the tables
   $ kalends start app.js --database mysql://root@localhost/app   run a worker
+  $ kalends calendar 'Mon..Fri 9:00 Europe/Berlin' --iterations 5     when a timer goes off
 
 Exit codes: 0 done, 1 failed, 2 wrong usage.`
 
@@ -27,7 +29,7 @@ function program(): Command {
     .showHelpAfterError('(kalends --help tells more)')
     .addHelpText('after', HELP)
     .exitOverride()
-  for (const command of [startCommand(), migrateCommand()])
+  for (const command of [startCommand(), migrateCommand(), calendarCommand()])
     main.addCommand(command.copyInheritedSettings(main))
   return main
 }

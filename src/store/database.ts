@@ -56,6 +56,11 @@ export interface Dialect {
   ) => string
   /** Values as literals that mean the same in every session. */
   readonly withLiterals: (text: string, params: readonly SqlValue[]) => string
+  /**
+   * The groups and tasks that have claimable jobs, each with the smallest rank, as a table: a loose scan of the
+   * claim index, which costs a probe per group and task, however many jobs there are.
+   */
+  readonly turns: (job: string, claimIndex: string) => string
   /** Several ordered, limited selections as one statement. */
   readonly union: (selections: readonly string[]) => string
   /** Selects the `name` of each table there is among the given number of names. */

@@ -31,9 +31,12 @@ export const mysqlDialect: Dialect = {
     const list = Object.entries(assignments).map(([column, value]) => `t.${column} = ${value}`)
     return `UPDATE ${batch} AS b STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = b.id SET ${list.join(', ')}`
   },
+  turns: (job, claimIndex) =>
+    `(SELECT claim_group, claim_task, MIN(claim_rank) AS claim_rank FROM ${job} FORCE INDEX (${claimIndex}) WHERE claim_group IS NOT NULL GROUP BY claim_group, claim_task)`,
   union: (selections) => selections.map((selection) => `(${selection})`).join(' UNION ALL '),
   tablesAmong: (count) =>
-    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN (${Array(count).fill('?').join(', ')})`,
+    // Some servers keep names in lower case, and compare them so.
+    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND LOWER(table_name) IN (${Array(count).fill('LOWER(?)').join(', ')})`,
   withLiterals,
   isDuplicate,
   isTransient,

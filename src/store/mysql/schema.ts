@@ -181,7 +181,9 @@ export const job = mysqlTable(
   (table) => [
     uniqueIndex('{prefix}job_occurrence').on(table.periodicTaskId, table.slot),
     uniqueIndex('{prefix}job_active').on(table.activeKey),
-    index('{prefix}job_claim').on(table.claimGroup, table.claimTask, table.claimRank, table.id),
+    // InnoDB adds the key itself. Named here, MariaDB would take the index for one that does not cover the base
+    // columns of the generated ones, and walk over every claimable job to find the groups.
+    index('{prefix}job_claim').on(table.claimGroup, table.claimTask, table.claimRank),
     index('{prefix}job_due').on(table.dueAt),
     index('{prefix}job_held').on(table.heldBy),
     index('{prefix}job_finished').on(table.finished),

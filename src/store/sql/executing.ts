@@ -53,7 +53,7 @@ export class SqlExecuting implements ExecutingStore {
     // Whose turn it is: a loose index scan over groups and tasks, so neither a long queue of one of them nor
     // jobs that nobody here can run are walked over.
     const turns = await this.#database.rows<Turn>(
-      `SELECT claim_group, claim_task, claim_rank FROM (SELECT claim_group, claim_task, MIN(claim_rank) AS claim_rank FROM ${job} ${dialect.byIndex(claimIndex)} WHERE claim_group IS NOT NULL GROUP BY claim_group, claim_task) AS turns WHERE claim_task IN (${placeholders(names)})`,
+      `SELECT claim_group, claim_task, claim_rank FROM ${dialect.turns(job, claimIndex)} AS turns WHERE claim_task IN (${placeholders(names)})`,
       names,
     )
     const chosen = chooseTurns(turns, limit, afterGroup)
@@ -125,7 +125,7 @@ export class SqlExecuting implements ExecutingStore {
     const { job, worker } = this.#tables
     // From the few running jobs by the index on held_by; what is running is never much.
     const rows = await this.#database.rows<JobRow & { worker: string }>(
-      `SELECT ${jobColumns(this.#database.dialect)} FROM ${job} WHERE held_by IS NOT NULL AND held_by NOT IN (SELECT id FROM ${worker}) LIMIT ${limit}`,
+      `SELECT ${jobColumns(this.#database.dialect)} FROM ${job} WHERE held_by >= '' AND held_by NOT IN (SELECT id FROM ${worker}) LIMIT ${limit}`,
     )
     return rows.map((row) => ({
       fence: { id: row.id, worker: row.worker, attempt: row.attempt },

@@ -167,7 +167,7 @@ export class SqlJobs implements JobStore {
   async #lockedWithSchedule(
     sql: Sql,
     id: string,
-  ): Promise<{ row: EndingRow & { state: JobState }; schedules: ReadonlyMap<string, PlannableRow> } | null> {
+  ): Promise<{ row: EndingRow; schedules: ReadonlyMap<string, PlannableRow> } | null> {
     const { job, schedule } = this.#tables
     const { dialect } = this.#database
     const [found] = await sql.rows<{ schedule: string | null }>(
@@ -182,8 +182,8 @@ export class SqlJobs implements JobStore {
             `SELECT ${plannableColumns(dialect)} FROM ${schedule} WHERE id = ? ${dialect.forUpdate}`,
             [found.schedule],
           )
-    const [row] = await sql.rows<EndingRow & { state: JobState }>(
-      `SELECT ${endingColumns(dialect)}, state FROM ${job} WHERE id = ?${this.#own.text} ${dialect.forUpdate}`,
+    const [row] = await sql.rows<EndingRow>(
+      `SELECT ${endingColumns(dialect)} FROM ${job} WHERE id = ?${this.#own.text} ${dialect.forUpdate}`,
       [id, ...this.#own.params],
     )
     return row === undefined ? null : { row, schedules: new Map(schedules.map((of) => [of.id, of])) }

@@ -35,13 +35,13 @@ export class SqlScheduling implements SchedulingStore {
 
   async look(tasks: readonly string[]): Promise<Look> {
     const { schedule, job, claimIndex } = this.#tables
-    const { now, byIndex } = this.#database.dialect
+    const { now, turns } = this.#database.dialect
     // Two ends of indexes, and the groups with claimable jobs as a loose index scan: it does not grow with the
     // jobs that others are to run.
     const claimable =
       tasks.length === 0
         ? '0'
-        : `EXISTS (SELECT 1 FROM (SELECT claim_task FROM ${job} ${byIndex(claimIndex)} WHERE claim_group IS NOT NULL GROUP BY claim_group, claim_task) AS turns WHERE claim_task IN (${placeholders(tasks)}))`
+        : `EXISTS (SELECT 1 FROM ${turns(job, claimIndex)} AS turns WHERE claim_task IN (${placeholders(tasks)}))`
     const [row] = await this.#database.rows<{
       clock: string
       wake_at: string | null
@@ -108,7 +108,7 @@ export class SqlScheduling implements SchedulingStore {
     // Marks end within the lease, so they are all in this range of the index. Read first, then ended by key and
     // fence: a mark that somebody made meanwhile stays.
     const stale = await this.#database.rows<{ id: string; worker: string; marked: string | null }>(
-      `SELECT id, worker, ${instant('marked')} AS marked FROM ${schedule} WHERE wake_at BETWEEN ${now} AND ? AND worker IS NOT NULL AND worker <> ? AND ((SUBSTR(worker, 1, ${length}) = ? AND INSTR(SUBSTR(worker, ${length + 1}), '/') = 0) OR worker NOT IN (SELECT id FROM ${workers})) ORDER BY id`,
+      `SELECT id, worker, ${instant('marked')} AS marked FROM ${schedule} WHERE wake_at BETWEEN ${now} AND ? AND worker IS NOT NULL AND worker <> ? AND ((SUBSTR(worker, 1, ${length}) = ? AND INSTR(SUBSTR(worker, ${length + 1}), '/') = 0) OR worker NOT IN (SELECT id FROM ${workers}))`,
       [toText(new Date((await this.#now()).getTime() + 2 * leaseMs)), worker, name],
     )
     return this.#endMarks(stale)
@@ -127,7 +127,7 @@ export class SqlScheduling implements SchedulingStore {
       healed.push(`marks that would have ended too late: ${tooFar.map((row) => row.id).join(', ')}`)
     // A blocked job whose turn nobody is left to announce: deleted by hand, or cut off by a crash.
     const blocked = await this.#database.rows<{ id: string }>(
-      `SELECT MIN(id) AS id FROM ${job} AS b WHERE state = 'blocked' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'running') AND a.periodic_task_id = b.periodic_task_id) GROUP BY periodic_task_id`,
+      `SELECT MIN(id) AS id FROM ${job} AS b WHERE state = 'blocked' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'running') AND a.periodic_task_id = b.periodic_task_id) GROUP BY periodic_task_id LIMIT 1000`,
     )
     for (const { id } of blocked) {
       const promoted = await this.#database.transaction(async (sql) => {

@@ -2,7 +2,7 @@
  * The end of attempts, as one transaction: the job, the counters of its schedule, and the turn of the job
  * that was blocked behind it.
  */
-import type { Fence } from '../../model/job.ts'
+import type { Fence, JobState } from '../../model/job.ts'
 import { finish, spanOfTimer } from '../../model/finish.ts'
 import { type Settlement, settle } from '../../model/settle.ts'
 import type { Dialect, Sql } from '../database.ts'
@@ -17,6 +17,7 @@ export interface EndingRow {
   id: string
   schedule: string | null
   task: string
+  state: JobState
   worker: string | null
   attempt: number
   started: string | null
@@ -41,7 +42,7 @@ export async function settleAll(
   const ids = attempts.map((attempt) => attempt.fence.id).toSorted()
   const schedules = await lockSchedules(sql, dialect, tables, ids)
   const mine = await sql.rows<EndingRow>(
-    `SELECT ${endingColumns(dialect)} FROM ${tables.job} ${dialect.byKey} WHERE id IN (${placeholders(ids)}) AND state = 'running' ORDER BY id ${dialect.skipLocked}`,
+    `SELECT ${endingColumns(dialect)} FROM ${tables.job} ${dialect.byKey} WHERE id IN (${placeholders(ids)}) ORDER BY id ${dialect.skipLocked}`,
     ids,
   )
   const running = new Map(mine.map((row) => [row.id, row]))
@@ -57,7 +58,7 @@ export async function settleAll(
     const { fence } = attempt
     const row = running.get(fence.id)
     if (passedOver.has(fenceText(fence))) locked.push(attempt)
-    else if (row === undefined || row.worker !== fence.worker || row.attempt !== fence.attempt)
+    else if (row?.state !== 'running' || row.worker !== fence.worker || row.attempt !== fence.attempt)
       lost.push(attempt)
     else if (row.schedule !== null && schedules.locked.has(row.schedule)) locked.push(attempt)
     else
@@ -88,7 +89,7 @@ export async function settleAll(
 }
 
 export function endingColumns(dialect: Dialect): string {
-  return `id, periodic_task_id AS schedule, task, worker, attempt, ${dialect.instant('started')} AS started, stop_requested, ${dialect.now} AS clock`
+  return `id, periodic_task_id AS schedule, task, state, worker, attempt, ${dialect.instant('started')} AS started, stop_requested, ${dialect.now} AS clock`
 }
 
 /**

@@ -1,0 +1,184 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { eachDatabase } from '../support/databases.ts'
+import { root, run, start, temporaryFolder } from './program.ts'
+
+const CLI = 'dist/cli/main.js'
+
+/** A module as the application writes it, that gets kalends from this package. */
+async function moduleIn(folder: string, body: string, name = 'app.mjs'): Promise<string> {
+  const index = pathToFileURL(join(root, 'dist/index.js')).href
+  await writeFile(join(folder, name), `import { task } from '${index}'\n${body}\n`)
+  return name
+}
+
+describe('help and usage', () => {
+  test.each([['--help'], ['help'], ['start', '--help'], ['migrate', '--help'], ['calendar', '--help']])(
+    'kalends %s %s teaches with examples, and is no failure',
+    async (...args) => {
+      const { code, stdout, stderr } = await run(CLI, args, { cwd: await temporaryFolder() })
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(stdout).toMatch(/^Usage: kalends/)
+      expect(stdout).toContain('Examples:\n  $ kalends ')
+    },
+  )
+
+  test.each([
+    [['frobnicate'], /unknown command 'frobnicate'/],
+    [['start', '--no-such-option'], /unknown option '--no-such-option'/],
+    [['start', '--concurrency', 'many'], /--concurrency.*whole number/],
+    [['start', '--grace', '5 parsecs'], /--grace.*parsecs/],
+    [['start', '--lease', '5 parsecs'], /option '--lease': .*parsecs/],
+    [['start', '--zone', 'Mars/Olympus'], /option '--zone': .*Mars\/Olympus/],
+    [['start', '--worker', 'a/b'], /option '--worker': .*a\/b/],
+    [['start', '--no-scheduler'], /nothing else to do/],
+    [['start', '--no-scheduler', '--no-executor'], /leave nothing to do/],
+    [['start', 'missing.js'], /there is no module 'missing\.js' \(looked for \//],
+    [['start', '.'], /'\.' is a folder/],
+    [['migrate', '--database', 'postgres://localhost/app'], /option '--database': .*postgres/],
+    [['migrate', '--table-prefix', 'a b'], /option '--table-prefix': .*'a b'/],
+  ])('kalends %j is wrong usage: one clear message and exit code 2', async (args, message) => {
+    const { code, stdout, stderr } = await run(CLI, args, { cwd: await temporaryFolder() })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(message)
+    expect(stderr).not.toMatch(/\n\s+at /)
+  })
+})
+
+describe('modules that cannot be used', () => {
+  test.each([
+    [
+      'no default export',
+      'export const answer = 42',
+      /no function as its default export; write\n {2}export default/,
+    ],
+    [
+      'a default export that is no function',
+      'export default 42',
+      /no function as its default export, but a number/,
+    ],
+    ['a fault when it is loaded', "throw new TypeError('boo')", /cannot be loaded: TypeError: boo/],
+    [
+      'a fault in its function',
+      "export default async () => { throw new Error('no mail server') }",
+      /failed to set Kalends up: no mail server/,
+    ],
+    ['a dependency that is missing', "import 'no-such-package'", /cannot be loaded: .*no-such-package/],
+    [
+      'a declared schedule that is wrong',
+      "export default (kalends) => kalends.declare('set', [{ task: task('mail'), timer: 'Mo 9:00' }])",
+      /Nothing was started[^]*schedule 'mail': no handler[^]*schedule 'mail': .*Mo/,
+    ],
+  ])('%s: one message without a stack, exit code 1', async (_what, body, message) => {
+    const cwd = await temporaryFolder()
+    const { code, stderr } = await run(CLI, ['start', await moduleIn(cwd, body)], { cwd })
+    expect(stderr).toMatch(message)
+    expect(stderr).not.toMatch(/\n\s+at /)
+    expect(code).toBe(1)
+  })
+
+  test('--verbose shows the stack and the causes', async () => {
+    const cwd = await temporaryFolder()
+    const module = await moduleIn(cwd, "throw new TypeError('boo')")
+    const { code, stderr } = await run(CLI, ['start', module, '--verbose'], { cwd })
+    expect(stderr).toMatch(/\n\s+at [^]*Caused by: TypeError: boo\n\s+at .*app\.mjs/)
+    expect(code).toBe(1)
+  })
+
+  test('TypeScript runs where this Node imports it, and else the message says so', async () => {
+    const cwd = await temporaryFolder()
+    const module = await moduleIn(
+      cwd,
+      'const n: number = 1\nexport default () => { throw new Error(`n is ${n}`) }',
+      'app.ts',
+    )
+    await writeFile(join(cwd, 'package.json'), '{ "type": "module" }')
+    const { code, stderr } = await run(CLI, ['start', module], { cwd })
+    const imports = 'typescript' in process.features && process.features.typescript !== false
+    expect(stderr).toMatch(imports ? /n is 1/ : /cannot import TypeScript[^]*Node 22\.18/)
+    expect(code).toBe(1)
+  })
+})
+
+eachDatabase(({ fresh }) => {
+  test('kalends migrate tells what it applied, once, also under a prefix and from the environment', async () => {
+    const cwd = await temporaryFolder()
+    const database = await fresh()
+    const env = { KALENDS_DATABASE: database.url }
+    expect(await run(CLI, ['migrate'], { cwd, env })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('applied 0000_'),
+    })
+    expect(await run(CLI, ['migrate', '--database', database.url], { cwd })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('up to date, nothing to do'),
+    })
+    expect(await run(CLI, ['migrate', '--table-prefix', 'k_'], { cwd, env })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('applied 0000_'),
+    })
+    expect(await database.query('SELECT COUNT(*) AS n FROM k_periodic_task')).toEqual([{ n: 0 }])
+    await database.drop()
+  })
+
+  test('kalends start runs the jobs of a module and stops cleanly at SIGINT', async () => {
+    const cwd = await temporaryFolder()
+    const database = await fresh()
+    const module = await moduleIn(
+      cwd,
+      `const tick = task('tick')
+       export default (kalends) => {
+         kalends.handle(tick, ({ slot }) => { process.stdout.write('ran for ' + slot.toISOString() + '\\n') })
+         kalends.declare('ticks', [{ task: tick, timer: '*:*:*' }])
+         setInterval(() => {}, 1000) // what a module leaves open must not keep the worker
+       }`,
+    )
+    const worker = start(CLI, ['start', module, '--database', database.url, '--worker', 'test'], { cwd })
+    await worker.until(/Kalends started worker=test\/\w+ tasks=\["tick"\]/)
+    await worker.until(/ran for .*\.000Z[^]*ran for .*\.000Z/)
+    worker.child.kill('SIGINT')
+    const { code, stdout, stderr } = await worker.ended
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/Stopping.*signal=SIGINT[^]*Kalends stopped/)
+    expect(await database.query('SELECT COUNT(*) AS n FROM worker')).toEqual([{ n: 0 }])
+    await database.drop()
+  })
+})
+
+describe('kalends start', () => {
+  test('without a module submits what is due, and leaves the jobs to others', async () => {
+    const cwd = await temporaryFolder()
+    const submitter = start(CLI, ['start', '--json'], { cwd })
+    await submitter.until(/No module was given/)
+    submitter.child.kill('SIGTERM')
+    const { code, stdout } = await submitter.ended
+    expect(code).toBe(0)
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line))
+    expect(lines.at(-1)).toMatchObject({ level: 30, msg: 'Kalends stopped' })
+  })
+
+  test('a second Ctrl-C ends it at once', async () => {
+    const cwd = await temporaryFolder()
+    const module = await moduleIn(
+      cwd,
+      `export default (kalends) => {
+         kalends.handle(task('stuck'), () => { process.stdout.write('stuck\\n'); return new Promise(() => {}) })
+         kalends.on('started', () => {})
+         setTimeout(() => kalends.jobs.submit('stuck'), 100)
+       }`,
+    )
+    const worker = start(CLI, ['start', module], { cwd })
+    await worker.until(/^stuck/m)
+    worker.child.kill('SIGINT')
+    await worker.until(/Stopping/)
+    const again = setInterval(() => worker.child.kill('SIGINT'), 200)
+    const { code } = await worker.ended
+    clearInterval(again)
+    expect(code).toBe(130)
+  })
+})

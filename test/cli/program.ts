@@ -1,0 +1,95 @@
+/** The built programs of this package as child processes. `npm test` builds them before. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+
+export const root = join(import.meta.dirname, '../..')
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Program {
+  readonly child: ChildProcess
+  /** What it has printed to stdout so far. */
+  readonly printed: () => string
+  /** Waits until stdout matches. Fails when the program ends before. */
+  readonly until: (pattern: RegExp, limitMs?: number) => Promise<string>
+  readonly ended: Promise<Ended>
+}
+
+/** An empty folder that goes with the test. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'kalends-program-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/**
+ * @param script  from the root of the package, such as `dist/cli/main.js`
+ * @param options.env  on top of the own environment, without KALENDS_DATABASE
+ */
+export function start(
+  script: string,
+  args: readonly string[],
+  options: { cwd: string; env?: Record<string, string> },
+): Program {
+  const file = join(root, script)
+  if (!existsSync(file)) throw new Error(`${script} is not built; 'npm test' does it, or npm run build`)
+  const { KALENDS_DATABASE: _, ...env } = process.env
+  const child = spawn(process.execPath, [file, ...args], {
+    cwd: options.cwd,
+    env: { ...env, NO_COLOR: '1', NODE_NO_WARNINGS: '1', ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let stdout = ''
+  let stderr = ''
+  let changed: (() => void) | null = null
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+    changed?.()
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, stdout, stderr }))
+  })
+  const until = async (pattern: RegExp, limitMs = 30_000) => {
+    const deadline = performance.now() + limitMs
+    while (!pattern.test(stdout)) {
+      const news = new Promise<'news'>((resolve) => {
+        changed = () => resolve('news')
+      })
+      let timer: NodeJS.Timeout | undefined
+      const late = new Promise<'late'>((resolve) => {
+        timer = setTimeout(() => resolve('late'), Math.max(0, deadline - performance.now()))
+      })
+      const what = await Promise.race([news, late, ended.then(() => 'ended' as const)])
+      clearTimeout(timer)
+      if (what !== 'news' && !pattern.test(stdout)) {
+        throw new Error(
+          `${script} ${what === 'late' ? 'did not print' : 'ended without'} ${pattern}\n${stdout}\n${stderr}`,
+        )
+      }
+    }
+    return stdout
+  }
+  return { child, printed: () => stdout, until, ended }
+}
+
+/** Runs to its end. */
+export function run(
+  script: string,
+  args: readonly string[],
+  options: { cwd: string; env?: Record<string, string> },
+): Promise<Ended> {
+  return start(script, args, options).ended
+}

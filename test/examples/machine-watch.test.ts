@@ -1,0 +1,63 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { run, start, temporaryFolder } from '../cli/program.ts'
+import { eachDatabase } from '../support/databases.ts'
+
+const MAIN = 'examples/dist/machine-watch/main.js'
+
+eachDatabase(({ fresh }) => {
+  test('tells the schedules, writes a digest at once, tells each run, and stops cleanly', async () => {
+    const cwd = await temporaryFolder()
+    const database = await fresh()
+    const watch = start(MAIN, ['--database', database.url], { cwd })
+    await watch.until(/SCHEDULE +TIMER +NEXT[^]*load +\*:\*:0\/10 .*in \d+ m?s/)
+    await watch.until(/done +hourly-digest +wrote digests\/.*-hourly\.md/)
+    await watch.until(
+      /due +load +since \S+, \d+ ms ago\n.*submitted load +next \S+\n[^]*running +load[^]*done +load +load \d/,
+    )
+    watch.child.kill('SIGINT')
+    const { code, stdout, stderr } = await watch.ended
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/Stopped cleanly after .* submitted \d+ jobs and ran \d+ \(.*\); 0 failed\.\n$/)
+
+    const [file = ''] = await readdir(join(cwd, 'digests'))
+    const digest = await readFile(join(cwd, 'digests', file), 'utf8')
+    expect(digest).toMatch(/# Machine digest of an hour\n[^]*\| \/ \| \d+ % \| .* \| .* \|/)
+    expect(await database.query('SELECT COUNT(*) AS n FROM worker')).toEqual([{ n: 0 }])
+    const [{ n } = {}] = await database.query("SELECT COUNT(*) AS n FROM machine_sample WHERE kind = 'load'")
+    expect(n).toBeGreaterThanOrEqual(2)
+    await database.drop()
+  })
+
+  test('two beside each other share the work: every slot is run once', async () => {
+    const cwd = await temporaryFolder()
+    const database = await fresh()
+    const watches = [1, 2].map(() => start(MAIN, ['--database', database.url], { cwd }))
+    for (const watch of watches) await watch.until(/SCHEDULE +TIMER/)
+    // Often enough that a share of nothing would be no accident.
+    await database.query(
+      "UPDATE periodic_task SET timer = '*:*:0/1' WHERE id IN ('load', 'disks', 'disk-alarm')",
+    )
+    for (const watch of watches) await watch.until(/(done[^]*){6}/)
+    for (const watch of watches) watch.child.kill('SIGINT')
+    for (const watch of watches) expect(await watch.ended).toMatchObject({ code: 0, stderr: '' })
+    const jobs = await database.query(
+      "SELECT COUNT(*) AS jobs, COUNT(DISTINCT worker) AS workers, COUNT(DISTINCT CONCAT(periodic_task_id, ' ', slot)) AS slots FROM job WHERE state = 'success'",
+    )
+    expect(jobs).toMatchObject([{ workers: 2 }])
+    expect(jobs[0]?.['slots']).toBe(jobs[0]?.['jobs'])
+    await database.drop()
+  })
+})
+
+test('says what it takes, and what is wrong with a URL', async () => {
+  const cwd = await temporaryFolder()
+  expect(await run(MAIN, ['--help'], { cwd })).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Usage: npm start/),
+  })
+  const wrong = await run(MAIN, ['--database', 'postgres://localhost/app'], { cwd })
+  expect(wrong.code).toBe(1)
+  expect(wrong.stderr).toMatch(/^error: .*postgres/)
+})

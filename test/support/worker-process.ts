@@ -1,0 +1,236 @@
+/** Real worker processes, and what they tell: tests wait for reports and for rows, never for guesses of time. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Health } from '../../src/index.ts'
+
+const program = fileURLToPath(new URL('worker.mjs', import.meta.url))
+
+export interface WorkerSettings {
+  readonly url: string
+  /** The worker's name. */
+  readonly worker: string
+  readonly leaseMs: number
+  readonly wakeUpMs?: number
+  /** 0: it runs no jobs. */
+  readonly concurrency?: number
+  readonly scheduler?: boolean
+  readonly signals?: boolean
+  /**
+   * What the handler of each task does: `return` at once; `hold` until it is released or its signal fires;
+   * `deaf`: until it is released, whatever its signal says.
+   */
+  readonly tasks: Readonly<Record<string, 'return' | 'hold' | 'deaf'>>
+  /** Tells of no single job: for load. */
+  readonly quiet?: boolean
+}
+
+export type WorkerReport =
+  | { readonly event: 'ready'; readonly worker: string }
+  | {
+      readonly event: 'handling'
+      readonly job: string
+      readonly task: string
+      readonly schedule: string | null
+      /** Unix milliseconds. */
+      readonly slot: number | null
+      readonly attempt: number
+      readonly worker: string
+      readonly args: unknown
+    }
+  | { readonly event: 'aborted'; readonly job: string; readonly reason: string }
+  | {
+      readonly event: 'settled'
+      readonly job: string
+      readonly task: string
+      readonly attempt: number
+      readonly state: string
+    }
+  | {
+      readonly event: 'submitted'
+      readonly schedule: string
+      readonly jobs: readonly string[]
+      readonly idle: string | null
+    }
+  | { readonly event: 'workerLost'; readonly worker: string }
+  | { readonly event: 'leaseLost'; readonly worker: string }
+  | { readonly event: 'error'; readonly where: string; readonly message: string }
+  | { readonly event: 'health'; readonly health: Health }
+
+export type WorkerOrder =
+  | { readonly do: 'stop'; readonly graceMs: number }
+  | { readonly do: 'release' }
+  | { readonly do: 'health' }
+
+type ReportOf<Event extends WorkerReport['event']> = Extract<WorkerReport, { event: Event }>
+
+/** Longer than anything here takes on a slow machine; who waits for so long waits in vain. */
+const PATIENCE_MS = 30_000
+
+const alive = new Set<WorkerProcess>()
+
+/** Kills what a test has left running. For afterEach. */
+export async function killWorkers(): Promise<void> {
+  await Promise.all([...alive].map((worker) => worker.kill()))
+}
+
+export class WorkerProcess {
+  /** All that it has told, in order, with the time of arrival by performance.now(). */
+  readonly reports: (WorkerReport & { readonly at: number })[] = []
+  readonly #child: ChildProcess
+  readonly #exit: Promise<unknown[]>
+  #output = ''
+  #tellWaiting: (() => void)[] = []
+
+  private constructor(settings: WorkerSettings) {
+    this.#child = fork(program, [JSON.stringify(settings)], {
+      // Not those of the test runner.
+      execArgv: process.env['KALENDS_TEST_WORKER_OPTIONS']?.split(' ') ?? [],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
+    this.#exit = once(this.#child, 'exit')
+    alive.add(this)
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.on('data', (data: Buffer) => {
+        this.#output += data.toString()
+      })
+    }
+    this.#child.on('message', (report) => {
+      // The program sends nothing else.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      this.reports.push({ ...(report as WorkerReport), at: performance.now() })
+      this.#wakeWaiting()
+    })
+    this.#child.on('exit', () => {
+      alive.delete(this)
+      this.#wakeWaiting()
+    })
+  }
+
+  /** Starts a worker and waits until it is one. */
+  static async start(settings: WorkerSettings): Promise<WorkerProcess> {
+    const worker = new WorkerProcess(settings)
+    await worker.report('ready')
+    return worker
+  }
+
+  /** The id that it had at its start. */
+  get id(): string {
+    const ready = this.#find('ready', () => true, 0)
+    if (ready === undefined) throw new Error('the worker is not ready')
+    return ready.worker
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  /**
+   * Waits for a report.
+   *
+   * @param from  where in `reports` to begin; default at the start, so that what came already counts
+   */
+  async report<Event extends WorkerReport['event']>(
+    event: Event,
+    suits: (report: ReportOf<Event>) => boolean = () => true,
+    from = 0,
+  ): Promise<ReportOf<Event> & { readonly at: number }> {
+    const deadline = performance.now() + PATIENCE_MS
+    for (;;) {
+      const found = this.#find(event, suits, from)
+      if (found !== undefined) return found
+      if (this.exitCode !== null)
+        throw new Error(`the worker ended before it told '${event}'. Its output:\n${this.#output}`)
+      if (performance.now() > deadline) {
+        const told = this.reports.slice(-20).map((report) => JSON.stringify(report))
+        throw new Error(`the worker has not told '${event}'; it told:\n${told.join('\n')}\n${this.#output}`)
+      }
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, 1000)
+        this.#tellWaiting.push(() => {
+          clearTimeout(timer)
+          resolve()
+        })
+      })
+    }
+  }
+
+  told<Event extends WorkerReport['event']>(event: Event): ReportOf<Event>[] {
+    return this.reports.filter((report): report is ReportOf<Event> & { at: number } => report.event === event)
+  }
+
+  async health(): Promise<Health> {
+    const from = this.reports.length
+    this.order({ do: 'health' })
+    return (await this.report('health', () => true, from)).health
+  }
+
+  order(order: WorkerOrder): void {
+    this.#child.send(order)
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  /** SIGKILL: it gets to do nothing more. */
+  async kill(): Promise<void> {
+    if (this.exitCode === null) this.#child.kill('SIGKILL')
+    await this.#exit
+  }
+
+  /** Stops it in an orderly way and waits for its end. */
+  async stop(graceMs = 10_000): Promise<void> {
+    this.order({ do: 'stop', graceMs })
+    await this.ended()
+  }
+
+  /** @returns the exit code, or the signal that ended it */
+  async ended(): Promise<number | string> {
+    const [code, signal] = await this.#exit
+    return typeof code === 'number' ? code : String(signal)
+  }
+
+  /** null while it lives. */
+  get exitCode(): number | string | null {
+    return this.#child.exitCode ?? this.#child.signalCode
+  }
+
+  get output(): string {
+    return this.#output
+  }
+
+  #find<Event extends WorkerReport['event']>(
+    event: Event,
+    suits: (report: ReportOf<Event>) => boolean,
+    from: number,
+  ): (ReportOf<Event> & { readonly at: number }) | undefined {
+    return this.reports.slice(from).find(
+      (report): report is ReportOf<Event> & { at: number } =>
+        report.event === event &&
+        // The event says which of them it is.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+        suits(report as unknown as ReportOf<Event>),
+    )
+  }
+
+  #wakeWaiting(): void {
+    for (const tell of this.#tellWaiting.splice(0)) tell()
+  }
+}
+
+/** Asks until the answer is there. @throws Error naming what did not come about */
+export async function until<T>(
+  what: string,
+  ask: () => Promise<T | null | undefined | false>,
+  limitMs = PATIENCE_MS,
+): Promise<T> {
+  const deadline = performance.now() + limitMs
+  for (;;) {
+    const answer = await ask()
+    if (answer !== null && answer !== undefined && answer !== false) return answer
+    if (performance.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what}`)
+    await pause(20)
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * A worker of its own process, for tests that kill, stop and cut off real ones. Plain JavaScript, because a
+ * child process of Node 20 cannot run TypeScript; it runs what is in dist/.
+ *
+ * Its settings come as JSON in argv[2]: see WorkerSettings in worker-process.ts. It tells its parent what
+ * happens (WorkerReport), and ends when its parent does.
+ */
+import { Kalends, task } from '../../dist/index.js'
+
+/** @type {import('./worker-process.ts').WorkerSettings} */
+const settings = JSON.parse(process.argv[2] ?? '{}')
+
+/** @param {import('./worker-process.ts').WorkerReport} report */
+function tell(report) {
+  // A parent that has gone wants to hear nothing.
+  if (process.connected) process.send?.(report, undefined, undefined, () => {})
+}
+
+/** Handlers that wait for the parent's word. @type {Map<string, () => void>} */
+const held = new Map()
+
+/** @param {import('../../dist/index.js').HandlerContext} context */
+async function hold({ job, signal }, heedsSignal) {
+  await new Promise((resolve, reject) => {
+    held.set(job.id, () => resolve(undefined))
+    signal.addEventListener('abort', () => {
+      tell({ event: 'aborted', job: job.id, reason: String(signal.reason?.name) })
+      if (heedsSignal) reject(signal.reason)
+    })
+  })
+  held.delete(job.id)
+}
+
+const kalends = await Kalends.open(settings.url, {
+  worker: settings.worker,
+  lease: settings.leaseMs,
+  wakeUp: settings.wakeUpMs,
+})
+
+for (const [name, behaviour] of Object.entries(settings.tasks)) {
+  kalends.handle(task(name), async (context) => {
+    const { job, slot, attempt } = context
+    if (settings.quiet !== true) {
+      tell({
+        event: 'handling',
+        job: job.id,
+        task: name,
+        schedule: job.scheduleId,
+        slot: slot === null ? null : slot.getTime(),
+        attempt,
+        worker: job.worker ?? '',
+        args: job.args,
+      })
+    }
+    if (behaviour !== 'return') await hold(context, behaviour === 'hold')
+    return { by: process.pid }
+  })
+}
+
+if (settings.quiet !== true) {
+  kalends.on('settled', ({ id, task: name, attempt, settlement }) =>
+    tell({ event: 'settled', job: id, task: name, attempt, state: settlement.state }),
+  )
+  kalends.on('submitted', ({ id, plan, jobs }) =>
+    tell({ event: 'submitted', schedule: id, jobs: [...jobs], idle: plan.idle }),
+  )
+}
+kalends.on('workerLost', ({ worker }) => tell({ event: 'workerLost', worker }))
+kalends.on('leaseLost', ({ worker }) => tell({ event: 'leaseLost', worker }))
+kalends.on('error', ({ where, error }) =>
+  tell({ event: 'error', where, message: error instanceof Error ? error.message : String(error) }),
+)
+
+process.on('message', (/** @type {import('./worker-process.ts').WorkerOrder} */ order) => {
+  switch (order.do) {
+    case 'stop':
+      void kalends.stop({ grace: order.graceMs })
+      break
+    case 'release':
+      for (const release of held.values()) release()
+      break
+    case 'health':
+      tell({ event: 'health', health: kalends.health() })
+      break
+  }
+})
+process.on('disconnect', () => process.exit())
+// The channel to the parent is no reason to live on: a worker that has stopped must end by itself.
+process.channel?.unref()
+
+await kalends.start({
+  scheduler: settings.scheduler ?? true,
+  executor: settings.concurrency === 0 ? false : { concurrency: settings.concurrency ?? 10 },
+  signals: settings.signals ?? false,
+})
+tell({ event: 'ready', worker: String(kalends.health().worker) })

@@ -1,0 +1,251 @@
+/**
+ * A dead worker holds nothing for longer than the lease, and one that only seemed dead changes nothing when
+ * it comes back.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { eachDatabase, type TestDatabase } from '../support/databases.ts'
+import { instant, sqlInstant } from '../support/occurrences.ts'
+import { killWorkers, until, WorkerProcess, type WorkerSettings } from '../support/worker-process.ts'
+import { Proxy } from '../support/worker-proxy.ts'
+
+const LEASE_MS = 3000
+/** What the machine may need on top of the lease; a lost wake-up would cost more. */
+const SLACK_MS = 1000
+
+afterEach(killWorkers)
+
+eachDatabase(({ kind, fresh }) => {
+  const settings = (database: TestDatabase, worker: string): WorkerSettings => ({
+    url: database.url,
+    worker,
+    leaseMs: LEASE_MS,
+    tasks: { hold: 'hold', tick: 'return' },
+  })
+
+  describe('a worker that was killed', () => {
+    it('holds its running jobs for no longer than the lease', async () => {
+      const database = await fresh()
+      const doomed = await WorkerProcess.start(settings(database, 'doomed'))
+      const other = await WorkerProcess.start({ ...settings(database, 'other'), tasks: { hold: 'return' } })
+      // Only one of them may have it first.
+      await other.stop()
+      await database.query("INSERT INTO job (task) VALUES ('hold')")
+      const { job } = await doomed.report('handling')
+      const heir = await WorkerProcess.start({ ...settings(database, 'heir'), tasks: { hold: 'return' } })
+      // The heir has seen it alive: the worst case for the time that it takes.
+      await allHaveLooked(database)
+
+      const killed = performance.now()
+      await doomed.kill()
+      const again = await heir.report('handling', (report) => report.job === job)
+      expect(again.attempt).toBe(2)
+      expect(again.worker).toBe(heir.id)
+      expect(again.at - killed).toBeLessThan(LEASE_MS + SLACK_MS)
+      expect(heir.told('workerLost')).toMatchObject([{ worker: doomed.id }])
+      await heir.report('settled', (report) => report.job === job && report.state === 'success')
+      await database.drop()
+    })
+
+    it('holds its marks for no longer than the lease', async () => {
+      const database = await fresh()
+      const doomed = await WorkerProcess.start({ ...settings(database, 'doomed'), scheduler: false })
+      const heir = await WorkerProcess.start(settings(database, 'heir'))
+      // Between mark and submit: as the scheduler leaves the row behind when its process is killed there.
+      const now = await clock(database)
+      await database.query(
+        `INSERT INTO periodic_task (id, task, timer, worker, marked, mark_ends) VALUES ('held', 'tick', '*:*:*', '${doomed.id}', '${sqlInstant(now)}', '${sqlInstant(now + LEASE_MS)}')`,
+      )
+      const marked = performance.now()
+      await doomed.kill()
+      const submitted = await heir.report('submitted', (report) => report.schedule === 'held')
+      expect(submitted.at - marked).toBeLessThan(LEASE_MS + SLACK_MS)
+      await heir.report('handling', (report) => report.schedule === 'held')
+      await database.drop()
+    })
+
+    it('gives its marks back at once when its name comes back', async () => {
+      const database = await fresh()
+      const first = await WorkerProcess.start(settings(database, 'same'))
+      const now = await clock(database)
+      const slot = Math.floor(now / 1000) * 1000 - 60_000
+      await first.kill()
+      await database.query(
+        `INSERT INTO periodic_task (id, task, timer, nextrun, planned_from, worker, marked, mark_ends) VALUES ('held', 'tick', 'daily', '${sqlInstant(slot)}', '1|daily', '${first.id}', '${sqlInstant(now)}', '${sqlInstant(now + 3_600_000)}')`,
+      )
+      const again = await WorkerProcess.start({ ...settings(database, 'same'), leaseMs: 1_800_000 })
+      expect(again.id).not.toBe(first.id)
+      // The lease of half an hour has nothing to do with it.
+      await again.report('submitted', (report) => report.schedule === 'held')
+      await database.drop()
+    })
+  })
+
+  describe('a worker that stood still for longer than the lease', () => {
+    it('changes nothing when it goes on, aborts its handlers, and works on under a new id', async () => {
+      const database = await fresh()
+      const sleeper = await WorkerProcess.start({ ...settings(database, 'sleeper'), tasks: { hold: 'deaf' } })
+      await database.query("INSERT INTO job (task) VALUES ('hold')")
+      const { job } = await sleeper.report('handling')
+      const heir = await WorkerProcess.start({ ...settings(database, 'heir'), tasks: { hold: 'return' } })
+
+      const stopped = performance.now()
+      sleeper.signal('SIGSTOP')
+      const again = await heir.report('handling', (report) => report.job === job)
+      expect(again.at - stopped).toBeLessThan(LEASE_MS + SLACK_MS)
+      await heir.report('settled', (report) => report.job === job && report.state === 'success')
+      const [written] = await database.query(`SELECT * FROM job WHERE id = '${job}'`)
+
+      // Its handler ends as if nothing had been, at once.
+      sleeper.order({ do: 'release' })
+      sleeper.signal('SIGCONT')
+      await sleeper.report('leaseLost', (report) => report.worker === sleeper.id)
+      const [after] = await database.query(`SELECT * FROM job WHERE id = '${job}'`)
+      expect(after).toEqual(written)
+      expect(after).toMatchObject({ state: 'success', attempt: 2, worker: heir.id })
+      expect(sleeper.told('settled')).toEqual([])
+
+      await heir.stop()
+      await database.query("INSERT INTO job (task) VALUES ('hold')")
+      const next = await sleeper.report('handling', (report) => report.job !== job)
+      expect(next.worker).not.toBe(sleeper.id)
+      expect(next.worker).toMatch(/^sleeper\//)
+      sleeper.order({ do: 'release' })
+      await sleeper.report('settled', (report) => report.job === next.job && report.state === 'success')
+      await database.drop()
+    })
+
+    it('fires the signals of its handlers with LeaseLostError', async () => {
+      const database = await fresh()
+      const sleeper = await WorkerProcess.start(settings(database, 'sleeper'))
+      await database.query("INSERT INTO job (task) VALUES ('hold')")
+      const { job } = await sleeper.report('handling')
+      const heir = await WorkerProcess.start({ ...settings(database, 'heir'), tasks: { hold: 'return' } })
+      sleeper.signal('SIGSTOP')
+      await heir.report('settled', (report) => report.job === job && report.state === 'success')
+      sleeper.signal('SIGCONT')
+      expect(await sleeper.report('aborted')).toMatchObject({ job, reason: 'LeaseLostError' })
+      await sleeper.stop()
+      const [row] = await database.query(`SELECT state, attempt, worker, error FROM job WHERE id = '${job}'`)
+      expect(row).toEqual({ state: 'success', attempt: 2, worker: heir.id, error: null })
+      await database.drop()
+    })
+
+    it('buries nobody for what it did not see', async () => {
+      const database = await fresh()
+      const sleeper = await WorkerProcess.start(settings(database, 'sleeper'))
+      const other = await WorkerProcess.start(settings(database, 'other'))
+      await allHaveLooked(database)
+      // As a laptop that is closed: all of them sleep.
+      const from = sleeper.reports.length
+      sleeper.signal('SIGSTOP')
+      other.signal('SIGSTOP')
+      await pause(LEASE_MS + SLACK_MS)
+      // The first to wake up sees no heartbeat but its own for a while yet.
+      sleeper.signal('SIGCONT')
+      await hasBeaten(database, sleeper.id)
+      other.signal('SIGCONT')
+      await pause(LEASE_MS)
+      expect(sleeper.told('workerLost')).toEqual([])
+      expect(other.told('workerLost')).toEqual([])
+      expect(sleeper.reports.slice(from).filter((report) => report.event === 'leaseLost')).toEqual([])
+      expect((await idsOf(database)).toSorted()).toEqual([sleeper.id, other.id].toSorted())
+      await database.drop()
+    })
+  })
+
+  if (kind !== 'sqlite') {
+    for (const [how, outage] of [
+      ['cuts and refuses connections', (proxy: Proxy) => proxy.cut()],
+      ['holds every packet back', (proxy: Proxy) => proxy.stall()],
+    ] as const) {
+      describe(`an outage longer than the lease that ${how}`, () => {
+        it('makes no live worker look dead, and every loop goes on by itself', async () => {
+          const database = await fresh()
+          const proxy = await Proxy.open(database.url)
+          const workers: WorkerProcess[] = []
+          for (const name of ['a', 'b', 'c']) {
+            workers.push(await WorkerProcess.start({ ...settings(database, name), url: proxy.url }))
+          }
+          const [a, b, c] = workers
+          if (a === undefined || b === undefined || c === undefined) throw new Error('three were started')
+          await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('tick', 'tick', '*:*:*')")
+          await database.query("INSERT INTO job (task) VALUES ('hold')")
+          const holder = await Promise.any(
+            workers.map(async (worker) => ({
+              worker,
+              job: (await worker.report('handling', (report) => report.task === 'hold')).job,
+            })),
+          )
+
+          outage(proxy)
+          await pause(LEASE_MS * 2)
+          proxy.mend()
+          const mended = performance.now()
+          await until('every loop of every worker is well again', async () => {
+            const healths = await Promise.all(workers.map((worker) => worker.health()))
+            return healths.every((health) => health.ok)
+          })
+          const now = await clock(database)
+          await until(
+            'the schedule goes on',
+            async () =>
+              (
+                await database.query(
+                  `SELECT id FROM job WHERE state = 'success' AND slot > '${sqlInstant(now)}'`,
+                )
+              ).length > 2,
+          )
+          expect(performance.now() - mended).toBeLessThan(3 * LEASE_MS + 3000)
+          await pause(LEASE_MS)
+          for (const worker of workers) {
+            expect(worker.told('workerLost')).toEqual([])
+            expect(worker.told('leaseLost')).toEqual([])
+            expect(worker.exitCode).toBeNull()
+          }
+          expect((await idsOf(database)).toSorted()).toEqual(workers.map((worker) => worker.id).toSorted())
+          // Nobody has taken its job away meanwhile.
+          holder.worker.order({ do: 'release' })
+          await holder.worker.report(
+            'settled',
+            (report) => report.job === holder.job && report.state === 'success',
+          )
+          const [row] = await database.query(`SELECT attempt FROM job WHERE id = '${holder.job}'`)
+          expect(row).toEqual({ attempt: 1 })
+          for (const worker of workers) await worker.stop()
+          await proxy.close()
+          await database.drop()
+        })
+      })
+    }
+  }
+})
+
+/** Unix milliseconds by the database's clock. */
+async function clock(database: TestDatabase): Promise<number> {
+  const [row] = await database.query(
+    database.kind === 'sqlite'
+      ? "SELECT strftime('%Y-%m-%d %H:%M:%f', 'now') AS clock"
+      : 'SELECT UTC_TIMESTAMP(3) AS clock',
+  )
+  return instant(row?.['clock']) ?? 0
+}
+
+/** Every worker has looked at all others. */
+async function allHaveLooked(database: TestDatabase): Promise<void> {
+  for (const id of await idsOf(database)) await hasBeaten(database, id)
+}
+
+/** The worker has beaten twice from now on, and so has looked at the others in between. */
+async function hasBeaten(database: TestDatabase, id: string): Promise<void> {
+  const heartbeat = async () =>
+    (await database.query('SELECT heartbeat FROM worker WHERE id = ?', [id]))[0]?.['heartbeat']
+  for (const time of ['once', 'twice']) {
+    const before = await heartbeat()
+    await until(`${id} has beaten ${time}`, async () => (await heartbeat()) !== before)
+  }
+}
+
+async function idsOf(database: TestDatabase): Promise<string[]> {
+  return (await database.query('SELECT id FROM worker')).map((row) => String(row['id']))
+}
