@@ -30,6 +30,11 @@ export interface HandlerContext<Args = unknown> {
 /** Runs the jobs of a task. What it returns is stored as the job's result, as JSON. */
 export type Handler<Args = unknown> = (context: HandlerContext<Args>) => unknown
 
+/**
+ * Wraps each attempt of a job, for tracing and the like: calls `run` once and returns what that returns.
+ */
+export type Around = (job: Job, run: () => Promise<unknown>) => Promise<unknown>
+
 /** A task with the function that runs its jobs here. */
 export interface HandledTask {
   readonly task: Task

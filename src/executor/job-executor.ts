@@ -7,8 +7,9 @@
 import { CancelledError, LeaseLostError, StoppedError } from '../errors.ts'
 import { Loop, type LoopHealth } from '../loop.ts'
 import type { ClaimedJob } from '../model/job.ts'
+import type { RunPolicy } from '../model/task.ts'
 import type { ExecutingStore, SettleResult } from '../store/executing-store.ts'
-import type { HandledTask } from './handler.ts'
+import type { Around, HandledTask } from './handler.ts'
 import { Journal } from './journal.ts'
 import { ABANDON_MS, Run } from './run.ts'
 import { Settler } from './settler.ts'
@@ -18,6 +19,8 @@ export interface JobExecutorOptions {
   /** The id of this worker; null while it may not take on work. */
   readonly worker: () => string | null
   readonly handlers: ReadonlyMap<string, HandledTask>
+  /** Wraps each attempt. */
+  readonly around: Around | null
   /** Most jobs at the same time. */
   readonly concurrency: number
   /** How often to look whether a running job is to be stopped, in milliseconds. */
@@ -37,6 +40,7 @@ export class JobExecutor {
   readonly #settler: Settler
   readonly #journal: Journal
   readonly #running = new Map<string, Run>()
+  readonly #finishing = new Set<Promise<void>>()
   #promote = false
   #stopping = false
   #whenIdle: (() => void)[] = []
@@ -71,7 +75,24 @@ export class JobExecutor {
 
   /** The tasks that this worker has room for. */
   claimableTasks(): readonly string[] {
-    return this.#room() > 0 && !this.#stopping ? [...this.#options.handlers.keys()] : []
+    return this.#room() > 0 && !this.#stopping ? [...this.#claimable().keys()] : []
+  }
+
+  /**
+   * For tests with a clock of their own, where no loop runs: claims, runs and settles what is due, until nothing is.
+   *
+   * @returns how many attempts were run
+   */
+  async runDue(): Promise<number> {
+    let attempts = 0
+    for (;;) {
+      this.#promote = true
+      await this.#claim()
+      if (this.#running.size === 0) return attempts
+      attempts += this.#running.size
+      await Promise.all(this.#finishing)
+      await this.#settler.settleAll()
+    }
   }
 
   runningCount(): number {
@@ -109,9 +130,26 @@ export class JobExecutor {
     return this.#options.concurrency - this.#running.size
   }
 
+  /** The tasks that are not at their own limit. */
+  #claimable(): ReadonlyMap<string, RunPolicy> {
+    const rooms = this.#taskRooms()
+    const free = [...this.#options.handlers].filter(([name]) => rooms.get(name) !== 0)
+    return new Map(free.map(([name, { task }]) => [name, task.policy]))
+  }
+
+  /** Of tasks with a limit of their own, how many more may run here. */
+  #taskRooms(): ReadonlyMap<string, number> {
+    const rooms = new Map<string, number>()
+    for (const [name, { task }] of this.#options.handlers) {
+      if (task.concurrency === null) continue
+      const running = [...this.#running.values()].filter((run) => run.job.task === name).length
+      rooms.set(name, Math.max(0, task.concurrency - running))
+    }
+    return rooms
+  }
+
   async #claim(): Promise<number> {
-    const { store, worker, handlers } = this.#options
-    const policies = new Map([...handlers].map(([name, { task }]) => [name, task.policy]))
+    const { store, worker } = this.#options
     if (this.#promote) {
       this.#promote = false
       await store.promoteDue(PROMOTE_AT_ONCE)
@@ -119,8 +157,9 @@ export class JobExecutor {
     for (;;) {
       const id = worker()
       const room = this.#room()
-      if (id === null || room <= 0 || this.#stopping || handlers.size === 0) return Infinity
-      const jobs = await store.claim(id, policies, room, this.#lastGroup)
+      const policies = this.#claimable()
+      if (id === null || room <= 0 || this.#stopping || policies.size === 0) return Infinity
+      const jobs = await store.claim(id, policies, room, this.#lastGroup, this.#taskRooms())
       this.#lastGroup = jobs.at(-1)?.group ?? this.#lastGroup
       for (const job of jobs) this.#start(job)
       if (jobs.length === 0) return Infinity
@@ -135,11 +174,13 @@ export class JobExecutor {
     this.#running
       .get(job.id)
       ?.abort(new LeaseLostError(`The job ${job.id} was taken from this worker and is in its next attempt`))
-    const run = new Run(job, handled, this.#journal)
+    const run = new Run(job, handled, this.#journal, this.#options.around)
     this.#running.set(job.id, run)
     this.#stopLoop.wake()
     this.#options.onStarted(job)
-    void this.#finish(run)
+    const finishing = this.#finish(run)
+    this.#finishing.add(finishing)
+    void finishing.finally(() => this.#finishing.delete(finishing))
   }
 
   async #finish(run: Run): Promise<void> {

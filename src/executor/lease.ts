@@ -22,6 +22,8 @@ export interface LeaseOptions {
   readonly scheduling: SchedulingStore
   readonly name: string
   readonly tasks: () => readonly string[]
+  /** The declared sets of this code: name to hash. */
+  readonly sets: Readonly<Record<string, string>>
   readonly leaseMs: number
   /** This worker was taken for dead: whatever it runs belongs to others. */
   readonly onLost: (workerId: string) => void
@@ -125,10 +127,10 @@ export class Lease {
   }
 
   async #register(): Promise<void> {
-    const { workers, scheduling, name, tasks, leaseMs } = this.#options
+    const { workers, scheduling, name, tasks, sets, leaseMs } = this.#options
     const id = `${name}/${Date.now().toString(36)}${randomBytes(4).toString('hex')}`
     const started = performance.now()
-    await workers.register({ id, name, host: hostname(), pid: process.pid, tasks: tasks() })
+    await workers.register({ id, name, host: hostname(), pid: process.pid, tasks: tasks(), sets })
     this.#id = id
     this.#lastBeat = started
     await scheduling.clearStaleMarks(id, leaseMs)

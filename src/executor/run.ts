@@ -11,7 +11,7 @@ import type { ClaimedJob } from '../model/job.ts'
 import type { Ending } from '../model/settle.ts'
 import { jsonText, readArgs } from '../model/task.ts'
 import type { LogLevel } from '../store/executing-store.ts'
-import type { HandledTask, JobLogger } from './handler.ts'
+import type { Around, HandledTask, JobLogger } from './handler.ts'
 import type { Journal } from './journal.ts'
 
 /** A handler whose signal has fired gets this long to end; then its run is settled without it. */
@@ -24,10 +24,12 @@ export class Run {
   readonly ending: Promise<Ending | null>
   readonly #handled: HandledTask
   readonly #journal: Journal
+  readonly #around: Around
   readonly #controller = new AbortController()
   #over = false
 
-  constructor(job: ClaimedJob, handled: HandledTask, journal: Journal) {
+  constructor(job: ClaimedJob, handled: HandledTask, journal: Journal, around: Around | null) {
+    this.#around = around ?? ((_, run) => run())
     this.job = job
     this.#handled = handled
     this.#journal = journal
@@ -74,16 +76,18 @@ export class Run {
       return { kind: 'error', error: errorText(error), permanent: error instanceof InvalidInputError }
     }
     try {
-      const result = await this.#handled.handler({
-        args,
-        slot: job.slot,
-        missed: job.missed,
-        attempt: job.attempt,
-        job,
-        signal: this.#controller.signal,
-        log: this.#logger(),
-        progress: (value) => this.#progress(value),
-      })
+      const result = await this.#around(job, async () =>
+        this.#handled.handler({
+          args,
+          slot: job.slot,
+          missed: job.missed,
+          attempt: job.attempt,
+          job,
+          signal: this.#controller.signal,
+          log: this.#logger(),
+          progress: (value) => this.#progress(value),
+        }),
+      )
       return { kind: 'success', result: this.#resultText(result) }
     } catch (error) {
       return { kind: 'error', error: errorText(error), permanent: error instanceof PermanentError }

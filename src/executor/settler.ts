@@ -59,6 +59,11 @@ export class Settler {
     })
   }
 
+  /** For tests with a clock of their own, where no loop runs. */
+  async settleAll(): Promise<void> {
+    while (this.#queue.length > 0) await this.#pass()
+  }
+
   async #pass(): Promise<number> {
     const batch = this.#queue.slice(0, AT_ONCE)
     if (batch.length === 0) return Infinity

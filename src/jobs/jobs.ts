@@ -1,14 +1,15 @@
-/** What people and code do to jobs: submit, look at, cancel. */
-import { InvalidInputError, NotFoundError } from '../errors.ts'
+/** What people and code do to jobs: submit, wait for, look at, cancel, retry. */
+import { ConflictError, InvalidInputError, NotFoundError, TimeoutError } from '../errors.ts'
 import { checkedInstant, checkedPage, checkedText, checkedWhole, LARGEST_PRIORITY } from '../model/input.ts'
-import type { Job, JobState } from '../model/job.ts'
+import { isFinal, type Job, type JobState } from '../model/job.ts'
 import { JOB_ID_LIMIT, newJobId } from '../model/occurrence.ts'
-import { type PolicyOptions, runPolicy, storedArgs, type Task } from '../model/task.ts'
+import type { Owner } from '../model/owner.ts'
+import { type ArgsOption, type PolicyOptions, runPolicy, spanOption, storedArgs, type Task } from '../model/task.ts'
 import type { LogLine } from '../store/executing-store.ts'
-import type { JobFilter, JobStore } from '../store/job-store.ts'
+import type { JobFilter, JobStore, NewJob, Transaction } from '../store/job-store.ts'
 import type { Page } from '../store/schedule-store.ts'
 
-export interface SubmitOptions extends PolicyOptions {
+export interface JobOptions extends PolicyOptions {
   /** Up to 36 characters of the application's choosing; default a new UUID. */
   readonly id?: string | undefined
   /** Not before this time; default at once. */
@@ -20,18 +21,52 @@ export interface SubmitOptions extends PolicyOptions {
   readonly submitter?: string | null | undefined
 }
 
+export interface TransactionOption {
+  /**
+   * The application's own transaction, which then decides whether the job is submitted: a drizzle transaction, a
+   * mysql2 connection, or a function that runs a statement in it.
+   */
+  readonly tx?: Transaction | undefined
+}
+
+export type SubmitOptions = JobOptions & TransactionOption
+
+/** One of many jobs: its args are typed by its task. */
+export type JobInput<Input> = JobOptions & { readonly task: Task<Input, unknown> } & ArgsOption<Input>
+
+/** The same where the types say nothing about the args. */
+export type AnyJobInput = JobOptions & { readonly task: Task | string; readonly args?: unknown }
+
 export type JobQuery = Partial<JobFilter>
+
+export interface WaitOptions {
+  /** How long to wait at most: milliseconds or a time span; default: without end. */
+  readonly timeout?: number | string | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface JobsContext {
+  /** The task of a name, where this process knows it. */
+  readonly taskNamed: (name: string) => Task | null
+  /** Written over what comes in: whose jobs these are. */
+  readonly owner: Owner
+  /** Something was written that the executor of this process may act on at once. */
+  readonly onWrite: () => void
+  /** Tells of each attempt that ended in this process. @returns a function that ends it */
+  readonly onSettled: (listener: (jobId: string) => void) => () => void
+  /** How often to look for what others have done, in milliseconds. */
+  readonly wakeUpMs: number
+}
+
+const ANY_SPAN = { least: 0, most: 2 ** 31 - 1 }
 
 export class Jobs {
   readonly #store: JobStore
-  readonly #taskNamed: (name: string) => Task | null
-  readonly #onWrite: () => void
+  readonly #context: JobsContext
 
-  /** @param onWrite  something was written that the executor of this process may act on at once */
-  constructor(store: JobStore, taskNamed: (name: string) => Task | null, onWrite: () => void) {
+  constructor(store: JobStore, context: JobsContext) {
     this.#store = store
-    this.#taskNamed = taskNamed
-    this.#onWrite = onWrite
+    this.#context = context
   }
 
   /**
@@ -45,33 +80,31 @@ export class Jobs {
   submit<Input>(task: Task<Input, unknown>, ...rest: SubmitArguments<Input>): Promise<string>
   submit(task: string, args?: unknown, options?: SubmitOptions): Promise<string>
   async submit(task: Task | string, args: unknown = {}, options: SubmitOptions = {}): Promise<string> {
-    const known = typeof task === 'string' ? (this.#taskNamed(task) ?? { name: task, schema: null }) : task
-    const { id = newJobId(new Date()) } = options
-    if (typeof id !== 'string' || id === '' || id.length > JOB_ID_LIMIT) {
-      throw new InvalidInputError(
-        'id',
-        `1 to ${JOB_ID_LIMIT} characters are needed, not ${JSON.stringify(id)}`,
-      )
-    }
-    const policy = runPolicy(options)
-    await this.#store.submit([
-      {
-        id,
-        task: known.name,
-        group: checkedText('group', options.group) ?? '',
-        args: await storedArgs(known, args),
-        subject: checkedText('subject', options.subject) ?? null,
-        submitter: checkedText('submitter', options.submitter) ?? null,
-        priority: checkedWhole('priority', options.priority, -LARGEST_PRIORITY, LARGEST_PRIORITY) ?? 0,
-        runAt: checkedInstant('runAt', options.runAt) ?? null,
-        timeoutMs: policy.timeoutMs ?? null,
-        maxRetries: policy.maxRetries ?? null,
-        retryDelayMs: policy.retryDelayMs ?? null,
-        retryBackoff: policy.retryBackoff ?? null,
-      },
-    ])
-    this.#onWrite()
-    return id
+    const { tx, ...given } = options
+    const job = await this.#newJob({ ...given, task, args })
+    await this.#store.submit([job], tx)
+    this.#context.onWrite()
+    return job.id
+  }
+
+  /**
+   * Submits many jobs: all of them or none.
+   *
+   * @returns their ids, in order
+   * @throws as `submit` does
+   */
+  async submitMany<Inputs extends readonly unknown[]>(
+    jobs: readonly [...{ [Index in keyof Inputs]: JobInput<Inputs[Index]> }],
+    options: TransactionOption = {},
+  ): Promise<string[]> {
+    // A job whose args fit its task is one of any args.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    const inputs = jobs as readonly AnyJobInput[]
+    const ready: NewJob[] = []
+    for (const input of inputs) ready.push(await this.#newJob(input))
+    await this.#store.submit(ready, options.tx)
+    this.#context.onWrite()
+    return ready.map((job) => job.id)
   }
 
   get(id: string): Promise<Job | null> {
@@ -84,6 +117,38 @@ export class Jobs {
   }
 
   /**
+   * Waits until a job is final, wherever it runs.
+   *
+   * @returns the final job
+   * @throws NotFoundError when there is no such job, or no more
+   * @throws TimeoutError when it has not ended in time
+   */
+  async wait(id: string, options: WaitOptions = {}): Promise<Job> {
+    const timeoutMs = spanOption('timeout', options.timeout, Infinity, ANY_SPAN)
+    const deadline = performance.now() + timeoutMs
+    let tell = () => {}
+    // From before the first look on, or an end between look and wait would be noticed late.
+    const forget = this.#context.onSettled((settled) => {
+      if (settled === id) tell()
+    })
+    try {
+      for (;;) {
+        const job = await this.#store.get(id)
+        if (job === null) throw new NotFoundError('job', id)
+        if (isFinal(job.state)) return job
+        options.signal?.throwIfAborted()
+        const leftMs = deadline - performance.now()
+        if (leftMs <= 0) throw new TimeoutError(`The job ${id} is still ${job.state} after ${timeoutMs} ms`)
+        await woken(Math.min(leftMs, this.#context.wakeUpMs), options.signal, (wake) => {
+          tell = wake
+        })
+      }
+    } finally {
+      forget()
+    }
+  }
+
+  /**
    * Cancels a job that waits; asks the worker to stop one that runs, wherever that is: its handler's signal
    * fires within the wake-up period. A final job stays as it is.
    *
@@ -93,13 +158,52 @@ export class Jobs {
   async cancel(id: string): Promise<JobState> {
     const state = await this.#store.cancel(id)
     if (state === null) throw new NotFoundError('job', id)
-    this.#onWrite()
+    this.#context.onWrite()
     return state
+  }
+
+  /**
+   * Lets a failed or cancelled job run again, from its first attempt.
+   *
+   * @throws NotFoundError
+   * @throws ConflictError when it is neither, or another job of its schedule is not final
+   */
+  async retry(id: string): Promise<void> {
+    const state = await this.#store.retry(id)
+    if (state === null) throw new NotFoundError('job', id)
+    if (state !== 'failed' && state !== 'cancelled') {
+      throw new ConflictError(`The job ${id} is ${state}; only one that failed or was cancelled can be retried`)
+    }
+    this.#context.onWrite()
   }
 
   /** What the job's attempts have logged, in order. */
   logs(id: string): Promise<LogLine[]> {
     return this.#store.logs(id)
+  }
+
+  async #newJob({ task, args, ...options }: AnyJobInput): Promise<NewJob> {
+    const { owner, taskNamed } = this.#context
+    const known = typeof task === 'string' ? (taskNamed(task) ?? { name: task, schema: null }) : task
+    const { id = newJobId(new Date()) } = options
+    if (typeof id !== 'string' || id === '' || id.length > JOB_ID_LIMIT) {
+      throw new InvalidInputError('id', `1 to ${JOB_ID_LIMIT} characters are needed, not ${JSON.stringify(id)}`)
+    }
+    const policy = runPolicy(options)
+    return {
+      id,
+      task: known.name,
+      group: owner.group ?? checkedText('group', options.group) ?? '',
+      args: await storedArgs(known, args),
+      subject: checkedText('subject', options.subject) ?? null,
+      submitter: owner.submitter ?? checkedText('submitter', options.submitter) ?? null,
+      priority: checkedWhole('priority', options.priority, -LARGEST_PRIORITY, LARGEST_PRIORITY) ?? 0,
+      runAt: checkedInstant('runAt', options.runAt) ?? null,
+      timeoutMs: policy.timeoutMs ?? null,
+      maxRetries: policy.maxRetries ?? null,
+      retryDelayMs: policy.retryDelayMs ?? null,
+      retryBackoff: policy.retryBackoff ?? null,
+    }
   }
 }
 
@@ -108,3 +212,17 @@ export class Jobs {
 type SubmitArguments<Input> = {} extends Input
   ? [args?: Input, options?: SubmitOptions]
   : [args: Input, options?: SubmitOptions]
+
+/** Resolves after a time, or when it is woken or aborted. */
+function woken(ms: number, signal: AbortSignal | undefined, register: (wake: () => void) => void): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal?.addEventListener('abort', end)
+    register(end)
+  })
+}

@@ -1,5 +1,6 @@
 import { InvalidInputError } from '../errors.ts'
 import { timeSpan } from '../timer/index.ts'
+import { checkedWhole } from './input.ts'
 import { issuesText, type StandardSchema } from './standard-schema.ts'
 
 /** How long a run may take and what happens when it fails. */
@@ -33,6 +34,8 @@ export interface Task<Input = unknown, Args = Input> {
   readonly name: string
   readonly schema: StandardSchema<Input, Args> | null
   readonly policy: RunPolicy
+  /** Most runs at the same time in one worker; null: as many as it has room for. */
+  readonly concurrency: number | null
 }
 
 export interface TaskOptions<Input, Args> {
@@ -45,6 +48,8 @@ export interface TaskOptions<Input, Args> {
   /** Time before the first retry: milliseconds or a time span; default the span of an `every` timer, else `1min`. */
   readonly retryDelay?: number | string
   readonly retryBackoff?: RetryBackoff
+  /** Most runs at the same time in one worker; default: as many as it has room for. */
+  readonly concurrency?: number
 }
 
 /** Arguments of a task without a schema: any JSON object. */
@@ -73,7 +78,12 @@ export function task<Input = AnyArgs, Args = Input>(
       `a name of 1 to ${TASK_NAME_LIMIT} characters is needed, not ${JSON.stringify(name)}`,
     )
   }
-  return { name, schema: options.args ?? null, policy: { ...DEFAULT_POLICY, ...runPolicy(options) } }
+  return {
+    name,
+    schema: options.args ?? null,
+    policy: { ...DEFAULT_POLICY, ...runPolicy(options) },
+    concurrency: checkedWhole('concurrency', options.concurrency, 1, 10_000) ?? null,
+  }
 }
 
 export interface PolicyOptions {

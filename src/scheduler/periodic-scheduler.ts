@@ -8,6 +8,7 @@
  */
 import { Loop, type LoopHealth } from '../loop.ts'
 import { plan } from '../model/plan.ts'
+import { submitElsewhere, type SubmitElsewhere } from './elsewhere.ts'
 import type { Mark, SchedulingStore, Submission } from '../store/scheduling-store.ts'
 
 export interface PeriodicSchedulerOptions {
@@ -17,6 +18,8 @@ export interface PeriodicSchedulerOptions {
   readonly leaseMs: number
   /** Slots older than this are missed, even if no later one has come. */
   readonly missedAfterMs: number
+  /** Another queue that the jobs go to; null: the one in this database. */
+  readonly elsewhere: SubmitElsewhere | null
   /** Most schedules in one transaction. */
   readonly batch: number
   readonly onSubmitted: (submissions: readonly Submission[]) => void
@@ -64,7 +67,7 @@ export class PeriodicScheduler {
    * @returns milliseconds until it wants to be called again; Infinity: when it is woken
    */
   async pass(): Promise<number> {
-    const { store, worker, leaseMs, missedAfterMs, batch } = this.#options
+    const { store, worker, leaseMs, missedAfterMs, batch, elsewhere } = this.#options
     for (;;) {
       const id = worker()
       if (id === null) return Infinity
@@ -72,9 +75,10 @@ export class PeriodicScheduler {
       const held = this.#held.filter((mark) => !marked.some((again) => again.id === mark.id))
       const marks = [...held, ...marked]
       if (marks.length === 0) return Infinity
-      const result = await store.submit(id, marks, (schedule, now, open) =>
-        plan(schedule, { now, open, missedAfterMs }),
-      )
+      const result =
+        elsewhere === null
+          ? await store.submit(id, marks, (schedule, now, open) => plan(schedule, { now, open, missedAfterMs }))
+          : await submitElsewhere(store, id, marks, elsewhere, missedAfterMs)
       this.#held = result.locked
       for (const { id: scheduleId, error } of result.failed) this.#options.onFault(scheduleId, error)
       if (result.submissions.length > 0) this.#options.onSubmitted(result.submissions)

@@ -49,12 +49,14 @@ export interface ExecutingStore {
    *
    * @param tasks  the tasks that this worker handles, with the policy that holds where the job has none
    * @param afterGroup  the group that had its turn last
+   * @param rooms  for some tasks, the most of their jobs to claim
    */
   claim(
     worker: string,
     tasks: ReadonlyMap<string, RunPolicy>,
     limit: number,
     afterGroup: string,
+    rooms?: ReadonlyMap<string, number>,
   ): Promise<ClaimedJob[]>
 
   /** Writes the ends of attempts; only of those that still are their worker's. */

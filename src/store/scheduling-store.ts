@@ -1,3 +1,4 @@
+import type { Schedule } from '../model/schedule.ts'
 import type { OpenJobs, Plan, Plannable } from '../model/plan.ts'
 
 /** The state of the database at one instant, as one look sees it. */
@@ -36,8 +37,19 @@ export interface SubmitResult {
   readonly failed: readonly { readonly id: string; readonly error: unknown }[]
 }
 
-/** What a pure planner decides about a schedule, given the row as it is now. */
-export type Decide = (schedule: Plannable, now: Date, open: OpenJobs) => Plan | null
+/**
+ * What a pure planner decides about a schedule, given the row as it is now: a plan; null, it is not due; or
+ * `again`, to be marked and planned anew.
+ */
+export type Decide = (schedule: Plannable, now: Date, open: OpenJobs) => Plan | null | 'again'
+
+/** A marked schedule as it is, not locked. */
+export interface MarkedSchedule {
+  readonly plannable: Plannable
+  readonly schedule: Schedule
+  /** The database's clock. */
+  readonly now: Date
+}
 
 /** What the scheduler needs of the database. */
 export interface SchedulingStore {
@@ -56,8 +68,13 @@ export interface SchedulingStore {
   /**
    * Plans and submits marked schedules in one transaction: the jobs, the advance and the end of the mark are
    * there together or not at all. A schedule whose mark is not this worker's any more is left alone.
+   *
+   * @param where  `elsewhere`: the jobs are in another queue already; only skips are written here
    */
-  submit(worker: string, marks: readonly Mark[], decide: Decide): Promise<SubmitResult>
+  submit(worker: string, marks: readonly Mark[], decide: Decide, where?: 'here' | 'elsewhere'): Promise<SubmitResult>
+
+  /** Reads what this worker has marked, for a queue that is elsewhere. */
+  readMarked(worker: string, marks: readonly Mark[]): Promise<MarkedSchedule[]>
 
   /** Ends the marks of a worker's earlier incarnations and of workers that are gone. @returns how many */
   clearStaleMarks(worker: string, leaseMs: number): Promise<number>

@@ -45,6 +45,7 @@ export class SqlExecuting implements ExecutingStore {
     tasks: ReadonlyMap<string, RunPolicy>,
     limit: number,
     afterGroup: string,
+    rooms: ReadonlyMap<string, number> = new Map(),
   ): Promise<ClaimedJob[]> {
     const { job, claimIndex } = this.#tables
     const { dialect } = this.#database
@@ -62,12 +63,12 @@ export class SqlExecuting implements ExecutingStore {
     const columns = `${jobColumns(dialect)}, ${dialect.now} AS clock`
     return this.#database.transaction(async (sql) => {
       // The index holds filter and order of each part, so exactly the rows that are claimed get locked.
-      const part = `SELECT ${columns} FROM ${job} ${dialect.byIndex(claimIndex)} WHERE claim_group = ? AND claim_task = ? ORDER BY claim_group, claim_task, claim_rank, id LIMIT ${share} ${dialect.skipLocked}`
+      const part = (turn: Turn) => `SELECT ${columns} FROM ${job} ${dialect.byIndex(claimIndex)} WHERE claim_group = ? AND claim_task = ? ORDER BY claim_group, claim_task, claim_rank, id LIMIT ${Math.min(share, rooms.get(turn.claim_task) ?? share)} ${dialect.skipLocked}`
       const found = await sql.rows<JobRow & { clock: string }>(
-        dialect.union(chosen.map(() => part)),
+        dialect.union(chosen.map(part)),
         chosen.flatMap((turn) => [turn.claim_group, turn.claim_task]),
       )
-      const rows = found.slice(0, limit)
+      const rows = withinRooms(found, rooms).slice(0, limit)
       const [first] = rows
       if (first === undefined) return []
       const ids = rows.map((row) => row.id)
@@ -175,4 +176,15 @@ function chooseTurns(turns: readonly Turn[], limit: number, afterGroup: string):
       a.claim_rank - b.claim_rank,
   )
   return sorted.slice(0, Math.min(limit, MOST_TURNS))
+}
+
+/** Of each task no more than there is room for, first those that were found first. */
+function withinRooms<Row extends JobRow>(rows: readonly Row[], rooms: ReadonlyMap<string, number>): Row[] {
+  const left = new Map(rooms)
+  return rows.filter((row) => {
+    const room = left.get(row.task)
+    if (room === undefined) return true
+    left.set(row.task, room - 1)
+    return room > 0
+  })
 }

@@ -3,15 +3,39 @@ import { NO_OPEN_JOBS, type OpenJobs, type Plan, type PlannedRun, planFault } fr
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Database, Sql } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
-import type { Decide, Look, Mark, SchedulingStore, Submission, SubmitResult } from '../scheduling-store.ts'
+import type {
+  Decide,
+  Look,
+  Mark,
+  MarkedSchedule,
+  SchedulingStore,
+  Submission,
+  SubmitResult,
+} from '../scheduling-store.ts'
 import { groupBy } from './group-by.ts'
-import { plannableColumns, type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
+import {
+  plannableColumns,
+  type PlannableRow,
+  plannedFrom,
+  scheduleColumns,
+  type ScheduleRow,
+  toPlannable,
+  toSchedule,
+} from './rows.ts'
 import { placeholders, type Tables } from './tables.ts'
 
 /** What the next run of a planned schedule is written from. */
 interface Planned {
   readonly row: PlannableRow
   readonly plan: Plan
+}
+
+/** How marked schedules are submitted. */
+interface Submitting {
+  readonly decide: Decide
+  readonly where: 'here' | 'elsewhere'
+  /** Trust no key: look whether the jobs are there already, however they came there. */
+  readonly careful: boolean
 }
 
 interface OpenJob {
@@ -81,21 +105,36 @@ export class SqlScheduling implements SchedulingStore {
     })
   }
 
-  async submit(worker: string, marks: readonly Mark[], decide: Decide): Promise<SubmitResult> {
+  async submit(
+    worker: string,
+    marks: readonly Mark[],
+    decide: Decide,
+    where: 'here' | 'elsewhere' = 'here',
+  ): Promise<SubmitResult> {
     if (marks.length === 0) return { submissions: [], locked: [], failed: [] }
+    const how = { decide, where, careful: false }
     try {
-      return await this.#database.transaction((sql) => this.#submitAll(sql, worker, marks, decide, false))
+      return await this.#database.transaction((sql) => this.#submitAll(sql, worker, marks, how))
     } catch (error) {
       if (error instanceof StoreUnavailableError) throw error
       // One bad row must not keep the others: row by row.
       const results: SubmitResult[] = []
-      for (const mark of marks) results.push(await this.#submitOne(worker, mark, decide))
+      for (const mark of marks) results.push(await this.#submitOne(worker, mark, { ...how, careful: true }))
       return {
         submissions: results.flatMap((result) => result.submissions),
         locked: results.flatMap((result) => result.locked),
         failed: results.flatMap((result) => result.failed),
       }
     }
+  }
+
+  async readMarked(worker: string, marks: readonly Mark[]): Promise<MarkedSchedule[]> {
+    if (marks.length === 0) return []
+    const rows = await this.#database.rows<ScheduleRow>(
+      `SELECT ${scheduleColumns(this.#database.dialect)} FROM ${this.#tables.schedule} WHERE worker = ? AND id IN (${placeholders(marks)}) ORDER BY id`,
+      [worker, ...marks.map((mark) => mark.id)],
+    )
+    return rows.map((row) => ({ plannable: toPlannable(row), schedule: toSchedule(row), now: fromStored(row.clock) }))
   }
 
   async clearStaleMarks(worker: string, leaseMs: number): Promise<number> {
@@ -189,22 +228,21 @@ export class SqlScheduling implements SchedulingStore {
   }
 
   /** A row by itself: what cannot be submitted for a lasting reason is skipped as a fault. */
-  async #submitOne(worker: string, mark: Mark, decide: Decide): Promise<SubmitResult> {
+  async #submitOne(worker: string, mark: Mark, how: Submitting): Promise<SubmitResult> {
+    const submitOne = (decide: Decide) =>
+      this.#database.transaction((sql) => this.#submitAll(sql, worker, [mark], { ...how, decide }))
     try {
-      return await this.#database.transaction((sql) => this.#submitAll(sql, worker, [mark], decide, true))
+      return await submitOne(how.decide)
     } catch (error) {
       if (error instanceof StoreUnavailableError) throw error
       // Somebody else is in the way: no reason to give the slot up.
       if (this.#database.dialect.isTransient(error)) return { submissions: [], locked: [mark], failed: [] }
       const reason = error instanceof Error ? error.message : String(error)
-      const faulty: Decide = (schedule, now, open) => {
-        const plan = decide(schedule, now, open)
-        return plan === null ? null : planFault(plan, reason)
-      }
       try {
-        const result = await this.#database.transaction((sql) =>
-          this.#submitAll(sql, worker, [mark], faulty, true),
-        )
+        const result = await submitOne((schedule, now, open) => {
+          const plan = how.decide(schedule, now, open)
+          return plan === null || plan === 'again' ? plan : planFault(plan, reason)
+        })
         return { ...result, failed: [{ id: mark.id, error }] }
       } catch (again) {
         if (again instanceof StoreUnavailableError) throw again
@@ -213,13 +251,11 @@ export class SqlScheduling implements SchedulingStore {
     }
   }
 
-  /** @param careful  trust no key: look whether the jobs are there already, however they came there */
   async #submitAll(
     sql: Sql,
     worker: string,
     marks: readonly Mark[],
-    decide: Decide,
-    careful: boolean,
+    { decide, where, careful }: Submitting,
   ): Promise<SubmitResult> {
     const { schedule } = this.#tables
     const { skipLocked, byKey } = this.#database.dialect
@@ -237,18 +273,26 @@ export class SqlScheduling implements SchedulingStore {
     const open = await this.#open(sql, owned)
     const planned: Planned[] = []
     const notDue: PlannableRow[] = []
+    const again: string[] = []
     for (const row of owned) {
       const plan = decide(toPlannable(row), fromStored(row.clock), open.get(row.id)?.counts ?? NO_OPEN_JOBS)
       if (plan === null) notDue.push(row)
+      else if (plan === 'again') again.push(row.id)
       else planned.push({ row, plan: careful ? await this.#withoutDecided(sql, row.id, plan) : plan })
     }
     await this.#giveWay(
       sql,
       planned.flatMap(({ row, plan }) => (plan.replaces ? (open.get(row.id)?.jobs ?? []) : [])),
     )
-    await this.#insertJobs(sql, careful ? planned : await this.#foldSkips(sql, planned))
+    await this.#insertJobs(sql, careful ? planned : await this.#foldSkips(sql, planned), where)
     await this.#advance(sql, planned)
     await this.#unmark(sql, notDue)
+    if (again.length > 0) {
+      await sql.run(
+        `UPDATE ${schedule} ${byKey} SET worker = NULL, marked = NULL, mark_ends = NULL WHERE id IN (${placeholders(again)})`,
+        again,
+      )
+    }
     return {
       submissions: planned.map(({ row, plan }) => ({
         id: row.id,
@@ -353,7 +397,7 @@ export class SqlScheduling implements SchedulingStore {
     return { ...plan, runs, skips: plan.skips.filter(isNew) }
   }
 
-  async #insertJobs(sql: Sql, planned: readonly Planned[]): Promise<void> {
+  async #insertJobs(sql: Sql, planned: readonly Planned[], where: 'here' | 'elsewhere'): Promise<void> {
     const { schedule, job } = this.#tables
     const { dialect } = this.#database
     const batch = planned.flatMap(({ row, plan }) => [
@@ -368,7 +412,7 @@ export class SqlScheduling implements SchedulingStore {
         error: skip.error,
         finished: row.clock,
       })),
-      ...plan.runs.map((run, index) => ({
+      ...(where === 'elsewhere' ? [] : plan.runs).map((run, index) => ({
         id: occurrenceId(row.id, run.slot),
         schedule: row.id,
         slot: toText(run.slot),

@@ -1,0 +1,38 @@
+/** Kalends' own housekeeping: a task that prunes final jobs and their logs, declared as any other. */
+import { task } from '../model/task.ts'
+import { spanOption } from '../model/task.ts'
+import { checkedWhole } from '../model/input.ts'
+import type { Retention, RetentionStore } from '../store/retention-store.ts'
+
+export interface RetentionOptions {
+  /** Final jobs that ended longer ago go: milliseconds or a time span; default `30d`. */
+  readonly age?: number | string | undefined
+  /** Of each schedule the newest final jobs and skips that stay; default 10,000. */
+  readonly perSchedule?: number | undefined
+}
+
+export const HOUSEKEEPING = 'kalends'
+export const pruneTask = task<Retention>('kalends.prune', { timeout: '1h', retries: 0 })
+
+const DEFAULT: Retention = { ageMs: 30 * 86_400_000, perSchedule: 10_000 }
+const LIMITS = { least: 1000, most: Number.MAX_SAFE_INTEGER }
+/** Jobs in one transaction: small enough that nobody waits for it. */
+const BATCH = 500
+
+/** @throws InvalidInputError naming the option */
+export function checkedRetention(options: RetentionOptions): Retention {
+  return {
+    ageMs: spanOption('retention.age', options.age, DEFAULT.ageMs, LIMITS),
+    perSchedule: checkedWhole('retention.perSchedule', options.perSchedule, 1, Number.MAX_SAFE_INTEGER) ?? DEFAULT.perSchedule,
+  }
+}
+
+/** @returns how many jobs were removed */
+export async function prune(store: RetentionStore, retention: Retention, signal: AbortSignal): Promise<number> {
+  for (let removed = 0; ; ) {
+    signal.throwIfAborted()
+    const batch = await store.prune(retention, BATCH)
+    removed += batch
+    if (batch < BATCH) return removed
+  }
+}
