@@ -27,7 +27,7 @@ export interface SetChanges {
 export interface ScheduleStore {
   /** @throws ConflictError when the id is in use */
   create(id: string, settings: ScheduleSettings): Promise<void>
-  /** Creates the schedule, or changes what differs; `enabled` is only for a new one. */
+  /** Creates the schedule, or changes what differs; `enabled` and `declaredBy` are only for a new one. */
   put(id: string, settings: ScheduleSettings): Promise<PutResult>
   get(id: string): Promise<Schedule | null>
   list(filter: ScheduleFilter): Promise<Page<Schedule>>

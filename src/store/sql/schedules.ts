@@ -37,7 +37,7 @@ export class SqlSchedules implements ScheduleStore {
           await this.#insert(sql, id, settings)
           return 'created'
         }
-        const { enabled: _, ...rest } = settings
+        const { enabled: _, declaredBy: __, ...rest } = settings
         const changes = changedSettings(current, rest)
         if (Object.keys(changes).length === 0) return 'unchanged'
         await this.#change(sql, id, changes)
