@@ -1,3 +1,4 @@
+import { StoreUnavailableError } from '../../errors.ts'
 import type { BatchColumn, Dialect } from '../database.ts'
 import { isAlreadyApplied, isDuplicate, isTransient } from './errors.ts'
 
@@ -37,6 +38,6 @@ export const mysqlDialect: Dialect = {
     // Some servers keep names in lower case, and compare them so.
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND LOWER(table_name) IN (${Array(count).fill('LOWER(?)').join(', ')})`,
   isDuplicate,
-  isTransient,
+  isContended: (error) => error instanceof StoreUnavailableError && isTransient(error.cause),
   isAlreadyApplied,
 }

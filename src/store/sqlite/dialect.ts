@@ -1,5 +1,5 @@
 import type { Dialect } from '../database.ts'
-import { isAlreadyApplied, isBusy, isDuplicate } from './errors.ts'
+import { isAlreadyApplied, isDuplicate } from './errors.ts'
 
 const FORMAT = '%Y-%m-%d %H:%M:%f'
 
@@ -34,6 +34,7 @@ export const sqliteDialect: Dialect = {
   tablesAmong: (count) =>
     `SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name IN (${Array(count).fill('?').join(', ')})`,
   isDuplicate,
-  isTransient: isBusy,
+  // The whole file is locked or nothing is.
+  isContended: () => false,
   isAlreadyApplied,
 }
