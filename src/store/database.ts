@@ -67,8 +67,8 @@ export interface Dialect {
   readonly tablesAmong: (count: number) => string
   /** The error says that a row with that key exists. */
   readonly isDuplicate: (error: unknown) => boolean
-  /** The error passes by itself: somebody else was in the way. */
-  readonly isTransient: (error: unknown) => boolean
+  /** It was given up because others held rows, not because the database is away: fewer rows may do. */
+  readonly isContended: (error: unknown) => boolean
   /** Migrations: which statement errors say that it had been run already. */
   readonly isAlreadyApplied: (error: unknown) => boolean
 }

@@ -39,7 +39,7 @@ export interface ScheduleStore {
   /** @throws ConflictError when the id is in use */
   create(schedule: NewSchedule): Promise<void>
   /**
-   * Creates the schedule, or changes what differs; `enabled` is only for a new one.
+   * Creates the schedule, or changes what differs; `enabled` and `declaredBy` are only for a new one.
    *
    * @throws ConflictError when the id is in use by another owner
    */

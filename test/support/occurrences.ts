@@ -137,7 +137,7 @@ export async function occurrenceRows(database: TestDatabase): Promise<Occurrence
     slot: instant(row['slot']) ?? 0,
     missed: Number(row['missed']),
     state: String(row['state']),
-    reason: row['reason'] === null ? null : String(row['reason']),
+    reason: textOf(row['reason']),
     submitted: instant(row['submitted']) ?? 0,
     started: instant(row['started']),
     attempt: Number(row['attempt']),
@@ -149,18 +149,24 @@ export async function scheduleEnds(database: TestDatabase): Promise<ScheduleEnd[
   return rows.map((row) => ({
     id: String(row['id']),
     lastSlot: instant(row['last_slot']),
-    worker: row['worker'] === null ? null : String(row['worker']),
+    worker: textOf(row['worker']),
   }))
 }
 
 /** Unix milliseconds of an instant as the databases tell it. */
 export function instant(value: unknown): number | null {
-  return value === null || value === undefined ? null : Date.parse(`${String(value).replace(' ', 'T')}Z`)
+  const told = textOf(value)
+  return told === null ? null : Date.parse(`${told.replace(' ', 'T')}Z`)
 }
 
 /** An instant as the tables hold it. */
 export function sqlInstant(unixMs: number): string {
   return new Date(unixMs).toISOString().replace('T', ' ').slice(0, 23)
+}
+
+/** Both databases tell instants and names as text. */
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
 }
 
 function quantile(values: readonly number[], share: number): number {

@@ -2,10 +2,15 @@
 import { once } from 'node:events'
 import { createServer, connect, type Server, type Socket } from 'node:net'
 
+/** The command of MySQL's protocol that carries a statement as text. */
+const COM_QUERY = 3
+
 export class Proxy {
   readonly #server: Server
   readonly #target: URL
   readonly #pairs = new Set<readonly [Socket, Socket]>()
+  /** The texts of the statements that came through. */
+  readonly statements: string[] = []
   #state: 'open' | 'cut' | 'stalled' = 'open'
 
   private constructor(server: Server, target: URL) {
@@ -57,6 +62,11 @@ export class Proxy {
     await once(this.#server, 'close')
   }
 
+  /** The driver sends one packet at a time: three bytes of length, its number, and the command. */
+  #note(data: Buffer): void {
+    if (data[3] === 0 && data[4] === COM_QUERY) this.statements.push(data.subarray(5).toString())
+  }
+
   #connect(client: Socket): void {
     if (this.#state === 'cut') {
       client.resetAndDestroy()
@@ -69,7 +79,10 @@ export class Proxy {
       [client, server],
       [server, client],
     ] as const) {
-      from.on('data', (data) => to.write(data))
+      from.on('data', (data) => {
+        if (from === client) this.#note(data)
+        to.write(data)
+      })
       from.on('error', () => to.destroy())
       from.on('close', () => {
         this.#pairs.delete(pair)

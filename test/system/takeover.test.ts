@@ -15,14 +15,16 @@ const SLACK_MS = 1000
 
 afterEach(killWorkers)
 
-eachDatabase(({ kind, fresh }) => {
-  const settings = (database: TestDatabase, worker: string): WorkerSettings => ({
+function settings(database: TestDatabase, worker: string): WorkerSettings {
+  return {
     url: database.url,
     worker,
     leaseMs: LEASE_MS,
     tasks: { hold: 'hold', tick: 'return' },
-  })
+  }
+}
 
+eachDatabase(({ kind, fresh }) => {
   describe('a worker that was killed', () => {
     it('holds its running jobs for no longer than the lease', async () => {
       const database = await fresh()

@@ -112,7 +112,13 @@ export class MysqlDatabase implements Database {
         return await this.#connected(work)
       } catch (error) {
         const most = isLockWait(error) ? MOST_TRIES_AFTER_LOCK_WAIT : MOST_TRIES
-        if (!isTransient(error) || attempt >= most) throw error
+        if (!isTransient(error)) throw error
+        if (attempt >= most) {
+          throw new StoreUnavailableError(
+            `Others were in the way ${attempt} times: ${error instanceof Error ? error.message : String(error)}`,
+            { cause: error },
+          )
+        }
         // At random, so that those who met once do not meet again.
         await delay(Math.random() * 5 * 2 ** Math.min(attempt, 6))
       }

@@ -1,3 +1,4 @@
+import { StoreUnavailableError } from '../../errors.ts'
 import type { BatchColumn, Dialect } from '../database.ts'
 import { withLiterals } from './literal.ts'
 import { isAlreadyApplied, isDuplicate, isTransient } from './errors.ts'
@@ -39,6 +40,6 @@ export const mysqlDialect: Dialect = {
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND LOWER(table_name) IN (${Array(count).fill('LOWER(?)').join(', ')})`,
   withLiterals,
   isDuplicate,
-  isTransient,
+  isContended: (error) => error instanceof StoreUnavailableError && isTransient(error.cause),
   isAlreadyApplied,
 }

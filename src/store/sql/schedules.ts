@@ -42,7 +42,7 @@ export class SqlSchedules implements ScheduleStore {
           await insertSchedule(sql, this.#database, this.#tables, schedule)
           return 'created'
         }
-        const { enabled: _, ...rest } = schedule.settings
+        const { enabled: _, declaredBy: __, ...rest } = schedule.settings
         const changes = changedSettings(current, rest)
         if (Object.keys(changes).length === 0) return 'unchanged'
         await changeSchedule(sql, this.#tables, schedule.id, changes)

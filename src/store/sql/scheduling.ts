@@ -116,7 +116,7 @@ export class SqlScheduling implements SchedulingStore {
     try {
       return await this.#database.transaction((sql) => this.#submitAll(sql, worker, marks, how))
     } catch (error) {
-      if (error instanceof StoreUnavailableError) throw error
+      if (error instanceof StoreUnavailableError && !this.#database.dialect.isContended(error)) throw error
       // One bad row must not keep the others: row by row.
       const results: SubmitResult[] = []
       for (const mark of marks) results.push(await this.#submitOne(worker, mark, { ...how, careful: true }))
@@ -234,9 +234,9 @@ export class SqlScheduling implements SchedulingStore {
     try {
       return await submitOne(how.decide)
     } catch (error) {
-      if (error instanceof StoreUnavailableError) throw error
       // Somebody else is in the way: no reason to give the slot up.
-      if (this.#database.dialect.isTransient(error)) return { submissions: [], locked: [mark], failed: [] }
+      if (this.#database.dialect.isContended(error)) return { submissions: [], locked: [mark], failed: [] }
+      if (error instanceof StoreUnavailableError) throw error
       const reason = error instanceof Error ? error.message : String(error)
       try {
         const result = await submitOne((schedule, now, open) => {

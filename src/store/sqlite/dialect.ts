@@ -1,6 +1,6 @@
 import type { Dialect } from '../database.ts'
 import { withLiterals as fill } from '../literals.ts'
-import { isAlreadyApplied, isBusy, isDuplicate } from './errors.ts'
+import { isAlreadyApplied, isDuplicate } from './errors.ts'
 
 const FORMAT = '%Y-%m-%d %H:%M:%f'
 
@@ -36,7 +36,8 @@ export const sqliteDialect: Dialect = {
     `SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name IN (${Array(count).fill('?').join(', ')})`,
   withLiterals: (text, params) => fill(text, params, textLiteral),
   isDuplicate,
-  isTransient: isBusy,
+  // The whole file is locked or nothing is.
+  isContended: () => false,
   isAlreadyApplied,
 }
 

@@ -1,0 +1,42 @@
+/** The fenced code of the documentation, so that tests can run what it shows. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+
+export const root = join(import.meta.dirname, '../..')
+
+export interface Block {
+  /** Where it stands: `docs/tables.md:12`. */
+  readonly at: string
+  /** The word after the fence, such as `sql`. */
+  readonly language: string
+  /** What follows that word: `sqlite`, `no-run`. */
+  readonly flags: readonly string[]
+  readonly text: string
+}
+
+/** Every Markdown file that people read. */
+export function pages(): string[] {
+  const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => join(root, 'docs', file))
+  return [
+    ...['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md'].map((file) => join(root, file)),
+    ...docs.toSorted(),
+  ]
+}
+
+export function blocksOf(file: string, languages: readonly string[]): Block[] {
+  const text = readFileSync(file, 'utf8')
+  return [...text.matchAll(/^```(\w+)(.*)\n([^]*?)^```$/gm)]
+    .map((match) => {
+      const [, language = '', flags = '', code = ''] = match
+      const line = text.slice(0, match.index).split('\n').length
+      return {
+        at: `${relative(root, file)}:${line}`,
+        language,
+        flags: flags.split(' ').filter((flag) => flag !== ''),
+        text: code,
+      }
+    })
+    .filter(({ language }) => languages.includes(language))
+}

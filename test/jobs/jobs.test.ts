@@ -1,0 +1,187 @@
+/** What people and code do to jobs. */
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { ConflictError, InvalidInputError, type SubmitOptions, task } from '../../src/index.ts'
+import { ended, scene } from '../kalends/scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+
+const mail = task('mail', { args: z.object({ to: z.string() }) })
+const plain = task('plain')
+
+eachDatabase((under) => {
+  it('submit stores what it was given, and a new id that sorts by time', async () => {
+    const { open } = await scene(under)
+    const { jobs } = await open()
+    const before = Date.now()
+    const id = await jobs.submit(
+      mail,
+      { to: 'ä@ö.test' },
+      {
+        priority: -3,
+        group: 'g',
+        subject: 'order 7',
+        submitter: 'anna',
+        timeout: '5min',
+        retries: 2,
+        retryDelay: '3s',
+        retryBackoff: 'fixed',
+      },
+    )
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    const job = await jobs.get(id)
+    expect(job).toMatchObject({
+      id,
+      scheduleId: null,
+      slot: null,
+      missed: 0,
+      run: null,
+      task: 'mail',
+      group: 'g',
+      args: { to: 'ä@ö.test' },
+      subject: 'order 7',
+      submitter: 'anna',
+      priority: -3,
+      state: 'waiting',
+      reason: null,
+      worker: null,
+      attempt: 0,
+      runAt: null,
+      started: null,
+      finished: null,
+      timeoutMs: 300_000,
+      maxRetries: 2,
+      retryDelayMs: 3000,
+      retryBackoff: 'fixed',
+      progress: null,
+      result: null,
+      error: null,
+      stopRequested: null,
+    })
+    expect(Math.abs((job?.submitted.getTime() ?? 0) - before)).toBeLessThan(5000)
+    const next = await jobs.submit(mail, { to: 'x' })
+    expect(next > id).toBe(true)
+  })
+
+  it('a client-given id is kept; the same again is a conflict that names it, and the first stays', async () => {
+    const { open } = await scene(under)
+    const { jobs } = await open()
+    expect(await jobs.submit(mail, { to: 'first' }, { id: 'order-7' })).toBe('order-7')
+    const again = jobs.submit(mail, { to: 'second' }, { id: 'order-7' })
+    await expect(again).rejects.toThrow(ConflictError)
+    await expect(again).rejects.toThrow("There is a job with the id 'order-7' already")
+    expect((await jobs.get('order-7'))?.args).toEqual({ to: 'first' })
+    await jobs.submit(mail, { to: 'third' }, { id: 'ORDER-7' })
+    expect((await jobs.list()).total).toBe(2)
+  })
+
+  it('of many that submit the same id at once one wins', async () => {
+    const { open } = await scene(under)
+    const [one, other] = [await open(), await open()]
+    const outcomes = await Promise.allSettled(
+      [one, other, one, other].map(({ jobs }) => jobs.submit(plain, {}, { id: 'same' })),
+    )
+    expect(outcomes.map(({ status }) => status).toSorted()).toEqual([
+      'fulfilled',
+      'rejected',
+      'rejected',
+      'rejected',
+    ])
+  })
+
+  it('a future job runs at its time, neither early nor late', async () => {
+    const { open } = await scene(under)
+    // The wake-up period is no help: the worker knows its own jobs.
+    const kalends = await open({ wakeUp: '30s' })
+    kalends.handle(plain, () => {})
+    await kalends.start()
+    const runAt = new Date(Date.now() + 700)
+    const job = await ended(kalends, await kalends.jobs.submit(plain, {}, { runAt }))
+    expect(job.state).toBe('success')
+    const lateMs = (job.started?.getTime() ?? 0) - runAt.getTime()
+    expect(lateMs).toBeGreaterThanOrEqual(0)
+    expect(lateMs).toBeLessThan(1000)
+  })
+
+  it('a job for a time that is past runs at once', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(plain, () => {})
+    await kalends.start()
+    const runAt = new Date('2020-01-01T00:00:00Z')
+    expect(await ended(kalends, await kalends.jobs.submit(plain, {}, { runAt }))).toMatchObject({
+      state: 'success',
+    })
+  })
+
+  it('a future job can be seen with its time, to the millisecond', async () => {
+    const { open } = await scene(under)
+    const { jobs } = await open()
+    const runAt = new Date('2039-03-29T01:30:00.123Z')
+    expect(await jobs.get(await jobs.submit(plain, {}, { runAt }))).toMatchObject({ state: 'waiting', runAt })
+  })
+
+  it('what is not there is null to get and has no log', async () => {
+    const { open } = await scene(under)
+    const { jobs } = await open()
+    expect(await jobs.get('nobody')).toBeNull()
+    expect(await jobs.logs('nobody')).toEqual([])
+  })
+
+  it('list shows the newest first, pages and filters', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const { jobs, schedules } = kalends
+    await schedules.create({ id: 's', task: plain, timer: 'yearly' })
+    const ids = ['a', 'b', 'c']
+    for (const id of ids) await jobs.submit(id === 'b' ? 'mail' : 'plain', {}, { id })
+    const run = await schedules.runNow('s')
+    await jobs.cancel('c')
+    const of = async (query: Parameters<typeof jobs.list>[0]) => {
+      const { items, total } = await jobs.list(query)
+      return [items.map(({ id }) => (id === run ? 'run' : id)), total]
+    }
+    expect(await of({})).toEqual([['c', 'b', 'a', 'run'], 4])
+    expect(await of({ limit: 2, offset: 1 })).toEqual([['b', 'a'], 4])
+    expect(await of({ task: 'mail' })).toEqual([['b'], 1])
+    expect(await of({ state: 'cancelled' })).toEqual([['c'], 1])
+    expect(await of({ state: 'waiting', task: 'plain' })).toEqual([['a', 'run'], 2])
+    expect(await of({ scheduleId: 's' })).toEqual([['run'], 1])
+    expect(await of({ scheduleId: 'nobody' })).toEqual([[], 0])
+    expect(await of({ limit: 1000, offset: 4 })).toEqual([[], 4])
+  })
+
+  it.each<[string, object]>([
+    ['id', { id: '' }],
+    ['id', { id: 'i'.repeat(37) }],
+    ['id', { id: 7 }],
+    ['runAt', { runAt: new Date('soon') }],
+    ['runAt', { runAt: '2030-01-01' }],
+    ['runAt', { runAt: new Date(8.64e15) }],
+    ['priority', { priority: 0.5 }],
+    ['priority', { priority: 2 ** 31 }],
+    ['group', { group: 'g'.repeat(101) }],
+    ['subject', { subject: 's'.repeat(256) }],
+    ['submitter', { submitter: 5 }],
+    ['timeout', { timeout: 'soon' }],
+    ['retries', { retries: -1 }],
+    ['retryDelay', { retryDelay: '' }],
+    ['retryBackoff', { retryBackoff: 'never' }],
+  ])('a wrong %s is refused, and nothing is stored: %o', async (field, options: SubmitOptions) => {
+    const { open } = await scene(under)
+    const { jobs } = await open()
+    const error: unknown = await jobs.submit(plain, {}, options).catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(InvalidInputError)
+    expect(error).toMatchObject({ field })
+    expect((await jobs.list()).total).toBe(0)
+  })
+
+  it('a job that another language has inserted is a job like any', async () => {
+    const { open, database } = await scene(under)
+    const kalends = await open()
+    kalends.handle(mail, ({ args }) => args.to)
+    await database.query(`INSERT INTO job (task, args) VALUES ('mail', '{"to":"x"}')`)
+    await kalends.start()
+    const [job] = (await kalends.jobs.list()).items
+    expect(await ended(kalends, job?.id ?? '')).toMatchObject({ state: 'success', result: 'x', priority: 0 })
+  })
+})

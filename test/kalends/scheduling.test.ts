@@ -1,0 +1,238 @@
+/** From timer to job: each occurrence once, in batches, by whichever worker. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { type Kalends, task } from '../../src/index.ts'
+import { collect, collectingLogger, ended, gate, scene, signal, until } from './scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+
+const tick = task('tick')
+
+eachDatabase((under) => {
+  it('a schedule runs at each of its elapses, with the slot it stands for', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const slots: string[] = []
+    const third = gate()
+    kalends.handle(tick, ({ slot, missed }) => {
+      slots.push(slot?.toISOString() ?? 'none')
+      expect(missed).toBe(0)
+      if (slots.length === 3) third.open()
+    })
+    await kalends.start()
+    await kalends.schedules.create({ id: 's', task: tick, timer: '*:*:*' })
+    await third.promise
+    const [first = '', ...rest] = slots
+    const at = (seconds: number) => new Date(Date.parse(first) + 1000 * seconds).toISOString()
+    expect(first).toMatch(/\.000Z$/)
+    expect(rest).toEqual([at(1), at(2)])
+  })
+
+  it('a job is submitted within moments of its slot, and never before it', async () => {
+    const { open } = await scene(under)
+    // Own timers are exact: the wake-up period is for what others changed.
+    const kalends = await open({ wakeUp: '30s' })
+    kalends.handle(tick, () => {})
+    await kalends.start()
+    const submitted = signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
+    await kalends.schedules.create({ id: 's', task: tick, timer: '*:*:*' })
+    const [id = ''] = (await submitted).jobs
+    const job = await kalends.jobs.get(id)
+    const lateMs = (job?.submitted.getTime() ?? 0) - (job?.slot?.getTime() ?? 0)
+    expect(lateMs).toBeGreaterThanOrEqual(0)
+    expect(lateMs).toBeLessThan(1000)
+  })
+
+  it('many workers submit each occurrence once', async () => {
+    const { open, database } = await scene(under)
+    const workers = await Promise.all(['a', 'b', 'c'].map((worker) => open({ worker })))
+    const runs = new Map<string, number>()
+    for (const kalends of workers) {
+      kalends.handle(tick, ({ job, slot }) => {
+        const key = `${job.scheduleId} ${slot?.toISOString()}`
+        runs.set(key, (runs.get(key) ?? 0) + 1)
+      })
+      await kalends.start()
+    }
+    const [web] = workers
+    for (let i = 0; i < 20; i += 1) await web?.schedules.create({ id: `s${i}`, task: tick, timer: '*:*:*' })
+    await until(async () => (runs.size >= 60 ? true : null))
+    await Promise.all(workers.map((kalends) => kalends.stop()))
+    expect([...runs.values()].every((count) => count === 1)).toBe(true)
+    const twice = await database.query(
+      'SELECT periodic_task_id, slot FROM job GROUP BY periodic_task_id, slot HAVING COUNT(*) > 1',
+    )
+    expect(twice).toEqual([])
+    const attempts = await database.query("SELECT MAX(attempt) AS most FROM job WHERE state = 'success'")
+    expect(attempts).toEqual([{ most: 1 }])
+  })
+
+  it('while a run goes on, the next slots are skipped and recorded', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const release = gate()
+    kalends.handle(tick, () => release.promise)
+    await kalends.start()
+    const skipped = signal(kalends, 'submitted', ({ plan }) => plan.skips.length > 0)
+    await kalends.schedules.create({ id: 's', task: tick, timer: '*:*:*' })
+    const { plan } = await skipped
+    expect(plan.skips).toEqual([expect.objectContaining({ reason: 'overlap', count: 1 })])
+    release.open()
+    const { items } = await kalends.jobs.list({ scheduleId: 's', state: 'skipped' })
+    expect(items[0]).toMatchObject({ reason: 'overlap', slot: plan.skips[0]?.slot, attempt: 0 })
+  })
+
+  it('what was missed while nobody was there is made up once, and the rest is counted, recorded and logged', async () => {
+    const { open, database } = await scene(under)
+    const first = await open()
+    await first.start({ executor: false })
+    await first.schedules.create({ id: 's', task: tick, timer: '*-*-* 00:00' })
+    await until(async () => ((await first.schedules.get('s'))?.nextRun == null ? null : true))
+    await first.stop()
+    const day = 86_400_000
+    const today = Math.floor(Date.now() / day) * day
+    const slot = new Date(today - 4 * day).toISOString().replace('T', ' ').slice(0, 23)
+    await database.query(
+      'UPDATE periodic_task SET planned_from = REPLACE(planned_from, nextrun, ?), nextrun = ?',
+      [slot, slot],
+    )
+    const { logger, lines } = collectingLogger()
+    const kalends = await open({ logger })
+    const seen: unknown[] = []
+    kalends.handle(tick, ({ slot: at, missed }) => void seen.push([at?.getTime(), missed]))
+    const submitted = signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
+    await kalends.start()
+    await ended(kalends, (await submitted).jobs[0] ?? '')
+    expect(seen).toEqual([[today, 4]])
+    expect((await kalends.jobs.list({ state: 'skipped' })).items).toEqual([
+      expect.objectContaining({ reason: 'missed', missed: 4, slot: new Date(today - day) }),
+    ])
+    expect(lines).toContainEqual({
+      level: 'warn',
+      message: 'Slots skipped',
+      fields: { schedule: 's', task: 'tick', slot: new Date(today - day), reason: 'missed', count: 4 },
+    })
+  })
+
+  it('a burst is submitted in batches, all of it', async () => {
+    const { open, database } = await scene(under)
+    const kalends = await open({ wakeUp: '1s' })
+    kalends.handle(tick, () => {})
+    const rows = Array.from(
+      { length: 1200 },
+      (_, i) => `('b${i}', 'tick', '2199-01-01', '2020-01-01 00:00:00')`,
+    )
+    await database.query(`INSERT INTO periodic_task (id, task, timer, nextrun) VALUES ${rows.join(', ')}`)
+    const submissions = collect(kalends, 'submitted')
+    const all = signal(kalends, 'submitted', () => submissions.length >= 1200)
+    await kalends.start({ executor: { concurrency: 100 } })
+    await all
+    expect(new Set(submissions.flatMap(({ jobs }) => jobs)).size).toBe(1200)
+    await until(async () =>
+      (await kalends.jobs.list({ state: 'success', limit: 1 })).total === 1200 ? true : null,
+    )
+    const [{ n } = { n: 0 }] = await database.query('SELECT SUM(run_count) AS n FROM periodic_task')
+    expect(Number(n)).toBe(1200)
+  })
+
+  it('a schedule that can never be submitted hurts only itself', async () => {
+    const { open, database } = await scene(under)
+    const { logger, messages } = collectingLogger()
+    const kalends = await open({ logger })
+    kalends.handle(tick, () => {})
+    await kalends.start()
+    await database.query(`INSERT INTO periodic_task (id, task, timer) VALUES ('bad', 'tick', 'nonsense')`)
+    await kalends.schedules.create({ id: 'good', task: tick, timer: '*:*:*' })
+    await signal(kalends, 'submitted', ({ id, jobs }) => id === 'good' && jobs.length > 0)
+    expect(await kalends.schedules.get('bad')).toMatchObject({ status: 'invalid' })
+    expect(messages()).toContain('error: The timer cannot be read; edit it to go on')
+  })
+
+  it('a schedule with nothing to come is done, and an edit revives it', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(tick, () => {})
+    await kalends.start()
+    const done = signal(kalends, 'submitted', ({ plan }) => plan.idle === 'done')
+    await kalends.schedules.create({ id: 's', task: tick, timer: '2020-01-01' })
+    await done
+    expect(await kalends.schedules.get('s')).toMatchObject({ status: 'done', enabled: true, nextRun: null })
+    await kalends.schedules.update('s', { timer: 'daily' })
+    await until(async () => ((await kalends.schedules.get('s'))?.status === 'active' ? true : null))
+  })
+
+  it('a scheduler alone submits, an executor alone runs', async () => {
+    const { open } = await scene(under)
+    const scheduler = await open({ worker: 'scheduler' })
+    const executor = await open({ worker: 'executor' })
+    executor.handle(tick, () => 'ran')
+    await scheduler.start({ executor: false })
+    await executor.start({ scheduler: false })
+    const submissions = collect(executor, 'submitted')
+    const submitted = signal(scheduler, 'submitted', ({ jobs }) => jobs.length > 0)
+    await scheduler.schedules.create({ id: 's', task: tick, timer: '*:*:*' })
+    const [id = ''] = (await submitted).jobs
+    expect(await ended(scheduler, id)).toMatchObject({
+      state: 'success',
+      worker: expect.stringMatching(/^executor\//),
+    })
+    expect(submissions).toEqual([])
+    expect(scheduler.health().loops.map(({ name }) => name)).toEqual(['watch', 'lease', 'scheduler'])
+    expect(executor.health().loops.map(({ name }) => name)).not.toContain('scheduler')
+  })
+
+  it('args of a schedule are read when it is submitted, and checked when it runs', async () => {
+    const { open, database } = await scene(under)
+    const kalends = await open()
+    const dated = task('dated', { args: z.object({ since: z.coerce.date<Date>() }) })
+    kalends.handle(dated, ({ args }) => args.since.getTime())
+    await kalends.start()
+    await kalends.schedules.create({ id: 's', task: dated, timer: 'yearly', args: { since: new Date(1) } })
+    expect((await ended(kalends, await kalends.schedules.runNow('s'))).result).toBe(1)
+    await database.query(`UPDATE periodic_task SET args = '{"since":"1970-01-01T00:00:00.002Z"}'`)
+    expect((await ended(kalends, await kalends.schedules.runNow('s'))).result).toBe(2)
+  })
+
+  it('health is good while the loops work, and tells worker and running jobs', async () => {
+    const { open } = await scene(under)
+    const kalends = await open({ worker: 'w' })
+    const release = gate()
+    kalends.handle(tick, () => release.promise)
+    expect(kalends.health()).toEqual({ ok: true, worker: null, running: 0, loops: [] })
+    await kalends.start()
+    const started = signal(kalends, 'started')
+    const id = await kalends.jobs.submit(tick)
+    await started
+    expect(kalends.health()).toMatchObject({ ok: true, worker: expect.stringMatching(/^w\//), running: 1 })
+    release.open()
+    await ended(kalends, id)
+    const passed = async (of: Kalends) =>
+      of.health().loops.every(({ lastGoodPass }) => lastGoodPass !== null) ? of.health() : null
+    const health = await until(() => passed(kalends))
+    expect(health.loops.map(({ name }) => name)).toEqual([
+      'watch',
+      'lease',
+      'scheduler',
+      'executor',
+      'stop requests',
+      'settler',
+      'journal',
+    ])
+    await kalends.stop()
+    expect(kalends.health()).toMatchObject({ ok: false, loops: [] })
+  })
+
+  it('an idle worker looks at the database no more than once per wake-up period', async () => {
+    const { open } = await scene(under)
+    const kalends = await open({ wakeUp: '30s' })
+    kalends.handle(tick, () => {})
+    await kalends.start()
+    const watch = () => kalends.health().loops.find(({ name }) => name === 'watch')?.lastGoodPass ?? null
+    await until(async () => watch())
+    // The wake-ups of the start itself.
+    await pause(500)
+    const last = watch()
+    await pause(1000)
+    expect(watch()).toEqual(last)
+  })
+})

@@ -1,0 +1,119 @@
+/** The package as it is published: packed, installed elsewhere, and used as the README says. */
+import { execFile, spawn } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { blocksOf, root } from '../docs/markdown.ts'
+
+const run = promisify(execFile)
+
+let folder = ''
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kalends-package-'))
+  // Without scripts: it was built before, and other tests are using what was built.
+  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: root })
+  const [tarball = ''] = (await readdir(folder)).filter((file) => file.endsWith('.tgz'))
+  await writeFile(join(folder, 'package.json'), '{ "name": "empty", "private": true, "type": "module" }')
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${tarball}`], {
+    cwd: folder,
+  })
+}, 180_000)
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+test("the README's example runs as printed, and Ctrl-C stops it", async () => {
+  const [example] = blocksOf(join(root, 'README.md'), ['js'])
+  await writeFile(join(folder, 'example.js'), example?.text ?? '')
+  const child = spawn(process.execPath, ['example.js'], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  let errors = ''
+  child.stderr.on('data', (text: Buffer) => {
+    errors += text.toString()
+  })
+  const code = new Promise((resolve) => child.once('close', resolve))
+  let greetings = 0
+  for await (const text of child.stdout) {
+    greetings +=
+      String(text).match(/Hello world, it is \d{4}-\d\d-\d\dT\d\d:\d\d:\d[02468]\.000Z\n/g)?.length ?? 0
+    if (greetings >= 2) child.kill('SIGINT')
+  }
+  expect(await code).toBe(0)
+  expect(errors).toBe('')
+  expect(greetings).toBe(2)
+})
+
+test('npx kalends works from the application that has installed it', async () => {
+  const help = await run('npx', ['kalends', '--help'], { cwd: folder })
+  expect(help.stdout).toMatch(/^Usage: kalends/)
+  const migrated = await run('npx', ['kalends', 'migrate', '--database', 'sqlite:./cli.db'], { cwd: folder })
+  expect(migrated.stdout).toContain('applied 0000_')
+  const event = await run('npx', ['kalends', 'calendar', 'Mon..Fri 9:00 Europe/Berlin'], { cwd: folder })
+  expect(event.stdout).toContain('Mon..Fri *-*-* 09:00:00 Europe/Berlin')
+})
+
+test('every entry point can be imported, and nothing else', async () => {
+  await writeFile(
+    join(folder, 'entries.js'),
+    `import { Kalends, task } from 'kalends'
+     import { calendar } from 'kalends/calendar'
+     import { timeSpan } from 'kalends/timer'
+     const inside = await import('kalends/dist/kalends.js').catch((error) => error.code)
+     console.log(typeof Kalends, typeof task, String(calendar('daily')), timeSpan('1h 30min'), inside)`,
+  )
+  const { stdout } = await run(process.execPath, ['entries.js'], { cwd: folder })
+  expect(stdout).toBe('function function *-*-* 00:00:00 5400000 ERR_PACKAGE_PATH_NOT_EXPORTED\n')
+})
+
+test('the types of the package fit a strict application', async () => {
+  await writeFile(
+    join(folder, 'types.ts'),
+    `import { Kalends, task } from 'kalends'
+     import { calendar } from 'kalends/calendar'
+     const mail = task<{ to: string }>('mail')
+     const kalends: Kalends = await Kalends.open('sqlite::memory:')
+     kalends.handle(mail, ({ args }) => args.to.toUpperCase())
+     kalends.declare('mails', [{ task: mail, timer: 'daily', args: { to: 'a' } }])
+     // @ts-expect-error the args of the task are missing
+     kalends.declare('faulty', [{ task: mail, timer: 'daily' }])
+     const next: Date | null = calendar('daily').next(new Date())
+     console.log(next)`,
+  )
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const types = join(root, 'node_modules/@types')
+  const options = [
+    '--noEmit',
+    '--strict',
+    '--module',
+    'nodenext',
+    '--target',
+    'es2023',
+    '--lib',
+    'es2023,esnext.disposable,dom',
+    '--types',
+    'node',
+    '--typeRoots',
+    types,
+  ]
+  const { stdout } = await run(process.execPath, [tsc, ...options, 'types.ts'], { cwd: folder }).catch(
+    (error: { stdout: string }) => error,
+  )
+  expect(stdout).toBe('')
+})
+
+test('what is shipped is what is needed: no sources of tests, no drizzle at run time', async () => {
+  const shipped = join(folder, 'node_modules/kalends')
+  expect((await readdir(shipped)).toSorted()).toEqual([
+    'CHANGELOG.md',
+    'LICENSE',
+    'README.md',
+    'dist',
+    'drizzle',
+    'package.json',
+  ])
+  const { dependencies }: { dependencies: Record<string, string> } = JSON.parse(
+    await readFile(join(shipped, 'package.json'), 'utf8'),
+  )
+  expect(Object.keys(dependencies).toSorted()).toEqual(['commander', 'libsql', 'mysql2', 'pino'])
+})

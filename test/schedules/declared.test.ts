@@ -1,0 +1,363 @@
+/** Declared sets: what code says about schedules, brought to the database at start. */
+/* oxlint-disable unicorn/consistent-function-scoping -- what a test needs stands in the test */
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import {
+  ConflictError,
+  DeclarationError,
+  InvalidInputError,
+  Kalends,
+  type KalendsOptions,
+  task,
+} from '../../src/index.ts'
+import { collectingLogger, ended, gate, scene, signal, until } from '../kalends/scene.ts'
+import { databases, eachDatabase } from '../support/databases.ts'
+
+const cleanup = task('cleanup', { args: z.object({ days: z.number() }) })
+const report = task('report')
+
+type Open = (options?: KalendsOptions) => Promise<Kalends>
+
+/** Starts a process with this code, and stops it; what it has logged. */
+async function deploy(
+  open: Open,
+  code: (kalends: Kalends) => void,
+  options: KalendsOptions = {},
+): Promise<{ messages: string[]; fieldsOf: (message: string) => object | undefined }> {
+  const { logger, lines, messages } = collectingLogger()
+  const kalends = await open({ logger, ...options })
+  kalends.handle(cleanup, () => {})
+  kalends.handle(report, () => {})
+  code(kalends)
+  await kalends.start()
+  await kalends.stop()
+  return { messages: messages(), fieldsOf: (text) => lines.find(({ message }) => message === text)?.fields }
+}
+
+eachDatabase((under) => {
+  it('a new set is in the database after start; the id defaults to the name of the task', async () => {
+    const { open } = await scene(under)
+    const { messages } = await deploy(open, (kalends) => {
+      kalends.declare('housekeeping', [
+        { task: cleanup, timer: 'daily', args: { days: 30 } },
+        { id: 'weekly-report', task: report, timer: 'weekly', enabled: false },
+      ])
+    })
+    const web = await open()
+    expect(await web.schedules.get('cleanup')).toMatchObject({
+      task: 'cleanup',
+      args: { days: 30 },
+      declaredBy: 'housekeeping',
+      enabled: true,
+    })
+    expect(await web.schedules.get('weekly-report')).toMatchObject({ task: 'report', enabled: false })
+    expect(messages).toContain("info: Declared schedule 'cleanup' is new")
+    expect(messages).toContain("info: Declared schedule 'weekly-report' is new")
+  })
+
+  it('what code changes is changed, logged with the differences; what it does not change is not written', async () => {
+    const { open } = await scene(under)
+    await deploy(open, (kalends) => {
+      kalends.declare('set', [
+        { task: cleanup, timer: 'daily', args: { days: 30 } },
+        { task: report, timer: 'weekly' },
+      ])
+    })
+    const { messages, fieldsOf } = await deploy(open, (kalends) => {
+      kalends.declare('set', [
+        { task: cleanup, timer: 'hourly', args: { days: 7 } },
+        { task: report, timer: 'weekly' },
+      ])
+    })
+    const changed = "Declared schedule 'cleanup' was changed: timer, args"
+    expect(messages).toContain(`info: ${changed}`)
+    expect(fieldsOf(changed)).toEqual({
+      set: 'set',
+      schedule: 'cleanup',
+      changes: { timer: 'hourly', args: '{"days":7}' },
+    })
+    expect(messages).toContain('debug: 1 declared schedules are unchanged')
+    expect(messages.filter((message) => message.includes("'report'"))).toEqual([])
+    const web = await open()
+    expect(await web.schedules.get('cleanup')).toMatchObject({ timer: 'hourly', args: { days: 7 } })
+  })
+
+  it('code wins over edits by hand on every declared column but enabled', async () => {
+    const { open, database } = await scene(under)
+    const code = (kalends: Kalends) =>
+      kalends.declare('set', [{ task: cleanup, timer: 'daily', args: { days: 30 }, priority: 2 }])
+    await deploy(open, code)
+    await database.query(
+      `UPDATE periodic_task SET timer = 'hourly', priority = 9, catch_up = 5, args = '{"days":1}', enabled = 0`,
+    )
+    const { messages } = await deploy(open, code)
+    expect(await (await open()).schedules.get('cleanup')).toMatchObject({
+      timer: 'daily',
+      priority: 2,
+      catchUp: 1,
+      args: { days: 30 },
+      enabled: false,
+    })
+    expect(messages).toContain(
+      "info: Declared schedule 'cleanup' was changed: priority, catchUp, timer, args",
+    )
+  })
+
+  it('what an admin has disabled stays disabled through restarts and changes', async () => {
+    const { open, database } = await scene(under)
+    await deploy(open, (kalends) => kalends.declare('set', [{ task: report, timer: 'daily', enabled: true }]))
+    await database.query('UPDATE periodic_task SET enabled = 0')
+    await deploy(open, (kalends) => kalends.declare('set', [{ task: report, timer: 'daily', enabled: true }]))
+    await deploy(open, (kalends) =>
+      kalends.declare('set', [{ task: report, timer: 'hourly', enabled: true }]),
+    )
+    expect(await (await open()).schedules.get('report')).toMatchObject({ enabled: false, status: 'paused' })
+  })
+
+  it('a schedule whose timer is unchanged keeps its next run through a restart, and a due run happens', async () => {
+    const { open, database } = await scene(under)
+    const first = await open()
+    first.handle(report, () => {})
+    first.declare('set', [{ task: report, timer: 'yearly' }])
+    await first.start({ executor: false })
+    await until(async () => ((await first.schedules.get('report'))?.nextRun == null ? null : true))
+    await first.stop()
+    // As if the slot had come while nobody was there.
+    const slot = '2026-01-01 00:00:00.000'
+    await database.query(
+      'UPDATE periodic_task SET planned_from = REPLACE(planned_from, nextrun, ?), nextrun = ?',
+      [slot, slot],
+    )
+    const next = await open()
+    next.handle(report, ({ slot: at }) => at)
+    next.declare('set', [{ task: report, timer: 'yearly', summary: 'changed, but not its timer' }])
+    const submitted = signal(next, 'submitted', ({ jobs }) => jobs.length > 0)
+    await next.start()
+    const { jobs } = await submitted
+    const job = await ended(next, jobs[0] ?? '')
+    expect(job).toMatchObject({ state: 'success', slot: new Date('2026-01-01T00:00:00Z') })
+  })
+
+  it('a changed timer is planned from now and does not fire because of the deploy', async () => {
+    const { open } = await scene(under)
+    const first = await open()
+    first.handle(report, () => {})
+    first.declare('set', [{ task: report, timer: 'yearly', catchUp: 1000 }])
+    await first.start()
+    await until(async () => ((await first.schedules.get('report'))?.nextRun == null ? null : true))
+    await first.stop()
+    const next = await open()
+    next.handle(report, () => {})
+    next.declare('set', [{ task: report, timer: 'hourly', catchUp: 1000 }])
+    const replanned = signal(next, 'submitted')
+    await next.start()
+    const { plan } = await replanned
+    expect(plan).toMatchObject({ runs: [], skips: [] })
+    expect(plan.nextRun?.getTime()).toBeGreaterThan(Date.now())
+  })
+
+  it('rows of users and SQL are never touched; a declared id that they have is left to them, and told', async () => {
+    const { open, database } = await scene(under)
+    const web = await open({ worker: 'web' })
+    await web.schedules.create({ id: 'report', task: 'report', timer: 'monthly', args: { by: 'a user' } })
+    await database.query(`INSERT INTO periodic_task (id, task, timer) VALUES ('by-sql', 'report', 'yearly')`)
+    const before = await database.query('SELECT * FROM periodic_task ORDER BY id')
+    const code = (kalends: Kalends) =>
+      kalends.declare('set', [
+        { task: report, timer: 'daily' },
+        { id: 'ours', task: report, timer: 'daily' },
+      ])
+    const { messages } = await deploy(open, code, {})
+    expect(messages).toContain(
+      "error: Schedule 'report' was made by others and is left as it is; declare it under another id, or delete theirs",
+    )
+    const settings = (rows: readonly Record<string, unknown>[]) =>
+      rows.map(({ id, task: name, timer, args, enabled, declared_by: by, created }) => ({
+        id,
+        name,
+        timer,
+        args,
+        enabled,
+        by,
+        created,
+      }))
+    const after = await database.query("SELECT * FROM periodic_task WHERE id <> 'ours' ORDER BY id")
+    expect(settings(after)).toEqual(settings(before))
+  })
+
+  it('sets do not touch each other', async () => {
+    const { open } = await scene(under)
+    await deploy(open, (kalends) => {
+      kalends.declare('one', [{ id: 'a', task: report, timer: 'daily' }])
+      kalends.declare('two', [{ id: 'b', task: report, timer: 'daily' }])
+    })
+    const { messages } = await deploy(open, (kalends) => {
+      kalends.declare('one', [{ id: 'a', task: report, timer: 'daily' }])
+    })
+    expect(messages.filter((message) => message.includes("'b'"))).toEqual([])
+    const other = await deploy(open, (kalends) => {
+      kalends.declare('one', [{ id: 'b', task: report, timer: 'hourly' }])
+    })
+    expect(other.messages).toContainEqual(expect.stringContaining("error: Schedule 'b' was made by others"))
+    expect(await (await open()).schedules.get('b')).toMatchObject({ timer: 'daily', declaredBy: 'two' })
+  })
+
+  it('what is declared no more is told', async () => {
+    const { open } = await scene(under)
+    await deploy(open, (kalends) => {
+      kalends.declare('set', [
+        { id: 'stays', task: report, timer: 'daily' },
+        { id: 'goes', task: report, timer: 'daily' },
+      ])
+    })
+    const { messages } = await deploy(open, (kalends) => {
+      kalends.declare('set', [{ id: 'stays', task: report, timer: 'daily' }])
+    })
+    expect(messages).toContainEqual(expect.stringContaining("warn: Schedule 'goes' is not declared any more"))
+  })
+
+  it('a declared row that somebody deleted comes back with the next start, without backlog', async () => {
+    const { open, database } = await scene(under)
+    const code = (kalends: Kalends) =>
+      kalends.declare('set', [{ task: report, timer: '*:0/1', catchUp: 100 }])
+    await deploy(open, code)
+    await database.query('DELETE FROM periodic_task')
+    const { messages } = await deploy(open, code)
+    expect(messages).toContain("info: Declared schedule 'report' is new")
+    expect(await database.query('SELECT id FROM job')).toEqual([])
+  })
+
+  it('put of a user does not take a declared schedule away from its set', async () => {
+    const { open } = await scene(under)
+    const code = (kalends: Kalends) => kalends.declare('set', [{ task: report, timer: 'daily' }])
+    await deploy(open, code)
+    const web = await open({ worker: 'web' })
+    await web.schedules.put('report', { task: report, timer: 'hourly' })
+    expect(await web.schedules.get('report')).toMatchObject({ timer: 'hourly', declaredBy: 'set' })
+    await deploy(open, code)
+    expect(await web.schedules.get('report')).toMatchObject({ timer: 'daily', declaredBy: 'set' })
+  })
+
+  it('all faults of all sets come in one error; nothing is written and no worker is registered', async () => {
+    const { open, database } = await scene(under)
+    const kalends = await open()
+    kalends.handle(cleanup, () => {})
+    kalends.handle(report, () => {})
+    kalends.declare('one', [
+      { id: 'good', task: report, timer: 'daily' },
+      { id: 'bad-timer', task: report, timer: 'dayly', priority: 0.5 },
+      { id: 'bad-zone', task: report, timer: 'daily Europe/Atlantis' },
+      { id: 'twice', task: report, timer: 'daily' },
+      { id: 'twice', task: report, timer: 'daily' },
+      { id: 'i'.repeat(191), task: report, timer: 'daily' },
+      { id: 'unhandled', task: task('nobody-runs-this'), timer: 'daily' },
+    ])
+    kalends.declare('two', [
+      { id: 'good', task: report, timer: 'daily' },
+      { id: 'bad-args', task: cleanup, timer: 'daily', args: { days: Number.NaN } },
+    ])
+    const error: unknown = await kalends.start().catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(DeclarationError)
+    if (!(error instanceof DeclarationError)) return
+    expect(error.code).toBe('INVALID_DECLARATION')
+    const where = (set: string, id: string) => `set '${set}', schedule '${id}': `
+    expect(error.faults).toEqual([
+      expect.stringMatching(/^set 'one', schedule 'bad-timer': .*dayly/),
+      expect.stringContaining(`${where('one', 'bad-timer')}priority: `),
+      expect.stringMatching(/^set 'one', schedule 'bad-zone': .*Europe\/Atlantis/),
+      `${where('one', 'twice')}the id is declared twice; give one of them another id`,
+      expect.stringContaining(`${where('one', 'i'.repeat(191))}id: 1 to 190 characters are needed`),
+      `${where('one', 'unhandled')}no handler for the task 'nobody-runs-this'; call kalends.handle(…) before start`,
+      `${where('two', 'good')}the id is declared in the set 'one' as well`,
+      expect.stringContaining(`${where('two', 'bad-args')}args: not what the task 'cleanup' takes: days`),
+    ])
+    for (const fault of error.faults) expect(error.message).toContain(fault)
+    expect(await database.query('SELECT id FROM periodic_task')).toEqual([])
+    expect(await database.query('SELECT id FROM worker')).toEqual([])
+    expect(kalends.health()).toMatchObject({ worker: null, loops: [] })
+  })
+
+  it('a worker that runs no jobs needs no handlers to declare', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.declare('set', [{ task: report, timer: 'daily' }])
+    await kalends.start({ executor: false })
+    expect(await kalends.schedules.get('report')).toMatchObject({ declaredBy: 'set' })
+  })
+
+  it('many that start with the same set at once agree, and each schedule is there once', async () => {
+    const { open, database } = await scene(under)
+    const workers = await Promise.all(
+      Array.from({ length: 4 }, async (_, index) => {
+        const kalends = await open({ worker: `w${index}` })
+        kalends.handle(report, () => {})
+        kalends.declare(
+          'set',
+          Array.from({ length: 20 }, (__, number) => ({ id: `s${number}`, task: report, timer: 'daily' })),
+        )
+        return kalends
+      }),
+    )
+    await Promise.all(workers.map((kalends) => kalends.start()))
+    expect(await database.query('SELECT COUNT(*) AS n FROM periodic_task')).toEqual([{ n: 20 }])
+    expect(await database.query('SELECT COUNT(*) AS n FROM worker')).toEqual([{ n: 4 }])
+  })
+
+  it('a restart leaves a mark and a running job of another worker alone', async () => {
+    const { open } = await scene(under)
+    const release = gate()
+    const code = (kalends: Kalends, handler: () => unknown) => {
+      kalends.handle(report, handler)
+      kalends.declare('set', [{ task: report, timer: 'yearly' }])
+    }
+    const one = await open({ worker: 'one' })
+    code(one, () => release.promise)
+    await one.start()
+    const started = signal(one, 'started')
+    const id = await one.schedules.runNow('report')
+    await started
+    const other = await open({ worker: 'other' })
+    code(other, () => 'not mine')
+    await other.start()
+    await other.stop()
+    expect(await one.jobs.get(id)).toMatchObject({ state: 'running', attempt: 1 })
+    release.open()
+    expect(await ended(one, id)).toMatchObject({ state: 'success', worker: expect.stringMatching(/^one\//) })
+  })
+})
+
+describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('before start', () => {
+  it('a task has one handler', async () => {
+    await using kalends = await Kalends.open('sqlite::memory:')
+    kalends.handle(report, () => {})
+    expect(() => kalends.handle(report, () => {})).toThrow(InvalidInputError)
+  })
+
+  it('a set has one declaration and a name', async () => {
+    await using kalends = await Kalends.open('sqlite::memory:')
+    kalends.declare('set', [])
+    expect(() => kalends.declare('set', [])).toThrow("declare: the set 'set' was declared already")
+    expect(() => kalends.declare(' ', [])).toThrow(InvalidInputError)
+  })
+
+  it('handle and declare come too late after start, and after stop', async () => {
+    await using kalends = await Kalends.open('sqlite::memory:')
+    await kalends.start()
+    expect(() => kalends.handle(report, () => {})).toThrow(ConflictError)
+    expect(() => kalends.declare('set', [])).toThrow(
+      'declare comes too late: this Kalends was started already',
+    )
+    await expect(kalends.start()).rejects.toThrow(ConflictError)
+    await kalends.stop()
+    expect(() => kalends.handle(report, () => {})).toThrow('this Kalends was stopped already')
+  })
+
+  it('a start that was refused can be tried again once the fault is mended', async () => {
+    await using kalends = await Kalends.open('sqlite::memory:')
+    kalends.declare('set', [{ task: report, timer: 'daily' }])
+    await expect(kalends.start()).rejects.toThrow(DeclarationError)
+    kalends.handle(report, () => {})
+    await kalends.start()
+    expect(await kalends.schedules.get('report')).not.toBeNull()
+  })
+})

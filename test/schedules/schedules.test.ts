@@ -1,0 +1,429 @@
+/** What people and code do to schedules. */
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { ConflictError, type Kalends, NotFoundError, task } from '../../src/index.ts'
+import { ended, gate, scene, signal, until } from '../kalends/scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+
+const cleanup = task('cleanup', { args: z.object({ days: z.number().default(30) }) })
+
+/** The schedule once it has a next run. */
+async function planned(kalends: Kalends, id: string) {
+  return await until(async () => {
+    const schedule = await kalends.schedules.get(id)
+    return schedule?.nextRun == null ? null : schedule
+  })
+}
+
+eachDatabase((under) => {
+  it('create stores what it was given, and defaults for the rest', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const schedule = await kalends.schedules.create({
+      id: 'nightly',
+      task: cleanup,
+      timer: 'Mon..Fri 03:00 Europe/Berlin',
+      args: { days: 7 },
+      group: 'ops',
+      subject: 'logs',
+      submitter: 'anna',
+      summary: 'Räumt auf 🧹',
+      priority: -5,
+      catchUp: 3,
+      timeout: '2h',
+      retries: 0,
+      retryDelay: 1500,
+      retryBackoff: 'fixed',
+    })
+    expect(schedule).toMatchObject({
+      id: 'nightly',
+      enabled: true,
+      status: 'active',
+      task: 'cleanup',
+      group: 'ops',
+      args: { days: 7 },
+      subject: 'logs',
+      submitter: 'anna',
+      summary: 'Räumt auf 🧹',
+      priority: -5,
+      timer: 'Mon..Fri 03:00 Europe/Berlin',
+      catchUp: 3,
+      timeoutMs: 7_200_000,
+      maxRetries: 0,
+      retryDelayMs: 1500,
+      retryBackoff: 'fixed',
+      declaredBy: null,
+      runCount: 0,
+      errorCount: 0,
+      lastJob: null,
+    })
+    expect(await kalends.schedules.get('nightly')).toEqual(schedule)
+
+    const plain = await kalends.schedules.create({ task: cleanup, timer: 'daily' })
+    expect(plain).toMatchObject({
+      args: {},
+      group: '',
+      subject: null,
+      submitter: null,
+      summary: null,
+      priority: 0,
+      catchUp: 1,
+      timeoutMs: null,
+      maxRetries: null,
+      retryDelayMs: null,
+      retryBackoff: null,
+    })
+    expect(plain.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/)
+  })
+
+  it('create with an id in use is a conflict that names it, and changes nothing', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const before = await kalends.schedules.create({ id: 'a', task: cleanup, timer: 'daily' })
+    const again = kalends.schedules.create({ id: 'a', task: cleanup, timer: 'weekly' })
+    await expect(again).rejects.toThrow(ConflictError)
+    await expect(again).rejects.toThrow(/'a'/)
+    expect(await kalends.schedules.get('a')).toEqual(before)
+  })
+
+  it('ids differ by case and by accents', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    for (const id of ['a', 'A', 'ä', 'Ä', '日', 'a/b c'])
+      await kalends.schedules.create({ id, task: cleanup, timer: 'daily' })
+    const { items } = await kalends.schedules.list()
+    expect(items.map(({ id }) => id).toSorted()).toEqual(['a', 'A', 'ä', 'Ä', '日', 'a/b c'].toSorted())
+    expect((await kalends.schedules.get('A'))?.id).toBe('A')
+  })
+
+  it('what is not there is null to get, and a NotFoundError to all that would change it', async () => {
+    const { open } = await scene(under)
+    const { schedules } = await open()
+    expect(await schedules.get('nobody')).toBeNull()
+    for (const call of [
+      () => schedules.update('nobody', { priority: 1 }),
+      () => schedules.delete('nobody'),
+      () => schedules.pause('nobody'),
+      () => schedules.resume('nobody'),
+      () => schedules.runNow('nobody'),
+      () => schedules.elapses('nobody'),
+    ]) {
+      const promise = call()
+      await expect(promise).rejects.toThrow(NotFoundError)
+      await expect(promise).rejects.toThrow("There is no schedule with the id 'nobody'")
+    }
+  })
+
+  it('put creates, changes what differs, and is idempotent', async () => {
+    const { open } = await scene(under)
+    const { schedules } = await open()
+    const input = { task: cleanup, timer: 'daily', args: { days: 3 }, summary: 'once' }
+    expect((await schedules.put('a', input)).result).toBe('created')
+    const first = await schedules.get('a')
+    expect(await schedules.put('a', input)).toEqual({ result: 'unchanged', schedule: first })
+    const changed = await schedules.put('a', { ...input, args: { days: 4 } })
+    expect(changed).toMatchObject({ result: 'changed', schedule: { args: { days: 4 }, summary: 'once' } })
+    // What put leaves out is the default again: it says all that the schedule is.
+    const reduced = await schedules.put('a', { task: cleanup, timer: 'daily' })
+    expect(reduced).toMatchObject({ result: 'changed', schedule: { args: {}, summary: null } })
+  })
+
+  it('put does not see a difference in the order of keys', async () => {
+    const { open } = await scene(under)
+    const { schedules } = await open()
+    await schedules.put('a', { task: 'any', timer: 'daily', args: { x: 1, y: { p: [1, 2], q: null } } })
+    const { result } = await schedules.put('a', {
+      task: 'any',
+      timer: 'daily',
+      args: { y: { q: null, p: [1, 2] }, x: 1 },
+    })
+    expect(result).toBe('unchanged')
+  })
+
+  it('put keeps what was paused paused', async () => {
+    const { open } = await scene(under)
+    const { schedules } = await open()
+    await schedules.put('a', { task: cleanup, timer: 'daily' })
+    await schedules.pause('a')
+    const { schedule } = await schedules.put('a', { task: cleanup, timer: 'weekly', enabled: true })
+    expect(schedule).toMatchObject({ enabled: false, status: 'paused', timer: 'weekly' })
+    await schedules.put('b', { task: cleanup, timer: 'daily', enabled: false })
+    expect(await schedules.get('b')).toMatchObject({ status: 'paused' })
+  })
+
+  it('two that put the same new id at once agree', async () => {
+    const { open } = await scene(under)
+    const [one, other] = [await open(), await open()]
+    const results = await Promise.all(
+      [one, other, one, other].map((kalends) =>
+        kalends.schedules.put('a', { task: cleanup, timer: 'daily' }),
+      ),
+    )
+    expect(results.map(({ result }) => result).toSorted()).toEqual([
+      'created',
+      'unchanged',
+      'unchanged',
+      'unchanged',
+    ])
+  })
+
+  it('update changes what is given and leaves the rest', async () => {
+    const { open } = await scene(under)
+    const { schedules } = await open()
+    const before = await schedules.create({
+      id: 'a',
+      task: cleanup,
+      timer: 'daily',
+      summary: 's',
+      subject: 'x',
+    })
+    const after = await schedules.update('a', { priority: 3, subject: null, args: { days: 1 } })
+    expect(after).toEqual({ ...before, priority: 3, subject: null, args: { days: 1 } })
+    expect(await schedules.update('a', {})).toEqual(after)
+  })
+
+  it('a deleted schedule is gone, and the jobs it has submitted stay', async () => {
+    const { open } = await scene(under)
+    const { schedules, jobs } = await open()
+    await schedules.create({ id: 'a', task: cleanup, timer: 'daily' })
+    const job = await schedules.runNow('a')
+    await schedules.delete('a')
+    expect(await schedules.get('a')).toBeNull()
+    expect(await jobs.get(job)).toMatchObject({ state: 'waiting', scheduleId: 'a' })
+  })
+
+  it('a job whose schedule was deleted while it ran ends like any other', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const release = gate()
+    kalends.handle(cleanup, () => release.promise)
+    await kalends.start()
+    await kalends.schedules.create({ id: 'a', task: cleanup, timer: 'yearly' })
+    const started = signal(kalends, 'started')
+    const id = await kalends.schedules.runNow('a')
+    await started
+    await kalends.schedules.delete('a')
+    release.open()
+    expect(await ended(kalends, id)).toMatchObject({ state: 'success' })
+  })
+
+  it('list pages in the order of ids and filters', async () => {
+    const { open } = await scene(under)
+    const { schedules } = await open()
+    for (const [id, group, submitter] of [
+      ['a', 'g', 'anna'],
+      ['b', 'g', 'ben'],
+      ['c', 'h', 'anna'],
+      ['d', 'h', 'ben'],
+    ] as const)
+      await schedules.create({ id, task: id === 'd' ? 'other' : 'cleanup', timer: 'daily', group, submitter })
+    await schedules.pause('b')
+    const ids = async (query: Parameters<typeof schedules.list>[0]) => {
+      const { items, total } = await schedules.list(query)
+      return [items.map(({ id }) => id).join(''), total]
+    }
+    expect(await ids({})).toEqual(['abcd', 4])
+    expect(await ids({ limit: 2 })).toEqual(['ab', 4])
+    expect(await ids({ limit: 2, offset: 3 })).toEqual(['d', 4])
+    expect(await ids({ group: 'h' })).toEqual(['cd', 2])
+    expect(await ids({ submitter: 'anna', group: 'g' })).toEqual(['a', 1])
+    expect(await ids({ task: 'other' })).toEqual(['d', 1])
+    expect(await ids({ status: 'paused' })).toEqual(['b', 1])
+    expect(await ids({ status: 'active' })).toEqual(['acd', 3])
+    expect(await ids({ declaredBy: 'nobody' })).toEqual(['', 0])
+  })
+
+  it('pause and resume only from the right state', async () => {
+    const { open } = await scene(under)
+    const { schedules } = await open()
+    await schedules.create({ id: 'a', task: cleanup, timer: 'daily' })
+    await expect(schedules.resume('a')).rejects.toThrow("The schedule 'a' is not paused")
+    expect(await schedules.pause('a')).toMatchObject({ enabled: false, status: 'paused' })
+    await expect(schedules.pause('a')).rejects.toThrow(ConflictError)
+    expect(await schedules.resume('a')).toMatchObject({ enabled: true, status: 'active' })
+  })
+
+  it('a paused schedule has no next run, and a pause is not downtime', async () => {
+    const { open, database } = await scene(under)
+    const kalends = await open()
+    kalends.handle(cleanup, () => {})
+    await kalends.start()
+    await kalends.schedules.create({ id: 'a', task: cleanup, timer: '*:*:0/5', catchUp: 100 })
+    await planned(kalends, 'a')
+    await kalends.schedules.pause('a')
+    await until(async () => ((await kalends.schedules.get('a'))?.nextRun === null ? true : null))
+    // As if the pause had begun long ago.
+    await database.query("UPDATE periodic_task SET last_slot = '2020-01-01 00:00:00.000'")
+    const resumed = signal(kalends, 'submitted', ({ id, plan }) => id === 'a' && plan.nextRun !== null)
+    await kalends.schedules.resume('a')
+    const { plan } = await resumed
+    expect(plan).toMatchObject({ runs: [], skips: [] })
+    expect(plan.nextRun?.getTime()).toBeGreaterThan(Date.now() - 1000)
+  })
+
+  it('a schedule paused in SQL stops within the wake-up period', async () => {
+    const { open, database } = await scene(under)
+    const kalends = await open()
+    kalends.handle(cleanup, () => {})
+    await kalends.start()
+    const ran = signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
+    await kalends.schedules.create({ id: 'a', task: cleanup, timer: '*:*:*' })
+    await ran
+    await database.query('UPDATE periodic_task SET enabled = 0')
+    await until(async () => ((await kalends.schedules.get('a'))?.nextRun === null ? true : null))
+    expect(await kalends.schedules.get('a')).toMatchObject({ status: 'paused' })
+    await database.query('UPDATE periodic_task SET enabled = 1')
+    await signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
+  })
+
+  it.each(['update', 'put', 'SQL'] as const)(
+    'a timer changed by %s is planned from now and never fires because of the edit',
+    async (how) => {
+      const { open, database } = await scene(under)
+      const kalends = await open()
+      kalends.handle(cleanup, () => {})
+      await kalends.start()
+      await kalends.schedules.create({ id: 'a', task: cleanup, timer: '2199-01-01' })
+      await planned(kalends, 'a')
+      // It has not run for years, so a look back would find very many slots.
+      await database.query("UPDATE periodic_task SET last_slot = '2020-01-01 00:00:00.000', catch_up = 1000")
+      const replanned = signal(kalends, 'submitted')
+      if (how === 'update') await kalends.schedules.update('a', { timer: 'hourly' })
+      if (how === 'put') await kalends.schedules.put('a', { task: cleanup, timer: 'hourly', catchUp: 1000 })
+      if (how === 'SQL') await database.query("UPDATE periodic_task SET timer = 'hourly'")
+      const { plan, jobs } = await replanned
+      expect(jobs).toEqual([])
+      expect(plan.skips).toEqual([])
+      const next = plan.nextRun?.getTime() ?? 0
+      expect(next).toBeGreaterThan(Date.now())
+      expect(next).toBeLessThanOrEqual(Date.now() + 3_600_000)
+      expect(next % 3_600_000).toBe(0)
+    },
+  )
+
+  it('a change of anything but the timer keeps the next run', async () => {
+    const { open, database } = await scene(under)
+    const kalends = await open()
+    await kalends.start()
+    await kalends.schedules.create({ id: 'a', task: cleanup, timer: 'daily' })
+    await planned(kalends, 'a')
+    const later = '2031-02-03 04:05:06.000'
+    const obeyed = signal(kalends, 'submitted')
+    await database.query('UPDATE periodic_task SET nextrun = ?', [later])
+    await obeyed
+    await kalends.schedules.update('a', { args: { days: 1 }, priority: 9, catchUp: 0, summary: 'new' })
+    expect((await kalends.schedules.get('a'))?.nextRun).toEqual(new Date(`${later.replace(' ', 'T')}Z`))
+  })
+
+  it('a next run set in SQL is obeyed once; a past one means now, and nothing counts as missed', async () => {
+    const { open, database } = await scene(under)
+    const kalends = await open()
+    kalends.handle(cleanup, () => {})
+    await kalends.start()
+    await kalends.schedules.create({ id: 'a', task: cleanup, timer: 'yearly' })
+    const { nextRun } = await planned(kalends, 'a')
+    const ran = signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
+    await database.query("UPDATE periodic_task SET nextrun = '2020-01-01 00:00:00.000'")
+    const { plan, jobs } = await ran
+    expect(plan.skips).toEqual([])
+    expect(plan.runs).toEqual([expect.objectContaining({ missed: 0, state: 'waiting' })])
+    expect(plan.nextRun).toEqual(nextRun)
+    expect(await ended(kalends, jobs[0] ?? '')).toMatchObject({ state: 'success', missed: 0 })
+  })
+
+  it('runNow submits a run beside the timer, also of a paused schedule, and keeps the next run', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(cleanup, ({ args }) => args.days)
+    await kalends.start()
+    await kalends.schedules.create({
+      id: 'a',
+      task: cleanup,
+      timer: 'yearly',
+      args: { days: 2 },
+      priority: 7,
+    })
+    const { nextRun } = await planned(kalends, 'a')
+    const job = await ended(kalends, await kalends.schedules.runNow('a'))
+    expect(job).toMatchObject({
+      state: 'success',
+      result: 2,
+      scheduleId: 'a',
+      run: 1,
+      reason: null,
+      priority: 7,
+    })
+    expect((await kalends.schedules.get('a'))?.nextRun).toEqual(nextRun)
+
+    await kalends.schedules.pause('a')
+    const again = await ended(kalends, await kalends.schedules.runNow('a'))
+    expect(again).toMatchObject({ state: 'success', run: 2 })
+    expect(await kalends.schedules.get('a')).toMatchObject({ status: 'paused', runCount: 2 })
+  })
+
+  it('runNow while a job is not final is a conflict that names the job and its state', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const release = gate()
+    kalends.handle(cleanup, () => release.promise)
+    await kalends.schedules.create({ id: 'a', task: cleanup, timer: 'yearly' })
+    const id = await kalends.schedules.runNow('a')
+    const refused = kalends.schedules.runNow('a')
+    await expect(refused).rejects.toThrow(ConflictError)
+    await expect(refused).rejects.toThrow(
+      `The schedule 'a' cannot run now: its job ${id} is waiting; wait for its end or cancel it`,
+    )
+    const started = signal(kalends, 'started')
+    await kalends.start()
+    await started
+    await expect(kalends.schedules.runNow('a')).rejects.toThrow(`its job ${id} is running`)
+    release.open()
+    await ended(kalends, id)
+    await kalends.schedules.runNow('a')
+  })
+
+  it('of many runNow at once one wins', async () => {
+    const { open } = await scene(under)
+    const [one, other] = [await open(), await open()]
+    await one.schedules.create({ id: 'a', task: cleanup, timer: 'yearly' })
+    const outcomes = await Promise.allSettled(
+      [one, other, one, other, one, other].map(({ schedules }) => schedules.runNow('a')),
+    )
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(ConflictError)
+    expect((await one.jobs.list()).total).toBe(1)
+  })
+
+  it('elapses lists what is to come after a moment, in the zone of the timer', async () => {
+    const { open } = await scene(under)
+    const { schedules } = await open()
+    await schedules.create({ id: 'a', task: cleanup, timer: '*-*-* 02:30 Europe/Berlin' })
+    const elapses = await schedules.elapses('a', { after: new Date('2026-03-27T12:00:00Z'), limit: 3 })
+    expect(elapses.map((at) => at.toISOString())).toEqual([
+      '2026-03-28T01:30:00.000Z',
+      '2026-03-30T00:30:00.000Z',
+      '2026-03-31T00:30:00.000Z',
+    ])
+    expect(await schedules.elapses('a')).toHaveLength(5)
+    await schedules.update('a', { timer: '2030-01-01' })
+    expect(await schedules.elapses('a')).toEqual([new Date('2030-01-01T00:00:00Z')])
+  })
+
+  it('a timer that nobody can read is idle invalid with its error, and heals when edited', async () => {
+    const { open, database } = await scene(under)
+    const kalends = await open()
+    await kalends.start()
+    const invalid = signal(kalends, 'submitted', ({ plan }) => plan.idle === 'invalid')
+    await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('bad', 'cleanup', 'dayly')")
+    await invalid
+    expect(await kalends.schedules.get('bad')).toMatchObject({
+      status: 'invalid',
+      enabled: true,
+      nextRun: null,
+      lastError: expect.stringContaining('dayly'),
+    })
+    await database.query("UPDATE periodic_task SET timer = 'daily'")
+    expect(await planned(kalends, 'bad')).toMatchObject({ status: 'active', lastError: null })
+  })
+})

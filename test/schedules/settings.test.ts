@@ -1,0 +1,278 @@
+/** What is refused of what people and code write about a schedule, and what is written for them. */
+/* oxlint-disable unicorn/consistent-function-scoping -- what a test needs stands in the test */
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { CalendarSyntaxError } from '../../src/calendar/index.ts'
+import { InvalidInputError, Kalends, task } from '../../src/index.ts'
+import { scene } from '../kalends/scene.ts'
+import { databases, eachDatabase } from '../support/databases.ts'
+
+const cleanup = task('cleanup', { args: z.object({ days: z.number() }) })
+const plain = task('plain')
+const circular: Record<string, unknown> = {}
+circular['self'] = circular
+
+/** Wrong values by the field that the error must name. */
+const WRONG: readonly [field: string, value: unknown][] = [
+  ['enabled', 'yes'],
+  ['enabled', 0],
+  ['group', 'g'.repeat(101)],
+  ['group', 7],
+  ['subject', 's'.repeat(256)],
+  ['submitter', 's'.repeat(191)],
+  ['summary', 's'.repeat(1001)],
+  ['priority', 1.5],
+  ['priority', 2 ** 31],
+  ['priority', '3'],
+  ['priority', Number.NaN],
+  ['catchUp', -1],
+  ['catchUp', 1001],
+  ['catchUp', 0.5],
+  ['timeout', 0],
+  ['timeout', 'soon'],
+  ['timeout', '10 fortnights'],
+  ['timeout', -5],
+  ['timeout', '100y'],
+  ['retries', -1],
+  ['retries', 1.5],
+  ['retries', 1001],
+  ['retryDelay', ''],
+  ['retryBackoff', 'linear'],
+  ['timer', 5],
+  ['timer', ''],
+  ['timer', `${'Mon,'.repeat(200)}Mon`],
+]
+
+describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a setting that cannot be meant', () => {
+  it.each(WRONG)(
+    '%s: %j is refused by create, put and update, and the error names the field',
+    async (field, value) => {
+      await using kalends = await Kalends.open('sqlite::memory:')
+      const { schedules } = kalends
+      await schedules.create({ id: 'there', task: plain, timer: 'daily' })
+      const before = await schedules.get('there')
+      // What JavaScript, a form or a REST API may send.
+      const options: object = { [field]: value }
+      for (const call of [
+        () => schedules.create({ id: 'new', task: plain, timer: 'daily', ...options }),
+        () => schedules.put('new', { task: plain, timer: 'daily', ...options }),
+        () => schedules.update('there', options),
+      ]) {
+        const error: unknown = await call().catch((reason: unknown) => reason)
+        if (field === 'timer' && typeof value === 'string' && error instanceof CalendarSyntaxError) continue
+        expect(error).toBeInstanceOf(InvalidInputError)
+        expect(error).toMatchObject({ field, code: 'INVALID_INPUT' })
+        expect(error).toHaveProperty('message', expect.stringContaining(`${field}: `))
+      }
+      expect(await schedules.get('there')).toEqual(before)
+      expect(await schedules.get('new')).toBeNull()
+    },
+  )
+
+  it.each(['', '   ', 'i'.repeat(191)])('the id %j is refused', async (id) => {
+    await using kalends = await Kalends.open('sqlite::memory:')
+    const input = { task: plain, timer: 'daily' }
+    await expect(kalends.schedules.create({ id, ...input })).rejects.toMatchObject({ field: 'id' })
+    await expect(kalends.schedules.put(id, input)).rejects.toMatchObject({ field: 'id' })
+  })
+
+  it('a timer that cannot be read: the error has column and hint', async () => {
+    await using kalends = await Kalends.open('sqlite::memory:')
+    const error: unknown = await kalends.schedules
+      .create({ task: plain, timer: 'Mon..Fry 09:00' })
+      .catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(CalendarSyntaxError)
+    expect(error).toMatchObject({ column: 6, token: 'Fry', hint: expect.stringContaining('Fri') })
+  })
+
+  it('a timer with an unknown zone is refused', async () => {
+    await using kalends = await Kalends.open('sqlite::memory:')
+    await expect(kalends.schedules.create({ task: plain, timer: 'daily Europe/Atlantis' })).rejects.toThrow(
+      CalendarSyntaxError,
+    )
+  })
+
+  it('args that do not fit the task are refused, and the error says where', async () => {
+    await using kalends = await Kalends.open('sqlite::memory:')
+    // A handler makes the task known by name as well.
+    kalends.handle(cleanup, () => {})
+    const wrong: object = { args: { days: 'many' } }
+    await kalends.schedules.create({ id: 'there', task: cleanup, timer: 'daily', args: { days: 1 } })
+    for (const call of [
+      () => kalends.schedules.create({ task: 'cleanup', timer: 'daily', ...wrong }),
+      () => kalends.schedules.put('new', { task: 'cleanup', timer: 'daily', ...wrong }),
+      () => kalends.schedules.update('there', wrong),
+      () => kalends.jobs.submit('cleanup', { days: 'many' }),
+      () => kalends.jobs.submit('cleanup'),
+    ]) {
+      const promise = call()
+      await expect(promise).rejects.toMatchObject({ field: 'args', code: 'INVALID_INPUT' })
+      await expect(promise).rejects.toThrow(/args: not what the task 'cleanup' takes: days: /)
+    }
+  })
+
+  it.each([
+    ['a BigInt', { n: 10n }],
+    ['a circle', circular],
+    ['a function', () => {}],
+    ['a symbol', Symbol('s')],
+  ])('args that are no JSON (%s) are refused', async (_, args) => {
+    await using kalends = await Kalends.open('sqlite::memory:')
+    await expect(kalends.schedules.create({ task: 'any', timer: 'daily', args })).rejects.toMatchObject({
+      field: 'args',
+    })
+    await expect(kalends.jobs.submit('any', args)).rejects.toMatchObject({ field: 'args' })
+  })
+
+  it.each([
+    ['limit', 0],
+    ['limit', 1001],
+    ['limit', 2.5],
+    ['limit', '5; DROP TABLE job'],
+    ['offset', -1],
+    ['offset', Number.NaN],
+  ])('%s: %j of a list is refused', async (field, value) => {
+    await using kalends = await Kalends.open('sqlite::memory:')
+    const query: object = { [field]: value }
+    await expect(kalends.schedules.list(query)).rejects.toMatchObject({ field })
+    await expect(kalends.jobs.list(query)).rejects.toMatchObject({ field })
+  })
+
+  it('elapses after no moment, or too many of them, are refused', async () => {
+    await using kalends = await Kalends.open('sqlite::memory:')
+    await kalends.schedules.create({ id: 'a', task: plain, timer: '*:*:*' })
+    await expect(kalends.schedules.elapses('a', { limit: Infinity })).rejects.toMatchObject({
+      field: 'limit',
+    })
+    await expect(kalends.schedules.elapses('a', { after: new Date('soon') })).rejects.toMatchObject({
+      field: 'after',
+    })
+  })
+})
+
+describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the option zone', () => {
+  const local = Intl.DateTimeFormat().resolvedOptions().timeZone
+
+  it('is written into timers that name no zone', async () => {
+    await using kalends = await Kalends.open('sqlite::memory:', { zone: 'America/St_Johns' })
+    const timerOf = async (timer: string) =>
+      (await kalends.schedules.put('a', { task: plain, timer })).schedule.timer
+    expect(await timerOf('09:00')).toBe('09:00 America/St_Johns')
+    expect(await timerOf('09:00 UTC')).toBe('09:00 UTC')
+    expect(await timerOf('09:00 Europe/Berlin')).toBe('09:00 Europe/Berlin')
+    expect(await timerOf('@1700000000')).toBe('@1700000000')
+    expect((await kalends.schedules.update('a', { timer: 'daily' })).timer).toBe('daily America/St_Johns')
+  })
+
+  it('local is the zone of this process, by its name', async () => {
+    await using kalends = await Kalends.open('sqlite::memory:', { zone: 'local' })
+    const { timer } = await kalends.schedules.create({ task: plain, timer: '09:00' })
+    expect(timer).toBe(local === 'UTC' ? '09:00' : `09:00 ${local}`)
+  })
+
+  it('keeps put idempotent', async () => {
+    await using kalends = await Kalends.open('sqlite::memory:', { zone: 'Europe/Berlin' })
+    const input = { task: plain, timer: '09:00' }
+    await kalends.schedules.put('a', input)
+    expect((await kalends.schedules.put('a', input)).result).toBe('unchanged')
+  })
+
+  it('without it timers are UTC, whatever the zone of the process', async () => {
+    await using kalends = await Kalends.open('sqlite::memory:')
+    await kalends.schedules.create({ id: 'a', task: plain, timer: '09:00' })
+    const [at] = await kalends.schedules.elapses('a', { after: new Date('2026-07-01T00:00:00Z'), limit: 1 })
+    expect(at?.toISOString()).toBe('2026-07-01T09:00:00.000Z')
+  })
+
+  it.each(['Europe/Atlantis', '', 'local time'])('%j is refused when opening', async (zone) => {
+    await expect(Kalends.open('sqlite::memory:', { zone })).rejects.toMatchObject({ field: 'zone' })
+  })
+})
+
+describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an option of open', () => {
+  it.each([
+    ['lease', 999],
+    ['lease', '2h'],
+    ['lease', 'long'],
+    ['wakeUp', 1],
+    ['wakeUp', '2min'],
+    ['worker', ''],
+    ['worker', 'a/b'],
+    ['worker', 'w'.repeat(191)],
+    ['tablePrefix', 'x`; --'],
+  ])('%s: %j is refused', async (field, value) => {
+    const options: object = { [field]: value }
+    await expect(Kalends.open('sqlite::memory:', options)).rejects.toMatchObject({
+      field,
+      code: 'INVALID_INPUT',
+    })
+  })
+
+  it.each([0, -1, 1.5, Number.NaN, 10_001])(
+    'concurrency %d is refused by start, which may be tried again',
+    async (concurrency) => {
+      await using kalends = await Kalends.open('sqlite::memory:')
+      await expect(kalends.start({ executor: { concurrency } })).rejects.toMatchObject({
+        field: 'concurrency',
+      })
+      await kalends.start({ executor: { concurrency: 1 } })
+    },
+  )
+
+  it.each(['postgres://localhost/app', 'mysql://localhost', 'sqlite:', 'kalends.db'])(
+    'the database %j is refused with what to write instead',
+    async (url) => {
+      await expect(Kalends.open(url)).rejects.toMatchObject({
+        field: 'database',
+        message: expect.stringMatching(/write (mysql|sqlite):/),
+      })
+    },
+  )
+
+  it('a password never gets into an error', async () => {
+    const error: unknown = await Kalends.open('postgres://root:s3cret@localhost/app').catch(
+      (reason: unknown) => reason,
+    )
+    expect(String(error)).not.toContain('s3cret')
+  })
+})
+
+eachDatabase((under) => {
+  it('the longest texts, the largest numbers and long args fit the columns', async () => {
+    const { open } = await scene(under)
+    const { schedules, jobs } = await open()
+    // Characters, not bytes.
+    const text = (length: number) => 'ß'.repeat(length)
+    const input = {
+      task: 'ß'.repeat(190),
+      timer: 'daily',
+      group: text(100),
+      subject: text(255),
+      submitter: text(190),
+      summary: text(1000),
+      priority: -(2 ** 31 - 1),
+      catchUp: 1000,
+      timeout: 2 ** 31 - 1,
+      retries: 1000,
+      retryDelay: 2 ** 31 - 1,
+      args: { text: '😀'.repeat(100_000) },
+    }
+    const schedule = await schedules.create({ id: text(190), ...input })
+    expect(schedule).toMatchObject({
+      task: input.task,
+      group: input.group,
+      subject: input.subject,
+      submitter: input.submitter,
+      summary: input.summary,
+      priority: input.priority,
+      timeoutMs: input.timeout,
+      args: input.args,
+    })
+    const id = await schedules.runNow(schedule.id)
+    expect(await jobs.get(id)).toMatchObject({
+      args: input.args,
+      group: input.group,
+      retryDelayMs: 2 ** 31 - 1,
+    })
+  })
+})

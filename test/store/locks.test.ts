@@ -1,0 +1,426 @@
+/** Others in the way: open transactions, deadlocks, lock waits, lost connections, and everyone at once. */
+import { EventEmitter, once } from 'node:events'
+import { createConnection, createPool, type Connection, type Pool } from 'mysql2/promise'
+import { describe, expect, it } from 'vitest'
+import { ConflictError, StoreUnavailableError } from '../../src/errors.ts'
+import { MysqlDatabase } from '../../src/store/mysql/database.ts'
+import { toText } from '../../src/store/instant.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/store.ts'
+import {
+  after,
+  clock,
+  ids,
+  job,
+  jobRow,
+  LEASE_MS,
+  newJob,
+  onEachStore,
+  one,
+  planned,
+  policies,
+  schedule,
+  settings,
+  submitDue,
+  WORKER,
+} from './conformance.ts'
+
+const tolerate = (error: unknown) => {
+  if (!(error instanceof ConflictError)) throw error
+}
+
+onEachStore((under) => {
+  const server = under.kind !== 'sqlite'
+
+  /** An administrator's connection. */
+  const administrator = async (): Promise<Connection> => {
+    const connection = await createConnection({ uri: under.url })
+    under.afterwards(() => connection.end())
+    return connection
+  }
+
+  /** A pool whose sessions wait for locks no longer than that. */
+  const impatient = (lockWaitSeconds: number): Pool => {
+    const pool = createPool({ uri: under.url, connectionLimit: 4 })
+    pool.pool.on('connection', (connection) => {
+      connection.query(`SET innodb_lock_wait_timeout = ${lockWaitSeconds}`, () => {})
+    })
+    under.afterwards(() => pool.end())
+    return pool
+  }
+
+  /** Until a statement that contains the text waits for a lock. */
+  const untilSomeoneWaits = async (text: string) => {
+    for (;;) {
+      const rows = await under.query(
+        "SELECT info FROM information_schema.processlist WHERE command = 'Query' AND info LIKE ? AND id <> CONNECTION_ID()",
+        [`%${text}%`],
+      )
+      if (rows.length > 0) return
+    }
+  }
+
+  describe.skipIf(!server)('an open transaction of an administrator', () => {
+    it('on a schedule that is due delays only that one', async () => {
+      const past = after(await clock(under), -1000)
+      for (const id of ['a', 'b', 'c']) await planned(under, id, past)
+      const admin = await administrator()
+      await admin.query('START TRANSACTION')
+      await admin.query("UPDATE periodic_task SET summary = 'mine' WHERE id = 'b'")
+      expect(ids(await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)).toSorted()).toEqual(['a', 'c'])
+      await admin.query('COMMIT')
+      expect(ids(await under.store.scheduling.markDue(WORKER, 10, LEASE_MS))).toEqual(['b'])
+    })
+
+    it('on a marked schedule delays only that one', async () => {
+      const past = after(await clock(under), -1000)
+      for (const id of ['a', 'b', 'c']) await planned(under, id, past)
+      const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
+      const admin = await administrator()
+      await admin.query('START TRANSACTION')
+      await admin.query("UPDATE periodic_task SET args = '{\"edited\":1}' WHERE id = 'b'")
+      const result = await under.store.scheduling.submit(WORKER, marks, submitDue)
+      expect(ids(result.submissions).toSorted()).toEqual(['a', 'c'])
+      expect(ids(result.locked)).toEqual(['b'])
+      await admin.query('COMMIT')
+      expect(
+        ids((await under.store.scheduling.submit(WORKER, result.locked, submitDue)).submissions),
+      ).toEqual(['b'])
+      expect(await one(under, "SELECT args FROM job WHERE periodic_task_id = 'b'")).toEqual({
+        args: '{"edited":1}',
+      })
+    })
+
+    it('on a schedule or a job delays only the end of that run', async () => {
+      const attempts = []
+      for (const id of ['a', 'b', 'c', 'd']) {
+        await planned(under, id, null, { idle: 'done' })
+        await job(under, `${id} job`, {
+          periodic_task_id: id,
+          slot: '2026-01-01 00:00:00.000',
+          state: 'running',
+          worker: WORKER,
+          attempt: 1,
+        })
+        attempts.push({
+          fence: { id: `${id} job`, worker: WORKER, attempt: 1 },
+          ending: { kind: 'success' as const, result: null },
+          policy: { timeoutMs: 1, maxRetries: 0, retryDelayMs: 0, retryBackoff: 'fixed' as const },
+        })
+      }
+      const admin = await administrator()
+      await admin.query('START TRANSACTION')
+      await admin.query("UPDATE periodic_task SET summary = 'mine' WHERE id = 'b'")
+      await admin.query("UPDATE job SET priority = 7 WHERE id = 'c job'")
+      const result = await under.store.executing.settle(attempts)
+      expect(ids(result.settled)).toEqual(['a job', 'd job'])
+      expect(result.locked.map(({ fence }) => fence.id)).toEqual(['b job', 'c job'])
+      expect(result.lost).toEqual([])
+      await admin.query('COMMIT')
+      const rest = await under.store.executing.settle(result.locked)
+      expect(ids(rest.settled)).toEqual(['b job', 'c job'])
+      expect(await jobRow(under, 'c job')).toMatchObject({ state: 'success', priority: 7 })
+    })
+
+    it('on a waiting job delays only that one', async () => {
+      await under.store.jobs.submit([newJob('a'), newJob('b', { priority: 9 }), newJob('c')])
+      const admin = await administrator()
+      await admin.query('START TRANSACTION')
+      await admin.query("UPDATE job SET subject = 'mine' WHERE id = 'b'")
+      expect(ids(await under.store.executing.claim(WORKER, policies('task'), 10, '')).toSorted()).toEqual([
+        'a',
+        'c',
+      ])
+      await admin.query('ROLLBACK')
+      expect(ids(await under.store.executing.claim(WORKER, policies('task'), 10, ''))).toEqual(['b'])
+    })
+
+    it('on a stale mark keeps nobody from starting', async () => {
+      const now = await clock(under)
+      for (const id of ['a', 'b']) {
+        await planned(under, id, now, {
+          worker: 'w/0',
+          marked: toText(now),
+          mark_ends: toText(after(now, LEASE_MS)),
+        })
+      }
+      const admin = await administrator()
+      await admin.query('START TRANSACTION')
+      await admin.query("UPDATE periodic_task SET summary = 'mine' WHERE id = 'a'")
+      expect(await under.store.scheduling.clearStaleMarks(WORKER, LEASE_MS)).toBe(1)
+      await admin.query('COMMIT')
+      expect(await under.store.scheduling.clearStaleMarks(WORKER, LEASE_MS)).toBe(1)
+    })
+  })
+
+  describe.skipIf(!server)('a transaction that gives up', () => {
+    it('because of a deadlock is begun anew, and nothing of its first try is left', async () => {
+      await planned(under, 'a', null, { idle: 'done' })
+      await planned(under, 'b', null, { idle: 'done' })
+      const database = new MysqlDatabase(impatient(50), { lent: true })
+      let tries = 0
+      const crossroads = new EventEmitter()
+      const both = once(crossroads, 'both')
+      let holding = 0
+      const crossing = (first: string, second: string, weight: number) =>
+        database.transaction(async (sql) => {
+          tries += 1
+          // The heavier one survives.
+          for (let index = 0; index < weight; index += 1)
+            await sql.run("INSERT INTO job_log (job_id, message) VALUES (?, 'x')", [first])
+          await sql.run('UPDATE periodic_task SET run_count = run_count + 1 WHERE id = ?', [first])
+          holding += 1
+          if (holding === 2) crossroads.emit('both')
+          await both
+          await sql.run('UPDATE periodic_task SET run_count = run_count + 1 WHERE id = ?', [second])
+        })
+      await Promise.all([crossing('a', 'b', 1), crossing('b', 'a', 20)])
+      expect(tries).toBe(3)
+      expect(await under.query('SELECT id, run_count FROM periodic_task ORDER BY id')).toEqual([
+        { id: 'a', run_count: 2 },
+        { id: 'b', run_count: 2 },
+      ])
+      expect(await one(under, 'SELECT COUNT(*) AS n FROM job_log')).toEqual({ n: 21 })
+    })
+
+    it('because of a lock wait is begun anew, and nothing of its first try is left', async () => {
+      await planned(under, 'a', null, { idle: 'done' })
+      const admin = await administrator()
+      await admin.query('START TRANSACTION')
+      await admin.query("UPDATE periodic_task SET summary = 'mine' WHERE id = 'a'")
+      let tries = 0
+      await new MysqlDatabase(impatient(1), { lent: true }).transaction(async (sql) => {
+        tries += 1
+        await sql.run("INSERT INTO job_log (job_id, message) VALUES ('a', 'x')")
+        // The second try finds the row free.
+        if (tries === 2) await admin.query('COMMIT')
+        await sql.run("UPDATE periodic_task SET run_count = run_count + 1 WHERE id = 'a'")
+      })
+      expect(tries).toBe(2)
+      expect(await one(under, 'SELECT COUNT(*) AS n FROM job_log')).toEqual({ n: 1 })
+      expect(await schedule(under, 'a')).toMatchObject({ run_count: 1, summary: 'mine' })
+    })
+
+    it('for good leaves nothing behind', async () => {
+      await planned(under, 'a', null, { idle: 'done' })
+      const admin = await administrator()
+      await admin.query('START TRANSACTION')
+      await admin.query("UPDATE periodic_task SET summary = 'mine' WHERE id = 'a'")
+      const giving = new MysqlDatabase(impatient(1), { lent: true }).transaction(async (sql) => {
+        await sql.run("INSERT INTO job_log (job_id, message) VALUES ('a', 'x')")
+        await sql.run("UPDATE periodic_task SET run_count = run_count + 1 WHERE id = 'a'")
+      })
+      await expect(giving).rejects.toThrow(StoreUnavailableError)
+      await expect(giving).rejects.toMatchObject({ cause: { errno: 1205 } })
+      expect(await one(under, 'SELECT COUNT(*) AS n FROM job_log')).toEqual({ n: 0 })
+    })
+
+    it('and a single statement that does, too, is begun anew', async () => {
+      await under.store.schedules.create('a', settings())
+      const admin = await administrator()
+      await admin.query('START TRANSACTION')
+      await admin.query("UPDATE periodic_task SET summary = 'mine' WHERE id = 'a'")
+      const store = await openStore(impatient(1))
+      const updating = store.schedules.update('a', { group: 'g' })
+      await untilSomeoneWaits('group_ =')
+      await admin.query('COMMIT')
+      expect(await updating).toBe(true)
+      expect(await schedule(under, 'a')).toMatchObject({ group_: 'g', summary: 'mine' })
+    })
+  })
+
+  describe.skipIf(!server)('a connection that is lost', () => {
+    it('is an unavailable database, nothing is half-done, and the next call works', async () => {
+      await planned(under, 'a', null, { idle: 'done' })
+      const database = MysqlDatabase.open(under.url, 2)
+      under.afterwards(() => database.close())
+      const losing = database.transaction(async (sql) => {
+        await sql.run("INSERT INTO job_log (job_id, message) VALUES ('a', 'x')")
+        const [row] = await sql.rows<{ id: number }>('SELECT CONNECTION_ID() AS id')
+        await under.query(`KILL ${row?.id}`)
+        await sql.run("UPDATE periodic_task SET run_count = run_count + 1 WHERE id = 'a'")
+      })
+      await expect(losing).rejects.toThrow(StoreUnavailableError)
+      expect(await database.rows('SELECT id FROM job_log')).toEqual([])
+      expect(await database.run("UPDATE periodic_task SET run_count = 1 WHERE id = 'a'")).toBe(1)
+    })
+
+    it('while the pool rests costs at most one call', async () => {
+      const store = await under.another()
+      await store.workers.register({ id: 'w/1', name: 'w', host: 'h', pid: 1, tasks: [] })
+      const others = await under.query(
+        'SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()',
+      )
+      for (const { id } of others) await under.query(`KILL ${Number(id)}`).catch(() => {})
+      const results = []
+      for (let call = 0; call < 10; call += 1) {
+        results.push(await store.workers.heartbeat('w/1').catch((error: unknown) => error))
+      }
+      for (const result of results) {
+        if (result !== true) expect(result).toBeInstanceOf(StoreUnavailableError)
+      }
+      expect(results.at(-1)).toBe(true)
+    })
+
+    it('a query that is killed does not make a fault of its slot', async () => {
+      const slot = after(await clock(under), -1000)
+      await planned(under, 'a', slot)
+      const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
+      const admin = await administrator()
+      // The insert waits for a job that somebody else is about to write.
+      await admin.query('START TRANSACTION')
+      await admin.query(
+        "INSERT INTO job (id, task, periodic_task_id, slot) VALUES ('x', 't', 'a', '2026-01-01 00:00:00.000')",
+      )
+      const submitting = under.store.scheduling
+        .submit(WORKER, marks, submitDue)
+        .catch((error: unknown) => error)
+      await untilSomeoneWaits('INSERT INTO `job`')
+      const [waiting] = await under.query(
+        "SELECT id FROM information_schema.processlist WHERE info LIKE 'INSERT INTO `job`%'",
+      )
+      await under.query(`KILL QUERY ${Number(waiting?.['id'])}`)
+      expect(await submitting).toBeInstanceOf(StoreUnavailableError)
+      await admin.query('ROLLBACK')
+      expect(ids((await under.store.scheduling.submit(WORKER, marks, submitDue)).submissions)).toEqual(['a'])
+      expect(await under.query('SELECT state FROM job')).toEqual([{ state: 'waiting' }])
+    })
+
+    it('a job that somebody is about to write holds up its schedule, and is no fault of it', async () => {
+      const slot = after(await clock(under), -1000)
+      await planned(under, 'held up', slot)
+      await planned(under, 'other', slot)
+      const store = await openStore(impatient(1))
+      const marks = await store.scheduling.markDue(WORKER, 10, LEASE_MS)
+      const admin = await administrator()
+      await admin.query('START TRANSACTION')
+      await admin.query(
+        "INSERT INTO job (id, task, periodic_task_id, slot) VALUES ('x', 't', 'held up', '2026-01-01 00:00:00.000')",
+      )
+      const result = await store.scheduling.submit(WORKER, marks, submitDue)
+      expect([ids(result.submissions), ids(result.locked), result.failed]).toEqual([
+        ['other'],
+        ['held up'],
+        [],
+      ])
+      await admin.query('ROLLBACK')
+      expect(ids((await store.scheduling.submit(WORKER, result.locked, submitDue)).submissions)).toEqual([
+        'held up',
+      ])
+    })
+  })
+
+  it('everyone at once: nothing is lost, nothing is doubled, nobody sees a deadlock', async () => {
+    const SCHEDULES = 60
+    const past = after(await clock(under), -3_600_000)
+    const names = Array.from({ length: SCHEDULES }, (_, index) => `s${String(index).padStart(3, '0')}`)
+    for (const id of names) await planned(under, id, past)
+    const deadlocks = async () => {
+      if (!server) return 0
+      if (under.kind === 'mariadb')
+        return Number((await one(under, "SHOW GLOBAL STATUS LIKE 'Innodb_deadlocks'"))['Value'])
+      return Number(
+        (
+          await one(
+            under,
+            "SELECT count AS n FROM information_schema.innodb_metrics WHERE name = 'lock_deadlocks'",
+          )
+        )['n'],
+      )
+    }
+    const before = await deadlocks()
+    const stores: Store[] = []
+    for (let index = 0; index < 4; index += 1) stores.push(await under.another())
+    const rounds = server ? 40 : 15
+    const surfaced: unknown[] = []
+    const submitted: string[] = []
+
+    const work = async (store: Store, number: number) => {
+      const worker = `w${number}/1`
+      await store.workers.register({ id: worker, name: `w${number}`, host: 'h', pid: 1, tasks: ['task'] })
+      let held: Awaited<ReturnType<typeof store.executing.settle>>['locked'] = []
+      for (let round = 0; round < rounds; round += 1) {
+        const random = names[(round * 7 + number * 13) % SCHEDULES] ?? ''
+        const marks = await store.scheduling.markDue(worker, 25, LEASE_MS)
+        let todo: typeof marks | undefined = marks
+        while (todo !== undefined && todo.length > 0) {
+          const result: Awaited<ReturnType<typeof store.scheduling.submit>> = await store.scheduling.submit(
+            worker,
+            todo,
+            submitDue,
+          )
+          submitted.push(...result.submissions.flatMap(({ jobs }) => jobs))
+          surfaced.push(...result.failed.map(({ error }) => error))
+          todo = [...result.locked]
+        }
+        const claimed = await store.executing.claim(worker, policies('task'), 20, '')
+        const { locked } = await store.executing.settle([
+          ...held,
+          ...claimed.map(({ id, attempt, policy }) => ({
+            fence: { id, worker, attempt },
+            ending:
+              round % 3 === 0
+                ? ({ kind: 'released' } as const)
+                : ({ kind: 'success', result: null } as const),
+            policy,
+          })),
+        ])
+        held = locked
+        await store.schedules.runNow(random).catch(tolerate)
+        const [last] = submitted.slice(-1)
+        if (last !== undefined && round % 4 === 0) await store.jobs.cancel(last)
+        if (round % 5 === 0) {
+          await store.schedules.sync(
+            'set',
+            names.slice(number * 10, number * 10 + 20).toReversed(),
+            (existing) => ({
+              create: [],
+              change: existing.map(({ id }) => ({ id, settings: { summary: `${number} ${round}` } })),
+            }),
+          )
+        }
+        if (round % 6 === 0) await store.schedules.update(random, { subject: String(round) })
+        await store.executing.promoteDue(50)
+        await store.workers.heartbeat(worker)
+      }
+      while (held.length > 0) held = (await store.executing.settle(held)).locked
+    }
+    const outcomes = await Promise.allSettled(stores.map(work))
+    for (const outcome of outcomes) if (outcome.status === 'rejected') surfaced.push(outcome.reason)
+    expect(surfaced).toEqual([])
+    expect(new Set(submitted).size).toBe(submitted.length)
+    // Each schedule's slots are an unbroken row: each is a job or a skip.
+    const gaps = await under.query(
+      `SELECT periodic_task_id AS id, COUNT(*) AS jobs, COUNT(DISTINCT slot) AS slots FROM job WHERE reason IS NULL OR reason <> 'run now' GROUP BY periodic_task_id HAVING COUNT(*) <> COUNT(DISTINCT slot)`,
+    )
+    expect(gaps).toEqual([])
+    expect(await under.query('SELECT id FROM periodic_task WHERE worker IS NOT NULL')).toEqual([])
+    const seen = (await deadlocks()) - before
+    console.info(
+      `${under.kind}: ${seen} deadlocks in ${4 * rounds} rounds of 4 stores, ${submitted.length} jobs submitted`,
+    )
+    expect(seen).toBeLessThanOrEqual(2)
+  }, 120_000)
+
+  it.skipIf(server)(
+    'a file that another process writes is waited for, without blocking this one',
+    async () => {
+      const other = await under.another()
+      let ticks = 0
+      const ticking = setInterval(() => (ticks += 1), 5)
+      try {
+        await Promise.all(
+          Array.from({ length: 100 }, async (_, index) => {
+            const store = index % 2 === 0 ? under.store : other
+            await store.jobs.submit([newJob(`j${index}`)])
+            await store.executing.claim(WORKER, policies('task'), 1, '')
+          }),
+        )
+      } finally {
+        clearInterval(ticking)
+      }
+      expect((await under.store.jobs.list({ limit: 1, offset: 0 })).total).toBe(100)
+      expect(ticks).toBeGreaterThan(0)
+    },
+  )
+})

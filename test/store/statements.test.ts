@@ -1,0 +1,362 @@
+/**
+ * The rules for the statements (DESIGN §3), held against the statements that the code really sends: which index
+ * serves them, what they lock, and what they read, with tables as large as in real life.
+ */
+import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { toText } from '../../src/store/instant.ts'
+import { eachDatabase, type TestDatabase } from '../support/databases.ts'
+import { LEASE_MS, MINUTE, policies, submitDue, WORKER } from './conformance.ts'
+import { type Recording, recording } from './recording.ts'
+
+/** Schedules that are due, marked by others, or come later; jobs of one huge and some small groups in every state. */
+async function fill(database: TestDatabase): Promise<void> {
+  const now = Date.now()
+  const at = (ms: number) => toText(new Date(now + ms))
+  const schedules = Array.from({ length: 8000 }, (_, index) => {
+    const nextrun = at(index < 1000 ? -MINUTE - index : MINUTE + index * 100)
+    const marked = index >= 3000
+    const mark = marked ? ['other/1', at(0), at(LEASE_MS)] : [null, null, null]
+    return [`s${index}`, 'task', 'minutely', marked ? at(-MINUTE) : nextrun, `1|minutely|${nextrun}`, ...mark]
+  })
+  await insertAll(
+    database,
+    'periodic_task (id, task, timer, nextrun, planned_from, worker, marked, mark_ends)',
+    schedules,
+  )
+  const states = ['waiting', 'waiting', 'waiting', 'success', 'success', 'running', 'blocked', 'failed']
+  const jobs = Array.from({ length: 12_000 }, (_, index) => {
+    const state = states[index % states.length] ?? 'waiting'
+    const runAt =
+      state === 'waiting' && index % 3 === 0 ? at(index < 3000 ? -MINUTE - index : MINUTE + index) : null
+    return [
+      `j${String(index).padStart(5, '0')}`,
+      index % 5 === 0 ? 'other' : 'task',
+      index % 100 === 0 ? `small ${index % 700}` : 'huge',
+      index % 2 === 0 ? `s${index}` : null,
+      index % 2 === 0 ? at(-3_600_000) : null,
+      state,
+      state === 'running' ? 'other/1' : null,
+      runAt,
+      index % 10,
+    ]
+  })
+  await insertAll(
+    database,
+    'job (id, task, group_, periodic_task_id, slot, state, worker, run_at, priority)',
+    jobs,
+  )
+  await database.query(
+    "INSERT INTO worker (id, name, host, pid, tasks) VALUES ('other/1', 'other', 'h', 1, '[]')",
+  )
+  if (database.kind !== 'sqlite') await database.query('ANALYZE TABLE periodic_task, job, worker')
+}
+
+async function insertAll(
+  database: TestDatabase,
+  into: string,
+  rows: readonly (readonly (string | number | null)[])[],
+): Promise<void> {
+  for (let start = 0; start < rows.length; start += 1000) {
+    const part = rows.slice(start, start + 1000)
+    const values = part.map(
+      (row) =>
+        `(${row.map((value) => (typeof value === 'string' ? `'${value}'` : String(value))).join(', ')})`,
+    )
+    await database.query(`INSERT INTO ${into} VALUES ${values.join(', ')}`)
+  }
+}
+
+interface Step {
+  readonly table: string
+  readonly access: string
+  readonly key: string
+  readonly extra: string
+}
+
+const found = (statements: readonly string[], pattern: RegExp): string | undefined =>
+  statements.find((statement) => pattern.test(statement))
+
+eachDatabase(({ kind, fresh }) => {
+  let database: TestDatabase
+  let recorded: Recording
+  /** A connection that the tests may break as they like. */
+  let side: Connection | undefined
+
+  beforeAll(async () => {
+    database = await fresh()
+    const { openStore } = await import('../../src/store/open.ts')
+    await (await openStore(database.url)).close()
+    await fill(database)
+    recorded = await recording(database.url)
+    if (kind === 'sqlite') return
+    side = await createConnection({ uri: database.url, dateStrings: true })
+    if (kind === 'mysql') await side.query("SET explain_format = 'TRADITIONAL'")
+  })
+
+  afterAll(async () => {
+    await side?.end()
+    await recorded.store.close()
+    await database.drop()
+  })
+
+  const connection = (): Connection => {
+    if (side === undefined) throw new Error('no server')
+    return side
+  }
+
+  const locksOnMysql = async (): Promise<number> => {
+    const [rows] = await connection().query<RowDataPacket[]>(
+      "SELECT COUNT(*) AS n FROM performance_schema.data_locks WHERE lock_type = 'RECORD' AND index_name = 'PRIMARY' AND engine_transaction_id IN (SELECT trx_id FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = CONNECTION_ID())",
+    )
+    return Number(rows[0]?.['n'])
+  }
+
+  /** Entries of indexes and rows; innodb_trx would say it too, but is as old as a tenth of a second. */
+  const locksOnMariadb = async (): Promise<number> => {
+    const [rows] = await connection().query<RowDataPacket[]>('SHOW ENGINE INNODB STATUS')
+    const [ids] = await connection().query<RowDataPacket[]>('SELECT CONNECTION_ID() AS id')
+    const mine = String(rows[0]?.['Status'])
+      .split('---TRANSACTION')
+      .find((text) => text.includes(`thread id ${ids[0]?.['id']},`))
+    const locks = /(\d+) row lock/.exec(mine ?? '')?.[1]
+    if (locks === undefined) throw new Error(`no locks of this connection: ${mine}`)
+    return Number(locks)
+  }
+
+  /** Runs statements in a transaction and tells how many rows of a table are locked then. */
+  const rowsLocked = async (statements: readonly string[]): Promise<number> => {
+    await connection().query('SET TRANSACTION ISOLATION LEVEL READ COMMITTED')
+    await connection().query('START TRANSACTION')
+    try {
+      for (const statement of statements) await connection().query(statement)
+      return kind === 'mysql' ? await locksOnMysql() : await locksOnMariadb()
+    } finally {
+      await connection().query('ROLLBACK')
+    }
+  }
+
+  /** The statements of one call. */
+  const statementsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
+    recorded.statements.length = 0
+    await work()
+    return [...recorded.statements]
+  }
+
+  const explain = async (statement: string | undefined): Promise<Step[]> => {
+    if (statement === undefined) throw new Error('no such statement')
+    if (side === undefined) {
+      const rows = await database.query(`EXPLAIN QUERY PLAN ${statement}`)
+      return rows.map(({ detail }) => ({
+        table: '',
+        access: '',
+        key: /USING (?:COVERING )?INDEX (\S+)/.exec(String(detail))?.[1] ?? '',
+        extra: String(detail),
+      }))
+    }
+    const [rows] = await side.query<RowDataPacket[]>(`EXPLAIN ${statement}`)
+    return rows.map((row) => ({
+      table: String(row['table']),
+      access: String(row['type']),
+      key: String(row['key']),
+      extra: String(row['Extra']),
+    }))
+  }
+
+  const SORTS = /filesort|TEMP B-TREE FOR ORDER BY|temporary/i
+  const primary = kind === 'sqlite' ? /^sqlite_autoindex_\w+_1$/ : /^PRIMARY$/
+
+  /** Reads by this index only, in its order. */
+  const readsBy = async (statement: string | undefined, key: RegExp) => {
+    const steps = await explain(statement)
+    const reading = steps.filter(
+      (step) => kind !== 'sqlite' || /SEARCH|SCAN (job|periodic_task)/.test(step.extra),
+    )
+    expect(reading.length, statement).toBeGreaterThan(0)
+    for (const step of reading) {
+      expect(step.key, `${statement}\n${JSON.stringify(steps)}`).toMatch(key)
+      expect(step.access).not.toMatch(/^(ALL|index)$/)
+    }
+    for (const step of steps) expect(step.extra, `${statement}\n${JSON.stringify(steps)}`).not.toMatch(SORTS)
+  }
+
+  describe('plans', () => {
+    it('marking reads the earliest by wake_at, in its order, and writes by key', async () => {
+      const statements = await statementsOf(() => recorded.store.scheduling.markDue(WORKER, 100, LEASE_MS))
+      await readsBy(found(statements, /^SELECT.*wake_at <=/s), /^periodic_task_wake_at$/)
+      await readsBy(found(statements, /^UPDATE/), primary)
+    })
+
+    it('submitting reads and writes schedules by key, and looks for active jobs by their key', async () => {
+      const marks = await recorded.store.scheduling.markDue(WORKER, 100, LEASE_MS)
+      const statements = await statementsOf(() => recorded.store.scheduling.submit(WORKER, marks, submitDue))
+      await readsBy(found(statements, /^SELECT id, enabled/), primary)
+      expect((await explain(found(statements, /active_key IN/))).map((step) => step.key)).toContain(
+        'job_active',
+      )
+      const advance = await explain(found(statements, /^UPDATE/))
+      expect(advance.some((step) => primary.test(step.key))).toBe(true)
+      expect(advance.some((step) => step.table === 't' && step.access === 'ALL')).toBe(false)
+    })
+
+    it('a look reads two ends of indexes, and a probe per group and task', async () => {
+      const [statement] = await statementsOf(() => recorded.store.scheduling.look(['task']))
+      const steps = await explain(statement)
+      if (kind === 'sqlite') {
+        expect(steps.map((step) => step.key).filter((key) => key !== '')).toEqual(
+          expect.arrayContaining(['periodic_task_wake_at', 'job_due', 'job_claim']),
+        )
+        expect(steps.some((step) => /SCAN (job|periodic_task)/.test(step.extra))).toBe(false)
+      } else {
+        expect(steps.filter((step) => step.extra.includes('Select tables optimized away'))).toHaveLength(2)
+        expect(steps.find((step) => step.table === 'job')?.extra).toContain('Using index for group-by')
+      }
+    })
+
+    it('the time of jobs is looked up by due_at, in its order', async () => {
+      const statements = await statementsOf(() => recorded.store.executing.promoteDue(100))
+      await readsBy(found(statements, /^SELECT.*due_at <=/s), /^job_due$/)
+      await readsBy(found(statements, /^UPDATE/), primary)
+    })
+
+    it('a claim probes for groups and tasks, takes jobs in the order of the claim index, and writes by key', async () => {
+      const statements = await statementsOf(() =>
+        recorded.store.executing.claim(WORKER, policies('task', 'other'), 50, ''),
+      )
+      const turns = await explain(found(statements, /^SELECT claim_group/))
+      if (kind === 'sqlite') expect(turns.some((step) => /SCAN job/.test(step.extra))).toBe(false)
+      else expect(turns.find((step) => step.table === 'job')?.extra).toContain('Using index for group-by')
+      await readsBy(found(statements, /UNION ALL/), /^job_claim$/)
+      for (const update of statements.filter((statement) => statement.startsWith('UPDATE')))
+        await readsBy(update, primary)
+    })
+
+    it('settling reads and writes by key', async () => {
+      const jobs = await recorded.store.executing.claim(WORKER, policies('task', 'other'), 50, '')
+      const attempts = jobs.map(({ id, policy }) => ({
+        fence: { id, worker: WORKER, attempt: 1 },
+        ending: { kind: 'success', result: null } as const,
+        policy,
+      }))
+      const statements = await statementsOf(() => recorded.store.executing.settle(attempts))
+      for (const statement of statements.filter((text) => text.startsWith('SELECT id')))
+        await readsBy(statement, primary)
+      for (const statement of statements.filter((text) => text.startsWith('UPDATE'))) {
+        const steps = await explain(statement)
+        expect(
+          steps.some((step) => primary.test(step.key)),
+          statement,
+        ).toBe(true)
+        expect(steps.some((step) => step.table === 't' && step.access === 'ALL')).toBe(false)
+      }
+      const blocked = await explain(found(statements, /^SELECT MIN\(id\)/))
+      expect(blocked.map((step) => step.key)).toEqual(expect.arrayContaining(['job_blocked', 'job_active']))
+    })
+
+    it('stop requests and orphans are found among the few that run', async () => {
+      const [stop] = await statementsOf(() => recorded.store.executing.stopRequests('other/1'))
+      await readsBy(stop, /^job_held$/)
+      const [orphans] = await statementsOf(() => recorded.store.executing.orphans(10))
+      expect((await explain(orphans)).map((step) => step.key)).toContain('job_held')
+    })
+  })
+
+  describe.skipIf(kind === 'sqlite')('locks', () => {
+    it('marking locks the rows that it marks', async () => {
+      const statements = await statementsOf(() => recorded.store.scheduling.markDue(WORKER, 0, LEASE_MS))
+      const selection = found(statements, /^SELECT.*wake_at <=/s)?.replace('LIMIT 0', 'LIMIT 50')
+      // MariaDB counts the entries of the index and the rows.
+      expect(await rowsLocked([String(selection)])).toBeLessThanOrEqual(kind === 'mysql' ? 51 : 102)
+    })
+
+    it('a claim locks the rows that it claims', async () => {
+      const statements = await statementsOf(() =>
+        recorded.store.executing.claim(WORKER, policies('other', 'task'), 20, ''),
+      )
+      const selection = String(found(statements, /UNION ALL/))
+      const [rows] = await connection().query<RowDataPacket[]>(
+        selection.replaceAll('FOR UPDATE SKIP LOCKED', ''),
+      )
+      expect(rows.length).toBeGreaterThan(10)
+      expect(await rowsLocked([selection])).toBeLessThanOrEqual(
+        (kind === 'mysql' ? 1 : 2) * rows.length + selection.split('UNION ALL').length,
+      )
+    })
+
+    it('jobs whose time has come are locked, and no others', async () => {
+      const statements = await statementsOf(() => recorded.store.executing.promoteDue(0))
+      const selection = String(found(statements, /due_at <=/)).replace('LIMIT 0', 'LIMIT 30')
+      expect(await rowsLocked([selection])).toBeLessThanOrEqual(kind === 'mysql' ? 31 : 62)
+    })
+
+    it('while some are claimed and marked, others are claimed and marked, and rows are inserted, without waiting', async () => {
+      const other = await createConnection({ uri: database.url })
+      try {
+        await other.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
+        await other.query('SET innodb_lock_wait_timeout = 1')
+        const claims = await statementsOf(() =>
+          recorded.store.executing.claim(WORKER, policies('other', 'task'), 20, ''),
+        )
+        const marks = await statementsOf(() => recorded.store.scheduling.markDue(WORKER, 0, LEASE_MS))
+        const claim = String(found(claims, /UNION ALL/))
+        const mark = String(found(marks, /wake_at <=/)).replace('LIMIT 0', 'LIMIT 20')
+        await connection().query('SET TRANSACTION ISOLATION LEVEL READ COMMITTED')
+        await connection().query('START TRANSACTION')
+        const [mine] = await connection().query<RowDataPacket[]>(claim)
+        const [myMarks] = await connection().query<RowDataPacket[]>(mark)
+        await other.query('START TRANSACTION')
+        const [theirs] = await other.query<RowDataPacket[]>(claim)
+        const [theirMarks] = await other.query<RowDataPacket[]>(mark)
+        await other.query(
+          "INSERT INTO job (task, group_) VALUES ('task', 'huge'), ('other', 'small 0'), ('task', 'a')",
+        )
+        await other.query("INSERT INTO periodic_task (id, task, timer) VALUES ('a new one', 'task', 'daily')")
+        await other.query('ROLLBACK')
+        await connection().query('ROLLBACK')
+        const all = [...mine, ...theirs].map((row) => row['id'])
+        expect(mine.length).toBeGreaterThan(10)
+        expect(theirs.length).toBeGreaterThan(10)
+        expect(new Set(all).size).toBe(all.length)
+        const marked = [...myMarks, ...theirMarks].map((row) => row['id'])
+        expect([myMarks.length, theirMarks.length, new Set(marked).size]).toEqual([20, 20, 40])
+      } finally {
+        await other.end()
+      }
+    })
+
+    it('5,000 schedules marked by others cost a pass nothing', async () => {
+      const statements = await statementsOf(() => recorded.store.scheduling.markDue(WORKER, 0, LEASE_MS))
+      const mark = String(found(statements, /wake_at <=/)).replace('LIMIT 0', 'LIMIT 20')
+      const looks = await statementsOf(() => recorded.store.scheduling.look(['task']))
+      for (const [statement, most] of [
+        [mark, 60],
+        [String(looks[0]), 200],
+      ] as const) {
+        await connection().query('FLUSH STATUS')
+        await connection().query(statement)
+        const [rows] = await connection().query<RowDataPacket[]>("SHOW SESSION STATUS LIKE 'Handler_read%'")
+        const read = rows.reduce((sum, row) => sum + Number(row['Value']), 0)
+        expect(read, statement).toBeLessThan(most)
+      }
+    })
+  })
+
+  it.skipIf(kind === 'sqlite')('transactions are READ COMMITTED, whatever the server’s default', async () => {
+    const { MysqlDatabase } = await import('../../src/store/mysql/database.ts')
+    const own = MysqlDatabase.open(database.url, 2)
+    try {
+      const seen = await own.transaction(async (sql) => {
+        const count = async () =>
+          (await sql.rows<{ n: number }>('SELECT COUNT(*) AS n FROM worker'))[0]?.n ?? 0
+        const first = await count()
+        await database.query(
+          "INSERT INTO worker (id, name, host, pid, tasks) VALUES ('new/1', 'new', 'h', 1, '[]')",
+        )
+        return (await count()) - first
+      })
+      expect(seen).toBe(1)
+    } finally {
+      await own.close()
+    }
+  })
+})

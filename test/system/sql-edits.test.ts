@@ -1,0 +1,340 @@
+/**
+ * SQL is an interface: what an administrator types takes effect while a worker of another process runs, and
+ * disturbs nothing else. On MariaDB and MySQL it is typed into MariaDB's command-line client.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import Libsql from 'libsql'
+import { createConnection } from 'mysql2/promise'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { eachDatabase, type Row, type TestDatabase } from '../support/databases.ts'
+import { mariadbClient } from '../support/mariadb-client.ts'
+import {
+  instant,
+  occurrenceFaults,
+  occurrenceRows,
+  scheduleEnds,
+  sqlInstant,
+} from '../support/occurrences.ts'
+import { killWorkers, until, WorkerProcess } from '../support/worker-process.ts'
+
+const LEASE_MS = 2000
+/** An edit has had its effect by then. */
+const WITHIN_MS = 5000
+
+async function soon<T>(what: string, ask: () => Promise<T | null | undefined | false>): Promise<T> {
+  return await until(what, ask, WITHIN_MS)
+}
+
+eachDatabase(({ kind, fresh }) => {
+  describe('SQL by hand, while a worker runs', () => {
+    let database: TestDatabase
+    let worker: WorkerProcess
+    let controlFrom: number
+    const now = kind === 'sqlite' ? "strftime('%Y-%m-%d %H:%M:%f', 'now')" : 'UTC_TIMESTAMP(3)'
+
+    const admin = async (sql: string): Promise<void> => {
+      if (kind === 'sqlite') await database.query(sql)
+      else await mariadbClient(database, sql)
+    }
+    const clock = async () => instant((await database.query(`SELECT ${now} AS clock`))[0]?.['clock']) ?? 0
+    const schedule = async (id: string): Promise<Row> =>
+      (await database.query('SELECT * FROM periodic_task WHERE id = ?', [id]))[0] ?? {}
+    const jobs = (id: string) =>
+      database.query('SELECT * FROM job WHERE periodic_task_id = ? ORDER BY slot', [id])
+    /** The first run of a schedule for a slot after the given time, as its handler sees it. */
+    const runAfter = async (id: string, after: number) =>
+      await worker.report('handling', (report) => report.schedule === id && (report.slot ?? 0) > after)
+    const isPlanned = async (id: string) => {
+      const { nextrun, wake_at } = await schedule(id)
+      return nextrun !== null && nextrun === wake_at
+    }
+
+    beforeAll(async () => {
+      database = await fresh()
+      worker = await WorkerProcess.start({
+        url: database.url,
+        worker: 'w',
+        leaseMs: LEASE_MS,
+        tasks: { tick: 'return', hold: 'hold' },
+      })
+      controlFrom = Math.ceil((await clock()) / 1000 + 1) * 1000
+      await admin(
+        `INSERT INTO periodic_task (id, task, timer, nextrun) VALUES ('control', 'tick', '*:*:*', '${sqlInstant(controlFrom)}')`,
+      )
+    })
+
+    afterEach(() => expect(worker.exitCode).toBeNull())
+
+    afterAll(async () => {
+      await killWorkers()
+      await database.drop()
+    })
+
+    it('a row of three columns is a schedule', async () => {
+      await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('three', 'tick', '*:*:*')")
+      const inserted = performance.now()
+      const run = await runAfter('three', 0)
+      expect(run.at - inserted).toBeLessThan(WITHIN_MS)
+      expect(run).toMatchObject({ task: 'tick', args: {}, attempt: 1 })
+    })
+
+    it('enabled = 0 ends the runs, and 1 begins them anew from now without backlog', async () => {
+      await admin(
+        "INSERT INTO periodic_task (id, task, timer, catch_up) VALUES ('paused', 'tick', '*:*:*', 100)",
+      )
+      await runAfter('paused', 0)
+      await admin("UPDATE periodic_task SET enabled = 0 WHERE id = 'paused'")
+      await soon('nothing is to come', async () => (await schedule('paused'))['wake_at'] === null)
+      expect(await schedule('paused')).toMatchObject({
+        status: 'paused',
+        nextrun: null,
+        enabled: 0,
+        worker: null,
+      })
+      const before = (await jobs('paused')).length
+      await pause(2500)
+      expect(await jobs('paused')).toHaveLength(before)
+
+      const enabledAt = await clock()
+      await admin("UPDATE periodic_task SET enabled = 1 WHERE id = 'paused'")
+      const first = await soon('it runs again', async () => (await jobs('paused'))[before])
+      expect(instant(first['slot'])).toBeGreaterThan(enabledAt)
+      expect(first['missed']).toBe(0)
+    })
+
+    it('a new timer is planned from now', async () => {
+      await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('retimed', 'tick', '2000-01-01')")
+      await soon('it is done before it began', async () => (await schedule('retimed'))['status'] === 'done')
+      const edited = await clock()
+      await admin("UPDATE periodic_task SET timer = '*:*:*' WHERE id = 'retimed'")
+      await soon('it runs each second', async () => (await jobs('retimed')).length > 1)
+      expect(instant((await jobs('retimed'))[0]?.['slot'])).toBeGreaterThan(edited)
+      await admin("UPDATE periodic_task SET timer = 'yearly' WHERE id = 'retimed'")
+      await soon('it waits for the new year', async () => {
+        const { nextrun, wake_at } = await schedule('retimed')
+        return nextrun === wake_at && String(nextrun).includes('-01-01 00:00:00')
+      })
+    })
+
+    it('a nextrun in the past means now, and once', async () => {
+      await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('past', 'tick', 'yearly')")
+      await soon('it is planned', () => isPlanned('past'))
+      const { nextrun } = await schedule('past')
+      const edited = await clock()
+      await admin("UPDATE periodic_task SET nextrun = '2020-02-03 04:05:06' WHERE id = 'past'")
+      await soon('it has run', async () => (await jobs('past'))[0]?.['state'] === 'success')
+      const [job] = await jobs('past')
+      expect(instant(job?.['slot'])).toBeGreaterThanOrEqual(edited)
+      expect(job?.['missed']).toBe(0)
+      expect((await schedule('past'))['nextrun']).toBe(nextrun)
+      // The same again is a second wish, not a duplicate.
+      await admin("UPDATE periodic_task SET nextrun = '2020-02-03 04:05:06' WHERE id = 'past'")
+      await soon('it has run again', async () => (await jobs('past')).length === 2)
+      await pause(1500)
+      expect(await jobs('past')).toHaveLength(2)
+    })
+
+    it('a nextrun in the future is the next slot', async () => {
+      await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('future', 'tick', 'yearly')")
+      await soon('it is planned', () => isPlanned('future'))
+      const at = (await clock()) + 2345
+      await admin(`UPDATE periodic_task SET nextrun = '${sqlInstant(at)}' WHERE id = 'future'`)
+      const run = await runAfter('future', 0)
+      expect(run.slot).toBe(at)
+      const [job] = await jobs('future')
+      expect(instant(job?.['submitted'])).toBeGreaterThanOrEqual(at)
+      await soon('it waits for the new year again', () => isPlanned('future'))
+      expect(await jobs('future')).toHaveLength(1)
+    })
+
+    it('a nextrun of NULL means: plan me', async () => {
+      await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('nulled', 'tick', 'yearly')")
+      await soon('it is planned', () => isPlanned('nulled'))
+      const { nextrun } = await schedule('nulled')
+      await admin("UPDATE periodic_task SET nextrun = NULL WHERE id = 'nulled'")
+      await soon('it is planned again', () => isPlanned('nulled'))
+      expect((await schedule('nulled'))['nextrun']).toBe(nextrun)
+      expect(await jobs('nulled')).toEqual([])
+    })
+
+    it('a timer that cannot be read says so in its row, until it is edited', async () => {
+      await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('bad', 'tick', 'Mo..Fry 25:00')")
+      await soon('it is invalid', async () => (await schedule('bad'))['status'] === 'invalid')
+      expect(await schedule('bad')).toMatchObject({ enabled: 1, nextrun: null, wake_at: null })
+      expect(String((await schedule('bad'))['last_error'])).toMatch(/Fry/)
+      await admin("UPDATE periodic_task SET timer = '*:*:*' WHERE id = 'bad'")
+      await soon('it runs', async () => (await jobs('bad')).length > 0)
+      expect(await schedule('bad')).toMatchObject({ status: 'active', last_error: null })
+    })
+
+    it('a schedule that is deleted runs no more, and what runs of it ends well', async () => {
+      await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('deleted', 'hold', '*:*:*')")
+      const { job } = await runAfter('deleted', 0)
+      await admin("DELETE FROM periodic_task WHERE id = 'deleted'")
+      worker.order({ do: 'release' })
+      await worker.report('settled', (report) => report.job === job && report.state === 'success')
+      const left = (await jobs('deleted')).length
+      await pause(1500)
+      expect(await jobs('deleted')).toHaveLength(left)
+    })
+
+    it('an open transaction holds up what it has locked, and nothing else', async () => {
+      await admin(
+        "INSERT INTO periodic_task (id, task, timer) VALUES ('locked', 'tick', '*:*:*'), ('beside', 'tick', '*:*:*')",
+      )
+      await runAfter('locked', 0)
+      const errors = worker.told('error').length
+      const transaction = await openTransaction(
+        database,
+        "UPDATE periodic_task SET summary = 'x' WHERE id = 'locked'",
+      )
+      const since = await clock()
+      if (kind === 'sqlite') {
+        // There is one lock for the whole file: all wait, and make up for it.
+        await pause(2000)
+      } else {
+        for (const seconds of [1, 2, 3]) {
+          const run = await runAfter('beside', since + seconds * 1000)
+          expect(Date.now() - (run.slot ?? 0)).toBeLessThan(1500)
+        }
+        const slots = (await jobs('locked')).map((job) => instant(job['slot']) ?? 0)
+        expect(Math.max(...slots)).toBeLessThanOrEqual(since + 1000)
+      }
+      await transaction.commit()
+      await soon('it goes on', async () =>
+        (await jobs('locked')).some(
+          (job) => (instant(job['slot']) ?? 0) > since + 1000 && job['state'] === 'success',
+        ),
+      )
+      expect(await schedule('locked')).toMatchObject({ summary: 'x' })
+      expect(worker.told('error').slice(errors)).toEqual([])
+    })
+
+    it('an inserted job runs', async () => {
+      await admin(`INSERT INTO job (task, args) VALUES ('tick', '{"to":"x"}')`)
+      const inserted = performance.now()
+      const run = await worker.report(
+        'handling',
+        (report) => report.schedule === null && report.task === 'tick',
+      )
+      expect(run.args).toEqual({ to: 'x' })
+      expect(run.at - inserted).toBeLessThan(WITHIN_MS)
+      await worker.report('settled', (report) => report.job === run.job && report.state === 'success')
+    })
+
+    it('a deleted job does not run, and one that has run does not run again', async () => {
+      const at = sqlInstant((await clock()) + 2000)
+      await admin(
+        `INSERT INTO job (id, task, run_at) VALUES ('dropped', 'tick', '${at}'), ('kept', 'tick', '${at}')`,
+      )
+      await admin("DELETE FROM job WHERE id = 'dropped'")
+      await worker.report('settled', (report) => report.job === 'kept')
+      expect(worker.told('handling').filter((report) => report.job === 'dropped')).toEqual([])
+
+      await admin(
+        "INSERT INTO periodic_task (id, task, timer, nextrun) VALUES ('pruned', 'tick', 'yearly', '2020-01-01')",
+      )
+      await soon('it has run', async () => (await jobs('pruned'))[0]?.['state'] === 'success')
+      await admin("DELETE FROM job WHERE periodic_task_id = 'pruned'")
+      await pause(1500)
+      expect(await jobs('pruned')).toEqual([])
+    })
+
+    it('a running job that is deleted leaves its schedule free', async () => {
+      await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('torn', 'hold', '*:*:*')")
+      const { job, slot } = await runAfter('torn', 0)
+      await admin(`DELETE FROM job WHERE id = '${job}'`)
+      const next = await runAfter('torn', slot ?? 0)
+      expect(next.job).not.toBe(job)
+      await admin("DELETE FROM periodic_task WHERE id = 'torn'")
+      worker.order({ do: 'release' })
+      await worker.report('settled', (report) => report.job === next.job && report.state === 'success')
+      expect(await database.query(`SELECT id FROM job WHERE id = '${job}'`)).toEqual([])
+    })
+
+    it('a mark that is ended by hand frees its schedule at once', async () => {
+      const later = sqlInstant((await clock()) + 3_600_000)
+      await admin(
+        `INSERT INTO periodic_task (id, task, timer, worker, marked, mark_ends) VALUES ('freed', 'tick', '*:*:*', 'w/gone', '${later}', '${later}')`,
+      )
+      await admin(
+        "UPDATE periodic_task SET worker = NULL, marked = NULL, mark_ends = NULL WHERE id = 'freed'",
+      )
+      await soon('it runs', async () => (await jobs('freed')).length > 0)
+    })
+
+    it('a mark without an end, or with one far ahead, does not hold its schedule', async () => {
+      await admin(
+        "INSERT INTO periodic_task (id, task, timer) VALUES ('endless', 'tick', '*:*:*'), ('far', 'tick', '*:*:*')",
+      )
+      await runAfter('endless', 0)
+      await runAfter('far', 0)
+      const since = await clock()
+      await admin("UPDATE periodic_task SET worker = 'admin', mark_ends = NULL WHERE id = 'endless'")
+      await soon('it goes on', async () =>
+        (await jobs('endless')).some((job) => (instant(job['slot']) ?? 0) > since + 1000),
+      )
+      await admin(
+        `UPDATE periodic_task SET worker = 'admin', marked = ${now}, mark_ends = '2100-01-01 00:00:00' WHERE id = 'far'`,
+      )
+      // Five leases: the slow sweep.
+      await until('it goes on', async () => (await schedule('far'))['worker'] === null, 8 * LEASE_MS)
+      const healed = await clock()
+      await soon('it runs', async () =>
+        (await jobs('far')).some((job) => (instant(job['slot']) ?? 0) > healed),
+      )
+    })
+
+    it('none of it disturbed another schedule: each second had its run, in its time', async () => {
+      const stopped = await clock()
+      await admin("UPDATE periodic_task SET enabled = 0 WHERE id = 'control'")
+      await soon('nothing is to come', async () => (await schedule('control'))['wake_at'] === null)
+      await soon('all has ended', async () =>
+        (await jobs('control')).every((job) => job['state'] === 'success'),
+      )
+      const ends = (await scheduleEnds(database)).filter(({ id }) => id === 'control')
+      const rows = (await occurrenceRows(database)).filter((row) => row.schedule === 'control')
+      expect(
+        occurrenceFaults(ends, rows, { from: controlFrom, until: stopped - 1500, stepMs: 1000 }),
+      ).toEqual([])
+      expect(rows.filter((row) => row.state !== 'success')).toEqual([])
+      expect(rows.length).toBeGreaterThan(20)
+      expect(worker.told('error')).toEqual([])
+      expect(worker.told('leaseLost')).toEqual([])
+    })
+  })
+})
+
+/** What an administrator forgets in another window. */
+async function openTransaction(
+  database: TestDatabase,
+  sql: string,
+): Promise<{ commit: () => Promise<void> }> {
+  if (database.kind === 'sqlite') {
+    const connection = new Libsql(database.url.slice('sqlite:'.length))
+    await until('the file is free', async () => {
+      try {
+        connection.exec('BEGIN IMMEDIATE')
+        return true
+      } catch {
+        return false
+      }
+    })
+    connection.exec(sql)
+    return {
+      commit: async () => {
+        connection.exec('COMMIT')
+        connection.close()
+      },
+    }
+  }
+  const connection = await createConnection({ uri: database.url })
+  await connection.query('START TRANSACTION')
+  await connection.query(sql)
+  return {
+    commit: async () => {
+      await connection.query('COMMIT')
+      await connection.end()
+    },
+  }
+}

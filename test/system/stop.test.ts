@@ -1,0 +1,127 @@
+/** An orderly stop: nothing is torn, nothing is left behind, and nobody takes over what still runs. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { eachDatabase, type TestDatabase } from '../support/databases.ts'
+import { occurrenceFaults, occurrenceRows, scheduleEnds, sqlInstant } from '../support/occurrences.ts'
+import { killWorkers, until, WorkerProcess, type WorkerSettings } from '../support/worker-process.ts'
+
+const LEASE_MS = 1500
+
+afterEach(killWorkers)
+
+function settings(database: TestDatabase, worker: string): WorkerSettings {
+  return {
+    url: database.url,
+    worker,
+    leaseMs: LEASE_MS,
+    signals: true,
+    tasks: { hold: 'hold', tick: 'return' },
+  }
+}
+
+eachDatabase(({ fresh }) => {
+  describe('SIGTERM', () => {
+    it('ends an idle worker at once, and leaves no row of it', async () => {
+      const database = await fresh()
+      const worker = await WorkerProcess.start(settings(database, 'idle'))
+      const asked = performance.now()
+      worker.signal('SIGTERM')
+      expect(await worker.ended()).toBe(0)
+      expect(performance.now() - asked).toBeLessThan(2000)
+      expect(await database.query('SELECT * FROM worker')).toEqual([])
+      await database.drop()
+    })
+
+    it('lets a run complete, for longer than the lease, and nobody takes it over', async () => {
+      const database = await fresh()
+      const worker = await WorkerProcess.start(settings(database, 'leaving'))
+      await database.query("INSERT INTO job (task) VALUES ('hold')")
+      const { job } = await worker.report('handling')
+      const other = await WorkerProcess.start(settings(database, 'staying'))
+      worker.signal('SIGTERM')
+
+      // Claims nothing any more.
+      await database.query("INSERT INTO job (task) VALUES ('tick'), ('tick'), ('tick')")
+      await until('the other has run them', async () => other.told('settled').length === 3)
+      await pause(LEASE_MS * 2)
+      expect(other.told('workerLost')).toEqual([])
+      expect(await database.query('SELECT id FROM worker WHERE id = ?', [worker.id])).toHaveLength(1)
+      expect(worker.exitCode).toBeNull()
+
+      worker.order({ do: 'release' })
+      expect(await worker.ended()).toBe(0)
+      expect(await database.query('SELECT state, attempt, worker FROM job WHERE id = ?', [job])).toEqual([
+        { state: 'success', attempt: 1, worker: worker.id },
+      ])
+      expect(await database.query('SELECT id FROM worker')).toEqual([{ id: other.id }])
+      expect(other.told('handling').filter((report) => report.job === job)).toEqual([])
+      expect(worker.told('error')).toEqual([])
+      await database.drop()
+    })
+  })
+
+  for (const behaviour of ['hold', 'deaf'] as const) {
+    it(`a run that outlasts the grace period goes back and runs elsewhere: its handler ${behaviour === 'hold' ? 'heeds' : 'does not heed'} its signal`, async () => {
+      const database = await fresh()
+      const worker = await WorkerProcess.start({
+        ...settings(database, 'leaving'),
+        tasks: { hold: behaviour },
+      })
+      await database.query("INSERT INTO job (task) VALUES ('hold')")
+      const { job } = await worker.report('handling')
+      const other = await WorkerProcess.start({ ...settings(database, 'staying'), tasks: { hold: 'return' } })
+      worker.order({ do: 'stop', graceMs: 300 })
+      expect(await worker.report('aborted')).toMatchObject({ job, reason: 'StoppedError' })
+      // The attempt does not count: it was not the job's fault.
+      const again = await other.report('handling', (report) => report.job === job)
+      expect(again.attempt).toBe(1)
+      await other.report('settled', (report) => report.job === job && report.state === 'success')
+      expect(await worker.ended()).toBe(0)
+      expect(await database.query('SELECT id FROM worker')).toEqual([{ id: other.id }])
+      expect(other.told('workerLost')).toEqual([])
+      await database.drop()
+    })
+  }
+
+  it('a rolling restart loses nothing, doubles nothing and leaves nothing', async () => {
+    const database = await fresh()
+    const start = async (name: string) =>
+      await WorkerProcess.start({ ...settings(database, name), quiet: true, concurrency: 30 })
+    let worker = await start('r0')
+    const from = Math.ceil(Date.now() / 1000 + 1) * 1000
+    const values = Array.from(
+      { length: 50 },
+      (_, index) => `('s${index}', 'tick', '*:*:*', '${sqlInstant(from)}')`,
+    )
+    await database.query(`INSERT INTO periodic_task (id, task, timer, nextrun) VALUES ${values.join(', ')}`)
+    await pause(from - Date.now())
+    for (const name of ['r1', 'r2', 'r3', 'r4']) {
+      const next = await start(name)
+      // When it has its hands full.
+      await pause(1000 - (Date.now() % 1000) + Math.random() * 40)
+      worker.signal('SIGTERM')
+      expect(await worker.ended()).toBe(0)
+      worker = next
+    }
+    const stopped = Date.now()
+    await database.query('UPDATE periodic_task SET enabled = 0')
+    await until('all has ended', async () => {
+      const busy = await database.query(
+        "SELECT id FROM periodic_task WHERE wake_at IS NOT NULL UNION ALL SELECT id FROM job WHERE state IN ('waiting', 'blocked', 'running')",
+      )
+      return busy.length === 0
+    })
+    worker.signal('SIGTERM')
+    expect(await worker.ended()).toBe(0)
+
+    const rows = await occurrenceRows(database)
+    const expected = { from, until: stopped - 2000, stepMs: 1000 }
+    expect(occurrenceFaults(await scheduleEnds(database), rows, expected)).toEqual([])
+    expect(rows.filter((row) => row.state !== 'success' || row.attempt !== 1)).toEqual([])
+    expect(await database.query('SELECT id FROM worker')).toEqual([])
+    // Nobody had to wait for anybody's lease.
+    const lateness = rows.map((row) => row.submitted - row.slot)
+    expect(Math.max(...lateness)).toBeLessThan(LEASE_MS)
+    await database.drop()
+  })
+})
