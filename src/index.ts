@@ -1,25 +1,29 @@
 export * from './errors.ts'
-export type { Handler, HandlerContext, JobLogger } from './executor/handler.ts'
-export type { Jobs, JobQuery, SubmitOptions } from './jobs/jobs.ts'
-export {
-  type Health,
-  Kalends,
-  type KalendsEvents,
-  type KalendsOptions,
-  type StartOptions,
-} from './kalends.ts'
+export type { Around, Handler, HandlerContext, JobLogger } from './executor/handler.ts'
+export type { JobInput, JobOptions, Jobs, JobQuery, SubmitOptions, WaitOptions } from './jobs/jobs.ts'
+export type { RetentionOptions } from './jobs/retention.ts'
+export { Kalends, type KalendsOptions, type Scope, type ScopeOptions, type StartOptions } from './kalends.ts'
 export type { Logger } from './logger.ts'
 export type { LoopHealth } from './loop.ts'
 export type { FinalState, Job, JobState, SkipReason } from './model/job.ts'
-export type { PlannedRun, PlannedSkip, Plan } from './model/plan.ts'
-export type { Idle, Schedule, ScheduleStatus } from './model/schedule.ts'
+export type { Plan, PlannedRun, PlannedSkip } from './model/plan.ts'
+export type { Idle, OnExhausted, Overlap, Schedule, ScheduleStatus } from './model/schedule.ts'
 export type { Settlement } from './model/settle.ts'
 export type { StandardSchema } from './model/standard-schema.ts'
 export { type RetryBackoff, type RunPolicy, type Task, task, type TaskOptions } from './model/task.ts'
-export type { Declaration } from './schedules/declared.ts'
-export type { Schedules, ScheduleQuery } from './schedules/schedules.ts'
-export type { ScheduleChanges, ScheduleInput, ScheduleOptions } from './schedules/settings.ts'
+export type { ElsewhereJob, SubmitElsewhere } from './scheduler/elsewhere.ts'
+export type { Declaration, Gone } from './schedules/declared.ts'
+export type { Explanation } from './schedules/explain.ts'
+export type { HistoryQuery, ScheduleQuery, Schedules } from './schedules/schedules.ts'
+export type {
+  NewScheduleOptions,
+  ScheduleChanges,
+  ScheduleInput,
+  ScheduleOptions,
+} from './schedules/settings.ts'
 export type { LogLevel, LogLine, Settled } from './store/executing-store.ts'
+export type { Transaction } from './store/job-store.ts'
 export type { DatabaseTarget } from './store/open.ts'
-export type { Page } from './store/schedule-store.ts'
+export type { FirstRun, Page } from './store/schedule-store.ts'
 export type { Submission } from './store/scheduling-store.ts'
+export type { Health, KalendsEvents } from './worker.ts'

@@ -1,29 +1,30 @@
 /**
- * The composition root: opens the store, wires the parts of a worker and their wake-ups. It holds no rule and
- * no SQL.
- *
- * The parts meet in the rows of the database; a wake-up only saves the wait for the next look.
+ * The composition root: opens the store, collects handlers and declarations, and starts a worker.
  */
 import { hostname } from 'node:os'
 import { ConflictError, InvalidInputError } from './errors.ts'
 import { Emitter } from './events.ts'
-import type { Handler, HandledTask } from './executor/handler.ts'
-import { JobExecutor } from './executor/job-executor.ts'
-import { Lease } from './executor/lease.ts'
+import type { Around, Handler, HandledTask } from './executor/handler.ts'
 import { Jobs } from './jobs/jobs.ts'
+import {
+  checkedRetention,
+  HOUSEKEEPING,
+  housekeepingDeclarations,
+  prune,
+  pruneTask,
+  type RetentionOptions,
+} from './jobs/retention.ts'
 import { harmless, type Logger, silentLogger } from './logger.ts'
-import type { LoopHealth } from './loop.ts'
-import { type ClaimedJob, isFinal } from './model/job.ts'
+import { ANY_OWNER, type Owner } from './model/owner.ts'
+import { checkedText } from './model/input.ts'
 import { spanOption, type Task } from './model/task.ts'
-import { PeriodicScheduler } from './scheduler/periodic-scheduler.ts'
-import { type Declaration, DeclaredSets, syncSet } from './schedules/declared.ts'
+import type { SubmitElsewhere } from './scheduler/elsewhere.ts'
+import { type Declaration, type DeclaredSet, DeclaredSets, type Gone } from './schedules/declared.ts'
 import { Schedules } from './schedules/schedules.ts'
-import type { Settled, SettleResult } from './store/executing-store.ts'
 import { type DatabaseTarget, migrateDatabase, openStore, type StoreOptions } from './store/open.ts'
-import type { Submission } from './store/scheduling-store.ts'
 import type { Store } from './store/store.ts'
 import { checkedZone } from './timer/index.ts'
-import { Watch } from './watch.ts'
+import { type Health, type KalendsEvents, Worker } from './worker.ts'
 
 export interface KalendsOptions extends StoreOptions {
   /** The worker's name, for people: default the host's name. Its id is the name with a new suffix at each start. */
@@ -36,88 +37,74 @@ export interface KalendsOptions extends StoreOptions {
   readonly lease?: number | string | undefined
   /** How often to look for what others have changed: milliseconds or a time span; default `1s`. */
   readonly wakeUp?: number | string | undefined
+  /** How long final jobs stay; false: nothing is pruned. */
+  readonly retention?: RetentionOptions | false | undefined
+  /** Wraps each attempt of a job, for tracing and the like. */
+  readonly around?: Around | undefined
 }
 
 export interface StartOptions {
-  /** Whether this worker submits due schedules; default true. */
-  readonly scheduler?: boolean | undefined
+  /**
+   * Whether this worker submits due schedules; default true. With `submit` the jobs go to another queue, and this
+   * worker runs none.
+   */
+  readonly scheduler?: boolean | { readonly submit: SubmitElsewhere } | undefined
   /** Whether, and how many at a time, this worker runs jobs; default 10. */
   readonly executor?: boolean | { readonly concurrency?: number | undefined } | undefined
   /** Whether SIGTERM and SIGINT stop it; default false. */
   readonly signals?: boolean | undefined
 }
 
-/** What happened in this process. */
-export interface KalendsEvents {
-  /** A schedule was planned and its jobs submitted. */
-  submitted: Submission
-  /** An attempt of a job began here. */
-  started: ClaimedJob
-  /** An attempt ended: the job is final, or waits for its next attempt. */
-  settled: Settled
-  /** Another worker was found dead; what it held is taken over. */
-  workerLost: { readonly worker: string }
-  /** This worker was taken for dead, by others or after a long sleep; it goes on under a new id. */
-  leaseLost: { readonly worker: string }
-  /** Something failed that is tried again. */
-  error: { readonly where: string; readonly error: unknown }
+/** Whose schedules and jobs a scope reaches; at least one of the two. */
+export interface ScopeOptions {
+  readonly group?: string | undefined
+  readonly submitter?: string | undefined
 }
 
-export interface Health {
-  /** Whether every loop does its work. */
-  readonly ok: boolean
-  /** The id of this worker; null while it may take on no work. */
-  readonly worker: string | null
-  readonly running: number
-  readonly loops: readonly LoopHealth[]
+/** The schedules and jobs of one owner: no call reaches beyond them, whatever id it is given. */
+export interface Scope {
+  readonly schedules: Schedules
+  readonly jobs: Jobs
+}
+
+interface CheckedOptions {
+  readonly name: string
+  readonly zone: string | null
+  readonly logger: Logger
+  readonly leaseMs: number
+  readonly wakeUpMs: number
+  readonly around: Around | null
 }
 
 const DEFAULT_LEASE_MS = 60_000
 const DEFAULT_WAKE_UP_MS = 1000
 const DEFAULT_GRACE_MS = 30_000
 const DEFAULT_CONCURRENCY = 10
-/** Schedules in one transaction: large enough for bursts, small enough to be certified by a cluster. */
-const BATCH = 500
-
-/** What runs between start and stop. */
-interface Parts {
-  readonly lease: Lease
-  readonly watch: Watch
-  readonly scheduler: PeriodicScheduler | null
-  readonly executor: JobExecutor | null
-  readonly forgetSignals: () => void
-}
 
 export class Kalends {
   readonly schedules: Schedules
   readonly jobs: Jobs
   readonly #store: Store
-  readonly #name: string
-  readonly #zone: string | null
-  readonly #logger: Logger
-  readonly #leaseMs: number
-  readonly #wakeUpMs: number
+  readonly #options: CheckedOptions
   readonly #handlers = new Map<string, HandledTask>()
   readonly #declared = new DeclaredSets()
+  readonly #housekeeping: DeclaredSets | null
   readonly #events: Emitter<KalendsEvents>
-  #parts: Parts | null = null
+  #worker: Worker | null = null
+  #forgetSignals = () => {}
   #starting: Promise<void> | null = null
   #stopping: Promise<void> | null = null
 
-  private constructor(
-    store: Store,
-    options: KalendsOptions & { leaseMs: number; wakeUpMs: number; zone: string | undefined },
-  ) {
+  private constructor(store: Store, options: CheckedOptions, housekeeping: DeclaredSets | null) {
     this.#store = store
-    this.#name = options.worker ?? hostname()
-    this.#zone = options.zone ?? null
-    this.#logger = harmless(options.logger ?? silentLogger)
-    this.#leaseMs = options.leaseMs
-    this.#wakeUpMs = options.wakeUpMs
-    this.#events = new Emitter((error) => this.#logger.error({ err: error }, 'A listener of an event threw'))
-    const taskNamed = (name: string) => this.#handlers.get(name)?.task ?? null
-    this.schedules = new Schedules(store.schedules, { zone: this.#zone, taskNamed }, () => this.#wakeAll())
-    this.jobs = new Jobs(store.jobs, taskNamed, () => this.#wakeAll())
+    this.#options = options
+    this.#housekeeping = housekeeping
+    this.#events = new Emitter((error) =>
+      options.logger.error({ err: error }, 'A listener of an event threw'),
+    )
+    const { schedules, jobs } = this.#reaching(ANY_OWNER)
+    this.schedules = schedules
+    this.jobs = jobs
   }
 
   /**
@@ -130,17 +117,14 @@ export class Kalends {
    * @throws SchemaError when a table of the application has one of our names
    */
   static async open(target: DatabaseTarget, options: KalendsOptions = {}): Promise<Kalends> {
-    const leaseMs = spanOption('lease', options.lease, DEFAULT_LEASE_MS, { least: 1000, most: 3_600_000 })
-    const wakeUpMs = spanOption('wakeUp', options.wakeUp, DEFAULT_WAKE_UP_MS, { least: 20, most: 60_000 })
-    const name = options.worker ?? hostname()
-    if (typeof name !== 'string' || !/^[^/]{1,190}$/.test(name)) {
-      throw new InvalidInputError(
-        'worker',
-        `a name of 1 to 190 characters without '/' is needed, not ${JSON.stringify(name)}`,
-      )
+    const checked = checkedOptions(options)
+    const { retention = {} } = options
+    let housekeeping: DeclaredSets | null = null
+    if (retention !== false) {
+      housekeeping = new DeclaredSets()
+      housekeeping.add(HOUSEKEEPING, housekeepingDeclarations(checkedRetention(retention)), 'retire')
     }
-    const zone = options.zone === undefined ? undefined : checkedZone(options.zone)
-    return new Kalends(await openStore(target, options), { ...options, leaseMs, wakeUpMs, zone })
+    return new Kalends(await openStore(target, options), checked, housekeeping)
   }
 
   /**
@@ -172,13 +156,27 @@ export class Kalends {
    * Declares a set of schedules that is brought to the database at `start`. Before `start`.
    *
    * @param set  the name of the set; a set touches only its own schedules
+   * @param options.gone  what becomes of schedules that no live worker declares any more: `retire` (default: nothing
+   *   is to come of them until they are declared again), `delete` or `keep`
    */
   declare<Inputs extends readonly unknown[]>(
     set: string,
     declarations: readonly [...{ [Index in keyof Inputs]: Declaration<Inputs[Index]> }],
+    options: { readonly gone?: Gone | undefined } = {},
   ): void {
     this.#mustNotBeStarted('declare')
-    this.#declared.add(set, declarations)
+    if (set === HOUSEKEEPING)
+      throw new InvalidInputError('declare', `the set '${HOUSEKEEPING}' is Kalends' own; choose another name`)
+    this.#declared.add(set, declarations, options.gone ?? 'retire')
+  }
+
+  /**
+   * Checks all declared schedules, as `start` does before it begins: for CI, without a worker.
+   *
+   * @throws DeclarationError with all faults
+   */
+  async check(): Promise<void> {
+    await this.#checkedSets(true)
   }
 
   /**
@@ -196,6 +194,26 @@ export class Kalends {
     await this.#starting
   }
 
+  /**
+   * The schedules and jobs of one owner, for what users of the application do: no call reaches beyond them. Their
+   * timers elapse at whole seconds.
+   *
+   * @throws InvalidInputError when it would reach everything
+   */
+  scope(options: ScopeOptions): Scope {
+    const owner = {
+      group: checkedText('group', options.group) ?? null,
+      submitter: checkedText('submitter', options.submitter) ?? null,
+    }
+    if (owner.group === null && owner.submitter === null) {
+      throw new InvalidInputError(
+        'scope',
+        'a group or a submitter is needed, or the scope would reach everything',
+      )
+    }
+    return this.#reaching(owner)
+  }
+
   /** @returns a function that ends the subscription */
   on<Name extends keyof KalendsEvents>(
     event: Name,
@@ -206,19 +224,7 @@ export class Kalends {
 
   /** How this worker is, by the last good pass of each of its loops. Before `start` there are none. */
   health(): Health {
-    const parts = this.#parts
-    if (parts === null) return { ok: this.#stopping === null, worker: null, running: 0, loops: [] }
-    const loops = [parts.watch.health(), parts.lease.health()]
-    if (parts.scheduler !== null) loops.push(parts.scheduler.health())
-    if (parts.executor !== null) loops.push(...parts.executor.health())
-    const tooOld = Date.now() - this.#leaseMs
-    const isHung = ({ busySince }: LoopHealth) => busySince !== null && busySince.getTime() < tooOld
-    return {
-      ok: parts.lease.id() !== null && loops.every((loop) => loop.consecutiveErrors === 0 && !isHung(loop)),
-      worker: parts.lease.id(),
-      running: parts.executor?.runningCount() ?? 0,
-      loops,
-    }
+    return this.#worker?.health() ?? { ok: this.#stopping === null, worker: null, running: 0, loops: [] }
   }
 
   /**
@@ -238,183 +244,108 @@ export class Kalends {
     await this.stop()
   }
 
+  /**
+   * For `kalends/testing`: starts without loops and without a heartbeat.
+   *
+   * @internal
+   * @returns a function that does what is due now, once; it says whether anything was, and when something will be
+   */
+  async startByHand(): Promise<() => Promise<{ readonly acted: boolean; readonly next: Date | null }>> {
+    this.#mustNotBeStarted('startByHand')
+    this.#worker = await this.#build({})
+    await this.#worker.register(false)
+    this.#starting = Promise.resolve()
+    return async () => {
+      const acted = (await this.#worker?.step()) ?? false
+      const { wakeAt, dueAt } = await this.#store.scheduling.look([])
+      const times = [wakeAt, dueAt].filter((at) => at !== null).map((at) => at.getTime())
+      return { acted, next: times.length === 0 ? null : new Date(Math.min(...times)) }
+    }
+  }
+
   async #start(options: StartOptions): Promise<void> {
-    const runsJobs = options.executor !== false
-    const concurrency = concurrencyOf(options.executor)
-    const sets = await this.#declared.check(
-      { zone: this.#zone, taskNamed: (name) => this.#handlers.get(name)?.task ?? null },
-      (task) => !runsJobs || this.#handlers.has(task),
-    )
-    const lease = this.#buildLease(runsJobs)
+    const worker = await this.#build(options)
+    // From before it runs: what it does at once may already want to wake it.
+    this.#worker = worker
     try {
-      await lease.start()
-      for (const set of sets) await syncSet(this.#store.schedules, set, this.#logger)
+      await worker.start()
     } catch (error) {
-      await lease.stop().catch((again: unknown) => this.#failed('lease', again))
+      this.#worker = null
       throw error
     }
-    const scheduler = options.scheduler === false ? null : this.#buildScheduler(lease)
-    const executor = runsJobs ? this.#buildExecutor(lease, concurrency) : null
-    const watch = this.#buildWatch(scheduler, executor)
-    this.#parts = {
-      lease,
-      watch,
-      scheduler,
-      executor,
-      forgetSignals: options.signals === true ? this.#heedSignals() : () => {},
+    if (options.signals === true) this.#forgetSignals = this.#heedSignals()
+  }
+
+  async #build(options: StartOptions): Promise<Worker> {
+    const elsewhere = typeof options.scheduler === 'object' ? options.scheduler.submit : null
+    const concurrency = elsewhere === null ? concurrencyOf(options.executor) : 0
+    const runsJobs = concurrency > 0
+    if (runsJobs && this.#housekeeping !== null && !this.#handlers.has(pruneTask.name)) {
+      this.handle(pruneTask, ({ args, signal }) => prune(this.#store.retention, args, signal))
     }
-    scheduler?.start()
-    executor?.start()
-    watch.start()
-    this.#logger.info({ worker: lease.id(), tasks: [...this.#handlers.keys()] }, 'Kalends started')
+    return new Worker({
+      ...this.#options,
+      store: this.#store,
+      handlers: this.#handlers,
+      sets: await this.#checkedSets(runsJobs),
+      schedules: options.scheduler !== false,
+      elsewhere,
+      concurrency,
+      events: this.#events,
+    })
+  }
+
+  #checkedSets(runsJobs: boolean): Promise<DeclaredSet[]> {
+    const context = {
+      zone: this.#options.zone,
+      owner: ANY_OWNER,
+      taskNamed: (name: string) => this.#taskNamed(name),
+    }
+    const isHandled = (task: string) => !runsJobs || this.#handlers.has(task)
+    // Kalends' own first: what they do, everybody relies on.
+    const own = runsJobs ? (this.#housekeeping?.check(context, () => true) ?? []) : []
+    return Promise.all([own, this.#declared.check(context, isHandled)]).then((sets) => sets.flat())
   }
 
   async #stop(graceMs: number): Promise<void> {
-    // A start that is under way either fails, or leaves the parts that are to be stopped.
-    if (this.#parts === null) await this.#starting?.catch(() => undefined)
-    const parts = this.#parts
-    if (parts !== null) {
-      parts.forgetSignals()
-      // Both at once: from this moment on nothing is claimed.
-      await Promise.all([parts.scheduler?.stop(), parts.executor?.stop(graceMs)])
-      await parts.watch.stop()
-      // Last: until now others must see this worker alive.
-      await parts.lease.stop().catch((error: unknown) => this.#failed('lease', error))
-      this.#parts = null
-      this.#logger.info({}, 'Kalends stopped')
-    }
+    // A start that is under way either fails, or leaves the worker that is to be stopped.
+    await this.#starting?.catch(() => undefined)
+    this.#forgetSignals()
+    await this.#worker?.stop(graceMs)
+    this.#worker = null
     await this.#store.close()
   }
 
-  #buildLease(runsJobs: boolean): Lease {
-    const { workers, executing, scheduling } = this.#store
-    return new Lease({
-      workers,
-      executing,
-      scheduling,
-      name: this.#name,
-      tasks: () => (runsJobs ? [...this.#handlers.keys()] : []),
-      leaseMs: this.#leaseMs,
-      onLost: (worker) => {
-        this.#logger.warn({ worker }, 'This worker was taken for dead; it goes on under a new id')
-        this.#parts?.executor?.leaseLost(worker)
-        this.#events.emit('leaseLost', { worker })
-      },
-      onDead: (worker) => {
-        this.#logger.warn({ worker }, 'A worker is dead; what it held is taken over')
-        this.#events.emit('workerLost', { worker })
-      },
-      onTakenOver: (result) => this.#settled(result),
-      onHealed: (text) => this.#logger.warn({}, `Healed: ${text}`),
-      // Without an id the other loops do nothing; now there is one.
-      onRegistered: () => this.#wakeAll(),
-      onError: (error, loop) => this.#failed(loop, error),
-    })
-  }
-
-  #buildScheduler(lease: Lease): PeriodicScheduler {
-    return new PeriodicScheduler({
-      store: this.#store.scheduling,
-      worker: () => lease.id(),
-      leaseMs: this.#leaseMs,
-      missedAfterMs: this.#leaseMs + this.#wakeUpMs,
-      batch: BATCH,
-      onSubmitted: (submissions) => {
-        for (const submission of submissions) this.#submitted(submission)
-      },
-      onProgress: () => this.#wakeOthers(),
-      onFault: (schedule, error) => {
-        this.#logger.error({ schedule, err: error }, `The schedule '${schedule}' could not be submitted`)
-        this.#events.emit('error', { where: `schedule ${schedule}`, error })
-      },
-      onError: (error, loop) => this.#failed(loop, error),
-    })
-  }
-
-  #buildExecutor(lease: Lease, concurrency: number): JobExecutor {
-    return new JobExecutor({
-      store: this.#store.executing,
-      worker: () => lease.id(),
-      handlers: this.#handlers,
-      concurrency,
-      wakeUpMs: this.#wakeUpMs,
-      onStarted: (job) => {
-        this.#logger.debug({ job: job.id, task: job.task, attempt: job.attempt }, 'Job started')
-        this.#events.emit('started', job)
-      },
-      onSettled: (result) => this.#settled(result),
-      onError: (error, loop) => this.#failed(loop, error),
-    })
-  }
-
-  #buildWatch(scheduler: PeriodicScheduler | null, executor: JobExecutor | null): Watch {
-    return new Watch({
-      store: this.#store.scheduling,
-      wakeUpMs: this.#wakeUpMs,
-      claimableTasks: () => executor?.claimableTasks() ?? [],
-      onScheduleDue: scheduler === null ? null : () => scheduler.wake(),
-      onJobDue: executor === null ? null : () => executor.wakeForTime(),
-      onError: (error, loop) => this.#failed(loop, error),
-    })
-  }
-
-  #submitted(submission: Submission): void {
-    const { id: schedule, task, plan } = submission
-    for (const skip of plan.skips)
-      this.#logger.warn(
-        { schedule, task, slot: skip.slot, reason: skip.reason, count: skip.count },
-        'Slots skipped',
-      )
-    if (plan.idle === 'invalid')
-      this.#logger.error(
-        { schedule, task, fault: plan.lastError },
-        'The timer cannot be read; edit it to go on',
-      )
-    if (submission.jobs.length > 0)
-      this.#logger.debug({ schedule, task, jobs: submission.jobs, nextRun: plan.nextRun }, 'Submitted')
-    this.#events.emit('submitted', submission)
-  }
-
-  #settled(result: SettleResult): void {
-    for (const settled of result.settled) {
-      const { id: job, task, scheduleId: schedule, attempt, settlement } = settled
-      const fields = { job, task, schedule, attempt, state: settlement.state, error: settlement.error }
-      if (settlement.error !== null)
-        this.#logger.warn(fields, isFinal(settlement.state) ? 'Job ended' : 'Attempt failed')
-      else this.#logger.debug(fields, 'Job ended')
-      this.#events.emit('settled', settled)
+  #reaching(owner: Owner): Scope {
+    const { zone, wakeUpMs } = this.#options
+    const stores =
+      owner === ANY_OWNER
+        ? this.#store
+        : {
+            ...this.#store,
+            schedules: this.#store.schedules.ownedBy(owner),
+            jobs: this.#store.jobs.ownedBy(owner),
+          }
+    const taskNamed = (name: string) => this.#taskNamed(name)
+    const onWrite = () => this.#worker?.wake()
+    const onSettled = (listener: (jobId: string) => void) =>
+      this.#events.on('settled', ({ id }) => listener(id))
+    return {
+      schedules: new Schedules(stores, { zone, taskNamed, owner }, onWrite),
+      jobs: new Jobs(stores.jobs, { taskNamed, owner, onWrite, onSettled, wakeUpMs }),
     }
-    for (const { id: job, worker, attempt } of result.lost) {
-      this.#logger.warn(
-        { job, worker, attempt },
-        'The end of an attempt was not written: the job belongs to another by now',
-      )
-    }
-    // A retry waits for its time; a blocked job has got its turn; a finished one makes room.
-    this.#parts?.executor?.wake()
-    this.#parts?.watch.wake()
   }
 
-  #failed(where: string, error: unknown): void {
-    this.#logger.error({ err: error, where }, `The ${where} failed; it will be tried again`)
-    this.#events.emit('error', { where, error })
-  }
-
-  #wakeOthers(): void {
-    this.#parts?.executor?.wake()
-    this.#parts?.watch.wake()
-  }
-
-  #wakeAll(): void {
-    this.#parts?.scheduler?.wake()
-    this.#wakeOthers()
+  #taskNamed(name: string): Task | null {
+    return this.#handlers.get(name)?.task ?? null
   }
 
   /** @returns a function that lets the signals be */
   #heedSignals(): () => void {
+    const { logger } = this.#options
     const stop = (signal: NodeJS.Signals) => {
-      this.#logger.info({ signal }, 'Stopping')
-      this.stop().catch((error: unknown) => this.#failed('stop', error))
+      logger.info({ signal }, 'Stopping')
+      this.stop().catch((error: unknown) => logger.error({ err: error }, 'The stop failed'))
     }
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
     return () => {
@@ -430,7 +361,28 @@ export class Kalends {
   }
 }
 
+/** @throws InvalidInputError naming the option */
+function checkedOptions(options: KalendsOptions): CheckedOptions {
+  const name = options.worker ?? hostname()
+  if (typeof name !== 'string' || !/^[^/]{1,190}$/.test(name)) {
+    throw new InvalidInputError(
+      'worker',
+      `a name of 1 to 190 characters without '/' is needed, not ${JSON.stringify(name)}`,
+    )
+  }
+  return {
+    name,
+    zone: options.zone === undefined ? null : checkedZone(options.zone),
+    logger: harmless(options.logger ?? silentLogger),
+    leaseMs: spanOption('lease', options.lease, DEFAULT_LEASE_MS, { least: 1000, most: 3_600_000 }),
+    wakeUpMs: spanOption('wakeUp', options.wakeUp, DEFAULT_WAKE_UP_MS, { least: 20, most: 60_000 }),
+    around: options.around ?? null,
+  }
+}
+
+/** @returns 0 when this worker runs no jobs */
 function concurrencyOf(executor: StartOptions['executor']): number {
+  if (executor === false) return 0
   const concurrency =
     typeof executor === 'object' ? (executor.concurrency ?? DEFAULT_CONCURRENCY) : DEFAULT_CONCURRENCY
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 10_000) {

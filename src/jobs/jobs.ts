@@ -4,7 +4,14 @@ import { checkedInstant, checkedPage, checkedText, checkedWhole, LARGEST_PRIORIT
 import { isFinal, type Job, type JobState } from '../model/job.ts'
 import { JOB_ID_LIMIT, newJobId } from '../model/occurrence.ts'
 import type { Owner } from '../model/owner.ts'
-import { type ArgsOption, type PolicyOptions, runPolicy, spanOption, storedArgs, type Task } from '../model/task.ts'
+import {
+  type ArgsOption,
+  type PolicyOptions,
+  runPolicy,
+  spanOption,
+  storedArgs,
+  type Task,
+} from '../model/task.ts'
 import type { LogLine } from '../store/executing-store.ts'
 import type { JobFilter, JobStore, NewJob, Transaction } from '../store/job-store.ts'
 import type { Page } from '../store/schedule-store.ts'
@@ -172,7 +179,9 @@ export class Jobs {
     const state = await this.#store.retry(id)
     if (state === null) throw new NotFoundError('job', id)
     if (state !== 'failed' && state !== 'cancelled') {
-      throw new ConflictError(`The job ${id} is ${state}; only one that failed or was cancelled can be retried`)
+      throw new ConflictError(
+        `The job ${id} is ${state}; only one that failed or was cancelled can be retried`,
+      )
     }
     this.#context.onWrite()
   }
@@ -187,7 +196,10 @@ export class Jobs {
     const known = typeof task === 'string' ? (taskNamed(task) ?? { name: task, schema: null }) : task
     const { id = newJobId(new Date()) } = options
     if (typeof id !== 'string' || id === '' || id.length > JOB_ID_LIMIT) {
-      throw new InvalidInputError('id', `1 to ${JOB_ID_LIMIT} characters are needed, not ${JSON.stringify(id)}`)
+      throw new InvalidInputError(
+        'id',
+        `1 to ${JOB_ID_LIMIT} characters are needed, not ${JSON.stringify(id)}`,
+      )
     }
     const policy = runPolicy(options)
     return {
@@ -214,7 +226,11 @@ type SubmitArguments<Input> = {} extends Input
   : [args: Input, options?: SubmitOptions]
 
 /** Resolves after a time, or when it is woken or aborted. */
-function woken(ms: number, signal: AbortSignal | undefined, register: (wake: () => void) => void): Promise<void> {
+function woken(
+  ms: number,
+  signal: AbortSignal | undefined,
+  register: (wake: () => void) => void,
+): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer)

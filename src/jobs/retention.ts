@@ -1,7 +1,6 @@
 /** Kalends' own housekeeping: a task that prunes final jobs and their logs, declared as any other. */
-import { task } from '../model/task.ts'
-import { spanOption } from '../model/task.ts'
 import { checkedWhole } from '../model/input.ts'
+import { spanOption, task } from '../model/task.ts'
 import type { Retention, RetentionStore } from '../store/retention-store.ts'
 
 export interface RetentionOptions {
@@ -23,16 +22,34 @@ const BATCH = 500
 export function checkedRetention(options: RetentionOptions): Retention {
   return {
     ageMs: spanOption('retention.age', options.age, DEFAULT.ageMs, LIMITS),
-    perSchedule: checkedWhole('retention.perSchedule', options.perSchedule, 1, Number.MAX_SAFE_INTEGER) ?? DEFAULT.perSchedule,
+    perSchedule:
+      checkedWhole('retention.perSchedule', options.perSchedule, 1, Number.MAX_SAFE_INTEGER) ??
+      DEFAULT.perSchedule,
   }
 }
 
 /** @returns how many jobs were removed */
-export async function prune(store: RetentionStore, retention: Retention, signal: AbortSignal): Promise<number> {
+export async function prune(
+  store: RetentionStore,
+  retention: Retention,
+  signal: AbortSignal,
+): Promise<number> {
   for (let removed = 0; ; ) {
     signal.throwIfAborted()
     const batch = await store.prune(retention, BATCH)
     removed += batch
     if (batch < BATCH) return removed
   }
+}
+
+/** Away from the full hour, when most else is due. */
+export function housekeepingDeclarations(retention: Retention) {
+  return [
+    {
+      task: pruneTask,
+      timer: '*:17',
+      args: retention,
+      summary: 'Removes final jobs and their logs by age and count',
+    },
+  ]
 }

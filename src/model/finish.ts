@@ -23,11 +23,13 @@ export interface Finished {
  */
 export function finish(schedule: Finishing, failed: boolean, open: number, now: Date): Finished | null {
   const edited =
-    schedule.definition !== schedule.plannedDefinition || schedule.nextRun?.getTime() !== schedule.plannedRun?.getTime()
+    schedule.definition !== schedule.plannedDefinition ||
+    schedule.nextRun?.getTime() !== schedule.plannedRun?.getTime()
   // An edit is planned from now, whatever was before; what is paused or idle for another reason stays so.
   if (edited || !schedule.enabled || (schedule.idle !== null && schedule.idle !== 'running')) return null
   if (failed && schedule.onExhausted === 'stop') return { nextRun: null, idle: 'dead' }
-  if (schedule.maxRuns !== null && schedule.successes >= schedule.maxRuns) return { nextRun: null, idle: 'done' }
+  if (schedule.maxRuns !== null && schedule.successes >= schedule.maxRuns)
+    return { nextRun: null, idle: 'done' }
   if (schedule.idle !== 'running' || open > 0) return null
   const nextRun = elapsesOf(schedule).next(now)
   return { nextRun, idle: nextRun === null ? 'done' : null }

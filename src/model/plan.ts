@@ -116,9 +116,16 @@ export function plan(schedule: Plannable, circumstances: Circumstances): Plan | 
 }
 
 /** The elapses of a schedule. @throws CalendarSyntaxError, CronSyntaxError, InvalidTimeSpanError */
-export function elapsesOf(schedule: Pick<Plannable, 'id' | 'timer' | 'created' | 'jitterMs' | 'starts' | 'ends'>): Elapses {
+export function elapsesOf(
+  schedule: Pick<Plannable, 'id' | 'timer' | 'created' | 'jitterMs' | 'starts' | 'ends'>,
+): Elapses {
   const { id, created, jitterMs, starts, ends } = schedule
-  return elapsesWithin(timer(schedule.timer), { anchor: created, shiftMs: jitterShiftMs(id, jitterMs), starts, ends })
+  return elapsesWithin(timer(schedule.timer), {
+    anchor: created,
+    shiftMs: jitterShiftMs(id, jitterMs),
+    starts,
+    ends,
+  })
 }
 
 /** A slot that cannot be submitted for a lasting reason is skipped, so that it hurts only itself. */
@@ -138,7 +145,11 @@ function read(schedule: Plannable): Readable {
   const event = elapsesOf(schedule)
   // What an edit heals is forgotten; errors of runs stay.
   const lastError = schedule.idle === 'invalid' ? null : schedule.lastError
-  return { schedule: { ...schedule, lastError }, event, afterFinish: timer(schedule.timer).kind === 'after finish' }
+  return {
+    schedule: { ...schedule, lastError },
+    event,
+    afterFinish: timer(schedule.timer).kind === 'after finish',
+  }
 }
 
 function isDue(schedule: Plannable, now: Date): boolean {
@@ -156,7 +167,12 @@ function planEdited(readable: Readable, circumstances: Circumstances): Plan {
   if (schedule.nextRun > now) return withNextRun(schedule, schedule.nextRun)
   const slot = nowAfter(now, schedule.lastSlot)
   const due = { madeUp: [], current: slot, dropped: 0, newestDropped: null }
-  return decide({ ...readable, schedule: { ...schedule, lastSlot: slot } }, event.next(slot), due, circumstances)
+  return decide(
+    { ...readable, schedule: { ...schedule, lastSlot: slot } },
+    event.next(slot),
+    due,
+    circumstances,
+  )
 }
 
 function planFromNow({ schedule, event, afterFinish }: Readable, { now, open }: Circumstances): Plan {
@@ -195,12 +211,17 @@ function decide(readable: Readable, nextRun: Date | null, due: DueSlots, { open 
   const skips = [
     ...skipOf('missed', due.newestDropped === null ? [] : [due.newestDropped], due.dropped),
     ...skipOf('overlap', slots.slice(0, slots.length - chosen.runs.length)),
-    ...skipOf('max runs', chosen.runs.slice(runs.length).map((run) => run.slot)),
+    ...skipOf(
+      'max runs',
+      chosen.runs.slice(runs.length).map((run) => run.slot),
+    ),
   ]
   const isOver = runs.length === 0 && isUsedUp(schedule, open)
   const waitsForFinish = afterFinish && !isOver && runs.length + countOf(open) > 0
   return {
-    ...(waitsForFinish ? { ...unchanged(schedule), nextRun: null, idle: 'running' } : withNextRun(schedule, isOver ? null : nextRun)),
+    ...(waitsForFinish
+      ? { ...unchanged(schedule), nextRun: null, idle: 'running' }
+      : withNextRun(schedule, isOver ? null : nextRun)),
     runs: runs.map((run, index) => ({ ...run, missed: index === 0 ? due.dropped : 0 })),
     skips,
     replaces: chosen.replaces && runs.length > 0,
@@ -216,15 +237,24 @@ function choose(
   const newest = slots.slice(-1)
   if (overlap === 'allow') return { runs: slots.map((slot) => ({ slot, state: 'waiting' })), replaces: false }
   if (countOf(open) === 0) {
-    return { runs: slots.map((slot, index) => ({ slot, state: index === 0 ? 'waiting' : 'blocked' })), replaces: false }
+    return {
+      runs: slots.map((slot, index) => ({ slot, state: index === 0 ? 'waiting' : 'blocked' })),
+      replaces: false,
+    }
   }
   switch (overlap) {
     case 'skip':
       return { runs: [], replaces: false }
     case 'queue_one':
-      return { runs: open.blocked > 0 ? [] : newest.map((slot) => ({ slot, state: 'blocked' })), replaces: false }
+      return {
+        runs: open.blocked > 0 ? [] : newest.map((slot) => ({ slot, state: 'blocked' })),
+        replaces: false,
+      }
     case 'replace':
-      return { runs: newest.map((slot) => ({ slot, state: open.running > 0 ? 'blocked' : 'waiting' })), replaces: true }
+      return {
+        runs: newest.map((slot) => ({ slot, state: open.running > 0 ? 'blocked' : 'waiting' })),
+        replaces: true,
+      }
   }
 }
 

@@ -115,7 +115,9 @@ export function changedSettings(
   wanted: Partial<ScheduleSettings>,
 ): Partial<ScheduleSettings> {
   const { args, ...rest } = wanted
-  const changed = Object.entries(rest).filter(([key, value]) => !isDeepStrictEqual(Reflect.get(current, key), value))
+  const changed = Object.entries(rest).filter(
+    ([key, value]) => !isDeepStrictEqual(Reflect.get(current, key), value),
+  )
   const argsDiffer = args !== undefined && !isDeepStrictEqual(current.args, JSON.parse(args))
   return { ...Object.fromEntries(changed), ...(argsDiffer && { args }) }
 }

@@ -72,7 +72,12 @@ function settleFailure(
   if (!lost && ending.permanent) return { state: 'failed', reason: 'permanent', error, result: null }
   if (attempt > policy.maxRetries)
     return { state: 'failed', reason: lost ? 'lost' : 'exhausted', error, result: null }
-  return { state: 'waiting', delayMs: lost ? 0 : retryDelayMs(attempt, policy, spanMs), countAttempt: true, error }
+  return {
+    state: 'waiting',
+    delayMs: lost ? 0 : retryDelayMs(attempt, policy, spanMs),
+    countAttempt: true,
+    error,
+  }
 }
 
 const DEFAULT_DELAY_MS = 60_000

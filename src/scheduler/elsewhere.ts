@@ -39,7 +39,12 @@ export async function submitElsewhere(
   missedAfterMs: number,
 ): Promise<SubmitResult> {
   const marked = await store.readMarked(worker, marks)
-  const planned = new Map(marked.map((one) => [one.schedule.id, { before: one.plannable, plan: planElsewhere(one, missedAfterMs) }]))
+  const planned = new Map(
+    marked.map((one) => [
+      one.schedule.id,
+      { before: one.plannable, plan: planElsewhere(one, missedAfterMs) },
+    ]),
+  )
   const jobs = marked.flatMap((one) => jobsOf(one, planned.get(one.schedule.id)?.plan ?? null))
   const refused = new Set(jobs.length === 0 ? [] : ((await submit(jobs)) ?? []))
   return store.submit(

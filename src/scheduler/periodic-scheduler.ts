@@ -77,7 +77,9 @@ export class PeriodicScheduler {
       if (marks.length === 0) return Infinity
       const result =
         elsewhere === null
-          ? await store.submit(id, marks, (schedule, now, open) => plan(schedule, { now, open, missedAfterMs }))
+          ? await store.submit(id, marks, (schedule, now, open) =>
+              plan(schedule, { now, open, missedAfterMs }),
+            )
           : await submitElsewhere(store, id, marks, elsewhere, missedAfterMs)
       this.#held = result.locked
       for (const { id: scheduleId, error } of result.failed) this.#options.onFault(scheduleId, error)

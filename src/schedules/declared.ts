@@ -65,7 +65,11 @@ export class DeclaredSets {
     }
     if (this.#declared.some((set) => set.name === name))
       throw new InvalidInputError('declare', `the set '${name}' was declared already`)
-    if (!Object.hasOwn(GONE, gone)) throw new InvalidInputError('gone', `'retire', 'delete' or 'keep' is needed, not ${JSON.stringify(gone)}`)
+    if (!Object.hasOwn(GONE, gone))
+      throw new InvalidInputError(
+        'gone',
+        `'retire', 'delete' or 'keep' is needed, not ${JSON.stringify(gone)}`,
+      )
     this.#declared.push({ name, declarations, gone })
   }
 
@@ -161,7 +165,10 @@ function compare(set: DeclaredSet, { existing, isNewest, liveIds }: SetState): S
     }
   }
   const gone = existing
-    .filter(({ id, declaredBy, idle }) => declaredBy === set.name && !liveIds.has(id) && (set.gone !== 'retire' || idle !== 'retired'))
+    .filter(
+      ({ id, declaredBy, idle }) =>
+        declaredBy === set.name && !liveIds.has(id) && (set.gone !== 'retire' || idle !== 'retired'),
+    )
     .map(({ id }) => id)
   return { isNewest, created, changed, lifted, unchanged, gone, taken }
 }
@@ -187,16 +194,25 @@ const GONE = { retire: 'retired', delete: 'deleted', keep: 'kept' } as const
 function tell(set: DeclaredSet, report: SyncReport, logger: Logger, isStart: boolean): void {
   const about = (schedule: string) => ({ set: set.name, schedule })
   if (!report.isNewest) {
-    if (isStart) logger.warn({ set: set.name }, `The set '${set.name}' has a newer version among the live workers: this one only reads`)
+    if (isStart)
+      logger.warn(
+        { set: set.name },
+        `The set '${set.name}' has a newer version among the live workers: this one only reads`,
+      )
     return
   }
   for (const id of report.created) logger.info(about(id), `Declared schedule '${id}' is new`)
   for (const [id, changes] of report.changed) {
-    logger.info({ ...about(id), changes }, `Declared schedule '${id}' was changed: ${Object.keys(changes).join(', ')}`)
+    logger.info(
+      { ...about(id), changes },
+      `Declared schedule '${id}' was changed: ${Object.keys(changes).join(', ')}`,
+    )
   }
-  for (const id of report.lifted) logger.info(about(id), `Declared schedule '${id}' is declared again: it goes on`)
+  for (const id of report.lifted)
+    logger.info(about(id), `Declared schedule '${id}' is declared again: it goes on`)
   if (isStart || set.gone !== 'keep') {
-    for (const id of report.gone) logger.warn(about(id), `Schedule '${id}' is not declared any more: it is ${GONE[set.gone]}`)
+    for (const id of report.gone)
+      logger.warn(about(id), `Schedule '${id}' is not declared any more: it is ${GONE[set.gone]}`)
   }
   if (!isStart) return
   for (const id of report.taken) {

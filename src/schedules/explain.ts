@@ -56,26 +56,36 @@ function aboutStatus({ schedule, now }: Evidence): string {
       return `It is done: its timer '${schedule.timer}' does not elapse any more.`
     case 'active':
       if (schedule.idle === 'running') return 'Its next run is counted from the end of the current one.'
-      if (nextRun === null) return 'It has not been planned yet: a scheduler will do so within the wake-up period, if one runs.'
-      if (nextRun < now) return `It was due at ${shown(nextRun, schedule)} and has not been submitted yet: no scheduler runs, or its row is held by an open transaction.`
+      if (nextRun === null)
+        return 'It has not been planned yet: a scheduler will do so within the wake-up period, if one runs.'
+      if (nextRun < now)
+        return `It was due at ${shown(nextRun, schedule)} and has not been submitted yet: no scheduler runs, or its row is held by an open transaction.`
       return `It runs ${inWords(timer(schedule.timer))}; next at ${shown(nextRun, schedule)}.`
   }
 }
 
 function aboutOpenJob({ history, schedule, handledTasks, now }: Evidence): string[] {
   return history.flatMap((job): string[] => {
-    if (job.state === 'running') return [`The job ${job.id} is running since ${shown(job.started ?? now, schedule)} on ${job.worker}, in attempt ${job.attempt}.`]
+    if (job.state === 'running')
+      return [
+        `The job ${job.id} is running since ${shown(job.started ?? now, schedule)} on ${job.worker}, in attempt ${job.attempt}.`,
+      ]
     if (job.state === 'blocked') return [`The job ${job.id} waits for the end of the one before it.`]
     if (job.state !== 'waiting') return []
-    if (job.runAt !== null && job.attempt > 0) return [`The job ${job.id} is retried at ${shown(job.runAt, schedule)}, after attempt ${job.attempt} failed: ${firstLine(job.error)}`]
-    if (!handledTasks.has(job.task)) return [`The job ${job.id} waits because no live worker handles the task '${job.task}'.`]
+    if (job.runAt !== null && job.attempt > 0)
+      return [
+        `The job ${job.id} is retried at ${shown(job.runAt, schedule)}, after attempt ${job.attempt} failed: ${firstLine(job.error)}`,
+      ]
+    if (!handledTasks.has(job.task))
+      return [`The job ${job.id} waits because no live worker handles the task '${job.task}'.`]
     return [`The job ${job.id} waits since ${shown(job.submitted, schedule)} for a worker that has room.`]
   })
 }
 
 function aboutLastRun({ schedule }: Evidence): string[] {
   if (schedule.lastRun === null) return ['It has not run yet.']
-  const outcome = schedule.lastError === null ? 'and succeeded' : `and failed: ${firstLine(schedule.lastError)}`
+  const outcome =
+    schedule.lastError === null ? 'and succeeded' : `and failed: ${firstLine(schedule.lastError)}`
   return [`It last ran at ${shown(schedule.lastRun, schedule)} ${outcome}`.replace(/([^.])$/u, '$1.')]
 }
 
@@ -83,20 +93,34 @@ function aboutLastRun({ schedule }: Evidence): string[] {
 function aboutTime({ schedule, history, now }: Evidence, at: Date): string[] {
   const when = shown(at, schedule)
   const slot = elapseInMinute(schedule, at)
-  const run = history.find((job) => job.state !== 'skipped' && job.slot !== null && sameMinute(job.slot, slot ?? at))
-  if (run !== undefined) return [`It ran for ${shown(run.slot ?? at, schedule)}: the job ${run.id} is ${run.state}${run.error === null ? '' : `: ${firstLine(run.error)}`}.`]
+  const run = history.find(
+    (job) => job.state !== 'skipped' && job.slot !== null && sameMinute(job.slot, slot ?? at),
+  )
+  if (run !== undefined)
+    return [
+      `It ran for ${shown(run.slot ?? at, schedule)}: the job ${run.id} is ${run.state}${run.error === null ? '' : `: ${firstLine(run.error)}`}.`,
+    ]
   if (slot === null) {
     const next = nextAfter(schedule, at)
-    return [`Its timer does not elapse at ${when}${next === null ? '' : `; the next time after that is ${shown(next, schedule)}`}.`]
+    return [
+      `Its timer does not elapse at ${when}${next === null ? '' : `; the next time after that is ${shown(next, schedule)}`}.`,
+    ]
   }
   const skip = history.findLast((job) => job.state === 'skipped' && job.slot !== null && job.slot >= slot)
   const later = history.findLast((job) => job.slot !== null && job.slot >= slot)
   // A skip stands for the slots up to its own: it speaks for this one if nothing else lies between.
-  if (skip !== undefined && skip === later) return [`It did not run for ${shown(slot, schedule)}: ${skipWords(skip)}`]
+  if (skip !== undefined && skip === later)
+    return [`It did not run for ${shown(slot, schedule)}: ${skipWords(skip)}`]
   if (slot > now) return [`${shown(slot, schedule)} is still to come.`]
-  if (slot < schedule.created) return [`It did not run at ${when}: it was created at ${shown(schedule.created, schedule)}.`]
-  if (later !== undefined && later.missed > 0) return [`It did not run for ${shown(slot, schedule)}: no scheduler was up; the job ${later.id} stands for it and ${later.missed} missed in all.`]
-  return [`Nothing is recorded for ${shown(slot, schedule)}: it was paused or had another timer then, or its history was pruned.`]
+  if (slot < schedule.created)
+    return [`It did not run at ${when}: it was created at ${shown(schedule.created, schedule)}.`]
+  if (later !== undefined && later.missed > 0)
+    return [
+      `It did not run for ${shown(slot, schedule)}: no scheduler was up; the job ${later.id} stands for it and ${later.missed} missed in all.`,
+    ]
+  return [
+    `Nothing is recorded for ${shown(slot, schedule)}: it was paused or had another timer then, or its history was pruned.`,
+  ]
 }
 
 function skipWords(skip: Job): string {

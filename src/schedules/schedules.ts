@@ -71,7 +71,8 @@ export class Schedules {
   create(input: AnyScheduleInput & { readonly task: string; readonly id?: string }): Promise<Schedule>
   async create(input: AnyScheduleInput & { readonly id?: string }): Promise<Schedule> {
     const id = input.id === undefined ? newJobId(new Date()) : checkedId(input.id)
-    await this.#store.create(await this.#new(id, input))
+    const { settings, firstRun } = await this.#new(id, input)
+    await this.#store.create(id, settings, firstRun)
     this.#onWrite()
     return this.#existing(id)
   }
@@ -88,7 +89,8 @@ export class Schedules {
     input: AnyScheduleInput & { readonly task: string },
   ): Promise<{ result: PutResult; schedule: Schedule }>
   async put(id: string, input: AnyScheduleInput): Promise<{ result: PutResult; schedule: Schedule }> {
-    const result = await this.#store.put(await this.#new(checkedId(id), input, (await this.#store.get(id))?.timer))
+    const { settings, firstRun } = await this.#new(checkedId(id), input, (await this.#store.get(id))?.timer)
+    const result = await this.#store.put(id, settings, firstRun)
     if (result !== 'unchanged') this.#onWrite()
     return { result, schedule: await this.#existing(id) }
   }
@@ -182,7 +184,11 @@ export class Schedules {
   /** Runs and skips in one list, newest slot first. @throws NotFoundError */
   async history(id: string, query: HistoryQuery = {}): Promise<Job[]> {
     await this.#existing(id)
-    return this.#jobs.history(id, checkedPage({ limit: query.limit }).limit, checkedInstant('before', query.before) ?? null)
+    return this.#jobs.history(
+      id,
+      checkedPage({ limit: query.limit }).limit,
+      checkedInstant('before', query.before) ?? null,
+    )
   }
 
   /**
@@ -196,7 +202,8 @@ export class Schedules {
     const at = checkedInstant('at', options.at) ?? null
     // What is asked about is looked up by its time: it may be far back in a long history.
     const history = await this.#jobs.history(id, EXPLAINED, null)
-    const around = at === null ? [] : await this.#jobs.history(id, EXPLAINED, new Date(at.getTime() + 3_600_000))
+    const around =
+      at === null ? [] : await this.#jobs.history(id, EXPLAINED, new Date(at.getTime() + 3_600_000))
     const known = new Set(history.map((job) => job.id))
     return explain({
       schedule,
@@ -212,8 +219,15 @@ export class Schedules {
     const settings = await newSettings(input, this.#context)
     const firstRun = checkedFirstRun(input.firstRun)
     const now = await this.#store.now()
-    if (firstRun !== 'now' && settings.timer !== timer && elapsesOf({ id, ...settings, created: now }).next(now) === null) {
-      throw new InvalidInputError('timer', `'${settings.timer}' does not elapse any more; with firstRun: 'now' it runs at once`)
+    if (
+      firstRun !== 'now' &&
+      settings.timer !== timer &&
+      elapsesOf({ id, ...settings, created: now }).next(now) === null
+    ) {
+      throw new InvalidInputError(
+        'timer',
+        `'${settings.timer}' does not elapse any more; with firstRun: 'now' it runs at once`,
+      )
     }
     return { id, settings, firstRun }
   }
@@ -227,7 +241,9 @@ export class Schedules {
   async #enable(id: string, enabled: boolean): Promise<Schedule> {
     const { status } = await this.#existing(id)
     if (status !== (enabled ? 'paused' : 'active')) {
-      throw new ConflictError(`The schedule '${id}' is ${status}; only one that is ${enabled ? 'paused can be resumed' : 'active can be paused'}`)
+      throw new ConflictError(
+        `The schedule '${id}' is ${status}; only one that is ${enabled ? 'paused can be resumed' : 'active can be paused'}`,
+      )
     }
     return this.update(id, { enabled })
   }

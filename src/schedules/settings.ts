@@ -3,7 +3,14 @@ import { InvalidInputError } from '../errors.ts'
 import { checkedInstant, checkedText, checkedWhole, LARGEST_PRIORITY } from '../model/input.ts'
 import type { Owner } from '../model/owner.ts'
 import { DEFAULT_SETTINGS, type OnExhausted, type Overlap, type ScheduleSettings } from '../model/schedule.ts'
-import { type ArgsOption, type PolicyOptions, runPolicy, spanOption, storedArgs, type Task } from '../model/task.ts'
+import {
+  type ArgsOption,
+  type PolicyOptions,
+  runPolicy,
+  spanOption,
+  storedArgs,
+  type Task,
+} from '../model/task.ts'
 import type { FirstRun } from '../store/schedule-store.ts'
 import { timer, withZone } from '../timer/index.ts'
 
@@ -48,12 +55,14 @@ export interface NewScheduleOptions {
   readonly firstRun?: FirstRun | undefined
 }
 
-export type ScheduleInput<Input> = ScheduleOptions & NewScheduleOptions & {
-  readonly task: Task<Input, unknown>
-} & ArgsOption<Input>
+export type ScheduleInput<Input> = ScheduleOptions &
+  NewScheduleOptions & {
+    readonly task: Task<Input, unknown>
+  } & ArgsOption<Input>
 
 /** The same where the types say nothing about the args, such as a task that is known by its name only. */
-export type AnyScheduleInput = ScheduleOptions & NewScheduleOptions & { readonly task: Task | string; readonly args?: unknown }
+export type AnyScheduleInput = ScheduleOptions &
+  NewScheduleOptions & { readonly task: Task | string; readonly args?: unknown }
 
 /** What is to be changed; what is left out stays. */
 export type ScheduleChanges = Partial<ScheduleOptions> & { readonly args?: unknown }
@@ -167,7 +176,8 @@ function changedColumns(
     catchUp: checkedWhole('catchUp', options.catchUp, 0, MOST_CATCH_UP),
     overlap: oneOf('overlap', options.overlap, OVERLAPS),
     onExhausted: oneOf('onExhausted', options.onExhausted, ON_EXHAUSTED),
-    maxRuns: options.maxRuns === null ? null : checkedWhole('maxRuns', options.maxRuns, 1, Number.MAX_SAFE_INTEGER),
+    maxRuns:
+      options.maxRuns === null ? null : checkedWhole('maxRuns', options.maxRuns, 1, Number.MAX_SAFE_INTEGER),
     timeoutMs: policy.timeoutMs,
     maxRetries: policy.maxRetries,
     retryDelayMs: policy.retryDelayMs,
@@ -180,9 +190,16 @@ export function checkedFirstRun(value: FirstRun | undefined): FirstRun {
   return oneOf('firstRun', value, FIRST_RUNS) ?? 'next'
 }
 
-function oneOf<Value extends string>(field: string, value: Value | undefined, values: readonly Value[]): Value | undefined {
+function oneOf<Value extends string>(
+  field: string,
+  value: Value | undefined,
+  values: readonly Value[],
+): Value | undefined {
   if (value === undefined || values.includes(value)) return value
-  throw new InvalidInputError(field, `one of ${values.map((one) => `'${one}'`).join(', ')} is needed, not ${JSON.stringify(value)}`)
+  throw new InvalidInputError(
+    field,
+    `one of ${values.map((one) => `'${one}'`).join(', ')} is needed, not ${JSON.stringify(value)}`,
+  )
 }
 
 function ownedSettings({ group, submitter }: Owner): Partial<ScheduleSettings> {
@@ -194,8 +211,15 @@ function refuseTooFine(text: string): void {
   const event = timer(text)
   const first = event.next(new Date(0))
   const second = first && event.next(first)
-  const isFine = event.spanMs === null ? [first, second].some((at) => at !== null && at.getTime() % FINEST_MS !== 0) : event.spanMs < FINEST_MS
-  if (isFine) throw new InvalidInputError('timer', `'${text}' elapses more often than once a second, or between seconds`)
+  const isFine =
+    event.spanMs === null
+      ? [first, second].some((at) => at !== null && at.getTime() % FINEST_MS !== 0)
+      : event.spanMs < FINEST_MS
+  if (isFine)
+    throw new InvalidInputError(
+      'timer',
+      `'${text}' elapses more often than once a second, or between seconds`,
+    )
 }
 
 function checkedTimer(value: string, { zone, owner }: SettingsContext): string {

@@ -9,7 +9,8 @@ export function lentTransaction(transaction: Transaction, dialect: Dialect): Pic
       const statement = dialect.withLiterals(text, params)
       if (typeof transaction === 'function') await transaction(statement, [])
       // mysql2 has `query` and `execute`; the latter would prepare each of these statements on the server.
-      else if ('query' in transaction && typeof transaction.query === 'function') await transaction.query(statement)
+      else if ('query' in transaction && typeof transaction.query === 'function')
+        await transaction.query(statement)
       else if ('execute' in transaction) await transaction.execute(statement)
       else if ('run' in transaction) await transaction.run(statement)
       return 0

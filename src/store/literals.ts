@@ -9,10 +9,12 @@ export function withLiterals(
   if (params.length === 0) return text
   let index = 0
   const statement = text.replaceAll('?', () => {
-    if (index >= params.length) throw new RangeError(`More placeholders than the ${params.length} values: ${text}`)
+    if (index >= params.length)
+      throw new RangeError(`More placeholders than the ${params.length} values: ${text}`)
     return literal(params[index++] ?? null, textLiteral)
   })
-  if (index !== params.length) throw new RangeError(`${params.length} values for ${index} placeholders: ${text}`)
+  if (index !== params.length)
+    throw new RangeError(`${params.length} values for ${index} placeholders: ${text}`)
   return statement
 }
 

@@ -25,6 +25,8 @@ export interface StoreOptions {
   readonly tablePrefix?: string | undefined
   /** Whether to bring the tables up to date (default), or to refuse to work when they are not. */
   readonly migrate?: boolean | undefined
+  /** The database's clock, for tests that make time pass: only on SQLite. See `kalends/testing`. */
+  readonly clock?: (() => Date) | undefined
 }
 
 /** Connections of a pool of our own: the loops, and some for the application's calls. */
@@ -38,7 +40,7 @@ const PREFIX = /^[a-z0-9_]{0,32}$/i
  */
 export async function openStore(target: DatabaseTarget, options: StoreOptions = {}): Promise<Store> {
   const prefix = checkedPrefix(options)
-  const database = await openDatabase(target)
+  const database = await openDatabase(target, options.clock)
   try {
     if (options.migrate === false) await checkMigrated(database, prefix)
     else await migrate(database, prefix)
@@ -86,7 +88,10 @@ function checkedPrefix({ tablePrefix = '' }: StoreOptions): string {
   )
 }
 
-async function openDatabase(target: DatabaseTarget): Promise<Database> {
+async function openDatabase(target: DatabaseTarget, clock: (() => Date) | null = null): Promise<Database> {
+  if (clock !== null && !(typeof target === 'string' && target.startsWith('sqlite:'))) {
+    throw new InvalidInputError('clock', 'only SQLite can have a clock of its own')
+  }
   if (typeof target !== 'string') {
     const { MysqlDatabase } = await import('./mysql/database.ts')
     const pool = target !== null && '$client' in target ? target.$client : target
@@ -119,7 +124,7 @@ async function openDatabase(target: DatabaseTarget): Promise<Database> {
         'the URL names no file; write sqlite:./file.db or sqlite::memory:',
       )
     const { SqliteDatabase } = await import('./sqlite/database.ts')
-    return SqliteDatabase.open(path)
+    return SqliteDatabase.open(path, clock)
   }
   throw new InvalidInputError(
     'database',

@@ -36,14 +36,17 @@ export interface NewSchedule {
 export interface ScheduleStore {
   /** The same, reaching only the rows of an owner. */
   ownedBy(owner: Owner): ScheduleStore
-  /** @throws ConflictError when the id is in use */
-  create(schedule: NewSchedule): Promise<void>
+  /**
+   * @param firstRun  default `next`
+   * @throws ConflictError when the id is in use
+   */
+  create(id: string, settings: ScheduleSettings, firstRun?: FirstRun): Promise<void>
   /**
    * Creates the schedule, or changes what differs; `enabled` and `declaredBy` are only for a new one.
    *
    * @throws ConflictError when the id is in use by another owner
    */
-  put(schedule: NewSchedule): Promise<PutResult>
+  put(id: string, settings: ScheduleSettings, firstRun?: FirstRun): Promise<PutResult>
   get(id: string): Promise<Schedule | null>
   list(filter: ScheduleFilter): Promise<Page<Schedule>>
   /** @returns whether there is such a schedule */
@@ -54,11 +57,11 @@ export interface ScheduleStore {
   /**
    * Submits a run now, beside the timer.
    *
-   * @param args  JSON text for this run alone; null: the schedule's own
+   * @param args  JSON text for this run alone; null, the default: the schedule's own
    * @returns the job's id; null when there is no such schedule
    * @throws ConflictError naming the job that is not final, unless runs may overlap
    */
-  runNow(id: string, args: string | null): Promise<string | null>
+  runNow(id: string, args?: string | null): Promise<string | null>
   /** The database's clock. */
   now(): Promise<Date>
 }

@@ -71,7 +71,12 @@ export interface SchedulingStore {
    *
    * @param where  `elsewhere`: the jobs are in another queue already; only skips are written here
    */
-  submit(worker: string, marks: readonly Mark[], decide: Decide, where?: 'here' | 'elsewhere'): Promise<SubmitResult>
+  submit(
+    worker: string,
+    marks: readonly Mark[],
+    decide: Decide,
+    where?: 'here' | 'elsewhere',
+  ): Promise<SubmitResult>
 
   /** Reads what this worker has marked, for a queue that is elsewhere. */
   readMarked(worker: string, marks: readonly Mark[]): Promise<MarkedSchedule[]>

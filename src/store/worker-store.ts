@@ -12,7 +12,8 @@ export interface WorkerRecord {
   readonly heartbeat: Date
 }
 
-export type NewWorker = Pick<WorkerRecord, 'id' | 'name' | 'host' | 'pid' | 'tasks' | 'sets'>
+export type NewWorker = Pick<WorkerRecord, 'id' | 'name' | 'host' | 'pid' | 'tasks'> &
+  Partial<Pick<WorkerRecord, 'sets'>>
 
 export interface WorkerStore {
   register(worker: NewWorker): Promise<void>

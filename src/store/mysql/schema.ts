@@ -90,10 +90,9 @@ export const periodicTask = mysqlTable(
         sql`case when \`enabled\` = 0 then 'paused' when \`idle\` is not null and \`idle\` <> 'running' then \`idle\` else 'active' end`,
       { mode: 'virtual' },
     ),
-    definition: characters(720)('definition').generatedAlwaysAs(
-      (): SQL => sql.raw(DEFINITION),
-      { mode: 'stored' },
-    ),
+    definition: characters(720)('definition').generatedAlwaysAs((): SQL => sql.raw(DEFINITION), {
+      mode: 'stored',
+    }),
     wakeAt: instant('wake_at').generatedAlwaysAs(
       (): SQL =>
         sql.raw(

@@ -21,7 +21,8 @@ export class SqlDeclared implements DeclaredStore {
       params,
     )
     // Nothing to do, as mostly: then nothing is locked.
-    if (isNothing(decide({ existing: rows.map(toSchedule), ...(await this.#live(this.#database, version)) }))) return
+    if (isNothing(decide({ existing: rows.map(toSchedule), ...(await this.#live(this.#database, version)) })))
+      return
     await againOnDuplicate(this.#database, () =>
       this.#database.transaction(async (sql) => {
         const existing = await lockSchedules(sql, this.#database, this.#tables, ofSet(version))
@@ -34,15 +35,21 @@ export class SqlDeclared implements DeclaredStore {
     const { schedule } = this.#tables
     const { byKey } = this.#database.dialect
     const update = async (assignments: string, ids: readonly string[]) => {
-      if (ids.length > 0) await sql.run(`UPDATE ${schedule} ${byKey} SET ${assignments} WHERE id IN (${placeholders(ids)})`, ids)
+      if (ids.length > 0)
+        await sql.run(
+          `UPDATE ${schedule} ${byKey} SET ${assignments} WHERE id IN (${placeholders(ids)})`,
+          ids,
+        )
     }
-    for (const created of changes.create.toSorted((a, b) => (a.id < b.id ? -1 : 1))) await insertSchedule(sql, this.#database, this.#tables, created)
+    for (const created of changes.create.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
+      await insertSchedule(sql, this.#database, this.#tables, created)
     for (const { id, settings } of changes.change) await changeSchedule(sql, this.#tables, id, settings)
     // planned_from NULL: planned anew, from now.
     await update('idle = NULL, nextrun = NULL, planned_from = NULL', changes.lift)
     // As if planned: or it would look edited, and be planned.
     await this.#retire(sql, changes.retire)
-    if (changes.delete.length > 0) await sql.run(`DELETE FROM ${schedule} WHERE id IN (${placeholders(changes.delete)})`, changes.delete)
+    if (changes.delete.length > 0)
+      await sql.run(`DELETE FROM ${schedule} WHERE id IN (${placeholders(changes.delete)})`, changes.delete)
   }
 
   async #retire(sql: Sql, ids: readonly string[]): Promise<void> {
@@ -66,7 +73,10 @@ export class SqlDeclared implements DeclaredStore {
   /** The order in which versions were first seen decides which is the newest. */
   async #noteVersion({ name, hash, schedules }: SetVersion): Promise<void> {
     const { declaredSet } = this.#tables
-    const known = await this.#database.rows(`SELECT hash FROM ${declaredSet} WHERE name = ? AND hash = ?`, [name, hash])
+    const known = await this.#database.rows(`SELECT hash FROM ${declaredSet} WHERE name = ? AND hash = ?`, [
+      name,
+      hash,
+    ])
     if (known.length > 0) return
     try {
       await this.#database.run(`INSERT INTO ${declaredSet} (name, hash, schedules) VALUES (?, ?, ?)`, [
@@ -84,7 +94,8 @@ export class SqlDeclared implements DeclaredStore {
     const hashes = new Set([version.hash])
     for (const { sets } of workers) {
       const declared: unknown = JSON.parse(sets)
-      const hash: unknown = typeof declared === 'object' && declared !== null ? Reflect.get(declared, version.name) : undefined
+      const hash: unknown =
+        typeof declared === 'object' && declared !== null ? Reflect.get(declared, version.name) : undefined
       if (typeof hash === 'string') hashes.add(hash)
     }
     const versions = await sql.rows<{ hash: string; schedules: string }>(
@@ -92,7 +103,10 @@ export class SqlDeclared implements DeclaredStore {
       [version.name, ...hashes],
     )
     const liveIds = versions.flatMap(({ schedules }): string[] => JSON.parse(schedules))
-    return { isNewest: versions.at(-1)?.hash === version.hash, liveIds: new Set([...liveIds, ...version.schedules]) }
+    return {
+      isNewest: versions.at(-1)?.hash === version.hash,
+      liveIds: new Set([...liveIds, ...version.schedules]),
+    }
   }
 }
 

@@ -63,7 +63,8 @@ export class SqlExecuting implements ExecutingStore {
     const columns = `${jobColumns(dialect)}, ${dialect.now} AS clock`
     return this.#database.transaction(async (sql) => {
       // The index holds filter and order of each part, so exactly the rows that are claimed get locked.
-      const part = (turn: Turn) => `SELECT ${columns} FROM ${job} ${dialect.byIndex(claimIndex)} WHERE claim_group = ? AND claim_task = ? ORDER BY claim_group, claim_task, claim_rank, id LIMIT ${Math.min(share, rooms.get(turn.claim_task) ?? share)} ${dialect.skipLocked}`
+      const part = (turn: Turn) =>
+        `SELECT ${columns} FROM ${job} ${dialect.byIndex(claimIndex)} WHERE claim_group = ? AND claim_task = ? ORDER BY claim_group, claim_task, claim_rank, id LIMIT ${Math.min(share, rooms.get(turn.claim_task) ?? share)} ${dialect.skipLocked}`
       const found = await sql.rows<JobRow & { clock: string }>(
         dialect.union(chosen.map(part)),
         chosen.flatMap((turn) => [turn.claim_group, turn.claim_task]),

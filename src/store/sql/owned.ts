@@ -9,8 +9,13 @@ export interface Condition {
 
 /** ` AND …` for each value that is given, so that it can follow any condition. */
 export function andEquals(columns: Readonly<Record<string, string | null | undefined>>): Condition {
-  const given = Object.entries(columns).flatMap(([column, value]) => (typeof value === 'string' ? [[column, value] as const] : []))
-  return { text: given.map(([column]) => ` AND ${column} = ?`).join(''), params: given.map(([, value]) => value) }
+  const given = Object.entries(columns).flatMap(([column, value]) =>
+    typeof value === 'string' ? [[column, value] as const] : [],
+  )
+  return {
+    text: given.map(([column]) => ` AND ${column} = ?`).join(''),
+    params: given.map(([, value]) => value),
+  }
 }
 
 /** The rows of an owner: part of every statement of a scoped store, so that no id reaches beyond it. */

@@ -1,7 +1,14 @@
 /** From rows to nouns: which columns are read, and what they become. */
 import type { Job, JobState } from '../../model/job.ts'
 import type { Finishing } from '../../model/finish.ts'
-import type { Idle, OnExhausted, Overlap, Schedule, ScheduleSettings, ScheduleStatus } from '../../model/schedule.ts'
+import type {
+  Idle,
+  OnExhausted,
+  Overlap,
+  Schedule,
+  ScheduleSettings,
+  ScheduleStatus,
+} from '../../model/schedule.ts'
 import { DEFAULT_POLICY, type RetryBackoff, type RunPolicy } from '../../model/task.ts'
 import type { Dialect, SqlValue } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
@@ -94,9 +101,7 @@ interface ScheduleRow extends PlannableRow {
 export type { ScheduleRow }
 
 export function scheduleColumns(dialect: Dialect): string {
-  const instants = ['last_run', 'last_finished'].map(
-    (column) => `${dialect.instant(column)} AS ${column}`,
-  )
+  const instants = ['last_run', 'last_finished'].map((column) => `${dialect.instant(column)} AS ${column}`)
   return `${plannableColumns(dialect)}, status, group_ AS group_name, args, subject, submitter, summary, priority, timeout, max_retries, retry_delay, retry_backoff, declared_by, last_job, ${instants.join(', ')}`
 }
 

@@ -5,7 +5,14 @@ import { elapsesOf } from '../../model/plan.ts'
 import { changedSettings, type Schedule, type ScheduleSettings } from '../../model/schedule.ts'
 import type { Database, Sql, SqlValue } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
-import type { NewSchedule, Page, PutResult, ScheduleFilter, ScheduleStore } from '../schedule-store.ts'
+import type {
+  FirstRun,
+  NewSchedule,
+  Page,
+  PutResult,
+  ScheduleFilter,
+  ScheduleStore,
+} from '../schedule-store.ts'
 import { andEquals, type Condition, ownedBy } from './owned.ts'
 import { scheduleColumns, type ScheduleRow, settingColumns, toSchedule } from './rows.ts'
 import { placeholders, type Tables } from './tables.ts'
@@ -26,32 +33,34 @@ export class SqlSchedules implements ScheduleStore {
     return new SqlSchedules(this.#database, this.#tables, owner)
   }
 
-  async create(schedule: NewSchedule): Promise<void> {
+  async create(id: string, settings: ScheduleSettings, firstRun: FirstRun = 'next'): Promise<void> {
     try {
-      await this.#database.transaction((sql) => insertSchedule(sql, this.#database, this.#tables, schedule))
+      await this.#database.transaction((sql) =>
+        insertSchedule(sql, this.#database, this.#tables, { id, settings, firstRun }),
+      )
     } catch (error) {
-      throw this.#orConflict(error, schedule.id)
+      throw this.#orConflict(error, id)
     }
   }
 
-  async put(schedule: NewSchedule): Promise<PutResult> {
+  async put(id: string, settings: ScheduleSettings, firstRun: FirstRun = 'next'): Promise<PutResult> {
     const write = () =>
       this.#database.transaction(async (sql): Promise<PutResult> => {
-        const [current] = await lockSchedules(sql, this.#database, this.#tables, this.#where(schedule.id))
+        const [current] = await lockSchedules(sql, this.#database, this.#tables, this.#where(id))
         if (current === undefined) {
-          await insertSchedule(sql, this.#database, this.#tables, schedule)
+          await insertSchedule(sql, this.#database, this.#tables, { id, settings, firstRun })
           return 'created'
         }
-        const { enabled: _, declaredBy: __, ...rest } = schedule.settings
+        const { enabled: _, declaredBy: __, ...rest } = settings
         const changes = changedSettings(current, rest)
         if (Object.keys(changes).length === 0) return 'unchanged'
-        await changeSchedule(sql, this.#tables, schedule.id, changes)
+        await changeSchedule(sql, this.#tables, id, changes)
         return 'changed'
       })
     try {
       return await againOnDuplicate(this.#database, write)
     } catch (error) {
-      throw this.#orConflict(error, schedule.id)
+      throw this.#orConflict(error, id)
     }
   }
 
@@ -72,7 +81,8 @@ export class SqlSchedules implements ScheduleStore {
       submitter: filter.submitter,
       declared_by: filter.declaredBy,
     })
-    const contains = filter.text === undefined ? '' : ` AND (INSTR(id, ?) > 0 OR INSTR(COALESCE(summary, ''), ?) > 0)`
+    const contains =
+      filter.text === undefined ? '' : ` AND (INSTR(id, ?) > 0 OR INSTR(COALESCE(summary, ''), ?) > 0)`
     const where = `WHERE 1 = 1${equals.text}${contains}${this.#own.text}`
     const searched = filter.text === undefined ? [] : [filter.text, filter.text]
     const params = [...equals.params, ...searched, ...this.#own.params]
@@ -91,7 +101,11 @@ export class SqlSchedules implements ScheduleStore {
     const columns = settingColumns(changes)
     if (columns.length === 0) return (await this.get(id)) !== null
     const assignments = columns.map(([column]) => `${column} = ?`).join(', ')
-    return this.#write(`UPDATE ${this.#tables.schedule} SET ${assignments}`, columns.map(([, value]) => value), this.#where(id))
+    return this.#write(
+      `UPDATE ${this.#tables.schedule} SET ${assignments}`,
+      columns.map(([, value]) => value),
+      this.#where(id),
+    )
   }
 
   delete(id: string): Promise<boolean> {
@@ -108,7 +122,7 @@ export class SqlSchedules implements ScheduleStore {
     )
   }
 
-  runNow(id: string, args: string | null): Promise<string | null> {
+  runNow(id: string, args: string | null = null): Promise<string | null> {
     const { schedule, job } = this.#tables
     const { now, instant, forUpdate } = this.#database.dialect
     const own = this.#where(id)
@@ -132,8 +146,8 @@ export class SqlSchedules implements ScheduleStore {
       )
       const jobId = occurrenceId(id, slot)
       await sql.run(
-        `INSERT INTO ${job} (id, periodic_task_id, slot, run, task, group_, args, subject, submitter, priority, exclusive, reason, timeout, max_retries, retry_delay, retry_backoff)
-         SELECT ?, id, ?, run_count + 1, task, group_, COALESCE(?, args), subject, submitter, priority, CASE WHEN overlap = 'allow' THEN 0 ELSE 1 END, 'run now', timeout, max_retries, retry_delay, retry_backoff FROM ${schedule} WHERE id = ?`,
+        `INSERT INTO ${job} (id, periodic_task_id, slot, run, task, group_, args, subject, submitter, priority, exclusive, reason, submitted, timeout, max_retries, retry_delay, retry_backoff)
+         SELECT ?, id, ?, run_count + 1, task, group_, COALESCE(?, args), subject, submitter, priority, CASE WHEN overlap = 'allow' THEN 0 ELSE 1 END, 'run now', ${now}, timeout, max_retries, retry_delay, retry_backoff FROM ${schedule} WHERE id = ?`,
         [jobId, toText(slot), args, id],
       )
       await sql.run(`UPDATE ${schedule} SET last_slot = ? WHERE id = ?`, [toText(slot), id])
@@ -142,7 +156,9 @@ export class SqlSchedules implements ScheduleStore {
   }
 
   async now(): Promise<Date> {
-    const [row] = await this.#database.rows<{ clock: string }>(`SELECT ${this.#database.dialect.now} AS clock`)
+    const [row] = await this.#database.rows<{ clock: string }>(
+      `SELECT ${this.#database.dialect.now} AS clock`,
+    )
     return fromStored(row?.clock ?? '')
   }
 
@@ -156,12 +172,20 @@ export class SqlSchedules implements ScheduleStore {
 
   #orConflict(error: unknown, id: string): unknown {
     if (!this.#database.dialect.isDuplicate(error)) return error
-    return new ConflictError(`There is a schedule with the id '${id}' already; use put or update to change it`, { cause: error })
+    return new ConflictError(
+      `There is a schedule with the id '${id}' already; use put or update to change it`,
+      { cause: error },
+    )
   }
 }
 
 /** Reads schedules under lock. Their keys are found first, so that the locks are taken in the order of the key. */
-export async function lockSchedules(sql: Sql, { dialect }: Database, { schedule }: Tables, where: Condition): Promise<Schedule[]> {
+export async function lockSchedules(
+  sql: Sql,
+  { dialect }: Database,
+  { schedule }: Tables,
+  where: Condition,
+): Promise<Schedule[]> {
   const found = await sql.rows<{ id: string }>(`SELECT id FROM ${schedule} WHERE ${where.text}`, where.params)
   if (found.length === 0) return []
   const rows = await sql.rows<ScheduleRow>(
@@ -174,14 +198,20 @@ export async function lockSchedules(sql: Sql, { dialect }: Database, { schedule 
 /** A past nextrun set by hand means "now", whatever the clock shows. */
 const AT_ONCE = '1970-01-01 00:00:00.000'
 
-export async function insertSchedule(sql: Sql, { dialect }: Database, { schedule }: Tables, { id, settings, firstRun }: NewSchedule): Promise<void> {
+export async function insertSchedule(
+  sql: Sql,
+  { dialect }: Database,
+  { schedule }: Tables,
+  { id, settings, firstRun }: NewSchedule,
+): Promise<void> {
   const columns: [string, SqlValue][] = [['id', id], ...settingColumns(settings)]
   if (firstRun !== 'next') {
     const [row] = await sql.rows<{ clock: string }>(`SELECT ${dialect.now} AS clock`)
-    if (firstRun === 'now' || hasElapseInMinute(id, settings, fromStored(row?.clock ?? ''))) columns.push(['nextrun', AT_ONCE])
+    if (firstRun === 'now' || hasElapseInMinute(id, settings, fromStored(row?.clock ?? '')))
+      columns.push(['nextrun', AT_ONCE])
   }
   await sql.run(
-    `INSERT INTO ${schedule} (${columns.map(([column]) => column).join(', ')}) VALUES (${placeholders(columns)})`,
+    `INSERT INTO ${schedule} (${columns.map(([column]) => column).join(', ')}, created) VALUES (${placeholders(columns)}, ${dialect.now})`,
     columns.map(([, value]) => value),
   )
 }
@@ -192,17 +222,25 @@ function hasElapseInMinute(id: string, settings: ScheduleSettings, now: Date): b
   return elapse !== null && elapse.getTime() < minute.getTime() + 60_000
 }
 
-export async function changeSchedule(sql: Sql, { schedule }: Tables, id: string, changes: Partial<ScheduleSettings>): Promise<void> {
+export async function changeSchedule(
+  sql: Sql,
+  { schedule }: Tables,
+  id: string,
+  changes: Partial<ScheduleSettings>,
+): Promise<void> {
   const columns = settingColumns(changes)
   if (columns.length === 0) return
-  await sql.run(`UPDATE ${schedule} SET ${columns.map(([column]) => `${column} = ?`).join(', ')} WHERE id = ?`, [
-    ...columns.map(([, value]) => value),
-    id,
-  ])
+  await sql.run(
+    `UPDATE ${schedule} SET ${columns.map(([column]) => `${column} = ?`).join(', ')} WHERE id = ?`,
+    [...columns.map(([, value]) => value), id],
+  )
 }
 
 /** Two that create the same row at once: the second finds it there and begins anew. */
-export async function againOnDuplicate<Result>({ dialect }: Database, work: () => Promise<Result>): Promise<Result> {
+export async function againOnDuplicate<Result>(
+  { dialect }: Database,
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await work()
   } catch (error) {

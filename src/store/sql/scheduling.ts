@@ -134,7 +134,11 @@ export class SqlScheduling implements SchedulingStore {
       `SELECT ${scheduleColumns(this.#database.dialect)} FROM ${this.#tables.schedule} WHERE worker = ? AND id IN (${placeholders(marks)}) ORDER BY id`,
       [worker, ...marks.map((mark) => mark.id)],
     )
-    return rows.map((row) => ({ plannable: toPlannable(row), schedule: toSchedule(row), now: fromStored(row.clock) }))
+    return rows.map((row) => ({
+      plannable: toPlannable(row),
+      schedule: toSchedule(row),
+      now: fromStored(row.clock),
+    }))
   }
 
   async clearStaleMarks(worker: string, leaseMs: number): Promise<number> {
@@ -178,7 +182,10 @@ export class SqlScheduling implements SchedulingStore {
         await sql.rows(`SELECT id FROM ${schedule} WHERE id = ? ${this.#database.dialect.forUpdate}`, [
           row.schedule,
         ])
-        const active = await sql.rows(`SELECT id FROM ${job} WHERE state IN ('waiting', 'running') AND periodic_task_id = ?`, [row.schedule])
+        const active = await sql.rows(
+          `SELECT id FROM ${job} WHERE state IN ('waiting', 'running') AND periodic_task_id = ?`,
+          [row.schedule],
+        )
         return active.length > 0
           ? 0
           : sql.run(`UPDATE ${job} SET state = 'waiting' WHERE id = ? AND state = 'blocked'`, [id])
@@ -325,7 +332,8 @@ export class SqlScheduling implements SchedulingStore {
         `SELECT id, periodic_task_id AS schedule, state FROM ${this.#tables.job} ${byIndex(this.#tables.stateIndex)} WHERE state IN ('waiting', 'blocked', 'running') AND periodic_task_id IN (${placeholders(of)}) ${lock}`,
         of.map((row) => row.id),
       )
-      for (const [id, jobs] of groupBy(found, (job) => job.schedule)) open.set(id, { jobs, counts: countStates(jobs) })
+      for (const [id, jobs] of groupBy(found, (job) => job.schedule))
+        open.set(id, { jobs, counts: countStates(jobs) })
     }
     return open
   }
@@ -337,7 +345,10 @@ export class SqlScheduling implements SchedulingStore {
     const running = jobs.filter((job) => job.state === 'running').map((job) => job.id)
     const others = jobs.filter((job) => job.state !== 'running').map((job) => job.id)
     const update = (assignments: string, ids: readonly string[]) =>
-      sql.run(`UPDATE ${this.#tables.job} ${byKey} SET ${assignments} WHERE id IN (${placeholders(ids)})`, ids)
+      sql.run(
+        `UPDATE ${this.#tables.job} ${byKey} SET ${assignments} WHERE id IN (${placeholders(ids)})`,
+        ids,
+      )
     if (others.length > 0) await update(`state = 'cancelled', reason = 'replaced', finished = ${now}`, others)
     if (running.length > 0) await update(`stop_requested = COALESCE(stop_requested, ${now})`, running)
   }
@@ -360,7 +371,9 @@ export class SqlScheduling implements SchedulingStore {
     const folded = candidates.flatMap((candidate) => {
       const [skip] = candidate.plan.skips
       const into = before.get(candidate.row.id)
-      return skip !== undefined && skip.error === null && into?.reason === skip.reason ? [{ candidate, skip, into }] : []
+      return skip !== undefined && skip.error === null && into?.reason === skip.reason
+        ? [{ candidate, skip, into }]
+        : []
     })
     if (folded.length === 0) return planned
     const batch = folded.map(({ candidate, skip, into }) => ({
@@ -375,7 +388,9 @@ export class SqlScheduling implements SchedulingStore {
     const isFolded = new Map(folded.map(({ candidate, skip }) => [candidate, skip]))
     return planned.map((one) => {
       const skip = isFolded.get(one)
-      return skip === undefined ? one : { ...one, plan: { ...one.plan, skips: one.plan.skips.filter((other) => other !== skip) } }
+      return skip === undefined
+        ? one
+        : { ...one, plan: { ...one.plan, skips: one.plan.skips.filter((other) => other !== skip) } }
     })
   }
 
@@ -439,8 +454,8 @@ export class SqlScheduling implements SchedulingStore {
       finished: 'instant',
     })
     await sql.run(
-      `INSERT INTO ${job} (id, periodic_task_id, slot, missed, run, task, group_, args, subject, submitter, priority, state, exclusive, reason, error, finished, timeout, max_retries, retry_delay, retry_backoff)
-       SELECT b.id, s.id, b.slot, b.missed, s.run_count + b.number, s.task, s.group_, CASE WHEN b.state = 'skipped' THEN '{}' ELSE s.args END, s.subject, s.submitter, s.priority, b.state, CASE WHEN s.overlap = 'allow' THEN 0 ELSE 1 END, b.reason, b.error, b.finished, s.timeout, s.max_retries, s.retry_delay, s.retry_backoff
+      `INSERT INTO ${job} (id, periodic_task_id, slot, missed, run, task, group_, args, subject, submitter, priority, state, exclusive, reason, error, finished, submitted, timeout, max_retries, retry_delay, retry_backoff)
+       SELECT b.id, s.id, b.slot, b.missed, s.run_count + b.number, s.task, s.group_, CASE WHEN b.state = 'skipped' THEN '{}' ELSE s.args END, s.subject, s.submitter, s.priority, b.state, CASE WHEN s.overlap = 'allow' THEN 0 ELSE 1 END, b.reason, b.error, b.finished, ${dialect.now}, s.timeout, s.max_retries, s.retry_delay, s.retry_backoff
        FROM ${table} AS b ${dialect.straightJoin} ${schedule} AS s ${dialect.byKey} ON s.id = b.schedule ORDER BY s.id, b.slot`,
       [JSON.stringify(batch)],
     )

@@ -224,7 +224,11 @@ async function writeSchedules(
     const failures = counted.filter((end) => end.settlement.state === 'failed').length
     const runs = counted.length
     const clock = ends[0]?.row.clock ?? ''
-    const schedule = toPlannable({ ...row, run_count: row.run_count + runs, error_count: row.error_count + failures })
+    const schedule = toPlannable({
+      ...row,
+      run_count: row.run_count + runs,
+      error_count: row.error_count + failures,
+    })
     const next = finish(schedule, failures > 0, open.get(row.id) ?? 0, fromStored(clock))
     return {
       id: row.id,

@@ -26,7 +26,14 @@ export class SqlWorkers implements WorkerStore {
   async register(worker: NewWorker): Promise<void> {
     await this.#database.run(
       `INSERT INTO ${this.#tables.worker} (id, name, host, pid, tasks, sets) VALUES (?, ?, ?, ?, ?, ?)`,
-      [worker.id, worker.name, worker.host, worker.pid, JSON.stringify(worker.tasks), JSON.stringify(worker.sets)],
+      [
+        worker.id,
+        worker.name,
+        worker.host,
+        worker.pid,
+        JSON.stringify(worker.tasks),
+        JSON.stringify(worker.sets ?? {}),
+      ],
     )
   }
 

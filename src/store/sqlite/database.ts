@@ -7,7 +7,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import Libsql from 'libsql'
 import { StoreUnavailableError } from '../../errors.ts'
-import type { Database, Sql, SqlValue } from '../database.ts'
+import type { Database, Dialect, Sql, SqlValue } from '../database.ts'
 import { sqliteDialect } from './dialect.ts'
 import { isBusy, isUnavailable } from './errors.ts'
 
@@ -20,14 +20,15 @@ const MOST_STATEMENTS = 300
 type Statement = Libsql.Statement
 
 export class SqliteDatabase implements Database {
-  readonly dialect = sqliteDialect
+  readonly dialect: Dialect
   readonly #connection: Libsql.Database
   readonly #statements = new Map<string, Statement>()
   /** The end of the queue of those who use the connection. */
   #last: Promise<unknown> = Promise.resolve()
   readonly #direct: Sql
 
-  constructor(connection: Libsql.Database) {
+  constructor(connection: Libsql.Database, clock: (() => Date) | null = null) {
+    this.dialect = sqliteDialect(clock)
     this.#connection = connection
     this.#direct = {
       rows: async <Row>(text: string, params: readonly SqlValue[] = []) => {
@@ -39,7 +40,7 @@ export class SqliteDatabase implements Database {
   }
 
   /** @param path  a file, created when it is missing, or `:memory:` */
-  static async open(path: string): Promise<SqliteDatabase> {
+  static async open(path: string, clock: (() => Date) | null = null): Promise<SqliteDatabase> {
     let connection: Libsql.Database
     try {
       connection = new Libsql(path)
@@ -49,7 +50,7 @@ export class SqliteDatabase implements Database {
         { cause: error },
       )
     }
-    const database = new SqliteDatabase(connection)
+    const database = new SqliteDatabase(connection, clock)
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     // The switch to WAL takes the whole file for a moment, which several processes may want at once.
     await database.#patiently(async () => connection.exec('PRAGMA journal_mode = WAL'))

@@ -1,12 +1,16 @@
 import type { Dialect } from '../database.ts'
+import { toText } from '../instant.ts'
 import { withLiterals as fill } from '../literals.ts'
 import { isAlreadyApplied, isDuplicate } from './errors.ts'
 
 const FORMAT = '%Y-%m-%d %H:%M:%f'
 
-export const sqliteDialect: Dialect = {
+/** @param clock  of tests that make time pass; else the clock of the machine */
+export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   name: 'sqlite',
-  now: `strftime('${FORMAT}', 'now')`,
+  get now() {
+    return clock === null ? `strftime('${FORMAT}', 'now')` : `'${toText(clock())}'`
+  },
   // Transactions are BEGIN IMMEDIATE: there is one writer at a time, so there is nothing to lock or to skip.
   forUpdate: '',
   skipLocked: '',
@@ -39,7 +43,7 @@ export const sqliteDialect: Dialect = {
   // The whole file is locked or nothing is.
   isContended: () => false,
   isAlreadyApplied,
-}
+})
 
 /** A text literal would end at a NUL character. */
 function textLiteral(value: string): string {

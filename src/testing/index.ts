@@ -1,0 +1,135 @@
+/**
+ * `kalends/testing`: an application's schedules and handlers on a clock that the test moves, in memory: a year of
+ * a schedule's life in milliseconds.
+ *
+ * Nothing runs by itself. `advance` goes from one due time to the next and does, at each, what a worker would
+ * have done; handlers run for real, and their retries wait for the test's clock.
+ *
+ * @module
+ */
+import { setImmediate as tick } from 'node:timers/promises'
+import {
+  type Job,
+  type JobState,
+  Kalends,
+  type KalendsOptions,
+  NotFoundError,
+  TimeoutError,
+} from '../index.ts'
+import { timeSpan } from '../timer/index.ts'
+
+export interface TestOptions extends Omit<KalendsOptions, 'clock' | 'migrate' | 'tablePrefix'> {
+  /** Where the clock begins; default 2026-01-01T00:00Z. */
+  readonly now?: Date | string | undefined
+}
+
+/** Anything may be set up: handlers, declarations. The same modules serve `kalends start`. */
+export type Setup = (kalends: Kalends) => unknown
+
+/** Rounds in which something is due at the same instant, before a test is told that this never ends. */
+const MOST_ROUNDS = 10_000
+
+/**
+ * Opens Kalends on a new database in memory and sets it up.
+ *
+ * @throws DeclarationError with all faults of the declared schedules
+ */
+export async function open(setup: Setup, options: TestOptions = {}): Promise<TestKalends> {
+  const { now = '2026-01-01T00:00:00Z', ...rest } = options
+  const clock = { now: new Date(now) }
+  if (Number.isNaN(clock.now.getTime()))
+    throw new RangeError(`now: a valid date is needed, not ${String(now)}`)
+  const kalends = await Kalends.open('sqlite::memory:', { retention: false, ...rest, clock: () => clock.now })
+  try {
+    await setup(kalends)
+    return new TestKalends(kalends, clock, await kalends.startByHand())
+  } catch (error) {
+    await kalends.stop()
+    throw error
+  }
+}
+
+type Step = Awaited<ReturnType<Kalends['startByHand']>>
+
+export class TestKalends {
+  readonly kalends: Kalends
+  readonly #clock: { now: Date }
+  readonly #step: Step
+
+  /** Use `open`. */
+  constructor(kalends: Kalends, clock: { now: Date }, step: Step) {
+    this.kalends = kalends
+    this.#clock = clock
+    this.#step = step
+  }
+
+  now(): Date {
+    return this.#clock.now
+  }
+
+  /** Does all that is due now, until nothing is. */
+  async drain(): Promise<void> {
+    for (let round = 0; (await this.#step()).acted; round += 1) {
+      if (round === MOST_ROUNDS)
+        throw new RangeError(`Something is due at ${this.#clock.now.toISOString()} without end`)
+      await tick()
+    }
+  }
+
+  /**
+   * Moves the clock on, and at each time at which something is due does it.
+   *
+   * @param by  a time span such as `1d`, milliseconds, or the instant to go to
+   */
+  async advance(by: string | number | Date): Promise<void> {
+    const end = by instanceof Date ? by : new Date(this.#clock.now.getTime() + timeSpan(by))
+    if (end < this.#clock.now)
+      throw new RangeError(
+        `The clock is at ${this.#clock.now.toISOString()}; it cannot go back to ${end.toISOString()}`,
+      )
+    for (;;) {
+      await this.drain()
+      const { next } = await this.#step()
+      if (next === null || next > end) break
+      if (next > this.#clock.now) this.#clock.now = next
+    }
+    this.#clock.now = end
+    await this.drain()
+  }
+
+  /**
+   * Moves the clock on until a job is in a state; by default until it is final.
+   *
+   * @param options.within  how far at most; default `1d`
+   * @throws NotFoundError, TimeoutError
+   */
+  async waitFor(
+    jobId: string,
+    state?: JobState,
+    options: { readonly within?: string | number } = {},
+  ): Promise<Job> {
+    const end = new Date(this.#clock.now.getTime() + timeSpan(options.within ?? '1d'))
+    for (;;) {
+      await this.drain()
+      const job = await this.kalends.jobs.get(jobId)
+      if (job === null) throw new NotFoundError('job', jobId)
+      const isFinal = job.finished !== null
+      if (state === undefined ? isFinal : job.state === state) return job
+      const { next } = await this.#step()
+      if (isFinal || next === null || next > end) {
+        throw new TimeoutError(
+          `The job ${jobId} is ${job.state} at ${this.#clock.now.toISOString()}, not ${state ?? 'final'}`,
+        )
+      }
+      if (next > this.#clock.now) this.#clock.now = next
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.kalends.stop()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}
