@@ -56,7 +56,7 @@ async function main(): Promise<void> {
     })
     report.watch(kalends)
     write(
-      `Machine watch on ${values.database.replace(/:[^:@/]*@/, ':***@')}; digests come to ${values.digests}; Ctrl-C stops it.\n`,
+      `Machine watch on ${values.database.replace(/\/\/.*@/, '//***@')}; digests come to ${values.digests}; Ctrl-C stops it.\n`,
     )
     await kalends.start()
     await report.schedules(kalends)

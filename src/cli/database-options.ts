@@ -19,7 +19,7 @@ export function withDatabaseOptions(command: Command): Command {
     .option('--table-prefix <text>', "put before the names of all tables, such as 'kalends_'")
 }
 
-/** The URL as it may be shown: without its password. */
+/** The URL as it may be shown. Whatever stands before the last @ may be a password, or the rest of one. */
 export function shownUrl(url: string): string {
-  return url.replace(/:[^:@/]*@/, ':***@')
+  return url.replace(/^([a-z]+:\/\/)[^?]*@/i, '$1***@').replace(/(password=)[^&]*/i, '$1***')
 }

@@ -182,3 +182,19 @@ describe('kalends start', () => {
     expect(code).toBe(130)
   })
 })
+
+describe('a URL with a password', () => {
+  test.each([
+    'mysql://app:s3cret@127.0.0.1:1/app',
+    'mysql://app:s3cret%40x@127.0.0.1:1/app',
+    'mysql://127.0.0.1:1/app?user=app&password=s3cret',
+  ])('%s is never shown with it', async (url) => {
+    const cwd = await temporaryFolder()
+    for (const args of [['migrate'], ['start'], ['migrate', '--verbose']]) {
+      const { code, stdout, stderr } = await run(CLI, [...args, '--database', url], { cwd })
+      expect(code).toBe(1)
+      expect(stderr).toMatch(/^error: .*database does not answer/)
+      expect(stdout + stderr).not.toContain('s3cret')
+    }
+  })
+})

@@ -2,11 +2,17 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { type Kalends, task } from '../../src/index.ts'
+import { type Health, type Kalends, task } from '../../src/index.ts'
 import { collect, collectingLogger, ended, gate, scene, signal, until } from './scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 
 const tick = task('tick')
+
+/** The health once every loop has done a pass. */
+async function passed(kalends: Kalends): Promise<Health | null> {
+  const health = kalends.health()
+  return health.loops.every(({ lastGoodPass }) => lastGoodPass !== null) ? health : null
+}
 
 eachDatabase((under) => {
   it('a schedule runs at each of its elapses, with the slot it stands for', async () => {
@@ -206,8 +212,6 @@ eachDatabase((under) => {
     expect(kalends.health()).toMatchObject({ ok: true, worker: expect.stringMatching(/^w\//), running: 1 })
     release.open()
     await ended(kalends, id)
-    const passed = async (of: Kalends) =>
-      of.health().loops.every(({ lastGoodPass }) => lastGoodPass !== null) ? of.health() : null
     const health = await until(() => passed(kalends))
     expect(health.loops.map(({ name }) => name)).toEqual([
       'watch',

@@ -1,0 +1,77 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { expect, test } from 'vitest'
+import * as calendarErrors from '../../src/calendar/error.ts'
+import * as errors from '../../src/errors.ts'
+import * as timerErrors from '../../src/timer/error.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { Kalends } from '../../src/index.ts'
+import { pages, root } from './markdown.ts'
+
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+
+/** The names and codes as the sources have them. */
+function errorsOf(source: string): string[] {
+  return [...source.matchAll(/class (\w+Error) extends \w*Error \{[^}]*?readonly code = '(\w+)'/g)].map(
+    ([, name, code]) => `\`${name}\` | \`${code}\``,
+  )
+}
+
+test('docs/errors.md has every error with its code, and no other', () => {
+  const declared = ['src/errors.ts', 'src/calendar/error.ts', 'src/timer/error.ts'].flatMap((file) =>
+    errorsOf(read(file)),
+  )
+  const exported = Object.keys({ ...errors, ...calendarErrors, ...timerErrors }).filter(
+    (name) => name.endsWith('Error') && name !== 'KalendsError',
+  )
+  const names = declared.map((row) => row.split('`')[1])
+  expect(new Set(names)).toEqual(new Set(exported))
+  const documented = [...read('docs/errors.md').matchAll(/^\| (`\w+` \| `\w+`) \|/gm)].map(([, row]) => row)
+  expect(new Set(documented)).toEqual(new Set(declared))
+})
+
+test('links to pages and files of the package lead somewhere', () => {
+  const broken = pages().flatMap((page) =>
+    [...readFileSync(page, 'utf8').matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)]
+      .map(([, link = '']) => link)
+      .filter((link) => !/^https?:/.test(link) && !existsSync(join(dirname(page), link)))
+      .map((link) => `${relative(root, page)}: ${link}`),
+  )
+  expect(broken).toEqual([])
+})
+
+test('the README begins with the two commands', () => {
+  const [first] = /```sh\n([^]*?)```/.exec(read('README.md')) ?? []
+  expect(first).toMatch(/^```sh\nnpm ci && npm start\b.*\nnpm ci && npm test\b.*\n```$/)
+})
+
+test('every decision is listed', () => {
+  const listed = read('docs/decisions/README.md')
+  for (const page of pages().filter((file) => /decisions\/\d{4}-/.test(file)))
+    expect(listed).toContain(`](${relative(join(root, 'docs/decisions'), page)})`)
+})
+
+eachDatabase(({ kind, fresh }) => {
+  test('docs/tables.md names every column of schedules and jobs, and no other', async () => {
+    const database = await fresh()
+    await Kalends.migrate(database.url)
+    const [, schedules = '', jobs = ''] = read('docs/tables.md').split(/^## (?:periodic_task|job)\b.*$/m)
+    for (const [table, text] of [
+      ['periodic_task', schedules],
+      ['job', jobs],
+    ] as const) {
+      const rows =
+        kind === 'sqlite'
+          ? await database.query(`SELECT name FROM pragma_table_xinfo('${table}')`)
+          : await database.query(
+              'SELECT column_name AS name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ?',
+              [table],
+            )
+      const documented = [...text.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, names = '']) =>
+        names.replaceAll('`', '').split(', '),
+      )
+      expect(documented.toSorted(), table).toEqual(rows.map((row) => String(row['name'])).toSorted())
+    }
+    await database.drop()
+  })
+})

@@ -1,0 +1,48 @@
+/**
+ * A process in another time zone, for zones.test.ts: it makes a schedule and a job with fixed instants, lets the
+ * scheduler plan and the executor run, and tells as JSON what it reads back. Plain JavaScript on what is in
+ * dist/, because a child process of Node 20 cannot run TypeScript.
+ */
+import { Kalends, task } from '../../dist/index.js'
+
+const [url, prefix] = process.argv.slice(2)
+const kalends = await Kalends.open(url, { wakeUp: 50, lease: '2s', zone: 'local', worker: prefix })
+const tick = task('tick')
+/** @type {import('../../dist/index.js').HandlerContext | undefined} */
+let seen
+kalends.handle(tick, (context) => {
+  seen = context
+})
+await kalends.start()
+
+const planned = new Promise((resolve) => {
+  kalends.on('submitted', ({ id, plan }) => id === `${prefix}-utc` && resolve(plan.nextRun))
+})
+await kalends.schedules.create({ id: `${prefix}-utc`, task: 'unknown', timer: '2031-03-30 02:30:00.25 UTC' })
+await kalends.schedules.create({ id: `${prefix}-local`, task: 'unknown', timer: '2031-03-30 12:00' })
+const nextRun = await planned
+const future = await kalends.jobs.submit('unknown', {}, { runAt: new Date('2031-03-30T01:30:00.123Z') })
+
+const settled = new Promise((resolve) => {
+  kalends.on('settled', ({ task: name }) => name === 'tick' && resolve(undefined))
+})
+const before = Date.now()
+await kalends.schedules.create({ id: `${prefix}-run`, task: tick, timer: 'yearly' })
+const run = await kalends.schedules.runNow(`${prefix}-run`)
+await settled
+const job = await kalends.jobs.get(run)
+const schedule = await kalends.schedules.get(`${prefix}-run`)
+const nearNow = [job?.submitted, job?.started, job?.finished, job?.slot, schedule?.created, schedule?.lastRun]
+
+process.stdout.write(
+  JSON.stringify({
+    offsetMinutes: new Date('2031-03-30T12:00:00Z').getTimezoneOffset(),
+    planned: nextRun,
+    readBack: (await kalends.schedules.get(`${prefix}-utc`))?.nextRun,
+    runAt: (await kalends.jobs.get(future))?.runAt,
+    localTimer: (await kalends.schedules.get(`${prefix}-local`))?.timer,
+    sameSlot: seen?.slot?.getTime() === job?.slot?.getTime(),
+    farthestFromNowMs: Math.max(...nearNow.map((at) => Math.abs((at?.getTime() ?? 0) - before))),
+  }),
+)
+await kalends.stop()

@@ -1,0 +1,230 @@
+/** What an application lends may be set up as it likes: nothing of it changes what Kalends writes or reads. */
+import { createPool as createCallbackPool } from 'mysql2'
+import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
+import { describe, expect, it } from 'vitest'
+import { type DatabaseTarget, openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/store.ts'
+import {
+  after,
+  clock,
+  ids,
+  instant,
+  job,
+  LEASE_MS,
+  MINUTE,
+  newJob,
+  onEachStore,
+  planned,
+  policies,
+  schedule,
+  settings,
+  submitDue,
+  WORKER,
+} from './conformance.ts'
+
+const ODD = 'naïve 😀 Ελλάς \' " \\ \\\\ ? % `'
+
+const SESSIONS: readonly [name: string, setup: readonly string[], options?: PoolOptions][] = [
+  ['time zone +05:30', ["SET time_zone = '+05:30'"]],
+  ['time zone -11:00', ["SET time_zone = '-11:00'"]],
+  ['latin1', ['SET NAMES latin1']],
+  ['another collation', ['SET NAMES utf8mb4 COLLATE utf8mb4_general_ci']],
+  ['the driver’s latin1', [], { charset: 'latin1_swedish_ci' }],
+  ['results in ascii', ['SET character_set_results = ascii']],
+  ['no sql_mode', ["SET sql_mode = ''"]],
+  ['ANSI', ["SET sql_mode = 'ANSI,STRICT_ALL_TABLES'"]],
+  ['ANSI_QUOTES', ["SET sql_mode = 'ANSI_QUOTES'"]],
+  ['NO_BACKSLASH_ESCAPES', ["SET sql_mode = 'NO_BACKSLASH_ESCAPES,STRICT_TRANS_TABLES'"]],
+  ['PIPES_AS_CONCAT', ["SET sql_mode = 'PIPES_AS_CONCAT,HIGH_NOT_PRECEDENCE,IGNORE_SPACE'"]],
+  ['TRADITIONAL', ["SET sql_mode = 'TRADITIONAL'"]],
+  ['no autocommit', ['SET autocommit = 0']],
+  ['SERIALIZABLE', ['SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE']],
+  ['changed rows instead of found rows', [], { flags: ['-FOUND_ROWS'] }],
+  [
+    'odd driver options',
+    [],
+    {
+      timezone: '-07:00',
+      dateStrings: true,
+      rowsAsArray: true,
+      nestTables: '_',
+      supportBigNumbers: true,
+      bigNumberStrings: true,
+      decimalNumbers: true,
+      namedPlaceholders: true,
+      typeCast: () => 'nonsense',
+    },
+  ],
+  ['a driver without casts', [], { typeCast: false, timezone: 'local' }],
+  [
+    'everything at once',
+    ["SET time_zone = '+05:30', sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES', autocommit = 0", 'SET NAMES latin1'],
+    { timezone: '+09:00', flags: ['-FOUND_ROWS'], rowsAsArray: true },
+  ],
+]
+
+onEachStore((under) => {
+  const server = under.kind !== 'sqlite'
+
+  const pool = (setup: readonly string[], options: PoolOptions = {}): Pool => {
+    const lent = createPool({ uri: under.url, connectionLimit: 2, ...options })
+    lent.pool.on('connection', (connection) => {
+      for (const statement of setup) connection.query(statement, () => {})
+    })
+    under.afterwards(() => lent.end())
+    return lent
+  }
+
+  /** A life of a schedule and of a job, through one store, seen through the other. */
+  const roundTrip = async (store: Store) => {
+    const now = await clock(under)
+    expect(Math.abs((await clock({ store })).getTime() - now.getTime())).toBeLessThan(30_000)
+    const args = JSON.stringify({ text: ODD })
+    await store.schedules.create(ODD, settings({ subject: ODD, args, task: ODD, group: '', summary: null }))
+    expect(await store.schedules.get(ODD)).toMatchObject({
+      subject: ODD,
+      args: { text: ODD },
+      summary: null,
+      group: '',
+    })
+    expect(await under.store.schedules.get(ODD)).toMatchObject({ subject: ODD, args: { text: ODD } })
+    expect(
+      Math.abs(((await under.store.schedules.get(ODD))?.created.getTime() ?? 0) - now.getTime()),
+    ).toBeLessThan(30_000)
+    expect(await store.schedules.update(ODD, { subject: ODD })).toBe(true)
+    expect(await store.schedules.put(ODD, settings({ subject: ODD, args, task: ODD }))).toBe('unchanged')
+    const slot = after(now, -1500)
+    await planned(under, 's', slot)
+    await store.workers.register({ id: WORKER, name: 'w', host: ODD, pid: 1, tasks: [ODD] })
+    expect(await store.workers.list()).toMatchObject([{ id: WORKER, host: ODD, pid: 1, tasks: [ODD] }])
+    for (let beat = 0; beat < 5; beat += 1) expect(await store.workers.heartbeat(WORKER)).toBe(true)
+    expect((await store.scheduling.look([])).wakeAt).toEqual(new Date(0))
+    const marks = await store.scheduling.markDue(WORKER, 10, LEASE_MS)
+    expect(ids(marks).toSorted()).toEqual([ODD, 's'].toSorted())
+    const { submissions } = await store.scheduling.submit(WORKER, marks, submitDue)
+    expect(submissions).toHaveLength(2)
+    expect(instant((await schedule(under, 's'))['nextrun'])).toEqual(after(slot, MINUTE))
+    expect((await store.schedules.get('s'))?.nextRun).toEqual(after(slot, MINUTE))
+    const runAt = after(now, 3_600_123)
+    await store.jobs.submit([newJob('later', { runAt })])
+    expect((await store.jobs.get('later'))?.runAt).toEqual(runAt)
+    expect((await under.store.scheduling.look([])).dueAt).toEqual(runAt)
+    expect(await store.executing.promoteDue(10)).toBe(0)
+    const jobs = await store.executing.claim(WORKER, policies(ODD, 'task'), 10, '')
+    expect(jobs).toHaveLength(2)
+    const claimed = jobs.find((found) => found.task === ODD)
+    expect(claimed).toMatchObject({ argsText: args, subject: ODD, attempt: 1 })
+    await store.executing.appendLogs([{ jobId: 'x', at: now, level: 'info', message: ODD }])
+    expect(await store.jobs.logs('x')).toEqual([{ jobId: 'x', at: now, level: 'info', message: ODD }])
+    const { settled } = await store.executing.settle(
+      jobs.map(({ id, attempt, policy }) => ({
+        fence: { id, worker: WORKER, attempt },
+        ending: { kind: 'success', result: args },
+        policy,
+      })),
+    )
+    expect(settled).toHaveLength(2)
+    expect((await under.store.jobs.get(claimed?.id ?? ''))?.result).toEqual({ text: ODD })
+    expect((await store.jobs.get(claimed?.id ?? ''))?.result).toEqual({ text: ODD })
+    expect((await store.schedules.list({ submitter: ODD, limit: 1, offset: 0 })).total).toBe(0)
+    // What is too long is refused, not cut off.
+    if (server) await expect(store.jobs.submit([newJob('x'.repeat(37))])).rejects.toThrow()
+    expect(await store.schedules.delete(ODD)).toBe(true)
+  }
+
+  describe.skipIf(!server).each(SESSIONS)('a lent pool with %s', (_, setup, options) => {
+    it('changes nothing', async () => {
+      await roundTrip(await openStore(pool(setup, options)))
+    })
+
+    it('is given back as it was', async () => {
+      const lent = pool(setup, { ...options, connectionLimit: 1 })
+      const state = async () => {
+        const [rows] = await lent.query({
+          sql: "SELECT CONCAT_WS('|', @@time_zone, @@sql_mode, @@autocommit, COALESCE(@@character_set_results, ''), @@character_set_client, @@collation_connection) AS state",
+          rowsAsArray: true,
+          typeCast: true,
+        })
+        return JSON.stringify(rows)
+      }
+      const before = await state()
+      const store = await openStore(lent)
+      await store.schedules.create('s', settings())
+      await store.schedules.runNow('s')
+      await store.schedules.runNow('s').catch(() => {})
+      await store.close()
+      expect(await state()).toBe(before)
+    })
+  })
+
+  it.skipIf(!server)('migrates through any session', async () => {
+    for (const [, setup, options] of SESSIONS) {
+      const database = await under.fresh()
+      const lent = createPool({ uri: database.url, connectionLimit: 2, ...options })
+      lent.pool.on('connection', (connection) => {
+        for (const statement of setup) connection.query(statement, () => {})
+      })
+      try {
+        const store = await openStore(lent)
+        await planned(database, 's', new Date('2026-11-21T01:02:03.456Z'), { timer: 'ünï|😀' })
+        expect(instant((await schedule(database, 's'))['wake_at'])).toEqual(
+          new Date('2026-11-21T01:02:03.456Z'),
+        )
+        await job(database, 'j', { group_: 'ü😀' })
+        expect((await store.executing.claim(WORKER, policies('task'), 1, ''))[0]).toMatchObject({
+          group: 'ü😀',
+        })
+      } finally {
+        await lent.end()
+      }
+    }
+  })
+
+  describe.skipIf(!server)('what may be lent', () => {
+    it('is a pool with callbacks, or a drizzle database on one; it stays open', async () => {
+      const callbacks = createCallbackPool({ uri: under.url, connectionLimit: 2 })
+      const promises = pool([])
+      under.afterwards(() => callbacks.promise().end())
+      const targets: DatabaseTarget[] = [callbacks, { $client: callbacks }, { $client: promises }, promises]
+      for (const [index, target] of targets.entries()) {
+        const store = await openStore(target)
+        await store.schedules.create(`s${index}`, settings())
+        await store.close()
+      }
+      const [rows] = await promises.query('SELECT COUNT(*) AS n FROM periodic_task')
+      expect(rows).toEqual([{ n: 4 }])
+    })
+  })
+
+  it.each(['America/St_Johns', 'Asia/Kolkata', 'Pacific/Kiritimati', 'Europe/Berlin'])(
+    'a process in %s reads and writes the same instants',
+    async (zone) => {
+      const before = process.env['TZ']
+      under.afterwards(async () => {
+        if (before === undefined) delete process.env['TZ']
+        else process.env['TZ'] = before
+      })
+      process.env['TZ'] = zone
+      expect(new Date().getTimezoneOffset()).not.toBe(0)
+      // In Berlin that is the hour that comes twice; the later instant is in the hour that is left out.
+      const slot = new Date('2026-10-25T00:30:00.123Z')
+      const next = new Date('2027-03-28T01:30:00.456Z')
+      await planned(under, 's', slot)
+      const store = await under.another()
+      expect((await store.schedules.get('s'))?.nextRun).toEqual(slot)
+      const marks = await store.scheduling.markDue(WORKER, 1, LEASE_MS)
+      await store.scheduling.submit(WORKER, marks, (row, now, active) => ({
+        ...submitDue(row, now, active),
+        nextRun: next,
+      }))
+      expect(await schedule(under, 's')).toMatchObject({
+        nextrun: '2027-03-28 01:30:00.456',
+        last_slot: '2026-10-25 00:30:00.123',
+      })
+      expect((await store.jobs.list({ limit: 1, offset: 0 })).items[0]?.slot).toEqual(slot)
+      await under.query('DELETE FROM job')
+      await under.query('DELETE FROM periodic_task')
+      await roundTrip(store)
+    },
+  )
+})

@@ -1,0 +1,143 @@
+/**
+ * The types of the public API: `npm run typecheck` is the test. Each `@ts-expect-error` is a mistake that must
+ * not compile; when the types are loosened, the directive itself becomes the error. Nothing here is run.
+ */
+import { expectTypeOf } from 'vitest'
+import { z } from 'zod'
+import type { Job, Kalends, Schedule, Task } from '../../src/index.ts'
+import { task } from '../../src/index.ts'
+
+declare const kalends: Kalends
+
+const cleanup = task('cleanup', { args: z.object({ days: z.number() }) })
+const optional = task('optional', { args: z.object({ days: z.number().default(30) }) })
+const remind = task('remind', { args: z.object({ on: z.coerce.date<string>() }) })
+const nothing = task('nothing', { args: z.object({}) })
+const plain = task('plain')
+
+export function tasks(): void {
+  expectTypeOf<typeof cleanup>().toEqualTypeOf<Task<{ days: number }, { days: number }>>()
+  expectTypeOf<typeof optional>().toEqualTypeOf<Task<{ days?: number | undefined }, { days: number }>>()
+  expectTypeOf<typeof remind>().toEqualTypeOf<Task<{ on: string }, { on: Date }>>()
+  expectTypeOf<typeof plain>().toEqualTypeOf<Task<Record<string, unknown>, Record<string, unknown>>>()
+  // @ts-expect-error a schema is no function
+  task('wrong', { args: () => true })
+  // @ts-expect-error there is no such backoff
+  task('wrong', { retryBackoff: 'linear' })
+  // @ts-expect-error an option that does not exist
+  task('wrong', { maxRetries: 3 })
+}
+
+export function handlers(): void {
+  kalends.handle(cleanup, ({ args, slot, missed, attempt, job, signal }) => {
+    expectTypeOf<typeof args>().toEqualTypeOf<{ days: number }>()
+    expectTypeOf<typeof slot>().toEqualTypeOf<Date | null>()
+    expectTypeOf<typeof missed>().toEqualTypeOf<number>()
+    expectTypeOf<typeof attempt>().toEqualTypeOf<number>()
+    expectTypeOf<typeof job>().toEqualTypeOf<Job>()
+    expectTypeOf<typeof signal>().toEqualTypeOf<AbortSignal>()
+  })
+  kalends.handle(remind, ({ args }) => {
+    // What the schema makes of the stored text, not the text.
+    expectTypeOf<typeof args>().toEqualTypeOf<{ on: Date }>()
+  })
+  kalends.handle(optional, ({ args }) => expectTypeOf<typeof args>().toEqualTypeOf<{ days: number }>())
+  kalends.handle(plain, ({ args }) => expectTypeOf<typeof args>().toEqualTypeOf<Record<string, unknown>>())
+  kalends.handle(cleanup, async () => ({ any: 'JSON' }))
+  // @ts-expect-error the task has no such argument
+  kalends.handle(cleanup, ({ args }) => args.hours)
+  // @ts-expect-error a handler for other args
+  kalends.handle(cleanup, ({ args }: { args: { days: string } }) => args.days)
+  // @ts-expect-error a handler belongs to a task, not to a name
+  kalends.handle('cleanup', () => {})
+}
+
+export function declarations(): void {
+  kalends.declare('set', [
+    { task: cleanup, timer: 'daily', args: { days: 30 } },
+    { task: optional, timer: 'daily' },
+    { task: optional, timer: 'daily', args: {} },
+    { task: remind, timer: 'daily', args: { on: '2030-01-01' } },
+    { task: nothing, timer: 'daily' },
+    { id: 'plain', task: plain, timer: 'daily', args: { whatever: [1] } },
+  ])
+  // @ts-expect-error args of the wrong type
+  kalends.declare('set', [{ task: cleanup, timer: 'daily', args: { days: 'many' } }])
+  // @ts-expect-error args are missing
+  kalends.declare('set', [{ task: cleanup, timer: 'daily' }])
+  kalends.declare('set', [
+    { task: optional, timer: 'daily' },
+    // @ts-expect-error the second of two is wrong
+    { task: cleanup, timer: 'daily', args: { hours: 1 } },
+  ])
+  // @ts-expect-error the stored form is a text
+  kalends.declare('set', [{ task: remind, timer: 'daily', args: { on: new Date() } }])
+  // @ts-expect-error a timer is needed
+  kalends.declare('set', [{ task: plain }])
+  // @ts-expect-error a set declares tasks, not names
+  kalends.declare('set', [{ task: 'plain', timer: 'daily' }])
+}
+
+export async function schedules(): Promise<void> {
+  const schedule = await kalends.schedules.create({ task: cleanup, timer: 'daily', args: { days: 30 } })
+  expectTypeOf<typeof schedule>().toEqualTypeOf<Schedule>()
+  await kalends.schedules.create({ id: 'a', task: 'by-name', timer: 'daily', args: { whatever: 1 } })
+  await kalends.schedules.create({ task: optional, timer: 'daily' })
+  await kalends.schedules.put('a', { task: cleanup, timer: 'daily', args: { days: 30 } })
+  const { result } = await kalends.schedules.put('a', { task: plain, timer: 'daily' })
+  expectTypeOf<typeof result>().toEqualTypeOf<'created' | 'changed' | 'unchanged'>()
+  // @ts-expect-error args of the wrong type
+  await kalends.schedules.create({ task: cleanup, timer: 'daily', args: { days: 'many' } })
+  // @ts-expect-error args are missing
+  await kalends.schedules.create({ task: cleanup, timer: 'daily' })
+  // @ts-expect-error args of the wrong type
+  await kalends.schedules.put('a', { task: cleanup, timer: 'daily', args: { days: 'many' } })
+  // @ts-expect-error the id of put comes first, once
+  await kalends.schedules.put({ task: cleanup, timer: 'daily', args: { days: 30 } })
+  // @ts-expect-error an id is a text
+  await kalends.schedules.get(7)
+  // @ts-expect-error there is no such setting
+  await kalends.schedules.update('a', { nextRun: new Date() })
+  // @ts-expect-error there is no such status
+  await kalends.schedules.list({ status: 'retired?' })
+  const found = await kalends.schedules.get('a')
+  expectTypeOf<typeof found>().toEqualTypeOf<Schedule | null>()
+  const job = await kalends.schedules.runNow('a')
+  expectTypeOf<typeof job>().toEqualTypeOf<string>()
+}
+
+export async function jobs(): Promise<void> {
+  const id = await kalends.jobs.submit(cleanup, { days: 30 }, { id: 'mine', runAt: new Date(), priority: 1 })
+  expectTypeOf<typeof id>().toEqualTypeOf<string>()
+  await kalends.jobs.submit(optional)
+  await kalends.jobs.submit(optional, undefined, { priority: 1 })
+  await kalends.jobs.submit(nothing)
+  await kalends.jobs.submit(plain)
+  await kalends.jobs.submit('by-name', { whatever: 1 })
+  // @ts-expect-error args of the wrong type
+  await kalends.jobs.submit(cleanup, { days: 'many' })
+  // @ts-expect-error args are missing
+  await kalends.jobs.submit(cleanup)
+  // @ts-expect-error an argument that the task does not have
+  await kalends.jobs.submit(cleanup, { days: 1, hours: 2 })
+  // @ts-expect-error the stored form is a text
+  await kalends.jobs.submit(remind, { on: new Date() })
+  // @ts-expect-error a time is a Date
+  await kalends.jobs.submit(plain, {}, { runAt: '2030-01-01' })
+  // @ts-expect-error there is no such state
+  await kalends.jobs.list({ state: 'done' })
+  const job = await kalends.jobs.get(id)
+  expectTypeOf<typeof job>().toEqualTypeOf<Job | null>()
+  const state = await kalends.jobs.cancel(id)
+  expectTypeOf<typeof state>().toEqualTypeOf<Job['state']>()
+}
+
+export function events(): void {
+  kalends.on('settled', ({ settlement }) => {
+    if (settlement.state === 'waiting') expectTypeOf<typeof settlement.delayMs>().toEqualTypeOf<number>()
+    else expectTypeOf<typeof settlement.result>().toEqualTypeOf<string | null>()
+  })
+  kalends.on('started', ({ attempt }) => expectTypeOf<typeof attempt>().toEqualTypeOf<number>())
+  // @ts-expect-error there is no such event
+  kalends.on('finished', () => {})
+}
