@@ -1,4 +1,4 @@
-import type { Circumstances, Plan, Plannable } from '../../src/model/plan.ts'
+import { type Circumstances, NO_OPEN_JOBS, type Plan, type Plannable } from '../../src/model/plan.ts'
 
 /** Lease and wake-up period by default. */
 export const MISSED_AFTER_MS = 61_000
@@ -9,6 +9,13 @@ export function schedule(given: Partial<Plannable> & { readonly timer: string })
   return {
     id: 'report',
     enabled: true,
+    created: new Date('2020-01-01T00:00Z'),
+    jitterMs: 0,
+    starts: null,
+    ends: null,
+    overlap: 'skip',
+    maxRuns: null,
+    successes: 0,
     nextRun: null,
     idle: null,
     lastSlot: null,
@@ -38,7 +45,8 @@ export function edited(row: Plannable, timer: string): Plannable {
 }
 
 export function at(now: string | Date, active = false): Circumstances {
-  return { now: new Date(now), active, missedAfterMs: MISSED_AFTER_MS }
+  const open = active ? { ...NO_OPEN_JOBS, running: 1 } : NO_OPEN_JOBS
+  return { now: new Date(now), open, missedAfterMs: MISSED_AFTER_MS }
 }
 
 /** The plan in a form to compare at a glance: runs as `slot`, `slot blocked` or `slot after n`. */

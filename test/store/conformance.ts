@@ -1,14 +1,16 @@
+import { createHash } from 'node:crypto'
 /**
  * What every store must do, on every database: the suites in this folder run on SQLite, MariaDB and MySQL. One
  * database per file and kind; its tables are emptied before each test.
  */
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
-import type { Plan, Plannable, PlannedRun } from '../../src/model/plan.ts'
+import type { OpenJobs, Plan, Plannable, PlannedRun } from '../../src/model/plan.ts'
 import { DEFAULT_SETTINGS, type ScheduleSettings } from '../../src/model/schedule.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
 import { fromText, toText } from '../../src/store/instant.ts'
 import type { NewJob } from '../../src/store/job-store.ts'
 import { openStore, type StoreOptions } from '../../src/store/open.ts'
+import type { SetChanges, SetVersion } from '../../src/store/declared-store.ts'
 import type { Mark } from '../../src/store/scheduling-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type DatabaseKind, eachDatabase, type Row, type TestDatabase } from '../support/databases.ts'
@@ -107,7 +109,7 @@ export async function planned(
     task: 'task',
     timer,
     nextrun,
-    planned_from: `${enabled}|${timer}|${nextrun ?? ''}`,
+    planned_from: `${enabled}|${timer}|0||||${nextrun ?? ''}`,
     ...more,
   }
   await insert(under, 'periodic_task', columns)
@@ -177,12 +179,14 @@ export const newJob = (id: string, changes: Partial<NewJob> = {}): NewJob => ({
 export const MINUTE = 60_000
 
 /** A plan that submits the slot that is due and comes again a minute later; skips it while a job is active. */
-export const submitDue = (schedule: Plannable, now: Date, active: boolean): Plan => {
+export const submitDue = (schedule: Plannable, now: Date, open: OpenJobs): Plan => {
+  const active = open.waiting + open.blocked + open.running > 0
   const slot = schedule.nextRun ?? now
   const runs: PlannedRun[] = active ? [] : [{ slot, missed: 0, state: 'waiting' }]
   return {
     runs,
     skips: active ? [{ slot, reason: 'overlap', count: 1, error: null }] : [],
+    replaces: false,
     nextRun: after(slot, MINUTE),
     idle: null,
     lastSlot: slot,
@@ -200,3 +204,21 @@ export const policies = (
       typeof task === 'string' ? [task, DEFAULT_POLICY] : [task[0], { ...DEFAULT_POLICY, ...task[1] }],
     ),
   )
+
+/** What a test says of a declared set; the rest is nothing. */
+export const setChanges = (changes: {
+  readonly create?: readonly { readonly id: string; readonly settings: ScheduleSettings }[]
+  readonly change?: SetChanges['change']
+}): SetChanges => ({
+  create: (changes.create ?? []).map((schedule) => ({ ...schedule, firstRun: 'next' })),
+  change: changes.change ?? [],
+  retire: [],
+  lift: [],
+  delete: [],
+})
+
+export const setVersion = (name: string, schedules: readonly string[]): SetVersion => ({
+  name,
+  hash: createHash('sha256').update(schedules.join()).digest('hex'),
+  schedules,
+})

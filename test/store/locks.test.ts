@@ -23,6 +23,8 @@ import {
   settings,
   submitDue,
   WORKER,
+  setChanges,
+  setVersion,
 } from './conformance.ts'
 
 const tolerate = (error: unknown) => {
@@ -370,13 +372,12 @@ onEachStore((under) => {
         const [last] = submitted.slice(-1)
         if (last !== undefined && round % 4 === 0) await store.jobs.cancel(last)
         if (round % 5 === 0) {
-          await store.schedules.sync(
-            'set',
-            names.slice(number * 10, number * 10 + 20).toReversed(),
-            (existing) => ({
-              create: [],
-              change: existing.map(({ id }) => ({ id, settings: { summary: `${number} ${round}` } })),
-            }),
+          await store.declared.sync(
+            setVersion('set', names.slice(number * 10, number * 10 + 20).toReversed()),
+            ({ existing }) =>
+              setChanges({
+                change: existing.map(({ id }) => ({ id, settings: { summary: `${number} ${round}` } })),
+              }),
           )
         }
         if (round % 6 === 0) await store.schedules.update(random, { subject: String(round) })

@@ -1,3 +1,4 @@
+import type { OpenJobs } from '../../src/model/plan.ts'
 /** What people and code do to schedules. */
 import { describe, expect, it } from 'vitest'
 import { ConflictError } from '../../src/errors.ts'
@@ -17,6 +18,8 @@ import {
   schedule,
   settings,
   WORKER,
+  setChanges,
+  setVersion,
 } from './conformance.ts'
 
 const ALL = settings({
@@ -203,12 +206,12 @@ onEachStore((under) => {
       await planned(under, 's', after(await clock(under), -1000))
       const marks = await under.store.scheduling.markDue(WORKER, 1, LEASE_MS)
       await under.store.schedules.runNow('s')
-      const seen: boolean[] = []
-      await under.store.scheduling.submit(WORKER, marks, (_, __, active) => {
-        seen.push(active)
+      const seen: OpenJobs[] = []
+      await under.store.scheduling.submit(WORKER, marks, (_, __, open) => {
+        seen.push(open)
         return null
       })
-      expect(seen).toEqual([true])
+      expect(seen).toEqual([{ waiting: 1, blocked: 0, running: 0 }])
     })
   })
 
@@ -217,15 +220,15 @@ onEachStore((under) => {
       await under.store.schedules.create('of set', settings({ declaredBy: 'set' }))
       await under.store.schedules.create('by id', settings())
       await under.store.schedules.create('other', settings({ declaredBy: 'other' }))
-      await under.store.schedules.sync('set', ['by id', 'new'], (existing) => {
+      await under.store.declared.sync(setVersion('set', ['by id', 'new']), ({ existing }) => {
         expect(ids(existing)).toEqual(['by id', 'of set'])
-        return {
+        return setChanges({
           create: [{ id: 'new', settings: ALL }],
           change: [
             { id: 'of set', settings: { declaredBy: null } },
             { id: 'by id', settings: {} },
           ],
-        }
+        })
       })
       expect(await get('new')).toMatchObject({ declaredBy: 'set', task: 't 😀' })
       expect(await get('of set')).toMatchObject({ declaredBy: null })
@@ -235,21 +238,22 @@ onEachStore((under) => {
     it('may be empty', async () => {
       await under.store.schedules.create('s', settings({ declaredBy: 'set' }))
       const seen: string[] = []
-      await under.store.schedules.sync('set', [], (existing) => {
+      await under.store.declared.sync(setVersion('set', []), ({ existing }) => {
         seen.push(...ids(existing))
-        return { create: [], change: [] }
+        return setChanges({})
       })
       expect(seen).toEqual(['s'])
     })
 
     it('is all or nothing', async () => {
-      const syncing = under.store.schedules.sync('set', ['a'], () => ({
-        create: [
-          { id: 'a', settings: settings() },
-          { id: 'b', settings: settings({ args: 'no json' }) },
-        ],
-        change: [],
-      }))
+      const syncing = under.store.declared.sync(setVersion('set', ['a']), () =>
+        setChanges({
+          create: [
+            { id: 'a', settings: settings() },
+            { id: 'b', settings: settings({ args: 'no json' }) },
+          ],
+        }),
+      )
       await expect(syncing).rejects.toThrow()
       expect(await under.store.schedules.get('a')).toBeNull()
     })
@@ -259,12 +263,13 @@ onEachStore((under) => {
       const names = ['c', 'a', 'b']
       await Promise.all(
         stores.map((store) =>
-          store.schedules.sync('set', names, (existing) => ({
-            create: names
-              .filter((id) => !ids(existing).includes(id))
-              .map((id) => ({ id, settings: settings() })),
-            change: [],
-          })),
+          store.declared.sync(setVersion('set', names), ({ existing }) =>
+            setChanges({
+              create: names
+                .filter((id) => !ids(existing).includes(id))
+                .map((id) => ({ id, settings: settings() })),
+            }),
+          ),
         ),
       )
       expect((await under.store.schedules.list({ limit: 10, offset: 0 })).total).toBe(3)

@@ -197,7 +197,7 @@ onEachStore((under) => {
         nextrun: next,
         wake_at: next,
         last_slot: toText(slot),
-        planned_from: `1|minutely|${next}`,
+        planned_from: `1|minutely|0||||${next}`,
         idle: null,
         enabled: 1,
       })
@@ -216,6 +216,7 @@ onEachStore((under) => {
           { slot: after(slot, -1000), reason: 'missed', count: 7, error: null },
           { slot: after(slot, -2000), reason: 'fault', count: 1, error: "it's \\ ?" },
         ],
+        replaces: false,
         nextRun: null,
         idle: 'done',
         lastSlot: after(slot, 1000),
@@ -254,8 +255,8 @@ onEachStore((under) => {
         {
           timer: 'daily',
           catchUp: 5,
-          definition: '1|daily',
-          plannedDefinition: '1|minutely',
+          definition: '1|daily|0|||',
+          plannedDefinition: '1|minutely|0|||',
           nextRun: new Date('2020-01-01T00:00:00Z'),
         },
       ])

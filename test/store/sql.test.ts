@@ -252,7 +252,7 @@ onEachStore((under) => {
         const next = new Date(FUTURE.getTime() + ms)
         await under.query('UPDATE periodic_task SET nextrun = ?, planned_from = ?', [
           toText(next),
-          `1|minutely|${toText(next)}`,
+          `1|minutely|0||||${toText(next)}`,
         ])
         expect(await wakeAt(under, 's')).toEqual(next)
       }
@@ -286,7 +286,7 @@ onEachStore((under) => {
       await planned(under, 's', new Date('2099-01-01T00:00:00Z'))
       await under.query('UPDATE periodic_task SET nextrun = ?', [text])
       expect((await under.store.schedules.get('s'))?.nextRun).toEqual(new Date('2026-11-21T10:20:30Z'))
-      const planned2 = `1|minutely|${toText(new Date('2026-11-21T10:20:30Z'))}`
+      const planned2 = `1|minutely|0||||${toText(new Date('2026-11-21T10:20:30Z'))}`
       await under.query('UPDATE periodic_task SET planned_from = ?', [planned2])
       expect(await wakeAt(under, 's')).toEqual(new Date('2026-11-21T10:20:30Z'))
     })
@@ -313,7 +313,7 @@ onEachStore((under) => {
         return null
       })
       await under.query(
-        "UPDATE periodic_task SET nextrun = '2099-01-01T00:00:00Z', planned_from = '1|minutely|2099-01-01 00:00:00.000'",
+        "UPDATE periodic_task SET nextrun = '2099-01-01T00:00:00Z', planned_from = '1|minutely|0||||2099-01-01 00:00:00.000'",
       )
       expect(await wakeAt(under, 's')).toEqual(new Date('2099-01-01T00:00:00Z'))
     })

@@ -17,7 +17,14 @@ async function fill(database: TestDatabase): Promise<void> {
     const nextrun = at(index < 1000 ? -MINUTE - index : MINUTE + index * 100)
     const marked = index >= 3000
     const mark = marked ? ['other/1', at(0), at(LEASE_MS)] : [null, null, null]
-    return [`s${index}`, 'task', 'minutely', marked ? at(-MINUTE) : nextrun, `1|minutely|${nextrun}`, ...mark]
+    return [
+      `s${index}`,
+      'task',
+      'minutely',
+      marked ? at(-MINUTE) : nextrun,
+      `1|minutely|0||||${nextrun}`,
+      ...mark,
+    ]
   })
   await insertAll(
     database,
@@ -187,12 +194,12 @@ eachDatabase(({ kind, fresh }) => {
       await readsBy(found(statements, /^UPDATE/), primary)
     })
 
-    it('submitting reads and writes schedules by key, and looks for active jobs by their key', async () => {
+    it('submitting reads and writes schedules by key, and looks for open jobs by state and schedule', async () => {
       const marks = await recorded.store.scheduling.markDue(WORKER, 100, LEASE_MS)
       const statements = await statementsOf(() => recorded.store.scheduling.submit(WORKER, marks, submitDue))
       await readsBy(found(statements, /^SELECT id, enabled/), primary)
-      expect((await explain(found(statements, /active_key IN/))).map((step) => step.key)).toContain(
-        'job_active',
+      expect((await explain(found(statements, /AS schedule, state FROM/))).map((step) => step.key)).toContain(
+        'job_state_schedule',
       )
       const advance = await explain(found(statements, /^UPDATE/))
       expect(advance.some((step) => primary.test(step.key))).toBe(true)
@@ -250,7 +257,7 @@ eachDatabase(({ kind, fresh }) => {
         expect(steps.some((step) => step.table === 't' && step.access === 'ALL')).toBe(false)
       }
       const blocked = await explain(found(statements, /^SELECT MIN\(id\)/))
-      expect(blocked.map((step) => step.key)).toEqual(expect.arrayContaining(['job_blocked', 'job_active']))
+      expect(blocked.map((step) => step.key)).toEqual(expect.arrayContaining(['job_state_schedule']))
     })
 
     it('stop requests and orphans are found among the few that run', async () => {

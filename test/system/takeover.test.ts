@@ -73,7 +73,7 @@ eachDatabase(({ kind, fresh }) => {
       const slot = Math.floor(now / 1000) * 1000 - 60_000
       await first.kill()
       await database.query(
-        `INSERT INTO periodic_task (id, task, timer, nextrun, planned_from, worker, marked, mark_ends) VALUES ('held', 'tick', 'daily', '${sqlInstant(slot)}', '1|daily', '${first.id}', '${sqlInstant(now)}', '${sqlInstant(now + 3_600_000)}')`,
+        `INSERT INTO periodic_task (id, task, timer, nextrun, planned_from, worker, marked, mark_ends) VALUES ('held', 'tick', 'daily', '${sqlInstant(slot)}', '1|daily|0|||', '${first.id}', '${sqlInstant(now)}', '${sqlInstant(now + 3_600_000)}')`,
       )
       const again = await WorkerProcess.start({ ...settings(database, 'same'), leaseMs: 1_800_000 })
       expect(again.id).not.toBe(first.id)

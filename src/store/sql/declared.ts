@@ -17,7 +17,7 @@ export class SqlDeclared implements DeclaredStore {
     await this.#noteVersion(version)
     const { text, params } = ofSet(version)
     const rows = await this.#database.rows<ScheduleRow>(
-      `SELECT ${scheduleColumns(this.#database.dialect)} FROM ${this.#tables.schedule} WHERE ${text}`,
+      `SELECT ${scheduleColumns(this.#database.dialect)} FROM ${this.#tables.schedule} WHERE ${text} ORDER BY id`,
       params,
     )
     // Nothing to do, as mostly: then nothing is locked.
