@@ -6,7 +6,7 @@
  */
 import { CancelledError, LeaseLostError, StoppedError } from '../errors.ts'
 import { Loop, type LoopHealth } from '../loop.ts'
-import type { ClaimedJob } from '../model/job.ts'
+import type { ClaimedJob, Fence } from '../model/job.ts'
 import type { ExecutingStore, SettleResult } from '../store/executing-store.ts'
 import type { HandledTask } from './handler.ts'
 import { Journal } from './journal.ts'
@@ -29,6 +29,9 @@ export interface JobExecutorOptions {
 
 const PROMOTE_AT_ONCE = 500
 const SETTLE_PATIENCE_MS = 10_000
+/** For so long after a claim failed, the database may still carry it out. */
+const DOUBT_MS = 30_000
+const DOUBT_LOOK_MS = 2000
 
 export class JobExecutor {
   readonly #options: JobExecutorOptions
@@ -38,6 +41,8 @@ export class JobExecutor {
   readonly #journal: Journal
   readonly #running = new Map<string, Run>()
   #promote = false
+  /** When the last claim failed, by performance.now(). */
+  #claimFailed = Number.NEGATIVE_INFINITY
   #stopping = false
   #whenIdle: (() => void)[] = []
   #lastGroup = ''
@@ -120,11 +125,32 @@ export class JobExecutor {
       const id = worker()
       const room = this.#room()
       if (id === null || room <= 0 || this.#stopping || handlers.size === 0) return Infinity
-      const jobs = await store.claim(id, policies, room, this.#lastGroup)
+      const inDoubt = performance.now() - this.#claimFailed < DOUBT_MS
+      if (inDoubt) await this.#giveBackUnheard(id)
+      const jobs = await store.claim(id, policies, room, this.#lastGroup).catch((error: unknown) => {
+        this.#claimFailed = performance.now()
+        throw error
+      })
       this.#lastGroup = jobs.at(-1)?.group ?? this.#lastGroup
       for (const job of jobs) this.#start(job)
-      if (jobs.length === 0) return Infinity
+      if (jobs.length === 0) return inDoubt ? DOUBT_LOOK_MS : Infinity
     }
+  }
+
+  /**
+   * A claim that failed may have been made all the same, when only its answer was lost. While this worker lives,
+   * nobody would run those jobs or take them over.
+   */
+  async #giveBackUnheard(workerId: string): Promise<void> {
+    // Before the question: what ends while it is under way is no news, and may be claimed again by now.
+    const running = [...this.#running.values()].map(({ job: { id, worker, attempt } }) => ({
+      id,
+      worker,
+      attempt,
+    }))
+    const known = new Set([...running, ...this.#settler.pending()].map(fenceText))
+    const held = await this.#options.store.held(workerId)
+    for (const attempt of held) if (!known.has(fenceText(attempt.fence))) this.#settler.add(attempt)
   }
 
   #start(job: ClaimedJob): void {
@@ -184,4 +210,8 @@ export class JobExecutor {
       })
     })
   }
+}
+
+function fenceText({ id, worker, attempt }: Fence): string {
+  return `${id} ${worker} ${attempt}`
 }
