@@ -76,6 +76,8 @@ const DEFAULT_LEASE_MS = 60_000
 const DEFAULT_WAKE_UP_MS = 1000
 const DEFAULT_GRACE_MS = 30_000
 const DEFAULT_CONCURRENCY = 10
+/** Signals that come together ask for one stop. */
+const SAME_WISH_MS = 1000
 /** Schedules in one transaction: large enough for bursts, small enough to be certified by a cluster. */
 const BATCH = 500
 
@@ -274,13 +276,13 @@ export class Kalends {
     if (this.#parts === null) await this.#starting?.catch(() => undefined)
     const parts = this.#parts
     if (parts !== null) {
-      parts.forgetSignals()
       // Both at once: from this moment on nothing is claimed.
       await Promise.all([parts.scheduler?.stop(), parts.executor?.stop(graceMs)])
       await parts.watch.stop()
       // Last: until now others must see this worker alive.
       await parts.lease.stop().catch((error: unknown) => this.#failed('lease', error))
       this.#parts = null
+      parts.forgetSignals()
       this.#logger.info({}, 'Kalends stopped')
     }
     await this.#store.close()
@@ -412,13 +414,22 @@ export class Kalends {
 
   /** @returns a function that lets the signals be */
   #heedSignals(): () => void {
+    const forget = () => {
+      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, stop)
+    }
+    let last: NodeJS.Timeout | undefined
     const stop = (signal: NodeJS.Signals) => {
+      // npm passes on what the terminal has sent to it and to us, so one wish comes twice. Who sends another
+      // later does not want to wait for the end of the grace period.
+      if (last !== undefined) return
+      last = setTimeout(forget, SAME_WISH_MS).unref()
       this.#logger.info({ signal }, 'Stopping')
       this.stop().catch((error: unknown) => this.#failed('stop', error))
     }
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
     return () => {
-      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, stop)
+      clearTimeout(last)
+      forget()
     }
   }
 

@@ -51,6 +51,12 @@ export class Proxy {
     for (const pair of this.#pairs) for (const socket of pair) socket.pause()
   }
 
+  /** The connections that there are die without a word; new ones come through. */
+  strand(): void {
+    this.stall()
+    this.#state = 'open'
+  }
+
   /** As if nothing had been. */
   mend(): void {
     this.#state = 'open'
