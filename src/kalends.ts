@@ -80,6 +80,8 @@ const DEFAULT_LEASE_MS = 60_000
 const DEFAULT_WAKE_UP_MS = 1000
 const DEFAULT_GRACE_MS = 30_000
 const DEFAULT_CONCURRENCY = 10
+/** Signals that come together ask for one stop. */
+const SAME_WISH_MS = 1000
 
 export class Kalends {
   readonly schedules: Schedules
@@ -310,9 +312,9 @@ export class Kalends {
   async #stop(graceMs: number): Promise<void> {
     // A start that is under way either fails, or leaves the worker that is to be stopped.
     await this.#starting?.catch(() => undefined)
-    this.#forgetSignals()
     await this.#worker?.stop(graceMs)
     this.#worker = null
+    this.#forgetSignals()
     await this.#store.close()
   }
 
@@ -343,13 +345,22 @@ export class Kalends {
   /** @returns a function that lets the signals be */
   #heedSignals(): () => void {
     const { logger } = this.#options
+    const forget = () => {
+      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, stop)
+    }
+    let last: NodeJS.Timeout | undefined
     const stop = (signal: NodeJS.Signals) => {
+      // npm passes on what the terminal has sent to it and to us, so one wish comes twice. Who sends another
+      // later does not want to wait for the end of the grace period.
+      if (last !== undefined) return
+      last = setTimeout(forget, SAME_WISH_MS).unref()
       logger.info({ signal }, 'Stopping')
       this.stop().catch((error: unknown) => logger.error({ err: error }, 'The stop failed'))
     }
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
     return () => {
-      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, stop)
+      clearTimeout(last)
+      forget()
     }
   }
 

@@ -6,7 +6,7 @@
  */
 import { CancelledError, LeaseLostError, StoppedError } from '../errors.ts'
 import { Loop, type LoopHealth } from '../loop.ts'
-import type { ClaimedJob } from '../model/job.ts'
+import type { ClaimedJob, Fence } from '../model/job.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { ExecutingStore, SettleResult } from '../store/executing-store.ts'
 import type { Around, HandledTask } from './handler.ts'
@@ -32,6 +32,9 @@ export interface JobExecutorOptions {
 
 const PROMOTE_AT_ONCE = 500
 const SETTLE_PATIENCE_MS = 10_000
+/** For so long after a claim failed, the database may still carry it out. */
+const DOUBT_MS = 30_000
+const DOUBT_LOOK_MS = 2000
 
 export class JobExecutor {
   readonly #options: JobExecutorOptions
@@ -42,6 +45,8 @@ export class JobExecutor {
   readonly #running = new Map<string, Run>()
   readonly #finishing = new Set<Promise<void>>()
   #promote = false
+  /** When the last claim failed, by performance.now(). */
+  #claimFailed = Number.NEGATIVE_INFINITY
   #stopping = false
   #whenIdle: (() => void)[] = []
   #lastGroup = ''
@@ -159,11 +164,34 @@ export class JobExecutor {
       const room = this.#room()
       const policies = this.#claimable()
       if (id === null || room <= 0 || this.#stopping || policies.size === 0) return Infinity
-      const jobs = await store.claim(id, policies, room, this.#lastGroup, this.#taskRooms())
+      const inDoubt = performance.now() - this.#claimFailed < DOUBT_MS
+      if (inDoubt) await this.#giveBackUnheard(id)
+      const jobs = await store
+        .claim(id, policies, room, this.#lastGroup, this.#taskRooms())
+        .catch((error: unknown) => {
+          this.#claimFailed = performance.now()
+          throw error
+        })
       this.#lastGroup = jobs.at(-1)?.group ?? this.#lastGroup
       for (const job of jobs) this.#start(job)
-      if (jobs.length === 0) return Infinity
+      if (jobs.length === 0) return inDoubt ? DOUBT_LOOK_MS : Infinity
     }
+  }
+
+  /**
+   * A claim that failed may have been made all the same, when only its answer was lost. While this worker lives,
+   * nobody would run those jobs or take them over.
+   */
+  async #giveBackUnheard(workerId: string): Promise<void> {
+    // Before the question: what ends while it is under way is no news, and may be claimed again by now.
+    const running = [...this.#running.values()].map(({ job: { id, worker, attempt } }) => ({
+      id,
+      worker,
+      attempt,
+    }))
+    const known = new Set([...running, ...this.#settler.pending()].map(fenceText))
+    const held = await this.#options.store.held(workerId)
+    for (const attempt of held) if (!known.has(fenceText(attempt.fence))) this.#settler.add(attempt)
   }
 
   #start(job: ClaimedJob): void {
@@ -225,4 +253,8 @@ export class JobExecutor {
       })
     })
   }
+}
+
+function fenceText({ id, worker, attempt }: Fence): string {
+  return `${id} ${worker} ${attempt}`
 }

@@ -1,5 +1,6 @@
 import { StoreUnavailableError } from '../errors.ts'
 import { Loop, type LoopHealth } from '../loop.ts'
+import type { Fence } from '../model/job.ts'
 import type { Ending } from '../model/settle.ts'
 import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 
@@ -45,6 +46,11 @@ export class Settler {
   add(attempt: Attempt): void {
     this.#queue.push(attempt)
     this.#loop.wake()
+  }
+
+  /** The attempts whose end is known, and not yet written. */
+  pending(): Fence[] {
+    return this.#queue.map((attempt) => attempt.fence)
   }
 
   /** Waits until all that was added is written, or the time is over. */

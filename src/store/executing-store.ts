@@ -70,6 +70,9 @@ export interface ExecutingStore {
 
   appendLogs(lines: readonly LogLine[]): Promise<void>
 
+  /** The running jobs of this worker, as attempts that are given back. */
+  held(worker: string): Promise<Attempt[]>
+
   /** Running jobs whose worker is not registered any more. */
   orphans(limit: number): Promise<Attempt[]>
 }

@@ -17,7 +17,8 @@ describe('a task', () => {
     expect(task('cleanup')).toEqual({
       name: 'cleanup',
       schema: null,
-      policy: { timeoutMs: 600_000, maxRetries: 3, retryDelayMs: 60_000, retryBackoff: 'exponential' },
+      policy: { timeoutMs: 600_000, maxRetries: 3, retryDelayMs: null, retryBackoff: 'exponential' },
+      concurrency: null,
     })
   })
 

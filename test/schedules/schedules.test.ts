@@ -237,7 +237,7 @@ eachDatabase((under) => {
     const { open } = await scene(under)
     const { schedules } = await open()
     await schedules.create({ id: 'a', task: cleanup, timer: 'daily' })
-    await expect(schedules.resume('a')).rejects.toThrow("The schedule 'a' is not paused")
+    await expect(schedules.resume('a')).rejects.toThrow("The schedule 'a' is active")
     expect(await schedules.pause('a')).toMatchObject({ enabled: false, status: 'paused' })
     await expect(schedules.pause('a')).rejects.toThrow(ConflictError)
     expect(await schedules.resume('a')).toMatchObject({ enabled: true, status: 'active' })
@@ -350,7 +350,7 @@ eachDatabase((under) => {
       result: 2,
       scheduleId: 'a',
       run: 1,
-      reason: null,
+      reason: 'run now',
       priority: 7,
     })
     expect((await kalends.schedules.get('a'))?.nextRun).toEqual(nextRun)

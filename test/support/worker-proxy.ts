@@ -11,6 +11,7 @@ export class Proxy {
   readonly #pairs = new Set<readonly [Socket, Socket]>()
   /** The texts of the statements that came through. */
   readonly statements: string[] = []
+  #doomed: { readonly statement: RegExp; readonly tell: () => void } | null = null
   #state: 'open' | 'cut' | 'stalled' = 'open'
 
   private constructor(server: Server, target: URL) {
@@ -50,21 +51,34 @@ export class Proxy {
     for (const pair of this.#pairs) for (const socket of pair) socket.pause()
   }
 
+  /** The connections that there are die without a word; new ones come through. */
+  strand(): void {
+    this.stall()
+    this.#state = 'open'
+  }
+
   /** As if nothing had been. */
   mend(): void {
     this.#state = 'open'
     for (const pair of this.#pairs) for (const socket of pair) socket.resume()
   }
 
+  /**
+   * The next transaction with such a statement is committed, but the answer to its COMMIT is lost, and the
+   * connection with it.
+   *
+   * @returns when that has happened
+   */
+  async loseAnswer(statement: RegExp): Promise<void> {
+    await new Promise<void>((tell) => {
+      this.#doomed = { statement, tell }
+    })
+  }
+
   async close(): Promise<void> {
     this.cut()
     this.#server.close()
     await once(this.#server, 'close')
-  }
-
-  /** The driver sends one packet at a time: three bytes of length, its number, and the command. */
-  #note(data: Buffer): void {
-    if (data[3] === 0 && data[4] === COM_QUERY) this.statements.push(data.subarray(5).toString())
   }
 
   #connect(client: Socket): void {
@@ -75,20 +89,44 @@ export class Proxy {
     const server = connect(Number(this.#target.port || '3306'), this.#target.hostname)
     const pair = [client, server] as const
     this.#pairs.add(pair)
-    for (const [from, to] of [
+    const transaction = { isDoomed: false, isCommitted: false }
+    client.on('data', (data) => {
+      const statement = statementIn(data)
+      if (statement !== null) {
+        this.statements.push(statement)
+        if (statement === 'COMMIT') transaction.isCommitted = transaction.isDoomed
+        else transaction.isDoomed ||= this.#doomed?.statement.test(statement) ?? false
+      }
+      server.write(data)
+    })
+    server.on('data', (data) => {
+      if (!transaction.isCommitted) {
+        client.write(data)
+        return
+      }
+      client.resetAndDestroy()
+      this.#doomed?.tell()
+      this.#doomed = null
+    })
+    for (const [one, other] of [
       [client, server],
       [server, client],
     ] as const) {
-      from.on('data', (data) => {
-        if (from === client) this.#note(data)
-        to.write(data)
-      })
-      from.on('error', () => to.destroy())
-      from.on('close', () => {
+      one.on('error', () => other.destroy())
+      one.on('close', () => {
         this.#pairs.delete(pair)
-        to.destroy()
+        other.destroy()
       })
     }
     if (this.#state === 'stalled') this.stall()
   }
+}
+
+/**
+ * The driver sends one packet at a time: three bytes of length, its number, and the command. To MySQL, the text
+ * comes after an empty list of attributes.
+ */
+function statementIn(data: Buffer): string | null {
+  if (data[3] !== 0 || data[4] !== COM_QUERY) return null
+  return data.subarray(data[5] === 0 ? 7 : 5).toString()
 }

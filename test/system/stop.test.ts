@@ -60,6 +60,36 @@ eachDatabase(({ fresh }) => {
     })
   })
 
+  it('a signal that comes twice at once, as npm and a terminal send it, tears nothing', async () => {
+    const database = await fresh()
+    const worker = await WorkerProcess.start(settings(database, 'leaving'))
+    await database.query("INSERT INTO job (task) VALUES ('hold')")
+    const { job } = await worker.report('handling')
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGINT'] as const) {
+      worker.signal(signal)
+      // Signals of one kind that wait together are one.
+      await worker.health()
+    }
+    worker.order({ do: 'release' })
+    expect(await worker.ended()).toBe(0)
+    expect(await database.query('SELECT state, attempt FROM job WHERE id = ?', [job])).toEqual([
+      { state: 'success', attempt: 1 },
+    ])
+    await database.drop()
+  })
+
+  it('a second signal, later, ends the process without waiting for the grace period', async () => {
+    const database = await fresh()
+    const worker = await WorkerProcess.start(settings(database, 'leaving'))
+    await database.query("INSERT INTO job (task) VALUES ('hold')")
+    await worker.report('handling')
+    worker.signal('SIGTERM')
+    await pause(1200)
+    worker.signal('SIGTERM')
+    expect(await worker.ended()).toBe('SIGTERM')
+    await database.drop()
+  })
+
   for (const behaviour of ['hold', 'deaf'] as const) {
     it(`a run that outlasts the grace period goes back and runs elsewhere: its handler ${behaviour === 'hold' ? 'heeds' : 'does not heed'} its signal`, async () => {
       const database = await fresh()

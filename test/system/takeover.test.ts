@@ -157,6 +157,63 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   if (kind !== 'sqlite') {
+    describe('an answer that was lost', () => {
+      it('to a claim leaves no job behind that nobody runs', async () => {
+        const database = await fresh()
+        const proxy = await Proxy.open(database.url)
+        const worker = await WorkerProcess.start({ ...settings(database, 'w'), url: proxy.url })
+        const lost = proxy.loseAnswer(/UPDATE .*SET state = 'running'/)
+        await database.query("INSERT INTO job (task) VALUES ('tick')")
+        await lost
+        const run = await worker.report('handling')
+        // The attempt that nobody began does not count.
+        expect(run.attempt).toBe(1)
+        await worker.report('settled', (report) => report.job === run.job && report.state === 'success')
+        await worker.stop()
+        await proxy.close()
+        await database.drop()
+      })
+
+      it('to the end of a run does not run it again', async () => {
+        const database = await fresh()
+        const proxy = await Proxy.open(database.url)
+        const worker = await WorkerProcess.start({ ...settings(database, 'w'), url: proxy.url })
+        await database.query("INSERT INTO job (task) VALUES ('hold')")
+        const { job } = await worker.report('handling')
+        const lost = proxy.loseAnswer(/UPDATE .*JSON_TABLE/s)
+        worker.order({ do: 'release' })
+        await lost
+        await until('the worker is well', async () => (await worker.health()).ok)
+        await worker.stop()
+        expect(worker.told('handling')).toHaveLength(1)
+        expect(await database.query('SELECT state, attempt FROM job WHERE id = ?', [job])).toEqual([
+          { state: 'success', attempt: 1 },
+        ])
+        await proxy.close()
+        await database.drop()
+      })
+
+      it('to a submission neither loses nor doubles it', async () => {
+        const database = await fresh()
+        const proxy = await Proxy.open(database.url)
+        const worker = await WorkerProcess.start({ ...settings(database, 'w'), url: proxy.url })
+        const lost = proxy.loseAnswer(/INSERT INTO .*JSON_TABLE/s)
+        await database.query(
+          "INSERT INTO periodic_task (id, task, timer, nextrun) VALUES ('once', 'tick', 'yearly', '2020-01-01')",
+        )
+        await lost
+        await worker.report('settled', (report) => report.state === 'success')
+        await until('the worker is well', async () => (await worker.health()).ok)
+        await worker.stop()
+        expect(await database.query('SELECT state, attempt FROM job')).toEqual([
+          { state: 'success', attempt: 1 },
+        ])
+        expect(await database.query('SELECT worker FROM periodic_task')).toEqual([{ worker: null }])
+        await proxy.close()
+        await database.drop()
+      })
+    })
+
     for (const [how, outage] of [
       ['cuts and refuses connections', (proxy: Proxy) => proxy.cut()],
       ['holds every packet back', (proxy: Proxy) => proxy.stall()],

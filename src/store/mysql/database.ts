@@ -5,6 +5,7 @@
  * whatever the application likes. Isolation is READ COMMITTED, for REPEATABLE READ locks the gaps that
  * inserts need.
  */
+import { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import mysql from 'mysql2/promise'
 import { StoreUnavailableError } from '../../errors.ts'
@@ -20,6 +21,11 @@ const MOST_TRIES = 10
 const MOST_TRIES_AFTER_LOCK_WAIT = 3
 /** Of sessions of our own: whoever holds a row for longer is waited for from outside, not by a statement. */
 const LOCK_WAIT_SECONDS = 5
+/**
+ * A connection that is busy with one piece of work for longer is given up. One that died without a word, as
+ * when an address moves to another machine, would else hold its loop for a quarter of an hour.
+ */
+const LONGEST_USE_MS = 60_000
 /** Seconds that another process may take to migrate the tables. */
 const EXCLUSIVE_WAIT_SECONDS = 600
 const NUMBERS: ReadonlySet<string> = new Set([
@@ -38,15 +44,17 @@ export class MysqlDatabase implements Database {
   readonly #pool: mysql.Pool
   readonly #lent: boolean
   readonly #borrowings = new WeakMap<object, Borrowing>()
+  readonly #longestUseMs: number
   #packetLimit: number | null = null
 
-  constructor(pool: mysql.Pool, options: { lent: boolean }) {
+  constructor(pool: mysql.Pool, options: { lent: boolean; longestUseMs?: number }) {
     this.#pool = pool
     this.#lent = options.lent
+    this.#longestUseMs = options.longestUseMs ?? LONGEST_USE_MS
   }
 
   /** Opens a pool of our own. @param url  `mysql://user:password@host:port/database` */
-  static open(url: string, connections: number): MysqlDatabase {
+  static open(url: string, connections: number, longestUseMs = LONGEST_USE_MS): MysqlDatabase {
     const pool = mysql.createPool({
       uri: url,
       timezone: 'Z',
@@ -66,7 +74,7 @@ export class MysqlDatabase implements Database {
         })
       }
     })
-    return new MysqlDatabase(pool, { lent: false })
+    return new MysqlDatabase(pool, { lent: false, longestUseMs })
   }
 
   rows<Row>(text: string, params: readonly SqlValue[] = []): Promise<Row[]> {
@@ -97,7 +105,7 @@ export class MysqlDatabase implements Database {
       } finally {
         await sql.rows('SELECT RELEASE_LOCK(LEFT(CONCAT(DATABASE(), ?), 64))', [`:${name}`])
       }
-    })
+    }, null)
   }
 
   async close(): Promise<void> {
@@ -144,12 +152,16 @@ export class MysqlDatabase implements Database {
     }
   }
 
+  /** @param limitMs  null: it takes as long as it takes */
   async #connected<Result>(
     work: (sql: Sql, connection: mysql.PoolConnection) => Promise<Result>,
+    limitMs: number | null = this.#longestUseMs,
   ): Promise<Result> {
     let connection: mysql.PoolConnection | null = null
+    let watchdog: NodeJS.Timeout | undefined
     try {
       connection = await this.#pool.getConnection()
+      watchdog = limitMs === null ? undefined : giveUpAfter(connection, limitMs)
       const sql = await this.#session(connection)
       const after = this.#lent ? await this.#borrow(connection, sql) : null
       try {
@@ -167,6 +179,7 @@ export class MysqlDatabase implements Database {
         { cause: error },
       )
     } finally {
+      clearTimeout(watchdog)
       // Of one that was destroyed, this does nothing.
       connection?.release()
     }
@@ -195,6 +208,17 @@ export class MysqlDatabase implements Database {
     if (before !== null) await connection.query(before)
     return after
   }
+}
+
+/** Everything that waits for the connection fails with a lost connection. */
+function giveUpAfter(connection: mysql.PoolConnection, limitMs: number): NodeJS.Timeout {
+  const reason = new Error(`The connection has not come to an end of its work within ${limitMs} ms`)
+  return setTimeout(() => {
+    // Not the connection's own destroy, which leaves those who wait for an answer waiting.
+    const driver: object = connection.connection
+    if ('stream' in driver && driver.stream instanceof Duplex) driver.stream.destroy(reason)
+    else connection.destroy()
+  }, limitMs)
 }
 
 function session(connection: mysql.PoolConnection, packetLimit: number): Sql {

@@ -1,5 +1,5 @@
 import type { ClaimedJob, Fence } from '../../model/job.ts'
-import type { RunPolicy } from '../../model/task.ts'
+import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
 import type { Database, Sql } from '../database.ts'
 import type { Attempt, ExecutingStore, LogLine, SettleResult } from '../executing-store.ts'
 import { fromStored, toText } from '../instant.ts'
@@ -72,13 +72,7 @@ export class SqlExecuting implements ExecutingStore {
       const rows = withinRooms(found, rooms).slice(0, limit)
       const [first] = rows
       if (first === undefined) return []
-      const ids = rows.map((row) => row.id)
-      // The policy in force is written down, so that whoever takes over from a lost worker knows it.
-      await sql.run(
-        `UPDATE ${job} ${dialect.byKey} SET state = 'running', worker = ?, attempt = attempt + 1, started = ?, progress = NULL WHERE id IN (${placeholders(ids)})`,
-        [worker, first.clock, ...ids],
-      )
-      await this.#writePolicies(sql, rows, tasks)
+      await this.#begin(sql, rows, first.clock, worker, tasks)
       return rows.map((row): ClaimedJob => {
         const policy = policyOf(row, tasks.get(row.task))
         return {
@@ -123,6 +117,18 @@ export class SqlExecuting implements ExecutingStore {
     )
   }
 
+  async held(worker: string): Promise<Attempt[]> {
+    const rows = await this.#database.rows<JobRow>(
+      `SELECT ${jobColumns(this.#database.dialect)} FROM ${this.#tables.job} WHERE held_by = ?`,
+      [worker],
+    )
+    return rows.map((row) => ({
+      fence: { id: row.id, worker, attempt: row.attempt },
+      ending: { kind: 'released' },
+      policy: policyOf(row),
+    }))
+  }
+
   async orphans(limit: number): Promise<Attempt[]> {
     const { job, worker } = this.#tables
     // From the few running jobs by the index on held_by; what is running is never much.
@@ -136,27 +142,21 @@ export class SqlExecuting implements ExecutingStore {
     }))
   }
 
-  async #writePolicies(
+  /** The policy in force is written down with each attempt, so that whoever takes over from a lost worker knows it. */
+  async #begin(
     sql: Sql,
     rows: readonly JobRow[],
+    started: string,
+    worker: string,
     tasks: ReadonlyMap<string, RunPolicy>,
   ): Promise<void> {
-    const undecided = rows.filter(
-      (row) =>
-        row.timeout === null ||
-        row.max_retries === null ||
-        (row.retry_delay === null && tasks.get(row.task)?.retryDelayMs !== null) ||
-        row.retry_backoff === null,
-    )
-    const byTask = groupBy(undecided, (row) => row.task)
-    for (const [task, of] of byTask) {
-      const policy = policyOf(
-        { timeout: null, max_retries: null, retry_delay: null, retry_backoff: null },
-        tasks.get(task),
-      )
+    for (const [task, of] of groupBy(rows, (row) => row.task)) {
+      const policy = tasks.get(task) ?? DEFAULT_POLICY
       await sql.run(
-        `UPDATE ${this.#tables.job} ${this.#database.dialect.byKey} SET timeout = COALESCE(timeout, ?), max_retries = COALESCE(max_retries, ?), retry_delay = COALESCE(retry_delay, ?), retry_backoff = COALESCE(retry_backoff, ?) WHERE id IN (${placeholders(of)})`,
+        `UPDATE ${this.#tables.job} ${this.#database.dialect.byKey} SET state = 'running', worker = ?, attempt = attempt + 1, started = ?, progress = NULL, timeout = COALESCE(timeout, ?), max_retries = COALESCE(max_retries, ?), retry_delay = COALESCE(retry_delay, ?), retry_backoff = COALESCE(retry_backoff, ?) WHERE id IN (${placeholders(of)})`,
         [
+          worker,
+          started,
           policy.timeoutMs,
           policy.maxRetries,
           policy.retryDelayMs,

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest'
+import { StoreUnavailableError } from '../../src/errors.ts'
+import { MysqlDatabase } from '../../src/store/mysql/database.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { Proxy } from '../support/worker-proxy.ts'
+
+const LONGEST_USE_MS = 700
+
+eachDatabase(({ kind, fresh }) => {
+  // There is no connection to a SQLite file that could die.
+  it.skipIf(kind === 'sqlite')('a connection that died without a word holds nobody for ever', async () => {
+    const server = await fresh()
+    const proxy = await Proxy.open(server.url)
+    const database = MysqlDatabase.open(proxy.url, 1, LONGEST_USE_MS)
+    await database.rows('SELECT 1')
+
+    // In a transaction, whose ROLLBACK would wait as well; and for a statement of its own.
+    await expect(
+      database.transaction(async (sql) => {
+        proxy.strand()
+        await sql.rows('SELECT 1')
+      }),
+    ).rejects.toThrow(StoreUnavailableError)
+    expect(await database.rows('SELECT 1 AS one')).toEqual([{ one: 1 }])
+    proxy.strand()
+    await expect(database.rows('SELECT 1')).rejects.toThrow(StoreUnavailableError)
+    expect(await database.transaction((sql) => sql.rows('SELECT 1 AS one'))).toEqual([{ one: 1 }])
+
+    await database.close()
+    await proxy.close()
+    await server.drop()
+  })
+})
