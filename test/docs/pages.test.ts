@@ -8,7 +8,8 @@ import { eachDatabase } from '../support/databases.ts'
 import { Kalends } from '../../src/index.ts'
 import { pages, root } from './markdown.ts'
 
-const read = (file: string) => readFileSync(join(root, file), 'utf8')
+/** The formatter pads the cells of tables. */
+const read = (file: string) => readFileSync(join(root, file), 'utf8').replaceAll(/ +/g, ' ')
 
 /** The names and codes as the sources have them. */
 function errorsOf(source: string): string[] {
