@@ -1,13 +1,24 @@
-/** Typed events: what happened in this process, for logs, metrics and tests. */
+/**
+ * Typed events: what happened in this process, for logs, metrics and tests.
+ *
+ * Each is also published on the diagnostics channel `<prefix>:<name>`, where tools listen that do not know the
+ * object that emits.
+ */
+import { channel } from 'node:diagnostics_channel'
 
 type Listener<Payload> = (payload: Payload) => void
 
 export class Emitter<Events extends object> {
   readonly #listeners = new Map<keyof Events, Set<Listener<never>>>()
+  readonly #prefix: string
   readonly #onError: (error: unknown) => void
 
-  /** @param onError  gets what a listener throws: it must not end the loop that told it something */
-  constructor(onError: (error: unknown) => void) {
+  /**
+   * @param prefix  of the diagnostics channels
+   * @param onError  gets what a listener throws: it must not end the loop that told it something
+   */
+  constructor(prefix: string, onError: (error: unknown) => void) {
+    this.#prefix = prefix
     this.#onError = onError
   }
 
@@ -19,7 +30,9 @@ export class Emitter<Events extends object> {
     return () => void listeners.delete(listener)
   }
 
-  emit<Name extends keyof Events>(name: Name, payload: Events[Name]): void {
+  emit<Name extends keyof Events & string>(name: Name, payload: Events[Name]): void {
+    // A subscriber that throws does so in the next tick, as an uncaught exception: Node's rule for channels.
+    channel(`${this.#prefix}:${name}`).publish(payload)
     for (const listener of this.#listeners.get(name) ?? []) {
       try {
         // Only `on` adds listeners, and under this name only such that take this payload.

@@ -101,7 +101,7 @@ export class Kalends {
     this.#store = store
     this.#options = options
     this.#housekeeping = housekeeping
-    this.#events = new Emitter((error) =>
+    this.#events = new Emitter('kalends', (error) =>
       options.logger.error({ err: error }, 'A listener of an event threw'),
     )
     const { schedules, jobs } = this.#reaching(ANY_OWNER)

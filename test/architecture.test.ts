@@ -28,6 +28,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   http: ['kalends', 'index', ...BASE],
   cli: ['kalends', 'index', 'calendar', 'timer', ...BASE],
   testing: ['kalends', 'index', 'timer', ...BASE],
+  telemetry: ['index'],
   ui: [],
 }
 

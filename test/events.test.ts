@@ -9,7 +9,7 @@ interface Events {
 
 describe('events', () => {
   it('reach every listener of their name, in the order of subscription', () => {
-    const emitter = new Emitter<Events>(() => {})
+    const emitter = new Emitter<Events>('test', () => {})
     const heard: string[] = []
     emitter.on('rang', (payload) => void heard.push(`first ${payload}`))
     emitter.on('rang', (payload) => void heard.push(`second ${payload}`))
@@ -19,11 +19,11 @@ describe('events', () => {
   })
 
   it('without a listener are nothing', () => {
-    expect(() => new Emitter<Events>(() => {}).emit('rang', 1)).not.toThrow()
+    expect(() => new Emitter<Events>('test', () => {}).emit('rang', 1)).not.toThrow()
   })
 
   it('no longer reach a listener whose subscription has ended', () => {
-    const emitter = new Emitter<Events>(() => {})
+    const emitter = new Emitter<Events>('test', () => {})
     const heard: number[] = []
     const forget = emitter.on('rang', (payload) => void heard.push(payload))
     emitter.emit('rang', 1)
@@ -35,7 +35,7 @@ describe('events', () => {
 
   it('reach the others when a listener throws', () => {
     const errors: unknown[] = []
-    const emitter = new Emitter<Events>((error) => errors.push(error))
+    const emitter = new Emitter<Events>('test', (error) => errors.push(error))
     const heard: number[] = []
     const fault = new Error('a listener')
     emitter.on('rang', () => {
@@ -49,7 +49,7 @@ describe('events', () => {
 
   it('do not end the process when an async listener rejects', async () => {
     const errors: unknown[] = []
-    const emitter = new Emitter<Events>((error) => errors.push(error))
+    const emitter = new Emitter<Events>('test', (error) => errors.push(error))
     const fault = new Error('an async listener')
     // oxlint-disable-next-line typescript/no-misused-promises -- what users do
     emitter.on('rang', async () => {
@@ -63,7 +63,7 @@ describe('events', () => {
   })
 
   it('let a listener end its own subscription while it is told', () => {
-    const emitter = new Emitter<Events>(() => {})
+    const emitter = new Emitter<Events>('test', () => {})
     const heard: string[] = []
     const forget = emitter.on('rang', () => {
       forget()

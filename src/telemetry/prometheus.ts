@@ -1,0 +1,92 @@
+/**
+ * `kalends/prometheus`: metrics of one Kalends in a registry of prom-client, which the application serves.
+ *
+ * @module
+ */
+import { Counter, Gauge, Histogram, register, type Registry } from 'prom-client'
+import type { Kalends } from '../index.ts'
+
+export interface PrometheusOptions {
+  /** Default: prom-client's own. */
+  readonly registry?: Registry | undefined
+  /** Put before the names of all metrics; default `kalends_`. */
+  readonly prefix?: string | undefined
+}
+
+const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600]
+
+/**
+ * Counts what happens in this process from now on.
+ *
+ * @returns a function that ends it and removes the metrics
+ */
+export function prometheus(kalends: Kalends, options: PrometheusOptions = {}): () => void {
+  const { registry = register, prefix = 'kalends_' } = options
+  const registers = [registry]
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    new Counter({ name: `${prefix}${name}`, help, labelNames, registers })
+  const histogram = (name: string, help: string) =>
+    new Histogram({ name: `${prefix}${name}`, help, labelNames: ['task'], buckets: SECONDS, registers })
+
+  const submitted = counter('jobs_submitted_total', 'Jobs that schedules have submitted', ['task'])
+  const skipped = counter('slots_skipped_total', 'Slots that became no run', ['task', 'reason'])
+  const settled = counter('attempts_total', 'Attempts that ended, by what became of the job', [
+    'task',
+    'state',
+  ])
+  const errors = counter('errors_total', 'Errors of loops and schedules that are tried again', ['where'])
+  const lost = counter('workers_lost_total', 'Workers that this one found dead', [])
+  const lateness = histogram('start_lateness_seconds', 'From the slot to the start of the first attempt')
+  const duration = histogram('attempt_seconds', 'How long attempts took')
+  const running = new Gauge({
+    name: `${prefix}running_jobs`,
+    help: 'Jobs that run in this process',
+    registers,
+    collect: () => running.set(kalends.health().running),
+  })
+  const healthy = new Gauge({
+    name: `${prefix}healthy`,
+    help: '1 while every loop of this worker does its work',
+    registers,
+    collect: () => healthy.set(kalends.health().ok ? 1 : 0),
+  })
+
+  const started = new Map<string, number>()
+  const subscriptions = [
+    kalends.on('submitted', ({ task, jobs, plan }) => {
+      if (jobs.length > 0) submitted.inc({ task }, jobs.length)
+      for (const skip of plan.skips) skipped.inc({ task, reason: skip.reason }, skip.count)
+    }),
+    kalends.on('started', (job) => {
+      started.set(job.id, performance.now())
+      if (job.slot !== null && job.attempt === 1) {
+        lateness.observe({ task: job.task }, Math.max(0, (job.started.getTime() - job.slot.getTime()) / 1000))
+      }
+    }),
+    kalends.on('settled', ({ id, task, settlement }) => {
+      settled.inc({ task, state: settlement.state === 'waiting' ? 'retry' : settlement.state })
+      const begun = started.get(id)
+      started.delete(id)
+      if (begun !== undefined) duration.observe({ task }, (performance.now() - begun) / 1000)
+    }),
+    kalends.on('workerLost', () => lost.inc()),
+    kalends.on('error', ({ where }) =>
+      errors.inc({ where: where.startsWith('schedule ') ? 'schedule' : where }),
+    ),
+  ]
+  const metrics = [
+    'jobs_submitted_total',
+    'slots_skipped_total',
+    'attempts_total',
+    'errors_total',
+    'workers_lost_total',
+    'start_lateness_seconds',
+    'attempt_seconds',
+    'running_jobs',
+    'healthy',
+  ]
+  return () => {
+    for (const end of subscriptions) end()
+    for (const name of metrics) registry.removeSingleMetric(`${prefix}${name}`)
+  }
+}
