@@ -234,11 +234,11 @@ export async function promoteBlocked(
      AND NOT EXISTS (SELECT 1 FROM ${tables.job} AS a WHERE a.active_key = b.periodic_task_id) GROUP BY periodic_task_id`,
     schedules,
   )
-  const ids = first.map((row) => row.id)
-  if (ids.length > 0)
-    await sql.run(
-      `UPDATE ${tables.job} ${dialect.byKey} SET state = 'waiting' WHERE id IN (${placeholders(ids)})`,
-      ids,
-    )
+  if (first.length > 0) {
+    // In the order of the schedules, as jobs are inserted: the key that holds "one at a time" is theirs.
+    const batch = first.toSorted((a, b) => (a.schedule < b.schedule ? -1 : 1)).map(({ id }) => ({ id }))
+    const update = dialect.updateFromBatch(tables.job, dialect.batch({ id: 'id' }), { state: `'waiting'` })
+    await sql.run(update, [JSON.stringify(batch)])
+  }
   return new Map(first.map((row) => [row.schedule, row.id]))
 }
