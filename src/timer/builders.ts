@@ -1,15 +1,16 @@
 /** Functions that return timer text, with their input checked. */
 import { InvalidInputError } from '../errors.ts'
-import { timeSpan } from './span.ts'
-import { timer, withZone } from './timer.ts'
+import { spanText, timeSpan } from './span.ts'
+import { checkedZone, timer } from './timer.ts'
 
 export interface BuilderOptions {
-  /** An IANA name, or 'local'; default UTC. */
+  /** An IANA name, or 'local'. Default: none is written, so that the timer takes that of the application, else UTC. */
   readonly zone?: string | undefined
 }
 
 export type Weekday = 'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'
 
+const TIME = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/u
 const WEEKDAYS: readonly string[] = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
 
 /**
@@ -18,11 +19,18 @@ const WEEKDAYS: readonly string[] = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', '
  * @param span  a time span such as `5min`, or milliseconds
  * @throws InvalidInputError
  */
-export function every(span: string | number, options: { readonly after?: 'finish' } = {}): string {
-  const text = typeof span === 'number' ? `${span}ms` : span
+export function every(
+  span: string | number,
+  options: { readonly after?: 'finish' | undefined } = {},
+): string {
+  const { after } = options
+  if (after !== undefined && after !== 'finish')
+    throw new InvalidInputError('after', `'finish' is needed, or nothing, not ${JSON.stringify(after)}`)
   return checked('span', () => {
+    const text = typeof span === 'number' ? spanText(timeSpan(span)) : span
+    // What is no span may still make a timer: '5min after finish'.
     timeSpan(text)
-    return `every ${text}${options.after === 'finish' ? ' after finish' : ''}`
+    return `every ${text}${after === undefined ? '' : ' after finish'}`
   })
 }
 
@@ -38,7 +46,8 @@ export function daily(time: string, options: BuilderOptions = {}): string {
 
 /** On days of the week at a time. @throws InvalidInputError */
 export function weekly(days: readonly Weekday[], time: string, options: BuilderOptions = {}): string {
-  if (days.length === 0) throw new InvalidInputError('days', 'at least one day is needed')
+  if (!Array.isArray(days) || days.length === 0)
+    throw new InvalidInputError('days', 'at least one day is needed')
   const names = days.map((day) => {
     if (!WEEKDAYS.includes(day))
       throw new InvalidInputError(
@@ -55,23 +64,28 @@ export function monthly(day: number, time: string, options: BuilderOptions = {})
   return zoned(`*-*-${two(whole('day', day, 1, 31))} ${clock(time)}`, options)
 }
 
-/** Once, at an instant. @throws InvalidInputError */
+/** Once, at an instant of the years 1970 to 2199. @throws InvalidInputError */
 export function at(instant: Date): string {
-  if (Number.isNaN(instant.getTime())) throw new InvalidInputError('instant', 'an invalid Date came in')
-  return `${instant
-    .toISOString()
-    .replace('T', ' ')
-    .slice(0, 23)
-    .replace(/\.000$/u, '')} UTC`
+  if (!(instant instanceof Date) || Number.isNaN(instant.getTime()))
+    throw new InvalidInputError('instant', `a valid Date is needed, not ${String(instant)}`)
+  return checked(
+    'instant',
+    () =>
+      `${instant
+        .toISOString()
+        .replace('T', ' ')
+        .replace(/(?:\.000)?Z$/u, '')} UTC`,
+  )
 }
 
-function zoned(text: string, { zone = 'UTC' }: BuilderOptions): string {
-  const written = withZone(text, zone)
-  return timer(written).text
+function zoned(text: string, { zone }: BuilderOptions): string {
+  if (zone === undefined) return timer(text).text
+  // UTC, too, is written when somebody asks for it: the application's zone must not replace it.
+  return timer(`${text} ${checkedZone(zone)}`).text
 }
 
 function clock(time: string): string {
-  const [, hour, minute, second = '00'] = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/u.exec(time) ?? []
+  const [, hour, minute, second = '00'] = typeof time === 'string' ? (TIME.exec(time) ?? []) : []
   if (
     hour === undefined ||
     minute === undefined ||
@@ -103,9 +117,7 @@ function two(value: number): string {
 
 function checked(field: string, make: () => string): string {
   try {
-    const text = make()
-    timer(text)
-    return text
+    return timer(make()).text
   } catch (error) {
     throw new InvalidInputError(field, error instanceof Error ? error.message : String(error), {
       cause: error,

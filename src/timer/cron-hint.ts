@@ -1,16 +1,16 @@
-/** The calendar event that says what a cron expression of one of the many dialects means, for error messages. */
+/** The timer that says what a cron expression of one of the many dialects means, for error messages. */
 import { calendar } from '../calendar/index.ts'
 
-const MACROS: Readonly<Record<string, string>> = {
-  '@yearly': 'yearly',
-  '@annually': 'yearly',
-  '@monthly': 'monthly',
+const MACROS: ReadonlyMap<string, string> = new Map([
+  ['@yearly', 'yearly'],
+  ['@annually', 'yearly'],
+  ['@monthly', 'monthly'],
   // systemd's weekly is Monday, cron's is Sunday.
-  '@weekly': 'Sun 00:00',
-  '@daily': 'daily',
-  '@midnight': 'daily',
-  '@hourly': 'hourly',
-}
+  ['@weekly', 'Sun 00:00'],
+  ['@daily', 'daily'],
+  ['@midnight', 'daily'],
+  ['@hourly', 'hourly'],
+])
 const MONTHS = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC']
 const WEEKDAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
 const WEEKDAY_NAMES = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
@@ -26,113 +26,243 @@ const HOUR: Limits = { low: 0, high: 23 }
 const DAY: Limits = { low: 1, high: 31 }
 const MONTH: Limits = { low: 1, high: 12, names: MONTHS }
 const WEEKDAY: Limits = { low: 0, high: 7, names: WEEKDAYS }
+const YEAR: Limits = { low: 1970, high: 2199 }
 
-/** @returns null when no single calendar event says it */
-export function calendarFor(words: readonly string[], zone: string | undefined): string | null {
-  const text = words.length === 1 ? (MACROS[(words[0] ?? '').toLowerCase()] ?? null) : fromFields(words)
-  if (text === null) return null
-  const zoned = zone === undefined ? text : `${text} ${zone}`
-  try {
-    return calendar(zoned).next(new Date(0)) === null ? null : zoned
-  } catch {
-    return null
+/** The words of an expression by what they stand for; seconds and years are those of some dialects. */
+interface Fields {
+  readonly seconds: string
+  readonly minute: string
+  readonly hour: string
+  readonly day: string
+  readonly month: string
+  readonly weekday: string
+  readonly years: string
+}
+
+/** At most one of them: a single calendar event, else strict cron. */
+export interface Instead {
+  readonly calendarEvent: string | null
+  readonly strict: string | null
+}
+
+const NOTHING: Instead = { calendarEvent: null, strict: null }
+
+/** @param zone  undefined when the expression names none */
+export function insteadOf(words: readonly string[], zone: string | undefined): Instead {
+  const suffix = zone === undefined ? '' : ` ${zone}`
+  const [first = ''] = words
+  if (words.length === 1) {
+    const macro = MACROS.get(first.toLowerCase())
+    return macro === undefined ? NOTHING : { calendarEvent: `${macro}${suffix}`, strict: null }
   }
+  const fields = fieldsOf(words)
+  if (fields === null) return NOTHING
+  // In Quartz and its like, which write ? or seven fields, 1 is Sunday; in all others Monday. Better none than a wrong one.
+  if ((words.includes('?') || words.length === 7) && /\d/u.test(fields.weekday.replace(/[#/].*$/u, '')))
+    return NOTHING
+  const event = eventOf(fields)
+  if (event !== null) {
+    try {
+      const elapses = calendar(`${event}${suffix}`).next(new Date(0)) !== null
+      return elapses ? { calendarEvent: `${event}${suffix}`, strict: null } : NOTHING
+    } catch {
+      return NOTHING
+    }
+  }
+  const strict = strictOf(fields)
+  return strict === null ? NOTHING : { calendarEvent: null, strict: `${strict}${suffix}` }
 }
 
-function fromFields(words: readonly string[]): string | null {
-  if (words.length !== 5 && words.length !== 6) return null
-  const seconds = words.length === 6 ? component(words[0] ?? '', MINUTE) : null
-  const [minuteText = '', hourText = '', dayText = '', monthText = '', weekdayText = ''] = words.slice(-5)
-  const minute = component(minuteText, MINUTE)
-  const hour = component(hourText, HOUR)
-  const month = component(monthText, MONTH)
-  const week = weekdays(weekdayText)
-  const day = week?.days === undefined ? days(dayText) : week.days
-  if (minute === null || hour === null || month === null || week === null || day === null) return null
-  if (words.length === 6 && seconds === null) return null
+/** Six fields begin with seconds, but those of AWS and of some others, which end with years. */
+export function endsWithYears(words: readonly string[]): boolean {
+  return words.length === 6 && (words[2] === '?' || words[4] === '?' || /^\d{4}/u.test(words[5] ?? ''))
+}
+
+function fieldsOf(words: readonly string[]): Fields | null {
+  if (words.length < 5 || words.length > 7) return null
+  const yearsLast = endsWithYears(words)
+  const all = [...(words.length === 5 || yearsLast ? ['0'] : []), ...words]
+  const [seconds = '', minute = '', hour = '', day = '', month = '', weekday = '', years = '*'] = all
+  return { seconds, minute, hour, day, month, weekday, years }
+}
+
+function eventOf(fields: Fields): string | null {
+  const seconds = component(fields.seconds, MINUTE)
+  const minute = component(fields.minute, MINUTE)
+  const hour = component(fields.hour, HOUR)
+  const month = component(fields.month, MONTH)
+  const years = component(fields.years, YEAR)
+  const week = weekdays(fields.weekday)
+  if (week === null) return null
+  const day = week.days ?? days(fields.day)
+  if (
+    seconds === null ||
+    minute === null ||
+    hour === null ||
+    month === null ||
+    day === null ||
+    years === null
+  )
+    return null
   // Either of two days: no single calendar event can say it.
-  if (dayText !== '*' && dayText !== '?' && week.names !== '') return null
-  const date = month === '*' && day === '-*' ? '' : `*-${month}${day} `
+  if (!isAny(fields.day) && !isAny(fields.weekday)) return null
+  const year = years === '*' ? '*' : years
+  const date = years === '*' && month === '*' && day === '-*' ? '' : `${year}-${month}${day} `
   const weekday = week.names === '' ? '' : `${week.names} `
-  const time = `${hour}:${/^\d$/u.test(minute) ? `0${minute}` : minute}`
-  const second =
-    seconds === null || seconds === '0' ? '' : `:${/^\d$/u.test(seconds) ? `0${seconds}` : seconds}`
-  return `${weekday}${date}${time}${second}`
+  const time = `${hour}:${padded(minute)}${seconds === '0' ? '' : `:${padded(seconds)}`}`
+  return `${weekday}${date}${time}`
 }
 
+/** In five strict fields: lists in place of steps, numbers in place of names. */
+function strictOf({ seconds, minute, hour, day, month, weekday, years }: Fields): string | null {
+  if (seconds !== '0' || years !== '*') return null
+  const fields = [
+    strictField(minute, MINUTE),
+    strictField(hour, HOUR),
+    isAny(day) ? '*' : strictField(day, DAY),
+    strictField(month, MONTH),
+    isAny(weekday) ? '*' : strictWeekdays(weekday),
+  ]
+  return fields.includes(null) ? null : fields.join(' ')
+}
+
+function strictField(text: string, limits: Limits): string | null {
+  if (text === '*') return '*'
+  const ranges = text.split(',').map((item) => readRange(item, limits))
+  if (ranges.includes(null)) return null
+  const values = new Set(ranges.flatMap((range) => (range === null ? [] : valuesOf(range, limits))))
+  return numberRanges(values)
+}
+
+function strictWeekdays(text: string): string | null {
+  const values = weekdayValues(text)
+  return values === null ? null : numberRanges(values)
+}
+
+/** `1-5,7` */
+function numberRanges(values: ReadonlySet<number>): string {
+  return runs(values)
+    .map(([first, last]) =>
+      last === first ? `${first}` : last === first + 1 ? `${first},${last}` : `${first}-${last}`,
+    )
+    .join(',')
+}
+
+function isAny(text: string): boolean {
+  return text === '*' || text === '?'
+}
+
+function padded(component: string): string {
+  return /^\d$/u.test(component) ? `0${component}` : component
+}
+
+/** A field as a calendar event writes it; null when it cannot be read. */
 function component(text: string, limits: Limits): string | null {
   const items = text.split(',').map((item) => itemText(item, limits))
-  return items.includes('*') ? '*' : items.some((item) => item === null) ? null : items.join(',')
+  if (items.includes(null)) return null
+  return items.includes('*') ? '*' : items.join(',')
 }
 
 function itemText(item: string, limits: Limits): string | null {
   const range = readRange(item, limits)
   if (range === null) return null
   const { first, last, step } = range
-  if (first === limits.low && last === limits.high) return step === 1 ? '*' : `${first}/${step}`
-  if (first === last) return String(first)
-  if (first > last) return step === 1 ? `${first}..${limits.high},${limits.low}..${last}` : null
-  if (last === limits.high && step !== 1) return `${first}/${step}`
-  return step === 1 ? `${first}..${last}` : `${first}..${last}/${step}`
+  const values = valuesOf(range, limits)
+  if (values.length === 1) return String(first)
+  if (first > last && step === 1) return `${span(first, limits.high)},${span(limits.low, last)}`
+  if (first > last) return values.join(',')
+  if (step === 1) return first === limits.low && last === limits.high ? '*' : span(first, last)
+  return last === limits.high ? `${first}/${step}` : `${span(first, last)}/${step}`
 }
 
-function readRange(
-  item: string,
-  { low, high, names }: Limits,
-): { first: number; last: number; step: number } | null {
-  const [, from, to, by] = /^(\*|\?|\d+|[a-z]{3})(?:-(\d+|[a-z]{3}))?(?:\/(\d+))?$/iu.exec(item) ?? []
-  if (from === undefined) return null
+function span(first: number, last: number): string {
+  return first === last ? String(first) : `${first}..${last}`
+}
+
+interface Range {
+  readonly first: number
+  readonly last: number
+  readonly step: number
+}
+
+function readRange(item: string, { low, high, names }: Limits): Range | null {
+  const [, from, to, by] =
+    /^(\*|\d{1,4}|[a-z]{3})(?:-(\d{1,4}|[a-z]{3}))?(?:\/(\d{1,4}))?$/iu.exec(item) ?? []
+  if (from === undefined || (from === '*' && to !== undefined)) return null
   const value = (text: string) => {
     const named = names?.indexOf(text.toUpperCase()) ?? -1
     return named >= 0 ? named + low : Number(text)
   }
   const step = by === undefined ? 1 : Number(by)
-  const first = from === '*' || from === '?' ? low : value(from)
-  const last =
-    from === '*' || from === '?' ? high : to !== undefined ? value(to) : by === undefined ? first : high
+  const first = from === '*' ? low : value(from)
+  const last = from === '*' ? high : to !== undefined ? value(to) : by === undefined ? first : high
   const inside = [first, last].every((number) => Number.isInteger(number) && number >= low && number <= high)
-  return inside && step >= 1 ? { first, last, step } : null
+  // A longer step would not mean what it seems to say: */90 is every hour.
+  return inside && step >= 1 && step <= high - low + 1 ? { first, last, step } : null
+}
+
+/** In the order of the range, which may run over the end of the field. */
+function valuesOf({ first, last, step }: Range, { low, high }: Limits): number[] {
+  const length = high - low + 1
+  const reach = last >= first ? last - first : last - first + length
+  return Array.from(
+    { length: Math.floor(reach / step) + 1 },
+    (_, index) => low + ((first - low + index * step) % length),
+  )
 }
 
 /** The day with its separator: `-15`, or `~1` for the last. */
 function days(text: string): string | null {
-  const [, before] = /^l(?:-(\d+))?$/iu.exec(text) ?? []
-  if (/^l/iu.test(text)) return /^l(?:-\d+)?$/iu.test(text) ? `~${1 + Number(before ?? 0)}` : null
+  if (text === '?') return '-*'
+  if (/^l$/iu.test(text)) return '~1'
+  const [, before] = /^l-(\d{1,2})$/iu.exec(text) ?? []
+  if (before !== undefined) return `~${1 + Number(before)}`
   const day = component(text, DAY)
   return day === null ? null : `-${day}`
 }
 
 /** Names of days, and the days of the month that `#` and `L` mean. */
 function weekdays(text: string): { names: string; days?: string } | null {
-  const [, name = '', nth] = /^(\d|[a-z]{3})#([1-5])$/iu.exec(text) ?? []
-  const [, lastName = ''] = /^(\d|[a-z]{3})l$/iu.exec(text) ?? []
-  const special = name === '' ? lastName : name
+  const [, nthName, nth = ''] = /^([0-7]|[a-z]{3})#([1-5]|l)$/iu.exec(text) ?? []
+  const [, lastName] = /^([0-7]|[a-z]{3})l$/iu.exec(text) ?? []
+  const chosen = weekdayValues(nthName ?? lastName ?? (text === '?' ? '*' : text))
+  if (chosen === null) return null
+  const names = chosen.size === 7 ? '' : nameRanges(new Set([...chosen].map((day) => (day + 6) % 7)))
+  if (lastName !== undefined || /^l$/iu.test(nth)) return { names, days: '~1..7' }
+  if (nthName === undefined) return { names }
+  return { names, days: `-${7 * Number(nth) - 6}..${Math.min(7 * Number(nth), 31)}` }
+}
+
+/** 0 to 6, Sunday is 0. */
+function weekdayValues(text: string): ReadonlySet<number> | null {
   const chosen = new Set<number>()
-  for (const item of (special === '' ? text : special).split(',')) {
+  for (const item of text.split(',')) {
     const range = readRange(item, WEEKDAY)
-    if (range === null) return null
-    const end =
-      item.startsWith('*') || item.startsWith('?')
-        ? 6
-        : range.last < range.first
-          ? range.last + 7
-          : range.last
-    for (let day = range.first; day <= end; day += range.step) chosen.add((day + 6) % 7)
+    if (range === null || range.step > 7) return null
+    // Sunday is both ends: 0 where a range begins, 7 where it ends.
+    const last = item.startsWith('*') || (/^[^-]+\//u.test(item) && range.last === 7) ? 6 : range.last
+    const end = last < range.first ? last + 7 : last
+    for (let day = range.first; day <= end; day += range.step) chosen.add(day % 7)
   }
-  const names = chosen.size === 7 ? '' : nameRanges(chosen)
-  if (nth !== undefined) return { names, days: `-${7 * Number(nth) - 6}..${Math.min(7 * Number(nth), 31)}` }
-  return lastName === '' ? { names } : { names, days: '~1..7' }
+  return chosen
 }
 
 function nameRanges(days: ReadonlySet<number>): string {
-  const parts: string[] = []
-  for (let day = 0; day < 7; day += 1) {
-    if (!days.has(day)) continue
-    let last = day
-    while (days.has(last + 1)) last += 1
-    const names = WEEKDAY_NAMES.slice(day, last + 1)
-    parts.push(names.length > 2 ? `${names[0]}..${names.at(-1)}` : names.join(','))
-    day = last
+  return runs(days)
+    .map(([first, last]) => {
+      const names = WEEKDAY_NAMES.slice(first, last + 1)
+      return names.length > 2 ? `${names[0]}..${names.at(-1)}` : names.join(',')
+    })
+    .join(',')
+}
+
+/** Sorted, neighbours joined. */
+function runs(values: ReadonlySet<number>): (readonly [first: number, last: number])[] {
+  const found: [number, number][] = []
+  for (const value of [...values].toSorted((a, b) => a - b)) {
+    const run = found.at(-1)
+    if (run !== undefined && run[1] === value - 1) run[1] = value
+    else found.push([value, value])
   }
-  return parts.join(',')
+  return found
 }

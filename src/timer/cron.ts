@@ -5,10 +5,14 @@
  * Strictly, because the dialects disagree about everything beyond POSIX: what one reads as Sunday is Saturday
  * to another. What is refused is refused with the calendar event that says it.
  */
-import { type CalendarEvent, calendar } from '../calendar/index.ts'
-import { calendarFor } from './cron-hint.ts'
-import { CronSyntaxError } from './error.ts'
-import type { Elapses, TimerSpec } from './timer.ts'
+import { calendar } from '../calendar/index.ts'
+import { nearest } from '../calendar/nearest.ts'
+import { zoneNames } from '../calendar/zone-names.ts'
+import { endsWithYears, insteadOf } from './cron-hint.ts'
+import { CronSyntaxError, InvalidTimeSpanError } from './error.ts'
+import { timeSpan } from './span.ts'
+import type { TimerSpec } from './timer.ts'
+import { union } from './union.ts'
 
 interface CronField {
   readonly name: string
@@ -16,7 +20,7 @@ interface CronField {
   readonly high: number
 }
 
-export const CRON_FIELDS = [
+const CRON_FIELDS = [
   { name: 'minute', low: 0, high: 59 },
   { name: 'hour', low: 0, high: 23 },
   { name: 'day of the month', low: 1, high: 31 },
@@ -24,118 +28,199 @@ export const CRON_FIELDS = [
   { name: 'day of the week', low: 0, high: 6 },
 ] as const satisfies readonly CronField[]
 
-export const CRON_WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const
+const CRON_WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'] as const
 
-/** Inclusive ranges; null is `*`. */
-type Ranges = readonly (readonly [first: number, last: number])[] | null
+/** A word of the expression, and its offset. */
+interface Word {
+  readonly text: string
+  readonly at: number
+}
+
+const NO_WORD: Word = { text: '', at: 0 }
+
+type Refuse = (field: string, word: Word, problem: string) => never
+
+/** The allowed values in ascending order; null is `*`. */
+type Values = readonly number[] | null
+
+/** A field as it is written in normal form, and what it allows. */
+interface Read {
+  readonly text: string
+  readonly values: Values
+}
+
+/** An expression that has been read. */
+interface Expression {
+  /** The fields in normal form. */
+  readonly fields: string
+  readonly zone: string | undefined
+  /** The calendar events whose union it is, without the zone. */
+  readonly events: readonly string[]
+}
 
 /**
  * @param text  five fields, and perhaps a zone
  * @throws CronSyntaxError naming the field, the reason, and the calendar event that would do it
  */
 export function cron(text: string): TimerSpec {
-  const words = text.split(/\s+/u).filter((word) => word !== '')
-  const zone = words.length === 6 && isZone(words[5] ?? '') ? words.pop() : undefined
-  const refuse = (field: string, token: string, problem: string): never => {
-    throw new CronSyntaxError(text, { field, token, problem, calendarEvent: calendarFor(words, zone) })
-  }
-  if (words.length === 1 && words[0]?.startsWith('@')) refuse('expression', words[0], 'macros are not POSIX')
-  if (words.length !== 5) {
-    const many =
-      words.length === 6
-        ? 'there are six fields, and POSIX has no seconds'
-        : `five fields are needed, not ${words.length}`
-    refuse('expression', text, many)
-  }
-  const [minutes, hours, days, months, weekdays] = CRON_FIELDS.map((field, index) =>
-    ranges(words[index] ?? '', field, refuse),
-  )
-  const time = `${component(hours)}:${component(minutes)}:00${zone === undefined ? '' : ` ${zone}`}`
-  const onDate = `*-${component(months)}-${component(days)} ${time}`
-  const onWeekday = weekdays ? `${weekdayNames(weekdays)} *-${component(months)}-* ${time}` : onDate
-  // Both restricted means either: the one rule of cron that no single calendar event can say.
-  const texts = !weekdays ? [onDate] : days ? [onWeekday, onDate] : [onWeekday]
-  const events = texts.map((event) => calendar(event, { fold: 'both' }))
-  if (events.every((event) => event.next(new Date(0)) === null)) {
-    refuse('day of the month', words[2] ?? '', 'it never fires, for no such month has that day')
-  }
+  const { fields, zone, events } = expression(text)
+  const suffix = zone === undefined ? '' : ` ${zone}`
+  const elapses = union(events.map((event) => calendar(`${event}${suffix}`, { fold: 'both' })))
   return {
     kind: 'cron',
-    text: `cron ${[...words, ...(zone === undefined ? [] : [zone])].join(' ')}`,
+    text: `cron ${fields}${suffix}`,
     zone: zone ?? 'UTC',
     spanMs: null,
-    elapses: () => union(events),
+    elapses: () => elapses,
   }
 }
 
-function ranges(
-  text: string,
-  field: CronField,
-  refuse: (field: string, token: string, problem: string) => never,
-): Ranges {
-  if (text === '*') return null
-  return text.split(',').map((item) => {
+/** The calendar events, without a zone, whose union a cron timer is. */
+export function cronEvents({ text }: { readonly text: string }): readonly string[] {
+  return expression(text.slice('cron '.length)).events
+}
+
+function expression(text: string): Expression {
+  const words = Array.from(text.matchAll(/\S+/gu), (match): Word => ({ text: match[0], at: match.index }))
+  const zone = words.length > 1 ? zoneNamed(words.at(-1)?.text ?? '') : undefined
+  if (zone !== undefined) words.pop()
+  const refuse: Refuse = (field, { text: token, at }, problem) => {
+    // More words than any dialect has need not be read.
+    const few = words.slice(0, 8).map((word) => word.text)
+    throw new CronSyntaxError(text, { field, token, at, problem, ...insteadOf(few, zone) })
+  }
+  if (words.length !== 5) refuseCount(words, text, refuse)
+  const fields = CRON_FIELDS.map((field, index) => read(words[index] ?? NO_WORD, field, refuse))
+  const [minutes, hours, days, months, weekdays] = fields.map(({ values }) => values)
+  const events = eventTexts({ minutes, hours, days, months, weekdays })
+  if (events.every((event) => calendar(event).next(new Date(0)) === null)) {
+    const lacking = listed(months) ? 'none of these months has' : 'that month does not have'
+    const lastDay = `*-${component(months)}~1 ${component(hours)}:${component(minutes).replace(/^\d$/u, '0$&')}`
+    refuse(
+      'day of the month',
+      words[2] ?? NO_WORD,
+      `it never fires, for ${lacking} such a day; the last day is ${lastDay}`,
+    )
+  }
+  return { fields: fields.map((field) => field.text).join(' '), zone, events }
+}
+
+interface AllValues {
+  readonly minutes: Values | undefined
+  readonly hours: Values | undefined
+  readonly days: Values | undefined
+  readonly months: Values | undefined
+  readonly weekdays: Values | undefined
+}
+
+function eventTexts({ minutes, hours, days, months, weekdays }: AllValues): string[] {
+  const time = `${component(hours)}:${component(minutes)}:00`
+  const onDate = `*-${component(months)}-${component(days)} ${time}`
+  if (!weekdays) return [onDate]
+  const onWeekday = `${weekdays.map((day) => CRON_WEEKDAYS[day]).join(',')} *-${component(months)}-* ${time}`
+  // Both restricted means either: the one rule of cron that no single calendar event can say.
+  return days ? [onWeekday, onDate] : [onWeekday]
+}
+
+function refuseCount(words: readonly Word[], text: string, refuse: Refuse): void {
+  const [first = NO_WORD, second] = words
+  const whole: Word = { text: text.trim(), at: first.at }
+  if (first.text.startsWith('@')) refuse('expression', first, macroProblem(first.text, second?.text))
+  const last = words.at(-1)
+  // No dialect has four letters in a row: it is meant as a zone.
+  if (words.length >= 6 && last !== undefined && /[a-z]{4}/iu.test(last.text))
+    refuse('zone', last, noSuchZone(last.text))
+  if (words.length === 6 && endsWithYears(words.map((word) => word.text)))
+    refuse('expression', whole, 'there are six fields, and POSIX has no years')
+  if (words.length === 6) refuse('expression', whole, 'there are six fields, and POSIX has no seconds')
+  if (words.length === 7)
+    refuse('expression', whole, 'there are seven fields, and POSIX has neither seconds nor years')
+  refuse('expression', whole, `five fields are needed, not ${words.length}`)
+}
+
+function macroProblem(macro: string, span: string | undefined): string {
+  if (macro.toLowerCase() === '@reboot') return 'macros are not POSIX, and this one is no time of the clock'
+  if (macro.toLowerCase() !== '@every' || span === undefined) return 'macros are not POSIX'
+  try {
+    timeSpan(span)
+    return `macros are not POSIX; the timer that says it: every ${span}`
+  } catch (error) {
+    if (error instanceof InvalidTimeSpanError) return 'macros are not POSIX; write a timer such as every 5min'
+    throw error
+  }
+}
+
+function read(word: Word, field: CronField, refuse: Refuse): Read {
+  if (word.text === '*') return { text: '*', values: null }
+  const allowed = new Set<number>()
+  const texts: string[] = []
+  let at = word.at
+  for (const item of word.text.split(',')) {
+    const token: Word = { text: item, at }
     const [, from, to] = /^(\d{1,2})(?:-(\d{1,2}))?$/u.exec(item) ?? []
-    if (from === undefined) return refuse(field.name, item, problemOf(item, field))
+    if (from === undefined) return refuse(field.name, token, problemOf(item, field))
     const first = Number(from)
     const last = to === undefined ? first : Number(to)
     for (const value of [first, last]) {
-      if (value < field.low || value > field.high)
-        refuse(field.name, item, `${value} is not between ${field.low} and ${field.high}`)
+      if (value < field.low || value > field.high) refuse(field.name, token, outOfRange(value, field))
     }
-    if (last < first) refuse(field.name, item, 'the range runs backwards')
-    return [first, last]
-  })
+    if (last < first) refuse(field.name, token, 'the range runs backwards')
+    for (let value = first; value <= last; value += 1) allowed.add(value)
+    texts.push(to === undefined ? `${first}` : `${first}-${last}`)
+    at += item.length + 1
+  }
+  return { text: texts.join(','), values: [...allowed].toSorted((a, b) => a - b) }
+}
+
+function outOfRange(value: number, { name, low, high }: CronField): string {
+  const sunday = name === 'day of the week' && value === 7 ? ', Sunday is 0' : ''
+  return `${value} is not between ${low} and ${high}${sunday}`
 }
 
 function problemOf(item: string, field: CronField): string {
   if (item === '') return 'an item of the list is empty'
+  if (/^h(?:[(/]|$)/iu.test(item)) return "'H' is not POSIX; the jitter of a schedule spreads its runs"
+  const [, step] = /\/(\d{1,9})$/u.exec(item) ?? []
+  if (step !== undefined && Number(step) > field.high - field.low + 1)
+    return `steps are not POSIX, and this one is longer than the field; a timer such as every ${step}min may be meant`
   if (item.includes('/')) return 'steps are not POSIX'
-  if (item === '?') return "'?' is not POSIX; write *"
+  if (item === '?') {
+    const quartz = field.name === 'day of the week' || field.name === 'day of the month'
+    return `'?' is not POSIX; write *${quartz ? ' (where ? is known, weekdays are often 1 to 7 from Sunday; here 0 to 6)' : ''}`
+  }
   if (item === '*') return "'*' cannot stand in a list"
-  if (/^\d*l(?:-\d+)?$/iu.test(item) || /^\d+w$/iu.test(item) || /^lw$/iu.test(item))
-    return "'L' and 'W' are not POSIX"
+  if (/^(?:\d{1,2}|l)w$/iu.test(item))
+    return "'W' is not POSIX, and no calendar event says the nearest workday"
+  if (/^(?:\d{0,2}|[a-z]{3})l(?:-\d{1,2})?$/iu.test(item)) return "'L' is not POSIX"
   if (item.includes('#')) return "'#' is not POSIX"
   if (/^[a-z]{3}/iu.test(item)) return `names are not POSIX; write ${field.low} to ${field.high}`
   return `a number from ${field.low} to ${field.high}, a range or * is needed`
 }
 
-function component(of: Ranges | undefined): string {
-  if (!of) return '*'
-  return of.map(([first, last]) => (first === last ? String(first) : `${first}..${last}`)).join(',')
+/** As a calendar event writes it: `1..5,9`. */
+function component(values: Values | undefined): string {
+  return values ? values.join(',') : '*'
 }
 
-function weekdayNames(of: NonNullable<Ranges>): string {
-  return CRON_WEEKDAYS.filter((_, day) => of.some(([first, last]) => day >= first && day <= last)).join(',')
+function listed(values: Values | undefined): boolean {
+  return !values || values.length > 1
 }
 
-function isZone(word: string): boolean {
+/** The name of a zone in normal form; undefined when there is no such zone. */
+function zoneNamed(word: string): string | undefined {
+  // No name is that long, and no field of five has a letter.
+  if (word.length > 64 || !/[a-z]/iu.test(word)) return undefined
   try {
-    calendar('daily', { zone: word })
-    return true
+    return calendar(`daily ${word}`).zone
   } catch {
-    return false
+    return undefined
   }
 }
 
-function union(events: readonly CalendarEvent[]): Elapses {
-  const [only, ...others] = events
-  if (only !== undefined && others.length === 0) return only
-  return {
-    next: (after) =>
-      pick(
-        Math.min,
-        events.map((event) => event.next(after)),
-      ),
-    previous: (at) =>
-      pick(
-        Math.max,
-        events.map((event) => event.previous(at)),
-      ),
-  }
-}
-
-function pick(choose: (...times: number[]) => number, found: readonly (Date | null)[]): Date | null {
-  const times = found.filter((date) => date !== null).map((date) => date.getTime())
-  return times.length === 0 ? null : new Date(choose(...times))
+function noSuchZone(word: string): string {
+  if (word === 'local') return "here it needs its name; 'local' is for options only"
+  const meant = nearest(word, zoneNames())
+  const hint =
+    meant === undefined ? "an IANA name such as 'Europe/Berlin' is needed" : `did you mean ${meant}?`
+  return `there is no such zone; ${hint}`
 }

@@ -1,20 +1,35 @@
+import { quote } from '../calendar/error.ts'
+
 /** A text that should be a time span and is none. */
 export class InvalidTimeSpanError extends Error {
   readonly code = 'INVALID_TIME_SPAN'
   override readonly name = 'InvalidTimeSpanError'
+  /** Where the piece that is wrong starts in the span, counted from 1; null when the span as a whole is wrong. */
+  readonly column: number | null
+  /** The piece that is wrong; the whole span when it is that. */
+  readonly token: string
+  readonly hint = "write numbers with units, such as '90s', '10min' or '1h 30min'"
 
-  constructor(text: string, fault: string) {
-    super(`The time span '${text}' ${fault}; write numbers with units, such as '90s', '10min' or '1h 30min'`)
+  constructor(text: string, fault: string, where?: { readonly at: number; readonly token: string }) {
+    const shown = text.length > 80 ? `${text.slice(0, 77)}...` : text
+    const hint = "write numbers with units, such as '90s', '10min' or '1h 30min'"
+    super(`The time span '${shown}' ${fault}; ${hint}`)
+    this.column = where === undefined ? null : where.at + 1
+    this.token = where?.token ?? text
   }
 }
 
 export interface CronFault {
-  /** The field's name, or 'expression'. */
+  /** The field's name, 'zone' or 'expression'. */
   readonly field: string
   readonly token: string
+  /** Zero-based offset of the token in the expression. */
+  readonly at: number
   readonly problem: string
   /** The calendar event that says the same; null when none does. */
   readonly calendarEvent: string | null
+  /** The same in strict POSIX, where that can say it and no single calendar event can. */
+  readonly strict: string | null
 }
 
 /** The text after `cron` is not a strict POSIX crontab expression. */
@@ -22,15 +37,32 @@ export class CronSyntaxError extends Error {
   readonly code = 'CRON_SYNTAX'
   override readonly name = 'CronSyntaxError'
   readonly field: string
+  /** The piece that is wrong. */
   readonly token: string
+  /** Where the token starts in the expression, counted from 1. */
+  readonly column: number
+  readonly problem: string
   readonly calendarEvent: string | null
+  readonly strict: string | null
+  /** What to write instead, when that can be told. */
+  readonly hint: string | null
 
-  constructor(text: string, { field, token, problem, calendarEvent }: CronFault) {
-    const where = field === 'expression' ? '' : `, ${field} '${token}'`
-    const instead = calendarEvent === null ? '' : `; the calendar event that says it: ${calendarEvent}`
-    super(`Not a POSIX cron expression: '${text}'${where}: ${problem}${instead}`)
+  constructor(text: string, { field, token, at, problem, calendarEvent, strict }: CronFault) {
+    const where = field === 'expression' ? '' : `, ${field} ${quote(token)}`
+    const instead =
+      calendarEvent !== null
+        ? `; the calendar event that says it: ${calendarEvent}`
+        : strict === null
+          ? ''
+          : `; no single calendar event says it, but this does: cron ${strict}`
+    super(`Not a POSIX cron expression: ${quote(text)}${where}: ${problem}${instead}`)
     this.field = field
     this.token = token
+    this.column = at + 1
+    this.problem = problem
     this.calendarEvent = calendarEvent
+    this.strict = strict
+    this.hint =
+      calendarEvent !== null ? `write ${calendarEvent}` : strict === null ? null : `write cron ${strict}`
   }
 }

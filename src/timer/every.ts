@@ -1,5 +1,5 @@
 import { InvalidTimeSpanError } from './error.ts'
-import { timeSpan } from './span.ts'
+import { spanText, timeSpan } from './span.ts'
 import type { TimerSpec } from './timer.ts'
 
 /** Of the years 1970 to 2199, as for calendar events. */
@@ -15,7 +15,7 @@ export function every(text: string): TimerSpec {
   const spanMs = positiveSpan(text)
   return {
     kind: 'every',
-    text: `every ${text.trim()}`,
+    text: `every ${normal(text, spanMs)}`,
     zone: 'UTC',
     spanMs,
     elapses(anchor) {
@@ -34,7 +34,7 @@ export function afterFinish(text: string): TimerSpec {
   const spanMs = positiveSpan(text)
   return {
     kind: 'after finish',
-    text: `every ${text.trim()} after finish`,
+    text: `every ${normal(text, spanMs)} after finish`,
     zone: 'UTC',
     spanMs,
     elapses: () => ({ next: (after) => instant(after.getTime() + spanMs), previous: () => null }),
@@ -45,6 +45,12 @@ function positiveSpan(text: string): number {
   const spanMs = timeSpan(text)
   if (spanMs < 1) throw new InvalidTimeSpanError(text, 'is shorter than 1 ms')
   return spanMs
+}
+
+/** As it was written, blanks aside; a bare number of seconds gets its unit. */
+function normal(text: string, spanMs: number): string {
+  const written = text.trim().replaceAll(/\s+/gu, ' ')
+  return /^[\d. ]+$/u.test(written) ? spanText(spanMs) : written
 }
 
 function instant(ms: number): Date | null {

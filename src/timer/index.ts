@@ -8,10 +8,10 @@ export {
   type CheckedElapse,
   type CheckOptions,
   checkTimer,
-  localText,
   type TimerCheck,
   type TimerFault,
 } from './check.ts'
+export { localText } from './clock-changes.ts'
 export { CronSyntaxError, InvalidTimeSpanError } from './error.ts'
 export { timeSpan } from './span.ts'
 export {

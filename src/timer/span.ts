@@ -17,10 +17,20 @@ const UNITS: ReadonlyMap<string, number> = new Map(
   ).flatMap(([milliseconds, names]) => names.split(' ').map((name) => [name, milliseconds] as const)),
 )
 
+/** The units that a span is written in, largest first. Months and years are left out, as nobody counts in 30.44 days. */
+const WRITTEN: readonly (readonly [milliseconds: number, unit: string, word: string])[] = [
+  [604_800_000, 'w', 'week'],
+  [86_400_000, 'd', 'day'],
+  [3_600_000, 'h', 'hour'],
+  [60_000, 'min', 'minute'],
+  [1000, 's', 'second'],
+  [1, 'ms', 'millisecond'],
+]
+
 /**
  * Reads a time span as systemd.time(7) writes it: `10min`, `1h 30min`, `2.5s`, `45` (seconds).
  *
- * @param text  a time span, or a number of milliseconds, which is returned as it is
+ * @param text  a time span, or a number of milliseconds
  * @returns milliseconds, rounded to whole ones
  * @throws InvalidTimeSpanError naming what could not be read
  */
@@ -28,20 +38,66 @@ export function timeSpan(text: string | number): number {
   if (typeof text === 'number') {
     if (!Number.isFinite(text) || text < 0)
       throw new InvalidTimeSpanError(String(text), 'is not a positive number of milliseconds')
-    return Math.round(text)
+    return checkedLength(Math.round(text), String(text))
   }
   if (text.trim() === '') throw new InvalidTimeSpanError(text, 'is empty')
-  const part = /\s*(\d+(?:\.\d+)?)\s*([a-zA-Zµμ]*)\s*/uy
+  const part = /\s*(\d+(?:\.\d+)?|\.\d+)(?![\d.])\s*([a-zA-Zµμ]*)\s*/duy
   let total = 0
   let end = 0
   while (end < text.length) {
-    const [, amount, unit = ''] = part.exec(text) ?? []
-    if (amount === undefined)
-      throw new InvalidTimeSpanError(text, `cannot be read from '${text.slice(end)}' on`)
+    const found = part.exec(text)
+    const [, amount, unit = ''] = found ?? []
+    if (amount === undefined) {
+      const at = text.length - text.slice(end).trimStart().length
+      const rest = text.slice(at)
+      throw new InvalidTimeSpanError(text, `cannot be read from '${shortened(rest)}' on`, {
+        at,
+        token: /^\S+/u.exec(rest)?.[0] ?? rest,
+      })
+    }
     const milliseconds = UNITS.get(unit === '' ? 's' : unit)
-    if (milliseconds === undefined) throw new InvalidTimeSpanError(text, `has the unknown unit '${unit}'`)
+    if (milliseconds === undefined) {
+      const fault = `has the unknown unit '${shortened(unit)}'`
+      throw new InvalidTimeSpanError(text, fault, { at: found?.indices?.[2]?.[0] ?? end, token: unit })
+    }
     total += Number(amount) * milliseconds
     end = part.lastIndex
   }
-  return Math.round(total)
+  return checkedLength(Math.round(total), text)
+}
+
+/** Such as `1h 30min`: what `timeSpan` reads as so many milliseconds. */
+export function spanText(milliseconds: number): string {
+  return parts(milliseconds)
+    .map(([count, unit]) => `${count}${unit}`)
+    .join(' ')
+}
+
+/** Such as `1 hour 30 minutes`. */
+export function spanWords(milliseconds: number): string {
+  return parts(milliseconds)
+    .map(([count, , word]) => `${count} ${word}${count === 1 ? '' : 's'}`)
+    .join(' ')
+}
+
+function parts(milliseconds: number): (readonly [count: number, unit: string, word: string])[] {
+  const found: (readonly [count: number, unit: string, word: string])[] = []
+  let rest = milliseconds
+  for (const [length, unit, word] of WRITTEN) {
+    // 10 days are 10 days, not 1 week 3 days.
+    if (unit === 'w' && rest % length !== 0) continue
+    const count = Math.floor(rest / length)
+    if (count > 0) found.push([count, unit, word])
+    rest -= count * length
+  }
+  return found.length === 0 ? [[0, 's', 'second']] : found
+}
+
+function checkedLength(milliseconds: number, text: string): number {
+  if (milliseconds > Number.MAX_SAFE_INTEGER) throw new InvalidTimeSpanError(text, 'is too long')
+  return milliseconds
+}
+
+function shortened(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 37)}...` : text
 }

@@ -67,16 +67,29 @@ export interface Bounds {
   readonly ends: Date | null
 }
 
-/** The elapses of a timer for one schedule. */
+/**
+ * The elapses of a timer for one schedule: none before `starts`, none after `ends`, all shifted alike.
+ *
+ * `after finish` is not shifted, as the ends of runs spread by themselves; before `starts` it elapses there.
+ */
 export function elapsesWithin(of: Timer, { anchor, shiftMs, starts, ends }: Bounds): Elapses {
   const base = of.elapses(anchor)
+  const inTime = (date: Date | null) => (date !== null && ends !== null && date > ends ? null : date)
+  if (of.kind === 'after finish') {
+    return {
+      next(after) {
+        const found = base.next(after)
+        return inTime(found !== null && starts !== null && found < starts ? starts : found)
+      },
+      previous: () => null,
+    }
+  }
   if (shiftMs === 0 && starts === null && ends === null) return base
   const shifted = (date: Date | null) => date && new Date(date.getTime() + shiftMs)
   return {
     next(after) {
       const from = starts !== null && after < starts ? starts.getTime() - 1 : after.getTime()
-      const found = shifted(base.next(new Date(from - shiftMs)))
-      return found !== null && ends !== null && found > ends ? null : found
+      return inTime(shifted(base.next(new Date(from - shiftMs))))
     },
     previous(at) {
       const to = ends !== null && at > ends ? ends : at
@@ -130,10 +143,26 @@ function withElapses(made: TimerSpec): Timer {
 }
 
 function parse(text: string): TimerSpec {
-  const [, kind, rest = ''] = /^\s*(every|cron)(?:\s+(.*?))?\s*$/su.exec(text) ?? []
+  const prefix = prefixOf(text)
+  const rest = text.slice(prefix.length)
+  const kind = prefix.trim().toLowerCase()
   if (kind === 'cron') return cron(rest)
-  if (kind === 'every')
-    return rest.endsWith(' after finish') ? afterFinish(rest.slice(0, -' after finish'.length)) : every(rest)
+  if (kind === 'every') {
+    const span = spanAfterFinish(rest)
+    return span === null ? every(rest) : afterFinish(span)
+  }
   const event = calendar(text)
   return { kind: 'calendar', text: String(event), zone: event.zone, spanMs: null, elapses: () => event }
+}
+
+/** The `cron` or `every` that a timer of these kinds begins with, as written; empty for a calendar event. */
+export function prefixOf(text: string): string {
+  return /^\s*(?:every|cron)(?:\s+|$)/iu.exec(text)?.[0] ?? ''
+}
+
+/** The span of `<span> after finish`; null when it does not end so. */
+function spanAfterFinish(text: string): string | null {
+  const words = Array.from(text.matchAll(/\S+/gu))
+  const [after, finish] = words.slice(-2)
+  return after?.[0] === 'after' && finish?.[0] === 'finish' ? text.slice(0, after.index) : null
 }

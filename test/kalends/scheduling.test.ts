@@ -3,10 +3,31 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { type Health, type Kalends, task } from '../../src/index.ts'
-import { collect, collectingLogger, ended, gate, scene, signal, until } from './scene.ts'
-import { eachDatabase } from '../support/databases.ts'
+import { collect, collectingLogger, ended, gate, type Scene, scene, signal, until } from './scene.ts'
+import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 
 const tick = task('tick')
+const DAY_MS = 86_400_000
+
+/**
+ * A daily schedule that was not served for five slots. @returns the newest of them: at an hour that is far from
+ * now, so that no slot comes while the test runs
+ */
+async function absence(open: Scene['open'], database: TestDatabase, catchUp: number): Promise<number> {
+  const hour = (new Date().getUTCHours() + 12) % 24
+  const last = Math.floor((Date.now() - hour * 3_600_000) / DAY_MS) * DAY_MS + hour * 3_600_000
+  const before = await open({ worker: 'before' })
+  await before.start({ executor: false })
+  await before.schedules.create({ id: 's', task: tick, timer: `*-*-* ${hour}:00`, catchUp })
+  await until(async () => ((await before.schedules.get('s'))?.nextRun == null ? null : true))
+  await before.stop()
+  const slot = new Date(last - 4 * DAY_MS).toISOString().replace('T', ' ').slice(0, 23)
+  await database.query(
+    'UPDATE periodic_task SET planned_from = REPLACE(planned_from, nextrun, ?), nextrun = ?',
+    [slot, slot],
+  )
+  return last
+}
 
 /** The health once every loop has done a pass. */
 async function passed(kalends: Kalends): Promise<Health | null> {
@@ -90,33 +111,84 @@ eachDatabase((under) => {
 
   it('what was missed while nobody was there is made up once, and the rest is counted, recorded and logged', async () => {
     const { open, database } = await scene(under)
-    const first = await open()
-    await first.start({ executor: false })
-    await first.schedules.create({ id: 's', task: tick, timer: '*-*-* 00:00' })
-    await until(async () => ((await first.schedules.get('s'))?.nextRun == null ? null : true))
-    await first.stop()
-    const day = 86_400_000
-    const today = Math.floor(Date.now() / day) * day
-    const slot = new Date(today - 4 * day).toISOString().replace('T', ' ').slice(0, 23)
-    await database.query(
-      'UPDATE periodic_task SET planned_from = REPLACE(planned_from, nextrun, ?), nextrun = ?',
-      [slot, slot],
-    )
+    const last = await absence(open, database, 1)
     const { logger, lines } = collectingLogger()
     const kalends = await open({ logger })
     const seen: unknown[] = []
-    kalends.handle(tick, ({ slot: at, missed }) => void seen.push([at?.getTime(), missed]))
+    kalends.handle(tick, ({ slot, missed }) => void seen.push([slot?.getTime(), missed]))
     const submitted = signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
     await kalends.start()
     await ended(kalends, (await submitted).jobs[0] ?? '')
-    expect(seen).toEqual([[today, 4]])
+    expect(seen).toEqual([[last, 4]])
+    const newestDropped = new Date(last - DAY_MS)
     expect((await kalends.jobs.list({ state: 'skipped' })).items).toEqual([
-      expect.objectContaining({ reason: 'missed', missed: 4, slot: new Date(today - day) }),
+      expect.objectContaining({ reason: 'missed', missed: 4, slot: newestDropped }),
     ])
     expect(lines).toContainEqual({
       level: 'warn',
       message: 'Slots skipped',
-      fields: { schedule: 's', task: 'tick', slot: new Date(today - day), reason: 'missed', count: 4 },
+      fields: { schedule: 's', task: 'tick', slot: newestDropped, reason: 'missed', count: 4 },
+    })
+  })
+
+  it('catchUp n makes up the newest n, in order, behind each other', async () => {
+    const { open, database } = await scene(under)
+    const last = await absence(open, database, 3)
+    const kalends = await open()
+    const order: unknown[] = []
+    let running = 0
+    kalends.handle(tick, async ({ slot, missed }) => {
+      running += 1
+      expect(running).toBe(1)
+      order.push([slot?.getTime(), missed])
+      await pause(1)
+      running -= 1
+    })
+    const submitted = signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
+    await kalends.start()
+    const { jobs, plan } = await submitted
+    expect(plan.runs.map(({ state }) => state)).toEqual(['waiting', 'blocked', 'blocked'])
+    const ran = await Promise.all(jobs.map((id) => ended(kalends, id)))
+    expect(ran.map(({ state, run }) => [state, run])).toEqual([
+      ['success', 1],
+      ['success', 2],
+      ['success', 3],
+    ])
+    expect(order).toEqual([
+      [last - 2 * DAY_MS, 2],
+      [last - DAY_MS, 0],
+      [last, 0],
+    ])
+  })
+
+  it('a blocked job can be cancelled, and those behind it still get their turn', async () => {
+    const { open, database } = await scene(under)
+    await absence(open, database, 3)
+    const kalends = await open()
+    const release = gate()
+    kalends.handle(tick, () => release.promise)
+    const submitted = signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
+    await kalends.start()
+    const [first = '', second = '', third = ''] = (await submitted).jobs
+    expect(await kalends.jobs.get(second)).toMatchObject({ state: 'blocked' })
+    expect(await kalends.jobs.cancel(second)).toBe('cancelled')
+    release.open()
+    expect(await ended(kalends, first)).toMatchObject({ state: 'success' })
+    expect(await ended(kalends, third)).toMatchObject({ state: 'success' })
+    expect(await kalends.jobs.get(second)).toMatchObject({ state: 'cancelled', attempt: 0 })
+  })
+
+  it('catchUp 0 makes up nothing', async () => {
+    const { open, database } = await scene(under)
+    const last = await absence(open, database, 0)
+    const kalends = await open()
+    kalends.handle(tick, () => {})
+    const submitted = signal(kalends, 'submitted')
+    await kalends.start()
+    expect((await submitted).plan).toMatchObject({
+      runs: [],
+      skips: [{ reason: 'missed', count: 5, slot: new Date(last) }],
+      nextRun: new Date(last + DAY_MS),
     })
   })
 

@@ -51,14 +51,14 @@ onEachStore((under) => {
     return pool
   }
 
-  /** Until a statement that contains the text waits for a lock. */
-  const untilSomeoneWaits = async (text: string) => {
+  /** Until a statement that contains the text runs in this database. @returns its connection */
+  const untilItRuns = async (text: string): Promise<number> => {
     for (;;) {
-      const rows = await under.query(
-        "SELECT info FROM information_schema.processlist WHERE command = 'Query' AND info LIKE ? AND id <> CONNECTION_ID()",
+      const [running] = await under.query(
+        "SELECT id AS id FROM information_schema.processlist WHERE db = DATABASE() AND command = 'Query' AND info LIKE ? AND id <> CONNECTION_ID()",
         [`%${text}%`],
       )
-      if (rows.length > 0) return
+      if (running !== undefined) return Number(running['id'])
     }
   }
 
@@ -224,7 +224,7 @@ onEachStore((under) => {
       await admin.query("UPDATE periodic_task SET summary = 'mine' WHERE id = 'a'")
       const store = await openStore(impatient(1))
       const updating = store.schedules.update('a', { group: 'g' })
-      await untilSomeoneWaits('group_ =')
+      await untilItRuns('group_ =')
       await admin.query('COMMIT')
       expect(await updating).toBe(true)
       expect(await schedule(under, 'a')).toMatchObject({ group_: 'g', summary: 'mine' })
@@ -277,11 +277,7 @@ onEachStore((under) => {
       const submitting = under.store.scheduling
         .submit(WORKER, marks, submitDue)
         .catch((error: unknown) => error)
-      await untilSomeoneWaits('INSERT INTO `job`')
-      const [waiting] = await under.query(
-        "SELECT id FROM information_schema.processlist WHERE info LIKE 'INSERT INTO `job`%'",
-      )
-      await under.query(`KILL QUERY ${Number(waiting?.['id'])}`)
+      await under.query(`KILL QUERY ${await untilItRuns('INSERT INTO `job`')}`)
       expect(await submitting).toBeInstanceOf(StoreUnavailableError)
       await admin.query('ROLLBACK')
       expect(ids((await under.store.scheduling.submit(WORKER, marks, submitDue)).submissions)).toEqual(['a'])

@@ -33,7 +33,7 @@ test.each([
   ['5 parsecs', "has the unknown unit 'parsecs'"],
   ['-5s', "cannot be read from '-5s' on"],
   ['5s,', "cannot be read from ',' on"],
-  ['1.s', "cannot be read from '.s' on"],
+  ['1.s', "cannot be read from '1.s' on"],
   ['5 S', "has the unknown unit 'S'"],
 ])('%j is refused, with what is wrong and how to write it', (text, fault) => {
   expect(() => timeSpan(text)).toThrow(InvalidTimeSpanError)

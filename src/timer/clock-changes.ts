@@ -1,0 +1,164 @@
+/** What the changes of a zone's clock, to summer time and back, do to a timer. */
+import { calendar } from '../calendar/index.ts'
+import { cronEvents } from './cron.ts'
+import type { Elapses, Timer } from './timer.ts'
+import { union } from './union.ts'
+
+/** A zone's clock is set forward or back. */
+export interface ClockChange {
+  readonly at: Date
+  /** Positive: set forward. */
+  readonly shiftMs: number
+  /** What the clock shows when it is changed, as the instant at which UTC shows that. */
+  readonly wall: Date
+}
+
+/** How far ahead is looked, in days. */
+const HORIZON_DAYS = 400
+const DAY_MS = 86_400_000
+/** More skipped or repeated times than these are not counted. */
+const MOST_COUNTED = 100
+
+/** The changes of a zone's clock in the 400 days after an instant. */
+export function clockChanges(zone: string, after: Date): ClockChange[] {
+  if (zone === 'UTC') return []
+  const changes: ClockChange[] = []
+  let before = after.getTime()
+  let offset = offsetMs(before, zone)
+  for (let day = 1; day <= HORIZON_DAYS; day += 1) {
+    const end = after.getTime() + day * DAY_MS
+    const changed = offsetMs(end, zone)
+    if (changed !== offset) {
+      let [low, high] = [before, end]
+      while (high - low > 1000) {
+        const middle = Math.floor((low + high) / 2)
+        if (offsetMs(middle, zone) === offset) low = middle
+        else high = middle
+      }
+      // Clocks are changed at whole seconds.
+      const at = Math.floor(high / 1000) * 1000
+      changes.push({ at: new Date(at), shiftMs: changed - offset, wall: new Date(at + offset) })
+    }
+    before = end
+    offset = changed
+  }
+  return changes
+}
+
+/**
+ * What a change of the clock does to a timer, in words; null when it does nothing that anybody would notice.
+ *
+ * The same timer on a clock that is never changed tells which of its times are skipped, or shown twice.
+ *
+ * @param after  what has elapsed by then is not spoken of
+ */
+export function clockWarning(of: Timer, { at, shiftMs, wall }: ClockChange, after: Date): string | null {
+  if (of.kind !== 'calendar' && of.kind !== 'cron') return null
+  const times = unchangedTimes(of)
+  const [from, to] = [Math.min(0, shiftMs), Math.max(0, shiftMs)].map((ms) => new Date(wall.getTime() + ms))
+  if (from === undefined || to === undefined) return null
+  const affected = between(times, from, to)
+  const [first] = affected
+  const last = affected.at(-1)
+  if (first === undefined || last === undefined) return null
+  // When the clock goes back over midnight, the day that it goes back into ends at 24:00.
+  const shown =
+    shiftMs < 0 && wall.getUTCHours() + wall.getUTCMinutes() === 0 ? '24:00' : clockText(wall, from)
+  const change = `from ${shown} to ${clockText(new Date(wall.getTime() + shiftMs), from)}`
+  const set = `The clock of ${of.zone} is set ${shiftMs > 0 ? 'forward' : 'back'} on ${dayText(from)} ${change}`
+  if (shiftMs > 0) {
+    return goesOn(of, times, at, first)
+      ? null
+      : `${set}: ${named(affected)} ${affected.length === 1 ? 'does' : 'do'} not elapse that day.`
+  }
+  const later = times.next(last)
+  const rest = later === null ? Infinity : later.getTime() - last.getTime()
+  // From the last showing before the change to the first after it: as long as ever, or shorter?
+  const regular = first.getTime() - shiftMs - last.getTime() >= rest
+  if (of.kind === 'cron')
+    return regular
+      ? null
+      : `${set}: ${named(affected)} ${affected.length === 1 ? 'elapses' : 'elapse'} twice.`
+  if (of.next(after) === null) return null
+  return `${set}: ${named(affected)}, shown twice, ${affected.length === 1 ? 'elapses' : 'elapse'} the first time only.`
+}
+
+/** Whether elapses follow each other over a skipped time no further apart than they would on an unchanged clock. */
+function goesOn(of: Timer, times: Elapses, at: Date, skipped: Date): boolean {
+  const last = of.previous(new Date(at.getTime() - 1))
+  const next = of.next(new Date(at.getTime() - 1))
+  const before = times.previous(new Date(skipped.getTime() - 1))
+  if (last === null || next === null || before === null) return false
+  return next.getTime() - last.getTime() <= skipped.getTime() - before.getTime()
+}
+
+/** The times of a timer on a clock that is never changed, as instants at which UTC shows them. */
+function unchangedTimes(of: Timer): Elapses {
+  if (of.kind === 'cron') return union(cronEvents(of).map((text) => calendar(text)))
+  const suffix = ` ${of.zone}`
+  return calendar(of.text.endsWith(suffix) ? of.text.slice(0, -suffix.length) : of.text)
+}
+
+/** From `from` on, before `to`; at most a hundred. */
+function between(times: Elapses, from: Date, to: Date): Date[] {
+  const found: Date[] = []
+  let time = times.next(new Date(from.getTime() - 1))
+  while (time !== null && time < to && found.length < MOST_COUNTED) {
+    found.push(time)
+    time = times.next(time)
+  }
+  return found
+}
+
+/** `02:30`, `02:00 and 02:30`, or `its 60 times from 02:00 to 02:59`. */
+function named(times: readonly Date[]): string {
+  const [first, second] = times
+  const last = times.at(-1)
+  if (first === undefined || last === undefined) return 'nothing'
+  const text = (time: Date) => clockText(time, first)
+  if (times.length === 1) return text(first)
+  if (times.length === 2 && second !== undefined) return `${text(first)} and ${text(second)}`
+  if (times.length >= MOST_COUNTED) return `its many times from ${text(first)} on`
+  return `its ${times.length} times from ${text(first)} to ${text(last)}`
+}
+
+/** `02:30`; with seconds and the day only where there are such. */
+function clockText(wall: Date, onDay: Date): string {
+  const text = wall.toISOString()
+  const day = text.slice(0, 10) === onDay.toISOString().slice(0, 10) ? '' : ` of ${dayText(wall)}`
+  return `${text.slice(11, text.slice(17, 23) === '00.000' ? 16 : 19)}${day}`
+}
+
+function dayText(wall: Date): string {
+  const weekday = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'][wall.getUTCDay()]
+  return `${weekday} ${wall.toISOString().slice(0, 10)}`
+}
+
+/** `Fri 2026-03-27 09:00:00 +01:00` */
+export function localText(at: Date, zone: string): string {
+  const offset = offsetMs(at.getTime(), zone)
+  const local = new Date(at.getTime() + offset)
+  const minutes = Math.abs(Math.round(offset / 60_000))
+  const shown = `${offset < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`
+  return `${dayText(local)} ${local.toISOString().slice(11, 19)} ${shown}`
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** The clock of a zone minus UTC. */
+function offsetMs(instant: number, zone: string): number {
+  let format = formats.get(zone)
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' })
+    formats.set(zone, format)
+  }
+  const name = format.formatToParts(instant).find((part) => part.type === 'timeZoneName')?.value ?? 'GMT'
+  const [, sign, hours = '0', minutes = '0', seconds = '0'] =
+    /GMT([+-])(\d+)(?::(\d+))?(?::(\d+))?/u.exec(name) ?? []
+  const total = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000
+  return sign === '-' ? -total : total
+}
+
+function two(value: number): string {
+  return String(value).padStart(2, '0')
+}

@@ -1,0 +1,228 @@
+/** What runs leave behind is written although the database refuses, or goes away for a while. */
+import { describe, expect, it } from 'vitest'
+import { StoreUnavailableError } from '../../src/errors.ts'
+import { Journal } from '../../src/executor/journal.ts'
+import { Settler } from '../../src/executor/settler.ts'
+import type { Ending } from '../../src/model/settle.ts'
+import { DEFAULT_POLICY } from '../../src/model/task.ts'
+import type { Attempt, ExecutingStore, LogLine, SettleResult } from '../../src/store/executing-store.ts'
+import { gate } from '../kalends/scene.ts'
+
+function unused(): never {
+  throw new Error('not asked for here')
+}
+
+/** A store of which only the given parts are used. */
+function storeWith(parts: Partial<ExecutingStore>): ExecutingStore {
+  return {
+    promoteDue: unused,
+    claim: unused,
+    held: unused,
+    settle: unused,
+    stopRequests: unused,
+    saveProgress: unused,
+    appendLogs: unused,
+    orphans: unused,
+    ...parts,
+  }
+}
+
+function attempt(id: string, ending: Ending): Attempt {
+  return { fence: { id, worker: 'w/1', attempt: 1 }, ending, policy: DEFAULT_POLICY }
+}
+
+function settledAll(attempts: readonly Attempt[]): SettleResult {
+  return {
+    settled: attempts.map(({ fence: { id }, ending }) => ({
+      id,
+      task: 't',
+      scheduleId: null,
+      attempt: 1,
+      settlement: {
+        state: ending.kind === 'success' ? 'success' : 'failed',
+        reason: null,
+        error: ending.kind === 'error' ? ending.error : null,
+        result: ending.kind === 'success' ? ending.result : null,
+      },
+      promoted: null,
+    })),
+    lost: [],
+    locked: [],
+  }
+}
+
+/** Settles through a store, until so many are written. */
+async function settle(settleAttempts: ExecutingStore['settle'], attempts: readonly Attempt[]) {
+  const errors: unknown[] = []
+  const written: Record<string, unknown> = {}
+  const all = gate()
+  const settler = new Settler(
+    storeWith({ settle: settleAttempts }),
+    ({ settled }) => {
+      for (const { id, settlement } of settled) written[id] = settlement
+      if (Object.keys(written).length === attempts.length) all.open()
+    },
+    (error) => errors.push(error),
+  )
+  for (const one of attempts) settler.add(one)
+  settler.start()
+  await all.promise
+  await settler.drain(1000)
+  await settler.stop()
+  return { written, errors }
+}
+
+const success = (result: string): Ending => ({ kind: 'success', result })
+
+describe('the end of a run', () => {
+  it('is written in one batch with the others that ended meanwhile', async () => {
+    const batches: number[] = []
+    await settle(
+      async (attempts) => {
+        batches.push(attempts.length)
+        return settledAll(attempts)
+      },
+      [attempt('a', success('1')), attempt('b', success('2'))],
+    )
+    expect(batches).toEqual([2])
+  })
+
+  it('is kept while the database is away', async () => {
+    let away = 2
+    const { written, errors } = await settle(
+      async (attempts) => {
+        away -= 1
+        if (away >= 0) throw new StoreUnavailableError('away')
+        return settledAll(attempts)
+      },
+      [attempt('a', success('1'))],
+    )
+    expect(errors).toHaveLength(2)
+    expect(written).toMatchObject({ a: { state: 'success', result: '1' } })
+  })
+
+  it('is tried again when somebody else holds the schedule', async () => {
+    let held = true
+    const { written } = await settle(
+      async (attempts) => {
+        const locked = held ? attempts.filter(({ fence }) => fence.id === 'b') : []
+        held = false
+        return { ...settledAll(attempts.filter((one) => !locked.includes(one))), locked }
+      },
+      [attempt('a', success('1')), attempt('b', success('2'))],
+    )
+    expect(written).toMatchObject({ a: { result: '1' }, b: { result: '2' } })
+  })
+
+  it('that the database refuses keeps no other; a success stays one, without its result', async () => {
+    const { written, errors } = await settle(
+      async (attempts) => {
+        if (attempts.some(({ ending }) => ending.kind === 'success' && ending.result === 'too large'))
+          throw new RangeError('too large for the packet')
+        if (attempts.some(({ ending }) => ending.kind === 'error' && ending.error === 'bad bytes'))
+          throw new RangeError('Incorrect string value')
+        return settledAll(attempts)
+      },
+      [
+        attempt('a', success('1')),
+        attempt('b', success('too large')),
+        attempt('c', { kind: 'error', error: 'bad bytes', permanent: false }),
+        attempt('d', success('4')),
+      ],
+    )
+    expect(errors).toHaveLength(2)
+    expect(written).toMatchObject({
+      a: { state: 'success', result: '1' },
+      b: { state: 'success', result: null },
+      c: {
+        state: 'failed',
+        error: 'The outcome of the run could not be stored: Incorrect string value',
+      },
+      d: { state: 'success', result: '4' },
+    })
+  })
+})
+
+const line = (message: string): LogLine => ({ jobId: 'j', at: new Date(0), level: 'info', message })
+const fence = { id: 'j', worker: 'w/1', attempt: 1 }
+
+describe('the journal', () => {
+  it('a flush waits for the one under way, so that nothing of before is missing after it', async () => {
+    const release = gate()
+    const written: string[] = []
+    const journal = new Journal(
+      storeWith({
+        appendLogs: async (lines) => {
+          if (written.length === 0) await release.promise
+          written.push(...lines.map(({ message }) => message))
+        },
+        saveProgress: async (_, json) => void written.push(json),
+      }),
+      unused,
+    )
+    journal.log(line('one'))
+    journal.progress(fence, '0.5')
+    const first = journal.flush()
+    let done = false
+    const second = journal.flush().finally(() => {
+      done = true
+    })
+    await Promise.resolve()
+    expect(done).toBe(false)
+    release.open()
+    await Promise.all([first, second])
+    expect(written).toEqual(['one', '0.5'])
+  })
+
+  it('keeps everything, in order, while the database is away', async () => {
+    let away = true
+    const written: string[] = []
+    const journal = new Journal(
+      storeWith({
+        appendLogs: async (lines) => {
+          if (away) throw new StoreUnavailableError('away')
+          written.push(...lines.map(({ message }) => message))
+        },
+        saveProgress: async (_, json) => void written.push(json),
+      }),
+      unused,
+    )
+    journal.log(line('one'))
+    journal.progress(fence, '0.5')
+    await expect(journal.flush()).rejects.toThrow(StoreUnavailableError)
+    journal.log(line('two'))
+    away = false
+    await journal.flush()
+    expect(written).toEqual(['one', 'two', '0.5'])
+  })
+
+  it('drops and reports the line that the database refuses, and keeps the others', async () => {
+    const errors: unknown[] = []
+    const written: string[] = []
+    const journal = new Journal(
+      storeWith({
+        appendLogs: async (lines) => {
+          if (lines.some(({ message }) => message === 'bad')) throw new RangeError('Incorrect string value')
+          written.push(...lines.map(({ message }) => message))
+        },
+      }),
+      (error) => errors.push(error),
+    )
+    for (const message of ['one', 'bad', 'three']) journal.log(line(message))
+    await journal.flush()
+    await journal.flush()
+    expect(written).toEqual(['one', 'three'])
+    expect(errors).toHaveLength(1)
+  })
+
+  it('writes of many steps of progress the last', async () => {
+    const written: string[] = []
+    const journal = new Journal(
+      storeWith({ saveProgress: async (_, json) => void written.push(json) }),
+      unused,
+    )
+    for (const step of [1, 2, 3]) journal.progress(fence, `${step}`)
+    await journal.flush()
+    expect(written).toEqual(['3'])
+  })
+})

@@ -1,0 +1,292 @@
+import { describe, expect, test } from 'vitest'
+import { InvalidInputError } from '../../src/errors.ts'
+import { type CheckOptions, checkTimer, type TimerCheck } from '../../src/timer/index.ts'
+
+const AFTER = new Date('2026-03-01T00:00:00Z')
+
+function valid(text: string, options: CheckOptions = {}): TimerCheck & { valid: true } {
+  const checked = checkTimer(text, { after: AFTER, ...options })
+  if (!checked.valid) throw new Error(checked.fault.message)
+  return checked
+}
+
+/** The warnings alone. */
+function warningsOf(text: string, zone: string, after = AFTER): readonly string[] {
+  return valid(text, { zone, after }).warnings
+}
+
+describe('a timer that is right is checked into', () => {
+  test('its kind, normal form, zone, words and next elapses', () => {
+    expect(valid('Mon..Fri 9:00 Europe/Berlin', { limit: 2, after: new Date('2026-03-27T00:00Z') })).toEqual({
+      valid: true,
+      kind: 'calendar',
+      text: 'Mon..Fri *-*-* 09:00:00 Europe/Berlin',
+      zone: 'Europe/Berlin',
+      words: 'at 09:00, Monday to Friday (Europe/Berlin)',
+      // The clock is set forward between the two.
+      elapses: [
+        { at: new Date('2026-03-27T08:00:00Z'), local: 'Fri 2026-03-27 09:00:00 +01:00' },
+        { at: new Date('2026-03-30T07:00:00Z'), local: 'Mon 2026-03-30 09:00:00 +02:00' },
+      ],
+      warnings: [],
+    })
+  })
+
+  test.each([
+    ['Asia/Kathmandu', 'Fri 2026-03-27 09:00:00 +05:45'],
+    ['America/New_York', 'Fri 2026-03-27 09:00:00 -04:00'],
+    ['Pacific/Marquesas', 'Fri 2026-03-27 09:00:00 -09:30'],
+    ['UTC', 'Fri 2026-03-27 09:00:00 +00:00'],
+  ])('elapses on the clock of %s', (zone, local) => {
+    expect(valid('2026-03-27 9:00', { zone }).elapses.map((elapse) => elapse.local)).toEqual([local])
+  })
+
+  test('five elapses, unless asked for more or none', () => {
+    expect(valid('daily').elapses).toHaveLength(5)
+    expect(valid('daily', { limit: 12 }).elapses).toHaveLength(12)
+    expect(valid('daily', { limit: 0 })).toMatchObject({ elapses: [], warnings: [] })
+  })
+
+  test('the slots of every from its anchor', () => {
+    const anchor = new Date('2026-02-28T23:57:00Z')
+    expect(valid('every 5min', { anchor, limit: 1 }).elapses[0]?.at).toEqual(new Date('2026-03-01T00:02Z'))
+    expect(valid('every 5min', { limit: 1 }).elapses[0]?.at).toEqual(new Date('2026-03-01T00:05Z'))
+  })
+
+  test('a warning when nothing is to come', () => {
+    for (const text of ['2020-01-01 9:00', '*-2-30', 'Mon 2026-03-27 9:00', '2026-03-29 2:30 Europe/Berlin'])
+      expect(valid(text, { limit: 0 }).warnings).toEqual(['It never elapses again.'])
+  })
+
+  test('the zone option where it names none', () => {
+    expect(valid('daily', { zone: 'Asia/Tokyo' }).text).toBe('*-*-* 00:00:00 Asia/Tokyo')
+    expect(valid('daily UTC', { zone: 'Asia/Tokyo' }).zone).toBe('UTC')
+    expect(valid('cron 0 9 * * *', { zone: 'Asia/Tokyo' }).text).toBe('cron 0 9 * * * Asia/Tokyo')
+    expect(valid('every 5min', { zone: 'Asia/Tokyo' }).text).toBe('every 5min')
+  })
+})
+
+describe('a timer that is wrong is checked into its fault', () => {
+  test.each([
+    ['dialy', 'CALENDAR_SYNTAX', 1, 'dialy', 'did you mean daily?'],
+    ['9:00 Europe/Berln', 'CALENDAR_SYNTAX', 6, 'Europe/Berln', 'did you mean Europe/Berlin?'],
+    ['5min', 'CALENDAR_SYNTAX', 1, '5min', 'write every 5min'],
+    ['', 'CALENDAR_SYNTAX', 1, '', 'write an event, such as daily or Mon..Fri 9:00'],
+    ['0 9 * * 1-5', 'CALENDAR_SYNTAX', 1, '0 9 * * 1-5', 'write cron 0 9 * * 1-5'],
+    // Not: write cron */5 …, which would be refused next.
+    ['*/5 * * * *', 'CALENDAR_SYNTAX', 1, '*/5 * * * *', 'write *:0/5'],
+    ['0 0 12 * * ?', 'CALENDAR_SYNTAX', 1, '0 0 12 * * ?', 'write 12:00'],
+    ['cron */5 * * * *', 'CRON_SYNTAX', 6, '*/5', 'write *:0/5'],
+    ['cron 7 7 7 7 7', 'CRON_SYNTAX', 14, '7', 'write cron 7 7 7 7 0'],
+    [' cron  0  9 * * 1,MON', 'CRON_SYNTAX', 19, 'MON', 'write Mon 9:00'],
+    ['cron', 'CRON_SYNTAX', 5, '', null],
+    [
+      'every 5 parsecs',
+      'INVALID_TIME_SPAN',
+      9,
+      'parsecs',
+      "write numbers with units, such as '90s', '10min' or '1h 30min'",
+    ],
+    [
+      'every 5min after start',
+      'INVALID_TIME_SPAN',
+      12,
+      'after',
+      "write numbers with units, such as '90s', '10min' or '1h 30min'",
+    ],
+    [
+      'every 0s',
+      'INVALID_TIME_SPAN',
+      null,
+      '0s',
+      "write numbers with units, such as '90s', '10min' or '1h 30min'",
+    ],
+  ])('%j: %s in column %j', (text, code, column, token, hint) => {
+    const checked = checkTimer(text)
+    if (checked.valid) throw new Error('it is valid')
+    expect(checked.fault).toMatchObject({ code, column, token, hint })
+    expect(checked.fault.message.length).toBeGreaterThan(20)
+    if (column !== null) expect(text.slice(column - 1).startsWith(token)).toBe(true)
+  })
+
+  test('but an option that cannot be meant is thrown', () => {
+    expect(() => checkTimer('daily', { zone: 'Nowhere' })).toThrow(InvalidInputError)
+    for (const limit of [-1, 1.5, 1001, Number.NaN])
+      expect(() => checkTimer('daily', { limit })).toThrow('limit: a whole number from 0 to 1000')
+    expect(() => checkTimer('daily', { after: new Date(Number.NaN) })).toThrow('after: a valid Date')
+    expect(() => checkTimer('daily', { anchor: new Date(Number.NaN) })).toThrow('anchor: a valid Date')
+  })
+})
+
+/*
+ * The changes of the clocks in the 400 days after 2026-03-01. Berlin: 29 March 01:00Z, 25 October 01:00Z. New
+ * York: 8 March 07:00Z, 1 November 06:00Z. Lord Howe, by half an hour: 4 April 15:00Z, 3 October 15:30Z. Casablanca,
+ * for Ramadan: 22 March 02:00Z, 7 February 2027 02:00Z. São Paulo: none.
+ */
+describe('what a change of the clock does is warned of', () => {
+  test.each([
+    [
+      '2:30',
+      'Europe/Berlin',
+      'forward',
+      'Sun 2026-03-29 from 02:00 to 03:00',
+      '02:30 does not elapse that day.',
+    ],
+    [
+      '2:30',
+      'Europe/Berlin',
+      'back',
+      'Sun 2026-10-25 from 03:00 to 02:00',
+      '02:30, shown twice, elapses the first time only.',
+    ],
+    [
+      '2:0,30',
+      'Europe/Berlin',
+      'forward',
+      'Sun 2026-03-29 from 02:00 to 03:00',
+      '02:00 and 02:30 do not elapse that day.',
+    ],
+    // The only elapse of the year: comparing with the week before would see nothing.
+    [
+      '*-3-29 2:30',
+      'Europe/Berlin',
+      'forward',
+      'Sun 2026-03-29 from 02:00 to 03:00',
+      '02:30 does not elapse that day.',
+    ],
+    [
+      '0/2:00',
+      'Europe/Berlin',
+      'forward',
+      'Sun 2026-03-29 from 02:00 to 03:00',
+      '02:00 does not elapse that day.',
+    ],
+    [
+      '*:0/15',
+      'Europe/Berlin',
+      'back',
+      'Sun 2026-10-25 from 03:00 to 02:00',
+      'its 4 times from 02:00 to 02:45, shown twice, elapse the first time only.',
+    ],
+    [
+      'cron 30 2 * * *',
+      'Europe/Berlin',
+      'forward',
+      'Sun 2026-03-29 from 02:00 to 03:00',
+      '02:30 does not elapse that day.',
+    ],
+    [
+      'cron 30 2 * * *',
+      'Europe/Berlin',
+      'back',
+      'Sun 2026-10-25 from 03:00 to 02:00',
+      '02:30 elapses twice.',
+    ],
+    [
+      'cron 0,30 1,2 * * *',
+      'Europe/Berlin',
+      'back',
+      'Sun 2026-10-25 from 03:00 to 02:00',
+      '02:00 and 02:30 elapse twice.',
+    ],
+    [
+      '2:30',
+      'America/New_York',
+      'forward',
+      'Sun 2026-03-08 from 02:00 to 03:00',
+      '02:30 does not elapse that day.',
+    ],
+    [
+      '1:30',
+      'America/New_York',
+      'back',
+      'Sun 2026-11-01 from 02:00 to 01:00',
+      '01:30, shown twice, elapses the first time only.',
+    ],
+    [
+      '2:15',
+      'Australia/Lord_Howe',
+      'forward',
+      'Sun 2026-10-04 from 02:00 to 02:30',
+      '02:15 does not elapse that day.',
+    ],
+    [
+      '1:45',
+      'Australia/Lord_Howe',
+      'back',
+      'Sun 2026-04-05 from 02:00 to 01:30',
+      '01:45, shown twice, elapses the first time only.',
+    ],
+    [
+      '2:30',
+      'Africa/Casablanca',
+      'forward',
+      'Sun 2026-03-22 from 02:00 to 03:00',
+      '02:30 does not elapse that day.',
+    ],
+    [
+      '2:30',
+      'Africa/Casablanca',
+      'back',
+      'Sun 2027-02-07 from 03:00 to 02:00',
+      '02:30, shown twice, elapses the first time only.',
+    ],
+    // Midnight itself: the day before is shown until 24:00, and Cairo's goes back into it.
+    [
+      '0:30',
+      'Africa/Cairo',
+      'forward',
+      'Fri 2026-04-24 from 00:00 to 01:00',
+      '00:30 does not elapse that day.',
+    ],
+    [
+      '23:30',
+      'Africa/Cairo',
+      'back',
+      'Thu 2026-10-29 from 24:00 to 23:00',
+      '23:30, shown twice, elapses the first time only.',
+    ],
+  ])('%s in %s, set %s', (text, zone, way, when, effect) => {
+    expect(warningsOf(text, zone)).toContain(`The clock of ${zone} is set ${way} on ${when}: ${effect}`)
+  })
+
+  test.each([
+    ['daily', 'Europe/Berlin'],
+    ['Mon..Fri 9:00', 'Europe/Berlin'],
+    ['3:00', 'Europe/Berlin'],
+    // On no day whose clock changes, though the week before looks otherwise.
+    ['*-*-22 12:00', 'Europe/Berlin'],
+    ['*-*-18 2:30', 'Europe/Berlin'],
+    // Go on in their rhythm, over both changes.
+    ['cron 0 * * * *', 'Europe/Berlin'],
+    ['cron 0,15,30,45 * * * *', 'Europe/Berlin'],
+    ['cron 0,30 * * * *', 'Australia/Lord_Howe'],
+    ['every 5min', 'Europe/Berlin'],
+    ['2:30', 'America/Sao_Paulo'],
+    ['2:30', 'UTC'],
+    ['@1774751400', 'Europe/Berlin'],
+  ])('but not for %s in %s, to which it does nothing', (text, zone) => {
+    expect(warningsOf(text, zone)).toEqual([])
+  })
+
+  test('once for each change of the 400 days to come', () => {
+    expect(warningsOf('2:30', 'Europe/Berlin')).toHaveLength(3)
+    expect(warningsOf('2:30', 'Europe/Berlin', new Date('2026-11-01'))).toHaveLength(2)
+    expect(warningsOf('Mon 2:30', 'Europe/Berlin')).toEqual([])
+  })
+
+  test('and is what then happens', () => {
+    const zone = 'Europe/Berlin'
+    const spring = valid('2:30', { zone, after: new Date('2026-03-28T00:00Z'), limit: 2 })
+    expect(spring.elapses.map(({ local }) => local)).toEqual([
+      'Sat 2026-03-28 02:30:00 +01:00',
+      'Mon 2026-03-30 02:30:00 +02:00',
+    ])
+    const autumn = valid('cron 30 2 * * *', { zone, after: new Date('2026-10-24T12:00Z'), limit: 3 })
+    expect(autumn.elapses.map(({ local }) => local)).toEqual([
+      'Sun 2026-10-25 02:30:00 +02:00',
+      'Sun 2026-10-25 02:30:00 +01:00',
+      'Mon 2026-10-26 02:30:00 +01:00',
+    ])
+  })
+})
