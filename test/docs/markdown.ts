@@ -20,7 +20,7 @@ export function pages(): string[] {
     .filter((file) => file.endsWith('.md'))
     .map((file) => join(root, 'docs', file))
   return [
-    ...['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md'].map((file) => join(root, file)),
+    ...['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'examples/README.md'].map((file) => join(root, file)),
     ...docs.toSorted(),
   ]
 }

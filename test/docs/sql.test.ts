@@ -18,7 +18,8 @@ function statements(blocks: readonly Block[]): string[] {
 
 /** The rows that the pages speak of. */
 async function seed(database: TestDatabase): Promise<void> {
-  await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('greet', 'greet', '*:*:0/2')")
+  for (const id of ['greet', 'load'])
+    await database.query("INSERT INTO periodic_task (id, task, timer) VALUES (?, ?, '*:*:0/2')", [id, id])
   for (const [number, state] of ['waiting', 'running', 'failed'].entries()) {
     const id = `019a0000-0000-7000-8000-00000000000${number + 1}`
     await database.query('INSERT INTO job (id, task, state) VALUES (?, ?, ?)', [id, 'mail', state])

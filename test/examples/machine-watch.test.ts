@@ -30,6 +30,30 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
+  test('warns of a full disk, writes the digest of the day, and prunes itself', async () => {
+    const cwd = await temporaryFolder()
+    const database = await fresh()
+    const watch = start(MAIN, ['--database', database.url, '--full-at', '0', '--keep', '3'], { cwd })
+    await watch.until(/done +hourly-digest/)
+    const old = "'2020-01-01 00:00:00'"
+    await database.query(`INSERT INTO job (task, state, finished) VALUES ('load', 'success', ${old})`)
+    await database.query(`INSERT INTO job_log (job_id, at, message) VALUES ('gone', ${old}, 'old')`)
+    await database.query("INSERT INTO machine_sample VALUES ('test', 'load', '', 1, 1, 1)")
+    await database.query(
+      "UPDATE periodic_task SET nextrun = '2020-01-01' WHERE id IN ('disk-alarm', 'daily-digest', 'prune')",
+    )
+    await watch.until(/done +disk-alarm +WARNING: nearly full: \//)
+    await watch.until(/done +daily-digest +wrote digests\/\d{4}-\d\d-\d\d-daily\.md/)
+    await watch.until(/done +prune +older than 3 days is gone; \d+ measurements and \d+ jobs are left/)
+    const [left] = await database.query(
+      `SELECT (SELECT COUNT(*) FROM job WHERE finished = ${old}) AS jobs, (SELECT COUNT(*) FROM job_log WHERE job_id = 'gone') AS logs, (SELECT COUNT(*) FROM machine_sample WHERE host = 'test') AS samples`,
+    )
+    expect(left).toEqual({ jobs: 0, logs: 0, samples: 0 })
+    watch.child.kill('SIGTERM')
+    expect(await watch.ended).toMatchObject({ code: 0, stderr: '' })
+    await database.drop()
+  })
+
   test('two beside each other share the work: every slot is run once', async () => {
     const cwd = await temporaryFolder()
     const database = await fresh()
