@@ -1,5 +1,7 @@
 import { quote } from '../calendar/error.ts'
 
+const SPAN_HINT = "write numbers with units, such as '90s', '10min' or '1h 30min'"
+
 /** A text that should be a time span and is none. */
 export class InvalidTimeSpanError extends Error {
   readonly code = 'INVALID_TIME_SPAN'
@@ -8,12 +10,11 @@ export class InvalidTimeSpanError extends Error {
   readonly column: number | null
   /** The piece that is wrong; the whole span when it is that. */
   readonly token: string
-  readonly hint = "write numbers with units, such as '90s', '10min' or '1h 30min'"
+  readonly hint = SPAN_HINT
 
   constructor(text: string, fault: string, where?: { readonly at: number; readonly token: string }) {
     const shown = text.length > 80 ? `${text.slice(0, 77)}...` : text
-    const hint = "write numbers with units, such as '90s', '10min' or '1h 30min'"
-    super(`The time span '${shown}' ${fault}; ${hint}`)
+    super(`The time span '${shown}' ${fault}; ${SPAN_HINT}`)
     this.column = where === undefined ? null : where.at + 1
     this.token = where?.token ?? text
   }

@@ -1,0 +1,148 @@
+/** The days of a calendar event in words. */
+import { enumeration, joinedRuns, listed, numbers, single, type Values } from './words-values.ts'
+
+const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
+const MONTHS = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+]
+/** February is mostly that short. */
+const MONTH_LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+export interface DateSets {
+  readonly years: Values
+  readonly months: Values
+  readonly days: Values
+  readonly fromEnd: boolean
+}
+
+export function weekdayNumbers(names: string): readonly number[] | null {
+  if (names === '') return null
+  return names.split(',').flatMap((item) => {
+    const [first = '', last = first] = item.split('..')
+    return range(weekdayNumber(first), weekdayNumber(last))
+  })
+}
+
+/** `a Saturday or a Sunday` */
+function weekdayChoice(days: readonly number[]): string {
+  return days.map((day) => `a ${WEEKDAYS[day] ?? ''}`).join(' or ')
+}
+
+function weekdayNumber(name: string): number {
+  return WEEKDAYS.findIndex((weekday) => weekday.startsWith(name))
+}
+
+/** Empty: on every day. */
+export function dateWords({ years, months, days, fromEnd }: DateSets): string {
+  const inYears = years === null ? '' : ` ${inYearsWords(years)}`
+  const month = single(months)
+  if (days === null) {
+    if (months === null) return years === null ? '' : `every day${inYears}`
+    return `every day ${inMonths(months)}${inYears}`
+  }
+  const day = single(days)
+  if (day !== null && month !== null && !fromEnd) {
+    const date = `on ${day} ${MONTHS[month - 1]}`
+    if (day === 29 && month === 2 && years === null) return `${date} in leap years`
+    const year = single(years)
+    return year === null ? `${date}${years === null ? ' every year' : inYears}` : `${date} ${year}`
+  }
+  return `on the ${fromEnd ? fromEndWords(days) : ordinals(days)} ${ofMonths(months, fromEnd ? 1 : (day ?? 1))}${inYears}`
+}
+
+export function weekdayWords(chosen: readonly number[], date: DateSets): string {
+  const { years, months, days, fromEnd } = date
+  const inYears = years === null ? '' : ` ${inYearsWords(years)}`
+  const weekday = single(chosen)
+  const name = weekday === null ? '' : (WEEKDAYS[weekday] ?? '')
+  const which = weekday === null || days === null ? null : whichOfMonth(days, fromEnd)
+  if (which !== null)
+    return `on the ${which} ${name} ${ofMonths(months, which === 'fifth' ? 32 : 1)}${inYears}`
+  const on = weekdayNames(chosen, name)
+  if (days === null) return `${on}${months === null ? '' : ` ${inMonths(months)}`}${inYears}`
+  if (single(years) !== null && single(months) !== null && single(days) !== null && !fromEnd)
+    return `${dateWords(date)}, if that is ${name === '' ? weekdayChoice(chosen) : `a ${name}`}`
+  return `${on}, but only ${dateWords(date)}`
+}
+
+function weekdayNames(chosen: readonly number[], name: string): string {
+  if (name !== '') return `every ${name}`
+  const names = joinedRuns(chosen, (day) => WEEKDAYS[day] ?? '')
+  return / to /u.test(names) && !/,| and /u.test(names) ? names : `on ${names}`
+}
+
+/** `first` to `fifth`, `last`: the weeks of a month that a weekday falls into. */
+function whichOfMonth(days: readonly number[], fromEnd: boolean): string | null {
+  const [first = 0] = days
+  const last = days.at(-1) ?? 0
+  if (last - first !== days.length - 1) return null
+  if (fromEnd) {
+    if (first % 7 !== 1 || last !== first + 6) return null
+    return ['last', 'second last', 'third last', 'fourth last'][(first - 1) / 7] ?? null
+  }
+  if (first % 7 !== 1 || last !== Math.min(first + 6, 31)) return null
+  return ['first', 'second', 'third', 'fourth', 'fifth'][(first - 1) / 7] ?? null
+}
+
+/** `in 2026 and 2028`, `from 2026 to 2030` */
+function inYearsWords(years: readonly number[]): string {
+  const text = numbers(years)
+  return /^\d+ to \d+$/u.test(text) ? `from ${text}` : `in ${text}`
+}
+
+/** `in January and July`, `from January to March` */
+function inMonths(months: readonly number[]): string {
+  const [first = 1] = months
+  const last = months.at(-1) ?? 1
+  if (months.length > 2 && last - first === months.length - 1)
+    return `from ${MONTHS[first - 1]} to ${MONTHS[last - 1]}`
+  return `in ${enumeration(months.map((month) => MONTHS[month - 1] ?? ''))}`
+}
+
+/** @param day  that some of the months do not have it is said; 32: that none is sure to have it */
+function ofMonths(months: Values, day: number): string {
+  const having = (months ?? [2]).some((month) => day > (MONTH_LENGTHS[month - 1] ?? 0)) ? ' that has one' : ''
+  if (months === null) return `of every month${having}`
+  const [first = 1] = months
+  const last = months.at(-1) ?? 1
+  if (months.length > 2 && last - first === months.length - 1)
+    return `of every month from ${MONTHS[first - 1]} to ${MONTHS[last - 1]}${having}`
+  const some = enumeration(months.map((month) => MONTHS[month - 1] ?? ''))
+  return `of ${some}${having === '' ? '' : ', where there is one'}`
+}
+
+function fromEndWords(days: readonly number[]): string {
+  const [first = 1] = days
+  const last = days.at(-1) ?? 1
+  if (days.length > 2 && last - first === days.length - 1)
+    return first === 1 ? `last ${days.length} days` : `${nameFromEnd(last)} to ${nameFromEnd(first)} day`
+  return `${enumeration(days.toReversed().map(nameFromEnd))} day`
+}
+
+function nameFromEnd(day: number): string {
+  return day === 1 ? 'last' : `${ordinal(day)} last`
+}
+
+function ordinals(days: readonly number[]): string {
+  return listed(days, ordinal)
+}
+
+function ordinal(day: number): string {
+  const ending = day > 10 && day < 14 ? 'th' : (['th', 'st', 'nd', 'rd'][day % 10] ?? 'th')
+  return `${day}${ending}`
+}
+
+function range(first: number, last: number): number[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
+}

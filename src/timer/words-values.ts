@@ -1,0 +1,75 @@
+/** The fields of a calendar event in normal form as the values they allow, and such values in words. */
+
+/** The allowed values in ascending order; null: any. */
+export type Values = readonly number[] | null
+
+/** Null, too, when all are written out. */
+export function restricted(of: Values, all: number): Values {
+  return of?.length === all ? null : of
+}
+
+export function values(field: string, high: number): Values {
+  if (field === '*') return null
+  const found = new Set<number>()
+  for (const { first, last, step } of items(field))
+    for (let value = first; value <= (last ?? high); value += step) found.add(value)
+  return [...found].toSorted((a, b) => a - b)
+}
+
+/** Behind `~` an open repetition counts down to the last day. */
+export function valuesFromEnd(field: string): Values {
+  const found = new Set<number>()
+  for (const { first, last, step } of items(field)) {
+    if (last === null) for (let value = first; value >= 1; value -= step) found.add(value)
+    else for (let value = first; value <= last; value += step) found.add(value)
+  }
+  return [...found].toSorted((a, b) => a - b)
+}
+
+/** The items of a list; `last` is null when the repetition is open. */
+export function items(field: string): { first: number; last: number | null; step: number }[] {
+  return field.split(',').map((item) => {
+    const [, first, last, step] = /^([\d.]*?\d)(?:\.\.([\d.]+))?(?:\/([\d.]+))?$/u.exec(item) ?? []
+    const open = last === undefined && step !== undefined
+    return {
+      first: Number(first),
+      last: last !== undefined ? Number(last) : open ? null : Number(first),
+      step: Number(step ?? 1),
+    }
+  })
+}
+
+export function numbers(of: readonly number[]): string {
+  return listed(of, String)
+}
+
+/** `1, 5 and 9 to 12`; a long row in equal steps as `0, 7, 14 … 56`. */
+export function listed(of: readonly number[], name: (value: number) => string): string {
+  const [first = 0, second = 0, third = 0] = of
+  const step = second - first
+  if (of.length > 6 && step > 1 && of.every((value, index) => value === first + index * step))
+    return `${[first, second, third].map(name).join(', ')} … ${name(of.at(-1) ?? 0)}`
+  return joinedRuns(of, name)
+}
+
+export function joinedRuns(of: readonly number[], name: (value: number) => string): string {
+  const runs: number[][] = []
+  for (const value of of) {
+    const run = runs.at(-1)
+    if (run?.at(-1) === value - 1) run.push(value)
+    else runs.push([value])
+  }
+  return enumeration(
+    runs.flatMap((run) =>
+      run.length > 2 ? [`${name(run[0] ?? 0)} to ${name(run.at(-1) ?? 0)}`] : run.map(name),
+    ),
+  )
+}
+
+export function enumeration(parts: readonly string[]): string {
+  return parts.length < 2 ? (parts[0] ?? '') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
+}
+
+export function single(of: Values): number | null {
+  return of?.length === 1 ? (of[0] ?? null) : null
+}
