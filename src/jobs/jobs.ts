@@ -133,10 +133,10 @@ export class Jobs {
   async wait(id: string, options: WaitOptions = {}): Promise<Job> {
     const timeoutMs = spanOption('timeout', options.timeout, Infinity, ANY_SPAN)
     const deadline = performance.now() + timeoutMs
-    let tell = () => {}
+    let tell: (() => void) | null = null
     // From before the first look on, or an end between look and wait would be noticed late.
     const forget = this.#context.onSettled((settled) => {
-      if (settled === id) tell()
+      if (settled === id) tell?.()
     })
     try {
       for (;;) {

@@ -24,7 +24,7 @@ export function prometheus(kalends: Kalends, options: PrometheusOptions = {}): (
   const { registry = register, prefix = 'kalends_' } = options
   const registers = [registry]
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
-    new Counter({ name: `${prefix}${name}`, help, labelNames, registers })
+    new Counter<Label>({ name: `${prefix}${name}`, help, labelNames, registers })
   const histogram = (name: string, help: string) =>
     new Histogram({ name: `${prefix}${name}`, help, labelNames: ['task'], buckets: SECONDS, registers })
 
@@ -38,13 +38,13 @@ export function prometheus(kalends: Kalends, options: PrometheusOptions = {}): (
   const lost = counter('workers_lost_total', 'Workers that this one found dead', [])
   const lateness = histogram('start_lateness_seconds', 'From the slot to the start of the first attempt')
   const duration = histogram('attempt_seconds', 'How long attempts took')
-  const running = new Gauge({
+  const running: Gauge = new Gauge({
     name: `${prefix}running_jobs`,
     help: 'Jobs that run in this process',
     registers,
     collect: () => running.set(kalends.health().running),
   })
-  const healthy = new Gauge({
+  const healthy: Gauge = new Gauge({
     name: `${prefix}healthy`,
     help: '1 while every loop of this worker does its work',
     registers,

@@ -179,9 +179,9 @@ export function settingColumns(settings: Partial<ScheduleSettings>): [column: st
   })
 }
 
-function sqlValue(value: NonNullable<unknown> | null): SqlValue {
+function sqlValue(value: SqlValue | boolean | Date): SqlValue {
   if (value instanceof Date) return toText(value)
-  return typeof value === 'number' || typeof value === 'string' || value === null ? value : Number(value)
+  return typeof value === 'boolean' ? Number(value) : value
 }
 
 export interface JobRow {

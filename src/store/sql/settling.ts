@@ -197,6 +197,9 @@ async function writeJobs(sql: Sql, dialect: Dialect, tables: Tables, ended: read
   await sql.run(dialect.updateFromBatch(tables.job, table, assignments), [JSON.stringify(batch)])
 }
 
+const ifCounted = (column: string) => `CASE WHEN b.runs > 0 THEN b.${column} ELSE t.${column} END`
+const ifMoved = (column: string) => `CASE WHEN b.moved = 1 THEN b.${column} ELSE t.${column} END`
+
 /** Counters, and what the ends mean for the next run. */
 async function writeSchedules(
   sql: Sql,
@@ -258,8 +261,6 @@ async function writeSchedules(
     planned_from: 'text',
   })
   // A cancelled run counts neither as a run nor as an error.
-  const ifCounted = (column: string) => `CASE WHEN b.runs > 0 THEN b.${column} ELSE t.${column} END`
-  const ifMoved = (column: string) => `CASE WHEN b.moved = 1 THEN b.${column} ELSE t.${column} END`
   const assignments = {
     run_count: 't.run_count + b.runs',
     error_count: 't.error_count + b.errors',
