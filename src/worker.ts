@@ -119,6 +119,8 @@ export class Worker {
     const forget = this.#options.events.on('submitted', () => {
       submitted += 1
     })
+    // However long the test takes by its own clock: without a fresh heartbeat nothing may be marked.
+    if (this.#lease.id() === null) await this.#lease.beat()
     await this.#scheduler?.pass()
     forget()
     const attempts = (await this.#executor?.runDue()) ?? 0

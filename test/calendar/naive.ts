@@ -89,11 +89,13 @@ export function chain(event: NaiveEvent, minutes: readonly Minute[], fold: Fold)
     .map(({ instant }) => instant)
 }
 
+/** The finest step of an event's clock, in milliseconds. */
+const MICROSECOND = 0.001
+
 /**
  * The first elapse after an instant inside the minutes, by the letter of the rule: matching times in the order
- * of the clock from what it shows just after `after` on; of each the first showing that is later than `after`.
- *
- * @param shownThen  what the clock shows just after `after`
+ * of the clock from what it shows a microsecond after `after` on; of each the first showing that is later than
+ * `after`.
  */
 export function nextOfFirst(
   event: NaiveEvent,
@@ -102,7 +104,7 @@ export function nextOfFirst(
 ): number | undefined {
   const minute = minutes.findLast(({ instant }) => instant <= after)
   if (minute === undefined) throw new Error('after lies before the minutes')
-  const shownThen = minute.wall + (after - minute.instant)
+  const shownThen = minute.wall + (after - minute.instant) + MICROSECOND
   return showings(event, minutes)
     .filter(({ wall, instant }) => wall >= shownThen && instant > after)
     .toSorted((a, b) => a.wall - b.wall || a.instant - b.instant)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { calendar } from '../../src/calendar/index.ts'
 import { events } from './arbitrary.ts'
 import { goldenRows, micros } from './golden.ts'
-import { chain, dayMatches, type Minute, minutesShown, nextOfFirst } from './naive.ts'
+import { chain, dayMatches, type Minute, minutesShown, type NaiveEvent, nextOfFirst } from './naive.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -51,6 +51,21 @@ const aroundChange = fc.constantFrom(...windows).chain((window) =>
   ),
 )
 
+/** 01:42:34 in New York, to be shown once more an hour later. */
+const NEW_YORK_REPEATS = Date.parse('2024-11-03T05:42:34Z')
+const everyMinuteAt34: NaiveEvent = {
+  text: '*-*-* *:*:34 America/New_York',
+  zone: 'America/New_York',
+  weekdays: null,
+  years: null,
+  months: null,
+  days: null,
+  daysFromEnd: false,
+  hours: null,
+  minutes: null,
+  seconds: new Set([34]),
+}
+
 const anyEvent = fc.oneof(
   events(fc.constantFrom('UTC', 'Europe/Berlin', 'America/Sao_Paulo'), 'all').map(({ text }) => text),
   fc.constantFrom(...goldenRows.filter(({ valid }) => valid).map(({ expr }) => expr)),
@@ -89,6 +104,8 @@ describe('a search that looks at every minute finds the same elapses', () => {
   })
 
   test('after an instant inside the repeated hour', () => {
+    const inNewYork = windows.find(({ zone, to }) => zone === 'America/New_York' && to > NEW_YORK_REPEATS)
+    if (inNewYork === undefined) throw new Error('the windows have no repeated hour of New York')
     fc.assert(
       fc.property(aroundChange, ([{ to, minutes }, naive, after]) => {
         const next = calendar(naive.text).next(new Date(after))
@@ -96,7 +113,8 @@ describe('a search that looks at every minute finds the same elapses', () => {
         if (expected !== undefined) expect(next?.getTime()).toBe(expected)
         else if (next !== null) expect(next.getTime()).toBeGreaterThanOrEqual(to)
       }),
-      { numRuns: 500 },
+      // After an elapse itself the very time that was shown then is not looked for again, though it is shown again.
+      { numRuns: 500, examples: [[[inNewYork, everyMinuteAt34, NEW_YORK_REPEATS]]] },
     )
   })
 
