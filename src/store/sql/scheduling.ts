@@ -40,6 +40,7 @@ interface Submitting {
 
 interface OpenJob {
   readonly id: string
+  readonly schedule: string
   readonly state: keyof OpenJobs
 }
 
@@ -319,22 +320,26 @@ export class SqlScheduling implements SchedulingStore {
    * claimed meanwhile.
    */
   async #open(sql: Sql, rows: readonly PlannableRow[]): Promise<ReadonlyMap<string, OpenOfSchedule>> {
-    const { forUpdate, byIndex } = this.#database.dialect
     const open = new Map<string, OpenOfSchedule>()
-    const replacing = rows.filter((row) => row.overlap === 'replace')
-    const others = rows.filter((row) => row.overlap !== 'replace')
-    for (const [of, lock] of [
-      [others, ''],
-      [replacing, forUpdate],
-    ] as const) {
-      if (of.length === 0) continue
-      const found = await sql.rows<OpenJob & { schedule: string }>(
-        `SELECT id, periodic_task_id AS schedule, state FROM ${this.#tables.job} ${byIndex(this.#tables.stateIndex)} WHERE state IN ('waiting', 'blocked', 'running') AND periodic_task_id IN (${placeholders(of)}) ${lock}`,
-        of.map((row) => row.id),
-      )
-      for (const [id, jobs] of groupBy(found, (job) => job.schedule))
-        open.set(id, { jobs, counts: countStates(jobs) })
-    }
+    if (rows.length === 0) return open
+    const { forUpdate, byIndex, byKey } = this.#database.dialect
+    const found = await sql.rows<OpenJob>(
+      `SELECT id, periodic_task_id AS schedule, state FROM ${this.#tables.job} ${byIndex(this.#tables.stateIndex)} WHERE state IN ('waiting', 'blocked', 'running') AND periodic_task_id IN (${placeholders(rows)})`,
+      rows.map((row) => row.id),
+    )
+    const replacing = new Set(rows.filter((row) => row.overlap === 'replace').map((row) => row.id))
+    const giveWay = found.filter((job) => replacing.has(job.schedule))
+    // By their keys, which were found first: locks taken through another index would meet those of a claim.
+    const locked =
+      giveWay.length === 0
+        ? []
+        : await sql.rows<OpenJob>(
+            `SELECT id, periodic_task_id AS schedule, state FROM ${this.#tables.job} ${byKey} WHERE id IN (${placeholders(giveWay)}) AND state IN ('waiting', 'blocked', 'running') ORDER BY id ${forUpdate}`,
+            giveWay.map((job) => job.id),
+          )
+    const jobs = [...found.filter((job) => !replacing.has(job.schedule)), ...locked]
+    for (const [id, of] of groupBy(jobs, (job) => job.schedule))
+      open.set(id, { jobs: of, counts: countStates(of) })
     return open
   }
 
