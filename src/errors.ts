@@ -51,6 +51,13 @@ export class NotFoundError extends KalendsError {
 /** What was asked for contradicts what is there: an id in use, a run that has not ended. */
 export class ConflictError extends KalendsError {
   readonly code = 'CONFLICT'
+  /** The job that is in the way, if it is one. */
+  readonly jobId: string | null
+
+  constructor(message: string, options: ErrorOptions & { readonly jobId?: string } = {}) {
+    super(message, options)
+    this.jobId = options.jobId ?? null
+  }
 }
 
 /** The database cannot be reached or refuses to work; what was asked for can be tried again later. */

@@ -139,6 +139,7 @@ export class SqlSchedules implements ScheduleStore {
       if (open !== undefined && row.overlap !== 'allow')
         throw new ConflictError(
           `The schedule '${id}' cannot run now: its job ${open.id} is ${open.state}; wait for its end or cancel it`,
+          { jobId: open.id },
         )
       // Slots only grow, so that the run counts as one of its own.
       const slot = new Date(
