@@ -143,7 +143,7 @@ export class Worker {
   }
 
   health(): Health {
-    const loops = [this.#watch.health(), this.#lease.health()]
+    const loops = [this.#watch.health(), this.#lease.health(), this.#declared.health()]
     if (this.#scheduler !== null) loops.push(this.#scheduler.health())
     if (this.#executor !== null) loops.push(...this.#executor.health())
     const tooOld = Date.now() - this.#options.leaseMs
