@@ -43,6 +43,8 @@ export interface SyncReport {
   readonly isNewest: boolean
   readonly created: readonly string[]
   readonly changed: ReadonlyMap<string, Partial<ScheduleSettings>>
+  /** What those that were changed had in place of it. */
+  readonly before: ReadonlyMap<string, object>
   /** Retired, and declared again. */
   readonly lifted: readonly string[]
   readonly unchanged: readonly string[]
@@ -149,6 +151,7 @@ function compare(set: DeclaredSet, { existing, isNewest, liveIds }: SetState): S
   const byId = new Map(existing.map((schedule) => [schedule.id, schedule]))
   const created: string[] = []
   const changed = new Map<string, Partial<ScheduleSettings>>()
+  const before = new Map<string, object>()
   const lifted: string[] = []
   const unchanged: string[] = []
   const taken: string[] = []
@@ -160,8 +163,11 @@ function compare(set: DeclaredSet, { existing, isNewest, liveIds }: SetState): S
       const { enabled: _, ...declared } = settings
       const changes = changedSettings(current, declared)
       if (current.idle === 'retired') lifted.push(id)
-      if (Object.keys(changes).length > 0) changed.set(id, changes)
-      else if (current.idle !== 'retired') unchanged.push(id)
+      const names = Object.keys(changes)
+      if (names.length > 0) {
+        changed.set(id, changes)
+        before.set(id, Object.fromEntries(names.map((name) => [name, Reflect.get(current, name)])))
+      } else if (current.idle !== 'retired') unchanged.push(id)
     }
   }
   const gone = existing
@@ -170,7 +176,7 @@ function compare(set: DeclaredSet, { existing, isNewest, liveIds }: SetState): S
         declaredBy === set.name && !liveIds.has(id) && (set.gone !== 'retire' || idle !== 'retired'),
     )
     .map(({ id }) => id)
-  return { isNewest, created, changed, lifted, unchanged, gone, taken }
+  return { isNewest, created, changed, before, lifted, unchanged, gone, taken }
 }
 
 function changesOf(set: DeclaredSet, report: SyncReport, isStart: boolean): SetChanges {
@@ -204,7 +210,7 @@ function tell(set: DeclaredSet, report: SyncReport, logger: Logger, isStart: boo
   for (const id of report.created) logger.info(about(id), `Declared schedule '${id}' is new`)
   for (const [id, changes] of report.changed) {
     logger.info(
-      { ...about(id), changes },
+      { ...about(id), changes, before: report.before.get(id) },
       `Declared schedule '${id}' was changed: ${Object.keys(changes).join(', ')}`,
     )
   }

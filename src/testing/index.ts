@@ -21,6 +21,11 @@ import { timeSpan } from '../timer/index.ts'
 export interface TestOptions extends Omit<KalendsOptions, 'clock' | 'migrate' | 'tablePrefix'> {
   /** Where the clock begins; default 2026-01-01T00:00Z. */
   readonly now?: Date | string | undefined
+  /**
+   * A SQLite file, `sqlite:./file.db`, in place of memory: what one test application leaves there, the next one finds
+   * at a later time, as after a restart, an outage, or with a new version of the code.
+   */
+  readonly database?: string | undefined
 }
 
 /** Anything may be set up: handlers, declarations. The same modules serve `kalends start`. */
@@ -30,16 +35,16 @@ export type Setup = (kalends: Kalends) => unknown
 const MOST_ROUNDS = 10_000
 
 /**
- * Opens Kalends on a new database in memory and sets it up.
+ * Opens Kalends on a new database in memory, unless another is named, and sets it up.
  *
  * @throws DeclarationError with all faults of the declared schedules
  */
 export async function open(setup: Setup, options: TestOptions = {}): Promise<TestKalends> {
-  const { now = '2026-01-01T00:00:00Z', ...rest } = options
+  const { now = '2026-01-01T00:00:00Z', database = 'sqlite::memory:', ...rest } = options
   const clock = { now: new Date(now) }
   if (Number.isNaN(clock.now.getTime()))
     throw new RangeError(`now: a valid date is needed, not ${String(now)}`)
-  const kalends = await Kalends.open('sqlite::memory:', { retention: false, ...rest, clock: () => clock.now })
+  const kalends = await Kalends.open(database, { retention: false, ...rest, clock: () => clock.now })
   try {
     await setup(kalends)
     return new TestKalends(kalends, clock, await kalends.startByHand())

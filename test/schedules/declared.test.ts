@@ -75,6 +75,7 @@ eachDatabase((under) => {
       set: 'set',
       schedule: 'cleanup',
       changes: { timer: 'hourly', args: '{"days":7}' },
+      before: { timer: 'daily', args: { days: 30 } },
     })
     expect(messages).toContain('debug: 1 declared schedules are unchanged')
     expect(messages.filter((message) => message.includes("'report'"))).toEqual([])
