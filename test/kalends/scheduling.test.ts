@@ -256,7 +256,7 @@ eachDatabase((under) => {
       worker: expect.stringMatching(/^executor\//),
     })
     expect(submissions).toEqual([])
-    expect(scheduler.health().loops.map(({ name }) => name)).toEqual(['watch', 'lease', 'scheduler'])
+    expect(scheduler.health().loops.map(({ name }) => name)).toEqual(['watch', 'lease', 'declared sets', 'scheduler'])
     expect(executor.health().loops.map(({ name }) => name)).not.toContain('scheduler')
   })
 
@@ -289,6 +289,7 @@ eachDatabase((under) => {
     expect(health.loops.map(({ name }) => name)).toEqual([
       'watch',
       'lease',
+      'declared sets',
       'scheduler',
       'executor',
       'stop requests',
