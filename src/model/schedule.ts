@@ -62,29 +62,32 @@ export interface Schedule {
 }
 
 /** What people decide about a schedule. */
-export interface ScheduleSettings {
-  readonly task: string
-  readonly timer: string
-  readonly enabled: boolean
-  readonly group: string
+export interface ScheduleSettings
+  extends Pick<
+    Schedule,
+    | 'task'
+    | 'timer'
+    | 'enabled'
+    | 'group'
+    | 'subject'
+    | 'submitter'
+    | 'summary'
+    | 'priority'
+    | 'starts'
+    | 'ends'
+    | 'jitterMs'
+    | 'catchUp'
+    | 'overlap'
+    | 'onExhausted'
+    | 'maxRuns'
+    | 'timeoutMs'
+    | 'maxRetries'
+    | 'retryDelayMs'
+    | 'retryBackoff'
+    | 'declaredBy'
+  > {
   /** JSON text. */
   readonly args: string
-  readonly subject: string | null
-  readonly submitter: string | null
-  readonly summary: string | null
-  readonly priority: number
-  readonly starts: Date | null
-  readonly ends: Date | null
-  readonly jitterMs: number
-  readonly catchUp: number
-  readonly overlap: Overlap
-  readonly onExhausted: OnExhausted
-  readonly maxRuns: number | null
-  readonly timeoutMs: number | null
-  readonly maxRetries: number | null
-  readonly retryDelayMs: number | null
-  readonly retryBackoff: RetryBackoff | null
-  readonly declaredBy: string | null
 }
 
 export const DEFAULT_SETTINGS: Omit<ScheduleSettings, 'task' | 'timer'> = {
