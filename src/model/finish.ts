@@ -25,12 +25,15 @@ export function finish(schedule: Finishing, failed: boolean, open: number, now: 
   const edited =
     schedule.definition !== schedule.plannedDefinition ||
     schedule.nextRun?.getTime() !== schedule.plannedRun?.getTime()
+  const { idle } = schedule
   // An edit is planned from now, whatever was before; what is paused or idle for another reason stays so.
-  if (edited || !schedule.enabled || (schedule.idle !== null && schedule.idle !== 'running')) return null
+  if (edited || !schedule.enabled || idle === 'dead' || idle === 'invalid' || idle === 'retired') return null
+  // Also after its last slot: that it has failed is more than that nothing is to come.
   if (failed && schedule.onExhausted === 'stop') return { nextRun: null, idle: 'dead' }
+  if (idle === 'done') return null
   if (schedule.maxRuns !== null && schedule.successes >= schedule.maxRuns)
     return { nextRun: null, idle: 'done' }
-  if (schedule.idle !== 'running' || open > 0) return null
+  if (idle !== 'running' || open > 0) return null
   const nextRun = elapsesOf(schedule).next(now)
   return { nextRun, idle: nextRun === null ? 'done' : null }
 }

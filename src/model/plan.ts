@@ -133,12 +133,18 @@ export function planFault(planned: Plan, error: string): Plan {
   const newest = planned.runs.at(-1)
   if (newest === undefined) return { ...planned, lastError: error }
   return {
-    ...planned,
-    runs: [],
+    ...withRuns(planned, []),
     skips: [...planned.skips, { slot: newest.slot, reason: 'fault', count: planned.runs.length, error }],
-    replaces: false,
     lastError: error,
   }
+}
+
+/** The plan with fewer runs than were planned. */
+export function withRuns(planned: Plan, runs: readonly PlannedRun[]): Plan {
+  if (runs.length > 0) return { ...planned, runs }
+  // Of a run that there is not no end will come to count from: to be planned once more.
+  const waitsForNothing = planned.idle === 'running' && planned.runs.length > 0
+  return { ...planned, runs, replaces: false, ...(waitsForNothing && { idle: null, nextRun: null }) }
 }
 
 function read(schedule: Plannable): Readable {

@@ -132,8 +132,8 @@ export class SqlSchedules implements ScheduleStore {
         own.params,
       )
       if (row === undefined) return null
-      const [open] = await sql.rows<{ id: string; state: string }>(
-        `SELECT id, state FROM ${job} WHERE periodic_task_id = ? AND state IN ('waiting', 'blocked', 'running') ORDER BY id LIMIT 1`,
+      const [open] = await sql.rows<{ id: string; state: string; number: number }>(
+        `SELECT id, state, COUNT(*) OVER () AS number FROM ${job} WHERE periodic_task_id = ? AND state IN ('waiting', 'blocked', 'running') ORDER BY id LIMIT 1`,
         [id],
       )
       if (open !== undefined && row.overlap !== 'allow')
@@ -148,8 +148,8 @@ export class SqlSchedules implements ScheduleStore {
       const jobId = occurrenceId(id, slot)
       await sql.run(
         `INSERT INTO ${job} (id, periodic_task_id, slot, run, task, group_, args, subject, submitter, priority, exclusive, reason, submitted, timeout, max_retries, retry_delay, retry_backoff)
-         SELECT ?, id, ?, run_count + 1, task, group_, COALESCE(?, args), subject, submitter, priority, CASE WHEN overlap = 'allow' THEN 0 ELSE 1 END, 'run now', ${now}, timeout, max_retries, retry_delay, retry_backoff FROM ${schedule} WHERE id = ?`,
-        [jobId, toText(slot), args, id],
+         SELECT ?, id, ?, run_count + ?, task, group_, COALESCE(?, args), subject, submitter, priority, CASE WHEN overlap = 'allow' THEN 0 ELSE 1 END, 'run now', ${now}, timeout, max_retries, retry_delay, retry_backoff FROM ${schedule} WHERE id = ?`,
+        [jobId, toText(slot), (open?.number ?? 0) + 1, args, id],
       )
       await sql.run(`UPDATE ${schedule} SET last_slot = ? WHERE id = ?`, [toText(slot), id])
       return jobId
@@ -208,7 +208,7 @@ export async function insertSchedule(
   const columns: [string, SqlValue][] = [['id', id], ...settingColumns(settings)]
   if (firstRun !== 'next') {
     const [row] = await sql.rows<{ clock: string }>(`SELECT ${dialect.now} AS clock`)
-    if (firstRun === 'now' || hasElapseInMinute(id, settings, fromStored(row?.clock ?? '')))
+    if (firstRun === 'now' || hasElapsedInMinute(id, settings, fromStored(row?.clock ?? '')))
       columns.push(['nextrun', AT_ONCE])
   }
   await sql.run(
@@ -217,10 +217,11 @@ export async function insertSchedule(
   )
 }
 
-function hasElapseInMinute(id: string, settings: ScheduleSettings, now: Date): boolean {
-  const minute = new Date(Math.floor(now.getTime() / 60_000) * 60_000)
-  const elapse = elapsesOf({ id, ...settings, created: now }).next(new Date(minute.getTime() - 1))
-  return elapse !== null && elapse.getTime() < minute.getTime() + 60_000
+/** What the rest of the minute still brings comes by itself. */
+function hasElapsedInMinute(id: string, settings: ScheduleSettings, now: Date): boolean {
+  const minute = Math.floor(now.getTime() / 60_000) * 60_000
+  const elapse = elapsesOf({ id, ...settings, created: now }).next(new Date(minute - 1))
+  return elapse !== null && elapse <= now
 }
 
 export async function changeSchedule(

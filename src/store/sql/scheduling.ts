@@ -1,5 +1,12 @@
 import { occurrenceId } from '../../model/occurrence.ts'
-import { NO_OPEN_JOBS, type OpenJobs, type Plan, type PlannedRun, planFault } from '../../model/plan.ts'
+import {
+  NO_OPEN_JOBS,
+  type OpenJobs,
+  type Plan,
+  type PlannedRun,
+  planFault,
+  withRuns,
+} from '../../model/plan.ts'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Database, Sql } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
@@ -28,6 +35,8 @@ import { placeholders, type Tables } from './tables.ts'
 interface Planned {
   readonly row: PlannableRow
   readonly plan: Plan
+  /** Jobs of it that have not ended, before the plan. */
+  readonly open: OpenJobs
 }
 
 /** How marked schedules are submitted. */
@@ -283,10 +292,16 @@ export class SqlScheduling implements SchedulingStore {
     const notDue: PlannableRow[] = []
     const again: string[] = []
     for (const row of owned) {
-      const plan = decide(toPlannable(row), fromStored(row.clock), open.get(row.id)?.counts ?? NO_OPEN_JOBS)
+      const counts = open.get(row.id)?.counts ?? NO_OPEN_JOBS
+      const plan = decide(toPlannable(row), fromStored(row.clock), counts)
       if (plan === null) notDue.push(row)
       else if (plan === 'again') again.push(row.id)
-      else planned.push({ row, plan: careful ? await this.#withoutDecided(sql, row.id, plan) : plan })
+      else
+        planned.push({
+          row,
+          plan: careful ? await this.#withoutDecided(sql, row.id, plan) : plan,
+          open: counts,
+        })
     }
     await this.#giveWay(
       sql,
@@ -374,11 +389,12 @@ export class SqlScheduling implements SchedulingStore {
     )
     const before = new Map(found.map((skip) => [skip.schedule, skip]))
     const folded = candidates.flatMap((candidate) => {
-      const [skip] = candidate.plan.skips
+      const { runs, skips } = candidate.plan
+      const [skip] = skips
       const into = before.get(candidate.row.id)
-      return skip !== undefined && skip.error === null && into?.reason === skip.reason
-        ? [{ candidate, skip, into }]
-        : []
+      if (skip === undefined || skip.error !== null || into?.reason !== skip.reason) return []
+      // A run in between, and it follows that one.
+      return runs.some(({ slot }) => slot < skip.slot) ? [] : [{ candidate, skip, into }]
     })
     if (folded.length === 0) return planned
     const batch = folded.map(({ candidate, skip, into }) => ({
@@ -410,17 +426,18 @@ export class SqlScheduling implements SchedulingStore {
       if (found.length > 0) decided.add(toText(slot))
     }
     const isNew = ({ slot }: { slot: Date }) => !decided.has(toText(slot))
-    // The first of those that are left has nothing before it.
+    // The first of those that are left has before it what the first of all had.
+    const [first] = plan.runs
     const runs = plan.runs
       .filter(isNew)
-      .map((run, index): PlannedRun => (index === 0 ? { ...run, state: 'waiting' } : run))
-    return { ...plan, runs, skips: plan.skips.filter(isNew) }
+      .map((run, index): PlannedRun => (index === 0 && first ? { ...run, state: first.state } : run))
+    return { ...withRuns(plan, runs), skips: plan.skips.filter(isNew) }
   }
 
   async #insertJobs(sql: Sql, planned: readonly Planned[], where: 'here' | 'elsewhere'): Promise<void> {
     const { schedule, job } = this.#tables
     const { dialect } = this.#database
-    const batch = planned.flatMap(({ row, plan }) => [
+    const batch = planned.flatMap(({ row, plan, open }) => [
       ...plan.skips.map((skip) => ({
         id: occurrenceId(row.id, skip.slot),
         schedule: row.id,
@@ -437,7 +454,7 @@ export class SqlScheduling implements SchedulingStore {
         schedule: row.id,
         slot: toText(run.slot),
         missed: run.missed,
-        number: index + 1,
+        number: goingOn(open, plan) + index + 1,
         state: run.state,
         reason: null,
         error: null,
@@ -523,6 +540,11 @@ export class SqlScheduling implements SchedulingStore {
     const alive = new Set(there.map((row) => row.id))
     return missing.filter((mark) => alive.has(mark.id))
   }
+}
+
+/** Runs that may still count before the new ones do. */
+function goingOn({ waiting, blocked, running }: OpenJobs, { replaces }: Plan): number {
+  return replaces ? running : waiting + blocked + running
 }
 
 function countStates(jobs: readonly OpenJob[]): OpenJobs {
