@@ -6,14 +6,15 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type Kalends, task } from '../../src/index.ts'
 import { open } from '../../src/testing/index.ts'
 
+const setup = (kalends: Kalends) => {
+  kalends.handle(task('report'), () => {})
+  kalends.declare('set', [{ task: task('report'), timer: 'hourly', catchUp: 2 }])
+}
+
 test('an outage passes between two test applications on the same file', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-reopen-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const database = `sqlite:${join(folder, 'test.db')}`
-  const setup = (kalends: Kalends) => {
-    kalends.handle(task('report'), () => {})
-    kalends.declare('set', [{ task: task('report'), timer: 'hourly', catchUp: 2 }])
-  }
   const before = await open(setup, { database, now: '2026-01-01T08:30:00Z' })
   await before.advance('1h')
   await before.close()

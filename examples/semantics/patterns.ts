@@ -1,0 +1,74 @@
+/**
+ * A set of schedules that the code declares, by hourly and daily patterns.
+ *
+ * The design: a list in the code says what runs when; each start of the application brings it to the database. A
+ * schedule says how many runs that were missed while nothing was up are made up: three missed hours are three jobs
+ * when that is 100, one job when it is 1. A pattern that the code has changed counts from now; it never looks back.
+ *
+ * In Kalends: `declare`, `catchUp`, and the builders of `kalends/timer`.
+ *
+ *     node examples/dist/semantics/patterns.js                                       the story, on a virtual clock
+ *     npx kalends start examples/dist/semantics/patterns.js --database sqlite:./app.db     for real
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Kalends, task } from 'kalends'
+import { open } from 'kalends/testing'
+import { daily, hourly } from 'kalends/timer'
+
+/** Each hour has a bill of its own: none may be left out. */
+const billing = task('billing')
+/** Only the newest state counts. */
+const refresh = task('refresh')
+const cleanup = task('cleanup')
+
+/** The code of the application; `refreshAt` differs between two versions of it. */
+export const application =
+  (refreshAt: number) =>
+  (kalends: Kalends): void => {
+    kalends.handle(billing, ({ slot }) => `billed the hour before ${slot?.toISOString()}`)
+    kalends.handle(refresh, ({ missed }) => `refreshed, for ${missed + 1} hours`)
+    kalends.handle(cleanup, () => 'cleaned up')
+    kalends.declare('office', [
+      { task: billing, timer: hourly(), catchUp: 100 },
+      { task: refresh, timer: hourly(refreshAt), catchUp: 1 },
+      { task: cleanup, timer: daily('03:00') },
+    ])
+  }
+
+export default application(0)
+
+/** What happens, as lines; the same each time, for the clock is virtual. */
+export async function story(tell: (line: string) => void): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'kalends-patterns-'))
+  // A file, so that the next start finds what the one before has left.
+  const database = `sqlite:${join(folder, 'app.db')}`
+  const up = async (from: string, to: string, refreshAt: number) => {
+    tell(`up from ${from} to ${to}, refresh at minute ${refreshAt}`)
+    const test = await open(application(refreshAt), { database, now: `2026-03-02T${from}:00Z` })
+    test.kalends.on('submitted', ({ id, jobs, plan }) => {
+      const slots = plan.runs.map(({ slot }) => minute(slot)).join(', ')
+      const missed = plan.runs.reduce((sum, run) => sum + run.missed, 0)
+      if (jobs.length > 0)
+        tell(
+          `  ${minute(test.now())}  ${id}: jobs for ${slots}${missed === 0 ? '' : `; ${missed} more were missed`}`,
+        )
+    })
+    test.kalends.on('settled', ({ settlement }) => {
+      if (settlement.state === 'success') tell(`           ${JSON.parse(settlement.result ?? '""')}`)
+    })
+    await test.advance(new Date(`2026-03-02T${to}:00Z`))
+    await test.close()
+  }
+  await up('02:30', '04:10', 0)
+  await up('07:10', '07:20', 0)
+  await up('07:25', '08:35', 30)
+  await rm(folder, { recursive: true })
+}
+
+function minute(at: Date): string {
+  return at.toISOString().slice(11, 16)
+}
+
+if (process.argv[1] === import.meta.filename) await story((line) => console.log(line))

@@ -1,0 +1,106 @@
+/**
+ * A self-rescheduling interval.
+ *
+ * The design: a task runs, and when it has ended the next run is set an interval later; it never runs beside
+ * itself. It may be limited to a number of runs, and is done after the last. A run that fails is tried again after
+ * 60, 120, 240, 480 and then every 600 seconds; when all of that was in vain, the task is dead and says why. People
+ * pause and resume it, and reset it when it is done or dead.
+ *
+ * In Kalends: `every … after finish`, `maxRuns`, `retries`, `onExhausted: 'stop'`, and the calls pause, resume, reset.
+ *
+ *     node examples/dist/semantics/repeating.js                                      the story, on a virtual clock
+ *     npx kalends start examples/dist/semantics/repeating.js --database sqlite:./app.db    for real
+ */
+import { type Kalends, PermanentError, task } from 'kalends'
+import { open } from 'kalends/testing'
+
+/** The delay of the first retry is the interval of the timer, and no delay is longer than ten of them. */
+export const poll = task<{ feed: string }>('poll', { retries: 6, retryBackoff: 'exponential' })
+
+export type Fetch = (feed: string) => unknown
+
+export const polling =
+  (fetchFeed: Fetch) =>
+  (kalends: Kalends): void => {
+    kalends.handle(poll, ({ args, attempt, log }) => {
+      log.info(`attempt ${attempt}`)
+      return fetchFeed(args.feed)
+    })
+  }
+
+/** For `kalends start`: a setup may be asynchronous, and make schedules that people then own. */
+export default async (kalends: Kalends): Promise<void> => {
+  polling((feed) => `read ${feed}`)(kalends)
+  await kalends.schedules.put('news', {
+    task: poll,
+    timer: 'every 60s after finish',
+    args: { feed: 'news' },
+    onExhausted: 'stop',
+  })
+}
+
+/** What happens, as lines; the same each time, for the clock is virtual. */
+export async function story(tell: (line: string) => void): Promise<void> {
+  const feed = { isUp: true, isGone: false }
+  const begin = new Date('2026-01-01T00:00:00Z')
+  const seconds = () => `${(test.now().getTime() - begin.getTime()) / 1000}s`.padStart(6)
+  const fetchFeed = (name: string) => {
+    if (feed.isGone) throw new PermanentError(`${name} is gone for ever`)
+    if (!feed.isUp) throw new Error(`${name} is down`)
+    return `read ${name}`
+  }
+  await using test = await open(polling(fetchFeed), { now: begin })
+  const { schedules } = test.kalends
+  test.kalends.on('settled', ({ attempt, settlement }) => {
+    const next = settlement.state === 'waiting' ? `, again in ${settlement.delayMs / 1000}s` : ''
+    tell(`${seconds()}  attempt ${attempt}: ${settlement.state}${next}`)
+  })
+  const tellStatus = async (what: string) => {
+    const { status, runCount, errorCount, lastError } = await existing()
+    const error = lastError === null ? '' : `, ${lastError.split('\n')[0]}`
+    tell(`${seconds()}  ${what}: ${status}, ${runCount} runs, ${errorCount} of them failed${error}`)
+  }
+  const existing = async () => {
+    const schedule = await schedules.get('news')
+    if (schedule === null) throw new Error('somebody has deleted it')
+    return schedule
+  }
+
+  await schedules.create({
+    id: 'news',
+    task: poll,
+    timer: 'every 60s after finish',
+    args: { feed: 'news' },
+    maxRuns: 3,
+    onExhausted: 'stop',
+  })
+  await test.advance('1h')
+  await tellStatus('an hour later')
+
+  await schedules.reset('news')
+  await tellStatus('reset')
+  feed.isUp = false
+  await test.advance('4min')
+  feed.isUp = true
+  await test.advance('5min')
+  await tellStatus('the feed was down for a while')
+
+  await schedules.pause('news')
+  await test.advance('1h')
+  await tellStatus('paused for an hour')
+  await schedules.resume('news')
+  await test.advance('60s')
+  await tellStatus('resumed a minute ago')
+
+  await schedules.reset('news')
+  feed.isUp = false
+  await test.advance('2h')
+  await tellStatus('the feed is down')
+
+  await schedules.reset('news')
+  feed.isGone = true
+  await test.advance('60s')
+  await tellStatus('what can never succeed is not tried again')
+}
+
+if (process.argv[1] === import.meta.filename) await story((line) => console.log(line))

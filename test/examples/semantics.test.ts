@@ -1,0 +1,98 @@
+/** The semantics of five known designs: the programs of examples/semantics tell what happens, line by line. */
+import { expect, test } from 'vitest'
+import { story as crontab } from '../../examples/semantics/crontab.ts'
+import { story as patterns } from '../../examples/semantics/patterns.ts'
+import { story as repeating } from '../../examples/semantics/repeating.ts'
+
+async function linesOf(story: (tell: (line: string) => void) => Promise<void>): Promise<string[]> {
+  const lines: string[] = []
+  await story((line) => lines.push(line))
+  return lines.map((line) => line.trim().replace(/ {2,}/g, ' '))
+}
+
+test('a self-rescheduling interval repeats, is done, tried again, paused, resumed, dead and reset', async () => {
+  expect(await linesOf(repeating)).toEqual([
+    '60s attempt 1: success',
+    '120s attempt 1: success',
+    '180s attempt 1: success',
+    '3600s an hour later: done, 3 runs, 0 of them failed',
+    '3600s reset: active, 0 runs, 0 of them failed',
+    '3660s attempt 1: waiting, again in 60s',
+    '3720s attempt 2: waiting, again in 120s',
+    '3840s attempt 3: waiting, again in 240s',
+    // The next run is counted from the end of this one, whenever it should have been.
+    '4080s attempt 4: success',
+    '4140s attempt 1: success',
+    '4140s the feed was down for a while: active, 2 runs, 0 of them failed',
+    '7740s paused for an hour: paused, 2 runs, 0 of them failed',
+    '7800s attempt 1: success',
+    '7800s resumed a minute ago: done, 3 runs, 0 of them failed',
+    '7860s attempt 1: waiting, again in 60s',
+    '7920s attempt 2: waiting, again in 120s',
+    '8040s attempt 3: waiting, again in 240s',
+    '8280s attempt 4: waiting, again in 480s',
+    '8760s attempt 5: waiting, again in 600s',
+    '9360s attempt 6: waiting, again in 600s',
+    '9960s attempt 7: failed',
+    '15000s the feed is down: dead, 1 runs, 1 of them failed, Error: news is down',
+    '15060s attempt 1: failed',
+    '15060s what can never succeed is not tried again: dead, 1 runs, 1 of them failed, PermanentError: news is gone for ever',
+  ])
+})
+
+test('three missed hours are three jobs or one, and a changed pattern is planned from now', async () => {
+  const lines = await linesOf(patterns)
+  expect(lines.filter((line) => /^up|jobs for/.test(line))).toEqual([
+    'up from 02:30 to 04:10, refresh at minute 0',
+    '03:00 billing: jobs for 03:00',
+    '03:00 cleanup: jobs for 03:00',
+    '03:00 refresh: jobs for 03:00',
+    '04:00 billing: jobs for 04:00',
+    '04:00 refresh: jobs for 04:00',
+    'up from 07:10 to 07:20, refresh at minute 0',
+    '07:10 billing: jobs for 05:00, 06:00, 07:00',
+    '07:10 refresh: jobs for 07:00; 2 more were missed',
+    // Nothing at the start of the new version: 07:00 was no time of the new pattern that was missed.
+    'up from 07:25 to 08:35, refresh at minute 30',
+    '07:30 refresh: jobs for 07:30',
+    '08:00 billing: jobs for 08:00',
+    '08:30 refresh: jobs for 08:30',
+  ])
+  expect(lines.filter((line) => line.startsWith('billed'))).toEqual(
+    ['03', '04', '05', '06', '07', '08'].map(
+      (hour) => `billed the hour before 2026-03-02T${hour}:00:00.000Z`,
+    ),
+  )
+  expect(lines.filter((line) => line.startsWith('refreshed'))).toEqual(
+    [1, 1, 3, 1, 1].map((hours) => `refreshed, for ${hours} hours`),
+  )
+})
+
+test('strict cron: refusals, code over database with the differences logged, one run after an outage, first start', async () => {
+  expect(await linesOf(crontab)).toEqual([
+    'what is not POSIX is refused:',
+    '*/15 * * * *: write *:0/15',
+    '0 9 * * MON-FRI: write Mon..Fri 9:00',
+    '@hourly: write hourly',
+    '0 0 12 * * *: write 12:00',
+    expect.stringMatching(/^0 0 31 2 \*: .* it never fires/),
+    'and nothing starts: 2 faults in one error',
+    'start at 09:00:20',
+    "log: Declared schedule 'sync' is new",
+    "log: Declared schedule 'report' is new",
+    '09:00:20 report runs for 09:00:20',
+    'start at 09:01:05',
+    "log: Declared schedule 'sync' is new",
+    "log: Declared schedule 'report' is new",
+    'nothing runs: the next report is for 2026-03-09T09:00',
+    'start at 09:30:00',
+    '10:00:00 sync runs for 10:00:00',
+    "at 10:20 somebody writes: UPDATE periodic_task SET timer = 'daily', enabled = 0 WHERE id = 'report'",
+    'start at 22:15:00',
+    'log: Declared schedule \'report\' was changed: timer, {"before":{"timer":"daily"},"changes":{"timer":"cron 0 9 1 * 1"}}',
+    '22:15:00 sync runs for 22:00:00, 5 before it were missed',
+    '00:00:00 sync runs for 00:00:00',
+    // enabled belongs to people.
+    "report has the timer 'cron 0 9 1 * 1' again and is paused",
+  ])
+})
