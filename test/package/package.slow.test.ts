@@ -115,5 +115,13 @@ test('what is shipped is what is needed: no sources of tests, no drizzle at run 
   const { dependencies }: { dependencies: Record<string, string> } = JSON.parse(
     await readFile(join(shipped, 'package.json'), 'utf8'),
   )
-  expect(Object.keys(dependencies).toSorted()).toEqual(['commander', 'libsql', 'mysql2', 'pino'])
+  expect(Object.keys(dependencies).toSorted()).toEqual([
+    '@hono/node-server',
+    'commander',
+    'hono',
+    'libsql',
+    'mysql2',
+    'pino',
+    'zod',
+  ])
 })
