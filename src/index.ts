@@ -2,9 +2,18 @@ export * from './errors.ts'
 export type { Around, Handler, HandlerContext, JobLogger } from './executor/handler.ts'
 export type { JobInput, JobOptions, Jobs, JobQuery, SubmitOptions, WaitOptions } from './jobs/jobs.ts'
 export type { RetentionOptions } from './jobs/retention.ts'
-export { Kalends, type KalendsOptions, type Scope, type ScopeOptions, type StartOptions } from './kalends.ts'
+export {
+  Kalends,
+  type KalendsOptions,
+  type PruneOptions,
+  type Scope,
+  type ScopeOptions,
+  type StartOptions,
+  type WorkerStatus,
+} from './kalends.ts'
 export type { Logger } from './logger.ts'
 export type { LoopHealth } from './loop.ts'
+export type { Finding } from './model/diagnosis.ts'
 export type { FinalState, Job, JobState, SkipReason } from './model/job.ts'
 export type { Plan, PlannedRun, PlannedSkip } from './model/plan.ts'
 export type { Idle, OnExhausted, Overlap, Schedule, ScheduleStatus } from './model/schedule.ts'
@@ -23,7 +32,8 @@ export type {
 } from './schedules/settings.ts'
 export type { LogLevel, LogLine, Settled } from './store/executing-store.ts'
 export type { Transaction } from './store/job-store.ts'
-export type { DatabaseTarget } from './store/open.ts'
+export type { DatabaseTarget, MigrateOptions } from './store/open.ts'
 export type { FirstRun, Page } from './store/schedule-store.ts'
 export type { Submission } from './store/scheduling-store.ts'
+export type { WorkerRecord } from './store/worker-store.ts'
 export type { Health, KalendsEvents } from './worker.ts'

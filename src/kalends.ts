@@ -74,6 +74,8 @@ interface CheckedOptions {
   readonly leaseMs: number
   readonly wakeUpMs: number
   readonly around: Around | null
+  /** The machine's clock, or that of a test. */
+  readonly now: () => Date
 }
 
 const DEFAULT_LEASE_MS = 60_000
@@ -203,10 +205,7 @@ export class Kalends {
    * @throws InvalidInputError when it would reach everything
    */
   scope(options: ScopeOptions): Scope {
-    const owner = {
-      group: checkedText('group', options.group) ?? null,
-      submitter: checkedText('submitter', options.submitter) ?? null,
-    }
+    const owner = { group: ownerName('group', options), submitter: ownerName('submitter', options) }
     if (owner.group === null && owner.submitter === null) {
       throw new InvalidInputError(
         'scope',
@@ -319,7 +318,7 @@ export class Kalends {
   }
 
   #reaching(owner: Owner): Scope {
-    const { zone, wakeUpMs } = this.#options
+    const { zone, wakeUpMs, now } = this.#options
     const stores =
       owner === ANY_OWNER
         ? this.#store
@@ -334,7 +333,7 @@ export class Kalends {
       this.#events.on('settled', ({ id }) => listener(id))
     return {
       schedules: new Schedules(stores, { zone, taskNamed, owner }, onWrite),
-      jobs: new Jobs(stores.jobs, { taskNamed, owner, onWrite, onSettled, wakeUpMs }),
+      jobs: new Jobs(stores.jobs, { taskNamed, owner, onWrite, onSettled, wakeUpMs, now }),
     }
   }
 
@@ -388,7 +387,20 @@ function checkedOptions(options: KalendsOptions): CheckedOptions {
     leaseMs: spanOption('lease', options.lease, DEFAULT_LEASE_MS, { least: 1000, most: 3_600_000 }),
     wakeUpMs: spanOption('wakeUp', options.wakeUp, DEFAULT_WAKE_UP_MS, { least: 20, most: 60_000 }),
     around: options.around ?? null,
+    now: options.clock ?? (() => new Date()),
   }
+}
+
+/** @throws InvalidInputError also for what may reach others: no name at all, or one that MySQL takes for another */
+function ownerName(field: 'group' | 'submitter', options: ScopeOptions): string | null {
+  const name = checkedText(field, options[field]) ?? null
+  if (name !== null && (name === '' || name.endsWith(' '))) {
+    throw new InvalidInputError(
+      field,
+      `a scope needs a name that is not empty and does not end with a space, not ${JSON.stringify(name)}`,
+    )
+  }
+  return name
 }
 
 /** @returns 0 when this worker runs no jobs */

@@ -58,6 +58,7 @@ export interface WorkerOptions {
   /** How many jobs it runs at a time; 0: none at all. */
   readonly concurrency: number
   readonly around: Around | null
+  readonly now: () => Date
   readonly logger: Logger
   readonly events: Emitter<KalendsEvents>
 }
@@ -213,7 +214,7 @@ export class Worker {
   }
 
   #buildExecutor(): JobExecutor {
-    const { store, handlers, around, concurrency, wakeUpMs, logger, events } = this.#options
+    const { store, handlers, around, concurrency, wakeUpMs, now, logger, events } = this.#options
     return new JobExecutor({
       store: store.executing,
       worker: () => this.#lease.id(),
@@ -221,6 +222,7 @@ export class Worker {
       around,
       concurrency,
       wakeUpMs,
+      now,
       onStarted: (job) => {
         logger.debug({ job: job.id, task: job.task, attempt: job.attempt }, 'Job started')
         events.emit('started', job)

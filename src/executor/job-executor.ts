@@ -4,6 +4,7 @@
  * A claim makes a job this worker's for as long as its heartbeat goes on. Whatever ends a run is fenced by id,
  * worker, attempt and state: a worker that was taken for dead changes nothing.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CancelledError, LeaseLostError, StoppedError } from '../errors.ts'
 import { Loop, type LoopHealth } from '../loop.ts'
 import type { ClaimedJob, Fence } from '../model/job.ts'
@@ -25,6 +26,7 @@ export interface JobExecutorOptions {
   readonly concurrency: number
   /** How often to look whether a running job is to be stopped, in milliseconds. */
   readonly wakeUpMs: number
+  readonly now: () => Date
   readonly onStarted: (job: ClaimedJob) => void
   readonly onSettled: (result: SettleResult) => void
   readonly onError: (error: unknown, loop: string) => void
@@ -35,6 +37,9 @@ const SETTLE_PATIENCE_MS = 10_000
 /** For so long after a claim failed, the database may still carry it out. */
 const DOUBT_MS = 30_000
 const DOUBT_LOOK_MS = 2000
+/** Attempts of one call of `runDue`. */
+const MOST_BY_HAND = 10_000
+const TURNS_TO_END = 5
 
 export class JobExecutor {
   readonly #options: JobExecutorOptions
@@ -50,6 +55,7 @@ export class JobExecutor {
   #stopping = false
   #whenIdle: (() => void)[] = []
   #lastGroup = ''
+  #onWake: (() => void) | null = null
 
   constructor(options: JobExecutorOptions) {
     this.#options = options
@@ -70,6 +76,7 @@ export class JobExecutor {
   /** Jobs may be claimable. */
   wake(): void {
     this.#claimLoop.wake()
+    this.#onWake?.()
   }
 
   /** The time of a waiting job may have come. */
@@ -84,20 +91,29 @@ export class JobExecutor {
   }
 
   /**
-   * For tests with a clock of their own, where no loop runs: claims, runs and settles what is due, until nothing is.
+   * For tests with a clock of their own, where no loop runs: claims, runs and settles what is due. What handlers
+   * submit meanwhile is left for the next call, unless they go on: they may be waiting for it.
    *
    * @returns how many attempts were run
    */
   async runDue(): Promise<number> {
     let attempts = 0
-    for (;;) {
+    do {
+      // From before the claim, or what is submitted during it would be noticed by nobody.
+      const woken = new Promise<void>((resolve) => {
+        this.#onWake = resolve
+      })
       this.#promote = true
-      await this.#claim()
-      if (this.#running.size === 0) return attempts
-      attempts += this.#running.size
-      await Promise.all(this.#finishing)
+      const before = this.#running.size
+      if (attempts < MOST_BY_HAND) await this.#claim()
+      attempts += this.#running.size - before
+      await Promise.race([Promise.all(this.#finishing), woken])
+      // Most handlers end with what they have submitted last.
+      for (let turn = 0; turn < TURNS_TO_END && this.#running.size > 0; turn += 1) await nextTurn()
       await this.#settler.settleAll()
-    }
+    } while (this.#running.size > 0)
+    this.#onWake = null
+    return attempts
   }
 
   runningCount(): number {
@@ -202,7 +218,7 @@ export class JobExecutor {
     this.#running
       .get(job.id)
       ?.abort(new LeaseLostError(`The job ${job.id} was taken from this worker and is in its next attempt`))
-    const run = new Run(job, handled, this.#journal, this.#options.around)
+    const run = new Run(job, handled, this.#journal, this.#options)
     this.#running.set(job.id, run)
     this.#stopLoop.wake()
     this.#options.onStarted(job)

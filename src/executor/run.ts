@@ -9,7 +9,7 @@ import {
 } from '../errors.ts'
 import type { ClaimedJob } from '../model/job.ts'
 import type { Ending } from '../model/settle.ts'
-import { jsonText, readArgs } from '../model/task.ts'
+import { checkResult, jsonText, readArgs } from '../model/task.ts'
 import type { LogLevel } from '../store/executing-store.ts'
 import type { Around, HandledTask, JobLogger } from './handler.ts'
 import type { Journal } from './journal.ts'
@@ -25,11 +25,18 @@ export class Run {
   readonly #handled: HandledTask
   readonly #journal: Journal
   readonly #around: Around
+  readonly #now: () => Date
   readonly #controller = new AbortController()
   #over = false
 
-  constructor(job: ClaimedJob, handled: HandledTask, journal: Journal, around: Around | null) {
-    this.#around = around ?? ((_, run) => run())
+  constructor(
+    job: ClaimedJob,
+    handled: HandledTask,
+    journal: Journal,
+    options: { readonly around: Around | null; readonly now: () => Date },
+  ) {
+    this.#around = options.around ?? ((_, run) => run())
+    this.#now = options.now
     this.job = job
     this.#handled = handled
     this.#journal = journal
@@ -75,22 +82,45 @@ export class Run {
       // Arguments that do not fit today will not fit with the next attempt.
       return { kind: 'error', error: errorText(error), permanent: error instanceof InvalidInputError }
     }
+    const call: { running?: Promise<unknown> } = {}
     try {
-      const result = await this.#around(job, async () =>
-        this.#handled.handler({
-          args,
-          slot: job.slot,
-          missed: job.missed,
-          attempt: job.attempt,
-          job,
-          signal: this.#controller.signal,
-          log: this.#logger(),
-          progress: (value) => this.#progress(value),
-        }),
-      )
+      const result = await this.#around(job, () => (call.running ??= this.#callHandler(args)))
+      if (call.running === undefined)
+        throw new TypeError('The option `around` has not called the function that runs the handler')
       return { kind: 'success', result: this.#resultText(result) }
     } catch (error) {
       return { kind: 'error', error: errorText(error), permanent: error instanceof PermanentError }
+    } finally {
+      // Also where `around` has not waited for it: the attempt ends when its handler has ended.
+      await call.running?.catch(() => undefined)
+    }
+  }
+
+  async #callHandler(args: unknown): Promise<unknown> {
+    const { job } = this
+    const { signal } = this.#controller
+    const result = await this.#handled.handler({
+      args,
+      slot: job.slot,
+      missed: job.missed,
+      attempt: job.attempt,
+      job,
+      signal,
+      log: this.#logger(),
+      progress: (value) => this.#progress(value),
+    })
+    // Whatever it returns after that: who wraps the attempt is to learn how it ended.
+    signal.throwIfAborted()
+    await this.#checkResult(result)
+    return result
+  }
+
+  /** A handler that returns something else than its task says will do so the next time as well. */
+  async #checkResult(result: unknown): Promise<void> {
+    try {
+      await checkResult(this.#handled.task, result)
+    } catch (error) {
+      throw new PermanentError(error instanceof Error ? error.message : String(error), { cause: error })
     }
   }
 
@@ -125,7 +155,7 @@ export class Run {
 
   #log(level: LogLevel, message: string): void {
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion -- handlers in JavaScript log anything
-    this.#journal.log({ jobId: this.job.id, at: new Date(), level, message: String(message) })
+    this.#journal.log({ jobId: this.job.id, at: this.#now(), level, message: String(message) })
   }
 }
 

@@ -31,7 +31,7 @@ export interface JobOptions extends PolicyOptions {
 export interface TransactionOption {
   /**
    * The application's own transaction, which then decides whether the job is submitted: a drizzle transaction, a
-   * mysql2 connection, or a function that runs a statement in it.
+   * connection of mysql2 or of a SQLite driver on which it was begun, or a function that runs a statement in it.
    */
   readonly tx?: Transaction | undefined
 }
@@ -63,6 +63,7 @@ export interface JobsContext {
   readonly onSettled: (listener: (jobId: string) => void) => () => void
   /** How often to look for what others have done, in milliseconds. */
   readonly wakeUpMs: number
+  readonly now: () => Date
 }
 
 const ANY_SPAN = { least: 0, most: 2 ** 31 - 1 }
@@ -135,17 +136,22 @@ export class Jobs {
     const deadline = performance.now() + timeoutMs
     let tell: (() => void) | null = null
     // From before the first look on, or an end between look and wait would be noticed late.
+    let hasSettled = false
     const forget = this.#context.onSettled((settled) => {
-      if (settled === id) tell?.()
+      if (settled !== id) return
+      hasSettled = true
+      tell?.()
     })
     try {
       for (;;) {
+        hasSettled = false
         const job = await this.#store.get(id)
         if (job === null) throw new NotFoundError('job', id)
         if (isFinal(job.state)) return job
         options.signal?.throwIfAborted()
         const leftMs = deadline - performance.now()
         if (leftMs <= 0) throw new TimeoutError(`The job ${id} is still ${job.state} after ${timeoutMs} ms`)
+        if (hasSettled) continue
         await woken(Math.min(leftMs, this.#context.wakeUpMs), options.signal, (wake) => {
           tell = wake
         })
@@ -192,9 +198,9 @@ export class Jobs {
   }
 
   async #newJob({ task, args, ...options }: AnyJobInput): Promise<NewJob> {
-    const { owner, taskNamed } = this.#context
+    const { owner, taskNamed, now } = this.#context
     const known = typeof task === 'string' ? (taskNamed(task) ?? { name: task, schema: null }) : task
-    const { id = newJobId(new Date()) } = options
+    const { id = newJobId(now()) } = options
     if (typeof id !== 'string' || id === '' || id.length > JOB_ID_LIMIT) {
       throw new InvalidInputError(
         'id',

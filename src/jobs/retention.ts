@@ -37,8 +37,9 @@ export async function prune(
   for (let removed = 0; ; ) {
     signal.throwIfAborted()
     const batch = await store.prune(retention, BATCH)
+    // A batch looks at some schedules only: the end is where there is nothing left to remove.
+    if (batch === 0) return removed
     removed += batch
-    if (batch < BATCH) return removed
   }
 }
 

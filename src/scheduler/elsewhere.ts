@@ -25,12 +25,17 @@ export interface ElsewhereJob {
 }
 
 /**
- * Puts jobs into another queue. When it throws, the same jobs are submitted again later.
+ * Puts jobs into another queue: all of them, or it throws. Then the same jobs are submitted again, each schedule's by
+ * themselves, so that one that the queue does not take keeps no other.
  *
  * @returns the ids of the jobs that were refused because a run of their schedule has not ended: recorded as skipped
  */
 export type SubmitElsewhere = (jobs: readonly ElsewhereJob[]) => Promise<Iterable<string> | void>
 
+/** So many schedules refused one after the other: not they are at fault, but the other queue. */
+const FAILURES_OF_A_QUEUE = 3
+
+/** @throws what `submit` threw, when the other queue seems to be away */
 export async function submitElsewhere(
   store: SchedulingStore,
   worker: string,
@@ -45,11 +50,15 @@ export async function submitElsewhere(
       { before: one.plannable, plan: planElsewhere(one, missedAfterMs) },
     ]),
   )
-  const jobs = marked.flatMap((one) => jobsOf(one, planned.get(one.schedule.id)?.plan ?? null))
-  const refused = new Set(jobs.length === 0 ? [] : ((await submit(jobs)) ?? []))
-  return store.submit(
+  const batches = marked
+    .map((one) => jobsOf(one, planned.get(one.schedule.id)?.plan ?? null))
+    .filter((jobs) => jobs.length > 0)
+  const { refused, failed } = await handOver(batches, submit)
+  const notTaken = new Set(failed.map(({ id }) => id))
+  const result = await store.submit(
     worker,
-    marks,
+    // Those that were not taken keep their marks: they are due again when these end.
+    marks.filter(({ id }) => !notTaken.has(id)),
     (schedule) => {
       const decided = planned.get(schedule.id)
       if (decided === undefined || isEdited(decided.before, schedule)) return 'again'
@@ -57,6 +66,42 @@ export async function submitElsewhere(
     },
     'elsewhere',
   )
+  return { ...result, failed: [...result.failed, ...failed] }
+}
+
+/** @param batches  the jobs of each schedule */
+async function handOver(
+  batches: readonly (readonly ElsewhereJob[])[],
+  submit: SubmitElsewhere,
+): Promise<{ refused: ReadonlySet<string>; failed: SubmitResult['failed'] }> {
+  if (batches.length === 0) return { refused: new Set(), failed: [] }
+  try {
+    return { refused: new Set((await submit(batches.flat())) ?? []), failed: [] }
+  } catch (error) {
+    if (batches.length === 1) throw error
+  }
+  const refused = new Set<string>()
+  const failed: { id: string; error: unknown }[] = []
+  let inARow = 0
+  // In another order each time, so that some that are not taken do not keep the same others for ever.
+  for (const jobs of shuffled(batches)) {
+    try {
+      for (const id of (await submit(jobs)) ?? []) refused.add(id)
+      inARow = 0
+    } catch (error) {
+      failed.push({ id: jobs[0]?.schedule ?? '', error })
+      inARow += 1
+      if (inARow === Math.min(FAILURES_OF_A_QUEUE, batches.length)) throw error
+    }
+  }
+  return { refused, failed }
+}
+
+function shuffled<Item>(items: readonly Item[]): Item[] {
+  return items
+    .map((item) => ({ item, at: Math.random() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ item }) => item)
 }
 
 function planElsewhere({ plannable, now }: MarkedSchedule, missedAfterMs: number): Plan | null {

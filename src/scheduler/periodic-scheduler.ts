@@ -75,6 +75,8 @@ export class PeriodicScheduler {
       const held = this.#held.filter((mark) => !marked.some((again) => again.id === mark.id))
       const marks = [...held, ...marked]
       if (marks.length === 0) return Infinity
+      // Until it is known how it went: what was marked and could not be submitted comes with the next pass.
+      this.#held = marks
       const result =
         elsewhere === null
           ? await store.submit(id, marks, (schedule, now, open) =>

@@ -65,6 +65,8 @@ export interface Dialect {
   readonly union: (selections: readonly string[]) => string
   /** Selects the `name` of each table there is among the given number of names. */
   readonly tablesAmong: (count: number) => string
+  /** Selects a `part` for each column and index of a number of tables, whose names are given twice. */
+  readonly partsOf: (count: number) => string
   /** The error says that a row with that key exists. */
   readonly isDuplicate: (error: unknown) => boolean
   /** It was given up because others held rows, not because the database is away: fewer rows may do. */

@@ -24,6 +24,9 @@ export interface Settled {
   readonly scheduleId: string | null
   readonly attempt: number
   readonly settlement: Settlement
+  /** When the attempt began and ended, by the database's clock. */
+  readonly started: Date
+  readonly ended: Date
   /** The blocked job whose turn has come, if there was one. */
   readonly promoted: string | null
 }

@@ -31,14 +31,16 @@ export interface JobFilter {
 }
 
 /**
- * The application's own transaction: a drizzle transaction, a mysql2 connection, or a function that runs a
- * statement in it.
+ * The application's own transaction: a drizzle transaction, a connection of mysql2 (promises or callbacks) or of a
+ * SQLite driver (better-sqlite3, libsql, node:sqlite) on which it was begun, or a function that runs a statement in it.
  */
 export type Transaction =
   | ((sql: string, params: readonly unknown[]) => Promise<unknown>)
+  | { readonly promise: () => { readonly query: (sql: string) => Promise<unknown> } }
   | { readonly query: (sql: string) => Promise<unknown> }
   | { readonly execute: (sql: string) => Promise<unknown> }
   | { readonly run: (sql: string) => unknown }
+  | { readonly exec: (sql: string) => unknown }
 
 /** What people and code do to jobs. */
 export interface JobStore {

@@ -1,19 +1,48 @@
+import { InvalidInputError } from '../errors.ts'
 import type { Dialect, Sql } from './database.ts'
 import type { Transaction } from './job-store.ts'
 
-/** Runs statements in a transaction that the application has begun, and ends or undoes. */
+/**
+ * Runs statements in a transaction that the application has begun, and ends or undoes.
+ *
+ * @throws InvalidInputError when it is nothing that can run a statement
+ */
 export function lentTransaction(transaction: Transaction, dialect: Dialect): Pick<Sql, 'run'> {
+  const execute = executorOf(transaction)
   return {
     run: async (text, params = []) => {
       // Values become literals, for each driver has its own way with parameters.
-      const statement = dialect.withLiterals(text, params)
-      if (typeof transaction === 'function') await transaction(statement, [])
-      // mysql2 has `query` and `execute`; the latter would prepare each of these statements on the server.
-      else if ('query' in transaction && typeof transaction.query === 'function')
-        await transaction.query(statement)
-      else if ('execute' in transaction) await transaction.execute(statement)
-      else if ('run' in transaction) await transaction.run(statement)
+      await execute(dialect.withLiterals(text, params))
       return 0
     },
   }
+}
+
+function executorOf(transaction: Transaction): (statement: string) => unknown {
+  if (typeof transaction === 'function') return (statement) => transaction(statement, [])
+  if (typeof transaction === 'object' && transaction !== null && !isPool(transaction)) {
+    // A connection of mysql2 with callbacks: what its `query` returns cannot be awaited.
+    if ('promise' in transaction && typeof transaction.promise === 'function')
+      return executorOf(transaction.promise())
+    // mysql2 has `query` and `execute`; the latter would prepare each of these statements on the server. drizzle has
+    // a `query` too, which is no function.
+    if ('query' in transaction && typeof transaction.query === 'function')
+      return (statement) => transaction.query(statement)
+    if ('execute' in transaction && typeof transaction.execute === 'function')
+      return (statement) => transaction.execute(statement)
+    if ('run' in transaction && typeof transaction.run === 'function')
+      return (statement) => transaction.run(statement)
+    if ('exec' in transaction && typeof transaction.exec === 'function')
+      return (statement) => transaction.exec(statement)
+  }
+  throw new InvalidInputError(
+    'tx',
+    'a drizzle transaction, a connection of mysql2 or SQLite, or a function (sql, params) => Promise is needed; a pool is none',
+  )
+}
+
+/** Each statement of a pool, or of a drizzle database on one, may run on another connection: no transaction. */
+function isPool(lent: object): boolean {
+  const client = '$client' in lent ? lent.$client : lent
+  return typeof client === 'object' && client !== null && 'getConnection' in client
 }

@@ -5,6 +5,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { SchemaError } from '../errors.ts'
+import type { SchemaDrift } from '../model/diagnosis.ts'
 import type { Database, Sql } from './database.ts'
 import { TABLE_NAMES } from './sql/tables.ts'
 
@@ -18,10 +19,15 @@ interface Step {
 }
 
 /**
+ * @param onStep  told before each statement: on large tables one may take long
  * @returns the migrations that were applied; empty when there was nothing to do
  * @throws SchemaError when a table of the application has one of our names
  */
-export async function migrate(database: Database, prefix: string): Promise<string[]> {
+export async function migrate(
+  database: Database,
+  prefix: string,
+  onStep: (done: number, of: number) => void = () => undefined,
+): Promise<string[]> {
   const steps = await readSteps(database, prefix)
   const before = await appliedSteps(database, database, prefix)
   if (before !== null && steps.every((step) => before.has(step.name))) return []
@@ -33,7 +39,8 @@ export async function migrate(database: Database, prefix: string): Promise<strin
         `CREATE TABLE ${bookkeeping(prefix)} (name VARCHAR(190) NOT NULL PRIMARY KEY, applied VARCHAR(32) NOT NULL)`,
       )
     const pending = steps.filter((step) => applied?.has(step.name) !== true)
-    for (const step of pending) {
+    for (const [done, step] of pending.entries()) {
+      onStep(done, pending.length)
       try {
         await sql.run(step.statement)
       } catch (error) {
@@ -45,7 +52,7 @@ export async function migrate(database: Database, prefix: string): Promise<strin
         new Date().toISOString(),
       ])
     }
-    return [...new Set(pending.map((step) => step.name.slice(0, step.name.lastIndexOf('/'))))]
+    return [...new Set(pending.map((step) => migrationOf(step)))]
   })
 }
 
@@ -57,6 +64,45 @@ export async function checkMigrated(database: Database, prefix: string): Promise
     throw new SchemaError(
       `The tables of Kalends are missing or older than this version: ${missing.length} step(s) to do; run 'kalends migrate', or open with migrate: true`,
     )
+}
+
+/** How the tables differ from what the migrations made: which of those were not applied, and what others have removed. */
+export async function schemaDrift(database: Database, prefix: string): Promise<SchemaDrift> {
+  const steps = await readSteps(database, prefix)
+  const applied = await appliedSteps(database, database, prefix)
+  const pending = steps.filter((step) => applied?.has(step.name) !== true)
+  const made = steps.flatMap(({ statement }) => partsOf(statement))
+  const ours = TABLE_NAMES.map((name) => `${prefix}${name}`)
+  const rows = await database.rows<{ part: string }>(database.dialect.partsOf(ours.length), [
+    ...ours,
+    ...ours,
+  ])
+  // Some servers keep the names of tables in lower case.
+  const there = new Set(rows.map(({ part }) => part.toLowerCase()))
+  return {
+    pending: [...new Set(pending.map((step) => migrationOf(step)))],
+    missing: made.filter((part) => !there.has(part.toLowerCase())),
+  }
+}
+
+/** The columns and indexes that a statement of a migration makes: `column job.state`, `index job_claim`. */
+function partsOf(statement: string): string[] {
+  const [, index] = /^CREATE (?:UNIQUE )?INDEX `(\w+)`/.exec(statement) ?? []
+  if (index !== undefined) return [`index ${index}`]
+  const [, table] = /^CREATE TABLE `(\w+)`/.exec(statement) ?? []
+  const [, altered, added] = /^ALTER TABLE `(\w+)` ADD (?:COLUMN )?`(\w+)`/.exec(statement) ?? []
+  if (altered !== undefined) return [`column ${altered}.${added}`]
+  if (table === undefined) return []
+  return statement.split('\n').flatMap((line) => {
+    const [, column] = /^\s+`(\w+)` /.exec(line) ?? []
+    const [, unique] = /^\s+CONSTRAINT `(\w+)` UNIQUE/.exec(line) ?? []
+    if (column !== undefined) return [`column ${table}.${column}`]
+    return unique === undefined ? [] : [`index ${unique}`]
+  })
+}
+
+function migrationOf({ name }: Step): string {
+  return name.slice(0, name.lastIndexOf('/'))
 }
 
 function bookkeeping(prefix: string): string {

@@ -6,6 +6,7 @@ import type { Database } from './database.ts'
 import { checkMigrated, migrate } from './migrate.ts'
 import { SqlDeclared } from './sql/declared.ts'
 import { SqlExecuting } from './sql/executing.ts'
+import { SqlInspection } from './sql/inspection.ts'
 import { SqlJobs } from './sql/jobs.ts'
 import { SqlRetention } from './sql/retention.ts'
 import { SqlSchedules } from './sql/schedules.ts'
@@ -62,19 +63,34 @@ export function storeOn(database: Database, prefix: string): Store {
     workers: new SqlWorkers(database, names),
     declared: new SqlDeclared(database, names),
     retention: new SqlRetention(database, names),
+    inspection: new SqlInspection(database, names, prefix),
     close: () => database.close(),
   }
+}
+
+/** Opens whatever is there, however old or damaged the tables are: for a look at them, and nothing else. */
+export async function openToInspect(
+  target: DatabaseTarget,
+  options: Pick<StoreOptions, 'tablePrefix'>,
+): Promise<Store> {
+  const prefix = checkedPrefix(options)
+  return storeOn(await openDatabase(target), prefix)
+}
+
+export interface MigrateOptions extends Pick<StoreOptions, 'tablePrefix'> {
+  /** Told before each statement: on large tables one may take long. */
+  readonly onStep?: ((done: number, of: number) => void) | undefined
 }
 
 /** Migrates and closes again. @returns the migrations that were applied */
 export async function migrateDatabase(
   target: DatabaseTarget,
-  options: Pick<StoreOptions, 'tablePrefix'> = {},
+  options: MigrateOptions = {},
 ): Promise<string[]> {
   const prefix = checkedPrefix(options)
   const database = await openDatabase(target)
   try {
-    return await migrate(database, prefix)
+    return await migrate(database, prefix, options.onStep)
   } finally {
     await database.close()
   }

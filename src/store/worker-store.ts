@@ -20,6 +20,8 @@ export interface WorkerStore {
   /** @returns false when the row is gone: this worker was taken for dead */
   heartbeat(id: string): Promise<boolean>
   list(): Promise<WorkerRecord[]>
+  /** How many jobs each worker runs; without those that run none. */
+  running(): Promise<ReadonlyMap<string, number>>
   /** Removes a worker whose heartbeat is still the one that was seen. @returns whether it was removed */
   bury(id: string, heartbeat: Date): Promise<boolean>
   /** Removes the own row at a clean stop. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { Counter, Gauge, Histogram, register, type Registry } from 'prom-client'
-import type { Kalends } from '../index.ts'
+import type { Kalends, Settled } from '../index.ts'
 
 export interface PrometheusOptions {
   /** Default: prom-client's own. */
@@ -51,23 +51,19 @@ export function prometheus(kalends: Kalends, options: PrometheusOptions = {}): (
     collect: () => healthy.set(kalends.health().ok ? 1 : 0),
   })
 
-  const started = new Map<string, number>()
   const subscriptions = [
     kalends.on('submitted', ({ task, jobs, plan }) => {
       if (jobs.length > 0) submitted.inc({ task }, jobs.length)
       for (const skip of plan.skips) skipped.inc({ task, reason: skip.reason }, skip.count)
     }),
     kalends.on('started', (job) => {
-      started.set(job.id, performance.now())
       if (job.slot !== null && job.attempt === 1) {
         lateness.observe({ task: job.task }, Math.max(0, (job.started.getTime() - job.slot.getTime()) / 1000))
       }
     }),
-    kalends.on('settled', ({ id, task, settlement }) => {
-      settled.inc({ task, state: settlement.state === 'waiting' ? 'retry' : settlement.state })
-      const begun = started.get(id)
-      started.delete(id)
-      if (begun !== undefined) duration.observe({ task }, (performance.now() - begun) / 1000)
+    kalends.on('settled', ({ task, settlement, started, ended }) => {
+      settled.inc({ task, state: outcomeOf(settlement) })
+      duration.observe({ task }, Math.max(0, (ended.getTime() - started.getTime()) / 1000))
     }),
     kalends.on('workerLost', () => lost.inc()),
     kalends.on('error', ({ where }) =>
@@ -89,4 +85,10 @@ export function prometheus(kalends: Kalends, options: PrometheusOptions = {}): (
     for (const end of subscriptions) end()
     for (const name of metrics) registry.removeSingleMetric(`${prefix}${name}`)
   }
+}
+
+/** An attempt that a stopping worker gives back has not failed. */
+function outcomeOf(settlement: Settled['settlement']): string {
+  if (settlement.state !== 'waiting') return settlement.state
+  return settlement.countAttempt ? 'retry' : 'released'
 }

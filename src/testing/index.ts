@@ -87,17 +87,14 @@ export class TestKalends {
    * @param by  a time span such as `1d`, milliseconds, or the instant to go to
    */
   async advance(by: string | number | Date): Promise<void> {
-    const end = by instanceof Date ? by : new Date(this.#clock.now.getTime() + timeSpan(by))
+    const end = by instanceof Date ? new Date(by) : new Date(this.#clock.now.getTime() + timeSpan(by))
+    if (Number.isNaN(end.getTime())) throw new RangeError('by: a valid date is needed, not Invalid Date')
     if (end < this.#clock.now)
       throw new RangeError(
         `The clock is at ${this.#clock.now.toISOString()}; it cannot go back to ${end.toISOString()}`,
       )
-    for (;;) {
-      await this.drain()
-      const { next } = await this.#step()
-      if (next === null || next > end) break
-      if (next > this.#clock.now) this.#clock.now = next
-    }
+    do await this.drain()
+    while (await this.#toNext(end))
     this.#clock.now = end
     await this.drain()
   }
@@ -120,14 +117,22 @@ export class TestKalends {
       if (job === null) throw new NotFoundError('job', jobId)
       const isFinal = job.finished !== null
       if (state === undefined ? isFinal : job.state === state) return job
-      const { next } = await this.#step()
-      if (isFinal || next === null || next > end) {
+      if (isFinal || !(await this.#toNext(end))) {
         throw new TimeoutError(
           `The job ${jobId} is ${job.state} at ${this.#clock.now.toISOString()}, not ${state ?? 'final'}`,
         )
       }
-      if (next > this.#clock.now) this.#clock.now = next
     }
+  }
+
+  /** Goes to the next time at which something is due. @returns false when that is later than `end`, or never */
+  async #toNext(end: Date): Promise<boolean> {
+    const { acted, next } = await this.#step()
+    if (next === null || next > end) return acted
+    if (next > this.#clock.now) this.#clock.now = next
+    else if (!acted)
+      throw new RangeError(`Something is due at ${this.#clock.now.toISOString()} and cannot be done`)
+    return true
   }
 
   async close(): Promise<void> {

@@ -44,6 +44,8 @@ function settledAll(attempts: readonly Attempt[]): SettleResult {
         error: ending.kind === 'error' ? ending.error : null,
         result: ending.kind === 'success' ? ending.result : null,
       },
+      started: new Date(0),
+      ended: new Date(0),
       promoted: null,
     })),
     lost: [],

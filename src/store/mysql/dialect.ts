@@ -38,6 +38,10 @@ export const mysqlDialect: Dialect = {
   tablesAmong: (count) =>
     // Some servers keep names in lower case, and compare them so.
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND LOWER(table_name) IN (${Array(count).fill('LOWER(?)').join(', ')})`,
+  partsOf: (count) => {
+    const among = `table_schema = DATABASE() AND LOWER(table_name) IN (${Array(count).fill('LOWER(?)').join(', ')})`
+    return `SELECT CONCAT('column ', table_name, '.', column_name) AS part FROM information_schema.columns WHERE ${among} UNION SELECT CONCAT('index ', index_name) AS part FROM information_schema.statistics WHERE ${among}`
+  },
   withLiterals,
   isDuplicate,
   isContended: (error) => error instanceof StoreUnavailableError && isTransient(error.cause),

@@ -32,17 +32,20 @@ export class SqlJobs implements JobStore {
   }
 
   async submit(jobs: readonly NewJob[], transaction?: Transaction): Promise<void> {
-    if (jobs.length === 0) return
+    const parts = batches(jobs)
     const insert = async (sql: Pick<Sql, 'run'>) => {
-      for (const batch of batches(jobs)) await this.#insert(sql, batch)
+      for (const batch of parts) await this.#insert(sql, batch)
     }
+    const { dialect } = this.#database
+    // Before the try: what cannot run a statement is refused, also where there is nothing to submit.
+    const lent = transaction === undefined ? null : lentTransaction(transaction, dialect)
+    if (parts.length === 0) return
     try {
-      if (transaction !== undefined) await insert(lentTransaction(transaction, this.#database.dialect))
-      else await this.#database.transaction(insert)
+      if (lent === null) await this.#database.transaction(insert)
+      else if (parts.length === 1) await insert(lent)
+      else await wholly(lent, insert)
     } catch (error) {
-      const { isDuplicate } = this.#database.dialect
-      // Query builders wrap what their driver throws.
-      if (!isDuplicate(error) && !(error instanceof Error && isDuplicate(error.cause))) throw error
+      if (!withCauses(error).some((cause) => dialect.isDuplicate(cause))) throw error
       const id = jobs.length === 1 ? `the id '${jobs[0]?.id}'` : 'one of these ids'
       throw new ConflictError(`There is a job with ${id} already`, { cause: error })
     }
@@ -100,20 +103,15 @@ export class SqlJobs implements JobStore {
     return this.#database.transaction(async (sql) => {
       const locked = await this.#lockedWithSchedule(sql, id)
       if (locked === null) return null
-      const { row } = locked
+      const { row, schedules } = locked
       if (row.state !== 'failed' && row.state !== 'cancelled') return row.state
-      try {
-        await sql.run(
-          `UPDATE ${this.#tables.job} SET state = 'waiting', attempt = 0, run_at = NULL, started = NULL, finished = NULL, worker = NULL, stop_requested = NULL, progress = NULL WHERE id = ?`,
-          [id],
-        )
-      } catch (error) {
-        if (!this.#database.dialect.isDuplicate(error)) throw error
-        throw new ConflictError(
-          `The job ${id} cannot run again now: another job of the schedule '${row.schedule}' has not ended; wait for its end or cancel it`,
-          { cause: error },
-        )
-      }
+      // As the schedule says now; of one that is gone nothing else can come.
+      const exclusive = schedules.get(row.schedule ?? '')?.overlap !== 'allow'
+      if (row.schedule !== null && exclusive) await this.#refuseWhileOpen(sql, id, row.schedule)
+      await sql.run(
+        `UPDATE ${this.#tables.job} SET state = 'waiting', exclusive = ?, reason = CASE WHEN reason = 'run now' THEN reason END, attempt = 0, run_at = NULL, started = NULL, finished = NULL, worker = NULL, stop_requested = NULL, progress = NULL WHERE id = ?`,
+        [Number(exclusive), id],
+      )
       return row.state
     })
   }
@@ -163,6 +161,19 @@ export class SqlJobs implements JobStore {
     )
   }
 
+  /** Whoever submits for a schedule that is there waits for its row, which is locked here. */
+  async #refuseWhileOpen(sql: Sql, id: string, schedule: string): Promise<void> {
+    const [open] = await sql.rows<{ id: string; state: JobState }>(
+      `SELECT id, state FROM ${this.#tables.job} WHERE periodic_task_id = ? AND state IN ('waiting', 'blocked', 'running') ORDER BY id LIMIT 1`,
+      [schedule],
+    )
+    if (open === undefined) return
+    throw new ConflictError(
+      `The job ${id} cannot run again now: the job ${open.id} of its schedule '${schedule}' is ${open.state}; wait for its end or cancel it`,
+      { jobId: open.id },
+    )
+  }
+
   /** Locks a job after its schedule: the one order of locks. */
   async #lockedWithSchedule(
     sql: Sql,
@@ -188,6 +199,30 @@ export class SqlJobs implements JobStore {
     )
     return row === undefined ? null : { row, schedules: new Map(schedules.map((of) => [of.id, of])) }
   }
+}
+
+/** All statements or none, in a transaction that goes on when one of them is refused. */
+async function wholly(
+  sql: Pick<Sql, 'run'>,
+  work: (sql: Pick<Sql, 'run'>) => Promise<void>,
+): Promise<void> {
+  await sql.run('SAVEPOINT kalends_submit')
+  try {
+    await work(sql)
+  } catch (error) {
+    // After a deadlock the transaction is gone, and the savepoint with it.
+    await sql.run('ROLLBACK TO SAVEPOINT kalends_submit').catch(() => undefined)
+    throw error
+  }
+  await sql.run('RELEASE SAVEPOINT kalends_submit')
+}
+
+/** Query builders wrap what their driver throws, some of them twice. */
+function withCauses(error: unknown): unknown[] {
+  const errors: unknown[] = []
+  for (let at = error; at !== undefined && errors.length < 10; at = at instanceof Error ? at.cause : undefined)
+    errors.push(at)
+  return errors
 }
 
 /** Parts that fit into one statement each. */

@@ -34,13 +34,15 @@ export class SqlRetention implements RetentionStore {
 
   async #pruneMany(perSchedule: number, limit: number): Promise<number> {
     const { job } = this.#tables
+    // Only what may be removed is counted, or schedules with many open jobs would keep others from their turn.
+    const removable = `${FINAL} AND periodic_task_id IS NOT NULL AND slot IS NOT NULL`
     const crowded = await this.#database.rows<{ id: string }>(
-      `SELECT periodic_task_id AS id FROM ${job} WHERE periodic_task_id IS NOT NULL GROUP BY periodic_task_id HAVING COUNT(*) > ${perSchedule} LIMIT 100`,
+      `SELECT periodic_task_id AS id FROM ${job} WHERE ${removable} GROUP BY periodic_task_id HAVING COUNT(*) > ${perSchedule} LIMIT 100`,
     )
     let removed = 0
     for (const { id } of crowded) {
       const [newest] = await this.#database.rows<{ slot: string }>(
-        `SELECT slot FROM ${job} WHERE periodic_task_id = ? ORDER BY slot DESC LIMIT 1 OFFSET ${perSchedule}`,
+        `SELECT slot FROM ${job} WHERE periodic_task_id = ? AND ${removable} ORDER BY slot DESC LIMIT 1 OFFSET ${perSchedule}`,
         [id],
       )
       if (newest === undefined) continue
@@ -57,10 +59,17 @@ export class SqlRetention implements RetentionStore {
   async #remove(ids: readonly string[]): Promise<number> {
     if (ids.length === 0) return 0
     const { job, log } = this.#tables
+    const { byKey, skipLocked } = this.#database.dialect
     return this.#database.transaction(async (sql) => {
-      await sql.run(`DELETE FROM ${log} WHERE job_id IN (${placeholders(ids)})`, ids)
-      // Retried meanwhile, perhaps: then it stays.
-      return sql.run(`DELETE FROM ${job} WHERE id IN (${placeholders(ids)}) AND ${FINAL}`, ids)
+      // What is being retried, or was meanwhile, stays with its log.
+      const still = await sql.rows<{ id: string }>(
+        `SELECT id FROM ${job} ${byKey} WHERE id IN (${placeholders(ids)}) AND ${FINAL} ORDER BY id ${skipLocked}`,
+        ids,
+      )
+      if (still.length === 0) return 0
+      const final = still.map((row) => row.id)
+      await sql.run(`DELETE FROM ${log} WHERE job_id IN (${placeholders(final)})`, final)
+      return sql.run(`DELETE FROM ${job} WHERE id IN (${placeholders(final)})`, final)
     })
   }
 }

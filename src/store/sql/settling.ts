@@ -81,6 +81,8 @@ export async function settleAll(
       scheduleId: row.schedule,
       attempt: row.attempt,
       settlement,
+      started: fromStored(row.started ?? row.clock),
+      ended: fromStored(row.clock),
       promoted:
         (row.schedule !== null && settlement.state !== 'waiting' && promoted.get(row.schedule)) || null,
     }),

@@ -60,6 +60,14 @@ export class SqlWorkers implements WorkerStore {
     }))
   }
 
+  async running(): Promise<ReadonlyMap<string, number>> {
+    // The index of held_by alone answers it: NULL unless the job runs.
+    const rows = await this.#database.rows<{ worker: string; amount: number }>(
+      `SELECT held_by AS worker, COUNT(*) AS amount FROM ${this.#tables.job} WHERE held_by IS NOT NULL GROUP BY held_by`,
+    )
+    return new Map(rows.map(({ worker, amount }) => [worker, Number(amount)]))
+  }
+
   async bury(id: string, heartbeat: Date): Promise<boolean> {
     return (
       (await this.#database.run(

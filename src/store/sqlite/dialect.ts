@@ -38,6 +38,10 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   union: (selections) => selections.map((selection) => `SELECT * FROM (${selection})`).join(' UNION ALL '),
   tablesAmong: (count) =>
     `SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name IN (${Array(count).fill('?').join(', ')})`,
+  partsOf: (count) => {
+    const names = Array(count).fill('?').join(', ')
+    return `SELECT 'column ' || t.name || '.' || c.name AS part FROM sqlite_master AS t, pragma_table_xinfo(t.name) AS c WHERE t.type = 'table' AND t.name IN (${names}) UNION SELECT 'index ' || name AS part FROM sqlite_master WHERE type = 'index' AND tbl_name IN (${names})`
+  },
   withLiterals: (text, params) => fill(text, params, textLiteral),
   isDuplicate,
   // The whole file is locked or nothing is.

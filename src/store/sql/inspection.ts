@@ -1,0 +1,104 @@
+import type { InspectedSchedule, Inspection, SchemaDrift } from '../../model/diagnosis.ts'
+import type { Database } from '../database.ts'
+import type { InspectionStore } from '../inspection-store.ts'
+import { fromStored, fromText } from '../instant.ts'
+import { schemaDrift } from '../migrate.ts'
+import type { Tables } from './tables.ts'
+import { SqlWorkers } from './workers.ts'
+
+/** Most rows of a kind: whoever has more of them needs no full list. */
+const MOST = 10_000
+
+interface ScheduleRow {
+  id: string
+  task: string
+  timer: string
+  idle: InspectedSchedule['idle']
+  nextrun: string | null
+  created: string
+  last_error: string | null
+  due: number
+}
+
+export class SqlInspection implements InspectionStore {
+  readonly #database: Database
+  readonly #tables: Tables
+  readonly #prefix: string
+
+  constructor(database: Database, tables: Tables, prefix: string) {
+    this.#database = database
+    this.#tables = tables
+    this.#prefix = prefix
+  }
+
+  schemaDrift(): Promise<SchemaDrift> {
+    return schemaDrift(this.#database, this.#prefix)
+  }
+
+  async inspect(): Promise<Inspection> {
+    const clock = await this.#clock()
+    const workers = await new SqlWorkers(this.#database, this.#tables).list()
+    return {
+      ...clock,
+      workers,
+      marks: await this.#marks(),
+      schedules: await this.#schedules(),
+      waiting: await this.#waiting(),
+      orphans: await this.#orphans(),
+    }
+  }
+
+  async #clock(): Promise<Pick<Inspection, 'now' | 'localNow' | 'roundTripMs'>> {
+    const ask = () => this.#database.rows<{ clock: string }>(`SELECT ${this.#database.dialect.now} AS clock`)
+    // The first may have to connect.
+    await ask()
+    const asked = performance.now()
+    const before = Date.now()
+    const [row] = await ask()
+    const roundTripMs = performance.now() - asked
+    return {
+      now: fromStored(row?.clock ?? ''),
+      localNow: new Date(before + roundTripMs / 2),
+      roundTripMs,
+    }
+  }
+
+  async #marks(): Promise<Inspection['marks']> {
+    const { instant } = this.#database.dialect
+    const rows = await this.#database.rows<{ id: string; worker: string; ends: string | null }>(
+      `SELECT id, worker, ${instant('mark_ends')} AS ends FROM ${this.#tables.schedule} WHERE worker IS NOT NULL ORDER BY id LIMIT ${MOST}`,
+    )
+    return rows.map((row) => ({ ...row, ends: fromText(row.ends) }))
+  }
+
+  async #schedules(): Promise<InspectedSchedule[]> {
+    const { instant, now } = this.#database.dialect
+    const rows = await this.#database.rows<ScheduleRow>(
+      `SELECT id, task, timer, idle, ${instant('nextrun')} AS nextrun, ${instant('created')} AS created, last_error, CASE WHEN worker IS NULL AND wake_at <= ${now} THEN 1 ELSE 0 END AS due FROM ${this.#tables.schedule} WHERE enabled = 1 AND (idle IS NULL OR idle IN ('invalid', 'dead')) ORDER BY id LIMIT ${MOST}`,
+    )
+    return rows.map((row) => ({
+      id: row.id,
+      task: row.task,
+      timer: row.timer,
+      idle: row.idle,
+      nextRun: fromText(row.nextrun),
+      created: fromStored(row.created),
+      lastError: row.last_error,
+      isDue: Number(row.due) === 1,
+    }))
+  }
+
+  async #waiting(): Promise<Inspection['waiting']> {
+    const rows = await this.#database.rows<{ task: string; amount: number; since: string }>(
+      `SELECT claim_task AS task, COUNT(*) AS amount, MIN(submitted) AS since FROM ${this.#tables.job} WHERE claim_group IS NOT NULL GROUP BY claim_task ORDER BY claim_task`,
+    )
+    return rows.map(({ task, amount, since }) => ({ task, count: Number(amount), since: fromStored(since) }))
+  }
+
+  #orphans(): Promise<{ id: string; worker: string }[]> {
+    const { job, worker } = this.#tables
+    return this.#database.rows(
+      `SELECT id, held_by AS worker FROM ${job} WHERE held_by IS NOT NULL AND held_by NOT IN (SELECT id FROM ${worker}) ORDER BY id LIMIT ${MOST}`,
+    )
+  }
+}
