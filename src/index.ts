@@ -14,7 +14,7 @@ export {
 export type { Logger } from './logger.ts'
 export type { LoopHealth } from './loop.ts'
 export type { Finding } from './model/diagnosis.ts'
-export type { FinalState, Job, JobState, SkipReason } from './model/job.ts'
+export type { FinalState, Job, JobId, JobState, SkipReason, Stored } from './model/job.ts'
 export type { Plan, PlannedRun, PlannedSkip } from './model/plan.ts'
 export type { Idle, OnExhausted, Overlap, Schedule, ScheduleStatus } from './model/schedule.ts'
 export type { Settlement } from './model/settle.ts'

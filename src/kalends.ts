@@ -15,14 +15,23 @@ import {
   type RetentionOptions,
 } from './jobs/retention.ts'
 import { harmless, type Logger, silentLogger } from './logger.ts'
+import { diagnose, type Finding, schemaFindings } from './model/diagnosis.ts'
 import { ANY_OWNER, type Owner } from './model/owner.ts'
 import { checkedText } from './model/input.ts'
 import { spanOption, type Task } from './model/task.ts'
 import type { SubmitElsewhere } from './scheduler/elsewhere.ts'
 import { type Declaration, type DeclaredSet, DeclaredSets, type Gone } from './schedules/declared.ts'
 import { Schedules } from './schedules/schedules.ts'
-import { type DatabaseTarget, migrateDatabase, openStore, type StoreOptions } from './store/open.ts'
+import {
+  type DatabaseTarget,
+  migrateDatabase,
+  type MigrateOptions,
+  openStore,
+  openToInspect,
+  type StoreOptions,
+} from './store/open.ts'
 import type { Store } from './store/store.ts'
+import type { WorkerRecord } from './store/worker-store.ts'
 import { checkedZone } from './timer/index.ts'
 import { type Health, type KalendsEvents, Worker } from './worker.ts'
 
@@ -59,6 +68,22 @@ export interface StartOptions {
 export interface ScopeOptions {
   readonly group?: string | undefined
   readonly submitter?: string | undefined
+}
+
+/** A worker as the others see it. */
+export interface WorkerStatus extends WorkerRecord {
+  /** How long ago its last heartbeat was, by the database's clock. */
+  readonly silentMs: number
+  /** Whether it was heard of within the lease. */
+  readonly alive: boolean
+  /** How many jobs it runs. */
+  readonly running: number
+}
+
+export interface PruneOptions extends RetentionOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Told after each batch how many jobs were removed so far. */
+  readonly onProgress?: ((removed: number) => void) | undefined
 }
 
 /** The schedules and jobs of one owner: no call reaches beyond them, whatever id it is given. */
@@ -138,8 +163,28 @@ export class Kalends {
    * @returns the migrations that were applied; empty when there was nothing to do
    * @throws as `open` does
    */
-  static migrate(target: DatabaseTarget, options: Pick<StoreOptions, 'tablePrefix'> = {}): Promise<string[]> {
+  static migrate(target: DatabaseTarget, options: MigrateOptions = {}): Promise<string[]> {
     return migrateDatabase(target, options)
+  }
+
+  /**
+   * Looks for what is wrong with a database, its schedules and its workers, and says what to do about each.
+   * Changes nothing; works on tables of any age.
+   *
+   * @param options.lease  a worker that is silent for longer is dead; as the workers have it
+   * @throws InvalidInputError, StoreUnavailableError
+   */
+  static async doctor(
+    target: DatabaseTarget,
+    options: Pick<KalendsOptions, 'tablePrefix' | 'lease'> = {},
+  ): Promise<Finding[]> {
+    const { leaseMs } = checkedOptions(options)
+    const store = await openToInspect(target, options)
+    try {
+      return await findings(store, leaseMs)
+    } finally {
+      await store.close()
+    }
   }
 
   /**
@@ -147,7 +192,7 @@ export class Kalends {
    *
    * @throws InvalidInputError when the task has a handler already
    */
-  handle<Input, Args>(task: Task<Input, Args>, handler: Handler<Args>): void {
+  handle<Input, Args, Result>(task: Task<Input, Args, Result>, handler: Handler<Args, Result>): void {
     this.#mustNotBeStarted('handle')
     if (this.#handlers.has(task.name))
       throw new InvalidInputError('handle', `the task '${task.name}' has a handler already`)
@@ -226,6 +271,37 @@ export class Kalends {
   /** How this worker is, by the last good pass of each of its loops. Before `start` there are none. */
   health(): Health {
     return this.#worker?.health() ?? { ok: this.#stopping === null, worker: null, running: 0, loops: [] }
+  }
+
+  /** All registered workers of this database, also those that others have started. */
+  async workers(): Promise<WorkerStatus[]> {
+    const running = await this.#store.workers.running()
+    const workers = await this.#store.workers.list()
+    const now = (await this.#store.schedules.now()).getTime()
+    return workers.map((worker) => {
+      const silentMs = Math.max(0, now - worker.heartbeat.getTime())
+      return {
+        ...worker,
+        silentMs,
+        alive: silentMs <= this.#options.leaseMs,
+        running: running.get(worker.id) ?? 0,
+      }
+    })
+  }
+
+  /** What is wrong with this database, its schedules and its workers, and what to do about each. */
+  doctor(): Promise<Finding[]> {
+    return findings(this.#store, this.#options.leaseMs)
+  }
+
+  /**
+   * Removes final jobs and their logs now, by age and number; a worker does it by itself every hour.
+   *
+   * @returns how many jobs were removed
+   */
+  prune({ signal, onProgress, ...retention }: PruneOptions = {}): Promise<number> {
+    const checked = checkedRetention(retention)
+    return prune(this.#store.retention, checked, signal ?? new AbortController().signal, onProgress)
   }
 
   /**
@@ -369,6 +445,12 @@ export class Kalends {
       `${call} comes too late: this Kalends was ${this.#stopping === null ? 'started' : 'stopped'} already`,
     )
   }
+}
+
+async function findings({ inspection }: Store, leaseMs: number): Promise<Finding[]> {
+  const drift = schemaFindings(await inspection.schemaDrift())
+  // What the other looks read may not be there.
+  return drift.length > 0 ? drift : diagnose(await inspection.inspect(), leaseMs)
 }
 
 /** @throws InvalidInputError naming the option */

@@ -28,7 +28,9 @@ export interface HandlerContext<Args = unknown> {
 }
 
 /** Runs the jobs of a task. What it returns is stored as the job's result, as JSON. */
-export type Handler<Args = unknown> = (context: HandlerContext<Args>) => unknown
+export type Handler<Args = unknown, Result = unknown> = (
+  context: HandlerContext<Args>,
+) => Result | Promise<Result>
 
 /**
  * Wraps each attempt of a job, for tracing and the like: calls `run` once and returns what that returns.

@@ -1,7 +1,7 @@
 /** What people and code do to jobs: submit, wait for, look at, cancel, retry. */
 import { ConflictError, InvalidInputError, NotFoundError, TimeoutError } from '../errors.ts'
 import { checkedInstant, checkedPage, checkedText, checkedWhole, LARGEST_PRIORITY } from '../model/input.ts'
-import { isFinal, type Job, type JobState } from '../model/job.ts'
+import { isFinal, type Job, type JobState, type JobId, type Stored } from '../model/job.ts'
 import { JOB_ID_LIMIT, newJobId } from '../model/occurrence.ts'
 import type { Owner } from '../model/owner.ts'
 import {
@@ -85,7 +85,10 @@ export class Jobs {
    * @throws InvalidInputError naming the field
    * @throws ConflictError when there is a job with this id
    */
-  submit<Input>(task: Task<Input, unknown>, ...rest: SubmitArguments<Input>): Promise<string>
+  submit<Input, Result>(
+    task: Task<Input, unknown, Result>,
+    ...rest: SubmitArguments<Input>
+  ): Promise<JobId<Result>>
   submit(task: string, args?: unknown, options?: SubmitOptions): Promise<string>
   async submit(task: Task | string, args: unknown = {}, options: SubmitOptions = {}): Promise<string> {
     const { tx, ...given } = options
@@ -131,7 +134,10 @@ export class Jobs {
    * @throws NotFoundError when there is no such job, or no more
    * @throws TimeoutError when it has not ended in time
    */
-  async wait(id: string, options: WaitOptions = {}): Promise<Job> {
+  async wait<Result = unknown>(
+    id: JobId<Result> | string,
+    options: WaitOptions = {},
+  ): Promise<Job<Stored<Result>>> {
     const timeoutMs = spanOption('timeout', options.timeout, Infinity, ANY_SPAN)
     const deadline = performance.now() + timeoutMs
     let tell: (() => void) | null = null
@@ -147,7 +153,9 @@ export class Jobs {
         hasSettled = false
         const job = await this.#store.get(id)
         if (job === null) throw new NotFoundError('job', id)
-        if (isFinal(job.state)) return job
+        // Its result passed the schema of the task whose id this is.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+        if (isFinal(job.state)) return job as Job<Stored<Result>>
         options.signal?.throwIfAborted()
         const leftMs = deadline - performance.now()
         if (leftMs <= 0) throw new TimeoutError(`The job ${id} is still ${job.state} after ${timeoutMs} ms`)

@@ -28,11 +28,15 @@ export function checkedRetention(options: RetentionOptions): Retention {
   }
 }
 
-/** @returns how many jobs were removed */
+/**
+ * @param onProgress  told after each batch how many were removed so far
+ * @returns how many jobs were removed
+ */
 export async function prune(
   store: RetentionStore,
   retention: Retention,
   signal: AbortSignal,
+  onProgress: (removed: number) => void = () => undefined,
 ): Promise<number> {
   for (let removed = 0; ; ) {
     signal.throwIfAborted()
@@ -40,6 +44,7 @@ export async function prune(
     // A batch looks at some schedules only: the end is where there is nothing left to remove.
     if (batch === 0) return removed
     removed += batch
+    onProgress(removed)
   }
 }
 

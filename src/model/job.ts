@@ -11,8 +11,22 @@ export function isFinal(state: JobState): state is FinalState {
 /** Why a slot became no run. */
 export type SkipReason = 'overlap' | 'missed' | 'max runs' | 'fault'
 
+declare const RESULT: unique symbol
+
+/** The id of a job whose handler returns a `Result`. At run time it is a string. */
+export type JobId<Result = unknown> = string & { readonly [RESULT]?: Result }
+
+/** A value as it comes back from JSON: a Date as a text, without what JSON does not have. */
+export type Stored<Value> = unknown extends Value
+  ? unknown
+  : Value extends { toJSON(): infer Text }
+    ? Text
+    : Value extends object
+      ? { [Key in keyof Value]: Stored<Value[Key]> }
+      : Value
+
 /** One run: a row of `job`. */
-export interface Job {
+export interface Job<Result = unknown> {
   readonly id: string
   /** The schedule that it came from; null when it was submitted by itself. */
   readonly scheduleId: string | null
@@ -43,7 +57,8 @@ export interface Job {
   readonly retryDelayMs: number | null
   readonly retryBackoff: RetryBackoff | null
   readonly progress: unknown
-  readonly result: unknown
+  /** What its handler returned, once it has succeeded. */
+  readonly result: Result | null
   readonly error: string | null
   readonly stopRequested: Date | null
 }

@@ -28,19 +28,24 @@ export const DEFAULT_POLICY: RunPolicy = {
 /**
  * Something that can run: a plain value without I/O, shared by the processes that submit and those that run.
  *
- * `Input` is what is stored, `Args` what the handler gets once the schema has read it back from JSON.
+ * `Input` is what is stored, `Args` what the handler gets once the schema has read it back from JSON, `Result` what
+ * the handler returns.
  */
-export interface Task<Input = unknown, Args = Input> {
+export interface Task<Input = unknown, Args = Input, Result = unknown> {
   readonly name: string
   readonly schema: StandardSchema<Input, Args> | null
+  /** Of what its handler returns. */
+  readonly resultSchema: StandardSchema<Result, unknown> | null
   readonly policy: RunPolicy
   /** Most runs at the same time in one worker; null: as many as it has room for. */
   readonly concurrency: number | null
 }
 
-export interface TaskOptions<Input, Args> {
+export interface TaskOptions<Input, Args, Result = unknown> {
   /** Checks and converts the arguments: any Standard Schema (zod, valibot, arktype, …). */
   readonly args?: StandardSchema<Input, Args>
+  /** Checks what the handler returns, and types it for those who wait for the job. Stored as JSON, as it was returned. */
+  readonly result?: StandardSchema<Result, unknown>
   /** Longest time of one attempt: milliseconds, or a time span such as `10min` (the default). */
   readonly timeout?: number | string
   /** Attempts after the first; default 3. */
@@ -68,10 +73,10 @@ export const TASK_NAME_LIMIT = 190
  *
  * @throws InvalidInputError when a name or an option cannot be meant
  */
-export function task<Input = AnyArgs, Args = Input>(
+export function task<Input = AnyArgs, Args = Input, Result = unknown>(
   name: string,
-  options: TaskOptions<Input, Args> = {},
-): Task<Input, Args> {
+  options: TaskOptions<Input, Args, Result> = {},
+): Task<Input, Args, Result> {
   if (typeof name !== 'string' || name.trim() === '' || name.length > TASK_NAME_LIMIT) {
     throw new InvalidInputError(
       'task',
@@ -81,6 +86,7 @@ export function task<Input = AnyArgs, Args = Input>(
   return {
     name,
     schema: options.args ?? null,
+    resultSchema: options.result ?? null,
     policy: { ...DEFAULT_POLICY, ...runPolicy(options) },
     concurrency: checkedWhole('concurrency', options.concurrency, 1, 10_000) ?? null,
   }
@@ -178,6 +184,17 @@ export async function readArgs<Args>(
     )
   }
   return result.value
+}
+
+/** @throws InvalidInputError when it is not what the task says that its handler returns */
+export async function checkResult(task: Pick<Task, 'name' | 'resultSchema'>, result: unknown): Promise<void> {
+  const checked = await task.resultSchema?.['~standard'].validate(result)
+  if (checked?.issues !== undefined) {
+    throw new InvalidInputError(
+      'result',
+      `not what the task '${task.name}' returns: ${issuesText(checked.issues)}`,
+    )
+  }
 }
 
 /** @throws InvalidInputError when the value has no JSON form */

@@ -108,7 +108,7 @@ export async function schedules(): Promise<void> {
 
 export async function jobs(): Promise<void> {
   const id = await kalends.jobs.submit(cleanup, { days: 30 }, { id: 'mine', runAt: new Date(), priority: 1 })
-  expectTypeOf<typeof id>().toEqualTypeOf<string>()
+  expectTypeOf<typeof id>().toExtend<string>()
   await kalends.jobs.submit(optional)
   await kalends.jobs.submit(optional, undefined, { priority: 1 })
   await kalends.jobs.submit(nothing)
@@ -140,4 +140,19 @@ export function events(): void {
   kalends.on('started', ({ attempt }) => expectTypeOf<typeof attempt>().toEqualTypeOf<number>())
   // @ts-expect-error there is no such event
   kalends.on('finished', () => {})
+}
+
+export async function results(): Promise<void> {
+  const counting = task('counting', { result: z.object({ done: z.number(), at: z.date() }) })
+  kalends.handle(counting, () => ({ done: 3, at: new Date() }))
+  kalends.handle(counting, async () => ({ done: 3, at: new Date() }))
+  // @ts-expect-error not what the task says that its handler returns
+  kalends.handle(counting, () => ({ done: 'three', at: new Date() }))
+  const id = await kalends.jobs.submit(counting)
+  expectTypeOf<typeof id>().toExtend<string>()
+  const { result } = await kalends.jobs.wait(id)
+  // As it comes back from JSON: a Date is a text.
+  expectTypeOf<typeof result>().toEqualTypeOf<{ done: number; at: string } | null>()
+  const other = await kalends.jobs.wait('some id')
+  expectTypeOf<typeof other.result>().toEqualTypeOf<unknown>()
 }
