@@ -17,6 +17,7 @@ describe('a task', () => {
     expect(task('cleanup')).toEqual({
       name: 'cleanup',
       schema: null,
+      resultSchema: null,
       policy: { timeoutMs: 600_000, maxRetries: 3, retryDelayMs: null, retryBackoff: 'exponential' },
       concurrency: null,
     })

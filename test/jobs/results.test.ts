@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { task } from '../../src/index.ts'
+import { scene } from '../kalends/scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+
+const counting = task('counting', { result: z.object({ done: z.number() }), retries: 3 })
+
+eachDatabase((under) => {
+  it('a result is what the task says, for whoever waits for the job', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(counting, () => ({ done: 3 }))
+    await kalends.start()
+    const { state, result } = await kalends.jobs.wait(await kalends.jobs.submit(counting))
+    expect({ state, done: result?.done }).toEqual({ state: 'success', done: 3 })
+  })
+
+  it('a handler that returns something else has failed, and is not tried again', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(counting, () => JSON.parse('{"done":"three"}'))
+    await kalends.start()
+    const job = await kalends.jobs.wait(await kalends.jobs.submit(counting))
+    expect(job).toMatchObject({ state: 'failed', reason: 'permanent', attempt: 1, result: null })
+    expect(job.error).toContain("not what the task 'counting' returns: done: ")
+  })
+})
