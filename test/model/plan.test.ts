@@ -163,6 +163,197 @@ describe('while a run has not ended', () => {
   })
 })
 
+describe('overlap queue_one', () => {
+  const row = { ...hourly, overlap: 'queue_one' as const }
+
+  test('lets one wait behind the run that goes on', () => {
+    expect(shown(plan(row, at('2026-03-01T09:00Z', { running: 1 })))).toEqual({
+      runs: ['2026-03-01 09:00 blocked'],
+      skips: [],
+      next: '2026-03-01 10:00',
+    })
+    expect(shown(plan(row, at('2026-03-01T09:00Z', { waiting: 1 })))).toMatchObject({
+      runs: ['2026-03-01 09:00 blocked'],
+    })
+  })
+
+  test('never a second: it is skipped and recorded', () => {
+    expect(shown(plan(row, at('2026-03-01T09:00Z', { running: 1, blocked: 1 })))).toEqual({
+      runs: [],
+      skips: ['1 overlap to 2026-03-01 09:00'],
+      next: '2026-03-01 10:00',
+    })
+  })
+
+  test('of several slots that have come the newest waits', () => {
+    expect(shown(plan({ ...row, catchUp: 3 }, at('2026-03-01T13:00Z', { running: 1 })))).toEqual({
+      runs: ['2026-03-01 13:00 after 1 blocked'],
+      skips: ['1 missed to 2026-03-01 09:00', '3 overlap to 2026-03-01 12:00'],
+      next: '2026-03-01 14:00',
+    })
+  })
+})
+
+describe('overlap replace', () => {
+  const row = { ...hourly, overlap: 'replace' as const }
+
+  test('what runs is asked to stop, and the new run waits for its end', () => {
+    const planned = plan(row, at('2026-03-01T09:00Z', { running: 1 }))
+    expect(shown(planned)).toMatchObject({ runs: ['2026-03-01 09:00 blocked'], skips: [] })
+    expect(planned?.replaces).toBe(true)
+  })
+
+  test('what waits gives way', () => {
+    for (const open of [{ waiting: 1 }, { waiting: 1, blocked: 2 }]) {
+      const planned = plan(row, at('2026-03-01T09:00Z', open))
+      expect(shown(planned)).toMatchObject({ runs: ['2026-03-01 09:00'], skips: [] })
+      expect(planned?.replaces).toBe(true)
+    }
+  })
+
+  test('with nothing to replace it runs as any other', () => {
+    const planned = plan(row, at('2026-03-01T09:00Z'))
+    expect(shown(planned)).toMatchObject({ runs: ['2026-03-01 09:00'] })
+    expect(planned?.replaces).toBe(false)
+  })
+
+  test('replaces nothing when max_runs leaves no run to replace it with', () => {
+    const planned = plan({ ...row, maxRuns: 1 }, at('2026-03-01T09:00Z', { running: 1 }))
+    expect(shown(planned)).toMatchObject({ runs: [], skips: ['1 max runs to 2026-03-01 09:00'] })
+    expect(planned?.replaces).toBe(false)
+  })
+})
+
+describe('overlap allow', () => {
+  const row = { ...hourly, overlap: 'allow' as const }
+
+  test('runs beside whatever goes on', () => {
+    expect(shown(plan(row, at('2026-03-01T09:00Z', { running: 3, waiting: 2 })))).toMatchObject({
+      runs: ['2026-03-01 09:00'],
+      skips: [],
+    })
+  })
+
+  test('missed slots that are made up do not wait for each other', () => {
+    expect(shown(plan({ ...row, catchUp: 3 }, at('2026-03-01T13:30Z')))).toMatchObject({
+      runs: ['2026-03-01 11:00 after 2', '2026-03-01 12:00', '2026-03-01 13:00'],
+    })
+  })
+})
+
+describe('max_runs', () => {
+  const row = { ...hourly, maxRuns: 3, overlap: 'allow' as const }
+
+  test('counts what has succeeded and what still may', () => {
+    expect(shown(plan({ ...row, successes: 1 }, at('2026-03-01T09:00Z', { running: 1 })))).toMatchObject({
+      runs: ['2026-03-01 09:00'],
+    })
+    expect(shown(plan({ ...row, successes: 1 }, at('2026-03-01T09:00Z', { running: 2 })))).toEqual({
+      runs: [],
+      skips: ['1 max runs to 2026-03-01 09:00'],
+      next: '2026-03-01 10:00',
+    })
+  })
+
+  test('makes up no more missed slots than it leaves', () => {
+    expect(shown(plan({ ...row, successes: 1, catchUp: 5 }, at('2026-03-01T13:30Z')))).toMatchObject({
+      runs: ['2026-03-01 09:00', '2026-03-01 10:00'],
+      skips: ['3 max runs to 2026-03-01 13:00'],
+    })
+  })
+
+  test('reached, it is done, also for a nextrun set by hand; raised, it goes on from now', () => {
+    const done = { ...row, successes: 3, idle: 'done' as const, nextRun: null, plannedRun: null }
+    expect(plan(done, at('2026-03-01T09:00Z'))).toBeNull()
+    expect(shown(plan({ ...done, nextRun: new Date('2026-03-01T00:00Z') }, at('2026-03-01T09:30Z')))).toEqual(
+      {
+        runs: [],
+        skips: ['1 max runs to 2026-03-01 09:30'],
+        next: 'done',
+      },
+    )
+    expect(
+      shown(plan({ ...done, maxRuns: 4, definition: 'enabled hourly 4' }, at('2026-03-01T09:30Z'))),
+    ).toEqual({ runs: [], skips: [], next: '2026-03-01 10:00' })
+    expect(
+      shown(plan({ ...done, jitterMs: 5, definition: 'enabled hourly 5' }, at('2026-03-01T09:30Z'))),
+    ).toMatchObject({ next: 'done' })
+  })
+})
+
+describe('every … after finish', () => {
+  const row = schedule({ timer: 'every 5min after finish', nextRun: new Date('2026-03-01T09:00Z') })
+
+  test('has no next run while one goes on', () => {
+    expect(shown(plan(row, at('2026-03-01T09:00Z')))).toEqual({
+      runs: ['2026-03-01 09:00'],
+      skips: [],
+      next: 'running',
+    })
+  })
+
+  test('has one slot to make up, however long the absence', () => {
+    expect(shown(plan(row, at('2026-03-02T12:00Z')))).toEqual({
+      runs: ['2026-03-01 09:00'],
+      skips: [],
+      next: 'running',
+    })
+    expect(shown(plan({ ...row, catchUp: 0 }, at('2026-03-02T12:00Z')))).toEqual({
+      runs: [],
+      skips: ['1 missed to 2026-03-01 09:00'],
+      next: '2026-03-02 12:05',
+    })
+  })
+
+  test('edited while a run goes on, it still counts from its end', () => {
+    const running = { ...row, idle: 'running' as const, nextRun: null, plannedRun: null }
+    expect(shown(plan(edited(running, 'every 7min after finish'), at('2026-03-01T09:01Z', true)))).toEqual({
+      runs: [],
+      skips: [],
+      next: 'running',
+    })
+    expect(shown(plan(edited(running, 'hourly'), at('2026-03-01T09:01Z', true)))).toMatchObject({
+      next: '2026-03-01 10:00',
+    })
+    expect(shown(plan(edited(running, 'every 7min after finish'), at('2026-03-01T09:01Z')))).toMatchObject({
+      next: '2026-03-01 09:08',
+    })
+  })
+
+  test('a run that cannot be written leaves nobody waiting for its end', () => {
+    const planned = plan(row, at('2026-03-01T09:00Z'))
+    if (planned === null) throw new Error('it is due')
+    const faulty = planFault(planned, 'why')
+    expect(faulty).toMatchObject({ runs: [], idle: null, nextRun: null })
+    expect(shown(plan(applied(row, faulty), at('2026-03-01T09:00Z')))).toMatchObject({
+      next: '2026-03-01 09:05',
+    })
+  })
+})
+
+describe('starts and ends', () => {
+  test('no slot comes before the one or after the other, both belong to it', () => {
+    const row = inserted({
+      timer: 'hourly',
+      starts: new Date('2026-03-02T08:00Z'),
+      ends: new Date('2026-03-02T10:00Z'),
+    })
+    const planned = plan(row, at('2026-03-01T09:30Z'))
+    expect(shown(planned)).toMatchObject({ next: '2026-03-02 08:00' })
+    if (planned === null) return
+    expect(shown(plan(applied(row, planned), at('2026-03-02T08:00Z')))).toMatchObject({
+      runs: ['2026-03-02 08:00'],
+      next: '2026-03-02 09:00',
+    })
+    expect(shown(plan({ ...applied(row, planned), catchUp: 9 }, at('2026-03-05')))).toEqual({
+      runs: ['2026-03-02 08:00', '2026-03-02 09:00 blocked', '2026-03-02 10:00 blocked'],
+      skips: [],
+      next: 'done',
+    })
+    expect(shown(plan({ ...row, starts: null }, at('2026-03-02T10:00Z')))).toMatchObject({ next: 'done' })
+  })
+})
+
 describe('edits', () => {
   test('a new row is planned from now and does not fire at once', () => {
     expect(shown(plan(inserted({ timer: 'hourly' }), at('2026-03-01T09:30Z')))).toEqual({

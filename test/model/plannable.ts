@@ -1,4 +1,10 @@
-import { type Circumstances, NO_OPEN_JOBS, type Plan, type Plannable } from '../../src/model/plan.ts'
+import {
+  type Circumstances,
+  NO_OPEN_JOBS,
+  type OpenJobs,
+  type Plan,
+  type Plannable,
+} from '../../src/model/plan.ts'
 
 /** Lease and wake-up period by default. */
 export const MISSED_AFTER_MS = 61_000
@@ -44,9 +50,10 @@ export function edited(row: Plannable, timer: string): Plannable {
   return { ...row, timer, definition: `${row.enabled ? 'enabled' : 'disabled'} ${timer}` }
 }
 
-export function at(now: string | Date, active = false): Circumstances {
-  const open = active ? { ...NO_OPEN_JOBS, running: 1 } : NO_OPEN_JOBS
-  return { now: new Date(now), open, missedAfterMs: MISSED_AFTER_MS }
+/** @param active  whether a run goes on, or the jobs that are not final */
+export function at(now: string | Date, active: boolean | Partial<OpenJobs> = false): Circumstances {
+  const jobs = typeof active === 'boolean' ? { running: Number(active) } : active
+  return { now: new Date(now), open: { ...NO_OPEN_JOBS, ...jobs }, missedAfterMs: MISSED_AFTER_MS }
 }
 
 /** The plan in a form to compare at a glance: runs as `slot`, `slot blocked` or `slot after n`. */

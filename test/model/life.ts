@@ -1,0 +1,60 @@
+/**
+ * What the database makes of plans and of the ends of runs, for a life on paper: the jobs of one schedule that
+ * are not final, and its row.
+ */
+import { type Finishing, finish } from '../../src/model/finish.ts'
+import type { OpenJobs, Plan } from '../../src/model/plan.ts'
+import { applied } from './plannable.ts'
+
+export interface PaperJob {
+  readonly slot: Date
+  readonly state: keyof OpenJobs
+  readonly stopRequested: boolean
+}
+
+export interface Life {
+  readonly row: Finishing
+  /** Not final, by their slots. */
+  readonly jobs: readonly PaperJob[]
+}
+
+export function openOf({ jobs }: Pick<Life, 'jobs'>): OpenJobs {
+  const count = (state: keyof OpenJobs) => jobs.filter((job) => job.state === state).length
+  return { waiting: count('waiting'), blocked: count('blocked'), running: count('running') }
+}
+
+export function countOf(open: OpenJobs): number {
+  return open.waiting + open.blocked + open.running
+}
+
+/** Once a plan is written: what gives way is gone, what runs is asked to stop. */
+export function submitted({ row, jobs }: Life, plan: Plan): Life {
+  const left = plan.replaces
+    ? jobs.filter(({ state }) => state === 'running').map((job) => ({ ...job, stopRequested: true }))
+    : jobs
+  const added = plan.runs.map(({ slot, state }): PaperJob => ({ slot, state, stopRequested: false }))
+  return { row: { ...row, ...applied(row, plan) }, jobs: [...left, ...added] }
+}
+
+/** A worker takes the first job that waits. */
+export function claimed(life: Life): Life {
+  const first = life.jobs.findIndex(({ state }) => state === 'waiting')
+  return {
+    ...life,
+    jobs: life.jobs.map((job, index) => (index === first ? { ...job, state: 'running' } : job)),
+  }
+}
+
+/** The first running job ends for good; the one behind it gets its turn. */
+export function ended({ row, jobs }: Life, outcome: 'success' | 'failed' | 'cancelled', now: Date): Life {
+  const ending = jobs.findIndex(({ state }) => state === 'running')
+  if (ending === -1) return { row, jobs }
+  const left = jobs.filter((_, index) => index !== ending)
+  const isFree = left.every(({ state }) => state === 'blocked')
+  const counted = { ...row, successes: row.successes + Number(outcome === 'success') }
+  const next = finish(counted, outcome === 'failed', left.length, now)
+  return {
+    row: next === null ? counted : { ...counted, ...next, plannedRun: next.nextRun },
+    jobs: left.map((job, index) => (isFree && index === 0 ? { ...job, state: 'waiting' } : job)),
+  }
+}

@@ -1,0 +1,455 @@
+/**
+ * Every policy in every combination: downtime, overlap, catch_up, kind of timer, changes of the clock, max_runs,
+ * jitter, starts and ends, through lives in which jobs wait, run, end well, fail and are cancelled.
+ */
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { calendar } from '../../src/calendar/index.ts'
+import { type Finishing, finish } from '../../src/model/finish.ts'
+import { jitterShiftMs } from '../../src/model/jitter.ts'
+import { type OpenJobs, type Plan, plan } from '../../src/model/plan.ts'
+import type { Overlap } from '../../src/model/schedule.ts'
+import { claimed, countOf, ended, type Life, openOf, submitted } from './life.ts'
+import { at, edited, inserted, MISSED_AFTER_MS, schedule } from './plannable.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const CREATED = Date.parse('2018-01-01T00:00:30.250Z')
+
+/** A timer, about how far apart its elapses are, and how they are found without the code under test. */
+interface TimerUnderTest {
+  readonly text: string
+  readonly period: number
+  readonly next: (after: number) => number | null
+}
+
+const event = (text: string, period: number, fold: 'first' | 'both' = 'first'): TimerUnderTest => {
+  const made = calendar(text, { fold })
+  return { text, period, next: (after) => made.next(new Date(after))?.getTime() ?? null }
+}
+/** Cron runs both times in a repeated hour. @param events  the calendar events that mean the same */
+const cron = (fields: string, period: number, ...events: string[]): TimerUnderTest => {
+  const made = events.map((text) => event(text, period, 'both'))
+  return {
+    text: `cron ${fields}`,
+    period,
+    next: (after) => Math.min(...made.map(({ next }) => next(after) ?? Infinity)),
+  }
+}
+const every = (span: string, period: number): TimerUnderTest => ({
+  text: `every ${span}`,
+  period,
+  next: (after) => CREATED + Math.max(1, Math.floor((after - CREATED) / period) + 1) * period,
+})
+
+const TIMERS: readonly TimerUnderTest[] = [
+  event('minutely Europe/Berlin', MINUTE),
+  event('hourly Europe/Berlin', HOUR),
+  event('02:30 Europe/Berlin', DAY),
+  event('00:00 America/Sao_Paulo', DAY),
+  event('*-*~1 02:15 Europe/Berlin', 30 * DAY),
+  event('2024-10-27 02:30 Europe/Berlin', HOUR),
+  event('2018-11-04 03:30', 10 * MINUTE),
+  cron('0 * * * * Europe/Berlin', HOUR, '*:00 Europe/Berlin'),
+  cron('30 2 * * * Europe/Berlin', DAY, '02:30 Europe/Berlin'),
+  cron('15 1,2 27 * 0 Europe/Berlin', 2 * DAY, 'Sun 1,2:15 Europe/Berlin', '*-*-27 1,2:15 Europe/Berlin'),
+  every('7min', 7 * MINUTE),
+  every('1h', HOUR),
+  every('36h', 36 * HOUR),
+]
+
+/** An instant near a change of the clocks: Berlin 2024-10-27 and 2024-03-31, Sao Paulo 2018-02-18 and 2018-11-04. */
+const start = fc
+  .tuple(
+    fc.constantFrom('2024-10-27T00:00Z', '2024-03-31T00:00Z', '2018-02-18T01:00Z', '2018-11-04T02:00Z'),
+    fc.integer({ min: -3 * HOUR, max: 3 * HOUR }),
+  )
+  .map(([change, offset]) => Date.parse(change) + offset)
+
+interface Step {
+  /** Time that passes before it, in periods of the timer. */
+  readonly absence: number
+  /** Planned at a full minute, where showings of an hour may coincide. */
+  readonly exactly: boolean
+  readonly end: 'success' | 'failed' | 'cancelled' | null
+  readonly claims: boolean
+}
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.record({
+    absence: fc.oneof(
+      fc.double({ min: 0, max: 2, noNaN: true }),
+      fc.double({ min: 0, max: 40, noNaN: true }),
+      fc.integer({ min: 0, max: 3 }),
+    ),
+    exactly: fc.boolean(),
+    end: fc.constantFrom('success', 'success', 'failed', 'cancelled', null, null),
+    claims: fc.boolean(),
+  }),
+  { minLength: 1, maxLength: 14 },
+)
+
+const policies = fc.record({
+  overlap: fc.constantFrom<Overlap>('skip', 'queue_one', 'replace', 'allow'),
+  catchUp: fc.constantFrom(0, 1, 2, 5, 1000),
+  maxRuns: fc.constantFrom(null, null, 1, 2, 4),
+  onExhausted: fc.constantFrom('continue', 'continue', 'stop'),
+  jitterMs: fc.constantFrom(0, 0, 1, 90_000, HOUR),
+  id: fc.constantFrom('report', 'r2', 'r3'),
+})
+
+/** Instants that bound a life, in periods of its timer from its start; null: none. */
+const bounds = fc.record({
+  /** They are elapses themselves. */
+  exactly: fc.boolean(),
+  starts: fc.option(fc.double({ min: -3, max: 6, noNaN: true }), { freq: 3 }),
+  ends: fc.option(fc.double({ min: 0, max: 60, noNaN: true }), { freq: 3 }),
+})
+
+function birth(
+  timer: TimerUnderTest,
+  from: number,
+  given: Omit<Partial<Finishing>, 'timer'>,
+  within: { readonly exactly: boolean; readonly starts: number | null; readonly ends: number | null },
+): Finishing {
+  const row = inserted({ timer: timer.text, created: new Date(CREATED), ...given })
+  const shift = jitterShiftMs(row.id, row.jitterMs)
+  const bound = (periods: number | null) => {
+    if (periods === null) return null
+    const about = from + Math.round(periods * timer.period)
+    const elapse = timer.next(about - shift)
+    return new Date(within.exactly && elapse !== null && Number.isFinite(elapse) ? elapse + shift : about)
+  }
+  return {
+    onExhausted: 'continue',
+    ...row,
+    starts: bound(within.starts),
+    ends: bound(within.ends),
+  }
+}
+
+function required(planned: Plan | null): Plan {
+  if (planned === null) throw new Error('a plan was expected')
+  return planned
+}
+
+const times = (slots: readonly { readonly slot: Date }[]) => slots.map(({ slot }) => slot.getTime())
+const counted = ({ skips }: Plan, reason: string) =>
+  skips.filter((skip) => skip.reason === reason).reduce((sum, { count }) => sum + count, 0)
+
+/** The elapses of a row by the timer's own walk, from one instant to the next: each is given once. */
+class Walk {
+  readonly #timer: TimerUnderTest
+  readonly #row: Finishing
+  readonly #shift: number
+  #last: number
+
+  constructor(timer: TimerUnderTest, row: Finishing, from: number) {
+    this.#timer = timer
+    this.#row = row
+    this.#shift = jitterShiftMs(row.id, row.jitterMs)
+    this.#last = Math.max(from, (row.starts?.getTime() ?? -Infinity) - 1)
+  }
+
+  peek(): number | null {
+    const next = this.#timer.next(this.#last - this.#shift)
+    if (next === null || !Number.isFinite(next)) return null
+    const slot = next + this.#shift
+    return slot > (this.#row.ends?.getTime() ?? Infinity) ? null : slot
+  }
+
+  until(now: number): number[] {
+    const found: number[] = []
+    for (let slot = this.peek(); slot !== null && slot <= now; slot = this.peek()) {
+      found.push(slot)
+      this.#last = slot
+    }
+    return found
+  }
+}
+
+/** What must hold of any plan, whatever is due. */
+function expectSound(life: Life, planned: Plan, now: number): void {
+  const { row } = life
+  const { runs, skips, nextRun, idle } = planned
+  const open = openOf(life)
+  const slots = times([...skips, ...runs]).toSorted((a, b) => a - b)
+  expect(slots).toEqual([...new Set(slots)])
+  expect(times(runs)).toEqual(times(runs).toSorted((a, b) => a - b))
+  expect(slots[0] ?? Infinity).toBeGreaterThan(row.lastSlot?.getTime() ?? -Infinity)
+  expect(slots.at(-1) ?? -Infinity).toBeLessThanOrEqual(now)
+  expect(planned.lastSlot?.getTime() ?? -Infinity).toBe(slots.at(-1) ?? row.lastSlot?.getTime() ?? -Infinity)
+  expect(nextRun?.getTime() ?? Infinity).toBeGreaterThan(now)
+  expect(nextRun === null).toBe(idle !== null)
+  expect(runs.length).toBeLessThanOrEqual(row.catchUp + 1)
+  for (const { count } of skips) expect(count).toBeGreaterThan(0)
+
+  const after = submitted(life, planned)
+  const left = openOf(after)
+  if (row.overlap === 'allow') expect(runs.every(({ state }) => state === 'waiting')).toBe(true)
+  else expect(left.waiting + left.running).toBeLessThanOrEqual(Math.max(1, open.waiting + open.running))
+  if (countOf(open) > 0) {
+    if (row.overlap === 'skip') expect(runs).toEqual([])
+    if (row.overlap === 'queue_one' && runs.length > 0) expect([open.blocked, left.blocked]).toEqual([0, 1])
+    if (row.overlap === 'replace' && runs.length > 0) {
+      const others = after.jobs.filter(({ state }) => state !== 'running')
+      expect(times(others)).toEqual([slots.at(-1)])
+      expect(after.jobs.filter(({ state }) => state === 'running').every((job) => job.stopRequested)).toBe(
+        true,
+      )
+    }
+  }
+  if (!planned.replaces) expect(after.jobs.slice(0, life.jobs.length)).toEqual(life.jobs)
+  if (row.maxRuns !== null) expect(row.successes + countOf(left)).toBeLessThanOrEqual(row.maxRuns)
+  expect(plan(after.row, at(new Date(now), left))).toBeNull()
+}
+
+/** How many of the slots that have come become runs, and what becomes of the others. */
+function expectAccounted(life: Life, planned: Plan, pending: readonly number[], now: number): void {
+  const { row } = life
+  const open = openOf(life)
+  const onTime = now - (pending.at(-1) ?? 0) <= MISSED_AFTER_MS ? 1 : 0
+  const kept = Math.min(pending.length, row.catchUp + onTime)
+  const chosen = chosenOf(row.overlap, open, kept)
+  const stays = row.overlap === 'replace' ? open.running : countOf(open)
+  const allowed = row.maxRuns === null ? Infinity : Math.max(0, row.maxRuns - row.successes - stays)
+  const runs = Math.min(chosen, allowed)
+  const first = pending.length - chosen
+  expect(times(planned.runs)).toEqual(pending.slice(first, first + runs))
+  expect(counted(planned, 'missed')).toBe(pending.length - kept)
+  expect(counted(planned, 'overlap')).toBe(kept - chosen)
+  expect(counted(planned, 'max runs')).toBe(chosen - runs)
+  // A skip stands at the newest of its slots.
+  const newest = (reason: string) =>
+    planned.skips.find((skip) => skip.reason === reason)?.slot.getTime() ?? null
+  expect(newest('missed')).toBe(kept < pending.length ? pending[pending.length - kept - 1] : null)
+  expect(newest('overlap')).toBe(chosen < kept ? pending[first - 1] : null)
+  expect(newest('max runs')).toBe(runs < chosen ? pending.at(-1) : null)
+  expect(planned.runs.map(({ missed }) => missed)).toEqual(
+    planned.runs.map((_, index) => (index === 0 ? pending.length - kept : 0)),
+  )
+}
+
+function chosenOf(overlap: Overlap, open: OpenJobs, kept: number): number {
+  if (overlap === 'allow' || countOf(open) === 0) return kept
+  if (overlap === 'skip' || (overlap === 'queue_one' && open.blocked > 0)) return 0
+  return Math.min(1, kept)
+}
+
+describe('a life under any policies', () => {
+  test('each slot becomes one run or is counted in a skip with its reason; the policies hold at each step', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...TIMERS),
+        start,
+        policies,
+        bounds,
+        steps,
+        (timer, from, given, within, walked) => {
+          const row = birth(timer, from, given, within)
+          let now = from
+          let life = submitted({ row, jobs: [] }, required(plan(row, at(new Date(now)))))
+          const walk = new Walk(timer, row, from)
+          expect(life.row.nextRun?.getTime() ?? null).toBe(walk.peek())
+          for (const { absence, exactly, end, claims } of walked) {
+            now += Math.round(absence * timer.period)
+            if (exactly) now = Math.ceil(now / MINUTE) * MINUTE
+            if (end !== null) life = ended(life, end, new Date(now))
+            const planned = plan(life.row, at(new Date(now), openOf(life)))
+            if (life.row.idle !== null) {
+              // Done or dead: nothing is to come, however long one waits.
+              expect(planned).toBeNull()
+              return
+            }
+            const pending = walk.until(now)
+            if (planned === null) expect(pending).toEqual([])
+            else {
+              expectSound(life, planned, now)
+              expectAccounted(life, planned, pending, now)
+              // Alone and on time it is the very instant that was announced: also with jitter.
+              if (pending.length === 1 && planned.runs.length === 1)
+                expect(planned.runs[0]?.slot).toEqual(life.row.nextRun)
+              const isOver = planned.idle === 'done' && walk.peek() !== null
+              if (isOver) expect([life.row.successes, life.jobs]).toEqual([life.row.maxRuns, []])
+              else expect(planned.nextRun?.getTime() ?? null).toBe(walk.peek())
+              life = submitted(life, planned)
+            }
+            if (claims) life = claimed(life)
+            expect(life.row.successes).toBeLessThanOrEqual(life.row.maxRuns ?? Infinity)
+          }
+        },
+      ),
+      { numRuns: 4000 },
+    )
+  })
+
+  test('after finish: never while a run goes on, then a span after its end, whatever comes in between', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(['5min', 5 * MINUTE] as const, ['26h', 26 * HOUR] as const),
+        start,
+        policies,
+        bounds,
+        steps,
+        ([span, period], from, given, within, walked) => {
+          const timer: TimerUnderTest = { text: `every ${span} after finish`, period, next: () => null }
+          const row = birth(timer, from, given, within)
+          const nextAfter = (end: number) => {
+            const next = Math.max(end + period, row.starts?.getTime() ?? -Infinity)
+            return next > (row.ends?.getTime() ?? Infinity) ? null : next
+          }
+          let now = from
+          let life = submitted({ row, jobs: [] }, required(plan(row, at(new Date(now)))))
+          let expected = nextAfter(from)
+          for (const { absence, end, claims } of walked) {
+            expect(life.row.nextRun?.getTime() ?? null).toBe(expected)
+            now += Math.round(absence * period)
+            if (end !== null && openOf(life).running > 0) {
+              life = ended(life, end, new Date(now))
+              if (life.row.idle === 'dead' || life.row.idle === 'done') expected = null
+              else if (life.jobs.length === 0) expected = nextAfter(now)
+            }
+            const planned = plan(life.row, at(new Date(now), openOf(life)))
+            const isDue = expected !== null && expected <= now
+            expect(planned === null).toBe(!isDue)
+            if (planned !== null) {
+              // Never behind each other: while one goes on nothing is due.
+              expect(life.jobs).toEqual([])
+              expectSound(life, planned, now)
+              const isDropped = given.catchUp === 0 && now - (expected ?? 0) > MISSED_AFTER_MS
+              expect(times(isDropped ? planned.skips : planned.runs)).toEqual([expected])
+              expect(planned.idle).toBe(isDropped ? (planned.nextRun === null ? 'done' : null) : 'running')
+              life = submitted(life, planned)
+              expected = life.row.nextRun?.getTime() ?? null
+            }
+            if (claims) life = claimed(life)
+            expect(life.jobs.length).toBeLessThanOrEqual(1)
+          }
+        },
+      ),
+      { numRuns: 1500 },
+    )
+  })
+
+  test('whatever is open, however it came there, at any time: the plan is sound', () => {
+    const open = fc.record({ waiting: fc.nat(2), blocked: fc.nat(2), running: fc.nat(2) })
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...TIMERS),
+        start,
+        policies,
+        open,
+        fc.nat(40),
+        fc.nat(3),
+        (timer, from, given, { waiting, blocked, running }, periods, successes) => {
+          const nextRun = timer.next(from)
+          if (nextRun === null) return
+          const now = nextRun + periods * timer.period
+          const jobs = [
+            ...Array.from({ length: running }, () => 'running' as const),
+            ...Array.from({ length: waiting }, () => 'waiting' as const),
+            ...Array.from({ length: blocked }, () => 'blocked' as const),
+          ].map((state, index) => ({ slot: new Date(from - 100 + index), state, stopRequested: false }))
+          const row: Finishing = {
+            onExhausted: 'continue',
+            ...schedule({ timer: timer.text, created: new Date(CREATED), ...given, jitterMs: 0, successes }),
+            nextRun: new Date(nextRun),
+            plannedRun: new Date(nextRun),
+          }
+          // As after max_runs was lowered: what is there stays, but nothing is added.
+          const isTooMany = row.maxRuns !== null && successes + jobs.length > row.maxRuns
+          const planned = required(plan(row, at(new Date(now), openOf({ jobs }))))
+          if (!isTooMany) expectSound({ row, jobs }, planned, now)
+          else if (!planned.replaces) expect(planned.runs).toEqual([])
+          else expect(successes + running + planned.runs.length).toBeLessThanOrEqual(row.maxRuns ?? Infinity)
+        },
+      ),
+      { numRuns: 2000 },
+    )
+  })
+})
+
+describe('jitter', () => {
+  const ids = fc.string({ minLength: 1, maxLength: 40 })
+  const spans = fc.integer({ min: 1, max: 2 ** 31 - 1 })
+
+  test('is the same at every look, not negative and less than it may be', () => {
+    fc.assert(
+      fc.property(ids, spans, (id, span) => {
+        const shift = jitterShiftMs(id, span)
+        expect(shift).toBe(jitterShiftMs(id, span))
+        expect(shift).toBeGreaterThanOrEqual(0)
+        expect(shift).toBeLessThan(span)
+        expect(Number.isInteger(shift)).toBe(true)
+        expect(jitterShiftMs(id, 0)).toBe(0)
+      }),
+    )
+  })
+
+  test('spreads a thousand schedules of one timer over its span', () => {
+    const tenths = Array.from({ length: 1000 }, (_, index) =>
+      Math.floor((10 * jitterShiftMs(`s${index}`, HOUR)) / HOUR),
+    )
+    for (let tenth = 0; tenth < 10; tenth += 1)
+      expect(tenths.filter((one) => one === tenth).length).toBeGreaterThan(60)
+  })
+})
+
+const idles = fc.constantFrom(null, 'done', 'dead', 'invalid', 'retired', 'running')
+const finishing: fc.Arbitrary<Finishing> = fc
+  .record({
+    timer: fc.constantFrom('hourly', 'every 5min', 'every 5min after finish', '2018-01-01'),
+    onExhausted: fc.constantFrom('continue', 'stop'),
+    maxRuns: fc.constantFrom(null, 1, 3),
+    successes: fc.nat(4),
+    idle: idles,
+    enabled: fc.boolean(),
+    nextRun: fc.option(start.map((time) => new Date(time))),
+  })
+  .map(({ onExhausted, ...given }) => ({ onExhausted, ...schedule(given) }))
+
+describe('the end of a run', () => {
+  const open = fc.nat(2)
+  const now = start.map((time) => new Date(time))
+
+  test('changes nothing of what was edited meanwhile, is paused, or is idle for another reason', () => {
+    fc.assert(
+      fc.property(finishing, fc.boolean(), open, now, start, (row, failed, left, end, hand) => {
+        expect(
+          finish({ onExhausted: row.onExhausted, ...edited(row, 'weekly') }, failed, left, end),
+        ).toBeNull()
+        if (row.nextRun?.getTime() !== hand)
+          expect(finish({ ...row, nextRun: new Date(hand) }, failed, left, end)).toBeNull()
+        expect(finish({ ...row, enabled: false }, failed, left, end)).toBeNull()
+        for (const idle of ['dead', 'invalid', 'retired'] as const)
+          expect(finish({ ...row, idle }, failed, left, end)).toBeNull()
+      }),
+    )
+  })
+
+  test('that failed for good makes dead what is to stop, and nothing else', () => {
+    fc.assert(
+      fc.property(finishing, fc.boolean(), open, now, (row, failed, left, end) => {
+        fc.pre(row.enabled && (row.idle === null || row.idle === 'running' || row.idle === 'done'))
+        const next = finish(row, failed, left, end)
+        expect(next?.idle === 'dead').toBe(failed && row.onExhausted === 'stop')
+      }),
+    )
+  })
+
+  test('makes done what has succeeded often enough, and counts the next from now when nothing goes on', () => {
+    fc.assert(
+      fc.property(finishing, open, now, (row, left, end) => {
+        fc.pre(row.enabled && (row.idle === null || row.idle === 'running'))
+        const next = finish(row, false, left, end)
+        if (row.maxRuns !== null && row.successes >= row.maxRuns)
+          expect(next).toEqual({ nextRun: null, idle: 'done' })
+        else if (row.idle === null || left > 0) expect(next).toBeNull()
+        else if (row.timer.endsWith('after finish'))
+          expect(next).toEqual({ nextRun: new Date(end.getTime() + 5 * MINUTE), idle: null })
+        else expect(next?.nextRun?.getTime() ?? Infinity).toBeGreaterThan(end.getTime())
+      }),
+    )
+  })
+})
