@@ -1,0 +1,56 @@
+import { Cron } from 'croner'
+import { describe, expect, test } from 'vitest'
+import { CronSyntaxError, fromCrontab, timer } from '../../src/timer/index.ts'
+
+describe('what a crontab says, as a timer', () => {
+  test.each([
+    ['*/5 * * * *', '*-*-* *:00/5:00'],
+    ['17 * * * *', '*-*-* *:17:00'],
+    ['25 6 * * *', '*-*-* 06:25:00'],
+    ['47 6 * * 7', 'Sun *-*-* 06:47:00'],
+    ['52 6 1 * *', '*-*-01 06:52:00'],
+    ['0 9-17/2 * * mon-fri', 'Mon..Fri *-*-* 09..17/2:00:00'],
+    ['30 3 * JAN,jul sun', 'Sun *-01,07-* 03:30:00'],
+    ['@daily', '*-*-* 00:00:00'],
+    ['@weekly', 'Sun *-*-* 00:00:00'],
+    ['@hourly', '*-*-* *:00:00'],
+    ['0 0 1,15 * 1', 'cron 0 0 1,15 * 1'],
+    ['0 0 */2 * 1', 'Mon *-*-01/2 00:00:00'],
+    ['0 0 1-7 * */3', 'Sun,Wed,Sat'],
+  ])('%s → %s', (text, expected) => {
+    const found = fromCrontab(text)
+    if (expected.startsWith('Sun,Wed')) expect(found).toMatch(/^Wed,Sat,Sun \*-\*-01\.\.07 00:00:00$/)
+    else expect(found).toBe(expected)
+  })
+
+  test('in the zone of the daemon', () => {
+    expect(fromCrontab('0 9 * * 1-5', 'Europe/Berlin')).toBe('Mon..Fri *-*-* 09:00:00 Europe/Berlin')
+    expect(fromCrontab('0 0 13 * 5', 'Europe/Berlin')).toBe('cron 0 0 13 * 5 Europe/Berlin')
+  })
+
+  test.each([
+    '@reboot',
+    '@often',
+    '* * * *',
+    '60 * * * *',
+    '0 0 L * *',
+    '0 0 ? * 1',
+    '0 0 30 2 *',
+    '~ 3 * * *',
+    '',
+  ])('%j is refused', (text) => expect(() => fromCrontab(text)).toThrow(CronSyntaxError))
+
+  test.each(['*/5 * * * *', '0 9-17/2 * * 1-5', '0 0 1,15 * 1', '15 10 * 2,8 0', '@monthly', '5 4 29 2 *'])(
+    '%s elapses when a cron library says',
+    (text) => {
+      const found = timer(fromCrontab(text))
+      const reference = new Cron(text, { timezone: 'UTC' })
+      let at: Date | null = new Date('2026-11-21T00:00:30Z')
+      for (let count = 0; count < 20 && at !== null; count += 1) {
+        const expected: Date | null = reference.nextRun(at)
+        at = found.next(at)
+        expect(at).toEqual(expected)
+      }
+    },
+  )
+})
