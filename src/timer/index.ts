@@ -12,6 +12,7 @@ export {
   type TimerFault,
 } from './check.ts'
 export { localText } from './clock-changes.ts'
+export { fromCrontab } from './crontab.ts'
 export { CronSyntaxError, InvalidTimeSpanError } from './error.ts'
 export { timeSpan } from './span.ts'
 export {
