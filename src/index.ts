@@ -1,6 +1,19 @@
+/**
+ * Schedules in the application's own SQL database, and the jobs that they become.
+ *
+ * @module
+ */
 export * from './errors.ts'
 export type { Around, Handler, HandlerContext, JobLogger } from './executor/handler.ts'
-export type { JobInput, JobOptions, Jobs, JobQuery, SubmitOptions, WaitOptions } from './jobs/jobs.ts'
+export type {
+  JobInput,
+  JobOptions,
+  Jobs,
+  JobQuery,
+  SubmitOptions,
+  TransactionOption,
+  WaitOptions,
+} from './jobs/jobs.ts'
 export type { RetentionOptions } from './jobs/retention.ts'
 export {
   Kalends,
@@ -14,12 +27,21 @@ export {
 export type { Logger } from './logger.ts'
 export type { LoopHealth } from './loop.ts'
 export type { Finding } from './model/diagnosis.ts'
-export type { FinalState, Job, JobId, JobState, SkipReason, Stored } from './model/job.ts'
+export type { ClaimedJob, FinalState, Job, JobId, JobState, SkipReason, Stored } from './model/job.ts'
 export type { Plan, PlannedRun, PlannedSkip } from './model/plan.ts'
 export type { Idle, OnExhausted, Overlap, Schedule, ScheduleStatus } from './model/schedule.ts'
 export type { Settlement } from './model/settle.ts'
 export type { StandardSchema } from './model/standard-schema.ts'
-export { type RetryBackoff, type RunPolicy, type Task, task, type TaskOptions } from './model/task.ts'
+export {
+  type AnyArgs,
+  type ArgsOption,
+  type PolicyOptions,
+  type RetryBackoff,
+  type RunPolicy,
+  type Task,
+  task,
+  type TaskOptions,
+} from './model/task.ts'
 export type { ElsewhereJob, SubmitElsewhere } from './scheduler/elsewhere.ts'
 export type { Declaration, Gone } from './schedules/declared.ts'
 export type { Explanation } from './schedules/explain.ts'
@@ -31,9 +53,9 @@ export type {
   ScheduleOptions,
 } from './schedules/settings.ts'
 export type { LogLevel, LogLine, Settled } from './store/executing-store.ts'
-export type { Transaction } from './store/job-store.ts'
+export type { JobFilter, Transaction } from './store/job-store.ts'
 export type { DatabaseTarget, MigrateOptions } from './store/open.ts'
-export type { FirstRun, Page } from './store/schedule-store.ts'
+export type { FirstRun, Page, PutResult, ScheduleFilter } from './store/schedule-store.ts'
 export type { Submission } from './store/scheduling-store.ts'
 export type { WorkerRecord } from './store/worker-store.ts'
 export type { Health, KalendsEvents } from './worker.ts'

@@ -35,6 +35,7 @@ import type { WorkerRecord } from './store/worker-store.ts'
 import { checkedZone } from './timer/index.ts'
 import { type Health, type KalendsEvents, Worker } from './worker.ts'
 
+/** Options of `Kalends.open`. Times are milliseconds or time spans such as `90s`. */
 export interface KalendsOptions extends StoreOptions {
   /** The worker's name, for people: default the host's name. Its id is the name with a new suffix at each start. */
   readonly worker?: string | undefined
@@ -52,6 +53,7 @@ export interface KalendsOptions extends StoreOptions {
   readonly around?: Around | undefined
 }
 
+/** Which parts of a worker run in this process. */
 export interface StartOptions {
   /**
    * Whether this worker submits due schedules; default true. With `submit` the jobs go to another queue, and this
@@ -80,6 +82,7 @@ export interface WorkerStatus extends WorkerRecord {
   readonly running: number
 }
 
+/** Options of `Kalends.prune`: what goes, and who is told. */
 export interface PruneOptions extends RetentionOptions {
   readonly signal?: AbortSignal | undefined
   /** Told after each batch how many jobs were removed so far. */
@@ -110,6 +113,10 @@ const DEFAULT_CONCURRENCY = 10
 /** Signals that come together ask for one stop. */
 const SAME_WISH_MS = 1000
 
+/**
+ * One application's schedules and jobs in one database. Every process that uses them opens one; those that call
+ * `start` are workers.
+ */
 export class Kalends {
   readonly schedules: Schedules
   readonly jobs: Jobs
@@ -317,6 +324,7 @@ export class Kalends {
     await this.#stopping
   }
 
+  /** As `stop`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
   }

@@ -3,9 +3,13 @@
  * Without one the library is silent.
  */
 export interface Logger {
+  /** Each submission, each start and end of a job. */
   debug(fields: object, message: string): void
+  /** Start, stop, differences of declared schedules. */
   info(fields: object, message: string): void
+  /** Skipped slots, failed attempts, dead workers, what was healed. */
   warn(fields: object, message: string): void
+  /** What failed and is tried again, and what waits for somebody to correct it. */
   error(fields: object, message: string): void
 }
 

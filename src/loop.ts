@@ -8,6 +8,7 @@ const BACKOFF_MS = { shortest: 200, longest: 15_000 }
 /** setTimeout takes 31 bits; nothing here sleeps for longer than this anyway. */
 const LONGEST_SLEEP_MS = 3_600_000
 
+/** How a loop of a worker is. */
 export interface LoopHealth {
   readonly name: string
   /** When the last pass ended well; null before the first. */

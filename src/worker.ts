@@ -35,6 +35,7 @@ export interface KalendsEvents {
   error: { readonly where: string; readonly error: unknown }
 }
 
+/** How a worker is, as it sees itself. */
 export interface Health {
   /** Whether every loop does its work. */
   readonly ok: boolean

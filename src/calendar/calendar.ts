@@ -12,6 +12,7 @@ import { findZone } from './zone-names.ts'
  */
 export type Fold = 'first' | 'both'
 
+/** How a calendar event is read. */
 export interface CalendarOptions {
   /**
    * Zone of an event that names none: an IANA name, exact in case, or `'local'` for the zone of this

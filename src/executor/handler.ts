@@ -3,9 +3,13 @@ import type { Task } from '../model/task.ts'
 
 /** Writes lines to the job's log, where they can be read while it runs. */
 export interface JobLogger {
+  /** Of interest only when something is looked for. */
   debug(message: string): void
+  /** What a run did. */
   info(message: string): void
+  /** Something is not as it should be, and the run goes on. */
   warn(message: string): void
+  /** Something failed. It does not end the attempt: for that, throw. */
   error(message: string): void
 }
 

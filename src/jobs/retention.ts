@@ -3,6 +3,7 @@ import { checkedWhole } from '../model/input.ts'
 import { spanOption, task } from '../model/task.ts'
 import type { Retention, RetentionStore } from '../store/retention-store.ts'
 
+/** How long final jobs and their logs stay. */
 export interface RetentionOptions {
   /** Final jobs that ended longer ago go: milliseconds or a time span; default `30d`. */
   readonly age?: number | string | undefined

@@ -43,6 +43,7 @@ export interface SchemaDrift {
   readonly missing: readonly string[]
 }
 
+/** Something that is wrong, or may be, and what to do about it. */
 export interface Finding {
   readonly code:
     | 'schema'

@@ -2,6 +2,7 @@ import type { RetryBackoff, RunPolicy } from './task.ts'
 
 /** Non-final while waiting, blocked or running. A retry is waiting with attempt > 0. */
 export type JobState = 'waiting' | 'blocked' | 'running' | FinalState
+/** How a job ended. skipped: the slot became no run. */
 export type FinalState = 'success' | 'failed' | 'cancelled' | 'skipped'
 
 export function isFinal(state: JobState): state is FinalState {

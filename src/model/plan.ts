@@ -49,6 +49,7 @@ export interface OpenJobs {
 
 export const NO_OPEN_JOBS: OpenJobs = { waiting: 0, blocked: 0, running: 0 }
 
+/** A slot that becomes a job. */
 export interface PlannedRun {
   readonly slot: Date
   /** Slots dropped before this one. */
@@ -57,6 +58,7 @@ export interface PlannedRun {
   readonly state: 'waiting' | 'blocked'
 }
 
+/** Slots that become no run, as one row. */
 export interface PlannedSkip {
   /** The newest of the slots that it stands for. */
   readonly slot: Date
@@ -66,6 +68,7 @@ export interface PlannedSkip {
   readonly error: string | null
 }
 
+/** What becomes of a schedule that was planned. */
 export interface Plan {
   readonly runs: readonly PlannedRun[]
   readonly skips: readonly PlannedSkip[]

@@ -4,6 +4,7 @@ import type { RetryBackoff } from './task.ts'
 /** Why nothing is to come, although the schedule is enabled. */
 export type Idle = 'done' | 'dead' | 'invalid' | 'retired' | 'running'
 
+/** For people: `idle` where it is not running, and else whether it is enabled. */
 export type ScheduleStatus = 'active' | 'paused' | Exclude<Idle, 'running'>
 
 /** What happens when a slot comes while a job of the schedule is not final. */

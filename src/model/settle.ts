@@ -15,6 +15,7 @@ export type Ending =
   /** A stopping worker gives it back; the attempt does not count. */
   | { readonly kind: 'released' }
 
+/** What becomes of a job when an attempt has ended: it is final, or waits for its next attempt. */
 export type Settlement =
   | {
       readonly state: FinalState

@@ -41,6 +41,7 @@ export interface Task<Input = unknown, Args = Input, Result = unknown> {
   readonly concurrency: number | null
 }
 
+/** What a task is besides its name. Times are milliseconds or time spans such as `10min`. */
 export interface TaskOptions<Input, Args, Result = unknown> {
   /** Checks and converts the arguments: any Standard Schema (zod, valibot, arktype, …). */
   readonly args?: StandardSchema<Input, Args>
@@ -92,6 +93,7 @@ export function task<Input = AnyArgs, Args = Input, Result = unknown>(
   }
 }
 
+/** How long a run may take and what happens when it fails; what is left out is as the task says. */
 export interface PolicyOptions {
   readonly timeout?: number | string | undefined
   readonly retries?: number | undefined

@@ -24,6 +24,7 @@ import {
   type SettingsContext,
 } from './settings.ts'
 
+/** Which schedules are wanted, and which part of the list: `limit` 1 to 1000, default 100. */
 export type ScheduleQuery = Partial<ScheduleFilter>
 
 const DEFAULT_ELAPSES = 5
@@ -37,6 +38,7 @@ export interface ScheduleStores {
   readonly workers: WorkerStore
 }
 
+/** Which part of a history is wanted. */
 export interface HistoryQuery {
   /** 1 to 1000, default 100. */
   readonly limit?: number | undefined
@@ -44,6 +46,9 @@ export interface HistoryQuery {
   readonly before?: Date | undefined
 }
 
+/**
+ * What people and code do to schedules: `kalends.schedules`, and `schedules` of a scope, which reaches only its owner's.
+ */
 export class Schedules {
   readonly #store: ScheduleStore
   readonly #jobs: JobStore
@@ -95,6 +100,7 @@ export class Schedules {
     return { result, schedule: await this.#existing(id) }
   }
 
+  /** @returns null when there is no such schedule */
   get(id: string): Promise<Schedule | null> {
     return this.#store.get(id)
   }

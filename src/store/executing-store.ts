@@ -2,6 +2,7 @@ import type { ClaimedJob, Fence, FinalState } from '../model/job.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { Ending, Settlement } from '../model/settle.ts'
 
+/** What a handler has logged. */
 export interface LogLine {
   readonly jobId: string
   readonly at: Date
@@ -9,6 +10,7 @@ export interface LogLine {
   readonly message: string
 }
 
+/** Of a line in a job's log. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 /** The end of an attempt, to be written if the job is still its worker's. */
@@ -18,6 +20,7 @@ export interface Attempt {
   readonly policy: RunPolicy
 }
 
+/** An attempt that has ended, and what became of its job. */
 export interface Settled {
   readonly id: string
   readonly task: string

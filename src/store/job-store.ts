@@ -20,6 +20,7 @@ export interface NewJob {
   readonly retryBackoff: RetryBackoff | null
 }
 
+/** Which jobs are wanted. */
 export interface JobFilter {
   readonly state?: JobState | undefined
   readonly task?: string | undefined

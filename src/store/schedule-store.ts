@@ -1,6 +1,7 @@
 import type { Owner } from '../model/owner.ts'
 import type { Schedule, ScheduleSettings, ScheduleStatus } from '../model/schedule.ts'
 
+/** Which schedules are wanted. */
 export interface ScheduleFilter {
   readonly status?: ScheduleStatus | undefined
   readonly task?: string | undefined
@@ -13,11 +14,13 @@ export interface ScheduleFilter {
   readonly offset: number
 }
 
+/** Part of a list, and how many there are in all. */
 export interface Page<Item> {
   readonly items: Item[]
   readonly total: number
 }
 
+/** What `put` did. */
 export type PutResult = 'created' | 'changed' | 'unchanged'
 
 /**

@@ -6,6 +6,7 @@
 import { SpanKind, SpanStatusCode, trace, type TracerProvider } from '@opentelemetry/api'
 import type { Around } from '../index.ts'
 
+/** Where the spans go. */
 export interface TracingOptions {
   /** Default: the global one. */
   readonly provider?: TracerProvider | undefined

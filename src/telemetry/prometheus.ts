@@ -6,6 +6,7 @@
 import { Counter, Gauge, Histogram, register, type Registry } from 'prom-client'
 import type { Kalends, Settled } from '../index.ts'
 
+/** Where the metrics go, and how they are called. */
 export interface PrometheusOptions {
   /** Default: prom-client's own. */
   readonly registry?: Registry | undefined

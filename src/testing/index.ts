@@ -18,6 +18,7 @@ import {
 } from '../index.ts'
 import { timeSpan } from '../timer/index.ts'
 
+/** Those of `Kalends.open`, but for what the kit decides itself. */
 export interface TestOptions extends Omit<KalendsOptions, 'clock' | 'migrate' | 'tablePrefix'> {
   /** Where the clock begins; default 2026-01-01T00:00Z. */
   readonly now?: Date | string | undefined
@@ -56,6 +57,7 @@ export async function open(setup: Setup, options: TestOptions = {}): Promise<Tes
 
 type Step = Awaited<ReturnType<Kalends['startByHand']>>
 
+/** A Kalends on a clock that the test moves. Nothing runs between its calls. */
 export class TestKalends {
   readonly kalends: Kalends
   readonly #clock: { now: Date }
@@ -68,6 +70,7 @@ export class TestKalends {
     this.#step = step
   }
 
+  /** What the clock shows, for the database and for Kalends alike. */
   now(): Date {
     return this.#clock.now
   }
@@ -135,10 +138,12 @@ export class TestKalends {
     return true
   }
 
+  /** Stops and forgets the database. `await using` does so by itself. */
   async close(): Promise<void> {
     await this.kalends.stop()
   }
 
+  /** As `close`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }

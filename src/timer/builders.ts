@@ -3,11 +3,13 @@ import { InvalidInputError } from '../errors.ts'
 import { spanText, timeSpan } from './span.ts'
 import { checkedZone, timer } from './timer.ts'
 
+/** In which zone the built timer is. */
 export interface BuilderOptions {
   /** An IANA name, or 'local'. Default: none is written, so that the timer takes that of the application, else UTC. */
   readonly zone?: string | undefined
 }
 
+/** Of the builder `weekly`. */
 export type Weekday = 'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'
 
 const TIME = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/u

@@ -6,6 +6,7 @@ import { CronSyntaxError, InvalidTimeSpanError } from './error.ts'
 import { prefixOf, timer, type Timer, withZone } from './timer.ts'
 import { inWords } from './words.ts'
 
+/** What is wrong with a text that is no timer. */
 export interface TimerFault {
   readonly code: 'CALENDAR_SYNTAX' | 'CRON_SYNTAX' | 'INVALID_TIME_SPAN'
   readonly message: string
@@ -16,12 +17,14 @@ export interface TimerFault {
   readonly hint: string | null
 }
 
+/** An elapse, in UTC and on the clock of the timer's zone. */
 export interface CheckedElapse {
   readonly at: Date
   /** The same on the clock of the timer's zone, with its offset: `Fri 2026-03-27 09:00:00 +01:00`. */
   readonly local: string
 }
 
+/** What `checkTimer` found: the fault, or what the timer means. */
 export type TimerCheck =
   | { readonly valid: false; readonly fault: TimerFault }
   | {
@@ -35,6 +38,7 @@ export type TimerCheck =
       readonly warnings: readonly string[]
     }
 
+/** From where, and how far, `checkTimer` looks. */
 export interface CheckOptions {
   /** Written into a timer that names none; default UTC. */
   readonly zone?: string | undefined

@@ -30,7 +30,11 @@ export interface Timer extends Elapses {
   readonly zone: string
   /** Of `every …`: the span in milliseconds; else null. */
   readonly spanMs: number | null
-  /** @param anchor  where the slots of `every` begin: the creation of the schedule */
+  /**
+   * Its elapses for one schedule.
+   *
+   * @param anchor  where the slots of `every` begin: the creation of the schedule
+   */
   elapses(anchor: Date): Elapses
 }
 
