@@ -63,6 +63,11 @@ export interface Dialect {
   readonly turns: (job: string, claimIndex: string) => string
   /** Several ordered, limited selections as one statement. */
   readonly union: (selections: readonly string[]) => string
+  /**
+   * Reads for each table, given by its quoted name, a text that differs when anything in it has changed. The text
+   * may be as coarse as a second: whoever saw a change looks once more.
+   */
+  readonly revisions: (database: Database, tables: readonly string[]) => Promise<string[]>
   /** Selects the `name` of each table there is among the given number of names. */
   readonly tablesAmong: (count: number) => string
   /** Selects a `part` for each column and index of a number of tables, whose names are given twice. */

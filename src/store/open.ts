@@ -8,6 +8,7 @@ import { SqlDeclared } from './sql/declared.ts'
 import { SqlExecuting } from './sql/executing.ts'
 import { SqlInspection } from './sql/inspection.ts'
 import { SqlJobs } from './sql/jobs.ts'
+import { SqlLists } from './sql/lists.ts'
 import { SqlRetention } from './sql/retention.ts'
 import { SqlSchedules } from './sql/schedules.ts'
 import { SqlScheduling } from './sql/scheduling.ts'
@@ -63,6 +64,7 @@ export function storeOn(database: Database, prefix: string): Store {
     workers: new SqlWorkers(database, names),
     declared: new SqlDeclared(database, names),
     retention: new SqlRetention(database, names),
+    lists: new SqlLists(database, names),
     inspection: new SqlInspection(database, names, prefix),
     close: () => database.close(),
   }

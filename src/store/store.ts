@@ -5,6 +5,7 @@
 import type { DeclaredStore } from './declared-store.ts'
 import type { ExecutingStore } from './executing-store.ts'
 import type { InspectionStore } from './inspection-store.ts'
+import type { ListStore } from './list-store.ts'
 import type { JobStore } from './job-store.ts'
 import type { RetentionStore } from './retention-store.ts'
 import type { ScheduleStore } from './schedule-store.ts'
@@ -19,6 +20,7 @@ export interface Store {
   readonly workers: WorkerStore
   readonly declared: DeclaredStore
   readonly retention: RetentionStore
+  readonly lists: ListStore
   readonly inspection: InspectionStore
   /** Ends connections that Kalends opened itself; what was lent stays open. */
   close(): Promise<void>

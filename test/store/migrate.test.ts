@@ -69,7 +69,7 @@ onEachStore((under) => {
     const database = await under.fresh()
     await migrateDatabase(database.url)
     await database.query("DELETE FROM kalends_migration WHERE name >= '0000_first/3'")
-    expect(await migrateDatabase(database.url)).toEqual(['0000_first'])
+    expect(await migrateDatabase(database.url)).toEqual(['0000_first', '0001_lists'])
     expect(await migrateDatabase(database.url)).toEqual([])
   })
 
@@ -86,7 +86,7 @@ onEachStore((under) => {
       from,
       from,
     ])
-    expect(await migrateDatabase(database.url)).toEqual(['0000_first'])
+    expect(await migrateDatabase(database.url)).toEqual(['0000_first', '0001_lists'])
     expect(await tableNames(database)).toEqual(OURS)
     const store = await openStore(database.url, { migrate: false })
     expect(await store.executing.promoteDue(1)).toBe(0)

@@ -404,7 +404,12 @@ export class SqlScheduling implements SchedulingStore {
       finished: candidate.row.clock,
     }))
     const table = dialect.batch({ id: 'id', slot: 'instant', count: 'integer', finished: 'instant' })
-    const assignments = { slot: 'b.slot', missed: 't.missed + b.count', finished: 'b.finished' }
+    const assignments = {
+      slot: 'b.slot',
+      missed: 't.missed + b.count',
+      submitted: 'b.finished',
+      finished: 'b.finished',
+    }
     await sql.run(dialect.updateFromBatch(this.#tables.job, table, assignments), [JSON.stringify(batch)])
     const isFolded = new Map(folded.map(({ candidate, skip }) => [candidate, skip]))
     return planned.map((one) => {

@@ -9,6 +9,18 @@ export interface Tables {
   readonly claimIndex: string
   readonly dueIndex: string
   readonly stateIndex: string
+  readonly scheduleStatusIndex: string
+  readonly scheduleTaskIndex: string
+  readonly scheduleGroupIndex: string
+  readonly scheduleSubmitterIndex: string
+  readonly declaredByIndex: string
+  readonly jobStateIndex: string
+  readonly jobTaskIndex: string
+  readonly jobGroupIndex: string
+  readonly jobSubmitterIndex: string
+  readonly occurrenceIndex: string
+  readonly heldIndex: string
+  readonly finishedIndex: string
 }
 
 export const TABLE_NAMES = ['periodic_task', 'job', 'job_log', 'worker', 'declared_set'] as const
@@ -25,6 +37,18 @@ export function tables(prefix: string): Tables {
     claimIndex: quoted('job_claim'),
     dueIndex: quoted('job_due'),
     stateIndex: quoted('job_state_schedule'),
+    scheduleStatusIndex: quoted('periodic_task_status'),
+    scheduleTaskIndex: quoted('periodic_task_task'),
+    scheduleGroupIndex: quoted('periodic_task_group'),
+    scheduleSubmitterIndex: quoted('periodic_task_submitter'),
+    declaredByIndex: quoted('periodic_task_declared_by'),
+    jobStateIndex: quoted('job_state'),
+    jobTaskIndex: quoted('job_task'),
+    jobGroupIndex: quoted('job_group'),
+    jobSubmitterIndex: quoted('job_submitter'),
+    occurrenceIndex: quoted('job_occurrence'),
+    heldIndex: quoted('job_held'),
+    finishedIndex: quoted('job_finished'),
   }
 }
 

@@ -36,6 +36,12 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
     ) SELECT g AS claim_group, t AS claim_task, (SELECT MIN(claim_rank) FROM ${job} WHERE claim_group = g AND claim_task = t) AS claim_rank FROM turn WHERE g IS NOT NULL)`
   },
   union: (selections) => selections.map((selection) => `SELECT * FROM (${selection})`).join(' UNION ALL '),
+  async revisions(database, tables) {
+    // The first counts what other connections have committed, the second what this one has written.
+    const [others] = await database.rows<{ data_version: number }>('PRAGMA data_version')
+    const [own] = await database.rows<{ changes: number }>('SELECT total_changes() AS changes')
+    return tables.map(() => `${others?.data_version}/${own?.changes}`)
+  },
   tablesAmong: (count) =>
     `SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name IN (${Array(count).fill('?').join(', ')})`,
   partsOf: (count) => {

@@ -1,0 +1,149 @@
+import type { Job, JobState } from '../model/job.ts'
+import type { Owner } from '../model/owner.ts'
+import type { Schedule, ScheduleStatus } from '../model/schedule.ts'
+
+/** What a look at large tables may cost. */
+export interface ListBounds {
+  /** Rows beyond it are not counted. */
+  readonly countUpTo: number
+  /** Rows that are looked through for conditions that no index serves, first ones first. */
+  readonly searchWithin: number
+}
+
+export interface PageBounds extends ListBounds {
+  readonly limit: number
+  readonly offset: number
+}
+
+export interface ScheduleConditions {
+  readonly status?: ScheduleStatus | undefined
+  readonly task?: string | undefined
+  readonly group?: string | undefined
+  readonly submitter?: string | undefined
+  readonly declaredBy?: string | undefined
+  /** Part of the id, the summary, the subject or the task, in any case. */
+  readonly text?: string | undefined
+}
+
+export interface JobConditions {
+  readonly state?: JobState | undefined
+  readonly task?: string | undefined
+  readonly schedule?: string | undefined
+  readonly group?: string | undefined
+  readonly submitter?: string | undefined
+  /** The worker that runs it now. */
+  readonly worker?: string | undefined
+  /** The beginning of the id. */
+  readonly id?: string | undefined
+  /** Part of the error, in any case. */
+  readonly error?: string | undefined
+  /** Part of the stored args, in any case. */
+  readonly args?: string | undefined
+  /** Ended at or after. */
+  readonly finishedFrom?: Date | undefined
+  /** Ended before. */
+  readonly finishedTo?: Date | undefined
+}
+
+export interface ScheduleSelection extends ScheduleConditions, PageBounds {
+  /** By id, or what comes next first; the latter leaves out what has nothing to come. */
+  readonly order: 'id' | 'nextRun'
+  /** Only ids after it: the last one of the page before. */
+  readonly after?: string | undefined
+}
+
+export interface JobSelection extends JobConditions, PageBounds {
+  /** Only ids before it: the last one of the page before. */
+  readonly before?: string | undefined
+}
+
+export interface ListPage<Item> {
+  readonly items: Item[]
+  readonly total: number
+  /** False: there are more than `total`, or there may be. */
+  readonly totalIsExact: boolean
+}
+
+export interface Counts<Name extends string> {
+  /** Of each name that occurs. */
+  readonly counts: Readonly<Partial<Record<Name, number>>>
+  /** False: some are larger than said. */
+  readonly isExact: boolean
+}
+
+/** A run as it is drawn in a line of them. */
+export interface RecentRun {
+  readonly id: string
+  readonly state: JobState
+  readonly slot: Date | null
+  readonly started: Date | null
+  readonly finished: Date | null
+}
+
+/** The end of a job that failed. */
+export interface Failure {
+  readonly id: string
+  readonly task: string
+  /** The beginning of the error. */
+  readonly error: string
+  readonly finished: Date | null
+}
+
+/** What decides when a schedule elapses. */
+export interface TimerRow {
+  readonly id: string
+  readonly task: string
+  readonly timer: string
+  readonly jitterMs: number
+  readonly starts: Date | null
+  readonly ends: Date | null
+  readonly created: Date
+  readonly maxRuns: number | null
+}
+
+/** Schedules that elapse alike. */
+export interface TimerGroup extends Omit<TimerRow, 'id' | 'task' | 'maxRuns'> {
+  readonly schedules: number
+}
+
+export interface HourCount {
+  /** The start of the hour. */
+  readonly hour: Date
+  readonly state: JobState
+  readonly jobs: number
+}
+
+/** Texts that differ when something in a table has changed; two that are equal say that nothing has. */
+export interface Revisions {
+  readonly schedules: string
+  readonly jobs: string
+  readonly workers: string
+}
+
+/** What people look at: pages and counts that cost little however large the tables are. */
+export interface ListStore {
+  /** The same, reaching only the rows of an owner. */
+  ownedBy(owner: Owner): ListStore
+  schedules(selection: ScheduleSelection): Promise<ListPage<Schedule>>
+  /** Newest first. */
+  jobs(selection: JobSelection): Promise<ListPage<Job>>
+  scheduleCounts(conditions: ScheduleConditions, bounds: ListBounds): Promise<Counts<ScheduleStatus>>
+  jobCounts(conditions: JobConditions, bounds: ListBounds): Promise<Counts<JobState>>
+  /** The last runs and skips of each of some schedules, newest first. */
+  recentRuns(schedules: readonly string[], limit: number): Promise<ReadonlyMap<string, readonly RecentRun[]>>
+  /** The newest jobs that failed. */
+  failures(conditions: JobConditions, bounds: PageBounds): Promise<Failure[]>
+  /** The tasks of schedules, each once, in order. */
+  tasks(limit: number): Promise<string[]>
+  /** Active schedules, those together that elapse alike. */
+  timerGroups(conditions: ScheduleConditions, bounds: ListBounds): Promise<TimerGroup[]>
+  /** Active schedules, in the order of their ids. */
+  timers(conditions: ScheduleConditions, after: string, limit: number): Promise<TimerRow[]>
+  /** Jobs that ended, by hour and state. Incomplete at its beginning when `complete` is false. */
+  finishedPerHour(
+    conditions: JobConditions & { readonly finishedFrom: Date; readonly finishedTo: Date },
+    bounds: ListBounds,
+  ): Promise<{ readonly hours: HourCount[]; readonly complete: boolean }>
+  /** One look that tells what has changed, whoever changed it, also in SQL. */
+  revisions(): Promise<Revisions>
+}

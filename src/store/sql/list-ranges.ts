@@ -1,0 +1,127 @@
+/** Which index serves a list, and what is left to be looked for. */
+import type { Owner } from '../../model/owner.ts'
+import type { SqlValue } from '../database.ts'
+import { toText } from '../instant.ts'
+import type { JobConditions, ScheduleConditions } from '../list-store.ts'
+import type { Condition } from './owned.ts'
+import { both, NOTHING, type Range } from './selection.ts'
+import type { Tables } from './tables.ts'
+
+/** A condition on one column, with the index that holds it and then the key. */
+interface Choice {
+  readonly index: string | null
+  readonly condition: Condition
+  readonly order?: readonly string[]
+}
+
+const on = (text: string, ...params: readonly SqlValue[]): Condition => ({ text: ` AND ${text}`, params })
+
+export function scheduleRange(
+  tables: Tables,
+  owner: Owner,
+  conditions: ScheduleConditions,
+  page: { readonly order?: 'id' | 'nextRun' | undefined; readonly after?: string | undefined } = {},
+): Range {
+  const equal = (column: string, index: string, value: string | null | undefined): Choice[] =>
+    typeof value === 'string' ? [{ index, condition: on(`${column} = ?`, value) }] : []
+  const { status, text } = conditions
+  const isCommon = status === 'active'
+  // The one that leaves least comes first.
+  const choices = [
+    ...equal('submitter', tables.scheduleSubmitterIndex, owner.submitter),
+    ...equal('group_', tables.scheduleGroupIndex, owner.group),
+    ...equal('submitter', tables.scheduleSubmitterIndex, conditions.submitter),
+    ...equal('group_', tables.scheduleGroupIndex, conditions.group),
+    ...equal('status', tables.scheduleStatusIndex, isCommon ? undefined : status),
+    ...equal('task', tables.scheduleTaskIndex, conditions.task),
+    ...equal('declared_by', tables.declaredByIndex, conditions.declaredBy),
+    ...equal('status', tables.scheduleStatusIndex, isCommon ? status : undefined),
+  ]
+  const search: Condition =
+    text === undefined
+      ? NOTHING
+      : on(
+          `(${['id', 'summary', 'subject', 'task'].map((column) => `INSTR(LOWER(COALESCE(${column}, '')), LOWER(?)) > 0`).join(' OR ')})`,
+          text,
+          text,
+          text,
+          text,
+        )
+  if (page.order === 'nextRun') {
+    return {
+      table: tables.schedule,
+      index: tables.wakeIndex,
+      where: on('wake_at IS NOT NULL'),
+      from: NOTHING,
+      order: ['wake_at', 'id'],
+      rest: both(...choices.map(({ condition }) => condition), search),
+    }
+  }
+  const [first, ...others] = choices
+  return {
+    table: tables.schedule,
+    index: first?.index ?? null,
+    where: first?.condition ?? NOTHING,
+    from: page.after === undefined ? NOTHING : on('id > ?', page.after),
+    order: ['id'],
+    rest: both(...others.map(({ condition }) => condition), search),
+  }
+}
+
+const NEWEST_FIRST = ['id DESC']
+
+export function jobRange(
+  tables: Tables,
+  owner: Owner,
+  conditions: JobConditions,
+  page: { readonly before?: string | undefined } = {},
+): Range {
+  const equal = (column: string, index: string, value: string | null | undefined): Choice[] =>
+    typeof value === 'string' ? [{ index, condition: on(`${column} = ?`, value) }] : []
+  const contains = (column: string, value: string | undefined): Condition =>
+    value === undefined ? NOTHING : on(`INSTR(LOWER(COALESCE(${column}, '')), LOWER(?)) > 0`, value)
+  const { id, state, schedule, finishedFrom, finishedTo } = conditions
+  const isCommon = state === 'success' || state === 'skipped'
+  // The one that leaves least comes first.
+  const choices: Choice[] = [
+    ...(id === undefined
+      ? []
+      : [{ index: null, condition: on('id >= ? AND id <= ?', id, `${id}\u{10ffff}`) }]),
+    ...equal('periodic_task_id', tables.occurrenceIndex, schedule).map((choice) => ({
+      ...choice,
+      // Ids of occurrences begin with their slot.
+      order: ['slot DESC'],
+    })),
+    ...equal('held_by', tables.heldIndex, conditions.worker),
+    ...finishedChoice(tables, finishedFrom, finishedTo),
+    ...equal('submitter', tables.jobSubmitterIndex, owner.submitter),
+    ...equal('group_', tables.jobGroupIndex, owner.group),
+    ...equal('submitter', tables.jobSubmitterIndex, conditions.submitter),
+    ...equal('group_', tables.jobGroupIndex, conditions.group),
+    ...equal('state', tables.jobStateIndex, isCommon ? undefined : state),
+    ...equal('task', tables.jobTaskIndex, conditions.task),
+    ...equal('state', tables.jobStateIndex, isCommon ? state : undefined),
+  ]
+  const [first, ...others] = choices
+  return {
+    table: tables.job,
+    index: first?.index ?? null,
+    where: first?.condition ?? NOTHING,
+    from: page.before === undefined ? NOTHING : on('id < ?', page.before),
+    order: first?.order ?? NEWEST_FIRST,
+    rest: both(
+      ...others.map(({ condition }) => condition),
+      contains('error', conditions.error),
+      contains('args', conditions.args),
+    ),
+  }
+}
+
+function finishedChoice(tables: Tables, from: Date | undefined, to: Date | undefined): Choice[] {
+  if (from === undefined && to === undefined) return []
+  const condition = both(
+    from === undefined ? on('finished IS NOT NULL') : on('finished >= ?', toText(from)),
+    to === undefined ? NOTHING : on('finished < ?', toText(to)),
+  )
+  return [{ index: tables.finishedIndex, condition, order: ['finished DESC', 'id DESC'] }]
+}
