@@ -1,0 +1,511 @@
+/** What the policies of a schedule do to its jobs, written by the real planner on every database. */
+/* oxlint-disable unicorn/consistent-function-scoping -- what a test needs stands in the test */
+import { describe, expect, it } from 'vitest'
+import { occurrenceId } from '../../src/model/occurrence.ts'
+import { plan } from '../../src/model/plan.ts'
+import type { Ending } from '../../src/model/settle.ts'
+import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
+import { fromStored, toText } from '../../src/store/instant.ts'
+import type { Decide } from '../../src/store/scheduling-store.ts'
+import {
+  after,
+  clock,
+  instant,
+  job,
+  jobRow,
+  LEASE_MS,
+  MINUTE,
+  onEachStore,
+  planned,
+  policies,
+  schedule,
+  settings,
+  WORKER,
+} from './conformance.ts'
+
+const decide: Decide = (row, now, open) => plan(row, { now, open, missedAfterMs: LEASE_MS + 1000 })
+const success: Ending = { kind: 'success', result: null }
+const failure: Ending = { kind: 'error', error: 'boom', permanent: true }
+
+onEachStore((under) => {
+  /** Marks what is due, plans it and submits it. */
+  const pass = async () => {
+    const marks = await under.store.scheduling.markDue(WORKER, 100, LEASE_MS)
+    return under.store.scheduling.submit(WORKER, marks, decide)
+  }
+  const planOf = async (id: string) => {
+    const result = await pass()
+    const found = result.submissions.find((submission) => submission.id === id)
+    if (found === undefined) throw new Error(`${id} was not due: ${JSON.stringify(result)}`)
+    return found
+  }
+
+  /** Lets a slot of a schedule have come, so many seconds ago. */
+  const come = async (id: string, seconds: number): Promise<Date> => {
+    const slot = after(await clock(under), -1000 * seconds)
+    const text = toText(slot)
+    await under.query(
+      'UPDATE periodic_task SET planned_from = REPLACE(planned_from, nextrun, ?), nextrun = ? WHERE id = ?',
+      [text, text, id],
+    )
+    return slot
+  }
+  /** Its timer adds no slots to those that a test lets come. */
+  const withPolicy = (overlap: string, more: Record<string, string | number | null> = {}) =>
+    planned(under, 's', new Date('2199-01-01T00:00Z'), { overlap, timer: '2199-01-01', ...more })
+
+  const claim = (limit = 100) => under.store.executing.claim(WORKER, policies('task'), limit, '')
+  const end = (id: string, ending: Ending = success, policy: RunPolicy = DEFAULT_POLICY) =>
+    under.store.executing.settle([{ fence: { id, worker: WORKER, attempt: 1 }, ending, policy }])
+  /** state, reason, slots stood for, run number; by slot. */
+  const jobs = async () =>
+    (await under.query('SELECT state, reason, missed, run FROM job ORDER BY slot, id')).map((row) =>
+      [row['state'], row['reason'], row['missed'], row['run']].join(' ').replaceAll(/ {2,}/g, ' ').trim(),
+    )
+  const first = (ids: readonly string[]) => ids[0] ?? ''
+
+  describe('queue_one', () => {
+    it('lets one wait behind the run that goes on; it gets its turn when that has ended', async () => {
+      await withPolicy('queue_one', { run_count: 4 })
+      await come('s', 30)
+      const one = first((await planOf('s')).jobs)
+      await claim()
+      await come('s', 20)
+      const two = first((await planOf('s')).jobs)
+      await come('s', 10)
+      await pass()
+      await come('s', 5)
+      await pass()
+      expect(await jobs()).toEqual(['running 0 5', 'blocked 0 6', 'skipped overlap 2'])
+      expect(await claim()).toEqual([])
+      expect(await end(one)).toMatchObject({ settled: [{ id: one, promoted: two }] })
+      expect((await claim()).map(({ id }) => id)).toEqual([two])
+    })
+
+    it('a schedule whose row goes wrong does not turn the waiting of others into a fault', async () => {
+      await withPolicy('queue_one')
+      await planned(under, 'bad', await clock(under))
+      await come('s', 30)
+      await under.store.scheduling.submit(
+        WORKER,
+        (await under.store.scheduling.markDue(WORKER, 100, LEASE_MS)).filter(({ id }) => id === 's'),
+        decide,
+      )
+      await claim()
+      await come('s', 10)
+      await under.query(
+        "UPDATE periodic_task SET worker = NULL, marked = NULL, mark_ends = NULL WHERE id = 'bad'",
+      )
+      // Its occurrence stands in the table under a key of somebody else's: the whole batch fails, and is done
+      // again row by row.
+      const slot = instant((await schedule(under, 'bad'))['nextrun'])
+      if (slot === null) throw new Error('bad is due')
+      await job(under, occurrenceId('bad', slot), { state: 'success' })
+      const { submissions, failed } = await pass()
+      expect(submissions.find(({ id }) => id === 's')?.plan.runs).toMatchObject([{ state: 'blocked' }])
+      expect(failed).toEqual([])
+      expect(
+        (await under.query("SELECT state FROM job WHERE periodic_task_id = 's' ORDER BY slot")).map(
+          ({ state }) => state,
+        ),
+      ).toEqual(['running', 'blocked'])
+    })
+  })
+
+  describe('replace', () => {
+    it('what waits gives way: cancelled, with the reason', async () => {
+      await withPolicy('replace')
+      await come('s', 30)
+      const one = first((await planOf('s')).jobs)
+      await come('s', 20)
+      const two = first((await planOf('s')).jobs)
+      expect(await jobs()).toEqual(['cancelled replaced 0 1', 'waiting 0 1'])
+      expect((await jobRow(under, one))['finished']).not.toBeNull()
+      expect((await claim()).map(({ id }) => id)).toEqual([two])
+    })
+
+    it('what runs is asked to stop once; the newest waits for its end, those between give way', async () => {
+      await withPolicy('replace')
+      await come('s', 30)
+      const one = first((await planOf('s')).jobs)
+      await claim()
+      await come('s', 20)
+      await pass()
+      const asked = (await jobRow(under, one))['stop_requested']
+      expect(asked).not.toBeNull()
+      await come('s', 10)
+      const three = first((await planOf('s')).jobs)
+      expect(await jobs()).toEqual(['running 0 1', 'cancelled replaced 0 2', 'blocked 0 2'])
+      expect((await jobRow(under, one))['stop_requested']).toBe(asked)
+      expect(await claim()).toEqual([])
+      // Its handler gives up: cancelled, and no failure of the schedule.
+      await end(one, failure)
+      expect(await jobs()).toEqual(['cancelled 0 1', 'cancelled replaced 0 2', 'waiting 0 2'])
+      expect(await schedule(under, 's')).toMatchObject({ run_count: 0, error_count: 0 })
+      expect((await claim()).map(({ id }) => id)).toEqual([three])
+    })
+
+    it('a retry that waits for its time gives way, too', async () => {
+      await withPolicy('replace')
+      await come('s', 30)
+      const one = first((await planOf('s')).jobs)
+      await claim()
+      await end(one, { kind: 'error', error: 'boom', permanent: false })
+      await come('s', 20)
+      await pass()
+      expect(await jobs()).toEqual(['cancelled replaced 0 1', 'waiting 0 1'])
+      expect((await under.store.scheduling.look([])).dueAt).toBeNull()
+    })
+  })
+
+  describe('allow', () => {
+    it('runs beside what goes on, each with a number of its own', async () => {
+      await withPolicy('allow')
+      for (const seconds of [30, 20, 10]) {
+        await come('s', seconds)
+        await pass()
+      }
+      expect(await claim()).toHaveLength(3)
+      expect(await jobs()).toEqual(['running 0 1', 'running 0 2', 'running 0 3'])
+      await under.store.schedules.runNow('s')
+      expect((await jobs()).at(-1)).toBe('waiting run now 0 4')
+    })
+
+    it.each(['skip', 'queue_one', 'replace'])(
+      'changed to %s, the runs that go on beside each other count as running',
+      async (overlap) => {
+        await withPolicy('allow')
+        for (const seconds of [30, 20]) {
+          await come('s', seconds)
+          await pass()
+        }
+        const claimed = await claim()
+        await under.query('UPDATE periodic_task SET overlap = ?', [overlap])
+        await come('s', 10)
+        await pass()
+        const last = overlap === 'skip' ? 'skipped overlap 1' : 'blocked 0 3'
+        expect(await jobs()).toEqual(['running 0 1', 'running 0 2', last])
+        await expect(under.store.schedules.runNow('s')).rejects.toThrow(/cannot run now/)
+        // Its turn comes when both have ended, not before.
+        await end(claimed[0]?.id ?? '')
+        expect((await jobs()).at(-1)).toBe(last)
+        await end(claimed[1]?.id ?? '')
+        if (overlap !== 'skip') expect((await jobs()).at(-1)).toBe('waiting 0 3')
+      },
+    )
+  })
+
+  describe('skips that follow each other', () => {
+    it('for one reason are one row that counts them and tells the newest', async () => {
+      await withPolicy('skip')
+      await come('s', 30)
+      await pass()
+      let newest = new Date(0)
+      for (const seconds of [20, 15, 10]) {
+        newest = await come('s', seconds)
+        await pass()
+      }
+      expect(await jobs()).toEqual(['waiting 0 1', 'skipped overlap 3'])
+      const [skip] = await under.query("SELECT slot, finished FROM job WHERE state = 'skipped'")
+      expect(instant(skip?.['slot'])).toEqual(newest)
+      expect(instant((await schedule(under, 's'))['last_slot'])).toEqual(newest)
+    })
+
+    it('for another reason, or with a run in between, are rows of their own', async () => {
+      await withPolicy('skip', { catch_up: 0 })
+      await come('s', 600)
+      await pass()
+      await come('s', 300)
+      await pass()
+      expect((await jobs()).map((row) => row.replace(/\d+/g, 'n'))).toEqual(['skipped missed n'])
+      await come('s', 30)
+      const one = first((await planOf('s')).jobs)
+      await come('s', 25)
+      await pass()
+      await claim()
+      await end(one)
+      await come('s', 20)
+      await pass()
+      await come('s', 15)
+      await pass()
+      expect((await jobs()).map((row) => row.replaceAll(/\d+/g, 'n'))).toEqual([
+        'skipped missed n',
+        'success n n',
+        'skipped overlap n',
+        'waiting n n',
+        'skipped overlap n',
+      ])
+    })
+
+    it('stay apart when a run that comes with the second stands between them', async () => {
+      const timer = '*:*:0/10'
+      const nextrun = '2199-01-01 00:00:00.000'
+      const ofTwo = {
+        timer,
+        max_runs: 2,
+        run_count: 1,
+        catch_up: 5,
+        planned_from: `1|${timer}|0|||2|${nextrun}`,
+      }
+      await planned(under, 's', new Date('2199-01-01T00:00Z'), { overlap: 'allow', ...ofTwo })
+      await come('s', 50)
+      const one = first((await planOf('s')).jobs)
+      await claim()
+      await end(one, failure)
+      // As if the skips had come long before the run that there is room for now.
+      const earlier = toText(after(await clock(under), -45_000))
+      await under.query("UPDATE job SET id = 'skip', slot = ?, missed = 7 WHERE state = 'skipped'", [earlier])
+      await under.query('UPDATE periodic_task SET last_slot = ?', [earlier])
+      await come('s', 40)
+      expect((await planOf('s')).plan.runs).toHaveLength(1)
+      expect((await jobs()).map((row) => row.replace(/\d \d$|[1-6]$/, 'n'))).toEqual([
+        'failed permanent n',
+        'skipped max runs 7',
+        'waiting n',
+        'skipped max runs n',
+      ])
+    })
+  })
+
+  describe('max_runs', () => {
+    it('the success that reaches it makes the schedule done; raised in SQL it is planned from now', async () => {
+      await under.store.schedules.create('s', settings({ timer: 'hourly', maxRuns: 1 }))
+      await pass()
+      await come('s', 10)
+      const one = first((await planOf('s')).jobs)
+      expect(await schedule(under, 's')).toMatchObject({ status: 'active', idle: null })
+      await claim()
+      await end(one)
+      expect(await schedule(under, 's')).toMatchObject({
+        status: 'done',
+        idle: 'done',
+        nextrun: null,
+        wake_at: null,
+        run_count: 1,
+      })
+      expect(await pass()).toMatchObject({ submissions: [] })
+      await under.query('UPDATE periodic_task SET max_runs = 2')
+      expect((await planOf('s')).plan).toMatchObject({ runs: [], skips: [], idle: null })
+      expect(instant((await schedule(under, 's'))['nextrun'])?.getTime()).toBeGreaterThan(
+        (await clock(under)).getTime(),
+      )
+    })
+
+    it('a run that fails does not count', async () => {
+      await under.store.schedules.create('s', settings({ timer: 'hourly', maxRuns: 1 }))
+      await pass()
+      await come('s', 10)
+      const one = first((await planOf('s')).jobs)
+      await claim()
+      await end(one, failure)
+      expect(await schedule(under, 's')).toMatchObject({ status: 'active', run_count: 1, error_count: 1 })
+      await come('s', 5)
+      expect((await planOf('s')).jobs).toHaveLength(1)
+    })
+  })
+
+  describe('on_exhausted stop', () => {
+    const dead = async (timer: string) => {
+      await under.store.schedules.create('s', settings({ timer, onExhausted: 'stop' }), 'now')
+      const one = first((await planOf('s')).jobs)
+      await claim()
+      await end(one, failure)
+    }
+
+    it.each(['hourly', 'every 1h after finish', '2020-01-01'])(
+      '%s: a run that failed for good',
+      async (timer) => {
+        await dead(timer)
+        expect(await schedule(under, 's')).toMatchObject({
+          status: 'dead',
+          nextrun: null,
+          wake_at: null,
+          last_error: 'boom',
+          error_count: 1,
+        })
+        expect(await pass()).toMatchObject({ submissions: [] })
+      },
+    )
+
+    it('reset revives it, with cleared counters, from now', async () => {
+      await dead('hourly')
+      expect(await under.store.schedules.reset('s')).toBe(true)
+      await pass()
+      expect(await schedule(under, 's')).toMatchObject({
+        status: 'active',
+        run_count: 0,
+        error_count: 0,
+        last_error: null,
+      })
+      expect(instant((await schedule(under, 's'))['nextrun'])?.getTime()).toBeGreaterThan(
+        (await clock(under)).getTime(),
+      )
+      expect(await under.store.schedules.reset('s')).toBe(false)
+    })
+  })
+
+  describe('every … after finish', () => {
+    const inserted = async () => {
+      await under.query(
+        "INSERT INTO periodic_task (id, task, timer) VALUES ('s', 'task', 'every 90s after finish')",
+      )
+      await pass()
+    }
+
+    it('has no next run until the end of the current one, which it counts from', async () => {
+      await inserted()
+      const row = await schedule(under, 's')
+      expect(instant(row['nextrun'])?.getTime()).toBeGreaterThan((await clock(under)).getTime() + 80_000)
+      await come('s', 5)
+      const one = first((await planOf('s')).jobs)
+      expect(await schedule(under, 's')).toMatchObject({ idle: 'running', status: 'active', nextrun: null })
+      await claim()
+      await end(one)
+      const finished = instant((await jobRow(under, one))['finished'])
+      const next = await schedule(under, 's')
+      expect(instant(next['nextrun'])).toEqual(finished && after(finished, 90_000))
+      expect(next).toMatchObject({ idle: null, wake_at: next['nextrun'] })
+    })
+
+    it('a retry belongs to the run; a cancelled run ends as any other', async () => {
+      await inserted()
+      await come('s', 5)
+      const one = first((await planOf('s')).jobs)
+      await claim()
+      await end(one, { kind: 'error', error: 'boom', permanent: false })
+      expect(await schedule(under, 's')).toMatchObject({ idle: 'running' })
+      // The delay of its retries is the span of the timer.
+      const { run_at: runAt } = await jobRow(under, one)
+      const delay = (instant(runAt)?.getTime() ?? 0) - (await clock(under)).getTime()
+      expect(delay).toBeGreaterThan(80_000)
+      expect(delay).toBeLessThanOrEqual(90_000)
+      expect(await under.store.jobs.cancel(one)).toBe('cancelled')
+      expect(await schedule(under, 's')).toMatchObject({ idle: null, run_count: 0 })
+    })
+
+    it('whose job was deleted by hand is planned from now by the sweep', async () => {
+      await inserted()
+      await come('s', 5)
+      await pass()
+      await under.query('DELETE FROM job')
+      expect(await pass()).toMatchObject({ submissions: [] })
+      expect(await under.store.scheduling.sweep(LEASE_MS)).toEqual([expect.stringContaining('schedule s')])
+      expect((await planOf('s')).plan).toMatchObject({ runs: [], idle: null })
+      expect(await under.store.scheduling.sweep(LEASE_MS)).toEqual([])
+    })
+
+    it('whose job still goes on is left alone by the sweep', async () => {
+      await inserted()
+      await come('s', 5)
+      await pass()
+      expect(await under.store.scheduling.sweep(LEASE_MS)).toEqual([])
+      expect(await schedule(under, 's')).toMatchObject({ idle: 'running' })
+    })
+
+    it('whose run cannot be written is planned anew and not left waiting for its end', async () => {
+      await inserted()
+      await come('s', 5)
+      await under.query(
+        under.kind === 'sqlite'
+          ? "CREATE TRIGGER refuse BEFORE INSERT ON job WHEN NEW.state = 'waiting' BEGIN SELECT RAISE(ABORT, 'not on my watch'); END"
+          : "CREATE TRIGGER refuse BEFORE INSERT ON job FOR EACH ROW IF NEW.state = 'waiting' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not on my watch'; END IF",
+      )
+      under.afterwards(() => under.query('DROP TRIGGER refuse'))
+      expect((await pass()).failed).toHaveLength(1)
+      expect(await jobs()).toEqual(['skipped fault 1'])
+      const { plan: made } = await planOf('s')
+      expect(made).toMatchObject({ runs: [], idle: null, nextRun: expect.any(Date) })
+      expect((await schedule(under, 's'))['last_error']).toContain('not on my watch')
+    })
+  })
+
+  describe('an edit in SQL', () => {
+    it.each([
+      ['jitter = 600000', 600_000],
+      ["starts = '2189-01-01 00:00:00'", null],
+      ['ends = NULL', 0],
+    ])('of %s is planned from now', async (assignment, spread) => {
+      await under.store.schedules.create(
+        's',
+        settings({ timer: 'hourly', ends: new Date('2190-01-01T00:00Z') }),
+      )
+      await pass()
+      const before = instant((await schedule(under, 's'))['nextrun'])?.getTime() ?? 0
+      await under.query(`UPDATE periodic_task SET ${assignment}`)
+      const { plan: made } = await planOf('s')
+      expect(made).toMatchObject({ runs: [], skips: [] })
+      const next = made.nextRun?.getTime() ?? Infinity
+      const now = (await clock(under)).getTime()
+      expect(next).toBeGreaterThan(now)
+      if (spread === null) expect(made.nextRun).toEqual(new Date('2189-01-01T00:00Z'))
+      else expect(Math.abs(next - before) % 3_600_000).toBeLessThanOrEqual(spread)
+      expect(await pass()).toMatchObject({ submissions: [] })
+    })
+
+    it('of ends to the past: done; taken back: active', async () => {
+      await under.store.schedules.create('s', settings({ timer: 'hourly' }))
+      await pass()
+      await under.query("UPDATE periodic_task SET ends = '2020-01-01 00:00:00'")
+      await pass()
+      expect(await schedule(under, 's')).toMatchObject({ status: 'done' })
+      await under.query('UPDATE periodic_task SET ends = NULL')
+      await pass()
+      expect(await schedule(under, 's')).toMatchObject({ status: 'active' })
+    })
+  })
+
+  it('the slots of `every` are counted from the creation of the row', async () => {
+    await under.query("INSERT INTO periodic_task (id, task, timer) VALUES ('s', 'task', 'every 7min')")
+    await pass()
+    const row = await schedule(under, 's')
+    const [created, next] = [fromStored(String(row['created'])), instant(row['nextrun'])]
+    expect(next).toEqual(after(created, 7 * MINUTE))
+    await come('s', 10)
+    await under.query("UPDATE periodic_task SET created = '2026-01-01 00:00:00.000'")
+    await pass()
+    const later = instant((await schedule(under, 's'))['nextrun'])?.getTime() ?? 0
+    expect((later - Date.parse('2026-01-01T00:00Z')) % (7 * MINUTE)).toBe(0)
+  })
+
+  it('retries of an `every 60s` timer come after 60, 120, 240, … 600 s', async () => {
+    await under.query(
+      "INSERT INTO periodic_task (id, task, timer, max_retries) VALUES ('s', 'task', 'every 60s', 6)",
+    )
+    await pass()
+    await come('s', 5)
+    const id = first((await planOf('s')).jobs)
+    const delays: number[] = []
+    for (let attempt = 1; attempt <= 6; attempt += 1) {
+      const [claimed] = await claim()
+      if (claimed === undefined) throw new Error('nothing to claim')
+      await under.store.executing.settle([
+        {
+          fence: { id, worker: WORKER, attempt },
+          ending: { kind: 'error', error: 'boom', permanent: false },
+          policy: claimed.policy,
+        },
+      ])
+      const runAt = instant((await jobRow(under, id))['run_at'])?.getTime() ?? 0
+      delays.push(Math.ceil((runAt - (await clock(under)).getTime()) / 10_000) * 10)
+      await under.query('UPDATE job SET run_at = ? WHERE id = ?', ['2020-01-01 00:00:00.000', id])
+      await under.store.executing.promoteDue(10)
+    }
+    expect(delays).toEqual([60, 120, 240, 480, 600, 600])
+  })
+
+  describe('the status, for people', () => {
+    it.each([
+      ['active', 1, null],
+      ['active', 1, 'running'],
+      ['done', 1, 'done'],
+      ['dead', 1, 'dead'],
+      ['invalid', 1, 'invalid'],
+      ['retired', 1, 'retired'],
+      ['paused', 0, null],
+      ['paused', 0, 'dead'],
+    ])('%s: enabled %i, idle %s', async (status, enabled, idle) => {
+      await planned(under, 's', null, { enabled, idle })
+      expect(await schedule(under, 's')).toMatchObject({ status })
+    })
+  })
+})
