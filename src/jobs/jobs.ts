@@ -209,10 +209,10 @@ export class Jobs {
     const { owner, taskNamed, now } = this.#context
     const known = typeof task === 'string' ? (taskNamed(task) ?? { name: task, schema: null }) : task
     const { id = newJobId(now()) } = options
-    if (typeof id !== 'string' || id === '' || id.length > JOB_ID_LIMIT) {
+    if (typeof id !== 'string' || id === '' || id.length > JOB_ID_LIMIT || id.includes('\0')) {
       throw new InvalidInputError(
         'id',
-        `1 to ${JOB_ID_LIMIT} characters are needed, not ${JSON.stringify(id)}`,
+        `1 to ${JOB_ID_LIMIT} characters without NUL are needed, not ${JSON.stringify(id)}`,
       )
     }
     const policy = runPolicy(options)

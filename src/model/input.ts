@@ -10,16 +10,17 @@ const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const DEFAULT_LIMIT = 100
 const MOST_AT_ONCE = 1000
 
-/** @throws InvalidInputError when it is no text, or too long for its column */
+/** @throws InvalidInputError when it is no text, too long for its column, or has a NUL, where SQLite's driver ends it */
 export function checkedText<Value extends string | null | undefined>(
   field: keyof typeof TEXT_LIMITS,
   value: Value,
 ): Value {
   const limit = TEXT_LIMITS[field]
-  if (value !== undefined && value !== null && (typeof value !== 'string' || value.length > limit)) {
+  if (value === undefined || value === null) return value
+  if (typeof value !== 'string' || value.length > limit || value.includes('\0')) {
     throw new InvalidInputError(
       field,
-      `a text of at most ${limit} characters is needed, not ${JSON.stringify(value)}`,
+      `a text of at most ${limit} characters without NUL is needed, not ${JSON.stringify(value)}`,
     )
   }
   return value

@@ -88,8 +88,11 @@ export interface SettingsContext {
 
 /** @throws InvalidInputError */
 export function checkedId(id: string): string {
-  if (typeof id !== 'string' || id.trim() === '' || id.length > ID_LIMIT) {
-    throw new InvalidInputError('id', `1 to ${ID_LIMIT} characters are needed, not ${JSON.stringify(id)}`)
+  if (typeof id !== 'string' || id.trim() === '' || id.length > ID_LIMIT || id.includes('\0')) {
+    throw new InvalidInputError(
+      'id',
+      `1 to ${ID_LIMIT} characters without NUL are needed, not ${JSON.stringify(id)}`,
+    )
   }
   return id
 }

@@ -1,0 +1,138 @@
+/** A failed or cancelled job runs again. */
+import { expect, it } from 'vitest'
+import { ConflictError, NotFoundError, PermanentError, task } from '../../src/index.ts'
+import { ended, gate, scene, signal } from '../kalends/scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+
+const work = task('work', { retries: 1, retryDelay: 1 })
+
+eachDatabase((under) => {
+  it('a failed job runs again from its first attempt, with all its retries', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const attempts: number[] = []
+    let broken = true
+    kalends.handle(work, ({ attempt }) => {
+      attempts.push(attempt)
+      if (broken || attempt === 1) throw new Error('broken')
+      return 'mended'
+    })
+    await kalends.start()
+    const id = await kalends.jobs.submit(work, { a: 1 })
+    expect(await ended(kalends, id)).toMatchObject({ state: 'failed', attempt: 2, reason: 'exhausted' })
+    broken = false
+    await kalends.jobs.retry(id)
+    expect(await ended(kalends, id)).toMatchObject({
+      state: 'success',
+      attempt: 2,
+      result: 'mended',
+      error: null,
+      // Of the end before, nothing is left.
+      reason: null,
+      args: { a: 1 },
+    })
+    expect(attempts).toEqual([1, 2, 1, 2])
+  })
+
+  it('a cancelled job runs again, also one that was to be stopped while it ran', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const hold = gate()
+    let runs = 0
+    kalends.handle(work, async ({ signal: aborted }) => {
+      runs += 1
+      if (runs > 1) return
+      await Promise.race([hold.promise, new Promise((resolve) => aborted.addEventListener('abort', resolve))])
+    })
+    const waiting = await kalends.jobs.submit('nobody-runs-this')
+    await kalends.jobs.cancel(waiting)
+    await kalends.jobs.retry(waiting)
+    expect(await kalends.jobs.get(waiting)).toMatchObject({ state: 'waiting', attempt: 0, finished: null })
+
+    await kalends.start()
+    const started = signal(kalends, 'started')
+    const id = await kalends.jobs.submit(work)
+    await started
+    await kalends.jobs.cancel(id)
+    expect(await ended(kalends, id)).toMatchObject({ state: 'cancelled' })
+    await kalends.jobs.retry(id)
+    expect(await ended(kalends, id)).toMatchObject({ state: 'success', attempt: 1, stopRequested: null })
+  })
+
+  it('a job that did not fail is refused in its state, and one that is not there', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(work, () => {})
+    const later = await kalends.jobs.submit(work, {}, { runAt: new Date('2099-01-01') })
+    await expect(kalends.jobs.retry(later)).rejects.toThrow(`The job ${later} is waiting`)
+    await kalends.start()
+    const id = await kalends.jobs.submit(work)
+    await ended(kalends, id)
+    await expect(kalends.jobs.retry(id)).rejects.toThrow(ConflictError)
+    await expect(kalends.jobs.retry(id)).rejects.toThrow(`The job ${id} is success`)
+    await expect(kalends.jobs.retry('nobody')).rejects.toThrow(NotFoundError)
+  })
+
+  it('while another job of its schedule has not ended it is refused, and the error names that job', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(work, () => {
+      throw new PermanentError('no')
+    })
+    const { schedules, jobs } = kalends
+    await schedules.create({ id: 's', task: work, timer: 'yearly' })
+    await kalends.start()
+    const failed = await schedules.runNow('s')
+    expect(await ended(kalends, failed)).toMatchObject({ state: 'failed', reason: 'permanent' })
+    await kalends.stop()
+
+    const web = await open()
+    const open_ = await web.schedules.runNow('s')
+    const refused: unknown = await web.jobs.retry(failed).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(ConflictError)
+    expect(refused).toMatchObject({ jobId: open_ })
+    expect(String(refused)).toContain(open_)
+    expect(await web.jobs.get(failed)).toMatchObject({ state: 'failed' })
+    // The same of a run now.
+    await expect(web.schedules.runNow('s')).rejects.toMatchObject({ code: 'CONFLICT', jobId: open_ })
+    expect(jobs).toBeDefined()
+
+    await web.schedules.update('s', { overlap: 'allow' })
+    await web.jobs.retry(failed)
+    expect((await web.jobs.list({ state: 'waiting' })).total).toBe(2)
+  })
+
+  it('a retried job of a schedule that overlaps no more is one at a time with the others', async () => {
+    const { open, database } = await scene(under)
+    const { schedules, jobs } = await open()
+    await schedules.create({ id: 's', task: work, timer: 'yearly', overlap: 'allow' })
+    const id = await schedules.runNow('s')
+    await jobs.cancel(id)
+    await schedules.update('s', { overlap: 'skip' })
+    await jobs.retry(id)
+    await expect(schedules.runNow('s')).rejects.toMatchObject({ jobId: id })
+    const [row] = await database.query('SELECT active_key FROM job')
+    expect(row).toEqual({ active_key: 's' })
+  })
+
+  it('a job whose schedule was deleted is retried by itself', async () => {
+    const { open } = await scene(under)
+    const { schedules, jobs } = await open()
+    await schedules.create({ id: 's', task: work, timer: 'yearly' })
+    const id = await schedules.runNow('s')
+    await jobs.cancel(id)
+    await schedules.delete('s')
+    await jobs.retry(id)
+    expect(await jobs.get(id)).toMatchObject({ state: 'waiting', scheduleId: 's', reason: 'run now' })
+  })
+
+  it('of many that retry the same job at once, it runs again once', async () => {
+    const { open } = await scene(under)
+    const [one, other] = [await open(), await open()]
+    const id = await one.jobs.submit(work)
+    await one.jobs.cancel(id)
+    const outcomes = await Promise.allSettled([one, other, one, other].map(({ jobs }) => jobs.retry(id)))
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    expect(await one.jobs.get(id)).toMatchObject({ state: 'waiting', attempt: 0 })
+  })
+})

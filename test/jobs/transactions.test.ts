@@ -1,0 +1,248 @@
+/** Jobs in the application's own transaction: committed with it, rolled back with it. */
+import { drizzle } from 'drizzle-orm/mysql2'
+import { drizzle as proxy } from 'drizzle-orm/sqlite-proxy'
+import Libsql from 'libsql'
+import mysqlCallbacks from 'mysql2'
+import mysql from 'mysql2/promise'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { ConflictError, type Kalends, task, type Transaction } from '../../src/index.ts'
+import { scene } from '../kalends/scene.ts'
+import { databases, eachDatabase, type TestDatabase } from '../support/databases.ts'
+
+const mail = task('mail')
+
+/** Does the work in a transaction of the application, which then commits, or throws and is rolled back. */
+type InTransaction = (work: (tx: Transaction) => Promise<void>) => Promise<void>
+
+/** What each kind of transaction must do. */
+async function proves(database: TestDatabase, kalends: Kalends, inTransaction: InTransaction): Promise<void> {
+  const { jobs } = kalends
+  await database.query('CREATE TABLE orders (id INT PRIMARY KEY)')
+
+  // Committed with it.
+  const ugly = `it's "quoted" \\ 😀 größer ? ?? :to %s`
+  let id = ''
+  await inTransaction(async (tx) => {
+    id = await jobs.submit(mail, { ugly }, { tx, subject: ugly, id: 'mine' })
+    expect(await jobs.get(id)).toBeNull()
+    await jobs.submitMany([{ task: mail }, { task: mail, args: { ugly } }], { tx })
+  })
+  expect(await jobs.get(id)).toMatchObject({ args: { ugly }, subject: ugly, state: 'waiting' })
+  expect((await jobs.list()).total).toBe(3)
+
+  // Rolled back with it.
+  const thrown = new Error('the application changes its mind')
+  await expect(
+    inTransaction(async (tx) => {
+      await jobs.submit(mail, {}, { tx, id: 'never' })
+      throw thrown
+    }),
+  ).rejects.toThrow(thrown.message)
+  expect(await jobs.get('never')).toBeNull()
+
+  // A duplicate is a conflict, and the transaction goes on without the job; also where it needs several statements.
+  const large = 'x'.repeat(300_000)
+  await inTransaction(async (tx) => {
+    const again = jobs.submit(mail, {}, { tx, id: 'mine' })
+    await expect(again).rejects.toThrow(ConflictError)
+    await expect(again).rejects.toThrow("There is a job with the id 'mine' already")
+    const many = ['a', 'b', 'c', 'mine'].map((each) => ({ task: mail, id: each, args: { large } }))
+    await expect(jobs.submitMany(many, { tx })).rejects.toThrow(ConflictError)
+    await jobs.submitMany(many.slice(0, 1), { tx })
+  })
+  expect((await jobs.list()).items.map((job) => job.id)).not.toContain('b')
+  expect((await jobs.list()).total).toBe(4)
+}
+
+for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
+  describe(under.kind, () => {
+    const connected = async (url: string, options: mysql.ConnectionOptions = {}) => {
+      const connection = await mysql.createConnection({ uri: url, ...options })
+      onTestFinished(() => connection.end())
+      return connection
+    }
+
+    it('a drizzle transaction', async () => {
+      const { open, database } = await scene(under)
+      const pool = mysql.createPool(database.url)
+      onTestFinished(() => pool.end())
+      const db = drizzle({ client: pool })
+      await proves(database, await open(), (work) => db.transaction((tx) => work(tx)))
+    })
+
+    it('a drizzle transaction on the pool that Kalends was lent', async () => {
+      const { database } = await scene(under)
+      const pool = mysql.createPool({ uri: database.url, connectionLimit: 3 })
+      const db = drizzle({ client: pool })
+      const { Kalends } = await import('../../src/index.ts')
+      const kalends = await Kalends.open(db)
+      onTestFinished(async () => {
+        await kalends.stop()
+        await pool.end()
+      })
+      await proves(database, kalends, (work) => db.transaction((tx) => work(tx)))
+    })
+
+    it('a connection of mysql2 with promises, whatever its options', async () => {
+      const { open, database } = await scene(under)
+      const connection = await connected(database.url, {
+        namedPlaceholders: true,
+        timezone: '+13:00',
+        charset: 'latin1',
+      })
+      await connection.query("SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES,STRICT_TRANS_TABLES'")
+      await proves(database, await open(), async (work) => {
+        await connection.beginTransaction()
+        try {
+          await work(connection)
+          await connection.commit()
+        } catch (error) {
+          await connection.rollback()
+          throw error
+        }
+      })
+    })
+
+    it('a connection of mysql2 with callbacks, also one of a pool', async () => {
+      const { open, database } = await scene(under)
+      const pool = mysqlCallbacks.createPool(database.url)
+      onTestFinished(() => pool.promise().end())
+      await proves(
+        database,
+        await open(),
+        async (work) =>
+          await new Promise<void>((resolve, reject) => {
+            pool.getConnection((failed, connection) => {
+              if (failed !== null) {
+                reject(failed)
+                return
+              }
+              const end = (statement: 'COMMIT' | 'ROLLBACK', then: () => void) => {
+                connection.query(statement, () => {
+                  connection.release()
+                  then()
+                })
+              }
+              connection.query('START TRANSACTION', () => {
+                work(connection).then(
+                  () => end('COMMIT', resolve),
+                  (error: unknown) =>
+                    end('ROLLBACK', () => reject(error instanceof Error ? error : new Error(String(error)))),
+                )
+              })
+            })
+          }),
+      )
+    })
+
+    it('a function that runs a statement, whose errors are wrapped twice', async () => {
+      const { open, database } = await scene(under)
+      const connection = await connected(database.url)
+      await proves(database, await open(), async (work) => {
+        await connection.query('START TRANSACTION')
+        try {
+          await work(async (sql, params) => {
+            try {
+              return await connection.query(sql, [...params])
+            } catch (cause) {
+              throw new Error('QueryFailed', { cause: new Error('DriverError', { cause }) })
+            }
+          })
+          await connection.query('COMMIT')
+        } catch (error) {
+          await connection.query('ROLLBACK')
+          throw error
+        }
+      })
+    })
+
+    it('a pool is no transaction, and is refused', async () => {
+      const { open, database } = await scene(under)
+      const { jobs } = await open()
+      const promises = mysql.createPool(database.url)
+      const callbacks = mysqlCallbacks.createPool(database.url)
+      onTestFinished(async () => {
+        await promises.end()
+        await callbacks.promise().end()
+      })
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what an application in JavaScript may send
+      for (const tx of [promises, callbacks, drizzle({ client: promises })])
+        await expect(jobs.submit(mail, {}, { tx })).rejects.toMatchObject({ field: 'tx' })
+      expect((await jobs.list()).total).toBe(0)
+    })
+  })
+}
+
+for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
+  describe(under.kind, () => {
+    /** A second connection to the file, as an application has. */
+    const connected = (database: TestDatabase) => {
+      const connection = new Libsql(database.url.replace('sqlite:', ''))
+      onTestFinished(() => void connection.close())
+      return connection
+    }
+    const begun =
+      (connection: Libsql.Database, tx: Transaction): InTransaction =>
+      async (work) => {
+        connection.exec('BEGIN IMMEDIATE')
+        try {
+          await work(tx)
+          connection.exec('COMMIT')
+        } catch (error) {
+          connection.exec('ROLLBACK')
+          throw error
+        }
+      }
+
+    it('a function on a connection of the application', async () => {
+      const { open, database } = await scene(under)
+      const connection = connected(database)
+      await proves(
+        database,
+        await open(),
+        begun(connection, async (sql, params) => connection.prepare(sql).run(...params)),
+      )
+    })
+
+    it('the connection itself: better-sqlite3 and libsql', async () => {
+      const { open, database } = await scene(under)
+      const connection = connected(database)
+      await proves(database, await open(), begun(connection, connection))
+    })
+
+    it('a drizzle transaction', async () => {
+      const { open, database } = await scene(under)
+      const connection = connected(database)
+      const db = proxy(async (sql, params, method) => {
+        const statement = connection.prepare(sql)
+        if (method === 'run') statement.run(...params)
+        return { rows: method === 'run' ? [] : statement.raw().all(...params) }
+      })
+      await proves(database, await open(), (work) => db.transaction((tx) => work(tx)))
+    })
+  })
+}
+
+eachDatabase((under) => {
+  it.each([['a text'], [{}], [7], [null], [{ query: {} }], [{ execute: 'no' }]])(
+    'what cannot run a statement is refused, and no job is lost in silence: %j',
+    async (tx) => {
+      const { open } = await scene(under)
+      const { jobs } = await open()
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what an application in JavaScript may send
+      const wrong = { tx: tx as never }
+      await expect(jobs.submit(mail, {}, wrong)).rejects.toMatchObject({ code: 'INVALID_INPUT', field: 'tx' })
+      await expect(jobs.submitMany([], wrong)).rejects.toMatchObject({ field: 'tx' })
+    },
+  )
+
+  it('other errors of the transaction arrive as they are', async () => {
+    const { open } = await scene(under)
+    const { jobs } = await open()
+    const broken = new Error('the connection is gone')
+    const tx = async () => {
+      throw broken
+    }
+    await expect(jobs.submit(mail, {}, { tx })).rejects.toBe(broken)
+  })
+})

@@ -1,0 +1,116 @@
+/** Waiting for a job, wherever it runs. */
+import { expect, it } from 'vitest'
+import { NotFoundError, task, TimeoutError } from '../../src/index.ts'
+import { gate, scene, signal } from '../kalends/scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+
+const work = task('work', { retries: 0 })
+
+eachDatabase((under) => {
+  it('wait gives the final job with its result, at once when it runs here', async () => {
+    const { open } = await scene(under)
+    // The wake-up period is no help.
+    const kalends = await open({ wakeUp: '30s' })
+    kalends.handle(work, () => ({ mails: 3 }))
+    await kalends.start()
+    const id = await kalends.jobs.submit(work)
+    expect(await kalends.jobs.wait(id, { timeout: '20s' })).toMatchObject({
+      id,
+      state: 'success',
+      result: { mails: 3 },
+    })
+    expect(await kalends.jobs.wait(id, { timeout: 0 })).toMatchObject({ state: 'success' })
+  })
+
+  it('wait sees a job that ended in another process, within the wake-up period', async () => {
+    const { open } = await scene(under)
+    const [web, worker] = [await open({ worker: 'web' }), await open({ worker: 'worker' })]
+    worker.handle(work, () => 'there')
+    const id = await web.jobs.submit(work)
+    const waiting = web.jobs.wait(id)
+    await worker.start()
+    expect(await waiting).toMatchObject({ state: 'success', result: 'there' })
+  })
+
+  it('wait gives a failed, a cancelled and a hand-edited job as well', async () => {
+    const { open, database } = await scene(under)
+    const kalends = await open()
+    kalends.handle(work, () => {
+      throw new Error('no')
+    })
+    await kalends.start()
+    const failed = await kalends.jobs.wait(await kalends.jobs.submit(work))
+    expect(failed.state).toBe('failed')
+    expect(failed.error).toContain('no')
+
+    const later = await kalends.jobs.submit(work, {}, { runAt: new Date('2099-01-01') })
+    const cancelled = kalends.jobs.wait(later)
+    await kalends.jobs.cancel(later)
+    expect(await cancelled).toMatchObject({ state: 'cancelled' })
+
+    const edited = await kalends.jobs.submit('nobody-runs-this')
+    const byHand = kalends.jobs.wait(edited)
+    await database.query(`UPDATE job SET state = 'success' WHERE id = ?`, [edited])
+    expect(await byHand).toMatchObject({ state: 'success' })
+  })
+
+  it('wait gives up after its timeout, and says in which state the job is', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const hold = gate()
+    kalends.handle(work, () => hold.promise)
+    await kalends.start()
+    const started = signal(kalends, 'started')
+    const id = await kalends.jobs.submit(work)
+    await started
+    const waiting = kalends.jobs.wait(id, { timeout: 120 })
+    await expect(waiting).rejects.toThrow(TimeoutError)
+    await expect(waiting).rejects.toThrow(`The job ${id} is still running after 120 ms`)
+    hold.open()
+    expect(await kalends.jobs.wait(id)).toMatchObject({ state: 'success' })
+  })
+
+  it('wait ends when its signal fires, also before it begins, with the reason of the signal', async () => {
+    const { open } = await scene(under)
+    const kalends = await open({ wakeUp: '30s' })
+    const id = await kalends.jobs.submit(work)
+    const controller = new AbortController()
+    const waiting = kalends.jobs.wait(id, { signal: controller.signal })
+    const reason = new Error('the request was closed')
+    setImmediate(() => controller.abort(reason))
+    await expect(waiting).rejects.toBe(reason)
+    await expect(kalends.jobs.wait(id, { signal: controller.signal })).rejects.toBe(reason)
+    expect(await kalends.jobs.get(id)).toMatchObject({ state: 'waiting' })
+  })
+
+  it('wait for what is not there, or is deleted or pruned meanwhile, says so', async () => {
+    const { open, database } = await scene(under)
+    const kalends = await open()
+    await expect(kalends.jobs.wait('nobody')).rejects.toThrow(NotFoundError)
+    const id = await kalends.jobs.submit(work)
+    const waiting = kalends.jobs.wait(id)
+    const outcome = waiting.catch((error: unknown) => error)
+    await database.query('DELETE FROM job')
+    expect(await outcome).toBeInstanceOf(NotFoundError)
+  })
+
+  it.each([
+    ['soon', 'timeout'],
+    [-1, 'timeout'],
+  ])('a wrong timeout is refused: %o', async (timeout, field) => {
+    const { open } = await scene(under)
+    const { jobs } = await open()
+    await expect(jobs.wait('x', { timeout })).rejects.toMatchObject({ code: 'INVALID_INPUT', field })
+  })
+
+  it('a hundred wait for the same job', async () => {
+    const { open } = await scene(under)
+    const kalends = await open({ wakeUp: '30s' })
+    kalends.handle(work, () => 1)
+    const id = await kalends.jobs.submit(work)
+    const waiting = Array.from({ length: 100 }, () => kalends.jobs.wait(id))
+    await kalends.start()
+    const states = (await Promise.all(waiting)).map(({ state }) => state)
+    expect(new Set(states)).toEqual(new Set(['success']))
+  })
+})
