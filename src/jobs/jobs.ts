@@ -16,6 +16,7 @@ import type { LogLine } from '../store/executing-store.ts'
 import type { JobFilter, JobStore, NewJob, Transaction } from '../store/job-store.ts'
 import type { Page } from '../store/schedule-store.ts'
 
+/** When and how a job of its own runs; what is left out is as its task says. Times are milliseconds or time spans. */
 export interface JobOptions extends PolicyOptions {
   /** Up to 36 characters of the application's choosing; default a new UUID. */
   readonly id?: string | undefined
@@ -28,6 +29,7 @@ export interface JobOptions extends PolicyOptions {
   readonly submitter?: string | null | undefined
 }
 
+/** Whose transaction it is. */
 export interface TransactionOption {
   /**
    * The application's own transaction, which then decides whether the job is submitted: a drizzle transaction, a
@@ -36,6 +38,7 @@ export interface TransactionOption {
   readonly tx?: Transaction | undefined
 }
 
+/** How one job is submitted. */
 export type SubmitOptions = JobOptions & TransactionOption
 
 /** One of many jobs: its args are typed by its task. */
@@ -44,8 +47,10 @@ export type JobInput<Input> = JobOptions & { readonly task: Task<Input, unknown>
 /** The same where the types say nothing about the args. */
 export type AnyJobInput = JobOptions & { readonly task: Task | string; readonly args?: unknown }
 
+/** Which jobs are wanted, and which part of the list: `limit` 1 to 1000, default 100. */
 export type JobQuery = Partial<JobFilter>
 
+/** How long `wait` waits. */
 export interface WaitOptions {
   /** How long to wait at most: milliseconds or a time span; default: without end. */
   readonly timeout?: number | string | undefined
@@ -68,6 +73,7 @@ export interface JobsContext {
 
 const ANY_SPAN = { least: 0, most: 2 ** 31 - 1 }
 
+/** What people and code do to jobs: `kalends.jobs`, and `jobs` of a scope, which reaches only its owner's. */
 export class Jobs {
   readonly #store: JobStore
   readonly #context: JobsContext
@@ -118,6 +124,7 @@ export class Jobs {
     return ready.map((job) => job.id)
   }
 
+  /** @returns null when there is no such job, or no more */
   get(id: string): Promise<Job | null> {
     return this.#store.get(id)
   }

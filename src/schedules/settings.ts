@@ -14,6 +14,7 @@ import {
 import type { FirstRun } from '../store/schedule-store.ts'
 import { timer, withZone } from '../timer/index.ts'
 
+/** When a schedule runs, and how. Times are milliseconds or time spans such as `10min`; instants are of UTC. */
 export interface ScheduleOptions extends PolicyOptions {
   /**
    * A calendar event of systemd.time(7), such as `Mon..Fri 09:00` or `*:0/5 Europe/Berlin`; or `cron 0 9 * * 1-5`,
@@ -48,13 +49,13 @@ export interface ScheduleOptions extends PolicyOptions {
   readonly maxRuns?: number | null | undefined
 }
 
-/** A schedule as it is written down: the args are typed by the task. */
 /** What counts only when a schedule is made. */
 export interface NewScheduleOptions {
   /** When it runs first; default `next`. A one-off in the past is refused unless it is to run `now`. */
   readonly firstRun?: FirstRun | undefined
 }
 
+/** A schedule as it is written down: the args are typed by the task. */
 export type ScheduleInput<Input> = ScheduleOptions &
   NewScheduleOptions & {
     readonly task: Task<Input, unknown>

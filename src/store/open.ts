@@ -79,6 +79,7 @@ export async function openToInspect(
   return storeOn(await openDatabase(target), prefix)
 }
 
+/** Options of `Kalends.migrate`. */
 export interface MigrateOptions extends Pick<StoreOptions, 'tablePrefix'> {
   /** Told before each statement: on large tables one may take long. */
   readonly onStep?: ((done: number, of: number) => void) | undefined
