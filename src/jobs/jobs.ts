@@ -84,9 +84,8 @@ export class Jobs {
   }
 
   /**
-   * Submits a job of its own, beside all schedules.
+   * Submits a job of its own, beside all schedules. The args are what the task's schema takes; stored as JSON.
    *
-   * @param args  what the task's schema takes; stored as JSON
    * @returns the job's id
    * @throws InvalidInputError naming the field
    * @throws ConflictError when there is a job with this id
