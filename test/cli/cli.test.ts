@@ -136,7 +136,7 @@ eachDatabase(({ fresh }) => {
        }`,
     )
     const worker = start(CLI, ['start', module, '--database', database.url, '--worker', 'test'], { cwd })
-    await worker.until(/Kalends started worker=test\/\w+ tasks=\["tick"\]/)
+    await worker.until(/Kalends started worker=test\/\w+ tasks=\["tick","kalends.prune"\]/)
     await worker.until(/ran for .*\.000Z[^]*ran for .*\.000Z/)
     worker.child.kill('SIGINT')
     const { code, stdout, stderr } = await worker.ended

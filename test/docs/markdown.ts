@@ -14,10 +14,10 @@ export interface Block {
   readonly text: string
 }
 
-/** Every Markdown file that people read. */
+/** Every Markdown file that people read, but for what is generated. */
 export function pages(): string[] {
   const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.md'))
+    .filter((file) => file.endsWith('.md') && !file.startsWith('reference'))
     .map((file) => join(root, 'docs', file))
   return [
     ...['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'examples/README.md'].map((file) => join(root, file)),

@@ -1,10 +1,30 @@
 /** The TypeScript of the documentation fits the types of the sources. */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
 import { blocksOf, pages, root } from './markdown.ts'
 
 const blocks = pages().flatMap((page) => blocksOf(page, ['ts']))
+
+/** What applications import, from the sources: what was built may be older. */
+function entryPoints(): Record<string, string[]> {
+  const { exports }: { exports: Record<string, { default?: string }> } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  )
+  return Object.fromEntries(
+    Object.entries(exports).flatMap(([entry, { default: built }]) =>
+      built === undefined
+        ? []
+        : [
+            [
+              `kalends${entry.slice(1)}`,
+              [join(root, built.replace('./dist/', 'src/').replace(/\.js$/, '.ts'))],
+            ],
+          ],
+    ),
+  )
+}
 
 test('there is code to check', () => {
   expect(blocks.length).toBeGreaterThan(5)
@@ -15,6 +35,7 @@ test('every code sample is free of type errors', () => {
   const { options } = ts.parseJsonConfigFileContent(config.config, ts.sys, root, {
     noEmit: true,
     noUnusedLocals: false,
+    paths: entryPoints(),
   })
   // Each block is a module beside this file, so that 'kalends' and the packages are found.
   const texts = new Map(

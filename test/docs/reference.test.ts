@@ -1,0 +1,43 @@
+/** What `npm run docs:api` writes into docs/reference, which is generated anew when it is wanted and in no repository. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Application, Logger, LogLevel, TSConfigReader, TypeDocReader } from 'typedoc'
+import { expect, test } from 'vitest'
+import { root } from './markdown.ts'
+
+class CollectingLogger extends Logger {
+  readonly faults: string[] = []
+
+  override log(message: string, level: LogLevel): void {
+    if (level >= LogLevel.Warn) this.faults.push(message)
+  }
+}
+
+test('every public name has a doc comment, and what it speaks of is public as well', async () => {
+  const app = await Application.bootstrap({ options: join(root, 'typedoc.json'), plugin: [] }, [
+    new TypeDocReader(),
+    new TSConfigReader(),
+  ])
+  const logger = new CollectingLogger()
+  app.logger = logger
+  const project = await app.convert()
+  if (project === undefined) throw new Error(`typedoc cannot read the sources: ${logger.faults.join('\n')}`)
+  app.validate(project)
+  expect(logger.faults).toEqual([])
+})
+
+test('the reference has the entry points of the package', () => {
+  const packed: { exports: Record<string, { default?: string }> } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  )
+  const { entryPoints }: { entryPoints: string[] } = JSON.parse(
+    readFileSync(join(root, 'typedoc.json'), 'utf8'),
+  )
+  const sources = Object.values(packed.exports).map((entry) =>
+    entry.default?.replace('./dist/', 'src/').replace(/\.js$/, '.ts'),
+  )
+  // The REST API has a page of its own, docs/api.md.
+  expect(entryPoints.toSorted()).toEqual(
+    sources.filter((file) => file !== undefined && file !== 'src/http/index.ts').toSorted(),
+  )
+})

@@ -1,0 +1,68 @@
+/**
+ * The samples marked `ts run` do what they say: each is run as it stands, and what it logs is what its comments
+ * say. Those that wait for schedules do so on the clock of kalends/testing.
+ */
+import { format } from 'node:util'
+import ts from 'typescript'
+import { expect, test } from 'vitest'
+import * as zod from 'zod'
+import * as calendar from '../../src/calendar/index.ts'
+import * as kalends from '../../src/index.ts'
+import * as opentelemetry from '../../src/telemetry/opentelemetry.ts'
+import * as prometheus from '../../src/telemetry/prometheus.ts'
+import * as testing from '../../src/testing/index.ts'
+import * as timer from '../../src/timer/index.ts'
+import { blocksOf, pages } from './markdown.ts'
+
+const modules: Readonly<Record<string, object>> = {
+  kalends,
+  'kalends/calendar': calendar,
+  'kalends/opentelemetry': opentelemetry,
+  'kalends/prometheus': prometheus,
+  'kalends/testing': testing,
+  'kalends/timer': timer,
+  zod,
+}
+
+const samples = pages()
+  .flatMap((page) => blocksOf(page, ['ts']))
+  .filter(({ flags }) => flags.includes('run'))
+
+/** What the comments behind `console.log(…)` say, in their order. */
+function promised(text: string): string[] {
+  return [...text.matchAll(/^\s*console\.log\(.*\) \/\/ (.*)$/gm)].map(([, said = '']) => said)
+}
+
+/** Runs a sample. @returns what it has logged */
+async function run(text: string): Promise<string[]> {
+  const { outputText } = ts.transpileModule(text, {
+    compilerOptions: {
+      target: ts.ScriptTarget.ES2022,
+      module: ts.ModuleKind.CommonJS,
+      esModuleInterop: true,
+    },
+  })
+  const logged: string[] = []
+  const log = (...values: unknown[]) => void logged.push(format(...values))
+  const found = (name: string) => {
+    const module = modules[name]
+    if (module === undefined) throw new Error(`the samples do not know the module '${name}'`)
+    return module
+  }
+  // The samples of our own pages, whose types are checked beside.
+  // oxlint-disable-next-line typescript/no-implied-eval, typescript/no-unsafe-call, no-new-func
+  await new Function('require', 'exports', 'console', `return (async () => {${outputText}\n})()`)(
+    found,
+    {},
+    { log, warn: log, error: log },
+  )
+  return logged
+}
+
+test('there are samples to run', () => {
+  expect(samples.length).toBeGreaterThan(10)
+})
+
+test.each(samples)('$at does what it says', async ({ text }) => {
+  expect(await run(text)).toEqual(promised(text))
+})
