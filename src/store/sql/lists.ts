@@ -110,8 +110,7 @@ export class SqlLists implements ListStore {
     const { dialect } = this.#database
     const runs = new Map<string, RecentRun[]>(schedules.map((id) => [id, []]))
     const columns = ['slot', 'started', 'finished'].map((column) => `${dialect.instant(column)} AS ${column}`)
-    const selection = `SELECT id, periodic_task_id AS schedule, state, ${columns.join(', ')} FROM ${job} ${dialect.byIndex(occurrenceIndex)} WHERE periodic_task_id = ?${this.#own.text} ORDER BY periodic_task_id DESC, job.slot DESC LIMIT ${limit}`
-      .replace('job.slot', `${job}.slot`)
+    const selection = `SELECT id, periodic_task_id AS schedule, state, ${columns.join(', ')} FROM ${job} ${dialect.byIndex(occurrenceIndex)} WHERE periodic_task_id = ?${this.#own.text} ORDER BY ${job}.slot DESC LIMIT ${limit}`
     for (let start = 0; start < schedules.length; start += MOST_SELECTIONS) {
       const some = schedules.slice(start, start + MOST_SELECTIONS)
       const rows = await this.#database.rows<{
@@ -128,7 +127,13 @@ export class SqlLists implements ListStore {
       for (const { id, schedule, state, slot, started, finished } of rows)
         runs
           .get(schedule)
-          ?.push({ id, state, slot: fromText(slot), started: fromText(started), finished: fromText(finished) })
+          ?.push({
+            id,
+            state,
+            slot: fromText(slot),
+            started: fromText(started),
+            finished: fromText(finished),
+          })
     }
     return runs
   }
@@ -182,15 +187,8 @@ export class SqlLists implements ListStore {
 
   async timers(conditions: ScheduleConditions, after: string, limit: number): Promise<TimerRow[]> {
     const { dialect } = this.#database
-    const range = scheduleRange(
-      this.#tables,
-      this.#owner,
-      { ...conditions, status: 'active' },
-      { after },
-    )
-    const instants = ['starts', 'ends', 'created'].map(
-      (column) => `${dialect.instant(column)} AS ${column}`,
-    )
+    const range = scheduleRange(this.#tables, this.#owner, { ...conditions, status: 'active' }, { after })
+    const instants = ['starts', 'ends', 'created'].map((column) => `${dialect.instant(column)} AS ${column}`)
     const rows = await this.#page<TimerColumns & { id: string; task: string; max_runs: number | null }>(
       range,
       { limit, offset: 0, countUpTo: limit, searchWithin: limit },
@@ -229,7 +227,10 @@ export class SqlLists implements ListStore {
 
   async revisions(): Promise<Revisions> {
     const { schedule, job, worker } = this.#tables
-    const [schedules = '', jobs = ''] = await this.#database.dialect.revisions(this.#database, [schedule, job])
+    const [schedules = '', jobs = ''] = await this.#database.dialect.revisions(this.#database, [
+      schedule,
+      job,
+    ])
     // Heartbeats change this table all the time; who is there is another matter.
     const rows = await this.#database.rows<{ id: string }>(`SELECT id FROM ${worker} ORDER BY id`)
     return { schedules, jobs, workers: rows.map(({ id }) => id).join(' ') }

@@ -55,7 +55,10 @@ export function pageOf(
     }
   }
   const seen = searched({ ...range, where }, dialect, page.searchWithin, ['id', ...columnsOf(range.order)])
-  return { text: `SELECT id AS page_id FROM (${seen.text}) AS seen WHERE hit = 1 ${slice}`, params: seen.params }
+  return {
+    text: `SELECT id AS page_id FROM (${seen.text}) AS seen WHERE hit = 1 ${slice}`,
+    params: seen.params,
+  }
 }
 
 /** One row: `total`, and `looked`, how many rows were looked at for it. */
