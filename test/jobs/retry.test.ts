@@ -87,14 +87,14 @@ eachDatabase((under) => {
     await kalends.stop()
 
     const web = await open()
-    const open_ = await web.schedules.runNow('s')
+    const waiting = await web.schedules.runNow('s')
     const refused: unknown = await web.jobs.retry(failed).catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(ConflictError)
-    expect(refused).toMatchObject({ jobId: open_ })
-    expect(String(refused)).toContain(open_)
+    expect(refused).toMatchObject({ jobId: waiting })
+    expect(String(refused)).toContain(waiting)
     expect(await web.jobs.get(failed)).toMatchObject({ state: 'failed' })
     // The same of a run now.
-    await expect(web.schedules.runNow('s')).rejects.toMatchObject({ code: 'CONFLICT', jobId: open_ })
+    await expect(web.schedules.runNow('s')).rejects.toMatchObject({ code: 'CONFLICT', jobId: waiting })
     expect(jobs).toBeDefined()
 
     await web.schedules.update('s', { overlap: 'allow' })

@@ -54,14 +54,39 @@ async function proves(database: TestDatabase, kalends: Kalends, inTransaction: I
   expect((await jobs.list()).total).toBe(4)
 }
 
+async function connected(url: string, options: mysql.ConnectionOptions = {}): Promise<mysql.Connection> {
+  const connection = await mysql.createConnection({ uri: url, ...options })
+  onTestFinished(() => connection.end())
+  return connection
+}
+
+/** A second connection to the file, as an application has. */
+function opened(database: TestDatabase): Libsql.Database {
+  const connection = new Libsql(database.url.replace('sqlite:', ''))
+  onTestFinished(() => void connection.close())
+  return connection
+}
+
+function begun(connection: Libsql.Database, tx: Transaction): InTransaction {
+  return async (work) => {
+    connection.exec('BEGIN IMMEDIATE')
+    try {
+      await work(tx)
+      connection.exec('COMMIT')
+    } catch (error) {
+      connection.exec('ROLLBACK')
+      throw error
+    }
+  }
+}
+
+/** As query builders do: what the driver threw is the cause of the cause. */
+function wrapped(error: unknown): Error {
+  return new Error('QueryFailed', { cause: new Error('DriverError', { cause: error }) })
+}
+
 for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
   describe(under.kind, () => {
-    const connected = async (url: string, options: mysql.ConnectionOptions = {}) => {
-      const connection = await mysql.createConnection({ uri: url, ...options })
-      onTestFinished(() => connection.end())
-      return connection
-    }
-
     it('a drizzle transaction', async () => {
       const { open, database } = await scene(under)
       const pool = mysql.createPool(database.url)
@@ -142,11 +167,9 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
         await connection.query('START TRANSACTION')
         try {
           await work(async (sql, params) => {
-            try {
-              return await connection.query(sql, [...params])
-            } catch (cause) {
-              throw new Error('QueryFailed', { cause: new Error('DriverError', { cause }) })
-            }
+            return await connection.query(sql, [...params]).catch((error: unknown) => {
+              throw wrapped(error)
+            })
           })
           await connection.query('COMMIT')
         } catch (error) {
@@ -175,28 +198,9 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
 
 for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
   describe(under.kind, () => {
-    /** A second connection to the file, as an application has. */
-    const connected = (database: TestDatabase) => {
-      const connection = new Libsql(database.url.replace('sqlite:', ''))
-      onTestFinished(() => void connection.close())
-      return connection
-    }
-    const begun =
-      (connection: Libsql.Database, tx: Transaction): InTransaction =>
-      async (work) => {
-        connection.exec('BEGIN IMMEDIATE')
-        try {
-          await work(tx)
-          connection.exec('COMMIT')
-        } catch (error) {
-          connection.exec('ROLLBACK')
-          throw error
-        }
-      }
-
     it('a function on a connection of the application', async () => {
       const { open, database } = await scene(under)
-      const connection = connected(database)
+      const connection = opened(database)
       await proves(
         database,
         await open(),
@@ -206,13 +210,13 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
 
     it('the connection itself: better-sqlite3 and libsql', async () => {
       const { open, database } = await scene(under)
-      const connection = connected(database)
+      const connection = opened(database)
       await proves(database, await open(), begun(connection, connection))
     })
 
     it('a drizzle transaction', async () => {
       const { open, database } = await scene(under)
-      const connection = connected(database)
+      const connection = opened(database)
       const db = proxy(async (sql, params, method) => {
         const statement = connection.prepare(sql)
         if (method === 'run') statement.run(...params)

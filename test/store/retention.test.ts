@@ -1,0 +1,112 @@
+/** What is pruned, and what stays. */
+import { expect, it } from 'vitest'
+import type { Retention } from '../../src/store/retention-store.ts'
+import { toText } from '../../src/store/instant.ts'
+import { after, clock, insert, job, MINUTE, onEachStore, type StoreUnderTest } from './conformance.ts'
+
+const DAY = 86_400_000
+
+/** Final jobs of a schedule, the first of them the oldest. */
+async function finals(
+  under: StoreUnderTest,
+  schedule: string | null,
+  amount: number,
+  more: Record<string, string | number | null> = {},
+): Promise<void> {
+  const now = await clock(under)
+  for (let index = 0; index < amount; index += 1) {
+    const at = toText(after(now, (index - amount) * MINUTE))
+    const id = `${schedule ?? 'own'}-${index}`
+    await job(under, id, {
+      periodic_task_id: schedule,
+      slot: schedule && at,
+      state: 'success',
+      finished: at,
+      ...more,
+    })
+    await insert(under, 'job_log', { job_id: id, message: 'done' })
+  }
+}
+
+async function prune(under: StoreUnderTest, retention: Partial<Retention>, limit = 500): Promise<number> {
+  return under.store.retention.prune({ ageMs: 30 * DAY, perSchedule: 1000, ...retention }, limit)
+}
+
+async function left(under: StoreUnderTest): Promise<unknown[]> {
+  return (await under.query('SELECT id FROM job ORDER BY id')).map((row) => row['id'])
+}
+
+onEachStore((under) => {
+  it('final jobs that ended longer ago than the age go, with their logs', async () => {
+    const now = await clock(under)
+    for (const [id, state, age] of [
+      ['old-success', 'success', 31],
+      ['old-failed', 'failed', 31],
+      ['old-cancelled', 'cancelled', 31],
+      ['old-skipped', 'skipped', 31],
+      ['young', 'success', 29],
+    ] as const) {
+      await job(under, id, { state, finished: toText(after(now, -age * DAY)) })
+      await insert(under, 'job_log', { job_id: id, message: id })
+    }
+    for (const state of ['waiting', 'blocked', 'running'])
+      await job(under, state, {
+        state,
+        submitted: toText(after(now, -99 * DAY)),
+        finished: toText(after(now, -99 * DAY)),
+      })
+    expect(await prune(under, {})).toBe(4)
+    expect(await left(under)).toEqual(['blocked', 'running', 'waiting', 'young'])
+    expect(await under.query('SELECT job_id FROM job_log')).toEqual([{ job_id: 'young' }])
+    expect(await prune(under, {})).toBe(0)
+  })
+
+  it('of each schedule the newest stay: a busy one pushes no other out, and jobs of no schedule stay', async () => {
+    await finals(under, 'busy', 20)
+    await finals(under, 'rare', 2)
+    await finals(under, null, 20)
+    expect(await prune(under, { perSchedule: 5 })).toBe(15)
+    const ids = await left(under)
+    expect(ids.filter((id) => String(id).startsWith('busy'))).toEqual([
+      'busy-15',
+      'busy-16',
+      'busy-17',
+      'busy-18',
+      'busy-19',
+    ])
+    expect(ids.filter((id) => String(id).startsWith('rare'))).toHaveLength(2)
+    expect(ids.filter((id) => String(id).startsWith('own'))).toHaveLength(20)
+    expect(await under.query('SELECT COUNT(*) AS n FROM job_log')).toEqual([{ n: 27 }])
+  })
+
+  it('jobs that are not final neither go nor count', async () => {
+    const now = await clock(under)
+    for (const [index, state] of ['waiting', 'blocked', 'running', 'waiting'].entries())
+      await job(under, `open-${index}`, {
+        periodic_task_id: 's',
+        slot: toText(after(now, -index * DAY)),
+        state,
+        exclusive: 0,
+      })
+    await finals(under, 's', 3)
+    expect(await prune(under, { perSchedule: 2 })).toBe(1)
+    expect(await left(under)).toEqual(['open-0', 'open-1', 'open-2', 'open-3', 's-1', 's-2'])
+  })
+
+  it('a batch removes no more than its limit, and the next goes on', async () => {
+    await finals(under, 'a', 10)
+    await finals(under, 'b', 10)
+    expect(await prune(under, { perSchedule: 1 }, 7)).toBe(7)
+    expect(await prune(under, { perSchedule: 1 }, 7)).toBe(7)
+    expect(await prune(under, { perSchedule: 1 }, 7)).toBe(4)
+    expect(await prune(under, { perSchedule: 1 }, 7)).toBe(0)
+    expect(await left(under)).toEqual(['a-9', 'b-9'])
+  })
+
+  it('a job that is retried meanwhile stays with its log', async () => {
+    await finals(under, 's', 2, { state: 'failed' })
+    await under.query(`UPDATE job SET state = 'waiting', finished = NULL WHERE id = 's-0'`)
+    expect(await prune(under, { ageMs: 1000, perSchedule: 1 })).toBe(1)
+    expect(await under.query('SELECT job_id FROM job_log')).toEqual([{ job_id: 's-0' }])
+  })
+})
