@@ -211,7 +211,17 @@ onEachStore((under) => {
       expect(instant((await schedule(under, 's'))['last_slot'])).toEqual(newest)
     })
 
-    it('for another reason, or with a run in between, are rows of their own', async () => {
+    it('for different reasons are rows of their own', async () => {
+      await withPolicy('skip', { catch_up: 0 })
+      await job(under, 'before', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state: 'running' })
+      await come('s', 600)
+      await pass()
+      await come('s', 30)
+      await pass()
+      expect(await jobs()).toEqual(['running 0', 'skipped missed 1', 'skipped overlap 1'])
+    })
+
+    it('with a run in between are rows of their own', async () => {
       await withPolicy('skip', { catch_up: 0 })
       await come('s', 600)
       await pass()
@@ -289,6 +299,16 @@ onEachStore((under) => {
       expect(instant((await schedule(under, 's'))['nextrun'])?.getTime()).toBeGreaterThan(
         (await clock(under)).getTime(),
       )
+    })
+
+    it('a one-off that has run is done, whatever becomes of the counters', async () => {
+      await under.store.schedules.create('s', settings({ timer: '2020-01-01', onExhausted: 'stop' }), 'now')
+      const one = first((await planOf('s')).jobs)
+      expect(await schedule(under, 's')).toMatchObject({ status: 'done' })
+      await claim()
+      await end(one)
+      expect(await schedule(under, 's')).toMatchObject({ status: 'done', run_count: 1, nextrun: null })
+      expect(await pass()).toMatchObject({ submissions: [] })
     })
 
     it('a run that fails does not count', async () => {
