@@ -33,11 +33,9 @@ test('the reference has the entry points of the package', () => {
   const { entryPoints }: { entryPoints: string[] } = JSON.parse(
     readFileSync(join(root, 'typedoc.json'), 'utf8'),
   )
-  const sources = Object.values(packed.exports).map((entry) =>
-    entry.default?.replace('./dist/', 'src/').replace(/\.js$/, '.ts'),
+  const sources = Object.values(packed.exports).flatMap(({ default: built }) =>
+    built === undefined ? [] : [built.replace('./dist/', 'src/').replace(/\.js$/, '.ts')],
   )
   // The REST API has a page of its own, docs/api.md.
-  expect(entryPoints.toSorted()).toEqual(
-    sources.filter((file) => file !== undefined && file !== 'src/http/index.ts').toSorted(),
-  )
+  expect(new Set(entryPoints)).toEqual(new Set(sources.filter((file) => file !== 'src/http/index.ts')))
 })

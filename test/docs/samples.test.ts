@@ -33,6 +33,12 @@ function promised(text: string): string[] {
   return [...text.matchAll(/^\s*console\.log\(.*\) \/\/ (.*)$/gm)].map(([, said = '']) => said)
 }
 
+function found(name: string): object {
+  const module = modules[name]
+  if (module === undefined) throw new Error(`the samples do not know the module '${name}'`)
+  return module
+}
+
 /** Runs a sample. @returns what it has logged */
 async function run(text: string): Promise<string[]> {
   const { outputText } = ts.transpileModule(text, {
@@ -44,11 +50,6 @@ async function run(text: string): Promise<string[]> {
   })
   const logged: string[] = []
   const log = (...values: unknown[]) => void logged.push(format(...values))
-  const found = (name: string) => {
-    const module = modules[name]
-    if (module === undefined) throw new Error(`the samples do not know the module '${name}'`)
-    return module
-  }
   // The samples of our own pages, whose types are checked beside.
   // oxlint-disable-next-line typescript/no-implied-eval, typescript/no-unsafe-call, no-new-func
   await new Function('require', 'exports', 'console', `return (async () => {${outputText}\n})()`)(
