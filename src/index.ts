@@ -58,4 +58,24 @@ export type { DatabaseTarget, MigrateOptions } from './store/open.ts'
 export type { FirstRun, Page, PutResult, ScheduleFilter } from './store/schedule-store.ts'
 export type { Submission } from './store/scheduling-store.ts'
 export type { WorkerRecord } from './store/worker-store.ts'
+export type {
+  Counts,
+  HourCount,
+  JobConditions,
+  ListPage,
+  RecentRun,
+  Revisions,
+  ScheduleConditions,
+} from './store/list-store.ts'
+export type { HourLoad, Load } from './views/load.ts'
+export type {
+  FailureGroup,
+  JobView,
+  LoadQuery,
+  ScheduleView,
+  Upcoming,
+  UpcomingQuery,
+  ViewPage,
+  Views,
+} from './views/views.ts'
 export type { Health, KalendsEvents } from './worker.ts'

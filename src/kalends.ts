@@ -33,6 +33,7 @@ import {
 import type { Store } from './store/store.ts'
 import type { WorkerRecord } from './store/worker-store.ts'
 import { checkedZone } from './timer/index.ts'
+import { Views } from './views/views.ts'
 import { type Health, type KalendsEvents, Worker } from './worker.ts'
 
 /** Options of `Kalends.open`. Times are milliseconds or time spans such as `90s`. */
@@ -93,6 +94,7 @@ export interface PruneOptions extends RetentionOptions {
 export interface Scope {
   readonly schedules: Schedules
   readonly jobs: Jobs
+  readonly views: Views
 }
 
 interface CheckedOptions {
@@ -120,6 +122,8 @@ const SAME_WISH_MS = 1000
 export class Kalends {
   readonly schedules: Schedules
   readonly jobs: Jobs
+  /** Pages and counts for people, which cost little however large the tables are. */
+  readonly views: Views
   readonly #store: Store
   readonly #options: CheckedOptions
   readonly #handlers = new Map<string, HandledTask>()
@@ -138,9 +142,10 @@ export class Kalends {
     this.#events = new Emitter('kalends', (error) =>
       options.logger.error({ err: error }, 'A listener of an event threw'),
     )
-    const { schedules, jobs } = this.#reaching(ANY_OWNER)
+    const { schedules, jobs, views } = this.#reaching(ANY_OWNER)
     this.schedules = schedules
     this.jobs = jobs
+    this.views = views
   }
 
   /**
@@ -273,6 +278,16 @@ export class Kalends {
     listener: (payload: KalendsEvents[Name]) => void,
   ): () => void {
     return this.#events.on(event, listener)
+  }
+
+  /** Written into timers that name no zone; null: they are UTC. */
+  get zone(): string | null {
+    return this.#options.zone
+  }
+
+  /** What this Kalends logs through. */
+  get logger(): Logger {
+    return this.#options.logger
   }
 
   /** How this worker is, by the last good pass of each of its loops. Before `start` there are none. */
@@ -410,6 +425,7 @@ export class Kalends {
             ...this.#store,
             schedules: this.#store.schedules.ownedBy(owner),
             jobs: this.#store.jobs.ownedBy(owner),
+            lists: this.#store.lists.ownedBy(owner),
           }
     const taskNamed = (name: string) => this.#taskNamed(name)
     const onWrite = () => this.#worker?.wake()
@@ -417,6 +433,7 @@ export class Kalends {
       this.#events.on('settled', ({ id }) => listener(id))
     return {
       schedules: new Schedules(stores, { zone, taskNamed, owner }, onWrite),
+      views: new Views(stores.lists),
       jobs: new Jobs(stores.jobs, { taskNamed, owner, onWrite, onSettled, wakeUpMs, now }),
     }
   }

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
  * reason belongs into docs/decisions.
  */
 const BASE = ['errors', 'events', 'loop', 'logger']
-const PARTS = ['schedules', 'jobs', 'scheduler', 'executor']
+const PARTS = ['schedules', 'jobs', 'views', 'scheduler', 'executor']
 const INNER = ['calendar', 'timer', 'model', 'store interface', 'store', ...PARTS, 'watch', ...BASE]
 
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
@@ -21,12 +21,15 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(PARTS.map((part) => [part, ['store interface', 'model', ...BASE]])),
   // People write, read and preview timers through it; the planner alone would not show them the elapses.
   schedules: ['store interface', 'model', 'timer', ...BASE],
+  // They preview elapses.
+  views: ['store interface', 'model', 'timer', ...BASE],
   watch: ['store interface', ...BASE],
   worker: INNER,
   kalends: [...INNER, 'worker'],
   index: [...INNER, 'worker', 'kalends'],
-  http: ['kalends', 'index', ...BASE],
-  cli: ['kalends', 'index', 'calendar', 'timer', ...BASE],
+  // It checks timers before there is a schedule, and serves the metrics.
+  http: ['kalends', 'index', 'calendar', 'timer', 'telemetry', ...BASE],
+  cli: ['kalends', 'index', 'calendar', 'timer', 'http', ...BASE],
   testing: ['kalends', 'index', 'timer', ...BASE],
   telemetry: ['index'],
   ui: [],

@@ -5,7 +5,7 @@
 import { ConflictError, InvalidInputError, NotFoundError } from '../errors.ts'
 import { checkedInstant, checkedPage } from '../model/input.ts'
 import { newJobId } from '../model/occurrence.ts'
-import type { Schedule } from '../model/schedule.ts'
+import { changedSettings, type Schedule } from '../model/schedule.ts'
 import type { Job } from '../model/job.ts'
 import { elapsesOf } from '../model/plan.ts'
 import { storedArgs } from '../model/task.ts'
@@ -80,6 +80,27 @@ export class Schedules {
     await this.#store.create(id, settings, firstRun)
     this.#onWrite()
     return this.#existing(id)
+  }
+
+  /**
+   * As `create`, for callers that cannot know whether their first call came through: where there is a schedule
+   * that says the same, it is left as it is.
+   *
+   * @throws ConflictError when the id is in use by a schedule that differs
+   */
+  async createOnce(
+    input: AnyScheduleInput & { readonly task: string; readonly id: string },
+  ): Promise<{ result: 'created' | 'unchanged'; schedule: Schedule }> {
+    const id = checkedId(input.id)
+    const existing = await this.#store.get(id)
+    if (existing === null) return { result: 'created', schedule: await this.create(input) }
+    const { settings } = await this.#new(id, input, existing.timer)
+    const { declaredBy: _, ...wanted } = settings
+    if (Object.keys(changedSettings(existing, wanted)).length === 0)
+      return { result: 'unchanged', schedule: existing }
+    throw new ConflictError(
+      `There is a schedule with the id '${id}' already, and it differs; use put or update to change it`,
+    )
   }
 
   /**

@@ -1,0 +1,120 @@
+/** How many runs are planned in each hour. Pure: it reads what the rows say. */
+import type { HourCount, TimerGroup } from '../store/list-store.ts'
+import { elapsesWithin, timer } from '../timer/index.ts'
+
+const HOUR_MS = 3_600_000
+/** Elapses that are walked through for one group of schedules; the rest follows the rate so far. */
+const MOST_OF_ONE = 20_000
+/** And in all. */
+const MOST = 300_000
+
+export interface HourLoad {
+  /** The start of the hour. */
+  readonly hour: Date
+  /** Runs that are planned. */
+  readonly planned: number
+  /** Jobs that ended, by state. */
+  readonly ended: Readonly<Record<string, number>>
+}
+
+export interface Load {
+  readonly from: Date
+  readonly to: Date
+  readonly hours: readonly HourLoad[]
+  /** Active schedules that were counted. */
+  readonly schedules: number
+  /** Whether `planned` was counted to the end; else it follows from rates or from some of the schedules. */
+  readonly plannedIsExact: boolean
+  /** Whether `ended` reaches back to the first hour; else the first ones are missing. */
+  readonly endedIsComplete: boolean
+}
+
+export interface Planned {
+  /** By hour, from the first. */
+  readonly hours: readonly number[]
+  readonly isExact: boolean
+}
+
+/** Walks through the elapses of each group; yields now and then, so that others get their turn. */
+export function* planned(groups: readonly TimerGroup[], from: Date, hours: number): Generator<void, Planned> {
+  const counts = Array.from({ length: hours }, () => 0)
+  const end = from.getTime() + hours * HOUR_MS
+  let left = MOST
+  let isExact = true
+  for (const group of groups) {
+    const walk = walked(group, from, end, Math.min(MOST_OF_ONE, left))
+    if (walk === null) continue
+    left -= walk.elapses.length
+    isExact &&= walk.until === end
+    for (const at of walk.elapses) spread(counts, from.getTime(), at, group)
+    if (walk.until < end && walk.elapses.length > 0) {
+      const rate = walk.elapses.length / Math.max(1, walk.until - from.getTime())
+      addRate(counts, from.getTime(), walk.until, end, rate * group.schedules)
+    }
+    yield
+  }
+  return { hours: counts.map((count) => Math.round(count)), isExact }
+}
+
+interface Walk {
+  readonly elapses: readonly number[]
+  /** Where the walk ended. */
+  readonly until: number
+}
+
+/** Null: the timer cannot be read, which its schedule says by itself. */
+function walked(group: TimerGroup, from: Date, end: number, most: number): Walk | null {
+  try {
+    const event = elapsesWithin(timer(group.timer), {
+      anchor: group.created,
+      shiftMs: 0,
+      starts: group.starts,
+      ends: group.ends,
+    })
+    const elapses: number[] = []
+    for (
+      let at = event.next(new Date(from.getTime() - 1));
+      at !== null && at.getTime() < end;
+      at = event.next(at)
+    ) {
+      if (elapses.length >= most) return { elapses, until: at.getTime() }
+      elapses.push(at.getTime())
+    }
+    return { elapses, until: end }
+  } catch {
+    return null
+  }
+}
+
+/** Jitter spreads the schedules of a group evenly over its span. */
+function spread(counts: number[], from: number, at: number, { jitterMs, schedules }: TimerGroup): void {
+  const add = (time: number, share: number) => {
+    const hour = Math.floor((time - from) / HOUR_MS)
+    if (hour >= 0 && hour < counts.length) counts[hour] = (counts[hour] ?? 0) + share
+  }
+  if (jitterMs < HOUR_MS / 4) return add(at, schedules)
+  const steps = Math.min(48, Math.ceil(jitterMs / (HOUR_MS / 4)))
+  for (let step = 0; step < steps; step += 1) add(at + ((step + 0.5) * jitterMs) / steps, schedules / steps)
+}
+
+function addRate(counts: number[], from: number, start: number, end: number, perMs: number): void {
+  for (let hour = Math.floor((start - from) / HOUR_MS); hour < counts.length; hour += 1) {
+    const begin = Math.max(start, from + hour * HOUR_MS)
+    const until = Math.min(end, from + (hour + 1) * HOUR_MS)
+    counts[hour] = (counts[hour] ?? 0) + perMs * Math.max(0, until - begin)
+  }
+}
+
+/** The hours of a load, with what ended in each. */
+export function hourLoads(from: Date, plan: Planned, ended: readonly HourCount[]): HourLoad[] {
+  const byHour = new Map<number, Record<string, number>>()
+  for (const { hour, state, jobs } of ended) {
+    const states = byHour.get(hour.getTime()) ?? {}
+    states[state] = (states[state] ?? 0) + jobs
+    byHour.set(hour.getTime(), states)
+  }
+  return plan.hours.map((count, index) => {
+    const hour = new Date(from.getTime() + index * HOUR_MS)
+    return { hour, planned: count, ended: byHour.get(hour.getTime()) ?? {} }
+  })
+}
