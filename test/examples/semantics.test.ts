@@ -1,8 +1,11 @@
 /** The semantics of five known designs: the programs of examples/semantics tell what happens, line by line. */
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { story as crontab } from '../../examples/semantics/crontab.ts'
+import { story as longRun } from '../../examples/semantics/long-run.ts'
 import { story as patterns } from '../../examples/semantics/patterns.ts'
 import { story as repeating } from '../../examples/semantics/repeating.ts'
+import { start, temporaryFolder } from '../cli/program.ts'
+import { databases, type TestDatabase } from '../support/databases.ts'
 
 async function linesOf(story: (tell: (line: string) => void) => Promise<void>): Promise<string[]> {
   const lines: string[] = []
@@ -96,3 +99,76 @@ test('strict cron: refusals, code over database with the differences logged, one
     "report has the timer 'cron 0 9 1 * 1' again and is paused",
   ])
 })
+
+/** These wait for a full minute, or for runs that take their time: all databases at once. */
+function onAllDatabases(name: string, proof: (database: TestDatabase) => Promise<void>): void {
+  const kinds = databases.map(({ kind }) => kind).join(', ')
+  test(`${name} (${kinds})`, async () => {
+    const fresh = await Promise.all(databases.map((under) => under.fresh()))
+    for (const database of fresh) onTestFinished(() => database.drop())
+    await Promise.all(fresh.map(proof))
+  }, 180_000)
+}
+
+onAllDatabases(
+  'once, interval and cron: two schedulers die between insert and advance, and nothing is lost or doubled',
+  async ({ kind, url, query }) => {
+    const begun = Date.now()
+    const cwd = await temporaryFolder()
+    const { code, stdout } = await start('examples/dist/semantics/history.js', [url], { cwd }).ended
+    expect(code, stdout).toBe(0)
+    expect(stdout, kind).toMatch(
+      /first: dies after the insert of interval\n\w+: 1 were in the history already\n/,
+    )
+    expect(stdout, kind).toMatch(/second: dies after the insert of (cron|once|cron, once)\n/)
+    expect(stdout, kind).toMatch(
+      /\nonce: 1 run, done; cron: 1 run; interval: 0 gaps or doubles in \d+ runs\n$/,
+    )
+
+    const rows = await query('SELECT schedule, slot FROM run_history ORDER BY slot, schedule')
+    const [created = {}] = await query("SELECT created FROM periodic_task WHERE id = 'interval'")
+    const slots = rows.filter(({ schedule }) => schedule === 'interval').map(({ slot }) => Number(slot))
+    expect(slots[0], kind).toBeGreaterThan(begun)
+    expect(slots, kind).toEqual(
+      slots.map((_, index) => milliseconds(created['created']) + 2000 * (index + 1)),
+    )
+    // What another queue runs leaves no jobs here, and nothing was skipped.
+    expect(await query('SELECT id FROM job'), kind).toEqual([])
+  },
+)
+
+onAllDatabases(
+  'a run that takes longer than its interval, in two workers: never twice at a time, off and on in SQL',
+  async ({ kind, url }) => {
+    const { history, off, on } = await longRun(url, () => {})
+    const ran = history.filter(({ state }) => state !== 'skipped')
+    expect(ran.length, kind).toBeGreaterThanOrEqual(4)
+    for (const [index, { started }] of ran.entries()) {
+      const before = ran[index - 1]?.finished?.getTime() ?? 0
+      expect(started?.getTime(), kind).toBeGreaterThanOrEqual(before)
+    }
+    const skipped = history.filter(({ state }) => state === 'skipped')
+    expect(skipped.length, kind).toBeGreaterThanOrEqual(2)
+    expect(new Set(skipped.map(({ reason }) => reason)), kind).toEqual(new Set(['overlap']))
+
+    // Within the wake-up period, and a pause is no downtime: nothing of it is made up, or recorded as missed.
+    const wakeUpMs = 1000
+    const between = history.filter(
+      ({ slot }) => slot !== null && slot.getTime() > off.getTime() + wakeUpMs && slot <= on,
+    )
+    expect(between, kind).toEqual([])
+    expect(
+      ran.map(({ missed }) => missed),
+      kind,
+    ).toEqual(ran.map(() => 0))
+    expect(
+      ran.some(({ slot }) => slot !== null && slot > on),
+      kind,
+    ).toBe(true)
+  },
+)
+
+/** A time as the database writes it. */
+function milliseconds(stored: unknown): number {
+  return Date.parse(`${String(stored).replace(' ', 'T').replace(/Z$/, '')}Z`)
+}

@@ -1,0 +1,130 @@
+/**
+ * Once, interval and cron schedules with a history, in several schedulers.
+ *
+ * The design: each process has a scheduler. One of them takes a schedule that is due, writes the run into the history,
+ * and moves the schedule on; the two are not one transaction. When the process dies in between, another takes the
+ * schedule over when the lease has ended, and writes the same run, with the same id: the history has it already.
+ *
+ * In Kalends: `start({ scheduler: { submit } })`, whose `job.id` is the same each time for one occurrence.
+ *
+ *     node examples/dist/semantics/history.js [sqlite:./history.db | mysql://…]
+ *
+ * It waits for the next full minute, because cron knows nothing shorter.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type ElsewhereJob, Kalends } from 'kalends'
+import { at } from 'kalends/timer'
+import { type AppDatabase, openDatabase } from '../own-queue/database.ts'
+
+const LEASE = '3s'
+
+interface HistoryRow {
+  readonly id: string
+  readonly schedule: string
+  readonly slot: number
+  readonly scheduler: string
+}
+
+/** The runs of one pass, in one transaction; what is there already stays. */
+async function write(
+  database: AppDatabase,
+  scheduler: string,
+  jobs: readonly ElsewhereJob[],
+): Promise<number> {
+  return database.transaction(async (rows) => {
+    let written = 0
+    for (const { id, schedule, slot } of jobs) {
+      const known = await rows('SELECT id FROM run_history WHERE id = ?', [id])
+      if (known.length > 0) continue
+      await rows('INSERT INTO run_history (id, schedule, slot, scheduler) VALUES (?, ?, ?, ?)', [
+        id,
+        schedule,
+        slot.getTime(),
+        scheduler,
+      ])
+      written += 1
+    }
+    return written
+  })
+}
+
+/** One of the processes. @param diesAt  the schedule between whose insert and advance it dies; empty: it lives */
+async function scheduler(url: string, name: string, diesAt: string): Promise<void> {
+  const database = openDatabase(url)
+  const kalends = await Kalends.open(url, { worker: name, lease: LEASE })
+  await kalends.start({
+    scheduler: {
+      submit: async (jobs) => {
+        const written = await write(database, name, jobs)
+        if (written < jobs.length)
+          console.log(`${name}: ${jobs.length - written} were in the history already`)
+        if (jobs.some(({ schedule }) => schedule === diesAt)) {
+          console.log(`${name}: dies after the insert of ${names(jobs)}`)
+          process.exit(1)
+        }
+      },
+    },
+  })
+  process.send?.('ready')
+  process.on('disconnect', () => process.exit())
+  process.on('message', () => {
+    void kalends.stop().then(() => database.close().then(() => process.exit()))
+  })
+}
+
+async function main(url: string): Promise<void> {
+  const database = openDatabase(url)
+  await database.rows(
+    'CREATE TABLE IF NOT EXISTS run_history (id VARCHAR(36) NOT NULL PRIMARY KEY, schedule VARCHAR(190) NOT NULL, slot BIGINT NOT NULL, scheduler VARCHAR(190) NOT NULL)',
+  )
+  const begun = Date.now()
+  const kalends = await Kalends.open(url)
+  const minute = new Date(Math.ceil((begun + 10_000) / 60_000) * 60_000)
+  // None of the three is lost, however long nobody was there.
+  const settings = { task: 'note', catchUp: 100 }
+  await kalends.schedules.put('once', { ...settings, timer: at(minute) })
+  await kalends.schedules.put('interval', { ...settings, timer: 'every 2s' })
+  await kalends.schedules.put('cron', { ...settings, timer: 'cron * * * * *', starts: minute })
+  console.log(`once, interval and cron; the minute is full at ${minute.toISOString()}`)
+
+  await once(start(url, 'first', 'interval'), 'exit')
+  await once(start(url, 'second', 'cron'), 'exit')
+  const others = [start(url, 'third'), start(url, 'fourth')]
+  // The lease has to end; then the two go on with what is due.
+  await pause(8000)
+  for (const other of others) other.send('stop')
+  await Promise.all(others.map((other) => once(other, 'exit')))
+
+  const rows = await database.rows<HistoryRow>(
+    `SELECT id, schedule, slot, scheduler FROM run_history WHERE slot >= ${begun} ORDER BY slot, schedule`,
+  )
+  for (const { slot, schedule, scheduler } of rows)
+    console.log(`${new Date(Number(slot)).toISOString()}  ${schedule.padEnd(8)}  ${scheduler}`)
+  const interval = rows.filter(({ schedule }) => schedule === 'interval').map(({ slot }) => Number(slot))
+  const gaps = interval.filter(
+    (slot, index) => index > 0 && slot - (interval[index - 1] ?? 0) !== 2000,
+  ).length
+  const { status } = (await kalends.schedules.get('once')) ?? { status: 'deleted' }
+  console.log(
+    `once: ${rows.filter(({ schedule }) => schedule === 'once').length} run, ${status}; cron: ${rows.filter(({ schedule }) => schedule === 'cron').length} run; interval: ${gaps} gaps or doubles in ${interval.length} runs`,
+  )
+  await kalends.stop()
+  await database.close()
+}
+
+function start(url: string, name: string, diesAt = ''): ChildProcess {
+  return fork(import.meta.filename, ['scheduler', url, name, diesAt])
+}
+
+function names(jobs: readonly ElsewhereJob[]): string {
+  return jobs
+    .map(({ schedule }) => schedule)
+    .toSorted()
+    .join(', ')
+}
+
+const [role = 'sqlite:./history.db', url = '', name = '', diesAt = ''] = process.argv.slice(2)
+if (role === 'scheduler') await scheduler(url, name, diesAt)
+else await main(role)
