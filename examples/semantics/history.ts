@@ -101,8 +101,8 @@ async function main(url: string): Promise<void> {
     `SELECT id, schedule, slot, scheduler FROM run_history WHERE slot >= ${begun} ORDER BY slot, schedule`,
   )
   for (const { slot, schedule, scheduler } of rows)
-    console.log(`${new Date(Number(slot)).toISOString()}  ${schedule.padEnd(8)}  ${scheduler}`)
-  const interval = rows.filter(({ schedule }) => schedule === 'interval').map(({ slot }) => Number(slot))
+    console.log(`${new Date(slot).toISOString()}  ${schedule.padEnd(8)}  ${scheduler}`)
+  const interval = rows.filter(({ schedule }) => schedule === 'interval').map(({ slot }) => slot)
   const gaps = interval.filter(
     (slot, index) => index > 0 && slot - (interval[index - 1] ?? 0) !== 2000,
   ).length

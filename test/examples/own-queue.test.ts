@@ -16,7 +16,7 @@ eachDatabase(({ fresh }) => {
 
     const crashed = await start(MAIN, [...args, '--worker', 'one', '--crash'], { cwd }).ended
     expect(crashed.code).toBe(1)
-    const [, ...queued] = crashed.stdout.trim().split('\n')
+    const queued = crashed.stdout.split('\n').filter((line) => line.startsWith('queued'))
     const ids = queued.map((line) => line.split(' ').at(-1) ?? '')
     expect(ids.length).toBeGreaterThanOrEqual(1)
     expect(await database.query('SELECT id FROM work_item ORDER BY id')).toEqual(

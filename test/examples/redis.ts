@@ -1,0 +1,74 @@
+/**
+ * A Redis of the test's own, on a free port, loopback only. As root on Debian it is installed where it is missing;
+ * where it cannot be had, CI fails and a developer is told.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { canInstall, findProgram, install, say } from '../support/servers-programs.ts'
+import { isCi } from '../support/servers.ts'
+
+const superviseScript = fileURLToPath(new URL('../support/supervise.sh', import.meta.url))
+
+export interface Redis {
+  readonly url: string
+  readonly stop: () => Promise<void>
+}
+
+/** @returns the program, or why there is none */
+export async function findRedis(): Promise<{ program: string } | { missing: string }> {
+  const found = findProgram('redis-server')
+  if (found !== null) return { program: found }
+  if (canInstall()) {
+    say('no redis-server on this machine: installing it with apt-get, as root; it is not started')
+    await install('redis-server')
+    const program = findProgram('redis-server')
+    if (program !== null) return { program }
+  }
+  const missing = 'no redis-server on this machine: install redis-server'
+  if (isCi(process.env)) throw new Error(`CI tests BullMQ: ${missing}`)
+  say(`BullMQ is NOT TESTED: ${missing}`)
+  return { missing }
+}
+
+export async function startRedis(program: string): Promise<Redis> {
+  const folder = await mkdtemp(join(tmpdir(), 'kalends-redis-'))
+  const port = await freePort()
+  const options = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder, '--save', '']
+  // It stops it as soon as our end of its stdin is closed, also when this process is killed.
+  const server = spawn('sh', [superviseScript, folder, program, ...options], {
+    detached: true,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const exit = once(server, 'exit')
+  let printed = ''
+  await new Promise<void>((resolve, reject) => {
+    server.stdout.setEncoding('utf8').on('data', (text: string) => {
+      printed += text
+      if (printed.includes('Ready to accept connections')) resolve()
+    })
+    exit.then(() => reject(new Error(`redis-server ended:\n${printed}`)), reject)
+  })
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    stop: async () => {
+      server.stdin.end()
+      await exit
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const listener = createServer()
+  listener.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const address = listener.address()
+  listener.close()
+  await once(listener, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port from the operating system')
+  return address.port
+}
