@@ -32,6 +32,7 @@ async function hold({ job, signal }, heedsSignal) {
 }
 
 const kalends = await Kalends.open(settings.url, {
+  retention: false,
   worker: settings.worker,
   lease: settings.leaseMs,
   wakeUp: settings.wakeUpMs,
