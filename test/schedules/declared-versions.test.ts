@@ -1,0 +1,393 @@
+/** Declared sets through deploys: what is gone, versions side by side, rollbacks, rows deleted by hand, first starts. */
+/* oxlint-disable unicorn/consistent-function-scoping -- what a test needs stands in the test */
+import { describe, expect, it } from 'vitest'
+import { type Kalends, type KalendsOptions, task } from '../../src/index.ts'
+import type { Declaration, Gone } from '../../src/schedules/declared.ts'
+import { collectingLogger, ended, gate, type Scene, scene, signal, until } from '../kalends/scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+
+const report = task('report')
+/** Later passes come once in a lease. */
+const LEASE: KalendsOptions = { lease: '1s' }
+
+type Schedules = readonly (Declaration<Record<string, unknown>> & { readonly id: string })[]
+const daily = (id: string) => ({ id, task: report, timer: 'daily' })
+const hourly = (id: string) => ({ id, task: report, timer: 'hourly' })
+
+interface Deployed {
+  readonly kalends: Kalends
+  readonly messages: () => string[]
+}
+
+/** A live worker with this version of the code. */
+async function live(
+  { open }: Scene,
+  worker: string,
+  schedules: Schedules,
+  options: {
+    readonly set?: string
+    readonly gone?: Gone
+    readonly handler?: () => unknown
+    readonly executor?: false
+  } = {},
+): Promise<Deployed> {
+  const { logger, messages } = collectingLogger()
+  const kalends = await open({ ...LEASE, worker, logger })
+  kalends.handle(report, options.handler ?? (() => {}))
+  kalends.declare(
+    options.set ?? 'set',
+    [...schedules],
+    options.gone === undefined ? {} : { gone: options.gone },
+  )
+  await kalends.start(options.executor === false ? { executor: false } : {})
+  return { kalends, messages }
+}
+
+/** A pass over the declared sets that begins after this call. */
+async function laterPass({ kalends }: Deployed): Promise<void> {
+  const last = () =>
+    kalends
+      .health()
+      .loops.find(({ name }) => name === 'declared sets')
+      ?.lastGoodPass?.getTime() ?? 0
+  for (let round = 0; round < 2; round += 1) {
+    const before = last()
+    await until(async () => (last() > before ? true : null))
+  }
+}
+
+const statusOf = async ({ kalends }: Deployed, id: string) =>
+  (await kalends.schedules.get(id))?.status ?? 'none'
+const becomes = (deployed: Deployed, id: string, status: string) =>
+  until(async () => ((await statusOf(deployed, id)) === status ? true : null))
+const timerOf = async ({ kalends }: Deployed, id: string) => (await kalends.schedules.get(id))?.timer
+const isPlanned = ({ kalends }: Deployed, id: string) =>
+  until(async () => ((await kalends.schedules.get(id))?.nextRun == null ? null : true))
+
+eachDatabase((under) => {
+  describe('what no live worker declares any more', () => {
+    const deployTwice = async (gone?: Gone) => {
+      const on = await scene(under)
+      const old = await live(on, 'w', [daily('stays'), daily('goes')], gone === undefined ? {} : { gone })
+      await isPlanned(old, 'goes')
+      await on.database.query("UPDATE periodic_task SET run_count = 7 WHERE id = 'goes'")
+      await old.kalends.stop()
+      const now = await live(on, 'w', [daily('stays')], gone === undefined ? {} : { gone })
+      return { on, now }
+    }
+
+    it('is retired: nothing is to come, it is told, and the row stays as it is', async () => {
+      const { now } = await deployTwice()
+      expect(await now.kalends.schedules.get('goes')).toMatchObject({
+        status: 'retired',
+        idle: 'retired',
+        enabled: true,
+        nextRun: null,
+        runCount: 7,
+        timer: 'daily',
+      })
+      expect(now.messages()).toContain("warn: Schedule 'goes' is not declared any more: it is retired")
+      expect(await statusOf(now, 'stays')).toBe('active')
+      // Nobody plans it back to life, and later passes have nothing to tell.
+      await laterPass(now)
+      expect(await statusOf(now, 'goes')).toBe('retired')
+      expect(now.messages().filter((message) => message.includes('not declared any more'))).toHaveLength(1)
+    })
+
+    it('is lifted when it is declared again: planned from now, with what it was', async () => {
+      const { on, now } = await deployTwice()
+      // A slot that would have been due long ago, had it not been retired.
+      await on.database.query(
+        "UPDATE periodic_task SET last_slot = '2020-01-01 00:00:00.000' WHERE id = 'goes'",
+      )
+      await now.kalends.stop()
+      const again = await live(on, 'w', [daily('stays'), { ...daily('goes'), catchUp: 100 }])
+      await isPlanned(again, 'goes')
+      const goes = await again.kalends.schedules.get('goes')
+      expect(goes).toMatchObject({ status: 'active', idle: null, runCount: 7, catchUp: 100 })
+      expect(goes?.nextRun?.getTime()).toBeGreaterThan(Date.now())
+      expect(again.messages()).toContain("info: Declared schedule 'goes' is declared again: it goes on")
+      expect(await on.database.query('SELECT id FROM job')).toEqual([])
+    })
+
+    it('stays paused through being retired and lifted, if an admin has paused it', async () => {
+      const on = await scene(under)
+      const old = await live(on, 'w', [daily('goes')])
+      await on.database.query('UPDATE periodic_task SET enabled = 0')
+      await old.kalends.stop()
+      const without = await live(on, 'w', [])
+      expect(await statusOf(without, 'goes')).toBe('paused')
+      await without.kalends.stop()
+      const again = await live(on, 'w', [daily('goes')])
+      expect(await again.kalends.schedules.get('goes')).toMatchObject({ status: 'paused', enabled: false })
+    })
+
+    it('lets a run that goes on end, and stays retired after it', async () => {
+      const on = await scene(under)
+      const release = gate()
+      const runs = await live(on, 'runs', [], { set: 'other', handler: () => release.promise })
+      const old = await live(on, 'w', [{ ...daily('goes'), timer: 'every 1h after finish' }], {
+        executor: false,
+      })
+      const started = signal(runs.kalends, 'started')
+      const id = await old.kalends.schedules.runNow('goes')
+      await started
+      await old.kalends.stop()
+      const now = await live(on, 'w', [], { executor: false })
+      expect(await statusOf(now, 'goes')).toBe('retired')
+      release.open()
+      expect(await ended(now.kalends, id)).toMatchObject({ state: 'success' })
+      expect(await now.kalends.schedules.get('goes')).toMatchObject({
+        status: 'retired',
+        runCount: 1,
+        nextRun: null,
+      })
+    })
+
+    it("is deleted with gone 'delete', its history stays", async () => {
+      const on = await scene(under)
+      const old = await live(on, 'w', [daily('stays'), daily('goes')], { gone: 'delete' })
+      await ended(old.kalends, await old.kalends.schedules.runNow('goes'))
+      await old.kalends.stop()
+      const now = await live(on, 'w', [daily('stays')], { gone: 'delete' })
+      expect(await statusOf(now, 'goes')).toBe('none')
+      expect(await now.kalends.jobs.list({ scheduleId: 'goes' })).toMatchObject({ total: 1 })
+      expect(now.messages()).toContain("warn: Schedule 'goes' is not declared any more: it is deleted")
+    })
+
+    it("goes on with gone 'keep'", async () => {
+      const { now } = await deployTwice('keep')
+      await laterPass(now)
+      expect(await now.kalends.schedules.get('goes')).toMatchObject({ status: 'active', idle: null })
+      expect(now.messages().filter((message) => message.includes("'goes'"))).toEqual([
+        "warn: Schedule 'goes' is not declared any more: it is kept",
+      ])
+    })
+  })
+
+  describe('a rolling deploy', () => {
+    it('the older version never undoes the newer; what only it declares goes on until its last worker is gone', async () => {
+      const on = await scene(under)
+      const old = await live(on, 'old-1', [daily('a'), daily('b')])
+      await isPlanned(old, 'b')
+      const next = await live(on, 'new-1', [hourly('a'), hourly('c')])
+      expect([await timerOf(next, 'a'), await statusOf(next, 'b'), await statusOf(next, 'c')]).toEqual([
+        'hourly',
+        'active',
+        'active',
+      ])
+      // Its later passes, and one more of its workers that starts, only read.
+      await laterPass(old)
+      const another = await live(on, 'old-2', [daily('a'), daily('b')])
+      expect(another.messages()).toContain(
+        "warn: The set 'set' has a newer version among the live workers: this one only reads",
+      )
+      await laterPass(another)
+      await laterPass(next)
+      expect([await timerOf(next, 'a'), await statusOf(next, 'b'), await statusOf(next, 'c')]).toEqual([
+        'hourly',
+        'active',
+        'active',
+      ])
+      await Promise.all([old.kalends.stop(), another.kalends.stop()])
+      await becomes(next, 'b', 'retired')
+      expect(await timerOf(next, 'a')).toBe('hourly')
+    })
+
+    it('rolled back: once the last worker of the newer version is gone, the older takes over on a later pass', async () => {
+      const on = await scene(under)
+      const old = await live(on, 'old', [daily('a'), daily('b')])
+      const next = await live(on, 'new', [hourly('a'), hourly('c')])
+      expect(await timerOf(old, 'a')).toBe('hourly')
+      await next.kalends.stop()
+      await becomes(old, 'c', 'retired')
+      expect([await timerOf(old, 'a'), await statusOf(old, 'b')]).toEqual(['daily', 'active'])
+      expect(old.messages()).toContain("info: Declared schedule 'a' was changed: timer")
+      expect(await on.database.query('SELECT id FROM job')).toEqual([])
+      // The same version once more: it counts as the newer again.
+      const again = await live(on, 'new', [hourly('a'), hourly('c')])
+      expect([await timerOf(again, 'a'), await statusOf(again, 'c')]).toEqual(['hourly', 'active'])
+    })
+
+    it('rolled back after a crash: a dead worker is no reason to wait for longer than the lease', async () => {
+      const on = await scene(under)
+      const next = await live(on, 'new', [hourly('a')])
+      const [sets] = await on.database.query('SELECT sets FROM worker')
+      await next.kalends.stop()
+      const old = await live(on, 'old', [daily('a')])
+      // As if the older had been seen first, and a worker of the newer had died where it stood.
+      await on.database.query(
+        'UPDATE declared_set SET first_seen = ? WHERE hash IN (SELECT hash FROM (SELECT hash FROM declared_set ORDER BY first_seen LIMIT 1) AS seen)',
+        ['2199-01-01 00:00:00.000'],
+      )
+      await on.database.query(
+        "INSERT INTO worker (id, name, host, pid, tasks, sets, heartbeat) VALUES ('new/dead', 'new', 'h', 1, '[]', ?, '2020-01-01 00:00:00.000')",
+        [sets?.['sets']],
+      )
+      await on.database.query("UPDATE periodic_task SET timer = 'weekly'")
+      await until(async () => ((await timerOf(old, 'a')) === 'daily' ? true : null))
+      expect(await on.database.query("SELECT id FROM worker WHERE id = 'new/dead'")).toEqual([])
+    })
+
+    it('two that start at the same moment agree on one version', async () => {
+      const on = await scene(under)
+      const [one, two] = await Promise.all([
+        live(on, 'one', [daily('a'), daily('b')]),
+        live(on, 'two', [hourly('a'), hourly('c')]),
+      ])
+      await laterPass(one)
+      await laterPass(two)
+      const seen = await on.database.query('SELECT schedules FROM declared_set ORDER BY first_seen, hash')
+      const isTwoNewest = String(seen.at(-1)?.['schedules']).includes('"c"')
+      expect(await timerOf(one, 'a')).toBe(isTwoNewest ? 'hourly' : 'daily')
+      expect(await statusOf(one, isTwoNewest ? 'c' : 'b')).toBe('active')
+      // What the older declares may be there or not, but nobody retires it while its worker lives.
+      expect(await statusOf(one, isTwoNewest ? 'b' : 'c')).not.toBe('retired')
+    })
+  })
+
+  it('two services with sets of their own never touch each other, whoever is up', async () => {
+    const on = await scene(under)
+    const mail = await live(on, 'mail', [hourly('send')], { set: 'mail' })
+    const shop = await live(on, 'shop', [hourly('bill')], { set: 'shop', gone: 'delete' })
+    await isPlanned(mail, 'send')
+    await isPlanned(shop, 'bill')
+    const before = await on.database.query("SELECT * FROM periodic_task WHERE id = 'send'")
+    await mail.kalends.stop()
+    await laterPass(shop)
+    await shop.kalends.stop()
+    const next = await live(on, 'shop', [hourly('bill'), hourly('ship')], { set: 'shop', gone: 'delete' })
+    await laterPass(next)
+    expect(await on.database.query("SELECT * FROM periodic_task WHERE id = 'send'")).toEqual(before)
+  })
+
+  describe('a declared row that somebody deletes or edits while workers are up', () => {
+    it('comes back on a later pass, without backlog and without a first run', async () => {
+      const on = await scene(under)
+      const up = await live(on, 'w', [
+        { ...daily('a'), timer: 'minutely', catchUp: 100, firstRun: 'now' as const },
+      ])
+      await until(async () => ((await up.kalends.schedules.get('a'))?.runCount === 1 ? true : null))
+      await on.database.query('DELETE FROM periodic_task')
+      await becomes(up, 'a', 'active')
+      await isPlanned(up, 'a')
+      expect(await up.kalends.schedules.get('a')).toMatchObject({ runCount: 0, declaredBy: 'set' })
+      // Unless the minute is over just now, only the first start has run it.
+      const jobs = await on.database.query("SELECT slot FROM job WHERE state <> 'skipped'")
+      expect(jobs.length).toBeLessThanOrEqual(2)
+      for (const { slot } of jobs.slice(1)) expect(slot).toMatch(/:00\.000$/)
+    })
+
+    it('is set right on a later pass, but for enabled', async () => {
+      const on = await scene(under)
+      const up = await live(on, 'w', [daily('a')])
+      await on.database.query("UPDATE periodic_task SET timer = 'hourly', enabled = 0")
+      await until(async () => ((await timerOf(up, 'a')) === 'daily' ? true : null))
+      expect(await statusOf(up, 'a')).toBe('paused')
+    })
+  })
+
+  describe('the first start', () => {
+    const runsOf = async ({ kalends }: Deployed, id: string) =>
+      (await kalends.jobs.list({ scheduleId: id })).items.filter(({ state }) => state !== 'skipped').length
+
+    it('by default waits for the next elapse; now runs at once, and only when the row is new', async () => {
+      const on = await scene(under)
+      const code = [
+        { ...daily('a'), timer: 'yearly' },
+        { ...daily('b'), timer: 'yearly', firstRun: 'now' as const },
+      ]
+      const first = await live(on, 'w', code)
+      await until(async () => ((await first.kalends.schedules.get('b'))?.runCount === 1 ? true : null))
+      await isPlanned(first, 'a')
+      await isPlanned(first, 'b')
+      await first.kalends.stop()
+      const again = await live(on, 'w', code)
+      await laterPass(again)
+      expect([await runsOf(again, 'a'), await runsOf(again, 'b')]).toEqual([0, 1])
+      expect(await again.kalends.schedules.get('b')).toMatchObject({ status: 'active' })
+    })
+
+    it('if-due runs at once only if the timer has elapsed in the current minute', async () => {
+      const on = await scene(under)
+      const [clock] = await on.database.query(
+        under.kind === 'sqlite'
+          ? "SELECT strftime('%H:%M', 'now') AS hm"
+          : "SELECT DATE_FORMAT(UTC_TIMESTAMP(), '%H:%i') AS hm",
+      )
+      const [hours = 0, minutes = 0] = String(clock?.['hm']).split(':').map(Number)
+      const firstRun = 'if-due' as const
+      const up = await live(on, 'w', [
+        // The minute may turn before it starts.
+        { ...daily('due'), timer: `${hours}:${minutes},${(minutes + 1) % 60}`, firstRun },
+        { ...daily('not'), timer: `${(hours + 12) % 24}:${minutes}`, firstRun },
+        { ...daily('over'), timer: '2020-01-01', firstRun },
+      ])
+      await until(async () => ((await up.kalends.schedules.get('due'))?.runCount ? true : null))
+      await isPlanned(up, 'not')
+      expect([await runsOf(up, 'not'), await runsOf(up, 'over')]).toEqual([0, 0])
+      expect(await statusOf(up, 'over')).toBe('done')
+    })
+  })
+
+  describe("Kalends' own housekeeping", () => {
+    it('is a declared set that every worker with an executor brings along', async () => {
+      const { open } = await scene(under)
+      const kalends = await open({ retention: {} })
+      await kalends.start()
+      expect(await kalends.schedules.get('kalends.prune')).toMatchObject({
+        task: 'kalends.prune',
+        declaredBy: 'kalends',
+        args: { ageMs: 30 * 86_400_000, perSchedule: 10_000 },
+        status: 'active',
+      })
+      expect(() => kalends.declare('kalends', [])).toThrow()
+    })
+
+    it('prunes by age, and by count of each schedule; what is not final stays', async () => {
+      const { open, database } = await scene(under)
+      const kalends = await open({ retention: { age: '1d', perSchedule: 3 } })
+      kalends.handle(report, () => {})
+      await kalends.start()
+      const job = (id: string, columns: Record<string, string | null>) =>
+        database.query(
+          `INSERT INTO job (id, task, ${Object.keys(columns).join(', ')}) VALUES (?, 'nobody', ${Object.keys(
+            columns,
+          )
+            .map(() => '?')
+            .join(', ')})`,
+          [id, ...Object.values(columns)],
+        )
+      const stamp = (ms: number) => new Date(Date.now() - ms).toISOString().replace('T', ' ').slice(0, 23)
+      await job('old', { state: 'success', finished: stamp(2 * 86_400_000) })
+      await job('young', { state: 'failed', finished: stamp(3_600_000) })
+      await job('old but open', { state: 'waiting', submitted: stamp(9 * 86_400_000) })
+      await database.query("INSERT INTO job_log (job_id, message) VALUES ('old', 'm'), ('young', 'm')")
+      for (let index = 0; index < 6; index += 1)
+        await job(`busy ${index}`, {
+          periodic_task_id: 'busy',
+          slot: stamp(60_000 * (10 - index)),
+          state: index === 0 ? 'running' : 'success',
+          ...(index === 0 ? {} : { finished: stamp(30_000) }),
+        })
+      await job('quiet', {
+        periodic_task_id: 'quiet',
+        slot: stamp(80_000_000),
+        state: 'success',
+        finished: stamp(80_000_000),
+      })
+      const pruned = await ended(kalends, await kalends.schedules.runNow('kalends.prune'))
+      expect(pruned).toMatchObject({ state: 'success' })
+      const left = await database.query("SELECT id FROM job WHERE task = 'nobody' ORDER BY id")
+      const ids = left.map(({ id }) => id)
+      expect(ids).toContain('busy 0')
+      expect(ids.filter((id) => String(id).startsWith('busy') && id !== 'busy 0')).toEqual([
+        'busy 3',
+        'busy 4',
+        'busy 5',
+      ])
+      expect(ids.filter((id) => !String(id).startsWith('busy'))).toEqual(['old but open', 'quiet', 'young'])
+      expect(await database.query('SELECT job_id FROM job_log')).toEqual([{ job_id: 'young' }])
+    })
+  })
+})
