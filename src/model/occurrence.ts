@@ -10,9 +10,31 @@ export function occurrenceId(scheduleId: string, slot: Date): string {
   return uuid(8, slot.getTime(), digest)
 }
 
-/** A new id that sorts by time: UUIDv7 of RFC 9562. */
+/** The last new id of this process. */
+let last = { unixMs: -1, bytes: Buffer.alloc(10) }
+
+/**
+ * A new id that sorts by time: UUIDv7 of RFC 9562. Those of the same millisecond count on from a random number, so that
+ * jobs keep the order in which one process has submitted them.
+ */
 export function newJobId(now: Date): string {
-  return uuid(7, now.getTime(), randomBytes(10))
+  const unixMs = now.getTime()
+  const bytes = unixMs === last.unixMs ? counted(last.bytes) : freshBytes()
+  last = { unixMs, bytes }
+  return uuid(7, unixMs, bytes)
+}
+
+/** The counter is in the last six bytes, from the lower half of its range: it does not run over. */
+function freshBytes(): Buffer {
+  const bytes = randomBytes(10)
+  bytes.writeUIntBE(bytes.readUIntBE(3, 6) % 2 ** 47, 3, 6)
+  return bytes
+}
+
+function counted(bytes: Buffer): Buffer {
+  const next = Buffer.from(bytes)
+  next.writeUIntBE(bytes.readUIntBE(3, 6) + 1, 3, 6)
+  return next
 }
 
 /** An id of one's choosing is stored as it is; only its length is limited. */

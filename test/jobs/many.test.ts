@@ -52,6 +52,8 @@ eachDatabase((under) => {
     const inputs = Array.from({ length: 10_000 }, (_, index) => ({ task: mail, args: { to: `${index}` } }))
     const ids = await jobs.submitMany(inputs)
     expect(new Set(ids).size).toBe(10_000)
+    // Their ids sort as they were given, and so does their turn.
+    expect(ids.toSorted()).toEqual(ids)
     const { total } = await jobs.list({ limit: 1 })
     expect(total).toBe(10_000)
     for (const index of [0, 4999, 9999])

@@ -1,0 +1,111 @@
+/** How many jobs of one task run at the same time in one worker. */
+import { expect, it } from 'vitest'
+import { type Kalends, task } from '../../src/index.ts'
+import { collect, ended, gate, scene, signal, until } from '../kalends/scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+
+const heavy = task('heavy', { concurrency: 2, retries: 0 })
+const light = task('light')
+
+/** Handles the heavy task: how many of them ran at the same time, and a gate that holds them. */
+function watched(
+  kalends: Kalends,
+  hold: Promise<unknown> = Promise.resolve(),
+): { now: number; most: number } {
+  const seen = { now: 0, most: 0 }
+  kalends.handle(heavy, async ({ args }) => {
+    seen.now += 1
+    seen.most = Math.max(seen.most, seen.now)
+    await hold
+    await new Promise((resolve) => setImmediate(resolve))
+    seen.now -= 1
+    if (args['fails'] === true) throw new Error('as it was told')
+  })
+  return seen
+}
+
+eachDatabase((under) => {
+  it('no more jobs of a task run than its concurrency, also across groups in one claim; others go on', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const hold = gate()
+    const seen = watched(kalends, hold.promise)
+    kalends.handle(light, () => 'done')
+    const jobs = await kalends.jobs.submitMany([
+      ...Array.from({ length: 12 }, (_, index) => ({ task: heavy, group: `g${index % 6}`, priority: 9 })),
+      ...Array.from({ length: 20 }, () => ({ task: light, group: 'g0' })),
+    ])
+    await kalends.start({ executor: { concurrency: 10 } })
+    // The heavy ones hold their two places; all the light ones come through beside them.
+    for (const id of jobs.slice(12)) expect(await ended(kalends, id)).toMatchObject({ result: 'done' })
+    expect(seen).toEqual({ now: 2, most: 2 })
+    expect(kalends.health().running).toBe(2)
+    expect((await kalends.jobs.list({ state: 'running' })).total).toBe(2)
+    hold.open()
+    for (const id of jobs) expect(await ended(kalends, id)).toMatchObject({ state: 'success', attempt: 1 })
+    expect(seen.most).toBe(2)
+  })
+
+  it('a place is free again when a run fails, and when it is cancelled', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const one = task('one', { concurrency: 1, retries: 0 })
+    kalends.handle(one, async ({ args, signal: stop }) => {
+      if (args['hangs'] === true)
+        await new Promise((_, reject) => stop.addEventListener('abort', () => reject(new Error('stopped'))))
+      if (args['fails'] === true) throw new Error('as it was told')
+    })
+    await kalends.start()
+    const started = signal(kalends, 'started')
+    const [hangs = '', fails = '', last = ''] = await kalends.jobs.submitMany([
+      { task: one, args: { hangs: true } },
+      { task: one, args: { fails: true } },
+      { task: one },
+    ])
+    expect((await started).id).toBe(hangs)
+    expect(await kalends.jobs.get(last)).toMatchObject({ state: 'waiting' })
+    await kalends.jobs.cancel(hangs)
+    expect(await ended(kalends, fails)).toMatchObject({ state: 'failed' })
+    expect(await ended(kalends, last)).toMatchObject({ state: 'success' })
+  })
+
+  it('the concurrency of the worker stays the upper limit', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const wide = task('wide', { concurrency: 100 })
+    let [now, most] = [0, 0]
+    kalends.handle(wide, async () => {
+      now += 1
+      most = Math.max(most, now)
+      await new Promise((resolve) => setImmediate(resolve))
+      now -= 1
+    })
+    const ids = await kalends.jobs.submitMany(Array.from({ length: 30 }, () => ({ task: wide })))
+    await kalends.start({ executor: { concurrency: 3 } })
+    for (const id of ids) await ended(kalends, id)
+    expect(most).toBeLessThanOrEqual(3)
+  })
+
+  it('it holds for each worker: two of them run twice as many', async () => {
+    const { open } = await scene(under)
+    const hold = gate()
+    const workers = [await open({ worker: 'one' }), await open({ worker: 'two' })]
+    const seen = workers.map((worker) => watched(worker, hold.promise))
+    const [web = await open()] = workers
+    const ids = await web.jobs.submitMany(Array.from({ length: 9 }, () => ({ task: heavy })))
+    const started = workers.map((worker) => collect(worker, 'started'))
+    for (const worker of workers) await worker.start()
+    await until(async () => (started.every((of) => of.length === 2) ? true : null))
+    expect((await web.jobs.list({ state: 'running' })).total).toBe(4)
+    hold.open()
+    for (const id of ids) await ended(web, id)
+    expect(seen.map(({ most }) => most)).toEqual([2, 2])
+  })
+
+  it.each([0, -1, 1.5, 10_001])('a concurrency of %d is refused', async (concurrency) => {
+    expect(() => task('t', { concurrency })).toThrow('concurrency')
+    const { open } = await scene(under)
+    const kalends = await open()
+    await expect(kalends.start({ executor: { concurrency } })).rejects.toMatchObject({ field: 'concurrency' })
+  })
+})
