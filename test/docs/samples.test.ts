@@ -2,6 +2,9 @@
  * The samples marked `ts run` do what they say: each is run as it stands, and what it logs is what its comments
  * say. Those that wait for schedules do so on the clock of kalends/testing.
  */
+import * as fs from 'node:fs'
+import * as os from 'node:os'
+import * as path from 'node:path'
 import { format } from 'node:util'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
@@ -21,6 +24,9 @@ const modules: Readonly<Record<string, object>> = {
   'kalends/prometheus': prometheus,
   'kalends/testing': testing,
   'kalends/timer': timer,
+  'node:fs': fs,
+  'node:os': os,
+  'node:path': path,
   zod,
 }
 

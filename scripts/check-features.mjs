@@ -1,0 +1,64 @@
+/**
+ * Checks docs/features.md and docs/lessons.md: no row is missing, and each test that a row names is there. Run by
+ * `npm run check:features` and by test/docs.
+ *
+ * A cell of proof holds one or more of `file` title, with a line break between them; or a sentence that begins with
+ * "Cannot happen:", where no test could fail.
+ */
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { titlesByFile } from './titles.mjs'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const upTo = (letter, count) => Array.from({ length: count }, (_, index) => `${letter}${index + 1}`)
+
+/** Each page with the rows that it must have. */
+const PAGES = {
+  'docs/features.md': [...upTo('T', 9), ...upTo('S', 12), ...upTo('R', 13), ...upTo('D', 9), ...upTo('U', 3)],
+  'docs/lessons.md': upTo('', 44),
+}
+
+/** @returns one line for each fault; none when all is well */
+export function faults() {
+  const titles = titlesByFile(root)
+  return Object.entries(PAGES).flatMap(([page, wanted]) => {
+    const rows = rowsOf(readFileSync(join(root, page), 'utf8'))
+    const found = rows.map(({ id }) => id)
+    return [
+      ...wanted.filter((id) => !found.includes(id)).map((id) => `${page}: the row ${id} is missing`),
+      ...found.filter((id) => !wanted.includes(id)).map((id) => `${page}: there is no row ${id}`),
+      ...found
+        .filter((id, index) => found.indexOf(id) !== index)
+        .map((id) => `${page}: ${id} is there twice`),
+      ...rows.flatMap((row) => faultsOf(row, titles).map((fault) => `${page}: ${row.id}: ${fault}`)),
+    ]
+  })
+}
+
+/** Rows of tables whose first cell is an id. */
+function rowsOf(text) {
+  return text.split('\n').flatMap((line) => {
+    const [, id, , proof] = line.split(/(?<!\\)\|/).map((cell) => cell.trim())
+    return proof !== undefined && /^[A-Z]?\d+$/.test(id)
+      ? [{ id, proof: proof.replaceAll(/\\([^\w\s])/g, '$1') }]
+      : []
+  })
+}
+
+function faultsOf({ proof }, titles) {
+  if (proof.startsWith('Cannot happen:')) return []
+  return proof.split('<br>').flatMap((part) => {
+    const [, file, title] = /^`(test\/[^`]+)` (.+)$/.exec(part.trim()) ?? []
+    if (file === undefined) return [part.trim() === '' ? 'names no test' : part.trim()]
+    if (!titles.has(file)) return [`there is no ${file}`]
+    return titles.get(file).has(title) ? [] : [`${file} has no test '${title}'`]
+  })
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const found = faults()
+  for (const fault of found) process.stderr.write(`${fault}\n`)
+  if (found.length > 0) process.exitCode = 1
+  else process.stdout.write('Every row is there, and so is each test that it names.\n')
+}
