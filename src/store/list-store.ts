@@ -15,6 +15,7 @@ export interface PageBounds extends ListBounds {
   readonly offset: number
 }
 
+/** Which schedules are meant; what is left out restricts nothing. */
 export interface ScheduleConditions {
   readonly status?: ScheduleStatus | undefined
   readonly task?: string | undefined
@@ -25,6 +26,7 @@ export interface ScheduleConditions {
   readonly text?: string | undefined
 }
 
+/** Which jobs are meant; what is left out restricts nothing. */
 export interface JobConditions {
   readonly state?: JobState | undefined
   readonly task?: string | undefined
@@ -57,6 +59,7 @@ export interface JobSelection extends JobConditions, PageBounds {
   readonly before?: string | undefined
 }
 
+/** Part of a list, and how many there are, as far as was counted. */
 export interface ListPage<Item> {
   readonly items: Item[]
   readonly total: number
@@ -64,6 +67,7 @@ export interface ListPage<Item> {
   readonly totalIsExact: boolean
 }
 
+/** How many there are of each name. */
 export interface Counts<Name extends string> {
   /** Of each name that occurs. */
   readonly counts: Readonly<Partial<Record<Name, number>>>
@@ -106,6 +110,7 @@ export interface TimerGroup extends Omit<TimerRow, 'id' | 'task' | 'maxRuns'> {
   readonly schedules: number
 }
 
+/** Jobs of one state that ended within an hour. */
 export interface HourCount {
   /** The start of the hour. */
   readonly hour: Date

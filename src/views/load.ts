@@ -8,6 +8,7 @@ const MOST_OF_ONE = 20_000
 /** And in all. */
 const MOST = 300_000
 
+/** Planned and ended runs of one hour. */
 export interface HourLoad {
   /** The start of the hour. */
   readonly hour: Date
@@ -17,6 +18,7 @@ export interface HourLoad {
   readonly ended: Readonly<Record<string, number>>
 }
 
+/** Planned and ended runs of some hours. */
 export interface Load {
   readonly from: Date
   readonly to: Date

@@ -21,6 +21,7 @@ import type {
 import { timer } from '../timer/index.ts'
 import { hourLoads, type Load, planned } from './load.ts'
 
+/** Which part of a view is wanted. */
 export interface ViewPage {
   /** 1 to 1000, default 100. */
   readonly limit?: number | undefined
@@ -28,6 +29,7 @@ export interface ViewPage {
   readonly offset?: number | undefined
 }
 
+/** Which schedules are looked at, in which order. */
 export interface ScheduleView extends ScheduleConditions, ViewPage {
   /** Only ids after this one. */
   readonly after?: string | undefined
@@ -35,6 +37,7 @@ export interface ScheduleView extends ScheduleConditions, ViewPage {
   readonly order?: 'id' | 'nextRun' | undefined
 }
 
+/** Which jobs are looked at, newest first. */
 export interface JobView extends JobConditions, ViewPage {
   /** Only ids before this one. */
   readonly before?: string | undefined
@@ -57,6 +60,7 @@ export interface Upcoming {
   readonly task: string
 }
 
+/** Which hours are looked at, and whose runs. */
 export interface LoadQuery {
   /** Rounded down to the hour. */
   readonly from: Date
@@ -67,6 +71,7 @@ export interface LoadQuery {
   readonly submitter?: string | undefined
 }
 
+/** Which time is looked at, `from` included and `to` not, and whose schedules. `limit` is 1 to 1000, default 100. */
 export interface UpcomingQuery {
   readonly from: Date
   readonly to: Date
@@ -87,6 +92,7 @@ const TIMERS_AT_ONCE = 1000
 const MOST_FAILURES = 10_000
 const MOST_TASKS = 1000
 
+/** Pages, counts and times to come, for pages that people look at: `kalends.views`. */
 export class Views {
   readonly #store: ListStore
 
