@@ -1,12 +1,14 @@
 /** Times as people type them: the timestamps of systemd.time(7), and ISO 8601. */
 import { calendar } from '../calendar/index.ts'
 import { timeSpan } from '../timer/index.ts'
-import { CommandError } from './failure.ts'
+import { CommandError, EXIT } from './failure.ts'
 
 export interface BaseTimeContext {
   readonly nowMicros: number
   /** The zone of times that name none. */
   readonly zone: string
+  /** The option that the text was given to; default '--base-time'. */
+  readonly option?: string
 }
 
 const DAYS: ReadonlyMap<string, number> = new Map([
@@ -30,8 +32,9 @@ export function baseTime(text: string, context: BaseTimeContext): number {
     relativeTime(text, context) ?? unixTime(text) ?? isoTime(text, context) ?? wallClockTime(text, context)
   if (found !== undefined) return found
   throw new CommandError(
-    `option '--base-time': ${JSON.stringify(text)} is not a time; write one such as '2026-03-27 00:00 UTC', ` +
+    `option '${context.option ?? '--base-time'}': ${JSON.stringify(text)} is not a time; write one such as '2026-03-27 00:00 UTC', ` +
       "'2026-03-27T00:00:00Z', '10:00', 'tomorrow', 'now' or '-5min'",
+    { exitCode: EXIT.usage },
   )
 }
 

@@ -30,7 +30,6 @@ export function calendarCommand({
   localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone,
 }: CalendarCommandOptions = {}): Command {
   const command = new Command('calendar')
-    .summary('explain calendar events: normal form and next elapses')
     .description('Prints the normal form of calendar events, and when they elapse next.')
     .argument('<expression...>', "calendar events, each in quotes: 'Mon..Fri 9:00 Europe/Berlin'")
     .option('--iterations <n>', 'how many elapses to show of each', iterations, 1)

@@ -2,8 +2,16 @@
 import { CommanderError } from 'commander'
 import { errorText, InvalidInputError } from '../errors.ts'
 
-/** What a script can tell apart. Taken from the codes that shells and systemd use. */
-export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const
+/** What a script can tell apart. */
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 3,
+  conflict: 4,
+  unavailable: 5,
+  interrupted: 130,
+} as const
 
 /** Something that a command could not do; the message is for the person who typed it. */
 export class CommandError extends Error {
@@ -16,16 +24,29 @@ export class CommandError extends Error {
   }
 }
 
-/** The option behind a field that the library complains about. */
-const OPTIONS: ReadonlyMap<string, string> = new Map([
-  ['database', '--database'],
-  ['tablePrefix', '--table-prefix'],
-  ['worker', '--worker'],
-  ['zone', '--zone'],
-  ['lease', '--lease'],
-  ['wakeUp', '--wake-up'],
-  ['concurrency', '--concurrency'],
+/** Everything was said already: only the exit code is left to give. */
+export class QuietFailure extends CommandError {}
+
+/** The exit codes of the library's errors, by their own stable codes. */
+const EXIT_CODES: ReadonlyMap<string, number> = new Map([
+  ['INVALID_INPUT', EXIT.usage],
+  ['CALENDAR_SYNTAX', EXIT.usage],
+  ['CRON_SYNTAX', EXIT.usage],
+  ['INVALID_TIME_SPAN', EXIT.usage],
+  ['NOT_FOUND', EXIT.notFound],
+  ['CONFLICT', EXIT.conflict],
+  ['STORE_UNAVAILABLE', EXIT.unavailable],
 ])
+
+/** The option behind a field that the library complains about. */
+const OPTIONS: ReadonlyMap<string, string> = new Map(
+  [
+    'age args catchUp concurrency database ends group jitter lease limit maxRuns onExhausted overlap perSchedule priority retries',
+    'retryBackoff retryDelay runAt starts subject submitter summary tablePrefix timeout timer wakeUp worker zone',
+  ]
+    .flatMap((fields) => fields.split(' '))
+    .map((field) => [field, `--${field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`]),
+)
 
 /**
  * Says what went wrong.
@@ -36,18 +57,21 @@ const OPTIONS: ReadonlyMap<string, string> = new Map([
 export function report(error: unknown, verbose: boolean, write: (text: string) => void): number {
   // commander has said it already; help and version are no faults.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+  if (error instanceof QuietFailure) return error.exitCode
   write(`error: ${verbose ? errorText(error) : messageOf(error)}\n`)
   if (!verbose && error instanceof Error && error.cause !== undefined) write('(--verbose shows where)\n')
+  return exitCodeOf(error)
+}
+
+export function exitCodeOf(error: unknown): number {
   if (error instanceof CommandError) return error.exitCode
-  return optionOf(error) === undefined ? EXIT.failed : EXIT.usage
+  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
+  return (typeof code === 'string' ? EXIT_CODES.get(code) : undefined) ?? EXIT.failed
 }
 
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
-  const option = optionOf(error)
+  const option =
+    error instanceof InvalidInputError ? OPTIONS.get(error.field.replace('retention.', '')) : undefined
   return option === undefined ? message : `option '${option}': ${message.slice(message.indexOf(': ') + 2)}`
-}
-
-function optionOf(error: unknown): string | undefined {
-  return error instanceof InvalidInputError ? OPTIONS.get(error.field) : undefined
 }

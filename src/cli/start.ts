@@ -2,13 +2,13 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { Kalends } from '../kalends.ts'
 import { timeSpan } from '../timer/index.ts'
-import { type DatabaseOptions, shownUrl, withDatabaseOptions } from './database-options.ts'
+import { configurationOf, type DatabaseFlags, shownUrl, withDatabaseOptions } from './configuration.ts'
 import { CommandError, EXIT } from './failure.ts'
 import { loadModule, type Setup } from './load-module.ts'
 import { commandLog } from './log.ts'
 import { stopSignal } from './signals.ts'
 
-interface Options extends DatabaseOptions {
+interface Options extends DatabaseFlags {
   readonly worker?: string
   readonly concurrency: number
   readonly scheduler: boolean
@@ -17,6 +17,7 @@ interface Options extends DatabaseOptions {
   readonly lease?: string
   readonly wakeUp?: string
   readonly grace: string
+  readonly allowCommands?: boolean
   readonly json?: boolean
   /** Of the program. */
   readonly verbose?: boolean
@@ -35,6 +36,9 @@ The module is a JavaScript file (TypeScript on a Node that imports it, 22.18 or 
 Without a module the worker submits what is due and runs no jobs: jobs wait for a worker that handles
 their task. Any number of workers may share one database.
 
+With --allow-commands it also runs programs, such as those of an imported crontab: as this user, without the
+environment of this process. Whoever may write to the database may then run what he likes here.
+
 Ctrl-C or SIGTERM stops it cleanly: nothing more is claimed, what runs gets the grace period to end, the
 rest goes back to the queue. A second Ctrl-C ends it at once.
 
@@ -42,11 +46,11 @@ Examples:
   $ kalends start app.js
   $ kalends start app.js --database mysql://root@localhost/app --concurrency 50
   $ kalends start app.js --no-scheduler --worker runner-1     only run jobs
+  $ kalends start --allow-commands                            run commands, as a crontab does
   $ kalends start                                             only submit them`
 
 export function startCommand(): Command {
   const command = new Command('start')
-    .summary('run a worker: submit what is due, run jobs')
     .description('Starts this process as a worker: it submits the jobs of due schedules and runs jobs.')
     .argument('[module]', "the application's file: handlers and declared schedules")
   return withDatabaseOptions(command)
@@ -58,6 +62,7 @@ export function startCommand(): Command {
     .option('--lease <span>', 'after this time what a dead worker held is free for others (default: 60s)')
     .option('--wake-up <span>', 'how often to look for what others have changed (default: 1s)')
     .option('--grace <span>', 'time for running jobs to end at a stop', checkedSpan, '30s')
+    .option('--allow-commands', 'run jobs of the task command: programs that the database names, see below')
     .option('--json', 'log JSON instead of readable lines')
     .addHelpText('after', HELP)
     .action(async (module: string | undefined, _own: unknown, self: Command) => {
@@ -66,7 +71,8 @@ export function startCommand(): Command {
 }
 
 async function start(module: string | undefined, options: Options): Promise<void> {
-  const runsJobs = options.executor && module !== undefined
+  const hasHandlers = module !== undefined || options.allowCommands === true
+  const runsJobs = options.executor && hasHandlers
   if (!options.scheduler && !runsJobs) {
     throw new CommandError(
       options.executor
@@ -79,9 +85,10 @@ async function start(module: string | undefined, options: Options): Promise<void
   const log = commandLog({ json: options.json === true, verbose: options.verbose === true }, (text) =>
     process.stdout.write(text),
   )
+  const { database, tablePrefix } = configurationOf(options)
   const stopped = stopSignal()
-  const kalends = await Kalends.open(options.database, {
-    tablePrefix: options.tablePrefix,
+  const kalends = await Kalends.open(database, {
+    tablePrefix,
     worker: options.worker,
     zone: options.zone,
     lease: options.lease,
@@ -90,8 +97,8 @@ async function start(module: string | undefined, options: Options): Promise<void
   })
   try {
     await run(kalends, setup, options, runsJobs)
-    log.info({ database: shownUrl(options.database) }, 'Ready; Ctrl-C stops it')
-    if (module === undefined) log.info({}, 'No module was given: jobs are submitted here and run elsewhere')
+    log.info({ database: shownUrl(database) }, 'Ready; Ctrl-C stops it')
+    if (!hasHandlers) log.info({}, 'No module was given: jobs are submitted here and run elsewhere')
     const signal = await stopped
     log.info({ signal, grace: options.grace }, 'Stopping; Ctrl-C again ends it at once')
   } finally {
@@ -108,6 +115,10 @@ async function run(
   runsJobs: boolean,
 ): Promise<void> {
   await setup?.(kalends)
+  if (options.allowCommands === true) {
+    const { commandTask, runCommand } = await import('./command-task.ts')
+    kalends.handle(commandTask, runCommand)
+  }
   await kalends.start({
     scheduler: options.scheduler,
     executor: runsJobs && { concurrency: options.concurrency },

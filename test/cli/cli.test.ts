@@ -192,7 +192,7 @@ describe('a URL with a password', () => {
     const cwd = await temporaryFolder()
     for (const args of [['migrate'], ['start'], ['migrate', '--verbose']]) {
       const { code, stdout, stderr } = await run(CLI, [...args, '--database', url], { cwd })
-      expect(code).toBe(1)
+      expect(code).toBe(5)
       expect(stderr).toMatch(/^error: .*database does not answer/)
       expect(stdout + stderr).not.toContain('s3cret')
     }

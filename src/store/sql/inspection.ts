@@ -84,7 +84,7 @@ export class SqlInspection implements InspectionStore {
       nextRun: fromText(row.nextrun),
       created: fromStored(row.created),
       lastError: row.last_error,
-      isDue: Number(row.due) === 1,
+      isDue: row.due === 1,
     }))
   }
 
@@ -92,7 +92,7 @@ export class SqlInspection implements InspectionStore {
     const rows = await this.#database.rows<{ task: string; amount: number; since: string }>(
       `SELECT claim_task AS task, COUNT(*) AS amount, MIN(submitted) AS since FROM ${this.#tables.job} WHERE claim_group IS NOT NULL GROUP BY claim_task ORDER BY claim_task`,
     )
-    return rows.map(({ task, amount, since }) => ({ task, count: Number(amount), since: fromStored(since) }))
+    return rows.map(({ task, amount, since }) => ({ task, count: amount, since: fromStored(since) }))
   }
 
   #orphans(): Promise<{ id: string; worker: string }[]> {

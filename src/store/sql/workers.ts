@@ -65,7 +65,7 @@ export class SqlWorkers implements WorkerStore {
     const rows = await this.#database.rows<{ worker: string; amount: number }>(
       `SELECT held_by AS worker, COUNT(*) AS amount FROM ${this.#tables.job} WHERE held_by IS NOT NULL GROUP BY held_by`,
     )
-    return new Map(rows.map(({ worker, amount }) => [worker, Number(amount)]))
+    return new Map(rows.map(({ worker, amount }) => [worker, amount]))
   }
 
   async bury(id: string, heartbeat: Date): Promise<boolean> {

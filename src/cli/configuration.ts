@@ -1,0 +1,116 @@
+/**
+ * Which database a command works on: the flag, else the environment, else the configuration file, else a file in the
+ * current folder.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { CommandError, EXIT } from './failure.ts'
+
+/** What every command that works on a database takes. */
+export interface DatabaseFlags {
+  readonly database?: string
+  readonly tablePrefix?: string
+  readonly config?: string
+}
+
+export interface Configuration {
+  readonly database: string
+  readonly tablePrefix: string | undefined
+  /** Where the URL of the database was found, in words. */
+  readonly origin: string
+}
+
+export const CONFIG_FILE = 'kalends.config.json'
+const DEFAULT_DATABASE = 'sqlite:./kalends.db'
+const KEYS = ['database', 'tablePrefix'] as const
+
+type ConfigFile = Partial<Record<(typeof KEYS)[number], string>>
+
+export function withDatabaseOptions(command: Command): Command {
+  return command
+    .option(
+      '-d, --database <url>',
+      'mysql://user:password@host:3306/name, mariadb://… or sqlite:./file.db\n' +
+        `(else KALENDS_DATABASE, else ${CONFIG_FILE}, else ${DEFAULT_DATABASE})`,
+    )
+    .option(
+      '--table-prefix <text>',
+      "before the names of all tables, such as 'kalends_' (KALENDS_TABLE_PREFIX)",
+    )
+    .option(
+      '--config <file>',
+      `the configuration file (default: ${CONFIG_FILE} in this folder, if it is there)`,
+    )
+}
+
+/** @throws CommandError when the configuration file is missing or wrong */
+export function configurationOf(
+  flags: DatabaseFlags,
+  environment: NodeJS.ProcessEnv = process.env,
+): Configuration {
+  const file = readConfig(flags.config)
+  const tablePrefix = flags.tablePrefix ?? given(environment['KALENDS_TABLE_PREFIX']) ?? file.tablePrefix
+  if (flags.database !== undefined) return { database: flags.database, tablePrefix, origin: '--database' }
+  const fromEnvironment = given(environment['KALENDS_DATABASE'])
+  if (fromEnvironment !== undefined)
+    return { database: fromEnvironment, tablePrefix, origin: 'KALENDS_DATABASE' }
+  if (file.database !== undefined)
+    return { database: file.database, tablePrefix, origin: flags.config ?? CONFIG_FILE }
+  return { database: DEFAULT_DATABASE, tablePrefix, origin: 'the default' }
+}
+
+function given(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text
+}
+
+function readConfig(path: string | undefined): ConfigFile {
+  const file = resolve(path ?? CONFIG_FILE)
+  if (!existsSync(file)) {
+    if (path === undefined) return {}
+    throw wrong(`there is no file '${path}' (looked for ${file})`)
+  }
+  let read: unknown
+  try {
+    read = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw wrong(
+      `'${path ?? CONFIG_FILE}' cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    )
+  }
+  if (typeof read !== 'object' || read === null || Array.isArray(read))
+    throw wrong(`'${file}' must hold a JSON object such as { "database": "mysql://root@localhost/app" }`)
+  const config: { -readonly [Key in keyof ConfigFile]: ConfigFile[Key] } = {}
+  for (const [key, value] of Object.entries(read)) {
+    const known = KEYS.find((name) => name === key)
+    if (known === undefined)
+      throw wrong(`'${file}' has the unknown key '${key}'; known are ${KEYS.join(' and ')}`)
+    if (typeof value !== 'string')
+      throw wrong(`'${file}': ${key} must be a text, not ${JSON.stringify(value)}`)
+    config[known] = value
+  }
+  if (config.database !== undefined) config.database = besideFile(config.database, file)
+  return config
+}
+
+/** A SQLite file is named from where the configuration lies, so that --config works from everywhere. */
+function besideFile(database: string, file: string): string {
+  const path = sqlitePath(database)
+  return path === null ? database : `sqlite:${resolve(dirname(file), path)}`
+}
+
+/** The file of a SQLite URL; null when it has none. */
+export function sqlitePath(database: string): string | null {
+  if (!database.startsWith('sqlite:')) return null
+  const path = database.slice('sqlite:'.length).replace(/^\/\//, '')
+  return path === '' || path === ':memory:' ? null : path
+}
+
+function wrong(message: string): CommandError {
+  return new CommandError(`option '--config': ${message}`, { exitCode: EXIT.usage })
+}
+
+/** The URL as it may be shown. Whatever stands before the last @ may be a password, or the rest of one. */
+export function shownUrl(url: string): string {
+  return url.replace(/^([a-z]+:\/\/)[^?]*@/i, '$1***@').replace(/(password=)[^&]*/i, '$1***')
+}

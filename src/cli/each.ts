@@ -1,0 +1,18 @@
+/** The same for several ids: a fault of one does not keep the others. */
+import { exitCodeOf, messageOf, QuietFailure } from './failure.ts'
+import { say } from './output.ts'
+
+/** @throws QuietFailure with the exit code of the first fault, once all were tried */
+export async function forEachId(ids: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
+  if (ids.length === 1 && ids[0] !== undefined) return work(ids[0])
+  let first: number | null = null
+  for (const id of ids) {
+    try {
+      await work(id)
+    } catch (error) {
+      say(`error: ${messageOf(error)}`)
+      first ??= exitCodeOf(error)
+    }
+  }
+  if (first !== null) throw new QuietFailure('some failed', { exitCode: first })
+}

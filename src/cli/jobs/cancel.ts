@@ -1,0 +1,44 @@
+/** `kalends jobs cancel`. */
+import { Command } from 'commander'
+import { withDatabaseOptions } from '../configuration.ts'
+import { CommandError, EXIT } from '../failure.ts'
+import { print, printJson } from '../output.ts'
+import { withKalends } from '../session.ts'
+import { withFilter } from './filter.ts'
+import { doToJobs, type ManyOptions } from './many.ts'
+
+const OPEN = ['waiting', 'blocked', 'running'] as const
+
+export function cancelCommand(): Command {
+  const command = new Command('cancel')
+    .summary('cancel jobs that wait, stop those that run')
+    .description(
+      'Cancels jobs that wait, and asks the workers to stop those that run, wherever that is: their handlers are\n' +
+        'told within a second. Which: by id, or by a filter.',
+    )
+    .argument('[id...]')
+  return withDatabaseOptions(withFilter(command, OPEN))
+    .option('-y, --yes', 'do it without a question, when it is by a filter')
+    .option('--json', 'print one JSON object a line')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ kalends jobs cancel 0193…\n  $ kalends jobs cancel --task mail --state waiting --yes',
+    )
+    .action((ids: readonly string[], options: ManyOptions) =>
+      withKalends(options, (kalends) =>
+        doToJobs(kalends, ids, options, {
+          verb: 'Cancel',
+          done: 'Cancelled',
+          states: OPEN,
+          act: async (id) => {
+            const before = (await kalends.jobs.get(id))?.state
+            const state = await kalends.jobs.cancel(id)
+            if (state !== 'running' && (state !== 'cancelled' || before === 'cancelled'))
+              throw new CommandError(`the job ${id} is ${state} already`, { exitCode: EXIT.conflict })
+            if (options.json === true) printJson({ id, state })
+            else print(`${id}: ${state === 'running' ? 'asked to stop' : state}\n`)
+          },
+        }),
+      ),
+    )
+}

@@ -1,0 +1,39 @@
+/** `kalends jobs retry`. */
+import { Command } from 'commander'
+import { withDatabaseOptions } from '../configuration.ts'
+import { print, printJson } from '../output.ts'
+import { withKalends } from '../session.ts'
+import { withFilter } from './filter.ts'
+import { doToJobs, type ManyOptions } from './many.ts'
+
+const RETRIABLE = ['failed', 'cancelled'] as const
+
+export function retryCommand(): Command {
+  const command = new Command('retry')
+    .summary('let failed or cancelled jobs run again')
+    .description(
+      'Lets jobs that failed or were cancelled run again, from their first attempt. Which: by id, or by a filter.',
+    )
+    .argument('[id...]')
+  return withDatabaseOptions(withFilter(command, RETRIABLE))
+    .option('-y, --yes', 'do it without a question, when it is by a filter')
+    .option('--json', 'print one JSON object a line')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ kalends jobs retry 0193…\n  $ kalends jobs retry --task mail --state failed --yes',
+    )
+    .action((ids: readonly string[], options: ManyOptions) =>
+      withKalends(options, (kalends) =>
+        doToJobs(kalends, ids, options, {
+          verb: 'Retry',
+          done: 'Retried',
+          states: ['failed'],
+          act: async (id) => {
+            await kalends.jobs.retry(id)
+            if (options.json === true) printJson({ id, state: 'waiting' })
+            else print(`${id}: waiting\n`)
+          },
+        }),
+      ),
+    )
+}

@@ -1,0 +1,40 @@
+/** How far long work is: a bar on stderr where that is a terminal, and nothing elsewhere. */
+
+export interface ProgressBar {
+  /** @param of  null when it is not known how much there is */
+  update(done: number, of: number | null): void
+  end(): void
+}
+
+const WIDTH = 30
+/** Often enough to see it move, seldom enough to cost nothing. */
+const EVERY_MS = 100
+/** Work that is over at once needs none. */
+const AFTER_MS = 300
+
+export function progressBar(what: string): ProgressBar {
+  const { stderr } = process
+  if (!stderr.isTTY) return { update: () => undefined, end: () => undefined }
+  let shownAt = performance.now() + AFTER_MS - EVERY_MS
+  let isShown = false
+  return {
+    update(done, of) {
+      const now = performance.now()
+      if (now - shownAt < EVERY_MS) return
+      shownAt = now
+      isShown = true
+      stderr.write(`\r\u001b[K${barText(what, done, of)}`)
+    },
+    end() {
+      if (isShown) stderr.write('\r\u001b[K')
+    },
+  }
+}
+
+/** `Importing [#########...] 30% 30/100` */
+export function barText(what: string, done: number, of: number | null): string {
+  if (of === null || of <= 0) return `${what} ${done}`
+  const share = Math.min(1, done / of)
+  const full = Math.floor(share * WIDTH)
+  return `${what} [${'#'.repeat(full)}${'.'.repeat(WIDTH - full)}] ${Math.floor(share * 100)}% ${done}/${of}`
+}

@@ -1,0 +1,101 @@
+/** Tables as systemctl prints them: a line of titles, columns two blanks apart, as wide as the terminal at most. */
+import { harmlessText, lineWidth, painted, type Style } from './output.ts'
+
+export interface Column<Row> {
+  readonly title: string
+  readonly value: (row: Row) => string
+  readonly style?: (row: Row) => Style | undefined
+  readonly align?: 'right'
+  /** It may be cut down to so many cells; default: it is not cut. */
+  readonly least?: number
+  /** Where there is no room for all, columns with the largest number are left out first; default: never. */
+  readonly optional?: number
+}
+
+const GAP = 2
+
+export function tableText<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  width = lineWidth(),
+): string {
+  let shown = columns.map((column) => {
+    const cells = rows.map((row) => harmlessText(column.value(row)))
+    return { column, cells, width: Math.max(cellsOf(column.title), ...cells.map(cellsOf)) }
+  })
+  const leastOf = ({ column, width }: (typeof shown)[number]) => Math.min(width, column.least ?? width)
+  while (total(shown.map(leastOf)) > width) {
+    const last = shown.toSorted((a, b) => (b.column.optional ?? 0) - (a.column.optional ?? 0))[0]
+    if (last?.column.optional === undefined) break
+    shown = shown.filter((one) => one !== last)
+  }
+  const widths = shown.map((one) => one.width)
+  // The widest of those that may be cut gives way, cell by cell.
+  for (let over = total(widths) - width; over > 0; over -= 1) {
+    let widest = -1
+    for (const [index, one] of shown.entries()) {
+      const cells = widths[index] ?? 0
+      if (cells > leastOf(one) && cells > (widths[widest] ?? 0)) widest = index
+    }
+    if (widest < 0) break
+    widths[widest] = (widths[widest] ?? 0) - 1
+  }
+  const line = (cellOf: (index: number) => readonly [text: string, style: Style | undefined]) => {
+    const parts = shown.map(({ column }, index) => {
+      const [text, style] = cellOf(index)
+      const cut = cutTo(text, widths[index] ?? 0)
+      const blanks = ' '.repeat(Math.max(0, (widths[index] ?? 0) - cellsOf(cut)))
+      const isLast = index === shown.length - 1
+      return column.align === 'right'
+        ? blanks + painted(style, cut)
+        : painted(style, cut) + (isLast ? '' : blanks)
+    })
+    return `${parts.join(' '.repeat(GAP)).trimEnd()}\n`
+  }
+  const head = line((index) => [shown[index]?.column.title ?? '', 'bold'])
+  const body = rows.map((row, number) =>
+    line((index) => [shown[index]?.cells[number] ?? '', shown[index]?.column.style?.(row)]),
+  )
+  return head + body.join('')
+}
+
+function total(widths: readonly number[]): number {
+  return widths.reduce((sum, each) => sum + each + GAP, -GAP)
+}
+
+/** `name: value` lines, the names aligned right, as `systemctl show` of a person would. */
+export function factsText(
+  facts: readonly (readonly [name: string, value: string | null | undefined])[],
+): string {
+  const given = facts.filter(([, value]) => value !== null && value !== undefined && value !== '')
+  const width = Math.max(0, ...given.map(([name]) => name.length))
+  return given
+    .map(([name, value = '']) => {
+      const [first = '', ...rest] = (value ?? '').split('\n').map(harmlessText)
+      const indented = rest.map((line) => `\n${' '.repeat(width + 2)}${line}`).join('')
+      return `${painted('bold', name.padStart(width))}: ${first}${indented}\n`
+    })
+    .join('')
+}
+
+const WIDE =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u
+const characters = new Intl.Segmenter()
+
+/** How many cells of a terminal a text takes. */
+export function cellsOf(text: string): number {
+  if (/^[ -~]*$/.test(text)) return text.length
+  let cells = 0
+  for (const { segment } of characters.segment(text)) cells += WIDE.test(segment) ? 2 : 1
+  return cells
+}
+
+function cutTo(text: string, width: number): string {
+  if (cellsOf(text) <= width) return text
+  let cut = ''
+  for (const { segment } of characters.segment(text)) {
+    if (cellsOf(cut + segment) > width - 1) break
+    cut += segment
+  }
+  return `${cut}…`
+}
