@@ -1,0 +1,313 @@
+/** Policies with real runs: in two workers, in SQL and through the API. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import type { Handler } from '../../src/executor/handler.ts'
+import { CancelledError, type Kalends, type KalendsEvents, PermanentError, task } from '../../src/index.ts'
+import { aborted, collect, ended, gate, scene, type Scene, until } from './scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+
+const tick = task('tick')
+
+interface Pair {
+  readonly workers: readonly Kalends[]
+  /** Anybody's. */
+  readonly any: Kalends
+  /** Every job that a scheduler of the two has submitted, in order. */
+  readonly submitted: KalendsEvents['submitted'][]
+}
+
+type TickHandler = Handler<Record<string, unknown>>
+
+/** Two workers that both submit and run. */
+async function twoWorkers({ open }: Scene, handler: TickHandler): Promise<Pair> {
+  const workers = await Promise.all(['one', 'two'].map((worker) => open({ worker })))
+  const submitted: KalendsEvents['submitted'][] = []
+  for (const kalends of workers) {
+    kalends.handle(tick, handler)
+    kalends.on('submitted', (submission) => void submitted.push(submission))
+    await kalends.start()
+  }
+  const [any] = workers
+  if (any === undefined) throw new Error('there are two')
+  return { workers, any, submitted }
+}
+
+/** `SET nextrun` in SQL: a run now, by the schedule's own policies. */
+const fire = ({ database }: Scene) =>
+  database.query("UPDATE periodic_task SET nextrun = '2020-01-01 00:00:00.000'")
+
+const statesOf = async (kalends: Kalends) =>
+  (await kalends.schedules.history('s')).map(({ state }) => state).toReversed()
+const statusOf = async (kalends: Kalends) => (await kalends.schedules.get('s'))?.status
+const becomes = (kalends: Kalends, status: string) =>
+  until(async () => ((await statusOf(kalends)) === status ? true : null))
+const stateOf = async (kalends: Kalends, id: string) => (await kalends.jobs.get(id))?.state
+
+eachDatabase((under) => {
+  it('queue_one: while a run goes on, one waits, the others are skipped; it runs after the end', async () => {
+    const on = await scene(under)
+    const gates = [gate(), gate()]
+    const order: string[] = []
+    const { any, submitted } = await twoWorkers(on, async ({ job }) => {
+      order.push(`${job.run} begins`)
+      await gates[order.length === 1 ? 0 : 1]?.promise
+      order.push(`${job.run} ends`)
+    })
+    await any.schedules.create({
+      id: 's',
+      task: tick,
+      timer: 'yearly',
+      overlap: 'queue_one',
+      firstRun: 'now',
+    })
+    await until(async () => (order.length === 1 ? true : null))
+    for (const expected of ['blocked', 'skipped', 'skipped']) {
+      const before = submitted.length
+      await fire(on)
+      await until(async () => (submitted.length > before ? true : null))
+      expect((await statesOf(any)).at(-1)).toBe(expected)
+    }
+    expect(await statesOf(any)).toEqual(['running', 'blocked', 'skipped'])
+    gates[0]?.open()
+    gates[1]?.open()
+    await until(async () => ((await any.schedules.get('s'))?.runCount === 2 ? true : null))
+    expect(order).toEqual(['1 begins', '1 ends', '2 begins', '2 ends'])
+    expect((await any.schedules.history('s')).map(({ state, missed }) => [state, missed])).toEqual([
+      ['skipped', 2],
+      ['success', 0],
+      ['success', 0],
+    ])
+  })
+
+  it('replace: the run is asked to stop, its signal fires, and the new one runs after its end', async () => {
+    const on = await scene(under)
+    const order: string[] = []
+    const reasons: unknown[] = []
+    const release = gate()
+    const { any } = await twoWorkers(on, async ({ job, signal: stop }) => {
+      order.push(`${job.run} begins`)
+      if (job.run !== 1) return
+      await aborted(stop).catch((reason: unknown) => {
+        reasons.push(reason)
+      })
+      // It tidies up, and nothing else runs meanwhile.
+      await release.promise
+      order.push('1 ends')
+      stop.throwIfAborted()
+    })
+    await any.schedules.create({ id: 's', task: tick, timer: 'yearly', overlap: 'replace', firstRun: 'now' })
+    await until(async () => (order.length === 1 ? true : null))
+    await fire(on)
+    await until(async () => (reasons.length === 1 ? true : null))
+    expect(reasons[0]).toBeInstanceOf(CancelledError)
+    expect(await statesOf(any)).toEqual(['running', 'blocked'])
+    release.open()
+    await until(async () => ((await any.schedules.get('s'))?.runCount === 1 ? true : null))
+    expect(order).toEqual(['1 begins', '1 ends', '2 begins'])
+    expect(await statesOf(any)).toEqual(['cancelled', 'success'])
+    // Being replaced is no failure.
+    expect(await any.schedules.get('s')).toMatchObject({ errorCount: 0, lastError: null })
+  })
+
+  it('replace: whatever the run returns once it was asked to stop, it counts as cancelled', async () => {
+    const on = await scene(under)
+    const { any } = await twoWorkers(on, async ({ job, signal: stop }) => {
+      if (job.run === 1) await aborted(stop).catch(() => undefined)
+      return job.run
+    })
+    await any.schedules.create({ id: 's', task: tick, timer: 'yearly', overlap: 'replace', firstRun: 'now' })
+    await until(async () => ((await statesOf(any))[0] === 'running' ? true : null))
+    await fire(on)
+    await until(async () => ((await any.schedules.get('s'))?.runCount === 1 ? true : null))
+    expect(await statesOf(any)).toEqual(['cancelled', 'success'])
+  })
+
+  it('replace: what still waits gives way', async () => {
+    const on = await scene(under)
+    const scheduler = await on.open()
+    await scheduler.start({ executor: false })
+    await scheduler.schedules.create({
+      id: 's',
+      task: tick,
+      timer: 'yearly',
+      overlap: 'replace',
+      firstRun: 'now',
+    })
+    await until(async () => ((await statesOf(scheduler)).length === 1 ? true : null))
+    await fire(on)
+    await until(async () => ((await statesOf(scheduler)).length === 2 ? true : null))
+    expect(
+      (await scheduler.schedules.history('s')).map(({ state, reason }) => [state, reason]).toReversed(),
+    ).toEqual([
+      ['cancelled', 'replaced'],
+      ['waiting', null],
+    ])
+  })
+
+  it('replace, every second in two workers: one at a time, and the newest always gets its turn', async () => {
+    const on = await scene(under)
+    let running = 0
+    let most = 0
+    const slots: number[] = []
+    const { any, workers } = await twoWorkers(on, async ({ slot, signal: stop }) => {
+      running += 1
+      most = Math.max(most, running)
+      slots.push(slot?.getTime() ?? 0)
+      try {
+        await aborted(stop)
+      } finally {
+        running -= 1
+      }
+    })
+    const errors = workers.map((kalends) => collect(kalends, 'error'))
+    await any.schedules.create({ id: 's', task: tick, timer: '*:*:*', overlap: 'replace' })
+    await until(async () => (slots.length >= 4 ? true : null))
+    await any.schedules.pause('s')
+    expect(most).toBe(1)
+    expect(slots).toEqual([...new Set(slots)].toSorted((a, b) => a - b))
+    expect(errors.flat()).toEqual([])
+  })
+
+  it('allow: runs go on beside each other, as many as there are slots', async () => {
+    const on = await scene(under)
+    const release = gate()
+    const begun: string[] = []
+    const { any } = await twoWorkers(on, async ({ job }) => {
+      begun.push(job.id)
+      await release.promise
+    })
+    await any.schedules.create({ id: 's', task: tick, timer: 'yearly', overlap: 'allow', firstRun: 'now' })
+    await until(async () => (begun.length === 1 ? true : null))
+    await fire(on)
+    await until(async () => (begun.length === 2 ? true : null))
+    // Run now as well, also with args for this once.
+    const id = await any.schedules.runNow('s', { args: { once: true } })
+    await until(async () => (begun.length === 3 ? true : null))
+    expect(await any.jobs.get(id)).toMatchObject({ state: 'running', args: { once: true }, run: 3 })
+    expect(await any.schedules.get('s')).toMatchObject({ args: {} })
+    // Changed to skip, those that go on beside each other count.
+    await any.schedules.update('s', { overlap: 'skip' })
+    await expect(any.schedules.runNow('s')).rejects.toThrow(/cannot run now/)
+    await fire(on)
+    await until(async () => ((await statesOf(any)).at(-1) === 'skipped' ? true : null))
+    release.open()
+    await until(async () => ((await any.schedules.get('s'))?.runCount === 3 ? true : null))
+    await fire(on)
+    await until(async () => ((await any.schedules.get('s'))?.runCount === 4 ? true : null))
+  })
+
+  it('maxRuns: done once it has succeeded so often; raised in SQL it goes on; reset begins anew', async () => {
+    const on = await scene(under)
+    const { any, submitted } = await twoWorkers(on, () => 'ok')
+    await any.schedules.create({ id: 's', task: tick, timer: '*:*:*', maxRuns: 2 })
+    await becomes(any, 'done')
+    expect(await any.schedules.get('s')).toMatchObject({ runCount: 2, errorCount: 0, nextRun: null })
+    expect(submitted.flatMap(({ jobs }) => jobs)).toHaveLength(2)
+    await on.database.query('UPDATE periodic_task SET max_runs = 3')
+    await until(async () => ((await any.schedules.get('s'))?.runCount === 3 ? true : null))
+    await becomes(any, 'done')
+    expect(submitted.flatMap(({ jobs }) => jobs)).toHaveLength(3)
+    const revived = await any.schedules.reset('s')
+    expect(revived).toMatchObject({ runCount: 0, errorCount: 0, idle: null, status: 'active' })
+    await until(async () => ((await any.schedules.get('s'))?.runCount === 3 ? true : null))
+    await becomes(any, 'done')
+    expect(submitted.flatMap(({ jobs }) => jobs)).toHaveLength(6)
+  })
+
+  it('onExhausted stop: dead after a run that failed for good; continue: it goes on', async () => {
+    const on = await scene(under)
+    const { any } = await twoWorkers(on, () => {
+      throw new PermanentError('no such host')
+    })
+    const settings = { task: tick, timer: 'yearly', firstRun: 'now', onExhausted: 'stop' } as const
+    await any.schedules.create({ id: 's', ...settings })
+    await becomes(any, 'dead')
+    expect(await any.schedules.get('s')).toMatchObject({
+      enabled: true,
+      runCount: 1,
+      errorCount: 1,
+      lastError: expect.stringContaining('no such host'),
+      nextRun: null,
+    })
+    expect(await any.schedules.reset('s')).toMatchObject({ errorCount: 0, lastError: null })
+    await until(async () => ((await any.schedules.get('s'))?.nextRun == null ? null : true))
+    await any.schedules.update('s', { onExhausted: 'continue' })
+    await ended(any, await any.schedules.runNow('s'))
+    expect(await any.schedules.get('s')).toMatchObject({ status: 'active', errorCount: 1 })
+  })
+
+  it('pause, resume and reset only from the right state; each says which it is', async () => {
+    const on = await scene(under)
+    const { any } = await twoWorkers(on, () => {})
+    await any.schedules.create({ id: 's', task: tick, timer: 'yearly', maxRuns: 1 })
+    await expect(any.schedules.resume('s')).rejects.toThrow(/is active; only one that is paused/)
+    await expect(any.schedules.reset('s')).rejects.toThrow(/is active; only one that is done or dead/)
+    expect(await any.schedules.pause('s')).toMatchObject({ status: 'paused' })
+    await expect(any.schedules.pause('s')).rejects.toThrow(/is paused; only one that is active/)
+    expect(await any.schedules.resume('s')).toMatchObject({ status: 'active' })
+    await ended(any, await any.schedules.runNow('s'))
+    await becomes(any, 'done')
+    await expect(any.schedules.pause('s')).rejects.toThrow(/is done/)
+    await expect(any.schedules.resume('s')).rejects.toThrow(/is done/)
+    await expect(any.schedules.pause('nobody')).rejects.toThrow(/nobody/)
+  })
+
+  it('a one-off in the past is refused, unless it is to run now; put of one that has run is fine', async () => {
+    const on = await scene(under)
+    const { any } = await twoWorkers(on, () => {})
+    const past = { task: tick, timer: '2020-01-01 09:00' } as const
+    await expect(any.schedules.create(past)).rejects.toThrow(/does not elapse any more/)
+    await expect(any.schedules.put('s', past)).rejects.toThrow(/does not elapse any more/)
+    await expect(any.schedules.create({ ...past, timer: 'daily', ends: new Date(0) })).rejects.toThrow(
+      /does not elapse any more/,
+    )
+    const { result } = await any.schedules.put('s', { ...past, firstRun: 'now' })
+    expect(result).toBe('created')
+    await until(async () => ((await any.schedules.get('s'))?.runCount === 1 ? true : null))
+    expect(await statusOf(any)).toBe('done')
+    expect(await any.schedules.put('s', past)).toMatchObject({ result: 'unchanged' })
+    expect(await any.schedules.put('s', { ...past, summary: 'has run' })).toMatchObject({
+      result: 'changed',
+      schedule: { status: 'done', runCount: 1 },
+    })
+    await expect(any.schedules.put('s', { ...past, timer: '2020-01-02' })).rejects.toThrow(
+      /does not elapse any more/,
+    )
+  })
+
+  it('every … after finish, by INSERT: the next run is a span after the end of the one before', async () => {
+    const on = await scene(under)
+    const { any } = await twoWorkers(on, async () => {
+      await pause(120)
+    })
+    await on.database.query(
+      "INSERT INTO periodic_task (id, task, timer) VALUES ('s', 'tick', 'every 300ms after finish')",
+    )
+    await until(async () => (((await any.schedules.get('s'))?.runCount ?? 0) >= 3 ? true : null))
+    const runs = (await any.schedules.history('s')).filter(({ state }) => state === 'success').toReversed()
+    for (const [index, run] of runs.slice(1).entries()) {
+      const span = (run.slot?.getTime() ?? 0) - (runs[index]?.finished?.getTime() ?? 0)
+      expect(span).toBe(300)
+    }
+  })
+
+  it('what runs now beside the timer of `after finish` is waited for as well', async () => {
+    const on = await scene(under)
+    const release = gate()
+    const { any } = await twoWorkers(on, () => release.promise)
+    await any.schedules.create({ id: 's', task: tick, timer: 'every 300ms after finish' })
+    const id = await any.schedules.runNow('s')
+    await until(async () => ((await any.schedules.get('s'))?.idle === 'running' ? true : null))
+    expect(await stateOf(any, id)).toMatch(/waiting|running/)
+    expect(await statusOf(any)).toBe('active')
+    release.open()
+    const { finished } = await ended(any, id)
+    const next = await until(async () => {
+      const job = (await any.schedules.history('s')).find(
+        ({ slot, state }) => state !== 'skipped' && finished !== null && slot !== null && slot > finished,
+      )
+      return job ?? null
+    })
+    expect((next.slot?.getTime() ?? 0) - (finished?.getTime() ?? 0)).toBe(300)
+  })
+})
