@@ -35,7 +35,7 @@ export interface Job<Result = unknown> {
   readonly slot: Date | null
   /** Slots that were missed before this one and are not made up; of a skip: the slots that it stands for. */
   readonly missed: number
-  /** The number of the run within its schedule, from 1. */
+  /** The number of the run within its schedule, from 1: it only grows, also past runs that were cancelled. */
   readonly run: number | null
   readonly task: string
   readonly group: string

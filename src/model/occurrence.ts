@@ -11,7 +11,7 @@ export function occurrenceId(scheduleId: string, slot: Date): string {
 }
 
 /** The last new id of this process. */
-let last = { unixMs: -1, bytes: Buffer.alloc(10) }
+let last: { readonly unixMs: number; readonly bytes: Buffer } = { unixMs: -1, bytes: Buffer.alloc(10) }
 
 /**
  * A new id that sorts by time: UUIDv7 of RFC 9562. Those of the same millisecond count on from a random number, so that

@@ -43,11 +43,6 @@ describe('the id of an occurrence', () => {
     ])
     expect(new Set(ids).size).toBe(ids.length)
   })
-
-  test('sorts after those that this process has made before, also within a millisecond', () => {
-    const ids = Array.from({ length: 5000 }, (_, index) => newJobId(new Date(SLOT.getTime() + index / 1000)))
-    expect(ids.toSorted()).toEqual(ids)
-  })
 })
 
 describe('the id of any other job', () => {

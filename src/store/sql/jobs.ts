@@ -202,10 +202,7 @@ export class SqlJobs implements JobStore {
 }
 
 /** All statements or none, in a transaction that goes on when one of them is refused. */
-async function wholly(
-  sql: Pick<Sql, 'run'>,
-  work: (sql: Pick<Sql, 'run'>) => Promise<void>,
-): Promise<void> {
+async function wholly(sql: Pick<Sql, 'run'>, work: (sql: Pick<Sql, 'run'>) => Promise<void>): Promise<void> {
   await sql.run('SAVEPOINT kalends_submit')
   try {
     await work(sql)
@@ -220,7 +217,11 @@ async function wholly(
 /** Query builders wrap what their driver throws, some of them twice. */
 function withCauses(error: unknown): unknown[] {
   const errors: unknown[] = []
-  for (let at = error; at !== undefined && errors.length < 10; at = at instanceof Error ? at.cause : undefined)
+  for (
+    let at = error;
+    at !== undefined && errors.length < 10;
+    at = at instanceof Error ? at.cause : undefined
+  )
     errors.push(at)
   return errors
 }

@@ -15,6 +15,7 @@ import type {
 } from '../schedule-store.ts'
 import { andEquals, type Condition, ownedBy } from './owned.ts'
 import { scheduleColumns, type ScheduleRow, settingColumns, toSchedule } from './rows.ts'
+import { latestRunNumbers } from './scheduling.ts'
 import { placeholders, type Tables } from './tables.ts'
 
 export class SqlSchedules implements ScheduleStore {
@@ -127,8 +128,13 @@ export class SqlSchedules implements ScheduleStore {
     const { now, instant, forUpdate } = this.#database.dialect
     const own = this.#where(id)
     return this.#database.transaction(async (sql) => {
-      const [row] = await sql.rows<{ last_slot: string | null; overlap: string; clock: string }>(
-        `SELECT ${instant('last_slot')} AS last_slot, overlap, ${now} AS clock FROM ${schedule} WHERE ${own.text} ${forUpdate}`,
+      const [row] = await sql.rows<{
+        last_slot: string | null
+        overlap: string
+        run_count: number
+        clock: string
+      }>(
+        `SELECT ${instant('last_slot')} AS last_slot, overlap, run_count, ${now} AS clock FROM ${schedule} WHERE ${own.text} ${forUpdate}`,
         own.params,
       )
       if (row === undefined) return null
@@ -146,10 +152,12 @@ export class SqlSchedules implements ScheduleStore {
         Math.max(fromStored(row.clock).getTime(), (fromText(row.last_slot)?.getTime() ?? 0) + 1),
       )
       const jobId = occurrenceId(id, slot)
+      const numbers = await latestRunNumbers(sql, this.#database.dialect, this.#tables, [id])
+      const number = Math.max(row.run_count + (open?.number ?? 0), numbers.get(id) ?? 0) + 1
       await sql.run(
         `INSERT INTO ${job} (id, periodic_task_id, slot, run, task, group_, args, subject, submitter, priority, exclusive, reason, submitted, timeout, max_retries, retry_delay, retry_backoff)
-         SELECT ?, id, ?, run_count + ?, task, group_, COALESCE(?, args), subject, submitter, priority, CASE WHEN overlap = 'allow' THEN 0 ELSE 1 END, 'run now', ${now}, timeout, max_retries, retry_delay, retry_backoff FROM ${schedule} WHERE id = ?`,
-        [jobId, toText(slot), (open?.number ?? 0) + 1, args, id],
+         SELECT ?, id, ?, ?, task, group_, COALESCE(?, args), subject, submitter, priority, CASE WHEN overlap = 'allow' THEN 0 ELSE 1 END, 'run now', ${now}, timeout, max_retries, retry_delay, retry_backoff FROM ${schedule} WHERE id = ?`,
+        [jobId, toText(slot), number, args, id],
       )
       await sql.run(`UPDATE ${schedule} SET last_slot = ? WHERE id = ?`, [toText(slot), id])
       return jobId

@@ -8,7 +8,7 @@ import {
   withRuns,
 } from '../../model/plan.ts'
 import { StoreUnavailableError } from '../../errors.ts'
-import type { Database, Sql } from '../database.ts'
+import type { Database, Dialect, Sql } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
 import type {
   Decide,
@@ -442,6 +442,13 @@ export class SqlScheduling implements SchedulingStore {
   async #insertJobs(sql: Sql, planned: readonly Planned[], where: 'here' | 'elsewhere'): Promise<void> {
     const { schedule, job } = this.#tables
     const { dialect } = this.#database
+    const running = where === 'elsewhere' ? [] : planned.filter(({ plan }) => plan.runs.length > 0)
+    const lastNumbers = await latestRunNumbers(
+      sql,
+      dialect,
+      this.#tables,
+      running.map(({ row }) => row.id),
+    )
     const batch = planned.flatMap(({ row, plan, open }) => [
       ...plan.skips.map((skip) => ({
         id: occurrenceId(row.id, skip.slot),
@@ -459,7 +466,7 @@ export class SqlScheduling implements SchedulingStore {
         schedule: row.id,
         slot: toText(run.slot),
         missed: run.missed,
-        number: goingOn(open, plan) + index + 1,
+        number: Math.max(row.run_count + goingOn(open, plan), lastNumbers.get(row.id) ?? 0) + index + 1,
         state: run.state,
         reason: null,
         error: null,
@@ -482,7 +489,7 @@ export class SqlScheduling implements SchedulingStore {
     })
     await sql.run(
       `INSERT INTO ${job} (id, periodic_task_id, slot, missed, run, task, group_, args, subject, submitter, priority, state, exclusive, reason, error, finished, submitted, timeout, max_retries, retry_delay, retry_backoff)
-       SELECT b.id, s.id, b.slot, b.missed, s.run_count + b.number, s.task, s.group_, CASE WHEN b.state = 'skipped' THEN '{}' ELSE s.args END, s.subject, s.submitter, s.priority, b.state, CASE WHEN s.overlap = 'allow' THEN 0 ELSE 1 END, b.reason, b.error, b.finished, ${dialect.now}, s.timeout, s.max_retries, s.retry_delay, s.retry_backoff
+       SELECT b.id, s.id, b.slot, b.missed, b.number, s.task, s.group_, CASE WHEN b.state = 'skipped' THEN '{}' ELSE s.args END, s.subject, s.submitter, s.priority, b.state, CASE WHEN s.overlap = 'allow' THEN 0 ELSE 1 END, b.reason, b.error, b.finished, ${dialect.now}, s.timeout, s.max_retries, s.retry_delay, s.retry_backoff
        FROM ${table} AS b ${dialect.straightJoin} ${schedule} AS s ${dialect.byKey} ON s.id = b.schedule ORDER BY s.id, b.slot`,
       [JSON.stringify(batch)],
     )
@@ -556,4 +563,22 @@ function countStates(jobs: readonly OpenJob[]): OpenJobs {
   const counts = { ...NO_OPEN_JOBS }
   for (const job of jobs) counts[job.state] += 1
   return counts
+}
+
+/**
+ * The number of the newest run of each schedule, so that the next has one of its own: those that were cancelled or
+ * replaced have had a number too, but are counted nowhere. One probe of the key of occurrences for each.
+ */
+export async function latestRunNumbers(
+  sql: Sql,
+  dialect: Dialect,
+  { schedule, job }: Tables,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (ids.length === 0) return new Map()
+  const rows = await sql.rows<{ id: string; number: number | null }>(
+    `SELECT s.id AS id, (SELECT j.run FROM ${job} AS j WHERE j.periodic_task_id = s.id AND j.run IS NOT NULL ORDER BY j.slot DESC LIMIT 1) AS number FROM ${schedule} AS s ${dialect.byKey} WHERE s.id IN (${placeholders(ids)})`,
+    ids,
+  )
+  return new Map(rows.map((row) => [row.id, row.number ?? 0]))
 }
