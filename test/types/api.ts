@@ -106,6 +106,51 @@ export async function schedules(): Promise<void> {
   expectTypeOf<typeof job>().toEqualTypeOf<string>()
 }
 
+export async function policies(): Promise<void> {
+  await kalends.schedules.create({
+    task: plain,
+    timer: 'every 5min after finish',
+    overlap: 'queue_one',
+    catchUp: 3,
+    maxRuns: 10,
+    onExhausted: 'stop',
+    jitter: '1h',
+    starts: new Date(),
+    ends: null,
+    firstRun: 'now',
+    timeout: '10min',
+    retries: 3,
+    retryDelay: 60_000,
+    retryBackoff: 'fixed',
+  })
+  const changed = await kalends.schedules.update('a', { overlap: 'replace', maxRuns: null, jitter: 0 })
+  expectTypeOf(changed.overlap).toEqualTypeOf<'skip' | 'queue_one' | 'replace' | 'allow'>()
+  expectTypeOf(changed.status).toEqualTypeOf<'active' | 'paused' | 'done' | 'dead' | 'invalid' | 'retired'>()
+  expectTypeOf(changed.idle).toEqualTypeOf<'done' | 'dead' | 'invalid' | 'retired' | 'running' | null>()
+  kalends.declare('set', [{ task: plain, timer: 'daily', firstRun: 'if-due', overlap: 'allow' }], {
+    gone: 'keep',
+  })
+  await kalends.schedules.runNow('a', { args: { once: true } })
+  // @ts-expect-error there is no such policy
+  await kalends.schedules.create({ task: plain, timer: 'daily', overlap: 'queue' })
+  // @ts-expect-error there is no such policy
+  await kalends.schedules.update('a', { onExhausted: 'pause' })
+  // @ts-expect-error a number of runs is a number
+  await kalends.schedules.create({ task: plain, timer: 'daily', maxRuns: '10' })
+  // @ts-expect-error an instant is a Date
+  await kalends.schedules.create({ task: plain, timer: 'daily', starts: '2030-01-01' })
+  // @ts-expect-error there is no such first run
+  await kalends.schedules.create({ task: plain, timer: 'daily', firstRun: 'tomorrow' })
+  // @ts-expect-error what counts only for a new schedule cannot be changed
+  await kalends.schedules.update('a', { firstRun: 'now' })
+  // @ts-expect-error there is no such option for what is gone
+  kalends.declare('set', [{ task: plain, timer: 'daily' }], { gone: 'remove' })
+  // @ts-expect-error there is no such policy, in a declaration either
+  kalends.declare('set', [{ task: plain, timer: 'daily', overlap: 'queue' }])
+  // @ts-expect-error args are an option, so that others can join them
+  await kalends.schedules.runNow('a', { once: true })
+}
+
 export async function jobs(): Promise<void> {
   const id = await kalends.jobs.submit(cleanup, { days: 30 }, { id: 'mine', runAt: new Date(), priority: 1 })
   expectTypeOf<typeof id>().toExtend<string>()
