@@ -4,6 +4,18 @@ import { join } from 'node:path'
 import ts from 'typescript'
 
 const DEFINERS = new Set(['describe', 'it', 'test'])
+/** What may stand between such a word and the title. */
+const MODIFIERS = new Set([
+  'concurrent',
+  'each',
+  'fails',
+  'for',
+  'only',
+  'runIf',
+  'sequential',
+  'skip',
+  'skipIf',
+])
 
 /** @returns file, from the root of the project, to the titles in it */
 export function titlesByFile(root) {
@@ -30,6 +42,7 @@ function titlesOf(file, text) {
 /** Of `it`, `it.skipIf(…)`, `test.each([…])`: the word it begins with. */
 function rootName(node) {
   if (ts.isIdentifier(node)) return node.text
+  if (ts.isPropertyAccessExpression(node) && !MODIFIERS.has(node.name.text)) return ''
   if (ts.isPropertyAccessExpression(node) || ts.isCallExpression(node)) return rootName(node.expression)
   return ''
 }
