@@ -213,12 +213,8 @@ function ownedSettings({ group, submitter }: Owner): Partial<ScheduleSettings> {
 /** Of a schedule that users make: nothing below a second, which a typing error is enough to ask for. */
 function refuseTooFine(text: string): void {
   const event = timer(text)
-  const first = event.next(new Date(0))
-  const second = first && event.next(first)
-  const isFine =
-    event.spanMs === null
-      ? [first, second].some((at) => at !== null && at.getTime() % FINEST_MS !== 0)
-      : event.spanMs < FINEST_MS
+  // The normal form has a fraction only where a second is not whole.
+  const isFine = event.spanMs === null ? /\d\.\d/u.test(event.text) : event.spanMs < FINEST_MS
   if (isFine)
     throw new InvalidInputError(
       'timer',

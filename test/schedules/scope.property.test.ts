@@ -1,0 +1,147 @@
+/** A scope reaches only its own rows, whatever it is asked and whatever id it is sent. */
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { type Kalends, KalendsError, type Scope, task } from '../../src/index.ts'
+import { scene } from '../kalends/scene.ts'
+import { eachDatabase, type Row, type TestDatabase } from '../support/databases.ts'
+
+const work = task('work')
+
+const OWNERS = [
+  { group: 'shop', submitter: 'anna' },
+  { group: 'shop', submitter: 'ben' },
+  { group: 'bank', submitter: 'anna' },
+] as const
+const SCHEDULES = ['s0', 's1', 's2', 's3']
+const JOBS = ['j0', 'j1', 'j2', 'j3']
+const MARK = 'belongs to '
+
+type Owner = (typeof OWNERS)[number]
+const nameOf = ({ group, submitter }: Owner) => `${group}/${submitter}`
+
+const schedule = fc.constantFrom(...SCHEDULES)
+const job = fc.constantFrom(...JOBS)
+/** What a user may try to write: the group and the submitter of somebody else. */
+const foreign = fc.constantFrom({}, ...OWNERS)
+const timer = fc.constantFrom('yearly', '*-02-29', 'every 1w')
+
+type Call = (scope: Scope, owner: Owner) => Promise<unknown>
+
+/** Every method there is, with ids that may be anybody's. */
+const call: fc.Arbitrary<Call> = fc.oneof(
+  fc.record({ id: schedule, timer, foreign }).map(
+    (given): Call =>
+      ({ schedules }, owner) =>
+        schedules.create({
+          task: work,
+          args: { of: MARK + nameOf(owner) },
+          ...given.foreign,
+          id: given.id,
+          timer: given.timer,
+        }),
+  ),
+  fc.record({ id: schedule, timer, foreign }).map(
+    (given): Call =>
+      ({ schedules }, owner) =>
+        schedules.put(given.id, {
+          task: work,
+          args: { of: MARK + nameOf(owner) },
+          ...given.foreign,
+          timer: given.timer,
+        }),
+  ),
+  fc.record({ id: schedule, timer, foreign }).map(
+    (given): Call =>
+      ({ schedules }) =>
+        schedules.update(given.id, { ...given.foreign, timer: given.timer, summary: 'updated' }),
+  ),
+  ...(['get', 'pause', 'resume', 'reset', 'delete', 'runNow', 'elapses', 'history', 'explain'] as const).map(
+    (method) =>
+      schedule.map(
+        (id): Call =>
+          ({ schedules }) =>
+            schedules[method](id),
+      ),
+  ),
+  fc.record({ foreign, id: schedule }).map(
+    (given): Call =>
+      ({ schedules }) =>
+        schedules.list({ ...given.foreign }),
+  ),
+  fc.record({ id: job, foreign }).map(
+    (given): Call =>
+      ({ jobs }, owner) =>
+        jobs.submit(work, { of: MARK + nameOf(owner) }, { ...given.foreign, id: given.id }),
+  ),
+  fc.record({ id: job, foreign }).map(
+    (given): Call =>
+      ({ jobs }, owner) =>
+        jobs.submitMany([{ task: work, args: { of: MARK + nameOf(owner) }, ...given.foreign, id: given.id }]),
+  ),
+  ...(['get', 'cancel', 'retry', 'logs'] as const).map((method) =>
+    job.map(
+      (id): Call =>
+        ({ jobs }) =>
+          jobs[method](id),
+    ),
+  ),
+  job.map(
+    (id): Call =>
+      ({ jobs }) =>
+        jobs.wait(id, { timeout: 0 }),
+  ),
+  fc.record({ foreign, id: schedule, by: fc.boolean() }).map(
+    (given): Call =>
+      ({ jobs }) =>
+        jobs.list({ ...given.foreign, ...(given.by && { scheduleId: given.id }) }),
+  ),
+)
+
+/** All rows of the database that are not of an owner. */
+async function rowsOfOthers(database: TestDatabase, owner: Owner): Promise<Row[][]> {
+  const others = `NOT (group_ = '${owner.group}' AND submitter = '${owner.submitter}')`
+  return [
+    await database.query(`SELECT * FROM periodic_task WHERE ${others} ORDER BY id`),
+    await database.query(`SELECT * FROM job WHERE ${others} ORDER BY id`),
+  ]
+}
+
+async function fill(kalends: Kalends, database: TestDatabase): Promise<void> {
+  for (const table of ['periodic_task', 'job', 'job_log']) await database.query(`DELETE FROM ${table}`)
+  for (const [index, owner] of OWNERS.entries()) {
+    const { schedules, jobs } = kalends.scope(owner)
+    const of = MARK + nameOf(owner)
+    await schedules.create({ id: `s${index}`, task: work, timer: 'yearly', args: { of } })
+    await jobs.submit(work, { of }, { id: `j${index}` })
+    await database.query(`INSERT INTO job_log (job_id, message) VALUES ('j${index}', '${of}')`)
+  }
+}
+
+eachDatabase((under) => {
+  it('random calls with ids of others read nothing and change nothing beyond', {
+    timeout: 120_000,
+  }, async () => {
+    const { open, database } = await scene(under)
+    const kalends = await open()
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.constantFrom(...OWNERS), call), { minLength: 1, maxLength: 15 }),
+        async (calls) => {
+          await fill(kalends, database)
+          for (const [owner, run] of calls) {
+            const before = await rowsOfOthers(database, owner)
+            const answer: unknown = await run(kalends.scope(owner), owner).catch((error: unknown) => {
+              // Whatever is refused is refused with a reason, and not by an accident in the database.
+              if (!(error instanceof KalendsError)) throw error
+              return error.message
+            })
+            expect(await rowsOfOthers(database, owner)).toEqual(before)
+            const text = JSON.stringify(answer) ?? ''
+            for (const other of OWNERS) if (other !== owner) expect(text).not.toContain(MARK + nameOf(other))
+          }
+        },
+      ),
+      { numRuns: under.kind === 'sqlite' ? 100 : 40 },
+    )
+  })
+})
