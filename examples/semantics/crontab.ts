@@ -9,7 +9,7 @@
  * In Kalends: `cron …`, `declare`, `catchUp` 1 (the default), `firstRun: 'if-due'`.
  *
  *     node examples/dist/semantics/crontab.js                                        the story, on a virtual clock
- *     npx kalends start examples/dist/semantics/crontab.js --database sqlite:./app.db      for real
+ *     node dist/cli/main.js start examples/dist/semantics/crontab.js --database sqlite:./app.db      for real
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -8,7 +8,7 @@
  * In Kalends: `declare`, `catchUp`, and the builders of `kalends/timer`.
  *
  *     node examples/dist/semantics/patterns.js                                       the story, on a virtual clock
- *     npx kalends start examples/dist/semantics/patterns.js --database sqlite:./app.db     for real
+ *     node dist/cli/main.js start examples/dist/semantics/patterns.js --database sqlite:./app.db     for real
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -9,7 +9,7 @@
  * In Kalends: `every … after finish`, `maxRuns`, `retries`, `onExhausted: 'stop'`, and the calls pause, resume, reset.
  *
  *     node examples/dist/semantics/repeating.js                                      the story, on a virtual clock
- *     npx kalends start examples/dist/semantics/repeating.js --database sqlite:./app.db    for real
+ *     node dist/cli/main.js start examples/dist/semantics/repeating.js --database sqlite:./app.db    for real
  */
 import { type Kalends, PermanentError, task } from 'kalends'
 import { open } from 'kalends/testing'
