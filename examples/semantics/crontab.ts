@@ -42,6 +42,15 @@ export default crontab(TABLE)
 
 /** What happens, as lines; the same each time, for the clock is virtual. */
 export async function story(tell: (line: string) => void): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'kalends-crontab-'))
+  try {
+    await tellAll(folder, tell)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+async function tellAll(folder: string, tell: (line: string) => void): Promise<void> {
   tell('what is not POSIX is refused:')
   for (const text of REFUSED) {
     const check = checkTimer(`cron ${text}`)
@@ -57,7 +66,6 @@ export async function story(tell: (line: string) => void): Promise<void> {
     tell(`  and nothing starts: ${error.faults.length} faults in one error`)
   }
 
-  const folder = await mkdtemp(join(tmpdir(), 'kalends-crontab-'))
   const start = async (now: string, name = 'app') => {
     tell(`start at ${now}`)
     const test = await open(crontab(TABLE), {
@@ -93,7 +101,6 @@ export async function story(tell: (line: string) => void): Promise<void> {
   const report = await second.kalends.schedules.get('report')
   tell(`  report has the timer '${report?.timer}' again and is ${report?.status}`)
   await second.close()
-  await rm(folder, { recursive: true })
 }
 
 /** Only what is said about declared schedules. */

@@ -42,6 +42,14 @@ export default application(0)
 /** What happens, as lines; the same each time, for the clock is virtual. */
 export async function story(tell: (line: string) => void): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-patterns-'))
+  try {
+    await tellAll(folder, tell)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+async function tellAll(folder: string, tell: (line: string) => void): Promise<void> {
   // A file, so that the next start finds what the one before has left.
   const database = `sqlite:${join(folder, 'app.db')}`
   const up = async (from: string, to: string, refreshAt: number) => {
@@ -64,7 +72,6 @@ export async function story(tell: (line: string) => void): Promise<void> {
   await up('02:30', '04:10', 0)
   await up('07:10', '07:20', 0)
   await up('07:25', '08:35', 30)
-  await rm(folder, { recursive: true })
 }
 
 function minute(at: Date): string {

@@ -2,7 +2,9 @@
  * Another queue: the scheduler decides, and the jobs go to the application's own table, to BullMQ or the like.
  *
  * There is no transaction across both: the jobs are submitted first, then the schedules are moved on. A crash in
- * between submits the same jobs once more, with the same ids, by which the other queue must know them.
+ * between submits the same jobs once more, with the same ids, by which the other queue must know them. If so many slots
+ * have come meanwhile that `catch_up` drops the one that was submitted, it is recorded as missed, although the other
+ * queue has it: nothing here has seen it go.
  */
 import { occurrenceId } from '../model/occurrence.ts'
 import { elapsesOf, NO_OPEN_JOBS, type Plan, type Plannable, plan } from '../model/plan.ts'

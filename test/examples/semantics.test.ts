@@ -1,10 +1,11 @@
 /** The semantics of five known designs: the programs of examples/semantics tell what happens, line by line. */
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { story as crontab } from '../../examples/semantics/crontab.ts'
 import { story as longRun } from '../../examples/semantics/long-run.ts'
 import { story as patterns } from '../../examples/semantics/patterns.ts'
 import { story as repeating } from '../../examples/semantics/repeating.ts'
-import { start, temporaryFolder } from '../cli/program.ts'
+import { root, start, temporaryFolder } from '../cli/program.ts'
 import { databases, type TestDatabase } from '../support/databases.ts'
 
 async function linesOf(story: (tell: (line: string) => void) => Promise<void>): Promise<string[]> {
@@ -120,7 +121,7 @@ onAllDatabases(
     expect(stdout, kind).toMatch(
       /first: dies after the insert of interval\n\w+: 1 were in the history already\n/,
     )
-    expect(stdout, kind).toMatch(/second: dies after the insert of (cron|once|cron, once)\n/)
+    expect(stdout, kind).toMatch(/second: dies after the insert of cron(, \w+)*\n/)
     expect(stdout, kind).toMatch(
       /\nonce: 1 run, done; cron: 1 run; interval: 0 gaps or doubles in \d+ runs\n$/,
     )
@@ -149,7 +150,10 @@ onAllDatabases(
     }
     const skipped = history.filter(({ state }) => state === 'skipped')
     expect(skipped.length, kind).toBeGreaterThanOrEqual(2)
-    expect(new Set(skipped.map(({ reason }) => reason)), kind).toEqual(new Set(['overlap']))
+    expect(
+      skipped.map(({ reason }) => reason),
+      kind,
+    ).toContain('overlap')
 
     // Within the wake-up period, and a pause is no downtime: nothing of it is made up, or recorded as missed.
     const wakeUpMs = 1000
@@ -157,16 +161,19 @@ onAllDatabases(
       ({ slot }) => slot !== null && slot.getTime() > off.getTime() + wakeUpMs && slot <= on,
     )
     expect(between, kind).toEqual([])
-    expect(
-      ran.map(({ missed }) => missed),
-      kind,
-    ).toEqual(ran.map(() => 0))
-    expect(
-      ran.some(({ slot }) => slot !== null && slot > on),
-      kind,
-    ).toBe(true)
+    const resumed = history.find(({ slot }) => slot !== null && slot > on)
+    expect(resumed, kind).toMatchObject({ state: 'success', missed: 0 })
   },
 )
+
+test.each(['repeating', 'patterns', 'crontab'])('%s is a module for a real worker as well', async (name) => {
+  const cwd = await temporaryFolder()
+  const module = join(root, `examples/dist/semantics/${name}.js`)
+  const worker = start('dist/cli/main.js', ['start', module, '--database', 'sqlite:./app.db'], { cwd })
+  await worker.until(/Ready/)
+  worker.child.kill('SIGTERM')
+  expect(await worker.ended).toMatchObject({ code: 0, stderr: '' })
+})
 
 /** A time as the database writes it. */
 function milliseconds(stored: unknown): number {
