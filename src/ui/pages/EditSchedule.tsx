@@ -1,0 +1,294 @@
+/** New and edit: one form, which sends only what differs. */
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { calls, urls } from '../api/calls.ts'
+import { ApiError } from '../api/client.ts'
+import { tell } from '../api/live.ts'
+import { useApi } from '../api/query.ts'
+import type { ListedSchedule, Task } from '../api/types.ts'
+import { Icon } from '../parts/Icon.tsx'
+import { Empty, Failure, Loading } from '../parts/Notice.tsx'
+import { TimerField } from '../parts/TimerField.tsx'
+import { complain, say } from '../parts/toast.tsx'
+import { go, link } from '../router.ts'
+import { mayEdit, session } from '../session.ts'
+import { myZone } from '../time/format.ts'
+import { EMPTY, type Entries, entriesOf, InvalidArgs, type Name, settingsOf } from './entries.ts'
+
+export function NewSchedule() {
+  return (
+    <Allowed title="New schedule">
+      <Form title="New schedule" before={null} />
+    </Allowed>
+  )
+}
+
+export function EditSchedule({ id }: { readonly id: string }) {
+  const { data, error, reload } = useApi<ListedSchedule>(urls.schedule(id), [])
+  return (
+    <Allowed title={`Edit ${id}`}>
+      {data === undefined ? (
+        <>
+          <h1 tabIndex={-1}>Edit {id}</h1>
+          {error === undefined ? <Loading /> : <Failure error={error} onRetry={reload} />}
+        </>
+      ) : (
+        <Form title={`Edit ${id}`} before={data} />
+      )}
+    </Allowed>
+  )
+}
+
+function Allowed({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+  if (session.value === null || mayEdit.value) return <>{children}</>
+  return (
+    <>
+      <h1 tabIndex={-1}>{title}</h1>
+      <Empty title="You may look at schedules, not change them">
+        Whoever runs this server decides that: it takes the role 'admin', yours is '{session.value.role}'.
+      </Empty>
+    </>
+  )
+}
+
+function Form({ title, before }: { readonly title: string; readonly before: ListedSchedule | null }) {
+  const [entries, setEntries] = useState<Entries>(before === null ? EMPTY : entriesOf(before))
+  const [faults, setFaults] = useState<Readonly<Record<string, string>>>({})
+  const [isSending, setSending] = useState(false)
+  const tasks = useApi<{ readonly items: readonly Task[] }>(urls.tasks(), [])
+  const timerZone = entries.zone || session.value?.zone || 'UTC'
+  const set = (name: Name) => (value: string) => {
+    setEntries((all) => ({ ...all, [name]: value }))
+    setFaults((all) => Object.fromEntries(Object.entries(all).filter(([field]) => field !== name)))
+  }
+  const save = async () => {
+    setSending(true)
+    try {
+      const settings = settingsOf(entries, before)
+      const saved = before === null ? await calls.create(settings) : await calls.change(before.id, settings)
+      tell(new Set(['schedules']))
+      say(before === null ? `${saved.id} is made` : `${saved.id} is changed`)
+      go(link(['schedules', saved.id]))
+    } catch (error) {
+      if (error instanceof InvalidArgs) setFaults({ args: error.message })
+      else if (error instanceof ApiError && Object.keys(error.fields).length > 0) setFaults(error.fields)
+      else complain(error)
+      requestAnimationFrame(() => document.querySelector<HTMLElement>('form [aria-invalid="true"]')?.focus())
+    } finally {
+      setSending(false)
+    }
+  }
+  const text = (name: Name, label: string, help?: ComponentChildren, more: Record<string, unknown> = {}) => (
+    <Field name={name} label={label} help={help} fault={faults[name]}>
+      <input
+        id={name}
+        value={entries[name]}
+        aria-invalid={faults[name] !== undefined}
+        aria-describedby={`${name}-help`}
+        onInput={(event) => set(name)(event.currentTarget.value)}
+        {...more}
+      />
+    </Field>
+  )
+  const choice = (
+    name: Name,
+    label: string,
+    options: readonly (readonly [string, string])[],
+    help?: string,
+  ) => (
+    <Field name={name} label={label} help={help} fault={faults[name]}>
+      <select
+        id={name}
+        value={entries[name]}
+        aria-describedby={`${name}-help`}
+        onChange={(event) => set(name)(event.currentTarget.value)}
+      >
+        {options.map(([value, words]) => (
+          <option key={value} value={value}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </Field>
+  )
+  const others = Object.keys(faults).filter((name) => !(name in EMPTY))
+
+  return (
+    <form
+      class="sheet"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        void save()
+      }}
+    >
+      <a class="crumb" href={link(['schedules'])}>
+        Schedules
+      </a>
+      <h1 tabIndex={-1}>{title}</h1>
+      {before !== null && before.declaredBy !== null && (
+        <p class="hint">
+          <Icon name="late" /> The code declares this schedule in the set '{before.declaredBy}' and wins at
+          the next deployment. To change it for good, change the code; pausing it lasts.
+        </p>
+      )}
+      {others.map((name) => (
+        <p key={name} class="hint" role="alert">
+          <Icon name="late" /> {name}: {faults[name]}
+        </p>
+      ))}
+      <TimerField
+        value={entries.timer}
+        onChange={set('timer')}
+        timerZone={timerZone}
+        anchor={before?.created}
+        refused={faults['timer']}
+      />
+      <div class="pair">
+        {before === null &&
+          text('task', 'Task', 'What runs', {
+            list: 'tasks',
+            required: true,
+            autocomplete: 'off',
+            spellcheck: false,
+          })}
+        {before === null &&
+          text('id', 'Id', 'Of your choosing; empty: a new one is made', {
+            autocomplete: 'off',
+            spellcheck: false,
+          })}
+        {text(
+          'zone',
+          'Zone',
+          `For a timer that names none; the server's is ${session.value?.zone ?? 'UTC'}`,
+          {
+            list: 'zones',
+            placeholder: session.value?.zone ?? 'UTC',
+            autocomplete: 'off',
+          },
+        )}
+        {text('summary', 'Summary', 'What it is for')}
+      </div>
+      <Field name="args" label="Args" help="JSON, as the task takes them" fault={faults['args']}>
+        <textarea
+          id="args"
+          class="mono"
+          rows={Math.min(16, Math.max(3, entries.args.split('\n').length))}
+          spellcheck={false}
+          value={entries.args}
+          aria-invalid={faults['args'] !== undefined}
+          aria-describedby="args-help"
+          onInput={(event) => set('args')(event.currentTarget.value)}
+        />
+      </Field>
+      <details class="more" open={OPENING.some((name) => faults[name] !== undefined)}>
+        <summary>Policies: overlap, missed slots, retries, bounds, owner</summary>
+        <div class="pair">
+          {choice('overlap', 'While a run has not ended', [
+            ['skip', 'skip the slot'],
+            ['queue_one', 'let one wait behind it'],
+            ['replace', 'replace it'],
+            ['allow', 'run beside it'],
+          ])}
+          {text('catchUp', 'Missed slots to make up', 'The newest so many; 0: none', {
+            inputMode: 'numeric',
+          })}
+          {text('jitter', 'Jitter', 'Shifts every elapse by a stable part of it, such as 5min')}
+          {text('timeout', 'Timeout', 'Of an attempt, such as 10min; empty: as the task says')}
+          {text('retries', 'Retries', 'Attempts after the first; empty: as the task says', {
+            inputMode: 'numeric',
+          })}
+          {text('retryDelay', 'Retry delay', 'Such as 1min; empty: as the task says')}
+          {choice('retryBackoff', 'Delays', [
+            ['', 'as the task says'],
+            ['exponential', 'double each time'],
+            ['fixed', 'stay the same'],
+          ])}
+          {choice('onExhausted', 'When a run failed for good', [
+            ['continue', 'go on with the next slot'],
+            ['stop', 'stop: it is dead until it is reset'],
+          ])}
+          {text('maxRuns', 'Most successful runs', 'Then it is done; empty: no end', {
+            inputMode: 'numeric',
+          })}
+          {text('priority', 'Priority', 'Larger goes first', { inputMode: 'numeric' })}
+          {text('starts', 'Starts', `No slot before it (${myZone})`, { type: 'datetime-local' })}
+          {text('ends', 'Ends', `No slot after it (${myZone})`, { type: 'datetime-local' })}
+          {text('group', 'Group', 'Groups take turns in the queue')}
+          {text('submitter', 'Submitter', 'Whose it is')}
+          {text('subject', 'Subject', 'What it is about, such as the id of a row of the application')}
+          {before === null &&
+            choice('firstRun', 'First run', [
+              ['next', 'when the timer elapses'],
+              ['now', 'at once'],
+              ['if-due', 'at once, if the timer elapses in this minute'],
+            ])}
+        </div>
+      </details>
+      <datalist id="tasks">
+        {tasks.data?.items.map(({ name }) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <datalist id="zones">
+        {Intl.supportedValuesOf('timeZone').map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <div class="form-actions">
+        <button class="primary" disabled={isSending}>
+          {before === null ? 'Make the schedule' : 'Save'}
+        </button>
+        <a class="button" href={link(before === null ? ['schedules'] : ['schedules', before.id])}>
+          Leave it
+        </a>
+      </div>
+    </form>
+  )
+}
+
+/** Faults in these would be out of sight. */
+const OPENING: readonly Name[] = [
+  'overlap',
+  'catchUp',
+  'jitter',
+  'timeout',
+  'retries',
+  'retryDelay',
+  'retryBackoff',
+  'onExhausted',
+  'maxRuns',
+  'priority',
+  'starts',
+  'ends',
+  'group',
+  'submitter',
+  'subject',
+  'firstRun',
+]
+
+interface FieldProps {
+  readonly name: string
+  readonly label: string
+  readonly help?: ComponentChildren
+  readonly fault: string | undefined
+  readonly children: ComponentChildren
+}
+
+function Field({ name, label, help, fault, children }: FieldProps) {
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      {children}
+      <span id={`${name}-help`}>
+        {fault === undefined ? (
+          <span class="help">{help}</span>
+        ) : (
+          <span class="wrong">
+            <Icon name="late" /> {fault}
+          </span>
+        )}
+      </span>
+    </div>
+  )
+}

@@ -1,0 +1,128 @@
+/** Runs and skips of a schedule in one list, newest slot first. */
+import { useState } from 'preact/hooks'
+import { urls } from '../api/calls.ts'
+import { get } from '../api/client.ts'
+import { useApi } from '../api/query.ts'
+import type { Job, ListedSchedule } from '../api/types.ts'
+import { Empty, Failure, Loading } from '../parts/Notice.tsx'
+import { State } from '../parts/State.tsx'
+import { type Column, Table } from '../parts/Table.tsx'
+import { complain } from '../parts/toast.tsx'
+import { link } from '../router.ts'
+import { Ago, At, Took } from '../time/Time.tsx'
+import { count, zoneOf } from '../time/format.ts'
+
+const AT_ONCE = 25
+
+const SKIPPED: Readonly<Record<string, string>> = {
+  overlap: 'the run before it had not ended',
+  missed: 'no scheduler was up, and no more are made up',
+  'max runs': 'as many runs as max_runs allows were under way',
+  fault: 'it could not be submitted',
+}
+
+export function outcome(job: Job): string {
+  const many = job.missed > 1 ? `${count(job.missed)} slots: ` : ''
+  if (job.state === 'skipped') return `${many}${SKIPPED[job.reason ?? ''] ?? job.reason ?? ''}`
+  if (job.error !== null && job.state !== 'success') return job.error.split('\n')[0] ?? ''
+  const missed = job.missed > 0 ? `stands for ${count(job.missed)} missed slots` : ''
+  return missed === '' ? (job.reason ?? '') : missed
+}
+
+const columns = (own: string): readonly Column<Job>[] => [
+  {
+    title: 'State',
+    cell: (job) => <State of={job.state} isRetry={job.state === 'waiting' && job.attempt > 0} />,
+  },
+  {
+    title: 'Slot',
+    phone: 'first',
+    cell: ({ id, slot, submitted }) => (
+      <a class="row-link" href={link(['jobs', id])}>
+        <At at={slot ?? submitted} own={own} />
+      </a>
+    ),
+  },
+  {
+    title: 'Run',
+    isNumber: true,
+    cell: ({ run }) => (run === null ? <span class="none">–</span> : count(run)),
+  },
+  {
+    title: 'Attempt',
+    isNumber: true,
+    cell: ({ attempt }) => (attempt === 0 ? <span class="none">–</span> : attempt),
+  },
+  {
+    title: 'Took',
+    isNumber: true,
+    cell: ({ started, finished, state }) => (
+      <Took
+        from={state === 'skipped' || (finished === null && state !== 'running') ? null : started}
+        to={finished}
+      />
+    ),
+  },
+  { title: 'Ended', cell: ({ finished }) => <Ago at={finished} own={own} /> },
+  {
+    title: 'What happened',
+    class: 'wide',
+    cell: (job) => <span class={job.state === 'failed' ? 'clip bad' : 'clip quiet'}>{outcome(job)}</span>,
+  },
+]
+
+export function History({ schedule: { id, timer } }: { readonly schedule: ListedSchedule }) {
+  const first = useApi<{ readonly items: readonly Job[] }>(urls.history(id, { limit: AT_ONCE }), ['jobs'])
+  const [older, setOlder] = useState<readonly Job[]>([])
+  const [isEnd, setEnd] = useState(false)
+  const newest = first.data?.items ?? []
+  const known = new Set(newest.map((job) => job.id))
+  const jobs = [...newest, ...older.filter((job) => !known.has(job.id))]
+  const last = jobs.at(-1)
+  const more = async () => {
+    try {
+      const before = last?.slot ?? undefined
+      const { items } = await get<{ readonly items: readonly Job[] }>(
+        urls.history(id, { limit: AT_ONCE * 2, before }),
+      )
+      setOlder([...jobs.slice(newest.length), ...items])
+      setEnd(items.length < AT_ONCE * 2)
+    } catch (error) {
+      complain(error)
+    }
+  }
+  return (
+    <section>
+      <div class="section-head">
+        <h2>What ran, and what was skipped</h2>
+        <a href={link(['jobs'], { schedule: id })}>All jobs</a>
+      </div>
+      {first.data === undefined ? (
+        first.error === undefined ? (
+          <Loading rows={5} />
+        ) : (
+          <Failure error={first.error} onRetry={first.reload} />
+        )
+      ) : jobs.length === 0 ? (
+        <Empty title="Nothing yet" />
+      ) : (
+        <>
+          <Table
+            label="Runs and skips"
+            rows={jobs}
+            idOf={(job) => job.id}
+            columns={columns(zoneOf(timer))}
+            view={String(older.length)}
+          />
+          {newest.length >= AT_ONCE && !isEnd && (
+            <div class="pager">
+              <button type="button" onClick={() => void more()}>
+                Older
+              </button>
+            </div>
+          )}
+        </>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,29 @@
+/** A value as JSON, to read and to copy. */
+import { say } from './toast.tsx'
+
+export function Json({ value, label }: { readonly value: unknown; readonly label: string }) {
+  const text = JSON.stringify(value, null, 2) ?? ''
+  if (text === '{}' || text === '[]') return <code>{text}</code>
+  return (
+    <div class="json">
+      <pre class="block" tabIndex={0} role="region" aria-label={label}>
+        {text}
+      </pre>
+      <Copy text={text} what={label} />
+    </div>
+  )
+}
+
+export function Copy({ text, what }: { readonly text: string; readonly what: string }) {
+  // Only where the page is served over https or from this machine.
+  if (!('clipboard' in navigator)) return null
+  return (
+    <button
+      type="button"
+      class="link"
+      onClick={() => void navigator.clipboard.writeText(text).then(() => say(`${what} copied`))}
+    >
+      Copy<span class="hidden"> {what}</span>
+    </button>
+  )
+}

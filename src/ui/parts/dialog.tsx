@@ -1,0 +1,82 @@
+/** Dialogs: the browser's own, which keeps the focus inside, ends with Escape and gives the focus back. */
+import { signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+interface DialogProps {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ComponentChildren
+}
+
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    dialog.current?.showModal()
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby="dialog-title"
+      onClose={onClose}
+      onClick={(event) => {
+        if (event.target === dialog.current) dialog.current?.close()
+      }}
+    >
+      <div class="dialog">
+        <h2 id="dialog-title">{title}</h2>
+        {children}
+      </div>
+    </dialog>
+  )
+}
+
+interface Question {
+  readonly title: string
+  readonly body?: ComponentChildren
+  /** What the button says: a verb. */
+  readonly action: string
+  readonly isDangerous?: boolean
+}
+
+interface Asked extends Question {
+  readonly answer: (yes: boolean) => void
+}
+
+const asked = signal<Asked | null>(null)
+
+/** Asks before something that cannot be undone, or that concerns many. */
+export function ask(question: Question): Promise<boolean> {
+  return new Promise((resolve) => {
+    asked.value = {
+      ...question,
+      answer: (yes) => {
+        asked.value = null
+        resolve(yes)
+      },
+    }
+  })
+}
+
+export function Questions() {
+  const question = asked.value
+  if (question === null) return null
+  return (
+    <Dialog key={question.title} title={question.title} onClose={() => question.answer(false)}>
+      {question.body !== undefined && <div class="dialog-body">{question.body}</div>}
+      <div class="dialog-actions">
+        <button type="button" onClick={() => question.answer(false)}>
+          Leave it
+        </button>
+        <button
+          type="button"
+          class={question.isDangerous === true ? 'danger' : 'primary'}
+          autoFocus
+          onClick={() => question.answer(true)}
+        >
+          {question.action}
+        </button>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,48 @@
+/** Short messages about what was done, at the edge of the page; errors stay until they are closed. */
+import { signal } from '@preact/signals'
+import { Icon } from './Icon.tsx'
+
+interface Toast {
+  readonly id: number
+  readonly text: string
+  readonly isError: boolean
+}
+
+const SHOWN_MS = 6000
+const toasts = signal<readonly Toast[]>([])
+let last = 0
+
+export function say(text: string): void {
+  const id = add(text, false)
+  setTimeout(() => close(id), SHOWN_MS)
+}
+
+export function complain(error: unknown): void {
+  add(error instanceof Error ? error.message : String(error), true)
+}
+
+export function Toasts() {
+  return (
+    <div class="toasts" role="log" aria-live="polite" aria-label="Messages">
+      {toasts.value.map(({ id, text, isError }) => (
+        <div key={id} class={isError ? 'toast failed' : 'toast'}>
+          <Icon name={isError ? 'late' : 'success'} />
+          <span>{text}</span>
+          <button type="button" class="plain" aria-label="Close the message" onClick={() => close(id)}>
+            <Icon name="close" />
+          </button>
+        </div>
+      ))}
+    </div>
+  )
+}
+
+function add(text: string, isError: boolean): number {
+  const id = ++last
+  toasts.value = [...toasts.value.filter((toast) => toast.text !== text).slice(-3), { id, text, isError }]
+  return id
+}
+
+function close(id: number): void {
+  toasts.value = toasts.value.filter((toast) => toast.id !== id)
+}

@@ -1,0 +1,92 @@
+/**
+ * Where the page is: the path below the base, and the query. The base is the document's, so that the page works
+ * under any prefix; links in the markup are relative to it (`schedules/nightly?tab=history`).
+ */
+import { computed, signal } from '@preact/signals'
+
+export type Query = Readonly<Record<string, string>>
+
+const base = new URL(document.baseURI)
+const address = signal(location.href)
+
+const url = computed(() => new URL(address.value))
+
+/** The decoded segments of the path: `['schedules', 'nightly']`; empty on the first page. */
+export const segments = computed<readonly string[]>(() =>
+  url.value.pathname
+    .slice(base.pathname.length)
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map(decoded),
+)
+
+export const query = computed<Query>(() => Object.fromEntries(url.value.searchParams))
+
+/** A relative link to a page. Entries of the query that are empty are left out. */
+export function link(
+  path: readonly string[],
+  values: Readonly<Record<string, string | number | undefined>> = {},
+): string {
+  const params = new URLSearchParams()
+  for (const [key, value] of Object.entries(values))
+    if (value !== undefined && value !== '') params.set(key, String(value))
+  const text = params.toString()
+  return `${path.length === 0 ? './' : path.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`
+}
+
+/** @param mode  `replace` leaves no entry in the history, for what changes while typing */
+export function go(to: string, mode: 'push' | 'replace' = 'push'): void {
+  const target = new URL(to, base)
+  if (target.href === address.value) return
+  history[mode === 'push' ? 'pushState' : 'replaceState'](null, '', target)
+  const samePath = target.pathname === url.value.pathname
+  address.value = target.href
+  if (!samePath) {
+    scrollTo(0, 0)
+    // Who reads with a screen reader is told where they are.
+    requestAnimationFrame(() => document.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true }))
+  }
+}
+
+/** Changes entries of the query and stays on the page; a new filter begins on its first page. */
+export function setQuery(
+  changes: Readonly<Record<string, string | undefined>>,
+  mode: 'push' | 'replace' = 'push',
+): void {
+  go(link(segments.value, { ...query.value, page: undefined, ...changes }), mode)
+}
+
+export function startRouter(): void {
+  addEventListener('popstate', () => {
+    address.value = location.href
+  })
+  document.addEventListener('click', (event) => {
+    if (
+      event.defaultPrevented ||
+      event.button !== 0 ||
+      event.metaKey ||
+      event.ctrlKey ||
+      event.shiftKey ||
+      event.altKey
+    )
+      return
+    const anchor = event.target instanceof Element ? event.target.closest('a') : null
+    if (anchor === null || anchor.target !== '' || anchor.hasAttribute('download')) return
+    if (
+      anchor.origin !== base.origin ||
+      !anchor.pathname.startsWith(base.pathname) ||
+      anchor.dataset['plain'] === ''
+    )
+      return
+    event.preventDefault()
+    go(anchor.href)
+  })
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}

@@ -1,0 +1,21 @@
+/** Who reads this page, and what they may do. The server enforces it; the page only does not offer the rest. */
+import { computed, signal } from '@preact/signals'
+
+export type Role = 'read' | 'operate' | 'admin'
+
+export interface Session {
+  readonly role: Role
+  readonly user: string | null
+  /** Only these rows; both null: everything. */
+  readonly scope: { readonly group: string | null; readonly submitter: string | null }
+  /** Written into timers that name none. */
+  readonly zone: string
+  readonly now: string
+}
+
+export const session = signal<Session | null>(null)
+
+/** Pause, resume, run now, cancel, retry. */
+export const mayOperate = computed(() => session.value !== null && session.value.role !== 'read')
+/** Make, change and delete schedules. */
+export const mayEdit = computed(() => session.value?.role === 'admin')

@@ -1,0 +1,37 @@
+import { now, zone } from './clock.ts'
+import { duration, exact, relative } from './format.ts'
+
+/** The exact time, with its zone, in the zone shown and in UTC: what the pointer is told. */
+function title(at: Date, shown: string, own?: string): string {
+  const zones = [...new Set([...(own === undefined ? [] : [own]), shown, 'UTC'])]
+  return zones.map((one) => `${exact(at, one)}${one === 'UTC' ? '' : ` ${one}`}`).join('\n')
+}
+
+/** Relative, exact on hover. Null is told by a dash. */
+export function Ago({ at, own }: { readonly at: string | null; readonly own?: string }) {
+  if (at === null) return <span class="none">–</span>
+  const date = new Date(at)
+  return (
+    <time dateTime={at} title={title(date, zone.value, own)}>
+      {relative(date, now.value)}
+    </time>
+  )
+}
+
+/** The exact one in the zone shown, the relative one behind it. */
+export function At({ at, own }: { readonly at: string | null; readonly own?: string }) {
+  if (at === null) return <span class="none">–</span>
+  const date = new Date(at)
+  return (
+    <time dateTime={at} title={title(date, zone.value, own)}>
+      {exact(date, own ?? zone.value)} <span class="quiet">{relative(date, now.value)}</span>
+    </time>
+  )
+}
+
+/** How long it took, or has been taking until now. */
+export function Took({ from, to }: { readonly from: string | null; readonly to: string | null }) {
+  if (from === null) return <span class="none">–</span>
+  const end = to === null ? now.value.getTime() : Date.parse(to)
+  return <span>{duration(end - Date.parse(from))}</span>
+}
