@@ -15,7 +15,23 @@ export function fromCrontab(text: string, zone = 'UTC'): string {
   const words = text.trim().split(/\s+/u)
   const found = timerOf(words)
   if (found === null) throw refusal(text)
-  return withZone(timer(found).text, zone)
+  const { text: normal } = timer(found)
+  // Each hour alike: the daemon goes by the time that has passed, and so it is when clocks are set back.
+  if (words[1] === '*' && words.slice(2).every((word) => word === '*') && hasWholeHours(zone)) return normal
+  if (words[0]?.toLowerCase() === '@hourly' && hasWholeHours(zone)) return normal
+  return withZone(normal, zone)
+}
+
+/** Whether its clock shows the minutes that UTC shows, in summer and winter of these decades. */
+function hasWholeHours(zone: string): boolean {
+  const hourly = timer(withZone('hourly', zone))
+  for (let year = 2025; year <= 2045; year += 1) {
+    for (const month of [0, 6]) {
+      const elapse = hourly.next(new Date(Date.UTC(year, month, 1)))
+      if (elapse === null || elapse.getTime() % 3_600_000 !== 0) return false
+    }
+  }
+  return true
 }
 
 function timerOf(words: readonly string[]): string | null {

@@ -28,6 +28,14 @@ describe('what a crontab says, as a timer', () => {
     expect(fromCrontab('0 0 13 * 5', 'Europe/Berlin')).toBe('cron 0 0 13 * 5 Europe/Berlin')
   })
 
+  test('what is the same in each hour goes on while clocks are set back', () => {
+    expect(fromCrontab('*/5 * * * *', 'Europe/Berlin')).toBe('*-*-* *:00/5:00')
+    expect(fromCrontab('@hourly', 'America/New_York')).toBe('*-*-* *:00:00')
+    expect(fromCrontab('*/5 * * * 1-5', 'Europe/Berlin')).toBe('Mon..Fri *-*-* *:00/5:00 Europe/Berlin')
+    expect(fromCrontab('17 * * * *', 'Asia/Kolkata')).toBe('*-*-* *:17:00 Asia/Kolkata')
+    expect(fromCrontab('17 * * * *', 'Australia/Lord_Howe')).toBe('*-*-* *:17:00 Australia/Lord_Howe')
+  })
+
   test.each([
     '@reboot',
     '@often',

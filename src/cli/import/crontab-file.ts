@@ -1,0 +1,178 @@
+/** Reads crontabs, as crontab(5) of Debian and of cronie describe them. */
+import { checkedZone, CronSyntaxError, fromCrontab, timeSpan } from '../../timer/index.ts'
+import type { CommandArgs } from '../command-args.ts'
+import { type Candidate, LONGEST_RUN, refused } from './candidate.ts'
+
+export interface CrontabOptions {
+  /** Whether lines name a user, as in /etc/crontab and /etc/cron.d. */
+  readonly system: boolean
+  /** The zone that the daemon follows; a CRON_TZ line changes it for what comes after. */
+  readonly zone: string
+}
+
+/** What the lines above an entry have set. */
+interface Settings {
+  readonly env: ReadonlyMap<string, string>
+  readonly zone: string
+  /** Why CRON_TZ or RANDOM_DELAY cannot be meant; such entries are not imported. */
+  readonly fault: string | null
+}
+
+const ASSIGNMENT = /^("[^"]*"|'[^']*'|[^\s=]+)\s*=\s*(.*?)\s*$/
+/** Meant for the daemon, not for what it runs. */
+const DAEMON_VARIABLES: ReadonlySet<string> = new Set([
+  'CRON_TZ',
+  'MAILTO',
+  'MAILFROM',
+  'RANDOM_DELAY',
+  'SHELL',
+  'CONTENT_TYPE',
+  'CONTENT_TRANSFER_ENCODING',
+])
+
+export function readCrontab(text: string, options: CrontabOptions): Candidate[] {
+  const found: Candidate[] = []
+  const env = new Map<string, string>()
+  let comment: string | null = null
+  for (const [index, raw] of text.split(/\r?\n/).entries()) {
+    const line = raw.trim()
+    if (line === '' || line.startsWith('#')) {
+      comment = /^#\s*(\S.*)$/.exec(line)?.[1] ?? null
+      continue
+    }
+    const [, name, value] = ASSIGNMENT.exec(line) ?? []
+    if (name !== undefined && value !== undefined) env.set(unquoted(name), unquoted(value))
+    else {
+      const settings = settingsOf(env, options.zone)
+      found.push(entryOf({ source: `line ${index + 1}`, original: line }, comment, settings, options))
+    }
+    comment = null
+  }
+  return found
+}
+
+function settingsOf(env: ReadonlyMap<string, string>, zone: string): Settings {
+  try {
+    const delay = env.get('RANDOM_DELAY')
+    if (delay !== undefined) timeSpan(`${delay}min`)
+    return { env, zone: checkedZone(env.get('CRON_TZ') ?? zone), fault: null }
+  } catch (error) {
+    return { env, zone, fault: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+function entryOf(
+  where: Pick<Candidate, 'source' | 'original'>,
+  comment: string | null,
+  { env, zone, fault }: Settings,
+  { system }: CrontabOptions,
+): Candidate {
+  // cronie: a dash in front keeps the entry out of the syslog.
+  const words = where.original.replace(/^-/, '')
+  const fields = words.startsWith('@') ? 1 : 5
+  const pattern = new RegExp(`^((?:\\S+\\s+){${fields - 1}}\\S+)\\s+${system ? '(\\S+)\\s+' : '()'}(\\S.*)$`)
+  const [, time = '', user = '', rest] = pattern.exec(words) ?? []
+  const nameless = { ...where, name: 'entry' }
+  if (rest === undefined)
+    return refused(
+      nameless,
+      `${fields === 1 ? 'a time' : 'five fields'}${system ? ', a user' : ''} and a command are needed`,
+    )
+  const { command, stdin } = split(rest)
+  const entry = { ...where, name: nameOf(command) }
+  if (time === '@reboot') return refused(entry, '@reboot is no time: start it with the machine, as a service')
+  if (fault !== null) return refused(entry, fault)
+  let timer: string
+  try {
+    timer = fromCrontab(time, zone)
+  } catch (error) {
+    if (error instanceof CronSyntaxError) return refused(entry, error.message)
+    throw error
+  }
+  const delay = env.get('RANDOM_DELAY')
+  return {
+    ...entry,
+    schedule: {
+      timer,
+      args: argsOf(command, stdin, env, user),
+      summary: (comment ?? where.original).slice(0, 1000),
+      jitter: delay === undefined ? 0 : timeSpan(`${delay}min`),
+      // A daemon neither makes up what it missed, nor looks whether the last run has ended.
+      catchUp: 0,
+      overlap: 'allow',
+      timeout: LONGEST_RUN,
+    },
+    notes: notesOf(env),
+  }
+}
+
+function argsOf(
+  command: string,
+  stdin: string | null,
+  variables: ReadonlyMap<string, string>,
+  user: string,
+): CommandArgs {
+  const env = Object.fromEntries([...variables].filter(([name]) => !DAEMON_VARIABLES.has(name)))
+  const shellPath = variables.get('SHELL')
+  const cwd = variables.get('HOME')
+  return {
+    shell: command,
+    ...(shellPath !== undefined && { shellPath }),
+    ...(Object.keys(env).length > 0 && { env }),
+    ...(cwd !== undefined && { cwd }),
+    ...(stdin !== null && { stdin }),
+    ...(user !== '' && { user }),
+  }
+}
+
+function notesOf(env: ReadonlyMap<string, string>): string[] {
+  const notes: string[] = []
+  const mail = env.get('MAILTO')
+  if (mail !== undefined && mail !== '')
+    notes.push(`MAILTO=${mail}: no mail is sent; output goes to the log of the job`)
+  if (env.has('TZ'))
+    notes.push('TZ sets the zone of the command only, as under cron; CRON_TZ or --zone that of the timer')
+  if (env.has('RANDOM_DELAY')) notes.push('RANDOM_DELAY: the delay is a stable part of it, not drawn anew')
+  return notes
+}
+
+/** A % ends the command: what follows is its input, with further % as line ends. `\%` is a %. */
+function split(text: string): { command: string; stdin: string | null } {
+  const [command = '', ...input] = text.split(/(?<!\\)%/)
+  return {
+    command: plain(command).trim(),
+    stdin: input.length === 0 ? null : `${input.map(plain).join('\n')}\n`,
+  }
+}
+
+function plain(part: string): string {
+  return part.replaceAll(String.raw`\%`, '%')
+}
+
+function unquoted(text: string): string {
+  const [, , inside] = /^(["'])(.*)\1$/.exec(text) ?? []
+  return inside ?? text
+}
+
+/** Words that say how to run a command, not which. */
+const WRAPPERS: ReadonlySet<string> = new Set(
+  'test [ [[ { ( ! if then else cd exec command sudo nice ionice chronic flock env sh bash dash zsh timeout sleep perl python python3 node php ruby'.split(
+    ' ',
+  ),
+)
+
+/** What a command is called for short: the first word that is neither wrapper, option, assignment nor number. */
+function nameOf(command: string): string {
+  const [, folder] = /\brun-parts\b[^;|&]*?\s(\/\S+)/.exec(command) ?? []
+  const words = (folder ?? command).split(/[\s;|&(){}"'`]+/)
+  const word = words.find((one) => {
+    const base = basename(one)
+    return /[a-z]/i.test(base) && !/^-|=|^\$|^\d|\.(?:lock|pid)$/.test(one) && !WRAPPERS.has(base)
+  })
+  const name = basename(word ?? '').replaceAll(/[^\w.-]+/g, '-')
+  return name.replace(/\.(?:sh|bash|py|pl|js|mjs|php|rb)$/, '') || 'entry'
+}
+
+function basename(path: string): string {
+  return path.replace(/\/+$/, '').split('/').at(-1) ?? path
+}

@@ -1,0 +1,128 @@
+/** Reads `.timer` units and the services that they start. */
+import { CalendarSyntaxError } from '../../calendar/index.ts'
+import { InvalidTimeSpanError, timer as readTimer, timeSpan, withZone } from '../../timer/index.ts'
+import { type Candidate, refused } from './candidate.ts'
+import { serviceCommand, type ServiceCommand } from './service.ts'
+import { flagOf, lastOf, type UnitFile, UnitFault, valuesOf } from './unit-file.ts'
+
+/** Units by their file name. */
+export type Units = ReadonlyMap<string, UnitFile>
+
+const BOOT = ['OnBootSec', 'OnStartupSec', 'OnActiveSec'] as const
+const KNOWN: ReadonlySet<string> = new Set([
+  ...BOOT,
+  'OnCalendar',
+  'OnUnitActiveSec',
+  'OnUnitInactiveSec',
+  'Unit',
+  'Persistent',
+  'RandomizedDelaySec',
+  'RandomizedOffsetSec',
+  'FixedRandomDelay',
+  'AccuracySec',
+  'RemainAfterElapse',
+])
+
+/** @param zone  of calendar events that name none: the machine's */
+export function readTimers(units: Units, zone: string): Candidate[] {
+  return [...units]
+    .filter(([name]) => name.endsWith('.timer'))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([name, unit]) => candidatesOf(name, unit, units, zone))
+}
+
+function candidatesOf(name: string, unit: UnitFile, units: Units, zone: string): Candidate[] {
+  const base = name.slice(0, -'.timer'.length)
+  const whole = { source: name, original: settingsText(unit), name: base }
+  if (base.endsWith('@'))
+    return [refused(whole, 'it is a template: import its instances, under their own names')]
+  let command: ServiceCommand
+  try {
+    command = commandOf(base, unit, units)
+  } catch (error) {
+    if (error instanceof UnitFault || error instanceof InvalidTimeSpanError)
+      return [refused(whole, error.message)]
+    throw error
+  }
+  const wanted = [
+    ...valuesOf(unit, 'Timer', 'OnCalendar').map((text) => ({ original: `OnCalendar=${text}`, text })),
+    ...valuesOf(unit, 'Timer', 'OnUnitActiveSec').map((text) => ({
+      original: `OnUnitActiveSec=${text}`,
+      text: `every ${text}`,
+    })),
+    ...valuesOf(unit, 'Timer', 'OnUnitInactiveSec').map((text) => ({
+      original: `OnUnitInactiveSec=${text}`,
+      text: `every ${text} after finish`,
+    })),
+  ]
+  if (wanted.length === 0)
+    return [
+      refused(
+        whole,
+        `it has no times but ${BOOT.filter((key) => valuesOf(unit, 'Timer', key).length > 0).join(', ') || 'none'}: those count from the start of the machine`,
+      ),
+    ]
+  return wanted.map(({ original, text }): Candidate => {
+    const entry = { source: name, original, name: base }
+    try {
+      return {
+        ...entry,
+        schedule: {
+          timer: withZone(readTimer(text).text, zone),
+          args: command.args,
+          summary: lastOf(unit, 'Unit', 'Description')?.slice(0, 1000) ?? null,
+          jitter: spanOf(unit, 'RandomizedDelaySec') || spanOf(unit, 'RandomizedOffsetSec'),
+          catchUp: flagOf(unit, 'Timer', 'Persistent') ? 1 : 0,
+          // A unit that is active is not started again.
+          overlap: 'skip',
+          timeout: command.timeout,
+        },
+        notes: [...notesOf(unit, wanted.length), ...command.notes],
+      }
+    } catch (error) {
+      if (error instanceof CalendarSyntaxError || error instanceof InvalidTimeSpanError)
+        return refused(entry, error.message)
+      throw error
+    }
+  })
+}
+
+function commandOf(base: string, unit: UnitFile, units: Units): ServiceCommand {
+  const service = lastOf(unit, 'Timer', 'Unit') ?? `${base}.service`
+  if (!service.endsWith('.service')) throw new UnitFault(`it starts ${service}, which is no service`)
+  const found = units.get(service) ?? units.get(service.replace(/@.*\./, '@.'))
+  if (found === undefined) throw new UnitFault(`there is no ${service} beside it`)
+  return serviceCommand(service, found)
+}
+
+function spanOf(unit: UnitFile, key: string): number {
+  const text = lastOf(unit, 'Timer', key)
+  return text === undefined ? 0 : timeSpan(text)
+}
+
+function notesOf(unit: UnitFile, timers: number): string[] {
+  const notes: string[] = []
+  const given = (key: string) => lastOf(unit, 'Timer', key)
+  if (timers > 1) notes.push('its times become schedules of their own, whose runs may overlap')
+  const boot = BOOT.filter((key) => given(key) !== undefined)
+  if (boot.length > 0) notes.push(`${boot.join(', ')}: nothing runs because a machine starts`)
+  if (given('OnUnitActiveSec') !== undefined)
+    notes.push(
+      'OnUnitActiveSec: the times lie on a fixed grid from its creation on, not after the last start',
+    )
+  if (spanOf(unit, 'RandomizedDelaySec') > 0 && !flagOf(unit, 'Timer', 'FixedRandomDelay'))
+    notes.push(
+      'RandomizedDelaySec: the delay is a stable part of it, as with FixedRandomDelay=, not drawn anew',
+    )
+  if (given('AccuracySec') !== undefined) notes.push('AccuracySec: runs are not gathered, but exact')
+  const others = [...(unit.get('Timer')?.keys() ?? [])].filter((key) => !KNOWN.has(key))
+  if (others.length > 0) notes.push(`not carried over: ${others.join(', ')}`)
+  return notes
+}
+
+/** The section [Timer] in one line. */
+function settingsText(unit: UnitFile): string {
+  return [...(unit.get('Timer')?.entries() ?? [])]
+    .flatMap(([key, values]) => values.map((value) => `${key}=${value}`))
+    .join(' ')
+}
