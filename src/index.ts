@@ -51,6 +51,7 @@ export type {
   ScheduleChanges,
   ScheduleInput,
   ScheduleOptions,
+  SchedulePolicy,
 } from './schedules/settings.ts'
 export type { LogLevel, LogLine, Settled } from './store/executing-store.ts'
 export type { JobFilter, Transaction } from './store/job-store.ts'
@@ -63,6 +64,7 @@ export type {
   HourCount,
   JobConditions,
   ListPage,
+  NumberedLine,
   RecentRun,
   Revisions,
   ScheduleConditions,

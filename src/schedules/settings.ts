@@ -14,8 +14,11 @@ import {
 import type { FirstRun } from '../store/schedule-store.ts'
 import { timer, withZone } from '../timer/index.ts'
 
+/** The policy of a schedule's runs; null, or left out of a new one: as the task says. */
+export type SchedulePolicy = { readonly [Option in keyof PolicyOptions]: PolicyOptions[Option] | null }
+
 /** When a schedule runs, and how. Times are milliseconds or time spans such as `10min`; instants are of UTC. */
-export interface ScheduleOptions extends PolicyOptions {
+export interface ScheduleOptions extends SchedulePolicy {
   /**
    * A calendar event of systemd.time(7), such as `Mon..Fri 09:00` or `*:0/5 Europe/Berlin`; or `cron 0 9 * * 1-5`,
    * `every 5min`, `every 5min after finish`. A full date is a one-off.
@@ -66,7 +69,10 @@ export type AnyScheduleInput = ScheduleOptions &
   NewScheduleOptions & { readonly task: Task | string; readonly args?: unknown }
 
 /** What is to be changed; what is left out stays. */
-export type ScheduleChanges = Partial<ScheduleOptions> & { readonly args?: unknown }
+export type ScheduleChanges = Partial<Omit<ScheduleOptions, 'timer'>> & {
+  readonly timer?: string | undefined
+  readonly args?: unknown
+}
 
 export const ID_LIMIT = 190
 const MOST_CATCH_UP = 1000
@@ -162,10 +168,16 @@ function taskNamed(name: string, context: SettingsContext): Pick<Task, 'name' | 
 }
 
 function changedColumns(
-  options: Partial<ScheduleOptions>,
+  options: Omit<ScheduleChanges, 'args'>,
   context: SettingsContext,
 ): Partial<ScheduleSettings> {
-  const policy = runPolicy(options)
+  const { timeout, retries, retryDelay, retryBackoff } = options
+  const policy = runPolicy({
+    timeout: timeout ?? undefined,
+    retries: retries ?? undefined,
+    retryDelay: retryDelay ?? undefined,
+    retryBackoff: retryBackoff ?? undefined,
+  })
   return defined({
     timer: options.timer === undefined ? undefined : checkedTimer(options.timer, context),
     enabled: checkedFlag('enabled', options.enabled),
@@ -182,10 +194,10 @@ function changedColumns(
     onExhausted: oneOf('onExhausted', options.onExhausted, ON_EXHAUSTED),
     maxRuns:
       options.maxRuns === null ? null : checkedWhole('maxRuns', options.maxRuns, 1, Number.MAX_SAFE_INTEGER),
-    timeoutMs: policy.timeoutMs,
-    maxRetries: policy.maxRetries,
-    retryDelayMs: policy.retryDelayMs,
-    retryBackoff: policy.retryBackoff,
+    timeoutMs: timeout === null ? null : policy.timeoutMs,
+    maxRetries: retries === null ? null : policy.maxRetries,
+    retryDelayMs: retryDelay === null ? null : policy.retryDelayMs,
+    retryBackoff: retryBackoff === null ? null : policy.retryBackoff,
   })
 }
 

@@ -1,3 +1,4 @@
+import type { LogLevel } from './executing-store.ts'
 import type { Job, JobState } from '../model/job.ts'
 import type { Owner } from '../model/owner.ts'
 import type { Schedule, ScheduleStatus } from '../model/schedule.ts'
@@ -118,6 +119,15 @@ export interface HourCount {
   readonly jobs: number
 }
 
+/** A line that a job has logged. */
+export interface NumberedLine {
+  /** Grows from line to line. */
+  readonly id: number
+  readonly at: Date
+  readonly level: LogLevel
+  readonly message: string
+}
+
 /** Texts that differ when something in a table has changed; two that are equal say that nothing has. */
 export interface Revisions {
   readonly schedules: string
@@ -136,6 +146,8 @@ export interface ListStore {
   jobCounts(conditions: JobConditions, bounds: ListBounds): Promise<Counts<JobState>>
   /** The last runs and skips of each of some schedules, newest first. */
   recentRuns(schedules: readonly string[], limit: number): Promise<ReadonlyMap<string, readonly RecentRun[]>>
+  /** What a job has logged after a line, in order; null when there is no such job. */
+  logs(job: string, after: number, limit: number): Promise<NumberedLine[] | null>
   /** The newest jobs that failed. */
   failures(conditions: JobConditions, bounds: PageBounds): Promise<Failure[]>
   /** The tasks of schedules, each once, in order. */

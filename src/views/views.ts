@@ -3,7 +3,7 @@
  * search stops looking, and both say so; whoever needs the last row filters, or goes on from the last id.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import { InvalidInputError } from '../errors.ts'
+import { InvalidInputError, NotFoundError } from '../errors.ts'
 import { checkedInstant, checkedPage, checkedWhole } from '../model/input.ts'
 import type { Job, JobState } from '../model/job.ts'
 import { elapsesOf } from '../model/plan.ts'
@@ -14,6 +14,7 @@ import type {
   ListBounds,
   ListPage,
   ListStore,
+  NumberedLine,
   RecentRun,
   Revisions,
   ScheduleConditions,
@@ -129,6 +130,22 @@ export class Views {
     limit: number,
   ): Promise<ReadonlyMap<string, readonly RecentRun[]>> {
     return this.#store.recentRuns(schedules, checkedWhole('runs', limit, 1, 100))
+  }
+
+  /**
+   * What a job has logged, in order.
+   *
+   * @param query.after  the `id` of a line; default from the first on
+   * @throws NotFoundError
+   */
+  async logs(
+    job: string,
+    query: { readonly after?: number | undefined; readonly limit?: number | undefined } = {},
+  ): Promise<NumberedLine[]> {
+    const after = checkedWhole('after', query.after, 0, Number.MAX_SAFE_INTEGER) ?? 0
+    const lines = await this.#store.logs(job, after, checkedPage({ limit: query.limit }).limit)
+    if (lines === null) throw new NotFoundError('job', job)
+    return lines
   }
 
   /** The newest failed jobs by the first line of their error, most frequent first. */

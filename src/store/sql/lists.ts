@@ -2,6 +2,7 @@ import type { Job, JobState } from '../../model/job.ts'
 import { ANY_OWNER, type Owner } from '../../model/owner.ts'
 import type { Schedule, ScheduleStatus } from '../../model/schedule.ts'
 import type { Database } from '../database.ts'
+import type { LogLevel } from '../executing-store.ts'
 import { fromStored, fromText } from '../instant.ts'
 import type {
   Counts,
@@ -12,6 +13,7 @@ import type {
   ListBounds,
   ListPage,
   ListStore,
+  NumberedLine,
   PageBounds,
   RecentRun,
   Revisions,
@@ -125,17 +127,29 @@ export class SqlLists implements ListStore {
         some.flatMap((id) => [id, ...this.#own.params]),
       )
       for (const { id, schedule, state, slot, started, finished } of rows)
-        runs
-          .get(schedule)
-          ?.push({
-            id,
-            state,
-            slot: fromText(slot),
-            started: fromText(started),
-            finished: fromText(finished),
-          })
+        runs.get(schedule)?.push({
+          id,
+          state,
+          slot: fromText(slot),
+          started: fromText(started),
+          finished: fromText(finished),
+        })
     }
     return runs
+  }
+
+  async logs(job: string, after: number, limit: number): Promise<NumberedLine[] | null> {
+    const [found] = await this.#database.rows<{ id: string }>(
+      `SELECT id FROM ${this.#tables.job} WHERE id = ?${this.#own.text}`,
+      [job, ...this.#own.params],
+    )
+    if (found === undefined) return null
+    // The index on job and id holds filter and order.
+    const rows = await this.#database.rows<{ id: number; at: string; level: LogLevel; message: string }>(
+      `SELECT id, ${this.#database.dialect.instant('at')} AS at, level, message FROM ${this.#tables.log} WHERE job_id = ? AND id > ? ORDER BY id LIMIT ${limit}`,
+      [job, after],
+    )
+    return rows.map((row) => ({ ...row, at: fromStored(row.at) }))
   }
 
   async failures(conditions: JobConditions, bounds: PageBounds): Promise<Failure[]> {

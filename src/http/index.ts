@@ -1,0 +1,10 @@
+/**
+ * `kalends/http`: the REST API as a fetch handler.
+ *
+ * @module
+ */
+export { type Access, type Authorize, bearer, type RequestContext, type Role } from './access.ts'
+export type { ChangesOptions } from './changes.ts'
+export { http, type HttpHandler, type HttpOptions } from './http.ts'
+export type { MetricsRegistry } from './metrics.ts'
+export { node } from './node.ts'

@@ -1,0 +1,238 @@
+/** `/api/v1/jobs` */
+import { isDeepStrictEqual } from 'node:util'
+import { ConflictError, NotFoundError } from '../errors.ts'
+import type { Job, JobConditions, Jobs, Views } from '../index.ts'
+import { type Call, operation, type Operation } from './operation.ts'
+import { invalidField, problemOf } from './problem.ts'
+import type { Redaction } from './redact.ts'
+import { checkOwner } from './schedule-operations.ts'
+import * as schemas from './schemas.ts'
+import { shownJob } from './shown.ts'
+
+const { JobParams, NoQuery } = schemas
+const PATH = '/api/v1/jobs'
+const ONE = `${PATH}/{id}`
+const MOST_AT_ONCE = 1000
+
+const ACTIONS = {
+  cancel: {
+    summary: 'Cancel a job that waits; ask the worker to stop one that runs',
+    many: 'Cancel many jobs',
+    states: ['waiting', 'blocked', 'running'],
+  },
+  retry: {
+    summary: 'Let a failed or cancelled job run again, from its first attempt',
+    many: 'Let many jobs run again',
+    states: ['failed', 'cancelled'],
+  },
+} as const satisfies Record<string, { summary: string; many: string; states: readonly Job['state'][] }>
+type Action = keyof typeof ACTIONS
+
+export const jobOperations: readonly Operation[] = [
+  operation(
+    {
+      id: 'listJobs',
+      method: 'GET',
+      path: PATH,
+      summary: 'Jobs, newest first, page by page',
+      description:
+        'Totals are counted up to 10,000. What no index serves, such as the text of errors, is looked for among the newest 100,000 that the other filters leave.',
+      role: 'read',
+      query: schemas.JobsQuery,
+      answers: { 200: { says: 'A page', schema: schemas.JobPage } },
+      run: async ({ query, reach, redaction }) => {
+        checkSearch(query, redaction)
+        const { items, ...total } = await reach.views.jobs(query)
+        return { status: 200, body: { items: items.map((job) => shownJob(job, redaction)), ...total } }
+      },
+    },
+    NoQuery,
+  ),
+  operation(
+    {
+      id: 'submitJob',
+      method: 'POST',
+      path: PATH,
+      summary: 'Submit a job of its own, beside all schedules',
+      description: 'With an id of your choosing it can be sent again: it is submitted once.',
+      role: 'admin',
+      body: schemas.NewJob,
+      answers: {
+        200: { says: 'It was there already, and is the same', schema: schemas.Job },
+        201: { says: 'It was submitted', schema: schemas.Job },
+      },
+      run: async (call) => {
+        checkOwner(call.body, call.access)
+        const { job, isNew } = await submitted(call)
+        if (isNew) {
+          call.audit.job('submitJob', job.id, null, job)
+          call.changes.mark(['jobs'])
+        }
+        return {
+          status: isNew ? 201 : 200,
+          body: shownJob(job, call.redaction),
+          headers: { location: `${call.base}api/v1/jobs/${encodeURIComponent(job.id)}` },
+        }
+      },
+    },
+    NoQuery,
+  ),
+  operation(
+    {
+      id: 'getJob',
+      method: 'GET',
+      path: ONE,
+      summary: 'A job',
+      role: 'read',
+      params: JobParams,
+      answers: { 200: { says: 'The job', schema: schemas.Job } },
+      run: async ({ params, reach, redaction }) => ({
+        status: 200,
+        body: shownJob(await existing(reach.jobs, params.id), redaction),
+      }),
+    },
+    NoQuery,
+  ),
+  operation(
+    {
+      id: 'jobLogs',
+      method: 'GET',
+      path: `${ONE}/logs`,
+      summary: 'What its attempts have logged, in order',
+      description: 'To follow it, ask again with `after` the id of the last line.',
+      role: 'read',
+      params: JobParams,
+      query: schemas.LogsQuery,
+      answers: { 200: { says: 'Lines', schema: schemas.LogLines } },
+      run: async ({ params, query, reach }) => ({
+        status: 200,
+        body: { items: await reach.views.logs(params.id, query) },
+      }),
+    },
+    NoQuery,
+  ),
+  ...(['cancel', 'retry'] as const).flatMap((action) => [
+    operation(
+      {
+        id: `${action}Job`,
+        method: 'POST',
+        path: `${ONE}/${action}`,
+        summary: ACTIONS[action].summary,
+        role: 'operate',
+        params: JobParams,
+        answers: {
+          200: { says: 'Its state now: `running` when it was asked to stop', schema: schemas.JobStateAnswer },
+        },
+        run: async (call) => {
+          const { id } = await acted(call, action, call.params.id)
+          const { state } = await existing(call.reach.jobs, id)
+          return { status: 200, body: { id, state } }
+        },
+      },
+      NoQuery,
+    ),
+    operation(
+      {
+        id: `${action}Jobs`,
+        method: 'POST',
+        path: `${PATH}/${action}`,
+        summary: ACTIONS[action].many,
+        description: `By their ids, or all that a filter finds, of the state ${ACTIONS[action].states.join(' or ')} (default ${ACTIONS[action].states[0]}), up to a thousand at a time. With dryRun it only says how many there are.`,
+        role: 'operate',
+        body: schemas.JobsAction,
+        answers: { 200: { says: 'What was done', schema: schemas.JobsActionAnswer } },
+        run: async (call) => ({ status: 200, body: await actOnMany(call, action) }),
+      },
+      NoQuery,
+    ),
+  ]),
+]
+
+/** A search tells what it finds: letter by letter one could read what is hidden. */
+export function checkSearch({ args }: JobConditions, redaction: Redaction): void {
+  if (args !== undefined && redaction.hides('args'))
+    throw invalidField('args', 'cannot be searched here, because parts of the args are hidden')
+}
+
+async function submitted({
+  body,
+  reach,
+  redaction,
+}: Call<unknown, unknown, typeof schemas.NewJob._output>): Promise<{ job: Job; isNew: boolean }> {
+  const { task, args: given, id, ...options } = body
+  const args = redaction.restored('args', given, undefined)
+  const known = id === undefined ? null : await reach.jobs.get(id)
+  const isSame = (job: Job) => job.task === task && isDeepStrictEqual(job.args, args ?? {})
+  if (known !== null && isSame(known)) return { job: known, isNew: false }
+  try {
+    const made = await reach.jobs.submit(task, args, { ...options, ...(id !== undefined && { id }) })
+    return { job: await existing(reach.jobs, made), isNew: true }
+  } catch (error) {
+    if (!(error instanceof ConflictError) || id === undefined) throw error
+    // Sent twice at the same moment.
+    const there = await reach.jobs.get(id)
+    if (there === null || !isSame(there)) throw error
+    return { job: there, isNew: false }
+  }
+}
+
+async function existing(jobs: Jobs, id: string): Promise<Job> {
+  const job = await jobs.get(id)
+  if (job === null) throw new NotFoundError('job', id)
+  return job
+}
+
+async function acted(call: Call, action: Action, id: string): Promise<{ id: string }> {
+  const { jobs } = call.reach
+  const before = await existing(jobs, id)
+  await jobs[action](id)
+  call.audit.job(`${action}Job`, id, before, await jobs.get(id))
+  call.changes.mark(['schedules', 'jobs'])
+  return { id }
+}
+
+async function actOnMany(
+  call: Call<unknown, unknown, typeof schemas.JobsAction._output>,
+  action: Action,
+): Promise<typeof schemas.JobsActionAnswer._output> {
+  const { ids, filter, dryRun = false, limit = MOST_AT_ONCE } = call.body
+  const found =
+    ids === undefined
+      ? await matching(call.reach.views, conditionsOf(filter ?? {}, action, call.redaction), limit)
+      : { ids: [...new Set(ids)], matched: new Set(ids).size, matchedIsExact: true }
+  const { matched, matchedIsExact } = found
+  if (dryRun) return { matched, matchedIsExact, changed: [], refused: [], more: false }
+  const changed: string[] = []
+  const refused: { id: string; detail: string }[] = []
+  for (const id of found.ids) {
+    try {
+      await acted(call, action, id)
+      changed.push(id)
+    } catch (error) {
+      const problem = problemOf(error)
+      // The database is away, or the fault is ours: the rest would fare no better.
+      if (problem === null || problem.status >= 500) throw error
+      refused.push({ id, detail: problem.message })
+    }
+  }
+  const more = filter !== undefined && (matched > found.ids.length || !matchedIsExact)
+  return { matched, matchedIsExact, changed, refused, more }
+}
+
+async function matching(
+  views: Views,
+  conditions: JobConditions,
+  limit: number,
+): Promise<{ ids: string[]; matched: number; matchedIsExact: boolean }> {
+  const { items, total, totalIsExact } = await views.jobs({ ...conditions, limit })
+  return { ids: items.map(({ id }) => id), matched: total, matchedIsExact: totalIsExact }
+}
+
+function conditionsOf(filter: JobConditions, action: Action, redaction: Redaction): JobConditions {
+  checkSearch(filter, redaction)
+  const states: readonly Job['state'][] = ACTIONS[action].states
+  const { state = states[0] } = filter
+  if (state === undefined || !states.includes(state))
+    throw invalidField('filter.state', `one of ${states.join(', ')} is needed to ${action}, not ${state}`)
+  return { ...filter, state }
+}

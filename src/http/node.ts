@@ -1,0 +1,36 @@
+/** The handler for servers that speak Node's own requests: node:http, Express, Fastify. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import type { HttpHandler } from './http.ts'
+
+type Incoming = IncomingMessage & {
+  /** Of Express, which cuts the mount point off `url`. */
+  readonly originalUrl?: string
+  readonly body?: unknown
+  rawBody?: Buffer
+}
+
+/**
+ * For `createServer(node(handler))`, `app.use('/kalends', node(handler))` of Express, and the like.
+ *
+ * A body that a middleware such as `express.json()` has read already is taken from there.
+ */
+export function node(
+  handler: HttpHandler,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  return async (request: Incoming, response) => {
+    if (request.originalUrl !== undefined) request.url = request.originalUrl
+    if (request.readableDidRead && request.body !== undefined && request.body !== null)
+      request.rawBody = bytesOf(request.body)
+    await getRequestListener((web) => handler(web, { incoming: request }), {
+      // The globals belong to the application.
+      overrideGlobalObjects: false,
+      errorHandler: () => new Response(null, { status: 400 }),
+    })(request, response)
+  }
+}
+
+function bytesOf(body: unknown): Buffer {
+  if (Buffer.isBuffer(body)) return body
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+}

@@ -1,0 +1,499 @@
+/** What comes in and what goes out: checked by these schemas, and documented from them. */
+import { z } from 'zod'
+
+const DAY_ONE = 0
+const LAST_DAY = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+const INSTANT = "an instant in UTC is needed, such as '2026-03-27T09:00:00Z'"
+
+/** Of instants that come in. */
+export const instantIn = z.iso
+  .datetime({ error: INSTANT })
+  .transform((text) => new Date(text))
+  .refine((date) => date.getTime() >= DAY_ONE && date.getTime() <= LAST_DAY, {
+    error: 'an instant from 1970 to 9999 is needed',
+  })
+/** Of instants that go out: `Date` becomes such a text. */
+const instant = z.iso.datetime().meta({ description: 'RFC 3339, in UTC' })
+const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable()
+
+/** No text of ours holds it, and some databases end at it. */
+const text = (most: number, least = 0) =>
+  z
+    .string()
+    .min(least, { error: least === 1 ? 'a text is needed, not an empty one' : undefined })
+    .max(most, { error: `at most ${most} characters can be stored` })
+    .refine((value) => !value.includes('\0'), { error: 'a text without NUL is needed' })
+
+export const scheduleId = text(190, 1).meta({ description: 'Of your choosing, 1 to 190 characters' })
+export const jobId = text(36, 1)
+const taskName = text(190, 1)
+const span = z.union(
+  [
+    z
+      .int()
+      .min(0)
+      .max(2 ** 31 - 1),
+    text(100, 1),
+  ],
+  { error: "milliseconds, or a time span such as '10min', are needed" },
+)
+const priority = z
+  .int()
+  .min(-(2 ** 31 - 1))
+  .max(2 ** 31 - 1)
+const backoff = z.enum(['exponential', 'fixed'])
+const overlap = z.enum(['skip', 'queue_one', 'replace', 'allow'])
+const status = z.enum(['active', 'paused', 'done', 'dead', 'invalid', 'retired'])
+const state = z.enum(['waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped'])
+const anyJson = z.unknown().meta({ description: 'Any JSON' })
+
+const policyIn = {
+  timeout: span.optional().meta({ description: 'Longest time of an attempt; default: as the task says' }),
+  retries: z.int().min(0).max(1000).optional().meta({ description: 'Attempts after the first' }),
+  retryDelay: span.optional(),
+  retryBackoff: backoff.optional(),
+}
+
+/** Of a schedule; null: as the task says. */
+const schedulePolicyIn = {
+  timeout: span.nullish().meta({ description: 'Longest time of an attempt; null: as the task says' }),
+  retries: z.int().min(0).max(1000).nullish().meta({ description: 'Attempts after the first' }),
+  retryDelay: span.nullish(),
+  retryBackoff: backoff.nullish(),
+}
+
+const settingsIn = {
+  args: anyJson.optional(),
+  timer: text(512, 1).meta({
+    description: 'A calendar event (`Mon..Fri 09:00 Europe/Berlin`), `cron 0 9 * * 1-5` or `every 5min`',
+  }),
+  enabled: z.boolean().optional(),
+  group: text(100).optional(),
+  subject: text(255).nullish(),
+  submitter: text(190).nullish(),
+  summary: text(1000).nullish(),
+  priority: priority.optional(),
+  starts: orNull(instantIn).optional(),
+  ends: orNull(instantIn).optional(),
+  jitter: span.optional(),
+  catchUp: z.int().min(0).max(1000).optional(),
+  overlap: overlap.optional(),
+  onExhausted: z.enum(['continue', 'stop']).optional(),
+  maxRuns: z.int().min(1).nullish(),
+  ...schedulePolicyIn,
+}
+
+export const ScheduleInput = z.strictObject({
+  task: taskName,
+  ...settingsIn,
+  firstRun: z
+    .enum(['next', 'now', 'if-due'])
+    .optional()
+    .meta({ description: 'When a new schedule runs first; default `next`' }),
+})
+export const NewSchedule = ScheduleInput.extend({ id: scheduleId.optional() })
+export const ScheduleChanges = z.strictObject({ ...settingsIn, timer: settingsIn.timer.optional() })
+export const RunInput = z.strictObject({
+  args: anyJson.optional().meta({ description: "For this run alone; needs the role 'admin'" }),
+})
+export const Ids = z.strictObject({ ids: z.array(scheduleId).min(1).max(1000) })
+
+export const NewJob = z.strictObject({
+  id: jobId.optional(),
+  task: taskName,
+  args: anyJson.optional(),
+  runAt: instantIn.optional(),
+  group: text(100).optional(),
+  subject: text(255).nullish(),
+  submitter: text(190).nullish(),
+  priority: priority.optional(),
+  ...policyIn,
+})
+
+const jobFilter = {
+  state: state.optional(),
+  task: taskName.optional(),
+  schedule: scheduleId.optional(),
+  group: text(100).optional(),
+  submitter: text(190).optional(),
+  worker: text(255, 1).optional().meta({ description: 'The worker that runs it now' }),
+  id: jobId.optional().meta({ description: 'The beginning of the id' }),
+  error: text(500, 1).optional().meta({ description: 'Part of the error, in any case' }),
+  args: text(500, 1).optional().meta({ description: 'Part of the stored args, in any case' }),
+  finishedFrom: instantIn.optional(),
+  finishedTo: instantIn.optional(),
+}
+
+export const JobsAction = z
+  .strictObject({
+    ids: z.array(jobId).min(1).max(1000).optional(),
+    filter: z.strictObject(jobFilter).optional(),
+    dryRun: z.boolean().optional().meta({ description: 'Only says how many match' }),
+    limit: z.int().min(1).max(1000).optional().meta({ description: 'Most jobs of a filter; default 1000' }),
+  })
+  .refine(({ ids, filter }) => (ids === undefined) !== (filter === undefined), {
+    error: "either 'ids' or 'filter' is needed",
+    path: ['ids'],
+  })
+
+/** Of a query, where everything is text. */
+const whole = (least: number, most: number) =>
+  z.coerce
+    .number({ error: `a whole number from ${least} to ${most} is needed` })
+    .int({ error: `a whole number from ${least} to ${most} is needed` })
+    .min(least)
+    .max(most)
+    .optional()
+const limit = whole(1, 1000)
+const paging = { limit, offset: whole(0, 100_000) }
+
+export const NoQuery = z.strictObject({})
+export const SchedulesQuery = z.strictObject({
+  status: status.optional(),
+  task: taskName.optional(),
+  group: text(100).optional(),
+  submitter: text(190).optional(),
+  declaredBy: text(190, 1).optional(),
+  text: text(190, 1)
+    .optional()
+    .meta({ description: 'Part of the id, summary, subject or task, in any case' }),
+  order: z
+    .enum(['id', 'nextRun'])
+    .optional()
+    .meta({ description: '`nextRun`: what comes next first, without what has nothing to come' }),
+  after: scheduleId.optional().meta({ description: 'Only ids after this one: the last of the page before' }),
+  runs: whole(1, 50).meta({
+    description: 'With as many of the last runs of each schedule; limit at most 200',
+  }),
+  ...paging,
+})
+export const ScheduleCountsQuery = SchedulesQuery.pick({
+  status: true,
+  task: true,
+  group: true,
+  submitter: true,
+  declaredBy: true,
+  text: true,
+})
+export const JobsQuery = z.strictObject({
+  ...jobFilter,
+  before: jobId.optional().meta({ description: 'Only ids before this one: the last of the page before' }),
+  ...paging,
+})
+export const JobCountsQuery = z.strictObject(jobFilter)
+export const HistoryQuery = z.strictObject({ limit, before: instantIn.optional() })
+export const ElapsesQuery = z.strictObject({ limit, after: instantIn.optional() })
+export const ExplainQuery = z.strictObject({ at: instantIn.optional() })
+export const LogsQuery = z.strictObject({ limit, after: whole(0, Number.MAX_SAFE_INTEGER) })
+export const CheckQuery = z.strictObject({
+  timer: z.string().max(2000),
+  zone: text(100, 1)
+    .optional()
+    .meta({ description: "Written into a timer that names none; default: the server's" }),
+  after: instantIn.optional(),
+  anchor: instantIn
+    .optional()
+    .meta({ description: 'Where the slots of `every` begin: the creation of the schedule' }),
+  limit: whole(0, 1000).meta({ description: 'Elapses; default 10' }),
+})
+const owners = {
+  task: taskName.optional(),
+  group: text(100).optional(),
+  submitter: text(190).optional(),
+}
+export const LoadQuery = z.strictObject({
+  from: instantIn.optional().meta({ description: 'Rounded down to the hour; default the current hour' }),
+  hours: whole(1, 744).meta({ description: 'Default 168' }),
+  ...owners,
+})
+export const UpcomingQuery = z.strictObject({
+  from: instantIn.optional().meta({ description: 'Default now' }),
+  to: instantIn.optional().meta({ description: 'Default an hour after `from`; at most 31 days' }),
+  limit,
+  ...owners,
+})
+
+export const ScheduleParams = z.object({ id: scheduleId })
+export const JobParams = z.object({ id: text(190, 1) })
+
+const names = z.array(z.string())
+
+export const Schedule = z.strictObject({
+  id: z.string(),
+  enabled: z.boolean(),
+  status,
+  task: z.string(),
+  group: z.string(),
+  args: anyJson,
+  subject: orNull(z.string()),
+  submitter: orNull(z.string()),
+  summary: orNull(z.string()),
+  priority: z.int(),
+  timer: z.string(),
+  nextRun: orNull(instant),
+  idle: orNull(z.enum(['done', 'dead', 'invalid', 'retired', 'running'])),
+  starts: orNull(instant),
+  ends: orNull(instant),
+  jitterMs: z.int(),
+  catchUp: z.int(),
+  overlap,
+  onExhausted: z.enum(['continue', 'stop']),
+  maxRuns: orNull(z.int()),
+  timeoutMs: orNull(z.int()),
+  maxRetries: orNull(z.int()),
+  retryDelayMs: orNull(z.int()),
+  retryBackoff: orNull(backoff),
+  declaredBy: orNull(z.string()),
+  created: instant,
+  lastSlot: orNull(instant),
+  runCount: z.int(),
+  errorCount: z.int(),
+  lastRun: orNull(instant),
+  lastFinished: orNull(instant),
+  lastJob: orNull(z.string()),
+  lastError: orNull(z.string()),
+  markedBy: orNull(z.string()),
+})
+export const RecentRun = z.strictObject({
+  id: z.string(),
+  state,
+  slot: orNull(instant),
+  started: orNull(instant),
+  finished: orNull(instant),
+})
+export const ListedSchedule = Schedule.extend({
+  words: orNull(z.string()).meta({ description: 'The timer in words; null when it cannot be read' }),
+  runs: z.array(RecentRun).optional().meta({ description: 'Newest first, where asked for' }),
+})
+const total = {
+  total: z.int().meta({ description: 'Of all pages' }),
+  totalIsExact: z.boolean().meta({ description: 'False: there are more, or there may be' }),
+}
+export const SchedulePage = z.strictObject({ items: z.array(ListedSchedule), ...total })
+export const Job = z.strictObject({
+  id: z.string(),
+  scheduleId: orNull(z.string()),
+  slot: orNull(instant),
+  missed: z.int(),
+  run: orNull(z.int()),
+  task: z.string(),
+  group: z.string(),
+  args: anyJson,
+  subject: orNull(z.string()),
+  submitter: orNull(z.string()),
+  priority: z.int(),
+  state,
+  reason: orNull(z.string()),
+  worker: orNull(z.string()),
+  attempt: z.int(),
+  submitted: instant,
+  runAt: orNull(instant),
+  started: orNull(instant),
+  finished: orNull(instant),
+  timeoutMs: orNull(z.int()),
+  maxRetries: orNull(z.int()),
+  retryDelayMs: orNull(z.int()),
+  retryBackoff: orNull(backoff),
+  progress: anyJson,
+  result: anyJson,
+  error: orNull(z.string()),
+  stopRequested: orNull(instant),
+})
+export const JobPage = z.strictObject({ items: z.array(Job), ...total })
+export const History = z.strictObject({ items: z.array(Job) })
+export const JobReference = z.strictObject({ job: z.string() })
+export const JobStateAnswer = z.strictObject({ id: z.string(), state })
+export const JobsActionAnswer = z.strictObject({
+  matched: z.int().meta({ description: 'Jobs that match' }),
+  matchedIsExact: z.boolean(),
+  changed: z.array(z.string()).meta({ description: 'Their ids' }),
+  refused: z.array(z.strictObject({ id: z.string(), detail: z.string() })),
+  more: z.boolean().meta({ description: 'There may be more of the filter: do it again' }),
+})
+export const Elapse = z.strictObject({ at: instant, local: z.string() })
+export const Elapses = z.strictObject({ zone: z.string(), items: z.array(Elapse) })
+export const Explanation = z.strictObject({
+  schedule: z.string(),
+  status,
+  nextRun: orNull(instant),
+  reasons: names,
+})
+export const LogLines = z.strictObject({
+  items: z.array(
+    z.strictObject({
+      id: z.int().meta({ description: 'For `after`' }),
+      at: instant,
+      level: z.enum(['debug', 'info', 'warn', 'error']),
+      message: z.string(),
+    }),
+  ),
+})
+export const ScheduleCounts = z.strictObject({
+  counts: z.record(status, z.int()),
+  isExact: z.boolean().meta({ description: 'False: some are larger than said' }),
+})
+export const JobCounts = z.strictObject({ counts: z.record(state, z.int()), isExact: z.boolean() })
+export const Failures = z.strictObject({
+  items: z.array(
+    z.strictObject({
+      error: z.string().meta({ description: 'The first line' }),
+      jobs: z.int(),
+      tasks: names,
+      lastJob: z.string(),
+      lastFinished: orNull(instant),
+    }),
+  ),
+})
+export const Tasks = z.strictObject({
+  items: z.array(
+    z.strictObject({
+      name: z.string(),
+      workers: z.int().meta({ description: 'Live workers that run it' }),
+    }),
+  ),
+})
+export const Workers = z.strictObject({
+  items: z.array(
+    z.strictObject({
+      id: z.string(),
+      name: z.string(),
+      host: z.string(),
+      pid: z.int(),
+      tasks: names,
+      sets: z.record(z.string(), z.string()),
+      started: instant,
+      heartbeat: instant,
+      silentMs: z.number(),
+      alive: z.boolean(),
+      running: z.int(),
+    }),
+  ),
+})
+export const TimerCheck = z.discriminatedUnion('valid', [
+  z.strictObject({
+    valid: z.literal(false),
+    fault: z.strictObject({
+      code: z.enum(['CALENDAR_SYNTAX', 'CRON_SYNTAX', 'INVALID_TIME_SPAN']),
+      message: z.string(),
+      column: orNull(z.int()),
+      token: orNull(z.string()),
+      hint: orNull(z.string()),
+    }),
+  }),
+  z.strictObject({
+    valid: z.literal(true),
+    kind: z.enum(['calendar', 'cron', 'every', 'after finish']),
+    text: z.string().meta({ description: 'The normal form' }),
+    zone: z.string(),
+    words: z.string(),
+    elapses: z.array(Elapse),
+    warnings: names,
+  }),
+])
+export const Load = z.strictObject({
+  from: instant,
+  to: instant,
+  hours: z.array(z.strictObject({ hour: instant, planned: z.int(), ended: z.record(state, z.int()) })),
+  schedules: z.int().meta({ description: 'Active schedules that were counted' }),
+  plannedIsExact: z.boolean(),
+  endedIsComplete: z.boolean().meta({ description: 'False: the first hours are missing' }),
+})
+export const Upcoming = z.strictObject({
+  from: instant,
+  to: instant,
+  items: z.array(z.strictObject({ at: instant, schedule: z.string(), task: z.string() })),
+  complete: z.boolean().meta({ description: 'False: there are more' }),
+})
+export const Me = z.strictObject({
+  role: z.enum(['read', 'operate', 'admin']),
+  user: orNull(z.string()),
+  scope: z.strictObject({ group: orNull(z.string()), submitter: orNull(z.string()) }),
+  zone: z.string().meta({ description: 'Written into timers that name none' }),
+  now: instant,
+})
+export const Health = z.strictObject({
+  ok: z.boolean(),
+  worker: orNull(z.string()).optional(),
+  running: z.int().optional(),
+  loops: z
+    .array(
+      z.strictObject({
+        name: z.string(),
+        lastGoodPass: orNull(instant),
+        busySince: orNull(instant),
+        consecutiveErrors: z.int(),
+        lastError: orNull(z.string()),
+      }),
+    )
+    .optional(),
+})
+export const Findings = z.strictObject({
+  items: z.array(
+    z.strictObject({
+      code: z.string(),
+      subjects: names.meta({ description: 'At most ten' }),
+      count: z.int(),
+      problem: z.string(),
+      fix: z.string(),
+    }),
+  ),
+})
+export const ProblemDetails = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string().meta({ description: 'What was wrong and what to do' }),
+    code: z.string(),
+    field: z.string().optional().meta({ description: 'The first field that is wrong' }),
+    errors: z
+      .array(
+        z.strictObject({
+          field: z.string(),
+          detail: z.string(),
+          column: z.int().nullish(),
+          token: z.string().nullish(),
+          hint: z.string().nullish(),
+        }),
+      )
+      .optional(),
+    jobId: z.string().optional().meta({ description: 'The job that is in the way' }),
+  })
+  .meta({ description: 'RFC 9457' })
+
+/** What the document gives a name of its own. */
+export const NAMED = {
+  ScheduleInput,
+  NewSchedule,
+  ScheduleChanges,
+  RunInput,
+  Ids,
+  NewJob,
+  JobsAction,
+  Schedule,
+  RecentRun,
+  ListedSchedule,
+  SchedulePage,
+  Job,
+  JobPage,
+  History,
+  JobReference,
+  JobStateAnswer,
+  JobsActionAnswer,
+  Elapse,
+  Elapses,
+  Explanation,
+  LogLines,
+  ScheduleCounts,
+  JobCounts,
+  Failures,
+  Tasks,
+  Workers,
+  TimerCheck,
+  Load,
+  Upcoming,
+  Me,
+  Health,
+  Findings,
+  ProblemDetails,
+} as const

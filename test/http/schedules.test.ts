@@ -1,0 +1,217 @@
+import { describe, expect, it } from 'vitest'
+import { ended } from '../kalends/scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { apiScene } from './scene.ts'
+
+const UUID = /^[\da-f]{8}-[\da-f]{4}-7/
+const mail = { task: 'mail', timer: 'daily' }
+
+eachDatabase((under) => {
+  it('a schedule is made, read, replaced, changed and deleted', async () => {
+    const { call } = await apiScene(under)
+    const made = await call('POST /api/v1/schedules', { body: { ...mail, args: { to: 'x' } } })
+    expect(made.status).toBe(201)
+    expect(made.body).toMatchObject({ id: expect.stringMatching(UUID), status: 'active', args: { to: 'x' } })
+    const path = made.headers.get('location') ?? ''
+    expect(path).toBe(`/api/v1/schedules/${made.body.id}`)
+    expect((await call(`GET ${path}`)).body).toEqual(made.body)
+    const put = await call(`PUT ${path}`, { body: { ...mail, timer: 'Mon 09:00', timeout: '5min' } })
+    expect([put.status, put.body]).toMatchObject([200, { timer: 'Mon 09:00', args: {}, timeoutMs: 300_000 }])
+    const patch = await call(`PATCH ${path}`, { body: { timeout: null, starts: '2099-01-01T00:00:00Z' } })
+    expect([patch.status, patch.body]).toMatchObject([
+      200,
+      { timer: 'Mon 09:00', timeoutMs: null, starts: '2099-01-01T00:00:00.000Z' },
+    ])
+    expect((await call(`DELETE ${path}`)).status).toBe(204)
+    expect((await call(`GET ${path}`)).status).toBe(404)
+    expect((await call(`DELETE ${path}`)).status).toBe(404)
+  })
+
+  it('what is sent twice with an id of one’s own is made once', async () => {
+    const { call, kalends } = await apiScene(under)
+    const body = { ...mail, id: 'a/ä 1' }
+    expect((await call('POST /api/v1/schedules', { body })).status).toBe(201)
+    expect((await call('POST /api/v1/schedules', { body })).status).toBe(200)
+    expect(await call('POST /api/v1/schedules', { body: { ...body, timer: 'hourly' } })).toMatchObject({
+      status: 409,
+      body: { code: 'CONFLICT' },
+    })
+    const path = `/api/v1/schedules/${encodeURIComponent(body.id)}`
+    expect((await call(`PUT ${path}`, { body: mail })).status).toBe(200)
+    expect((await call('PUT /api/v1/schedules/new', { body: mail })).status).toBe(201)
+    expect((await call('PUT /api/v1/schedules/new', { body: mail })).status).toBe(200)
+    expect((await kalends.schedules.list()).total).toBe(2)
+    const job = { task: 'mail', id: 'job-1', args: { a: [1] } }
+    const both = await Promise.all([1, 2].map(() => call('POST /api/v1/jobs', { body: job })))
+    expect(new Set(both.map(({ status }) => status))).toEqual(new Set([200, 201]))
+    expect((await call('POST /api/v1/jobs', { body: { ...job, args: {} } })).status).toBe(409)
+    expect((await kalends.jobs.list()).total).toBe(1)
+  })
+
+  it('pause and resume only from the right state, reset revives what is done', async () => {
+    const { call, database } = await apiScene(under)
+    await call('PUT /api/v1/schedules/s', { body: mail })
+    const at = (action: string) => call(`POST /api/v1/schedules/s/${action}`)
+    expect(await at('resume')).toMatchObject({ status: 400, body: { code: 'WRONG_STATE' } })
+    expect(await at('pause')).toMatchObject({ status: 200, body: { status: 'paused', enabled: false } })
+    expect((await at('pause')).status).toBe(400)
+    expect(await at('resume')).toMatchObject({ status: 200, body: { status: 'active' } })
+    expect((await at('reset')).status).toBe(400)
+    await database.query("UPDATE periodic_task SET idle = 'done', run_count = 5")
+    expect(await at('reset')).toMatchObject({ status: 200, body: { status: 'active', runCount: 0 } })
+    expect((await call('POST /api/v1/schedules/none/pause')).status).toBe(404)
+  })
+
+  it('run now gives the job, and a conflict names the one that is in the way', async () => {
+    const { call, kalends } = await apiScene(under)
+    await call('PUT /api/v1/schedules/s', { body: mail })
+    const run = await call('POST /api/v1/schedules/s/run', { body: { args: { once: true } } })
+    expect(run.status).toBe(200)
+    expect(await kalends.jobs.get(run.body.job)).toMatchObject({ args: { once: true } })
+    expect(await call('POST /api/v1/schedules/s/run')).toMatchObject({
+      status: 409,
+      body: { code: 'CONFLICT', jobId: run.body.job },
+    })
+    expect((await call('POST /api/v1/schedules/s/run', { as: 'operator', body: { args: {} } })).status).toBe(
+      403,
+    )
+  })
+
+  it('pages, filters, counts and runs', async () => {
+    const { call, kalends } = await apiScene(under)
+    for (const id of ['c', 'a', 'b', 'd']) {
+      await kalends.schedules.create({ id, task: id === 'd' ? 'other' : 'mail', timer: 'daily', group: 'g' })
+    }
+    await kalends.schedules.pause('b')
+    await kalends.schedules.runNow('a')
+    const ids = async (query: string) => {
+      const { body } = await call(`GET /api/v1/schedules/${query}`)
+      return [body.items.map(({ id }: { id: string }) => id), body.total, body.totalIsExact]
+    }
+    expect(await ids('')).toEqual([['a', 'b', 'c', 'd'], 4, true])
+    expect(await ids('?limit=2&offset=1')).toEqual([['b', 'c'], 4, true])
+    expect(await ids('?after=b')).toEqual([['c', 'd'], 4, true])
+    expect(await ids('?status=paused&task=mail&group=g')).toEqual([['b'], 1, true])
+    expect(await ids('?text=OTHER')).toEqual([['d'], 1, true])
+    const page = await call('GET /api/v1/schedules?runs=3')
+    expect(page.body.items[0]).toMatchObject({
+      words: expect.stringContaining('day'),
+      runs: [{ state: 'waiting' }],
+    })
+    expect((await call('GET /api/v1/counts/schedules?task=mail')).body).toEqual({
+      counts: { active: 2, paused: 1 },
+      isExact: true,
+    })
+    expect(
+      (await call('POST /api/v1/schedules/batch-delete', { body: { ids: ['a', 'none', 'b'] } })).status,
+    ).toBe(204)
+    expect(await ids('')).toEqual([['c', 'd'], 2, true])
+  })
+
+  it('history, elapses and explain', async () => {
+    const { call, kalends } = await apiScene(under)
+    await call('PUT /api/v1/schedules/s', { body: { task: 'mail', timer: '9:00 Europe/Berlin' } })
+    const job = await kalends.schedules.runNow('s')
+    expect((await call('GET /api/v1/schedules/s/history')).body.items).toMatchObject([
+      { id: job, state: 'waiting' },
+    ])
+    expect((await call('GET /api/v1/schedules/s/elapses?limit=1&after=2026-03-27T12:00:00Z')).body).toEqual({
+      zone: 'Europe/Berlin',
+      items: [{ at: '2026-03-28T08:00:00.000Z', local: 'Sat 2026-03-28 09:00:00 +01:00' }],
+    })
+    expect((await call('GET /api/v1/schedules/s/explain')).body.reasons.join()).toContain('no live worker')
+    for (const of of ['history', 'elapses', 'explain'])
+      expect((await call(`GET /api/v1/schedules/none/${of}`)).status).toBe(404)
+  })
+
+  describe('jobs', () => {
+    it('are submitted, listed, counted, cancelled and retried, one by one and many at once', async () => {
+      const { call, kalends, database } = await apiScene(under)
+      const ids: string[] = []
+      for (let index = 0; index < 5; index += 1) ids.push(await kalends.jobs.submit('mail', { index }))
+      expect((await call(`POST /api/v1/jobs/${ids[0]}/cancel`)).body).toEqual({
+        id: ids[0],
+        state: 'cancelled',
+      })
+      expect((await call('GET /api/v1/counts/jobs')).body.counts).toEqual({ waiting: 4, cancelled: 1 })
+      const dry = await call('POST /api/v1/jobs/cancel', { body: { filter: { task: 'mail' }, dryRun: true } })
+      expect(dry.body).toEqual({ matched: 4, matchedIsExact: true, changed: [], refused: [], more: false })
+      const some = await call('POST /api/v1/jobs/cancel', { body: { filter: { task: 'mail' }, limit: 3 } })
+      expect(some.body).toMatchObject({ matched: 4, refused: [], more: true })
+      expect(some.body.changed).toHaveLength(3)
+      const many = await call('POST /api/v1/jobs/retry', { body: { ids: [...ids, 'none'] } })
+      expect(new Set(many.body.changed)).toEqual(new Set([...some.body.changed, ids[0]]))
+      expect(many.body.refused).toHaveLength(2)
+      expect(
+        (await call('POST /api/v1/jobs/retry', { body: { filter: { state: 'success' } } })).body,
+      ).toMatchObject({
+        status: 422,
+        field: 'filter.state',
+      })
+      await database.query("UPDATE job SET state = 'failed', error = 'Error: no disk\n at x'")
+      expect((await call('GET /api/v1/failures')).body.items).toMatchObject([
+        { error: 'Error: no disk', jobs: 5, tasks: ['mail'] },
+      ])
+      expect((await call('GET /api/v1/jobs?error=DISK&limit=2')).body).toMatchObject({
+        total: 5,
+        items: [{}, {}],
+      })
+      expect((await call('POST /api/v1/jobs/retry', { body: { filter: {} } })).body.changed).toHaveLength(5)
+    })
+
+    it('show what they log while they run, line by line', async () => {
+      const { call, kalends } = await apiScene(under)
+      const { task } = await import('../../src/index.ts')
+      kalends.handle(task('talk'), ({ log }) => {
+        log.info('one')
+        log.warn('two')
+        return { said: 2 }
+      })
+      await kalends.start()
+      const id = await kalends.jobs.submit('talk')
+      await ended(kalends, id)
+      const { body } = await call(`GET /api/v1/jobs/${id}/logs`)
+      expect(
+        body.items.map(({ level, message }: { level: string; message: string }) => [level, message]),
+      ).toEqual([
+        ['info', 'one'],
+        ['warn', 'two'],
+      ])
+      const rest = await call(`GET /api/v1/jobs/${id}/logs?after=${body.items[0].id}`)
+      expect(rest.body.items).toEqual([body.items[1]])
+      expect((await call(`GET /api/v1/jobs/${id}`)).body).toMatchObject({
+        state: 'success',
+        result: { said: 2 },
+      })
+      expect((await call('GET /api/v1/jobs/none/logs')).status).toBe(404)
+      const workers = await call('GET /api/v1/workers')
+      expect(workers.body.items).toMatchObject([{ alive: true, tasks: expect.arrayContaining(['talk']) }])
+      expect((await call('GET /api/v1/tasks')).body.items).toContainEqual({ name: 'talk', workers: 1 })
+    })
+  })
+
+  it('the load of a week and what comes in an hour', async () => {
+    const { call, kalends, database } = await apiScene(under)
+    await kalends.schedules.create({ id: 'daily', task: 'mail', timer: '03:00' })
+    await kalends.schedules.create({ id: 'often', task: 'mail', timer: '*:*:*' })
+    await kalends.schedules.create({ id: 'off', task: 'mail', timer: '03:00', enabled: false })
+    await database.query(
+      "INSERT INTO job (id, task, state, finished) VALUES ('j', 'mail', 'failed', '2026-03-02 03:10:00.000')",
+    )
+    const load = await call('GET /api/v1/load?from=2026-03-02T00:30:00Z&hours=24')
+    expect(load.body.hours).toHaveLength(24)
+    expect(load.body).toMatchObject({ schedules: 2, endedIsComplete: true, plannedIsExact: false })
+    expect(load.body.hours[3]).toEqual({
+      hour: '2026-03-02T03:00:00.000Z',
+      planned: 3601,
+      ended: { failed: 1 },
+    })
+    expect(load.body.hours[23].planned).toBe(3600)
+    const upcoming = await call('GET /api/v1/upcoming?from=2199-03-02T03:00:00Z&to=2199-03-02T03:00:02Z')
+    expect(upcoming.body.items.map(({ schedule }: { schedule: string }) => schedule).toSorted()).toEqual([
+      'daily',
+      'often',
+      'often',
+    ])
+  })
+})
