@@ -67,7 +67,8 @@ const ABBREVIATIONS = new Set(
 function abbreviation(date: Date, zone: string): string {
   for (const language of LANGUAGES) {
     const name = zoneName(date, zone, language, 'short')
-    if (ABBREVIATIONS.has(name)) return name
+    // Morocco keeps Western European Time by its clocks only: the tz database has letters for it no more.
+    if (ABBREVIATIONS.has(name) && !(name.startsWith('WE') && zone.startsWith('Africa/'))) return name
   }
   const [, sign = '+', hours = '00', minutes = '00'] =
     /^GMT([+-])(\d\d):(\d\d)/.exec(zoneName(date, zone, 'en-US', 'longOffset')) ?? []

@@ -23,6 +23,14 @@ export interface Program {
   readonly ended: Promise<Ended>
 }
 
+export interface RunOptions {
+  readonly cwd: string
+  /** On top of the own environment, without KALENDS_DATABASE. */
+  readonly env?: Readonly<Record<string, string>>
+  /** What it reads; default nothing. */
+  readonly stdin?: string
+}
+
 /** An empty folder that goes with the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-program-'))
@@ -32,21 +40,19 @@ export async function temporaryFolder(): Promise<string> {
 
 /**
  * @param script  from the root of the package, such as `dist/cli/main.js`
- * @param options.env  on top of the own environment, without KALENDS_DATABASE
  */
-export function start(
-  script: string,
-  args: readonly string[],
-  options: { cwd: string; env?: Record<string, string> },
-): Program {
+export function start(script: string, args: readonly string[], options: RunOptions): Program {
   const file = join(root, script)
   if (!existsSync(file)) throw new Error(`${script} is not built; 'npm test' does it, or npm run build`)
   const { KALENDS_DATABASE: _, ...env } = process.env
   const child = spawn(process.execPath, [file, ...args], {
     cwd: options.cwd,
     env: { ...env, NO_COLOR: '1', NODE_NO_WARNINGS: '1', ...options.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  // Who does not read its input is no fault.
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(options.stdin ?? '')
   onTestFinished(() => void child.kill('SIGKILL'))
   let stdout = ''
   let stderr = ''
@@ -86,10 +92,6 @@ export function start(
 }
 
 /** Runs to its end. */
-export function run(
-  script: string,
-  args: readonly string[],
-  options: { cwd: string; env?: Record<string, string> },
-): Promise<Ended> {
+export function run(script: string, args: readonly string[], options: RunOptions): Promise<Ended> {
   return start(script, args, options).ended
 }

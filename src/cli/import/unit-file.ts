@@ -68,7 +68,7 @@ export function wordsOf(text: string): string[] {
     if (word === undefined) throw new UnitFault(`the quotes in ${JSON.stringify(text)} do not end`)
     words.push(
       word.replaceAll(
-        /"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\\(.)/gsu,
+        /"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\\(x[\da-f]{2}|.)/gisu,
         (all: string, ...parts: (string | undefined)[]) => unescaped(parts[0] ?? parts[1] ?? all),
       ),
     )

@@ -1,0 +1,50 @@
+/** 300 expressions drawn at random, as the real `systemd-analyze calendar` of systemd 252 answered them. */
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { calendarCommand } from '../../src/cli/calendar.ts'
+import { run, temporaryFolder } from './program.ts'
+
+interface Answer {
+  readonly expr: string
+  readonly base: string
+  readonly tz: string
+  readonly status: number
+  /** Without the lines that say how far it is from now. */
+  readonly output: string
+}
+
+const answers = readFileSync(new URL('fixtures/calendar.golden.jsonl', import.meta.url), 'utf8')
+  .trimEnd()
+  .split('\n')
+  .map((line): Answer => {
+    const answer: Answer = JSON.parse(line)
+    return answer
+  })
+
+const NOW_LINES = /^ +From now: .*\n/gm
+
+test.each(answers)('$expr after $base in $tz', ({ expr, base, tz, status, output }) => {
+  let printed = ''
+  const command = calendarCommand({ localZone: tz })
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => (printed += text) })
+  let failed = false
+  try {
+    command.parse(['--zone', 'local', '--iterations', '3', '--base-time', base, '--', expr], { from: 'user' })
+  } catch {
+    failed = true
+  }
+  expect({ printed: printed.replaceAll(NOW_LINES, ''), failed }).toEqual({
+    printed: output,
+    failed: status !== 0,
+  })
+})
+
+test('and so does the program, by the zone of its environment', async () => {
+  const cwd = await temporaryFolder()
+  for (const { expr, base, tz, status, output } of answers.filter((_, index) => index % 60 === 7)) {
+    const args = ['calendar', '--zone', 'local', '--iterations', '3', '--base-time', base, '--', expr]
+    const { code, stdout } = await run('dist/cli/main.js', args, { cwd, env: { TZ: tz } })
+    expect({ code, stdout: stdout.replaceAll(NOW_LINES, '') }).toEqual({ code: status, stdout: output })
+  }
+})
