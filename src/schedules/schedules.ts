@@ -6,13 +6,13 @@ import { ConflictError, InvalidInputError, NotFoundError } from '../errors.ts'
 import { checkedInstant, checkedPage } from '../model/input.ts'
 import { newJobId } from '../model/occurrence.ts'
 import { changedSettings, type Schedule } from '../model/schedule.ts'
-import type { Job } from '../model/job.ts'
+import type { Job, JobState } from '../model/job.ts'
 import { elapsesOf } from '../model/plan.ts'
 import { storedArgs } from '../model/task.ts'
 import type { JobStore } from '../store/job-store.ts'
 import type { WorkerStore } from '../store/worker-store.ts'
 import type { NewSchedule, Page, PutResult, ScheduleFilter, ScheduleStore } from '../store/schedule-store.ts'
-import { explain, type Explanation } from './explain.ts'
+import { explain, type Explanation, startOfMinute } from './explain.ts'
 import {
   type AnyScheduleInput,
   checkedFirstRun,
@@ -28,8 +28,10 @@ import {
 export type ScheduleQuery = Partial<ScheduleFilter>
 
 const DEFAULT_ELAPSES = 5
-/** Rows of history that an explanation looks through. */
-const EXPLAINED = 200
+/** Jobs in each state that an explanation tells of. */
+const MOST_OPEN = 5
+/** Rows from the minute on that is asked about: those of the minute, and the one after them. */
+const AROUND = 100
 
 /** Where schedules and what became of them are kept. */
 export interface ScheduleStores {
@@ -227,15 +229,15 @@ export class Schedules {
   async explain(id: string, options: { readonly at?: Date | undefined } = {}): Promise<Explanation> {
     const schedule = await this.#existing(id)
     const at = checkedInstant('at', options.at) ?? null
-    // What is asked about is looked up by its time: it may be far back in a long history.
-    const history = await this.#jobs.history(id, EXPLAINED, null)
-    const around =
-      at === null ? [] : await this.#jobs.history(id, EXPLAINED, new Date(at.getTime() + 3_600_000))
-    const known = new Set(history.map((job) => job.id))
+    const open = (state: JobState) => this.#jobs.list({ scheduleId: id, state, limit: MOST_OPEN, offset: 0 })
+    const pages = await Promise.all([open('running'), open('waiting'), open('blocked')])
+    const workers = await this.#workers.list()
     return explain({
       schedule,
-      history: [...history, ...around.filter((job) => !known.has(job.id))],
-      handledTasks: new Set((await this.#workers.list()).flatMap(({ tasks }) => tasks)),
+      open: pages.flatMap(({ items }) => items.toReversed()),
+      around: at === null ? [] : await this.#jobs.historyFrom(id, startOfMinute(at), AROUND),
+      liveWorkers: workers.length,
+      handledTasks: new Set(workers.flatMap(({ tasks }) => tasks)),
       now: await this.#store.now(),
       at,
     })

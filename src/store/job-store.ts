@@ -72,5 +72,7 @@ export interface JobStore {
   retry(id: string): Promise<JobState | null>
   /** Runs and skips of a schedule, newest slot first. */
   history(scheduleId: string, limit: number, before: Date | null): Promise<Job[]>
+  /** The same from a time on, oldest slot first. */
+  historyFrom(scheduleId: string, from: Date, limit: number): Promise<Job[]>
   logs(id: string): Promise<LogLine[]>
 }

@@ -45,7 +45,7 @@ class AsyncContexts implements ContextManager {
 }
 
 beforeAll(() => void context.setGlobalContextManager(new AsyncContexts()))
-afterAll(() => void context.disable())
+afterAll(() => context.disable())
 
 function recorded() {
   const exporter = new InMemorySpanExporter()

@@ -126,6 +126,14 @@ export class SqlJobs implements JobStore {
     return rows.map(toJob)
   }
 
+  async historyFrom(scheduleId: string, from: Date, limit: number): Promise<Job[]> {
+    const rows = await this.#database.rows<JobRow>(
+      `SELECT ${jobColumns(this.#database.dialect)} FROM ${this.#tables.job} WHERE periodic_task_id = ? AND slot >= ?${this.#own.text} ORDER BY slot LIMIT ${limit}`,
+      [scheduleId, toText(from), ...this.#own.params],
+    )
+    return rows.map(toJob)
+  }
+
   async logs(id: string): Promise<LogLine[]> {
     if (this.#own.text !== '' && (await this.get(id)) === null) return []
     const rows = await this.#database.rows<{ job_id: string; at: string; level: LogLevel; message: string }>(

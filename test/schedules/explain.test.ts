@@ -1,0 +1,407 @@
+/** Why did it not run? The sentences, as a user reads them. */
+import { expect, it } from 'vitest'
+import { type Kalends, NotFoundError, task } from '../../src/index.ts'
+import { ended, gate, scene, signal } from '../kalends/scene.ts'
+import { eachDatabase, type TestDatabase } from '../support/databases.ts'
+
+const work = task('work', { retries: 0 })
+const CREATED = '2026-01-01 00:00:00.000'
+
+/** A schedule that was made at the beginning of 2026, with what is said of it. */
+async function schedule(
+  { database, kalends }: { database: TestDatabase; kalends: Kalends },
+  timer: string,
+  columns: Record<string, string | number | null> = {},
+): Promise<void> {
+  // Not planned by anyone: no scheduler runs here.
+  await kalends.schedules.create({ id: 's', task: work, timer: 'yearly' })
+  const all: Record<string, string | number | null> = { created: CREATED, timer, ...columns }
+  const assignments = Object.keys(all).map((column) => `${column} = ?`)
+  await database.query(
+    `UPDATE periodic_task SET ${assignments.join(', ')} WHERE id = 's'`,
+    Object.values(all),
+  )
+}
+
+async function job(
+  database: TestDatabase,
+  slot: string,
+  state: string,
+  more: Record<string, string | number | null> = {},
+): Promise<void> {
+  const columns = {
+    id: 'the-job',
+    task: 'work',
+    periodic_task_id: 's',
+    slot,
+    state,
+    submitted: slot,
+    ...more,
+  }
+  await database.query(
+    `INSERT INTO job (${Object.keys(columns).join(', ')}) VALUES (${Object.keys(columns).fill('?').join(', ')})`,
+    Object.values(columns),
+  )
+}
+
+async function worker(database: TestDatabase, tasks: readonly string[]): Promise<void> {
+  await database.query(`INSERT INTO worker (id, name, host, pid, tasks) VALUES ('w/1', 'w', 'h', 1, ?)`, [
+    JSON.stringify(tasks),
+  ])
+}
+
+eachDatabase((under) => {
+  const opened = async () => {
+    const { open, database } = await scene(under)
+    const kalends = await open()
+    return {
+      kalends,
+      database,
+      reasons: async (at?: string) =>
+        (await kalends.schedules.explain('s', at === undefined ? {} : { at: new Date(at) })).reasons,
+    }
+  }
+
+  it.each<[string, string, Record<string, string | number | null>, RegExp[]]>([
+    [
+      'paused',
+      'hourly',
+      { enabled: 0 },
+      [/^It is paused \(enabled = 0\): nothing is submitted until it is resumed/, /^It has not run yet\.$/],
+    ],
+    [
+      'an invalid timer',
+      'somtimes',
+      { idle: 'invalid', last_error: 'Not a calendar event: "somtimes"' },
+      [
+        /^Its timer 'somtimes' cannot be read: Not a calendar event: "somtimes"\.$/,
+        /^It goes on as soon as the timer is edited\.$/,
+        /^It has not run yet\.$/,
+      ],
+    ],
+    [
+      'dead',
+      'hourly',
+      {
+        idle: 'dead',
+        last_error: 'Error: no\n  at line 1',
+        run_count: 4,
+        error_count: 1,
+        last_run: '2026-01-05 10:00:00.000',
+      },
+      [
+        /^It is dead: a run failed for good, and on_exhausted is 'stop'\. Reset revives it\.$/,
+        /^The last error was: Error: no\.$/,
+        /^It last ran at Mon 2026-01-05 10:00:00 \+00:00 \(UTC\) and failed: Error: no\.$/,
+      ],
+    ],
+    [
+      'done by max_runs',
+      'hourly',
+      { idle: 'done', max_runs: 3, run_count: 4, error_count: 1, last_run: '2026-01-05 10:00:00.000' },
+      [
+        /^It is done: it has succeeded 3 times, and max_runs is 3\. Reset, or a larger max_runs, revives it\.$/,
+        /and succeeded\.$/,
+      ],
+    ],
+    [
+      'a one-off that is over',
+      '2026-02-03 04:05:00',
+      { idle: 'done' },
+      [
+        /^It is done: its timer '2026-02-03 04:05:00' does not elapse any more\. Another timer revives it\.$/,
+        /not run/,
+      ],
+    ],
+    [
+      'ended',
+      'hourly Europe/Berlin',
+      { idle: 'done', ends: '2026-02-03 04:05:00.000' },
+      [
+        /^It is done: it ended at Tue 2026-02-03 05:05:00 \+01:00 \(Europe\/Berlin\)\. A later end revives it\.$/,
+        /not run/,
+      ],
+    ],
+    [
+      'retired',
+      'hourly',
+      { idle: 'retired', declared_by: 'reports' },
+      [
+        /^It is retired: no live worker declares it any more in the set 'reports'\. It goes on when it is declared again\.$/,
+        /not run/,
+      ],
+    ],
+    [
+      'after finish',
+      'every 5min after finish',
+      { idle: 'running' },
+      [/^Its next run is counted from the end of the current one, which has not ended\.$/, /not run/],
+    ],
+    [
+      'due, and nobody there',
+      'hourly',
+      { nextrun: '2026-01-01 01:00:00.000' },
+      [
+        /^It is due since Thu 2026-01-01 01:00:00 \+00:00 \(UTC\), and no worker is alive to do it\.$/,
+        /not run/,
+      ],
+    ],
+    [
+      'not planned, and nobody there',
+      'hourly',
+      {},
+      [/^It has not been planned yet, and no worker is alive to do it\.$/, /not run/],
+    ],
+    [
+      'being submitted',
+      'hourly',
+      {
+        nextrun: '2026-01-01 01:00:00.000',
+        worker: 'w/2',
+        marked: CREATED,
+        mark_ends: '2099-01-01 00:00:00.000',
+      },
+      [/^It is due since .*: the worker w\/2 is submitting it\.$/, /not run/],
+    ],
+    [
+      'all well',
+      'Mon..Fri 09:00 Europe/Berlin',
+      { nextrun: '2099-01-05 08:00:00.000' },
+      [
+        /^It runs at 09:00, Monday to Friday \(Europe\/Berlin\); next at Mon 2099-01-05 09:00:00 \+01:00 \(Europe\/Berlin\)\.$/,
+        /not run/,
+      ],
+    ],
+  ])('the state: %s', async (_, timer, columns, expected) => {
+    const stage = await opened()
+    await schedule(stage, timer, columns)
+    const reasons = await stage.reasons()
+    expect(reasons).toEqual(expected.map((pattern) => expect.stringMatching(pattern)))
+  })
+
+  it.each<[string, string, Record<string, string | number | null>, string[], RegExp]>([
+    [
+      'running',
+      'running',
+      { worker: 'w/1', attempt: 2, started: '2026-01-01 01:00:01.000' },
+      ['work'],
+      /^The job the-job is running since Thu 2026-01-01 01:00:01 \+00:00 \(UTC\) on w\/1, in its second attempt\.$/,
+    ],
+    [
+      'running, to be stopped',
+      'running',
+      { worker: 'w/1', attempt: 1, started: CREATED, stop_requested: CREATED },
+      ['work'],
+      /in its first attempt; it was asked to stop\.$/,
+    ],
+    [
+      'waiting for its retry',
+      'waiting',
+      { attempt: 1, max_retries: 3, run_at: '2099-01-01 00:00:00.000', error: 'Error: no\nat x' },
+      ['work'],
+      /^The job the-job is tried again at Thu 2099-01-01 00:00:00 \+00:00 \(UTC\); attempt 1 of 4 failed: Error: no\.$/,
+    ],
+    [
+      'waiting for a task that nobody handles',
+      'waiting',
+      {},
+      ['other'],
+      /^The job the-job waits because no live worker handles the task 'work'\.$/,
+    ],
+    [
+      'waiting for room',
+      'waiting',
+      {},
+      ['work'],
+      /^The job the-job waits since .* for a worker that has room\.$/,
+    ],
+    ['blocked', 'blocked', {}, ['work'], /^The job the-job waits for the end of the one before it\.$/],
+  ])('a job that is not final: %s', async (_, state, columns, tasks, expected) => {
+    const stage = await opened()
+    await schedule(stage, 'hourly', { nextrun: '2099-01-05 08:00:00.000' })
+    await job(stage.database, '2026-01-01 01:00:00.000', state, columns)
+    await worker(stage.database, tasks)
+    expect((await stage.reasons())[1]).toMatch(expected)
+  })
+
+  it('a task that no live worker handles is told of before a job waits for it', async () => {
+    const stage = await opened()
+    await schedule(stage, 'hourly', { nextrun: '2099-01-05 08:00:00.000' })
+    await worker(stage.database, ['other'])
+    expect((await stage.reasons())[1]).toBe("No live worker handles the task 'work': its jobs will wait.")
+  })
+
+  it.each<[string, string, Record<string, string | number | null>, RegExp]>([
+    [
+      'success',
+      '2026-01-01 10:00:00.000',
+      { finished: '2026-01-01 10:00:07.000' },
+      /^It ran for Thu 2026-01-01 10:00:00 \+00:00 \(UTC\): the job the-job succeeded at Thu 2026-01-01 10:00:07/,
+    ],
+    [
+      'failed',
+      '2026-01-01 10:00:00.000',
+      { attempt: 4, error: 'Error: no\n at x' },
+      /: the job the-job failed in its 4th attempt: Error: no\.$/,
+    ],
+    [
+      'cancelled',
+      '2026-01-01 10:00:00.000',
+      {},
+      /^It was submitted for .*: the job the-job was cancelled\.$/,
+    ],
+    [
+      'cancelled',
+      '2026-01-01 10:00:00.000',
+      { reason: 'replaced' },
+      /gave way to a newer one \(overlap = 'replace'\)\.$/,
+    ],
+    ['running', '2026-01-01 10:00:00.000', {}, /^It was submitted for .*: the job the-job is running\.$/],
+    [
+      'success',
+      '2026-01-01 10:00:31.500',
+      { reason: 'run now' },
+      /^It ran for Thu 2026-01-01 10:00:31 .*, because somebody asked for it: the job the-job succeeded/,
+    ],
+    [
+      'skipped',
+      '2026-01-01 10:00:00.000',
+      { reason: 'overlap', missed: 1 },
+      /^It did not run for Thu 2026-01-01 10:00:00 \+00:00 \(UTC\): the run before it had not ended \(overlap = 'skip'\)\.$/,
+    ],
+    // A row of skips stands at the newest of its slots.
+    [
+      'skipped',
+      '2026-01-01 12:00:00.000',
+      { reason: 'overlap', missed: 5 },
+      /had not ended \(overlap = 'skip'\)\. This holds for 5 slots in a row, up to Thu 2026-01-01 12:00:00 \+00:00 \(UTC\)\.$/,
+    ],
+    [
+      'skipped',
+      '2026-01-01 11:00:00.000',
+      { reason: 'missed', missed: 2 },
+      /no scheduler was up in time, and no more missed slots are made up than catch_up says \(1\)\. This holds for 2 slots/,
+    ],
+    [
+      'skipped',
+      '2026-01-01 10:00:00.000',
+      { reason: 'max runs', missed: 1 },
+      /as many runs as max_runs allows/,
+    ],
+    [
+      'skipped',
+      '2026-01-01 10:00:00.000',
+      { reason: 'fault', missed: 1, error: 'Data too long\nmore' },
+      /: it could not be submitted: Data too long\.$/,
+    ],
+    [
+      'success',
+      '2026-01-01 13:00:00.000',
+      { missed: 3 },
+      /^It did not run for Thu 2026-01-01 10:00:00 .*: no scheduler was up then\. The job the-job for Thu 2026-01-01 13:00:00 \+00:00 \(UTC\) stands for all 3 that were missed\.$/,
+    ],
+    // A skip that counts fewer slots than lie between says nothing of this one.
+    [
+      'skipped',
+      '2026-01-01 12:00:00.000',
+      { reason: 'overlap', missed: 2 },
+      /^Nothing is recorded for Thu 2026-01-01 10:00:00/,
+    ],
+    [
+      'success',
+      '2026-01-01 13:00:00.000',
+      { missed: 2 },
+      /^Nothing is recorded for .*: it was paused, retired or had another timer then, its history was pruned/,
+    ],
+    ['success', '2026-01-01 09:00:00.000', {}, /^Nothing is recorded for/],
+  ])('at a time, with a job that is %s for %s %j', async (state, slot, columns, expected) => {
+    const stage = await opened()
+    await schedule(stage, 'hourly', { nextrun: '2099-01-05 08:00:00.000' })
+    await job(stage.database, slot, state, columns)
+    for (const at of ['2026-01-01T10:00:00Z', '2026-01-01T10:00:59.999Z'])
+      expect(
+        (await stage.reasons(columns['reason'] === 'run now' ? '2026-01-01T10:00:59.999Z' : at))[0],
+      ).toMatch(expected)
+  })
+
+  it('at a time, without any job', async () => {
+    const stage = await opened()
+    await schedule(stage, 'hourly', {
+      nextrun: '2026-01-01 10:00:00.000',
+      created: '2026-01-01 05:30:00.000',
+    })
+    const first = async (at: string) => (await stage.reasons(at))[0]
+    expect(await first('2026-01-01T10:17:00Z')).toBe(
+      'Its timer does not elapse at Thu 2026-01-01 10:17:00 +00:00 (UTC); the next time after that is Thu 2026-01-01 11:00:00 +00:00 (UTC).',
+    )
+    expect(await first('2026-01-01T04:00:00Z')).toBe(
+      'It did not run at Thu 2026-01-01 04:00:00 +00:00 (UTC): it was created only at Thu 2026-01-01 05:30:00 +00:00 (UTC).',
+    )
+    expect(await first('2099-01-01T04:00:00Z')).toBe('Thu 2099-01-01 04:00:00 +00:00 (UTC) is still to come.')
+    expect(await first('2026-01-01T10:00:00Z')).toBe(
+      'Thu 2026-01-01 10:00:00 +00:00 (UTC) has come, and has not been submitted yet.',
+    )
+    await changed(stage.database, { starts: '2026-01-02 00:00:00.000', ends: '2026-01-03 00:00:00.000' })
+    expect(await first('2026-01-01T10:00:00Z')).toMatch(/^It does not run at .*: it starts at Fri 2026-01-02/)
+    expect(await first('2026-01-04T10:00:00Z')).toMatch(/^It does not run at .*: it ended at Sat 2026-01-03/)
+  })
+
+  it('to the second, each elapse is told of by itself', async () => {
+    const stage = await opened()
+    await schedule(stage, '*:*:*', { nextrun: '2099-01-05 08:00:00.000' })
+    await job(stage.database, '2026-01-01 10:00:10.000', 'success')
+    await job(stage.database, '2026-01-01 10:00:20.000', 'skipped', {
+      id: 'skip',
+      reason: 'overlap',
+      missed: 10,
+    })
+    expect((await stage.reasons('2026-01-01T10:00:10Z'))[0]).toContain('the-job succeeded')
+    for (const second of [11, 15, 20])
+      expect((await stage.reasons(`2026-01-01T10:00:${second}Z`))[0]).toContain('10 slots in a row')
+    expect((await stage.reasons('2026-01-01T10:00:09Z'))[0]).toContain('Nothing is recorded')
+    expect((await stage.reasons('2026-01-01T10:00:21Z'))[0]).toContain('Nothing is recorded')
+  })
+
+  it('far back in a long history', async () => {
+    const stage = await opened()
+    await schedule(stage, 'minutely', { nextrun: '2099-01-05 08:00:00.000' })
+    const rows = Array.from({ length: 600 }, (_, index) => {
+      const at = new Date(Date.UTC(2026, 0, 1, 0, index)).toISOString().replace('T', ' ').replace('Z', '')
+      return `('j${index}', 'work', 's', '${at}', 'success')`
+    })
+    await stage.database.query(
+      `INSERT INTO job (id, task, periodic_task_id, slot, state) VALUES ${rows.join(', ')}`,
+    )
+    expect((await stage.reasons('2026-01-01T00:00:00Z'))[0]).toContain('the job j0 succeeded')
+    expect((await stage.reasons('2026-01-01T09:59:00Z'))[0]).toContain('the job j599 succeeded')
+  })
+
+  it('alive: while a run goes on, and after it', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    const hold = gate()
+    kalends.handle(work, () => hold.promise)
+    await kalends.start()
+    await kalends.schedules.create({ id: 's', task: work, timer: 'yearly' })
+    const started = signal(kalends, 'started')
+    const id = await kalends.schedules.runNow('s')
+    await started
+    const during = await kalends.schedules.explain('s')
+    expect(during).toMatchObject({ schedule: 's', status: 'active' })
+    expect(during.reasons.join('\n')).toContain(`The job ${id} is running since`)
+    hold.open()
+    await ended(kalends, id)
+    const after = await kalends.schedules.explain('s', { at: new Date() })
+    expect(after.reasons.join('\n')).toMatch(/because somebody asked for it: the job .* succeeded/)
+    expect(after.nextRun).toEqual((await kalends.schedules.get('s'))?.nextRun)
+    await expect(kalends.schedules.explain('nobody')).rejects.toThrow(NotFoundError)
+    await expect(kalends.schedules.explain('s', { at: new Date('soon') })).rejects.toMatchObject({
+      field: 'at',
+    })
+  })
+})
+
+async function changed(database: TestDatabase, columns: Record<string, string>): Promise<void> {
+  for (const [column, value] of Object.entries(columns))
+    await database.query(`UPDATE periodic_task SET ${column} = ? WHERE id = 's'`, [value])
+}
