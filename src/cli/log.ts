@@ -28,7 +28,17 @@ export function readable(line: string): string {
     .filter(([, value]) => value !== null)
     .map(([name, value]) => ` ${name}=${oneLine(typeof value === 'string' ? value : JSON.stringify(value))}`)
   const error = errorOf(err)
-  return `${at} ${LEVELS.get(level) ?? String(level)} ${String(msg)}${rest.join('')}${error === '' ? '' : `: ${error}`}\n`
+  const text = `${String(msg)}${rest.join('')}${error === '' ? '' : `: ${error}`}`
+  return `${at} ${LEVELS.get(level) ?? String(level)} ${withoutControls(text)}\n`
+}
+
+/** Names may hold anything: none of it moves the cursor of a terminal, or begins a line that looks like ours. */
+function withoutControls(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  return text.replace(
+    /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g,
+    (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 function oneLine(text: string): string {

@@ -31,6 +31,9 @@ const WAITING = 8
 /** A client that takes nothing for so long is gone. */
 const PATIENCE_MS = 30_000
 
+/** Until a connection has begun. */
+const noEnd = (): void => undefined
+
 interface Listener {
   readonly topics: ReadonlySet<Topic>
   /** Waits until the client has taken what it was sent. */
@@ -81,7 +84,7 @@ export class Changes {
       })
     }
     const encoder = new TextEncoder()
-    let end = () => {}
+    let end: () => void = noEnd
     const body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {

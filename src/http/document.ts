@@ -21,8 +21,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
 export function openApiDocument(operations: readonly Operation[], base: string): Json {
   const named = z.registry<{ id: string }>()
   for (const [id, schema] of Object.entries(NAMED)) named.add(schema, { id })
-  const uri = (id: string) => `#/components/schemas/${id}`
-  const { schemas } = z.toJSONSchema(named, { uri, io: 'input', unrepresentable: 'any' })
+  const { schemas } = z.toJSONSchema(named, { uri: pathOf, io: 'input', unrepresentable: 'any' })
   const paths: Record<string, Json> = {}
   for (const one of operations) {
     const path = (paths[one.path] ??= {})
@@ -46,6 +45,10 @@ export function openApiDocument(operations: readonly Operation[], base: string):
       ),
     },
   }
+}
+
+function pathOf(id: string): string {
+  return `#/components/schemas/${id}`
 }
 
 function operationObject(one: Operation): Json {
@@ -102,7 +105,7 @@ function problemsOf(one: Operation): Json {
         {
           description,
           content: {
-            'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemDetails' } },
+            'application/problem+json': { schema: { $ref: pathOf('ProblemDetails') } },
           },
         },
       ]),
@@ -125,7 +128,7 @@ function parameters(schema: z.ZodObject, place: 'path' | 'query'): Json[] {
 
 function reference(schema: z.ZodType): Json {
   const found = Object.entries(NAMED).find(([, one]) => one === schema)
-  return found === undefined ? jsonSchema(schema) : { $ref: `#/components/schemas/${found[0]}` }
+  return found === undefined ? jsonSchema(schema) : { $ref: pathOf(found[0]) }
 }
 
 function jsonSchema(schema: z.core.$ZodType): Json {
@@ -142,6 +145,9 @@ function isCoerced(schema: z.ZodOptional): boolean {
   return schema.unwrap() instanceof z.ZodNumber
 }
 
-function withoutIdentity({ $schema: _, $id: __, id: ___, ...rest }: Json): Json {
-  return rest
+/** The ids are those of the document. */
+function withoutIdentity(schema: Json): Json {
+  return Object.fromEntries(
+    Object.entries(schema).filter(([key]) => key !== '$schema' && key !== '$id' && key !== 'id'),
+  )
 }

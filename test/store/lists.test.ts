@@ -1,5 +1,5 @@
 /** What people look at: pages and counts, held against what a plain filter over all rows says. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type Job, type JobState } from '../../src/model/job.ts'
 import type { Schedule, ScheduleStatus } from '../../src/model/schedule.ts'

@@ -1,0 +1,451 @@
+/** Each rule has a test that tries to break it. */
+import { Writable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { commandLog } from '../../src/cli/log.ts'
+import { bearer, http } from '../../src/http/index.ts'
+import { operations } from '../../src/http/http.ts'
+import { Kalends } from '../../src/index.ts'
+import { eachDatabase, databases } from '../support/databases.ts'
+import { apiScene, replyOf, request, SITE, USERS } from './scene.ts'
+
+const sqlite = databases.find(({ kind }) => kind === 'sqlite')
+const mail = { task: 'mail', timer: 'daily' }
+
+/** A path of each operation, with ids that exist or not. */
+const lineOf = ({ method, path }: (typeof operations)[number], id = 'x') =>
+  `${method} ${path.replace('{id}', id)}`
+
+describe.skipIf(sqlite === undefined)('access', () => {
+  const open = () => {
+    if (sqlite === undefined) throw new Error('skipped')
+    return apiScene(sqlite)
+  }
+
+  it('without authorize every operation is refused, and only health says anything', async () => {
+    await using kalends = await Kalends.open('sqlite::memory:')
+    const handler = http(kalends)
+    for (const one of operations) {
+      const reply = await replyOf(await handler(request(lineOf(one).replace(' /', ' http://localhost/'))))
+      if (one.id === 'getHealth') expect(reply.body).toEqual({ ok: true })
+      else expect([one.id, reply.status, reply.body.code]).toEqual([one.id, 403, 'CLOSED'])
+    }
+  })
+
+  it('who is not known gets 401, and nobody is told more than ok', async () => {
+    const { call, kalends } = await open()
+    await kalends.start()
+    for (const one of operations) {
+      const reply = await call(lineOf(one), { as: 'nobody' })
+      if (one.id === 'getHealth') expect(reply.body).toEqual({ ok: true })
+      else {
+        expect([one.id, reply.status]).toEqual([one.id, 401])
+        expect(reply.headers.get('www-authenticate')).toContain('Bearer')
+      }
+    }
+    expect((await call('GET /health')).body).toMatchObject({ ok: true, worker: expect.any(String) })
+    expect((await call('GET /health', { as: 'ann' })).body).toEqual({ ok: true })
+  })
+
+  it('every operation needs at least its role', async () => {
+    const { call } = await open()
+    const rank = { read: 1, operate: 2, admin: 3 }
+    for (const [as, role] of [
+      ['reader', 'read'],
+      ['operator', 'operate'],
+    ] as const) {
+      for (const one of operations) {
+        if (one.role === null || rank[one.role] <= rank[role]) continue
+        expect([one.id, await call(lineOf(one), { as })]).toMatchObject([
+          one.id,
+          { status: 403, body: { code: 'ROLE_TOO_LOW' } },
+        ])
+      }
+    }
+    // Whoever adds an operation decides about its role.
+    expect(operations.filter(({ method, role }) => method !== 'GET' && role === 'read')).toEqual([])
+  })
+
+  it('what tells of everything is not for a scope', async () => {
+    const { call } = await open()
+    for (const path of ['/api/v1/workers', '/api/v1/doctor', '/metrics'])
+      expect((await call(`GET ${path}`, { as: 'ann' })).body.code).toBe('SCOPED')
+  })
+
+  it('an authorize that throws or gives nonsense lets nobody in, and says nothing', async () => {
+    await using kalends = await Kalends.open('sqlite::memory:')
+    for (const authorize of [
+      () => {
+        throw new Error('secret of the session store')
+      },
+      () => Promise.reject(new Error('secret of the session store')),
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what untyped code may give
+      () => ({ role: 'root' }) as never,
+    ]) {
+      const reply = await replyOf(await http(kalends, { authorize })(request('GET /api/v1/schedules')))
+      expect(reply.status).toBe(500)
+      expect(reply.text).not.toContain('secret')
+    }
+  })
+
+  it('tokens: the right one, and nothing that is like it', async () => {
+    await using kalends = await Kalends.open('sqlite::memory:')
+    const token = 'correct-horse-battery'
+    const handler = http(kalends, { authorize: bearer({ [token]: { role: 'read' } }) })
+    const status = async (authorization: string) =>
+      (await handler(request('GET /api/v1/me', { headers: { authorization } }))).status
+    expect(await status(`Bearer ${token}`)).toBe(200)
+    expect(await status(`bearer  ${token} `)).toBe(200)
+    for (const wrong of [
+      token,
+      `Basic ${token}`,
+      `Bearer ${token}x`,
+      `Bearer ${token.slice(1)}`,
+      'Bearer',
+      'Bearer toString',
+      `Bearer ${token},${token}`,
+    ])
+      expect([wrong, await status(wrong)]).toEqual([wrong, 401])
+    expect(() => bearer({ short: { role: 'read' } })).toThrow('16 characters')
+  })
+
+  it('open answers under the names of this machine and under no other: DNS rebinding', async () => {
+    await using kalends = await Kalends.open('sqlite::memory:')
+    const handler = http(kalends, { open: 'admin' })
+    const status = async (host: string) =>
+      (await handler(request('GET /api/v1/schedules', { headers: { host } }))).status
+    for (const host of ['localhost', 'LOCALHOST:4040', '127.0.0.1:4040', '[::1]:4040', 'localhost.'])
+      expect([host, await status(host)]).toEqual([host, 200])
+    for (const host of [
+      'evil.example',
+      'localhost.evil.example',
+      '127.0.0.1.evil.example:4040',
+      'evil.example#localhost',
+      '',
+      '127.0.0.2',
+    ])
+      expect([host, await status(host)]).toEqual([host, 421])
+    const named = http(kalends, { open: 'read', hosts: ['box.example'] })
+    expect((await named(request('GET /api/v1/me', { headers: { host: 'box.example:1' } }))).status).toBe(200)
+  })
+
+  it('a write that a foreign page makes a browser send is refused', async () => {
+    const { call } = await open()
+    const write = (headers: Record<string, string>, host = 'app.example') =>
+      call('PUT /api/v1/schedules/s', { body: mail, headers: { host, ...headers } })
+    for (const headers of [
+      { origin: 'http://evil.example' },
+      { origin: 'null' },
+      { origin: 'http://app.example.evil.example' },
+      { origin: 'http://app.example:81' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { origin: 'http://app.example', 'sec-fetch-site': 'cross-site' },
+    ] as Record<string, string>[])
+      expect([headers, (await write(headers)).body.code]).toEqual([headers, 'FOREIGN_ORIGIN'])
+    expect((await call('GET /api/v1/schedules/s')).status).toBe(404)
+    // Behind a proxy that ends TLS the scheme is another; the host is what counts.
+    for (const headers of [
+      {},
+      { origin: 'http://app.example' },
+      { origin: 'https://app.example', 'sec-fetch-site': 'same-origin' },
+    ] as Record<string, string>[])
+      expect((await write(headers)).status).toBeLessThan(300)
+    // Reading shows nothing to a foreign page: no answer allows it.
+    const read = await call('GET /api/v1/schedules', { headers: { origin: 'http://evil.example' } })
+    expect(read.headers.get('access-control-allow-origin')).toBeNull()
+  })
+
+  it('other origins write when they are named', async () => {
+    if (sqlite === undefined) return
+    const { call } = await apiScene(sqlite, { origins: ['https://admin.example'] })
+    const headers = { origin: 'https://admin.example', 'sec-fetch-site': 'cross-site' }
+    expect((await call('PUT /api/v1/schedules/s', { body: mail, headers })).status).toBe(201)
+    await using kalends = await Kalends.open('sqlite::memory:')
+    expect(() => http(kalends, { origins: ['https://admin.example/path'] })).toThrow('origins')
+  })
+
+  it('every answer has headers that let a browser do nothing with it', async () => {
+    const { call } = await open()
+    for (const line of [
+      'GET /api/v1/schedules',
+      'GET /nowhere',
+      'GET /health',
+      'POST /api/v1/schedules',
+      'PUT /api/v1/me',
+    ]) {
+      const { headers } = await call(line)
+      expect(headers.get('content-security-policy')).toContain("default-src 'none'")
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
+      expect(headers.get('cache-control')).toBe('no-store')
+      expect(headers.get('x-frame-options')).toBe('DENY')
+    }
+  })
+
+  describe('bodies', () => {
+    const send = async (body: string, headers: Record<string, string> = {}) =>
+      (await open()).call('POST /api/v1/schedules', { body, headers })
+
+    it.each([
+      ['too large', JSON.stringify({ ...mail, args: { x: 'x'.repeat(1_000_000) } }), 413],
+      ['too deep', `{"task":"t","timer":"daily","args":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 400],
+      ['deep, and never closed', '['.repeat(900_000), 400],
+      ['cut off', '{"task":', 400],
+      ['no JSON', 'task=mail', 400],
+      ['a list', '[]', 422],
+      ['null', 'null', 422],
+      ['empty', '', 400],
+      [
+        'with a number that a double would round',
+        '{"task":"t","timer":"daily","args":{"n":9007199254740993}}',
+        422,
+      ],
+      ['with a number that is no number', '{"task":"t","timer":"daily","args":{"n":1e999}}', 422],
+      ['with an unknown field', '{"task":"t","timer":"daily","cron":"* * * * *"}', 422],
+      ['with a prototype', '{"task":"t","timer":"daily","__proto__":{"enabled":false}}', 422],
+      ['with read-only fields', '{"task":"t","timer":"daily","runCount":5}', 422],
+      [
+        'with a time that is not in UTC',
+        '{"task":"t","timer":"daily","starts":"2026-03-27T09:00:00+01:00"}',
+        422,
+      ],
+    ])('%s: refused', async (_what, body, status) => {
+      const reply = await send(body)
+      expect(reply.status).toBe(status)
+      expect(reply.headers.get('content-type')).toBe('application/problem+json')
+      expect(reply.body).toMatchObject({ status, title: expect.any(String), detail: expect.any(String) })
+      expect(reply.text.length).toBeLessThan(2000)
+    })
+
+    it('numbers in texts are texts', async () => {
+      const body = '{"task":"t","timer":"daily","args":{"n":"9007199254740993 \\" [[[","f":1.5e3}}'
+      expect((await send(body)).status).toBe(201)
+    })
+
+    it('of another type, or without one, are refused: a form of a foreign page cannot send JSON', async () => {
+      for (const type of [
+        'text/plain',
+        'application/x-www-form-urlencoded',
+        'multipart/form-data; boundary=x',
+        'text/plain; application/json',
+      ])
+        expect((await send('{}', { 'content-type': type })).status).toBe(415)
+      expect(
+        (await send(JSON.stringify(mail), { 'content-type': 'application/json; charset=utf-8' })).status,
+      ).toBe(201)
+    })
+
+    it('that come without end are cut off, whatever they say of their length', async () => {
+      const { handler } = await open()
+      let sent = 0
+      const endless = new ReadableStream<Uint8Array>({
+        pull: (controller) => {
+          sent += 65_536
+          controller.enqueue(new Uint8Array(65_536).fill(0x20))
+        },
+      })
+      const response = await handler(
+        new Request(`${SITE}/api/v1/schedules`, {
+          method: 'POST',
+          body: endless,
+          headers: {
+            authorization: 'Bearer admin',
+            'content-type': 'application/json',
+            'content-length': '10',
+          },
+          duplex: 'half',
+        } as RequestInit),
+      )
+      expect(response.status).toBe(413)
+      expect(sent).toBeLessThan(3_000_000)
+    })
+  })
+
+  it('a fault names the field, the place and what to write instead', async () => {
+    const { call } = await open()
+    const timer = await call('POST /api/v1/schedules', { body: { task: 't', timer: 'cron */5 * * * *' } })
+    expect(timer).toMatchObject({
+      status: 422,
+      body: {
+        code: 'CRON_SYNTAX',
+        field: 'timer',
+        column: expect.any(Number),
+        token: '*/5',
+        hint: 'write *:0/5',
+      },
+    })
+    const many = await call('POST /api/v1/schedules', { body: { task: '', timer: 5, maxRuns: 0, a: 1 } })
+    expect(many.body.errors.map(({ field }: { field: string }) => field).toSorted()).toEqual([
+      'a',
+      'maxRuns',
+      'task',
+      'timer',
+    ])
+    expect((await call('GET /api/v1/schedules?limit=0')).body).toMatchObject({ status: 422, field: 'limit' })
+    expect((await call('GET /api/v1/schedules?limit=1&limit=2')).body).toMatchObject({
+      status: 422,
+      field: 'limit',
+    })
+    expect((await call('GET /api/v1/jobs?nonsense=1')).body).toMatchObject({ status: 422, field: 'nonsense' })
+    expect((await call('PATCH /api/v1/nowhere')).body.code).toBe('UNKNOWN_PATH')
+    const wrong = await call('POST /api/v1/schedules/x')
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, PUT, PATCH, DELETE'])
+  })
+
+  it('names cannot write headers', async () => {
+    const { call } = await open()
+    const id = 'a\r\nset-cookie: stolen=1\r\n\r\n<script>'
+    const made = await call('POST /api/v1/schedules', { body: { ...mail, id } })
+    expect(made.status).toBe(201)
+    expect(made.headers.get('set-cookie')).toBeNull()
+    expect(made.headers.get('location')).toBe(`/api/v1/schedules/${encodeURIComponent(id)}`)
+    expect((await call(`GET ${made.headers.get('location')}`)).body.id).toBe(id)
+  })
+
+  it('nor lines of the log: one write is one line, in JSON and for people', async () => {
+    if (sqlite === undefined) return
+    const out: string[] = []
+    const logger = commandLog({ json: false, verbose: true }, (text) => void out.push(text))
+    const { call } = await apiScene(sqlite, {
+      logger,
+      authorize: () => ({ role: 'admin', user: 'eve\n2026-01-01 INFO forged \u001b[2J\u009b2J' }),
+    })
+    await call('PUT /api/v1/schedules/x%0A2026-01-01T00%3A00%3A00Z%20ERROR%20forged%1B%5B2J', {
+      body: { ...mail, summary: 'a\nb' },
+    })
+    expect(out).toHaveLength(1)
+    // oxlint-disable-next-line no-control-regex
+    expect(out[0]).toMatch(/^[^\u0000-\u001f\u007f-\u009f]+\n$/)
+  })
+
+  it('each write is told with who, what, before and after; secrets are not', async () => {
+    if (sqlite === undefined) return
+    const { call, lines } = await apiScene(sqlite, {
+      redact: ['args.password', 'args.users.*.key', 'result.token'],
+    })
+    const args = { to: 'x', password: 'hunter2', users: [{ key: 'k1' }, { key: 'k2', name: 'n' }] }
+    await call('PUT /api/v1/schedules/s', { body: { ...mail, args } })
+    await call('PATCH /api/v1/schedules/s', { body: { timer: 'hourly' } })
+    await call('POST /api/v1/schedules/s/pause', { as: 'operator' })
+    await call('DELETE /api/v1/schedules/s')
+    const events = lines
+      .filter(({ fields }) => 'audit' in fields)
+      .map(({ fields }) => (fields as { audit: object }).audit)
+    expect(events).toMatchObject([
+      {
+        user: 'ada',
+        role: 'admin',
+        action: 'putSchedule',
+        schedule: 's',
+        before: null,
+        after: { timer: 'daily', args: { to: 'x', password: '[redacted]' } },
+      },
+      { action: 'changeSchedule', before: { timer: 'daily' }, after: { timer: 'hourly' } },
+      {
+        user: 'olaf',
+        role: 'operate',
+        action: 'pauseSchedule',
+        before: { enabled: true, status: 'active' },
+        after: { enabled: false },
+      },
+      { action: 'deleteSchedule', before: { id: 's' }, after: null },
+    ])
+    expect(JSON.stringify(lines)).not.toMatch(/hunter2|k1|k2/)
+  })
+
+  it('hidden values are shown nowhere, cannot be guessed by a search, and survive being sent back', async () => {
+    if (sqlite === undefined) return
+    const { call, kalends, database } = await apiScene(sqlite, { redact: ['args.password', 'result.token'] })
+    const args = { to: 'x', password: 'hunter2' }
+    const made = await call('PUT /api/v1/schedules/s', { body: { ...mail, args } })
+    await call('POST /api/v1/schedules/s/run')
+    await database.query(`UPDATE job SET state = 'failed', result = '{"token":"hunter2"}', error = 'x'`)
+    for (const path of ['schedules', 'schedules/s', 'schedules/s/history', 'jobs', 'failures'])
+      expect((await call(`GET /api/v1/${path}`)).text).not.toContain('hunter2')
+    for (const path of ['jobs?args=hunter2', 'counts/jobs?args=h', 'failures?args=h'])
+      expect((await call(`GET /api/v1/${path}`)).body).toMatchObject({ status: 422, field: 'args' })
+    expect(
+      (await call('POST /api/v1/jobs/cancel', { body: { filter: { args: 'h' }, dryRun: true } })).status,
+    ).toBe(422)
+    expect(made.body.args).toEqual({ to: 'x', password: '[redacted]' })
+    await call('PATCH /api/v1/schedules/s', { body: { args: { ...made.body.args, to: 'y' } } })
+    expect((await kalends.schedules.get('s'))?.args).toEqual({ to: 'y', password: 'hunter2' })
+    expect(
+      (await call('PUT /api/v1/schedules/new', { body: { ...mail, args: made.body.args } })).status,
+    ).toBe(422)
+    await using other = await Kalends.open('sqlite::memory:')
+    expect(() => http(other, { redact: ['password'] })).toThrow("such as 'args.password'")
+  })
+
+  it('the log swallows no write: a logger that throws does not undo it', async () => {
+    if (sqlite === undefined) return
+    const stream = new Writable({ write: (_chunk, _encoding, done) => done() })
+    stream.destroy()
+    const { call } = await apiScene(sqlite)
+    expect((await call('PUT /api/v1/schedules/s', { body: mail })).status).toBe(201)
+  })
+})
+
+eachDatabase((under) => {
+  it('a scope reaches its own rows whatever id is sent, and writes nothing for others', async () => {
+    const { call, kalends, database } = await apiScene(under)
+    await kalends.schedules.create({
+      id: 'theirs',
+      ...mail,
+      submitter: 'bob',
+      group: 'b',
+      args: { secret: 'of bob' },
+    })
+    await kalends.schedules.create({ id: 'nobodys', ...mail, args: { secret: 'of nobody' } })
+    const job = await kalends.schedules.runNow('theirs')
+    const other = await kalends.jobs.submit('mail', { secret: 'of nobody' })
+    const rows = async () =>
+      JSON.stringify([
+        await database.query('SELECT * FROM periodic_task ORDER BY id'),
+        await database.query('SELECT * FROM job ORDER BY id'),
+      ])
+    const before = await rows()
+    for (const one of operations.filter(({ path }) => path.includes('{id}'))) {
+      for (const id of one.path.includes('/jobs/') ? [job, other] : ['theirs', 'nobodys']) {
+        const body = one.method === 'PUT' ? mail : one.body === null ? undefined : {}
+        const reply = await call(lineOf(one, id), { as: 'ann', ...(body !== undefined && { body }) })
+        expect([one.id, reply.status]).toEqual([one.id, one.method === 'PUT' ? 409 : 404])
+        expect(reply.text).not.toContain('secret')
+      }
+    }
+    await call('POST /api/v1/schedules/batch-delete', { as: 'ann', body: { ids: ['theirs', 'nobodys'] } })
+    for (const action of ['cancel', 'retry']) {
+      const reply = await call(`POST /api/v1/jobs/${action}`, { as: 'ann', body: { ids: [job, other] } })
+      expect(reply.body).toMatchObject({ changed: [], refused: [{}, {}] })
+      expect(
+        (await call(`POST /api/v1/jobs/${action}`, { as: 'ann', body: { filter: {} } })).body.matched,
+      ).toBe(0)
+    }
+    expect((await call('POST /api/v1/jobs', { as: 'ann', body: { task: 'mail', id: job } })).status).toBe(409)
+    expect(
+      (await call('POST /api/v1/schedules', { as: 'ann', body: { ...mail, id: 'theirs' } })).status,
+    ).toBe(409)
+    expect(
+      (await call('POST /api/v1/schedules', { as: 'ann', body: { ...mail, submitter: 'bob' } })).body.code,
+    ).toBe('OUT_OF_SCOPE')
+    expect(await rows()).toBe(before)
+    for (const path of [
+      'schedules',
+      'jobs',
+      'jobs?submitter=bob',
+      'schedules?group=b',
+      'failures',
+      'upcoming',
+      'tasks',
+    ])
+      expect([path, (await call(`GET /api/v1/${path}`, { as: 'ann' })).body.items]).toEqual([path, []])
+    for (const path of ['counts/schedules', 'counts/jobs'])
+      expect((await call(`GET /api/v1/${path}`, { as: 'ann' })).body.counts).toEqual({})
+    const load = await call('GET /api/v1/load', { as: 'ann' })
+    expect(load.body.schedules).toBe(0)
+    const own = await call('POST /api/v1/schedules', { as: 'ann', body: { ...mail, id: 'mine' } })
+    expect(own.body).toMatchObject({ submitter: 'ann' })
+    expect((await call('GET /api/v1/schedules', { as: 'ann' })).body.total).toBe(1)
+    expect((await call('GET /api/v1/schedules', { as: 'bob' })).body.items).toMatchObject([{ id: 'theirs' }])
+    expect(Object.keys(USERS)).toContain('bob')
+  })
+})
