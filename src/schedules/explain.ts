@@ -6,6 +6,7 @@ import { elapsesOf } from '../model/plan.ts'
 import type { Schedule } from '../model/schedule.ts'
 import { inWords, localText, timer } from '../timer/index.ts'
 
+/** Why a schedule did or did not run, and when it will next. */
 export interface Explanation {
   readonly schedule: string
   readonly status: Schedule['status']
