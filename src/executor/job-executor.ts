@@ -239,7 +239,7 @@ export class JobExecutor {
     if (this.#running.get(id) === run) this.#running.delete(id)
     if (ending !== null) this.#settler.add({ fence: { id, worker, attempt }, ending, policy })
     if (this.#running.size === 0) for (const tell of this.#whenIdle.splice(0)) tell()
-    this.#claimLoop.wake()
+    this.wake()
   }
 
   #settled(result: SettleResult): void {

@@ -1,0 +1,237 @@
+/** kalends/testing: an application's schedules on a clock that the test moves. */
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import {
+  DeclarationError,
+  type Kalends,
+  NotFoundError,
+  PermanentError,
+  task,
+  TimeoutError,
+} from '../../src/index.ts'
+import { open } from '../../src/testing/index.ts'
+
+const report = task('report', { args: z.object({ of: z.string().default('all') }) })
+const step = task('step', { retries: 3, retryDelay: '1min' })
+
+const noted = (slots: string[], timer: string) => (kalends: Kalends) => {
+  kalends.handle(report, ({ slot }) => void slots.push(slot?.toISOString() ?? 'none'))
+  kalends.declare('set', [{ task: report, timer }])
+}
+
+test('nothing runs by itself; advance runs what is due at its time', async () => {
+  const slots: string[] = []
+  await using app = await open(noted(slots, 'hourly'), { now: '2026-03-01T08:30:00Z' })
+  expect(app.now()).toEqual(new Date('2026-03-01T08:30:00Z'))
+  await app.drain()
+  expect(slots).toEqual([])
+  await app.advance('29min')
+  expect(slots).toEqual([])
+  await app.advance(60_000)
+  expect(slots).toEqual(['2026-03-01T09:00:00.000Z'])
+  await app.advance(new Date('2026-03-01T12:00:00Z'))
+  expect(slots).toHaveLength(4)
+  expect(app.now()).toEqual(new Date('2026-03-01T12:00:00Z'))
+  expect(await app.kalends.schedules.elapses('report', { limit: 1 })).toEqual([
+    new Date('2026-03-01T13:00:00Z'),
+  ])
+})
+
+test('all instants are those of the clock', async () => {
+  await using app = await open(
+    (kalends) => {
+      kalends.handle(report, ({ log }) => log.info('here'))
+    },
+    { now: '2031-05-06T07:08:09.123Z' },
+  )
+  const { schedules, jobs } = app.kalends
+  const now = new Date('2031-05-06T07:08:09.123Z')
+  expect(await schedules.create({ id: 's', task: report, timer: 'hourly' })).toMatchObject({ created: now })
+  const id = await jobs.submit(report)
+  const ran = await app.waitFor(id)
+  expect(ran).toMatchObject({ state: 'success', submitted: now, started: now, finished: now })
+  expect(await jobs.logs(id)).toMatchObject([{ at: now, message: 'here' }])
+  expect(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)).toBe(now.getTime())
+  await app.advance('52min')
+  const [run] = await schedules.history('s')
+  const hour = new Date('2031-05-06T08:00:00Z')
+  expect(run).toMatchObject({ slot: hour, submitted: hour, started: hour, finished: hour })
+  expect(await schedules.get('s')).toMatchObject({ lastRun: hour, lastFinished: hour })
+})
+
+test('a year of a daily schedule takes seconds at most, and each day runs once', {
+  timeout: 20_000,
+}, async () => {
+  const slots: string[] = []
+  await using app = await open(noted(slots, '03:00 Europe/Berlin'))
+  const began = performance.now()
+  await app.advance('365d')
+  expect(performance.now() - began).toBeLessThan(8000)
+  expect(new Set(slots).size).toBe(365)
+  expect(slots.filter((slot) => slot.endsWith('02:00:00.000Z')).length).toBeLessThan(
+    slots.filter((slot) => slot.endsWith('01:00:00.000Z')).length,
+  )
+})
+
+test.each([
+  ['2026-03-28T22:00:00Z', '*-*-* 02:30 Europe/Berlin', ['2026-03-30T00:30:00.000Z']],
+  [
+    '2026-10-24T22:00:00Z',
+    '*-*-* 02:30 Europe/Berlin',
+    ['2026-10-25T00:30:00.000Z', '2026-10-26T01:30:00.000Z'],
+  ],
+  [
+    '2026-10-24T22:00:00Z',
+    'cron 30 2 * * * Europe/Berlin',
+    ['2026-10-25T00:30:00.000Z', '2026-10-25T01:30:00.000Z', '2026-10-26T01:30:00.000Z'],
+  ],
+])('the night in which the clocks change: %s %s', async (now, timer, expected) => {
+  const slots: string[] = []
+  await using app = await open(noted(slots, timer), { now })
+  await app.advance('36h')
+  expect(slots).toEqual(expected)
+})
+
+test('retries wait for the clock, and take no real time', async () => {
+  const at: string[] = []
+  await using app = await open((kalends) => {
+    kalends.handle(step, ({ attempt }) => {
+      at.push(`${attempt} ${app.now().toISOString().slice(11, 19)}`)
+      throw new Error('no')
+    })
+  })
+  const id = await app.kalends.jobs.submit(step)
+  const job = await app.waitFor(id)
+  expect(job).toMatchObject({ state: 'failed', attempt: 4, finished: new Date('2026-01-01T00:07:00Z') })
+  expect(at).toEqual(['1 00:00:00', '2 00:01:00', '3 00:03:00', '4 00:07:00'])
+  expect(app.now()).toEqual(new Date('2026-01-01T00:07:00Z'))
+})
+
+test('handlers submit jobs, also for later; a handler may wait for the job that it has submitted', async () => {
+  const order: string[] = []
+  await using app = await open((kalends) => {
+    kalends.handle(report, async ({ args }) => {
+      order.push(`report ${args.of}`)
+      if (args.of !== 'all') return 7
+      const child = await kalends.jobs.submit(report, { of: 'child' })
+      await kalends.jobs.submit(report, { of: 'later' }, { runAt: new Date(app.now().getTime() + 60_000) })
+      const { result } = await kalends.jobs.wait(child)
+      return { child: result }
+    })
+  })
+  const job = await app.waitFor(await app.kalends.jobs.submit(report))
+  expect(job.result).toEqual({ child: 7 })
+  expect(order).toEqual(['report all', 'report child'])
+  await app.advance('1min')
+  expect(order).toEqual(['report all', 'report child', 'report later'])
+})
+
+test('a hundred jobs at once run, also with one place; each once', async () => {
+  let ran = 0
+  const narrow = task('narrow', { concurrency: 1 })
+  await using app = await open((kalends) => {
+    kalends.handle(narrow, async () => {
+      await new Promise((resolve) => setImmediate(resolve))
+      ran += 1
+    })
+  })
+  await app.kalends.jobs.submitMany(Array.from({ length: 100 }, () => ({ task: narrow })))
+  await app.drain()
+  expect(ran).toBe(100)
+  expect((await app.kalends.jobs.list({ state: 'success' })).total).toBe(100)
+})
+
+test('what never ends is told', { timeout: 60_000 }, async () => {
+  let rounds = 0
+  await using app = await open((kalends) => {
+    kalends.handle(step, async () => {
+      rounds += 1
+      await kalends.jobs.submit(step)
+    })
+  })
+  await app.kalends.jobs.submit(step)
+  await expect(app.drain()).rejects.toThrow('Something is due at 2026-01-01T00:00:00.000Z without end')
+  expect(rounds).toBeGreaterThan(1000)
+})
+
+test('the clock does not go back, nor to what is no time', async () => {
+  await using app = await open(() => {}, { now: new Date('2026-01-02T00:00:00Z') })
+  await expect(app.advance(new Date('2026-01-01T00:00:00Z'))).rejects.toThrow(
+    'The clock is at 2026-01-02T00:00:00.000Z; it cannot go back to 2026-01-01T00:00:00.000Z',
+  )
+  await expect(app.advance(new Date('soon'))).rejects.toThrow(RangeError)
+  await expect(app.advance('-1h')).rejects.toThrow()
+  await expect(app.advance('soon')).rejects.toThrow()
+  await expect(open(() => {}, { now: 'soon' })).rejects.toThrow(RangeError)
+  expect(app.now()).toEqual(new Date('2026-01-02T00:00:00Z'))
+  await app.advance(0)
+})
+
+test('waitFor gives the job in its state, or says in which it is', async () => {
+  await using app = await open((kalends) => {
+    kalends.handle(report, () => {})
+    kalends.handle(step, () => {
+      throw new PermanentError('never')
+    })
+  })
+  const { jobs } = app.kalends
+  const later = await jobs.submit(report, {}, { runAt: new Date('2026-01-01T12:00:00Z') })
+  expect(await app.waitFor(later, 'waiting')).toMatchObject({ state: 'waiting' })
+  expect(await app.waitFor(later)).toMatchObject({ started: new Date('2026-01-01T12:00:00Z') })
+  const far = await jobs.submit(report, {}, { runAt: new Date('2026-02-01T00:00:00Z') })
+  await expect(app.waitFor(far)).rejects.toThrow(TimeoutError)
+  expect(await app.waitFor(far, 'success', { within: '60d' })).toMatchObject({ state: 'success' })
+  const failed = await jobs.submit(step)
+  await expect(app.waitFor(failed, 'success')).rejects.toThrow(
+    `The job ${failed} is failed at 2026-02-01T00:00:00.000Z, not success`,
+  )
+  await expect(app.waitFor('nobody')).rejects.toThrow(NotFoundError)
+})
+
+test('several at once have their own clocks and databases', async () => {
+  const [a, b]: [string[], string[]] = [[], []]
+  await using one = await open(noted(a, 'hourly'), { now: '2026-01-01T00:00:00Z' })
+  await using other = await open(noted(b, 'daily'), { now: '2030-01-01T00:00:00Z' })
+  await Promise.all([one.advance('5h'), other.advance('3d')])
+  expect([a.length, b.length]).toEqual([5, 3])
+  expect(b[0]).toBe('2030-01-02T00:00:00.000Z')
+  expect((await one.kalends.jobs.list()).total).toBe(5)
+})
+
+/** Two faults: a timer that cannot be read, and a task that nobody handles. */
+function wrong(kalends: Kalends): void {
+  kalends.declare('set', [
+    { task: report, timer: 'somtimes' },
+    { task: step, timer: 'daily' },
+  ])
+}
+
+test('faults of declarations reject open, and so does what the setup throws', async () => {
+  const error: unknown = await open(wrong).catch((reason: unknown) => reason)
+  expect(error).toBeInstanceOf(DeclarationError)
+  expect(error instanceof DeclarationError && error.faults.length).toBeGreaterThanOrEqual(2)
+  await expect(
+    open(() => {
+      throw new Error('the setup')
+    }),
+  ).rejects.toThrow('the setup')
+  await expect(open(async () => Promise.reject(new Error('later')))).rejects.toThrow('later')
+})
+
+test('pause, resume, overlap and max_runs are as in a worker', async () => {
+  const slots: string[] = []
+  await using app = await open((kalends) => {
+    kalends.handle(report, ({ slot }) => void slots.push(slot?.toISOString().slice(11, 16) ?? ''))
+  })
+  const { schedules } = app.kalends
+  await schedules.create({ id: 's', task: report, timer: 'hourly', maxRuns: 3 })
+  await app.advance('1h')
+  await schedules.pause('s')
+  await app.advance('5h')
+  await schedules.resume('s')
+  await app.advance('1d')
+  expect(slots).toEqual(['01:00', '07:00', '08:00'])
+  expect(await schedules.get('s')).toMatchObject({ status: 'done', runCount: 3 })
+  const reasons = (await schedules.explain('s', { at: new Date('2026-01-01T03:00:00Z') })).reasons
+  expect(reasons[0]).toMatch(/^Nothing is recorded for Thu 2026-01-01 03:00:00/)
+})
