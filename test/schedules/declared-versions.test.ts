@@ -189,6 +189,9 @@ eachDatabase((under) => {
         'active',
         'active',
       ])
+      // Nor did they in between: there was nothing to put right.
+      const changes = next.messages().filter((message) => message.includes('was changed'))
+      expect(changes).toEqual(["info: Declared schedule 'a' was changed: timer"])
       await Promise.all([old.kalends.stop(), another.kalends.stop()])
       await becomes(next, 'b', 'retired')
       expect(await timerOf(next, 'a')).toBe('hourly')
