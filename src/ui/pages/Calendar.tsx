@@ -126,7 +126,14 @@ function endedOf({ ended }: HourLoad): number {
 function Map({ load }: { readonly load: Load }) {
   const current = Math.floor(now.value.getTime() / HOUR_MS) * HOUR_MS
   const numberOf = (hour: HourLoad) => (Date.parse(hour.hour) < current ? endedOf(hour) : hour.planned)
-  const most = Math.max(1, ...load.hours.map(numberOf))
+  const isPastHour = ({ hour }: HourLoad) => Date.parse(hour) < current
+  const shares = new globalThis.Map([
+    ...sharesOf(load.hours.filter(isPastHour), endedOf),
+    ...sharesOf(
+      load.hours.filter((hour) => !isPastHour(hour)),
+      ({ planned }) => planned,
+    ),
+  ])
   const days = [...new Set(load.hours.map(({ hour }) => wall(new Date(hour), zone.value).date))]
   const { at } = query.value
   return (
@@ -153,9 +160,8 @@ function Map({ load }: { readonly load: Load }) {
           <a
             key={hour.hour}
             class={classes.filter((name) => name !== false).join(' ')}
-            // As a share of the busiest hour; the root, so that a few runs can be told from none.
             style={{
-              '--load': Math.sqrt(number / most).toFixed(2),
+              '--load': shares.get(hour.hour) ?? 0,
               '--d': days.indexOf(date),
               '--h': Number(time.slice(0, 2)),
             }}
@@ -170,6 +176,17 @@ function Map({ load }: { readonly load: Load }) {
       })}
     </div>
   )
+}
+
+/** From 0 to 1: where an hour stands between the quietest and the busiest one that has any. */
+function sharesOf(hours: readonly HourLoad[], numberOf: (hour: HourLoad) => number): [string, number][] {
+  const numbers = hours.map(numberOf).filter((number) => number > 0)
+  const least = Math.min(...numbers)
+  const span = Math.max(1, Math.max(...numbers) - least)
+  return hours.map((hour) => {
+    const number = numberOf(hour)
+    return [hour.hour, number === 0 ? 0 : Number((0.2 + (0.8 * (number - least)) / span).toFixed(2))]
+  })
 }
 
 /** What fits into a cell: `9`, `840`, `12k`. */

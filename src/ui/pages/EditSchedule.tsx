@@ -5,7 +5,7 @@ import { calls, urls } from '../api/calls.ts'
 import { ApiError } from '../api/client.ts'
 import { tell } from '../api/live.ts'
 import { useApi } from '../api/query.ts'
-import type { ListedSchedule, Task } from '../api/types.ts'
+import type { Schedule, Task } from '../api/types.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { Empty, Failure, Loading } from '../parts/Notice.tsx'
 import { TimerField } from '../parts/TimerField.tsx'
@@ -24,7 +24,7 @@ export function NewSchedule() {
 }
 
 export function EditSchedule({ id }: { readonly id: string }) {
-  const { data, error, reload } = useApi<ListedSchedule>(urls.schedule(id), [])
+  const { data, error, reload } = useApi<Schedule>(urls.schedule(id), [])
   return (
     <Allowed title={`Edit ${id}`}>
       {data === undefined ? (
@@ -51,7 +51,7 @@ function Allowed({ title, children }: { readonly title: string; readonly childre
   )
 }
 
-function Form({ title, before }: { readonly title: string; readonly before: ListedSchedule | null }) {
+function Form({ title, before }: { readonly title: string; readonly before: Schedule | null }) {
   const [entries, setEntries] = useState<Entries>(before === null ? EMPTY : entriesOf(before))
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({})
   const [isSending, setSending] = useState(false)

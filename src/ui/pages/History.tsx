@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { urls } from '../api/calls.ts'
 import { get } from '../api/client.ts'
 import { useApi } from '../api/query.ts'
-import type { Job, ListedSchedule } from '../api/types.ts'
+import type { Job, Schedule } from '../api/types.ts'
 import { Empty, Failure, Loading } from '../parts/Notice.tsx'
 import { State } from '../parts/State.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
@@ -71,7 +71,7 @@ const columns = (own: string): readonly Column<Job>[] => [
   },
 ]
 
-export function History({ schedule: { id, timer } }: { readonly schedule: ListedSchedule }) {
+export function History({ schedule: { id, timer } }: { readonly schedule: Schedule }) {
   const first = useApi<{ readonly items: readonly Job[] }>(urls.history(id, { limit: AT_ONCE }), ['jobs'])
   const [older, setOlder] = useState<readonly Job[]>([])
   const [isEnd, setEnd] = useState(false)

@@ -212,7 +212,7 @@ function Facts({ job }: { readonly job: Job }) {
         </dd>
         <dt>Attempts</dt>
         <dd>
-          {job.attempt} of {job.maxRetries === null ? ofTask : job.maxRetries + 1}
+          {job.attempt} {job.maxRetries === null ? null : <>of {job.maxRetries + 1} at most</>}
         </dd>
         <dt>Timeout</dt>
         <dd>{job.timeoutMs === null ? ofTask : span(job.timeoutMs)}</dd>

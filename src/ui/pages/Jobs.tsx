@@ -51,8 +51,8 @@ const columns: readonly Column<Job>[] = [
       </>
     ),
   },
-  { title: 'Slot', cell: ({ slot }) => <Ago at={slot} /> },
-  { title: 'Submitted', phone: 'none', cell: ({ submitted }) => <Ago at={submitted} /> },
+  { title: 'Slot', cell: ({ slot, submitted }) => <Ago at={slot ?? submitted} /> },
+  { title: 'Ended', phone: 'none', cell: ({ finished }) => <Ago at={finished} /> },
   {
     title: 'Attempt',
     isNumber: true,

@@ -39,8 +39,8 @@ export function MatchingJobs({
       for (let more = true; more; ) {
         const answer = await calls.many(action, filter, false)
         report(word, matched, answer)
-        // What is refused would be met again each time.
-        more = answer.more && answer.changed.length > 0 && answer.refused.length === 0
+        // What is refused, or was asked to stop, would be met again each time.
+        more = answer.more && state !== 'running' && answer.changed.length > 0 && answer.refused.length === 0
       }
     } catch (error) {
       complain(error)

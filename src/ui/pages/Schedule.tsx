@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { actOn, removeSchedules } from '../actions.tsx'
 import { urls } from '../api/calls.ts'
 import { useApi } from '../api/query.ts'
-import type { Elapse, Explanation, ListedSchedule } from '../api/types.ts'
+import type { Elapse, Explanation, Schedule, TimerCheck } from '../api/types.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { Json } from '../parts/Json.tsx'
 import { Empty, Failure, Loading, Stale } from '../parts/Notice.tsx'
@@ -18,7 +18,7 @@ import { History } from './History.tsx'
 const COMING = 10
 
 export function SchedulePage({ id }: { readonly id: string }) {
-  const { data: schedule, error, reload } = useApi<ListedSchedule>(urls.schedule(id), ['schedules'])
+  const { data: schedule, error, reload } = useApi<Schedule>(urls.schedule(id), ['schedules'])
   if (schedule === undefined) {
     return (
       <>
@@ -55,7 +55,7 @@ export function SchedulePage({ id }: { readonly id: string }) {
   )
 }
 
-function Actions({ schedule: { id, status, declaredBy } }: { readonly schedule: ListedSchedule }) {
+function Actions({ schedule: { id, status, declaredBy } }: { readonly schedule: Schedule }) {
   const remove = async () => {
     if (await removeSchedules([id], declaredBy)) go(link(['schedules']))
   }
@@ -98,7 +98,7 @@ function Actions({ schedule: { id, status, declaredBy } }: { readonly schedule: 
 }
 
 /** What the server says about it now, and about a time that somebody wonders about. */
-function Why({ schedule }: { readonly schedule: ListedSchedule }) {
+function Why({ schedule }: { readonly schedule: Schedule }) {
   const [typed, setTyped] = useState('')
   const at = typed === '' ? null : instantOf(typed, zone.value)
   const { data, error, reload } = useApi<Explanation>(urls.explain(schedule.id, at?.toISOString()), [
@@ -142,7 +142,7 @@ function Why({ schedule }: { readonly schedule: ListedSchedule }) {
   )
 }
 
-function Coming({ schedule }: { readonly schedule: ListedSchedule }) {
+function Coming({ schedule }: { readonly schedule: Schedule }) {
   const { data, error } = useApi<{ readonly zone: string; readonly items: readonly Elapse[] }>(
     urls.elapses(schedule.id, COMING),
     ['schedules'],
@@ -192,8 +192,10 @@ function Coming({ schedule }: { readonly schedule: ListedSchedule }) {
   )
 }
 
-function Facts({ schedule }: { readonly schedule: ListedSchedule }) {
-  const { id, words, timer } = schedule
+function Facts({ schedule }: { readonly schedule: Schedule }) {
+  const { id, timer } = schedule
+  const { data: check } = useApi<TimerCheck>(urls.check({ timer, anchor: schedule.created, limit: 0 }), [])
+  const words = check?.valid === true ? check.words : null
   const own = zoneOf(timer)
   const ofTask = <span class="quiet">as the task says</span>
   return (
@@ -316,7 +318,7 @@ function Facts({ schedule }: { readonly schedule: ListedSchedule }) {
   )
 }
 
-const OVERLAP: Readonly<Record<ListedSchedule['overlap'], string>> = {
+const OVERLAP: Readonly<Record<Schedule['overlap'], string>> = {
   skip: 'skips the slot while a run has not ended',
   queue_one: 'one waits behind the run before it',
   replace: 'the run before it gives way',
@@ -324,7 +326,7 @@ const OVERLAP: Readonly<Record<ListedSchedule['overlap'], string>> = {
 }
 
 /** Who decides about it: what code declares, code wins back. */
-function Owner({ schedule: { declaredBy, submitter } }: { readonly schedule: ListedSchedule }) {
+function Owner({ schedule: { declaredBy, submitter } }: { readonly schedule: Schedule }) {
   if (declaredBy !== null) {
     return (
       <>

@@ -34,7 +34,11 @@ const columns: readonly Column<ListedSchedule>[] = [
         <a class="row-link name" href={link(['schedules', id])}>
           {id}
         </a>
-        {summary !== null && <span class="below clip">{summary}</span>}
+        {summary !== null && (
+          <span class="below line" title={summary}>
+            {summary}
+          </span>
+        )}
       </>
     ),
   },
@@ -43,8 +47,12 @@ const columns: readonly Column<ListedSchedule>[] = [
     class: 'wide',
     cell: ({ timer, words }) => (
       <>
-        {words ?? <span class="quiet">cannot be read</span>}
-        <code class="below">{timer}</code>
+        <span class="line" title={words ?? undefined}>
+          {words?.replace(/, counted from the creation.*/u, '') ?? <span class="bad">cannot be read</span>}
+        </span>
+        <code class="below line" title={timer}>
+          {timer}
+        </code>
       </>
     ),
   },

@@ -1,5 +1,5 @@
 /** From what a form holds, which is text, to what the API takes, and back. */
-import type { ListedSchedule } from '../api/types.ts'
+import type { Schedule } from '../api/types.ts'
 import { instantOf, myZone, span, typedAt } from '../time/format.ts'
 
 export const EMPTY = {
@@ -36,7 +36,7 @@ export class InvalidArgs extends Error {}
 const spanOf = (ms: number | null) => (ms === null || ms === 0 ? '' : span(ms))
 const typedOf = (at: string | null) => (at === null ? '' : typedAt(new Date(at), myZone))
 
-export function entriesOf(schedule: ListedSchedule): Entries {
+export function entriesOf(schedule: Schedule): Entries {
   return {
     ...EMPTY,
     id: schedule.id,
@@ -66,7 +66,7 @@ export function entriesOf(schedule: ListedSchedule): Entries {
 const EMPTIED: Readonly<Partial<Record<Name, unknown>>> = { group: '', jitter: 0, catchUp: 1, priority: 0 }
 
 /** What differs from the schedule before, or from an empty form. @throws InvalidArgs */
-export function settingsOf(entries: Entries, before: ListedSchedule | null): Record<string, unknown> {
+export function settingsOf(entries: Entries, before: Schedule | null): Record<string, unknown> {
   const old = before === null ? EMPTY : entriesOf(before)
   const settings: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(entries)) {

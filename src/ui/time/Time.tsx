@@ -24,7 +24,7 @@ export function At({ at, own }: { readonly at: string | null; readonly own?: str
   const date = new Date(at)
   return (
     <time dateTime={at} title={title(date, zone.value, own)}>
-      {exact(date, own ?? zone.value)} <span class="quiet">{relative(date, now.value)}</span>
+      {exact(date, own ?? zone.value)} <span class="quiet beside">{relative(date, now.value)}</span>
     </time>
   )
 }

@@ -1,0 +1,121 @@
+/** Pictures of every page, in both themes and two sizes, with the data of an application of some size. */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'libsql'
+import type { Page } from 'playwright-core'
+import { test } from 'vitest'
+import type { TestDatabase } from '../support/databases.ts'
+import { Kalends, task } from '../../src/index.ts'
+import { type Application, startApplication } from './application.ts'
+import { openBrowser } from './browser.ts'
+import { fill, states, TASKS } from './sample.ts'
+
+const FOLDER = join(import.meta.dirname, '../../docs/screenshots')
+const SIZES = { wide: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } } as const
+const THEMES = ['light', 'dark'] as const
+
+interface Shot {
+  readonly name: string
+  readonly path: string
+  readonly before?: (page: Page) => Promise<unknown>
+}
+
+test('pictures of every page', async () => {
+  const browser = await openBrowser()
+  if (browser === null) throw new Error('There is no browser to take pictures with')
+  const folder = await mkdtemp(join(tmpdir(), 'kalends-pictures-'))
+  const database = sqlite(join(folder, 'shop.db'))
+  const kalends = await Kalends.open(database.url, { zone: 'Europe/Berlin' })
+  const ids = await fill(kalends, database, new Date())
+  await kalends.stop()
+  const application = await startApplication(database.url, {
+    kalends: { zone: 'Europe/Berlin' },
+    tasks: TASKS,
+  })
+  try {
+    const shots = await prepared(application, database, ids)
+    await rm(FOLDER, { recursive: true, force: true })
+    await mkdir(FOLDER, { recursive: true })
+    for (const theme of THEMES)
+      for (const [size, viewport] of Object.entries(SIZES)) {
+        const page = await browser.page({
+          viewport,
+          colorScheme: theme,
+          hasTouch: size === 'phone',
+          isMobile: size === 'phone',
+        })
+        for (const { name, path, before } of shots) {
+          await page.goto(`${application.url}${path}`, { waitUntil: 'load' })
+          await page.locator('main h1').waitFor()
+          await page.waitForFunction("document.querySelector('.loading') === null")
+          await before?.(page)
+          await page.waitForTimeout(400)
+          await page.screenshot({ path: join(FOLDER, `${name}-${size}-${theme}.png`) })
+        }
+        await page.context().close()
+      }
+    if (browser.errors.length > 0) throw new Error(browser.errors.join('\n'))
+  } finally {
+    await application.stop()
+    await database.drop()
+    await browser.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+async function prepared(
+  { kalends }: Application,
+  database: TestDatabase,
+  ids: readonly string[],
+): Promise<Shot[]> {
+  await new Promise((resolve) => setTimeout(resolve, 2000))
+  await states(database, ids)
+  for (const [steps, ms, subject] of [
+    [400, 1200, 'catalogue 2026/47'],
+    [80, 900, 'acme → globex'],
+    [200, 700, 'tenant 17'],
+  ] as const)
+    await kalends.jobs.submit(task('slow'), { steps, ms }, { subject })
+  await new Promise((resolve) => setTimeout(resolve, 6000))
+  const [running] = (await kalends.jobs.list({ state: 'running', task: 'slow' })).items
+  const failed = (await kalends.jobs.list({ state: 'failed', task: 'invoice.send' })).items.find((job) =>
+    job.error?.includes('Caused by'),
+  )
+  const typed = (text: string) => async (page: Page) => {
+    await page.getByLabel('Timer', { exact: true }).fill(text)
+    await page.waitForTimeout(600)
+  }
+  return [
+    { name: 'overview', path: '' },
+    { name: 'schedules', path: 'schedules' },
+    { name: 'schedules-search', path: 'schedules?q=sync&order=nextRun' },
+    { name: 'schedule', path: 'schedules/backup-orders' },
+    { name: 'schedule-dead', path: 'schedules/sync-inventory-delphi-eu' },
+    { name: 'new-timer', path: 'schedules/new', before: typed('Mon..Fri 02:30 Europe/Berlin') },
+    { name: 'new-fault', path: 'schedules/new', before: typed('Mon..Fry 9:00') },
+    { name: 'edit', path: 'schedules/erase-old-logs/edit' },
+    { name: 'calendar', path: 'calendar', before: (page) => page.locator('.week .cell.is-now').click() },
+    { name: 'jobs', path: 'jobs' },
+    { name: 'jobs-failed', path: 'jobs?state=failed' },
+    { name: 'jobs-by-error', path: 'jobs?by=error' },
+    { name: 'job-running', path: `jobs/${running?.id ?? ''}` },
+    { name: 'job-failed', path: `jobs/${failed?.id ?? ''}` },
+    { name: 'workers', path: 'workers' },
+  ]
+}
+
+function sqlite(file: string): TestDatabase {
+  const connection = new Database(file, { timeout: 10_000 })
+  return {
+    kind: 'sqlite',
+    url: `sqlite:${file}`,
+    query: async (sql, params = []) => {
+      connection.prepare(sql).run(...params)
+      return []
+    },
+    drop: async () => {
+      connection.close()
+    },
+  }
+}
