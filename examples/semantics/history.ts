@@ -121,7 +121,7 @@ function start(url: string, name: string, diesAt = ''): ChildProcess {
 function names(jobs: readonly ElsewhereJob[]): string {
   return jobs
     .map(({ schedule }) => schedule)
-    .toSorted()
+    .toSorted((one, other) => one.localeCompare(other))
     .join(', ')
 }
 

@@ -34,8 +34,8 @@ export function readable(line: string): string {
 
 /** Names may hold anything: none of it moves the cursor of a terminal, or begins a line that looks like ours. */
 function withoutControls(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- they are what is looked for
   return text.replace(
+    // oxlint-disable-next-line no-control-regex -- they are what is looked for
     /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g,
     (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )

@@ -183,8 +183,10 @@ function deadSchedules({ schedules }: Inspection): Finding[] {
     )
 }
 
+/** Since when a schedule has been due. */
+const since = ({ nextRun, created }: InspectedSchedule) => (nextRun ?? created).getTime()
+
 function lateSchedules({ schedules, now }: Inspection): Finding[] {
-  const since = ({ nextRun, created }: InspectedSchedule) => (nextRun ?? created).getTime()
   const late = schedules
     .filter(
       (schedule) => schedule.isDue && schedule.idle === null && now.getTime() - since(schedule) > LATE_MS,
