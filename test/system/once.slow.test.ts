@@ -34,7 +34,7 @@ eachDatabase(({ kind, fresh }) => {
     const workers = [await start()]
     while (workers.length < WORKERS) workers.push(await start())
 
-    const from = Math.ceil(Date.now() / 1000 + 2) * 1000
+    const from = Math.ceil(Date.now() / 1000 + 5) * 1000
     await insertSchedules(database, from)
     await pause(from - Date.now())
     const all = [...workers]
