@@ -24,8 +24,14 @@ const text = (most: number, least = 0) =>
     .max(most, { error: `at most ${most} characters can be stored` })
     .refine((value) => !value.includes('\0'), { error: 'a text without NUL is needed' })
 
-export const scheduleId = text(190, 1).meta({ description: 'Of your choosing, 1 to 190 characters' })
-export const jobId = text(36, 1)
+/** A URL cannot name what is called like a step in a path. */
+const addressable = (most: number) =>
+  text(most, 1).refine((id) => id !== '.' && id !== '..', {
+    error: 'an id that a URL can name is needed, neither . nor ..',
+  })
+
+export const scheduleId = addressable(190).meta({ description: 'Of your choosing, 1 to 190 characters' })
+export const jobId = addressable(36)
 const taskName = text(190, 1)
 const span = z.union(
   [
@@ -329,10 +335,10 @@ export const LogLines = z.strictObject({
   ),
 })
 export const ScheduleCounts = z.strictObject({
-  counts: z.record(status, z.int()),
+  counts: z.partialRecord(status, z.int()),
   isExact: z.boolean().meta({ description: 'False: some are larger than said' }),
 })
-export const JobCounts = z.strictObject({ counts: z.record(state, z.int()), isExact: z.boolean() })
+export const JobCounts = z.strictObject({ counts: z.partialRecord(state, z.int()), isExact: z.boolean() })
 export const Failures = z.strictObject({
   items: z.array(
     z.strictObject({
@@ -393,7 +399,7 @@ export const TimerCheck = z.discriminatedUnion('valid', [
 export const Load = z.strictObject({
   from: instant,
   to: instant,
-  hours: z.array(z.strictObject({ hour: instant, planned: z.int(), ended: z.record(state, z.int()) })),
+  hours: z.array(z.strictObject({ hour: instant, planned: z.int(), ended: z.partialRecord(state, z.int()) })),
   schedules: z.int().meta({ description: 'Active schedules that were counted' }),
   plannedIsExact: z.boolean(),
   endedIsComplete: z.boolean().meta({ description: 'False: the first hours are missing' }),

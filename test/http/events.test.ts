@@ -1,0 +1,206 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { onTestFinished, expect, it } from 'vitest'
+import { databases, eachDatabase } from '../support/databases.ts'
+import { apiScene, type ApiScene, type CallOptions } from './scene.ts'
+
+interface Message {
+  readonly id: string
+  readonly event: string
+  readonly topics: string[]
+}
+
+interface Stream {
+  readonly messages: Message[]
+  readonly response: Response
+  /** The next message that matches, also one that came already. */
+  readonly until: (matches: (message: Message) => boolean) => Promise<Message>
+  readonly ended: Promise<void>
+  readonly leave: () => Promise<void>
+}
+
+async function follow({ send }: ApiScene, options: CallOptions = {}): Promise<Stream> {
+  const response = await send('GET /api/v1/events', options)
+  expect(response.status).toBe(200)
+  const reader = response.body?.getReader()
+  if (reader === undefined) throw new Error('no body')
+  const messages: Message[] = []
+  const read = async () => {
+    const decoder = new TextDecoder()
+    let rest = ''
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      const blocks = (rest + decoder.decode(value)).split('\n\n')
+      rest = blocks.pop() ?? ''
+      for (const block of blocks) {
+        const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1] ?? ''
+        if (field('event') === '') continue
+        const data: { topics?: string[] } = JSON.parse(field('data'))
+        messages.push({ id: field('id'), event: field('event'), topics: data.topics ?? [] })
+      }
+    }
+  }
+  const ended = read()
+  const leave = () => reader.cancel()
+  onTestFinished(leave)
+  return {
+    messages,
+    response,
+    ended,
+    leave,
+    until: async (matches) => {
+      for (;;) {
+        const found = messages.find(matches)
+        if (found !== undefined) return found
+        await pause(20)
+      }
+    },
+  }
+}
+
+const about = (topic: string) => (message: Message) =>
+  message.event === 'change' && message.topics.includes(topic)
+
+eachDatabase((under) => {
+  it('changes are told within two seconds, whoever makes them: the API, code, another process, SQL', async () => {
+    const api = await apiScene(under)
+    const stream = await follow(api)
+    expect(stream.response.headers.get('content-type')).toContain('text/event-stream')
+    const told = async (topic: string, change: () => Promise<unknown>) => {
+      // Beyond the echo of what came before.
+      await pause(under.kind === 'sqlite' ? 1200 : 2300)
+      stream.messages.length = 0
+      const began = performance.now()
+      await change()
+      await stream.until(about(topic))
+      expect(performance.now() - began).toBeLessThan(2500)
+    }
+    await told('schedules', () =>
+      api.call('PUT /api/v1/schedules/s', { body: { task: 't', timer: 'daily' } }),
+    )
+    await told('schedules', () => api.database.query("UPDATE periodic_task SET summary = 'by hand'"))
+    await told('jobs', () => api.database.query("INSERT INTO job (task) VALUES ('by hand')"))
+    await told('jobs', () => api.kalends.jobs.submit('mail'))
+    await told('workers', () =>
+      api.database.query("INSERT INTO worker (id, name, host, pid, tasks) VALUES ('x/1', 'x', 'h', 1, '[]')"),
+    )
+    await told('schedules', () => api.database.query('DELETE FROM periodic_task'))
+  })
+})
+
+const sqlite = databases.find(({ kind }) => kind === 'sqlite')
+const scene = (events = {}) => {
+  if (sqlite === undefined) throw new Error('skipped')
+  return apiScene(sqlite, { events })
+}
+
+it.skipIf(sqlite === undefined)(
+  'who comes back hears what it missed, from another process everything',
+  async () => {
+    const api = await scene()
+    const first = await follow(api)
+    await api.call('PUT /api/v1/schedules/s', { body: { task: 't', timer: 'daily' } })
+    const last = await first.until(about('schedules'))
+    expect(last.id).toMatch(/^[\da-f]{8}-\d+$/)
+    const second = await follow(api)
+    await first.leave()
+    await pause(600)
+    await api.call('POST /api/v1/jobs', { body: { task: 't' } })
+    await second.until(about('jobs'))
+    const back = await follow(api, { headers: { 'last-event-id': last.id } })
+    expect((await back.until(({ event }) => event === 'change')).topics).toContain('jobs')
+    const other = await follow(api, { headers: { 'last-event-id': 'deadbeef-7' } })
+    expect((await other.until(({ event }) => event === 'change')).topics).toEqual([
+      'schedules',
+      'jobs',
+      'workers',
+    ])
+    const forged = await follow(api, { headers: { 'last-event-id': '\u00e4-\u00e4-1; x' } })
+    expect((await forged.until(({ event }) => event === 'change')).topics).toEqual([
+      'schedules',
+      'jobs',
+      'workers',
+    ])
+  },
+)
+
+it.skipIf(sqlite === undefined)('a burst is two messages a second', async () => {
+  const api = await scene()
+  const stream = await follow(api)
+  const began = performance.now()
+  for (let index = 0; performance.now() - began < 2000; index += 1) {
+    await api.call(`PUT /api/v1/schedules/s${index}`, { body: { task: 't', timer: 'daily' } })
+    // The database of this test answers without a turn of the event loop.
+    await pause(1)
+  }
+  const changes = stream.messages.filter(({ event }) => event === 'change')
+  expect(changes.length).toBeGreaterThanOrEqual(2)
+  expect(changes.length).toBeLessThanOrEqual(5)
+})
+
+it.skipIf(sqlite === undefined)(
+  'nobody looks while nobody listens, and who leaves is forgotten',
+  async () => {
+    const api = await scene()
+    let looks = 0
+    const revisions = api.kalends.views.revisions.bind(api.kalends.views)
+    api.kalends.views.revisions = () => {
+      looks += 1
+      return revisions()
+    }
+    const stream = await follow(api)
+    await pause(1200)
+    expect(looks).toBeGreaterThanOrEqual(2)
+    await stream.leave()
+    await pause(50)
+    const before = looks
+    await pause(1300)
+    expect(looks).toBe(before)
+  },
+)
+
+it.skipIf(sqlite === undefined)('listeners are bounded, and so is the life of a connection', async () => {
+  const api = await scene({ listeners: 2, lifeMs: 1000 })
+  const [one] = [await follow(api), await follow(api)]
+  const third = await api.call('GET /api/v1/events')
+  expect([third.status, third.headers.get('retry-after')]).toEqual([503, '10'])
+  await one.ended
+  await (await follow(api)).leave()
+  // A look at the headers does not listen.
+  for (let index = 0; index < 5; index += 1) expect((await api.send('HEAD /api/v1/events')).status).toBe(200)
+  expect((await api.send('GET /api/v1/events')).status).toBe(200)
+})
+
+it.skipIf(sqlite === undefined)('a slow client holds up nobody, and little waits for it', async () => {
+  const api = await scene()
+  const slow = await api.send('GET /api/v1/events')
+  const quick = await follow(api)
+  for (let index = 0; index < 8; index += 1) {
+    await api.call(`PUT /api/v1/schedules/s${index}`, { body: { task: 't', timer: 'daily' } })
+    await pause(520)
+  }
+  expect(quick.messages.length).toBeGreaterThan(6)
+  api.handler.close()
+  let bytes = 0
+  for await (const part of slow.body ?? []) bytes += part.length
+  expect(bytes).toBeLessThan(1500)
+})
+
+it.skipIf(sqlite === undefined)(
+  'close ends all connections, and an aborted request ends its own',
+  async () => {
+    const api = await scene()
+    const controller = new AbortController()
+    const [aborted, other] = [await follow(api, { signal: controller.signal }), await follow(api)]
+    controller.abort()
+    await aborted.ended.catch(() => undefined)
+    api.handler.close()
+    await other.ended
+  },
+)
+
+it.skipIf(sqlite === undefined)('a scope hears nothing of workers', async () => {
+  const api = await scene()
+  const stream = await follow(api, { as: 'ann', headers: { 'last-event-id': 'x' } })
+  expect((await stream.until(({ event }) => event === 'change')).topics).toEqual(['schedules', 'jobs'])
+})

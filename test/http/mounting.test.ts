@@ -1,0 +1,184 @@
+/** The handler in the servers that applications have. */
+import { once } from 'node:events'
+import { createServer, request as rawRequest, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { connect } from 'node:net'
+import express from 'express'
+import fastify from 'fastify'
+import { Hono } from 'hono'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { http, type HttpHandler, node } from '../../src/http/index.ts'
+import { Kalends } from '../../src/index.ts'
+
+const mail = { task: 'mail', timer: 'daily', args: { to: 'ä' } }
+
+async function kalendsAndHandler(): Promise<{ kalends: Kalends; handler: HttpHandler }> {
+  const kalends = await Kalends.open('sqlite::memory:')
+  onTestFinished(() => kalends.stop())
+  const handler = http(kalends, {
+    // As an application that has its own sign-in: its middleware has put the user on the request.
+    authorize: (request, { incoming }) => {
+      const user: unknown =
+        incoming === undefined ? request.headers.get('x-user') : incoming.headers['x-user']
+      return typeof user === 'string' ? { role: 'admin', user } : null
+    },
+  })
+  onTestFinished(() => handler.close())
+  return { kalends, handler }
+}
+
+async function listening(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  // What listens on a port has an address of this kind.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const mounts: Record<string, () => Promise<{ url: string }>> = {
+  'node:http': async () => {
+    const { handler } = await kalendsAndHandler()
+    return {
+      url: await listening(createServer((request, response) => void node(handler)(request, response))),
+    }
+  },
+  'node:http under a path': async () => {
+    const { handler } = await kalendsAndHandler()
+    return {
+      url: `${await listening(createServer((request, response) => void node(handler)(request, response)))}/deep/er`,
+    }
+  },
+  'Express 5': async () => {
+    const { handler } = await kalendsAndHandler()
+    const app = express()
+    app.use('/kalends', node(handler))
+    return { url: `${await listening(createServer(app))}/kalends` }
+  },
+  'Express 5 behind express.json()': async () => {
+    const { handler } = await kalendsAndHandler()
+    const app = express()
+    app.use(express.json())
+    app.use('/kalends', node(handler))
+    return { url: `${await listening(createServer(app))}/kalends` }
+  },
+  'Fastify 5': async () => {
+    const { handler } = await kalendsAndHandler()
+    const app = fastify({ forceCloseConnections: true })
+    await app.register((scope, _options, done) => {
+      scope.removeAllContentTypeParsers()
+      scope.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null))
+      scope.all('/kalends/*', (request, reply) => {
+        reply.hijack()
+        return node(handler)(request.raw, reply.raw)
+      })
+      done()
+    })
+    onTestFinished(() => app.close())
+    return { url: `${await app.listen({ port: 0, host: '127.0.0.1' })}/kalends` }
+  },
+  Hono: async () => {
+    const { handler } = await kalendsAndHandler()
+    const app = new Hono()
+    app.all('/kalends/*', (c) => handler(c.req.raw))
+    return {
+      url: `${await listening(
+        createServer(
+          (request, response) =>
+            void node(Object.assign((web: Request) => Promise.resolve(app.fetch(web)), { close: () => {} }))(
+              request,
+              response,
+            ),
+        ),
+      )}/kalends`,
+    }
+  },
+}
+
+describe.each(Object.entries(mounts))('%s', (_name, mount) => {
+  it('every kind of call works', async () => {
+    const { url } = await mount()
+    const call = (method: string, path: string, body?: unknown) =>
+      fetch(`${url}${path}`, {
+        method,
+        headers: { 'x-user': 'ada', ...(body !== undefined && { 'content-type': 'application/json' }) },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+    expect((await fetch(`${url}/api/v1/schedules`)).status).toBe(401)
+    const made = await call('POST', '/api/v1/schedules', { ...mail, id: 'a b/c' })
+    expect(made.status).toBe(201)
+    expect(made.headers.get('location')).toBe(
+      `${new URL(url).pathname.replace(/^\/$/, '')}/api/v1/schedules/a%20b%2Fc`,
+    )
+    expect(await (await call('GET', '/api/v1/schedules/?limit=1')).json()).toMatchObject({
+      items: [{ id: 'a b/c', args: { to: 'ä' } }],
+      total: 1,
+    })
+    expect((await call('PATCH', '/api/v1/schedules/a%20b%2Fc/', { summary: 'x' })).status).toBe(200)
+    expect((await call('POST', '/api/v1/schedules/a%20b%2Fc/pause')).status).toBe(200)
+    expect((await call('POST', '/api/v1/schedules', { ...mail, unknown: 1 })).status).toBe(422)
+    expect((await call('DELETE', '/api/v1/schedules/a%20b%2Fc')).status).toBe(204)
+    expect((await call('GET', '/health')).status).toBe(200)
+    expect(await (await call('GET', '/metrics')).text()).toContain('kalends_running_jobs 0')
+    expect((await call('GET', '/api/v1/nowhere')).status).toBe(404)
+    const document: { servers: { url: string }[] } = JSON.parse(
+      await (await call('GET', '/api/v1/openapi.json')).text(),
+    )
+    expect(document.servers).toEqual([{ url: new URL(url).pathname.replace(/(.)\/$/, '$1') }])
+    const controller = new AbortController()
+    const events = await fetch(`${url}/api/v1/events`, {
+      headers: { 'x-user': 'ada' },
+      signal: controller.signal,
+    })
+    const first = await events.body?.getReader().read()
+    expect(new TextDecoder().decode(first?.value)).toContain('event: hello')
+    controller.abort()
+  })
+})
+
+it('a client that leaves ends its stream', async () => {
+  const { handler } = await kalendsAndHandler()
+  let streams = 0
+  const counted: HttpHandler = Object.assign(
+    async (...args: Parameters<HttpHandler>) => {
+      const response = await handler(...args)
+      streams += 1
+      args[0].signal.addEventListener('abort', () => {
+        streams -= 1
+      })
+      return response
+    },
+    { close: () => handler.close() },
+  )
+  const url = await listening(createServer((request, response) => void node(counted)(request, response)))
+  for (let index = 0; index < 3; index += 1) {
+    const request = rawRequest(`${url}/api/v1/events`, { headers: { 'x-user': 'ada' } }).end()
+    const [response] = await once(request, 'response')
+    await once(response, 'data')
+    request.destroy()
+  }
+  await expect.poll(() => streams).toBe(0)
+})
+
+it('a request that is no HTTP, or has two lengths, gets no further than the server', async () => {
+  const { handler } = await kalendsAndHandler()
+  const url = new URL(
+    await listening(createServer((request, response) => void node(handler)(request, response))),
+  )
+  for (const text of [
+    'POST /api/v1/schedules HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n',
+    'GET /api/v1/me HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n',
+    'GET //evil.example/api/v1/me HTTP/1.1\r\nhost: \r\nconnection: close\r\n\r\n',
+    'GET http://[::1/api/v1/me HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n',
+    'GET /api/v1/schedules/%ff%fe HTTP/1.1\r\nhost: x\r\nx-user: ada\r\nconnection: close\r\n\r\n',
+  ]) {
+    const socket = connect(Number(url.port), url.hostname)
+    socket.end(text)
+    let answer = ''
+    for await (const part of socket) answer += String(part)
+    expect([text, answer.slice(9, 12)]).toEqual([text, expect.stringMatching(/^4/)])
+  }
+})

@@ -1,0 +1,77 @@
+/** The document is valid OpenAPI 3.1, complete, and good enough to generate a client from. */
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import openapiTS, { astToString } from 'openapi-typescript'
+import { expect, it } from 'vitest'
+import { openApiDocument } from '../../src/http/document.ts'
+import { operations } from '../../src/http/http.ts'
+import { databases } from '../support/databases.ts'
+import { useClient } from './client.ts'
+import { apiScene } from './scene.ts'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '../..')
+const generated = join(import.meta.dirname, 'generated/api.ts')
+const document = openApiDocument(operations, '/')
+const copy = (): object => JSON.parse(JSON.stringify(document))
+
+it('is valid OpenAPI 3.1', async () => {
+  const validator = new Validator()
+  const result = await validator.validate(copy())
+  expect(result.errors ?? []).toEqual([])
+  expect(result.valid).toBe(true)
+  expect(validator.version).toBe('3.1')
+})
+
+it('has every operation, each with an id, a summary, its role and what it answers', () => {
+  const ids = operations.map(({ id }) => id)
+  expect(new Set(ids).size).toBe(ids.length)
+  const text = JSON.stringify(document)
+  for (const one of operations) {
+    expect(text).toContain(`"operationId":"${one.id}"`)
+    expect(one.summary).not.toBe('')
+    expect(Object.keys(one.answers).some((status) => Number(status) < 300)).toBe(true)
+  }
+  const references = [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name)
+  expect(references.length).toBeGreaterThan(30)
+  for (const name of references) expect(document).toHaveProperty(['components', 'schemas', String(name)])
+})
+
+it('a client that is generated from it type-checks', async () => {
+  const text = astToString(await openapiTS(JSON.stringify(document)))
+  const before = await readFile(generated, 'utf8').catch(() => '')
+  const now = `// Generated from the OpenAPI document by openapi.test.ts.\n${text}`
+  if (now !== before) {
+    await mkdir(join(generated, '..'), { recursive: true })
+    await writeFile(generated, now)
+  }
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const options =
+    '--noEmit --strict --module nodenext --target es2023 --lib es2023,dom --skipLibCheck --allowImportingTsExtensions --types node'
+  const { stdout } = await run(
+    process.execPath,
+    [tsc, '--ignoreConfig', ...options.split(' '), join(import.meta.dirname, 'client.ts')],
+    {
+      cwd: root,
+    },
+  ).catch((error: { stdout: string }) => error)
+  expect(stdout).toBe('')
+})
+
+const sqlite = databases.find(({ kind }) => kind === 'sqlite')
+it.skipIf(sqlite === undefined)('and works', async () => {
+  if (sqlite === undefined) return
+  const { handler } = await apiScene(sqlite)
+  expect(await useClient('http://app.example', (request) => handler(request))).toEqual([
+    'active',
+    'from a client',
+    'true',
+    '1',
+    'true',
+    'timer',
+    '204',
+  ])
+})
