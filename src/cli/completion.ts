@@ -97,14 +97,14 @@ function zsh(nodes: readonly Node[]): string {
   const known = nodes.filter(({ path }) => path !== '').map(({ path }) => quoted(path))
   return `#compdef kalends
 _kalends() {
-  local path='' word
+  local at='' word
   local -a commands
   for word in "\${words[@]:1:$((CURRENT-2))}"; do
-    case "\${path:+$path }$word" in
-    ${known.join('|')}) path="\${path:+$path }$word" ;;
+    case "\${at:+$at }$word" in
+    ${known.join('|')}) at="\${at:+$at }$word" ;;
     esac
   done
-  case "$path" in
+  case "$at" in
 ${cases.join('\n')}
   esac
 }

@@ -45,6 +45,8 @@ export function integer(text: string): number {
 
 /** JSON from the command line. */
 export function jsonValue(text: string): unknown {
+  // commander takes it for no value.
+  if (text.trim() === 'null') throw new InvalidArgumentError('An object is needed, not null.')
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -60,11 +62,6 @@ export async function instantOption(option: string, text: string | undefined): P
   const { baseTime } = await import('./base-time.ts')
   const micros = baseTime(text, { nowMicros: Date.now() * 1000, zone: localZone, option })
   return new Date(Math.floor(micros / 1000))
-}
-
-/** `none` clears a setting. */
-export function orNone<Value>(read: (text: string) => Value): (text: string) => Value | null {
-  return (text) => (text === 'none' ? null : read(text))
 }
 
 export function counted(count: number, one: string, many = `${one}s`): string {

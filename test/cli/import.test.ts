@@ -31,6 +31,10 @@ function elapses(text: string, after: Date, count: number): (Date | null)[] {
   return found
 }
 
+function service(text: string) {
+  return serviceCommand('x.service', readUnit([`[Service]\nType=oneshot\n${text}`]))
+}
+
 interface Line {
   readonly [key: string]: unknown
 }
@@ -143,9 +147,6 @@ describe('systemd units', () => {
     expect(unit.get('Timer')?.get('OnCalendar')).toEqual(['weekly'])
     expect(unit.get('Timer')?.get('RandomizedDelaySec')).toEqual(['1   min'])
   })
-
-  const service = (text: string) =>
-    serviceCommand('x.service', readUnit([`[Service]\nType=oneshot\n${text}`]))
 
   test.each([
     ['ExecStart=/bin/a %p "b c"', { argv: ['/bin/a', 'x', 'b c'] }],

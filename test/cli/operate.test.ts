@@ -1,0 +1,388 @@
+/** What an operator does from a terminal, on each database: what is printed for people, for programs, and the exit codes. */
+import { spawnSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { eachDatabase, type TestDatabase } from '../support/databases.ts'
+import { type Ended, root, run, start, temporaryFolder } from './program.ts'
+
+const CLI = 'dist/cli/main.js'
+
+interface Operator {
+  readonly database: TestDatabase
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  /** Runs to its end, without a terminal. */
+  readonly cli: (...args: string[]) => Promise<Ended>
+  /** The same, and reads what it printed as JSON lines; fails when it fails. */
+  readonly json: (...args: string[]) => Promise<Readonly<Record<string, unknown>>[]>
+  /** A worker with this module body; stopped when the test ends. */
+  readonly worker: (body: string, ...args: string[]) => Promise<ReturnType<typeof start>>
+}
+
+/** One that has ended may stay a zombie where nobody asks for its end. */
+function isRunning(pid: number): boolean {
+  return /^[^Z]/.test(spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).stdout)
+}
+
+eachDatabase(({ fresh }) => {
+  async function operator(): Promise<Operator> {
+    const database = await fresh()
+    onTestFinished(() => database.drop())
+    const cwd = await temporaryFolder()
+    const env = { KALENDS_DATABASE: database.url, TZ: 'UTC' }
+    const cli = (...args: string[]) => run(CLI, args, { cwd, env })
+    await cli('migrate')
+    return {
+      database,
+      cwd,
+      env,
+      cli,
+      json: async (...args) => {
+        const { code, stdout, stderr } = await cli(...args, '--json')
+        if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`)
+        return stdout
+          .split('\n')
+          .filter((line) => line !== '')
+          .map((line): Record<string, unknown> => JSON.parse(line))
+      },
+      worker: async (body, ...args) => {
+        const index = pathToFileURL(join(root, 'dist/index.js')).href
+        await writeFile(join(cwd, 'app.mjs'), `import { task } from '${index}'\n${body}\n`)
+        const worker = start(CLI, ['start', 'app.mjs', '--wake-up', '100ms', ...args], { cwd, env })
+        await worker.until(/Ready/)
+        onTestFinished(async () => {
+          worker.child.kill('SIGTERM')
+          await worker.ended
+        })
+        return worker
+      },
+    }
+  }
+
+  test('schedules: add, list, show, edit, pause, resume, run, history, explain, reset, rm', async () => {
+    const { cli, json, database } = await operator()
+    const made = await cli(
+      'schedules',
+      'add',
+      'report',
+      '--task',
+      'report',
+      '--timer',
+      'Mon..Fri 09:00',
+      '--zone',
+      'Europe/Berlin',
+      '--args',
+      '{"days":30}',
+      '--summary',
+      'For the boss',
+      '--jitter',
+      '5min',
+      '--retries',
+      '1',
+      '--max-runs',
+      '3',
+    )
+    expect(made).toMatchObject({ code: 0, stderr: '' })
+    expect(made.stdout).toMatch(/ Schedule: report\n[^]* Timer: Mon\.\.Fri 09:00 Europe\/Berlin\n/)
+    await cli('schedules', 'add', 'once', '--task', 'report', '--timer', '2199-01-01', '--paused')
+    await database.query(
+      "INSERT INTO periodic_task (id, task, timer, nextrun, planned_from) VALUES ('late', 'report', 'daily', '2026-01-01 00:00:00.000', 'x')",
+    )
+
+    const list = await cli('schedules', 'list')
+    expect(list.stdout).toMatch(/^NEXT +LEFT +LAST +PASSED +SCHEDULE +STATE\n/)
+    expect(list.stdout).toMatch(/^Thu 2026-01-01 00:00:00 UTC +\S+ ago +- +- +late +active$/m)
+    expect(list.stdout).toMatch(/^- +- +- +- +once +paused$/m)
+    expect(list.stderr).toBe('3 schedules listed.\n')
+    expect((await json('schedules', 'list', '--status', 'paused')).map(({ id }) => id)).toEqual(['once'])
+    expect((await cli('schedules', 'list', '--limit', '1')).stderr).toBe('1 schedule listed of 3.\n')
+
+    expect((await json('schedules', 'show', 'report'))[0]).toMatchObject({
+      timer: 'Mon..Fri 09:00 Europe/Berlin',
+      args: { days: 30 },
+      jitterMs: 300_000,
+      maxRetries: 1,
+      maxRuns: 3,
+    })
+    const edited = await json(
+      'schedules',
+      'edit',
+      'report',
+      '--timer',
+      'daily',
+      '--summary',
+      'none',
+      '--max-runs',
+      'none',
+      '--ends',
+      '2199-01-01 00:00 UTC',
+    )
+    expect(edited[0]).toMatchObject({
+      timer: 'daily',
+      summary: null,
+      maxRuns: null,
+      ends: '2199-01-01T00:00:00.000Z',
+      args: { days: 30 },
+    })
+
+    expect(await cli('schedules', 'pause', 'report', 'late')).toMatchObject({
+      code: 0,
+      stdout: 'report: paused\nlate: paused\n',
+    })
+    expect(await cli('schedules', 'pause', 'report')).toMatchObject({ code: 4, stdout: '' })
+    expect(await cli('schedules', 'pause', 'nobody', 'report')).toMatchObject({ code: 3 })
+    expect((await cli('schedules', 'resume', 'report')).stdout).toMatch(
+      /^report: active, next at \w{3} \S+ \S+ UTC\n$/,
+    )
+
+    const ran = await cli('schedules', 'run', 'report', '--args', '{"days":1}')
+    const job = ran.stdout.trim()
+    expect((await json('jobs', 'show', job))[0]).toMatchObject({
+      scheduleId: 'report',
+      args: { days: 1 },
+      state: 'waiting',
+    })
+    const again = await cli('schedules', 'run', 'report')
+    expect(again.code).toBe(4)
+    expect(again.stderr).toContain(job)
+    expect((await cli('schedules', 'history', 'report')).stdout).toMatch(
+      new RegExp(`^SLOT +STATE[^]* waiting .*${job}`),
+    )
+    expect((await cli('schedules', 'explain', 'report')).stdout).toContain(
+      "no live worker handles the task 'report'",
+    )
+    expect((await json('schedules', 'explain', 'report', '--at', '2199-06-01'))[0]).toHaveProperty('reasons')
+
+    expect((await cli('schedules', 'reset', 'report')).code).toBe(4)
+    await database.query("UPDATE periodic_task SET idle = 'dead' WHERE id = 'late'")
+    await database.query("UPDATE periodic_task SET enabled = 1 WHERE id = 'late'")
+    expect((await json('schedules', 'reset', 'late'))[0]).toMatchObject({ status: 'active', runCount: 0 })
+
+    const refused = await cli('schedules', 'rm', 'late')
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
+    expect(refused.stderr).toContain('--yes')
+    expect(await cli('schedules', 'rm', 'late', 'once', '--yes')).toMatchObject({
+      code: 0,
+      stdout: 'late: deleted\nonce: deleted\n',
+    })
+    expect((await cli('schedules', 'rm', 'late', '--yes')).code).toBe(3)
+    expect((await cli('schedules', 'show', 'late')).code).toBe(3)
+  })
+
+  test('wrong settings are told by their option, with nothing written', async () => {
+    const { cli, database } = await operator()
+    const wrong: [string[], RegExp][] = [
+      [['--task', 't'], /'--timer' is needed/],
+      [['--timer', 'daily'], /'--task' or a command/],
+      [['--task', 't', '--timer', 'Mo 9:00'], /did you mean Mon/],
+      [['--task', 't', '--timer', '*/5 * * * *'], /\*:0\/5/],
+      [['--task', 't', '--timer', 'daily', '--args', '{'], /--args.*JSON/],
+      [['--task', 't', '--timer', 'daily', '--overlap', 'maybe'], /skip, queue_one, replace, allow/],
+      [['--task', 't', '--timer', 'daily', '--jitter', 'long'], /'--jitter'/],
+      [['--task', 't', '--timer', 'daily', '--catch-up', '9999'], /'--catch-up'/],
+      [['--task', 't', '--timer', 'daily', '--starts', 'soon'], /'--starts': "soon" is not a time/],
+      [['--task', 't', '--timer', '2020-01-01'], /'--timer'.*does not elapse any more/],
+      [['--task', 't', '--timer', 'daily', '--', 'echo'], /either/],
+    ]
+    for (const [args, message] of wrong) {
+      const { code, stdout, stderr } = await cli('schedules', 'add', 'x', ...args)
+      expect({ code, stdout }, args.join(' ')).toEqual({ code: 2, stdout: '' })
+      expect(stderr).toMatch(message)
+    }
+    expect(await database.query('SELECT COUNT(*) AS n FROM periodic_task')).toEqual([{ n: 0 }])
+    await cli('schedules', 'add', 'x', '--task', 't', '--timer', 'daily')
+    expect((await cli('schedules', 'add', 'x', '--task', 't', '--timer', 'daily')).code).toBe(4)
+    expect((await cli('schedules', 'edit', 'x')).code).toBe(2)
+    expect((await cli('schedules', 'edit', 'y', '--timer', 'daily')).code).toBe(3)
+  })
+
+  test('jobs: submit, list, show, logs, follow, wait, cancel, retry; workers', async () => {
+    const { cli, json, worker, cwd, env } = await operator()
+    await worker(`
+      const work = task('work', { retries: 0 })
+      export default (kalends) => kalends.handle(work, async ({ args, log, progress, signal }) => {
+        log.info('begun with ' + JSON.stringify(args))
+        log.warn('\\u001b[31mred\\u001b[0m')
+        progress(0.5)
+        if (args.fail) throw new Error('as asked')
+        if (args.wait) await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        return { done: true }
+      })`)
+    const good = await cli('jobs', 'submit', 'work', '--args', '{"n":1}', '--wait')
+    expect(good.code).toBe(0)
+    expect(good.stdout).toMatch(/^\S+: success\n$/)
+    const bad = await cli('jobs', 'submit', 'work', '--args', '{"fail":true}', '--wait', '--json')
+    expect(bad.code).toBe(1)
+    const failed: Record<string, unknown> = JSON.parse(bad.stdout)
+    expect(failed).toMatchObject({ state: 'failed', error: expect.stringContaining('as asked') })
+
+    const stuck = (await cli('jobs', 'submit', 'work', '--args', '{"wait":true}')).stdout.trim()
+    const follow = start(CLI, ['jobs', 'logs', '--follow', stuck], { cwd, env })
+    await follow.until(/begun with \{"wait":true\}\n[^]*red/)
+    expect(follow.printed()).toMatch(/warn {2}\\x1b\[31mred\\x1b\[0m\n/)
+    expect((await json('workers'))[0]).toMatchObject({
+      alive: true,
+      running: 1,
+      tasks: expect.arrayContaining(['work']),
+    })
+    expect((await cli('workers')).stdout).toMatch(/^WORKER .*\n\S+ .* alive +1 +.*work/)
+    expect(await cli('jobs', 'cancel', stuck)).toMatchObject({ code: 0, stdout: `${stuck}: asked to stop\n` })
+    const { code, stderr } = await follow.ended
+    expect(code).toBe(0)
+    expect(stderr).toContain('The job is cancelled')
+    expect((await cli('jobs', 'cancel', stuck)).code).toBe(4)
+    expect((await cli('jobs', 'cancel', 'nobody')).code).toBe(3)
+    expect((await cli('jobs', 'logs', 'nobody')).code).toBe(3)
+    expect((await json('jobs', 'logs', stuck))[0]).toMatchObject({
+      level: 'info',
+      message: 'begun with {"wait":true}',
+    })
+
+    expect((await cli('jobs', 'list')).stdout).toMatch(/^JOB +STATE +TASK[^]* failed [^]* success /)
+    expect((await json('jobs', 'list', '--state', 'failed')).map(({ id }) => id)).toEqual([failed['id']])
+    expect((await cli('jobs', 'show', stuck)).stdout).toMatch(/ State: cancelled\n/)
+    expect((await cli('jobs', 'retry', stuck)).stdout).toBe(`${stuck}: waiting\n`)
+    expect((await cli('jobs', 'cancel', stuck)).code).toBe(0)
+  })
+
+  test('jobs: many at once, by a filter', async () => {
+    const { cli, json } = await operator()
+    for (let n = 0; n < 3; n += 1) await cli('jobs', 'submit', 'nobody', '--id', `job-${n}`)
+    await cli('jobs', 'submit', 'later', '--run-at', '+1h', '--priority', '-5', '--group', 'g')
+    expect((await json('jobs', 'list', '--task', 'later'))[0]).toMatchObject({ priority: -5, group: 'g' })
+    expect((await cli('jobs', 'submit', 'nobody', '--id', 'job-0')).code).toBe(4)
+    expect((await cli('jobs', 'cancel')).code).toBe(2)
+    expect((await cli('jobs', 'cancel', 'x', '--task', 'y')).code).toBe(2)
+    expect((await cli('jobs', 'cancel', '--task', 'nobody')).code).toBe(2)
+    const cancelled = await cli('jobs', 'cancel', '--task', 'nobody', '--yes')
+    expect(cancelled.stderr).toBe('Cancelled 3 of 3 jobs.\n')
+    expect((await cli('jobs', 'retry', '--task', 'nobody', '--state', 'cancelled', '--yes')).stderr).toBe(
+      'Retried 3 of 3 jobs.\n',
+    )
+    expect((await cli('jobs', 'retry', '--task', 'nobody', '--yes')).stderr).toBe('No job fits.\n')
+  })
+
+  test('prune removes what has ended, and nothing without a yes', async () => {
+    const { cli, json, database } = await operator()
+    for (let n = 0; n < 3; n += 1) await cli('jobs', 'submit', 'x', '--id', `job-${n}`)
+    await database.query(
+      "UPDATE job SET state = 'success', finished = '2026-01-01 00:00:00.000' WHERE id <> 'job-0'",
+    )
+    expect((await cli('prune', '--age', '7d')).code).toBe(2)
+    expect((await cli('prune', '--age', 'old', '--yes')).stderr).toContain("option '--age'")
+    expect(await json('prune', '--age', '7d', '--yes')).toEqual([{ removed: 2 }])
+    expect((await cli('prune', '--yes')).stdout).toBe('0 jobs removed\n')
+    expect((await json('jobs', 'list')).map(({ id }) => id)).toEqual(['job-0'])
+  })
+
+  test('doctor finds what is wrong, says what to do, and ends with 1', async () => {
+    const { cli, json, database, worker } = await operator()
+    expect(await cli('doctor')).toMatchObject({ code: 0, stdout: '' })
+    await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('broken', 'x', 'Mo 9:00')")
+    await cli('jobs', 'submit', 'nobody')
+    await database.query(
+      "INSERT INTO worker (id, name, host, pid, tasks, started, heartbeat) VALUES ('gone/1', 'gone', 'h', 1, '[\"nobody\"]', '2026-01-01 00:00:00.000', '2026-01-01 00:00:00.000')",
+    )
+    const { code, stdout, stderr } = await cli('doctor')
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/WRONG no-worker:/)
+    expect(stdout).toMatch(/WRONG dead-worker: the worker gone\/1 is silent for \d+ d\n/)
+    expect(stdout).toMatch(
+      /WRONG invalid-schedule: the timer of the schedule 'broken'.*Mo.*\n {2}fix: .*kalends schedules edit broken --timer/,
+    )
+    expect(stdout).toMatch(/WRONG unhandled-task: 1 job of the task 'nobody' waits/)
+    expect(stderr).toContain('things are wrong.')
+    const findings = (await cli('doctor', '--json')).stdout.trim().split('\n')
+    expect(findings.map((line) => Object.keys(JSON.parse(line)))).toContainEqual([
+      'code',
+      'subjects',
+      'count',
+      'problem',
+      'fix',
+    ])
+    await worker("export default (kalends) => kalends.handle(task('nobody'), () => {})")
+    await cli('schedules', 'edit', 'broken', '--timer', 'daily')
+    await database.query("DELETE FROM worker WHERE id = 'gone/1'")
+    const [job] = await json('jobs', 'list')
+    await cli('jobs', 'logs', '--follow', String(job?.['id']))
+    expect(await cli('doctor')).toMatchObject({ code: 0, stdout: '' })
+  })
+
+  test('doctor sees tables that were changed or are missing', async () => {
+    const { cli, database } = await operator()
+    await database.query(database.kind === 'sqlite' ? 'DROP INDEX job_due' : 'DROP INDEX job_due ON job')
+    const drifted = await cli('doctor')
+    expect(drifted.code).toBe(1)
+    expect(drifted.stdout).toContain('missing are index job_due')
+    const elsewhere = await cli('doctor', '--table-prefix', 'other_')
+    expect(elsewhere.code).toBe(1)
+    expect(elsewhere.stdout).toMatch(/schema: .*not applied 0000_[^]*kalends migrate/)
+    expect((await cli('schedules', 'list', '--table-prefix', 'other_')).stderr).toContain("'kalends migrate'")
+  })
+
+  test('commands run only where a worker allows them; their exit code decides, their output is the log', async () => {
+    const { cli, worker, json } = await operator()
+    const first = (
+      await cli(
+        'jobs',
+        'submit',
+        'command',
+        '--',
+        'sh',
+        '-c',
+        'echo out; echo err >&2; echo $KALENDS_DATABASE$SECRET; exit 3',
+      )
+    ).stdout.trim()
+    await worker("export default (kalends) => kalends.handle(task('other'), () => {})")
+    expect((await json('jobs', 'show', first))[0]).toMatchObject({ state: 'waiting' })
+    await worker('export default () => {}', '--allow-commands', '--worker', 'commands')
+    expect((await cli('jobs', 'logs', '--follow', first)).stdout).toMatch(/info {2}out\n/)
+    const logged = (await json('jobs', 'logs', first)).map(
+      ({ level, message }) => `${String(level)} ${String(message)}`,
+    )
+    expect(logged.toSorted()).toEqual(['info ', 'info out', 'warn err'])
+    expect((await json('jobs', 'show', first))[0]).toMatchObject({
+      state: 'failed',
+      error: expect.stringMatching(/exit code 3\nerr/),
+    })
+    const env = JSON.stringify({
+      shell: 'read line; echo "$line $FOO"',
+      stdin: 'hello\n',
+      env: { FOO: 'bar' },
+    })
+    const second = await cli('jobs', 'submit', 'command', '--args', env, '--wait')
+    expect(second.code).toBe(0)
+    const [line] = await json('jobs', 'logs', second.stdout.split(':')[0] ?? '')
+    expect(line).toMatchObject({ message: 'hello bar' })
+    expect((await cli('jobs', 'submit', 'command', '--args', '{"argv":"ls"}', '--wait')).stdout).toContain(
+      "'argv' must be a list",
+    )
+    expect((await cli('jobs', 'submit', 'command', '--wait', '--', '/no/such/program')).stdout).toContain(
+      'cannot be started',
+    )
+  })
+
+  test('a command that is cancelled or takes too long ends with all that it has started', async () => {
+    const { cli, worker, json } = await operator()
+    await worker('export default () => {}', '--allow-commands')
+    const script = 'sleep 600 & echo child $!; wait'
+    const slow = (
+      await cli('jobs', 'submit', 'command', '--timeout', '1s', '--args', JSON.stringify({ shell: script }))
+    ).stdout.trim()
+    const stuck = (
+      await cli('jobs', 'submit', 'command', '--args', JSON.stringify({ shell: `trap '' TERM; ${script}` }))
+    ).stdout.trim()
+    const follow = await cli('jobs', 'logs', '--follow', slow)
+    expect(follow.stderr).toMatch(/failed: TimeoutError/)
+    await cli('jobs', 'cancel', stuck)
+    expect((await cli('jobs', 'logs', '--follow', stuck)).stderr).toMatch(/cancelled/)
+    for (const id of [slow, stuck]) {
+      const [line] = await json('jobs', 'logs', id)
+      const pid = Number(/child (\d+)/.exec(String(line?.['message']))?.[1])
+      expect(pid).toBeGreaterThan(1)
+      expect(isRunning(pid)).toBe(false)
+    }
+  })
+})

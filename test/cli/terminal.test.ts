@@ -1,0 +1,343 @@
+/** How the command line behaves at its edges: terminals, narrow ones and none, closed pipes, colours, a database that is down. */
+import { spawn, spawnSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { barText } from '../../src/cli/progress-bar.ts'
+import { type Column, tableText } from '../../src/cli/table.ts'
+import { harmlessText } from '../../src/cli/output.ts'
+import { type Ended, root, run, temporaryFolder } from './program.ts'
+
+const CLI = 'dist/cli/main.js'
+const program = `'${process.execPath}' '${join(root, CLI)}'`
+
+/** In a folder with a database of three schedules. */
+async function folder(): Promise<{ cwd: string; cli: (...args: string[]) => Promise<Ended> }> {
+  const cwd = await temporaryFolder()
+  const cli = (...args: string[]) => run(CLI, args, { cwd })
+  await cli('migrate')
+  for (const id of ['one', 'two', 'a-rather-long-name-of-a-schedule'])
+    await cli('schedules', 'add', id, '--task', 'x', '--timer', 'daily', '--summary', 'none of yours')
+  return { cwd, cli }
+}
+
+/** A shell line, at a terminal that util-linux's `script` makes. */
+function atTerminal(
+  line: string,
+  cwd: string,
+  options: { input?: string; env?: Record<string, string> } = {},
+): Promise<{ code: number | null; output: string }> {
+  const { NO_COLOR: _, KALENDS_DATABASE: __, COLUMNS: ___, ...env } = process.env
+  const child = spawn('script', ['-qec', line, '/dev/null'], {
+    cwd,
+    env: { ...env, TERM: 'xterm', ...options.env },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let output = ''
+  let asked = false
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+    if (!asked && output.includes('[y/N]') && options.input !== undefined) {
+      asked = true
+      child.stdin.write(options.input)
+    }
+  })
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, output })))
+}
+
+const hasScript = spawnSync('script', ['--version']).status === 0
+
+describe.runIf(hasScript)('at a terminal', () => {
+  test('there is colour, unless NO_COLOR is set or the terminal is dumb', async () => {
+    const { cwd } = await folder()
+    expect((await atTerminal(`${program} schedules list`, cwd)).output).toContain(
+      '\u001b[32mactive\u001b[39m',
+    )
+    for (const env of [{ NO_COLOR: '1' }, { TERM: 'dumb' }])
+      expect((await atTerminal(`${program} schedules list`, cwd, { env })).output).not.toContain('\u001b[')
+  })
+
+  test('lines are no wider than it is, the least telling columns go first', async () => {
+    const { cwd } = await folder()
+    const shown = async (columns: number) => {
+      const { output } = await atTerminal(`stty cols ${columns}; ${program} schedules list`, cwd, {
+        env: { NO_COLOR: '1' },
+      })
+      const lines = output.split('\r\n').filter((line) => line !== '')
+      for (const line of lines.slice(0, 4)) expect(line.length, line).toBeLessThanOrEqual(columns)
+      return lines
+    }
+    expect((await shown(200))[0]).toMatch(/^NEXT +LEFT +LAST +PASSED +SCHEDULE +STATE$/)
+    expect((await shown(56)).join('\n')).toMatch(/SCHEDULE[^]*a-rather-long-na\S*…/)
+    expect((await shown(30))[0]).toMatch(/^NEXT +LEFT +SCHEDULE +STATE$/)
+  })
+
+  test('what destroys asks, and takes nothing but yes for an answer', async () => {
+    const { cwd, cli } = await folder()
+    for (const input of ['\n', 'n\n', 'maybe\n']) {
+      const { code, output } = await atTerminal(`${program} schedules rm one`, cwd, { input })
+      expect(code).toBe(1)
+      expect(output).toMatch(/Delete the schedule 'one'\? \[y\/N\][^]*Nothing was changed\./)
+    }
+    expect((await atTerminal(`${program} schedules rm one`, cwd, { input: '\u0003' })).code).toBe(130)
+    expect((await cli('schedules', 'show', 'one')).code).toBe(0)
+    expect((await atTerminal(`${program} schedules rm one`, cwd, { input: 'y\n' })).output).toContain(
+      'one: deleted',
+    )
+    expect((await cli('schedules', 'show', 'one')).code).toBe(3)
+  })
+})
+
+describe('without a terminal', () => {
+  test('there is no colour, no limit of the width, no question, and talk is not data', async () => {
+    const { cli } = await folder()
+    const { stdout, stderr } = await cli('schedules', 'list')
+    expect(stdout).not.toContain('\u001b')
+    expect(stdout).toContain('a-rather-long-name-of-a-schedule')
+    expect(stdout.trim().split('\n')).toHaveLength(4)
+    expect(stderr).toBe('3 schedules listed.\n')
+    expect((await cli('prune')).code).toBe(2)
+  })
+
+  test('COLUMNS sets the width', async () => {
+    const { cwd } = await folder()
+    const { stdout } = await run(CLI, ['schedules', 'list'], { cwd, env: { COLUMNS: '40' } })
+    for (const line of stdout.trimEnd().split('\n')) expect(line.length).toBeLessThanOrEqual(40)
+  })
+
+  test('a pipe that is closed early ends it quietly', async () => {
+    const { cwd } = await folder()
+    const lines = [
+      `${program} schedules list --json | head -n 1 > /dev/null; echo "\${PIPESTATUS[0]}"`,
+      `${program} calendar minutely --iterations 100000 | head -n 1 > /dev/null; echo "\${PIPESTATUS[0]}"`,
+      `${program} schedules list --json | true; echo "\${PIPESTATUS[0]}"`,
+    ]
+    for (const line of lines) {
+      const { stdout, stderr } = spawnSync('bash', ['-c', line], { cwd, encoding: 'utf8' })
+      expect({ stdout, stderr: stderr.replace(/^3 schedules listed\.\n/, '') }, line).toEqual({
+        stdout: '0\n',
+        stderr: '',
+      })
+    }
+  })
+
+  test('Ctrl-C ends what waits, with 130', async () => {
+    const { cwd, cli } = await folder()
+    const job = (await cli('jobs', 'submit', 'nobody')).stdout.trim()
+    const child = spawn(process.execPath, [join(root, CLI), 'jobs', 'logs', '--follow', job], {
+      cwd,
+      stdio: 'ignore',
+    })
+    const ended = new Promise((resolve) => child.once('close', resolve))
+    const timer = setInterval(() => child.kill('SIGINT'), 500)
+    // Before its handler is there, the signal itself ends it.
+    expect([130, null]).toContain(await ended)
+    clearInterval(timer)
+  })
+})
+
+describe('which database', () => {
+  test('the flag, else the environment, else the configuration file, else the default', async () => {
+    const cwd = await temporaryFolder()
+    const named = async (args: string[], env: Record<string, string> = {}) =>
+      /'(.*?)' \(from (.*?)\)/
+        .exec((await run(CLI, ['schedules', 'list', ...args], { cwd, env })).stderr)
+        ?.slice(1)
+    expect(await named([])).toEqual(['./kalends.db', 'the default'])
+    await writeFile(join(cwd, 'kalends.config.json'), '{ "database": "sqlite:./config.db" }')
+    expect(await named([])).toEqual([join(cwd, 'config.db'), 'kalends.config.json'])
+    await writeFile(join(cwd, 'other.json'), '{ "database": "sqlite:./other.db", "tablePrefix": "k_" }')
+    expect(await named(['--config', 'other.json'])).toEqual([join(cwd, 'other.db'), 'other.json'])
+    expect(await named(['--config', 'other.json'], { KALENDS_DATABASE: 'sqlite:./env.db' })).toEqual([
+      './env.db',
+      'KALENDS_DATABASE',
+    ])
+    expect(await named(['--database', 'sqlite:./flag.db'], { KALENDS_DATABASE: 'sqlite:./env.db' })).toEqual([
+      './flag.db',
+      '--database',
+    ])
+    await run(CLI, ['migrate', '--config', 'other.json'], { cwd })
+    expect((await run(CLI, ['doctor', '--config', 'other.json'], { cwd })).code).toBe(0)
+    expect((await run(CLI, ['doctor', '--database', 'sqlite:./other.db'], { cwd })).code).toBe(1)
+    expect(
+      (
+        await run(CLI, ['doctor', '--database', 'sqlite:./other.db'], {
+          cwd,
+          env: { KALENDS_TABLE_PREFIX: 'k_' },
+        })
+      ).code,
+    ).toBe(0)
+  })
+
+  test.each([
+    ['{', 'cannot be read'],
+    ['[]', 'JSON object'],
+    ['{"databse":"x"}', "unknown key 'databse'"],
+    ['{"database":5}', 'must be a text'],
+  ])('a configuration file with %s is refused', async (text, why) => {
+    const cwd = await temporaryFolder()
+    await writeFile(join(cwd, 'kalends.config.json'), text)
+    const { code, stderr } = await run(CLI, ['schedules', 'list'], { cwd })
+    expect(code).toBe(2)
+    expect(stderr).toContain(why)
+  })
+
+  test('one that is down is told with 5, by every command that needs it', async () => {
+    const cwd = await temporaryFolder()
+    const down = ['--database', 'mysql://root:s3cret@127.0.0.1:1/app']
+    const commands = [
+      ['schedules', 'list'],
+      ['schedules', 'show', 'x'],
+      ['jobs', 'list'],
+      ['jobs', 'submit', 'x'],
+      ['workers'],
+      ['doctor'],
+      ['prune', '--yes'],
+      ['migrate'],
+    ]
+    for (const args of commands) {
+      const { code, stdout, stderr } = await run(CLI, [...args, ...down], { cwd })
+      expect({ code, stdout }, args.join(' ')).toEqual({ code: 5, stdout: '' })
+      expect(stderr).toMatch(/^error: .*database does not answer/)
+      expect(stderr).not.toContain('s3cret')
+    }
+    const { code, stderr } = await run(CLI, ['schedules', 'list'], { cwd })
+    expect(code).toBe(5)
+    expect(stderr).toContain("make it with 'kalends migrate'")
+  })
+})
+
+describe('help', () => {
+  const commands = [
+    'schedules',
+    'schedules list',
+    'schedules show',
+    'schedules add',
+    'schedules edit',
+    'schedules pause',
+    'schedules resume',
+    'schedules run',
+    'schedules reset',
+    'schedules rm',
+    'schedules history',
+    'schedules explain',
+    'jobs',
+    'jobs list',
+    'jobs show',
+    'jobs logs',
+    'jobs cancel',
+    'jobs retry',
+    'jobs submit',
+    'workers',
+    'check',
+    'doctor',
+    'prune',
+    'import',
+    'import crontab',
+    'import systemd',
+    'completion',
+  ]
+  test.each(commands)('kalends %s --help teaches with examples', async (command) => {
+    const { code, stdout, stderr } = await run(CLI, [...command.split(' '), '--help'], {
+      cwd: await temporaryFolder(),
+    })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/^Usage: kalends/)
+    expect(stdout).toMatch(/Examples:\n {2}\$ /)
+  })
+
+  test('starts nothing heavy', async () => {
+    const cwd = await temporaryFolder()
+    const took: number[] = []
+    for (let n = 0; n < 5; n += 1) {
+      const begun = performance.now()
+      await run(CLI, ['--help'], { cwd })
+      took.push(performance.now() - begun)
+    }
+    expect(Math.min(...took)).toBeLessThan(150)
+  })
+})
+
+describe('kalends check', () => {
+  const index = JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)
+  const check = async (body: string, ...args: string[]) => {
+    const cwd = await temporaryFolder()
+    await writeFile(
+      join(cwd, 'app.mjs'),
+      `import { task } from ${index}\nexport default (kalends) => {\n${body}\n}\nsetInterval(() => {}, 1000)\n`,
+    )
+    return run(CLI, ['check', 'app.mjs', ...args], { cwd })
+  }
+
+  test('says that all is well, and leaves no database behind', async () => {
+    const body =
+      "kalends.handle(task('a'), () => {}); kalends.declare('s', [{ task: task('a'), timer: 'daily' }])"
+    expect(await check(body)).toMatchObject({ code: 0, stdout: 'app.mjs: no faults\n', stderr: '' })
+    expect(await check(body, '--json')).toMatchObject({ code: 0, stdout: '{"ok":true,"faults":[]}\n' })
+  })
+
+  test('tells all faults at once, with 1', async () => {
+    const body =
+      "kalends.declare('s', [{ task: task('a'), timer: 'Mo 9:00' }, { task: task('a'), timer: 'daily', catchUp: -1 }])"
+    const { code, stdout, stderr } = await check(body)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/did you mean Mon[^]*declared twice[^]*catchUp/)
+    const json = await check(body, '--json')
+    const { ok, faults }: { ok: boolean; faults: string[] } = JSON.parse(json.stdout)
+    expect(ok).toBe(false)
+    expect(faults.length).toBeGreaterThan(3)
+    expect((await check("throw new Error('boo')")).code).toBe(1)
+  })
+})
+
+describe('completion', () => {
+  const complete = async (...words: string[]) => {
+    const { stdout } = await run(CLI, ['completion', 'bash'], { cwd: await temporaryFolder() })
+    const line = `${stdout}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _kalends; printf '%s\\n' "\${COMPREPLY[@]}"`
+    return spawnSync('bash', ['-c', line], { encoding: 'utf8' }).stdout.trim().split('\n')
+  }
+
+  test('bash completes commands, options and their choices', async () => {
+    expect(await complete('kalends', 'sch')).toEqual(['schedules'])
+    expect(await complete('kalends', 'schedules', 're')).toEqual(['resume', 'reset'])
+    expect(await complete('kalends', 'schedules', 'list', '--st')).toEqual(['--status'])
+    expect(await complete('kalends', 'schedules', 'list', '--status', 'd')).toEqual(['done', 'dead'])
+    expect(await complete('kalends', '--verbose', 'jobs', 'ca')).toEqual(['cancel'])
+  })
+
+  test('zsh and fish have scripts, others are refused with what there is', async () => {
+    const cwd = await temporaryFolder()
+    expect((await run(CLI, ['completion', 'zsh'], { cwd })).stdout).toMatch(/^#compdef kalends\n/)
+    expect((await run(CLI, ['completion', 'fish'], { cwd })).stdout).toContain(
+      "-l status -r -f -a 'active paused",
+    )
+    const { code, stderr } = await run(CLI, ['completion', 'csh'], { cwd })
+    expect(code).toBe(2)
+    expect(stderr).toContain('bash, zsh, fish')
+  })
+})
+
+describe('tables', () => {
+  const columns: Column<readonly [string, string, string]>[] = [
+    { title: 'A', value: ([a]) => a, least: 4 },
+    { title: 'B', value: ([, b]) => b, align: 'right' },
+    { title: 'C', value: ([, , c]) => c, optional: 1 },
+  ]
+  test.each([
+    [Infinity, 'A                   B  C\n漢字漢字漢字漢字  1.5  third\n'],
+    [20, 'A           B  C\n漢字漢…   1.5  third\n'],
+    [12, 'A          B\n漢字漢…  1.5\n'],
+    [3, 'A       B\n漢…   1.5\n'],
+  ])('%d cells wide', (width, expected) => {
+    expect(tableText(columns, [['漢字漢字漢字漢字', '1.5', 'third']], width)).toBe(expected)
+  })
+
+  test('what would act on the terminal is shown instead', () => {
+    expect(harmlessText('a\u001b[2Jb\nc\td\u0007\u202ee')).toBe('a\\x1b[2Jb\\nc\\td\\x07\\u202ee')
+  })
+
+  test('a bar says how far the work is', () => {
+    expect(barText('Importing', 15, 60)).toBe('Importing [#######.......................] 25% 15/60')
+    expect(barText('Removed', 1500, null)).toBe('Removed 1500')
+  })
+})
