@@ -4,6 +4,7 @@ import { Kalends } from '../kalends.ts'
 import { timeSpan } from '../timer/index.ts'
 import { configurationOf, type DatabaseFlags, shownUrl, withDatabaseOptions } from './configuration.ts'
 import { CommandError, EXIT } from './failure.ts'
+import { checkedToken, type HttpAddress, httpAddress } from './http-address.ts'
 import { loadModule, type Setup } from './load-module.ts'
 import { commandLog } from './log.ts'
 import { stopSignal } from './signals.ts'
@@ -18,6 +19,8 @@ interface Options extends DatabaseFlags {
   readonly wakeUp?: string
   readonly grace: string
   readonly allowCommands?: boolean
+  readonly http?: HttpAddress
+  readonly token?: string
   readonly json?: boolean
   /** Of the program. */
   readonly verbose?: boolean
@@ -39,6 +42,9 @@ their task. Any number of workers may share one database.
 With --allow-commands it also runs programs, such as those of an imported crontab: as this user, without the
 environment of this process. Whoever may write to the database may then run what he likes here.
 
+With --http it serves the REST API, so that programs in any language can use it. On this machine alone it asks
+for nothing; where others can reach it, it needs a token, which clients send as authorization: Bearer.
+
 Ctrl-C or SIGTERM stops it cleanly: nothing more is claimed, what runs gets the grace period to end, the
 rest goes back to the queue. A second Ctrl-C ends it at once.
 
@@ -47,6 +53,7 @@ Examples:
   $ kalends start app.js --database mysql://root@localhost/app --concurrency 50
   $ kalends start app.js --no-scheduler --worker runner-1     only run jobs
   $ kalends start --allow-commands                            run commands, as a crontab does
+  $ kalends start app.js --http 127.0.0.1:4040                with the REST API
   $ kalends start                                             only submit them`
 
 export function startCommand(): Command {
@@ -63,6 +70,8 @@ export function startCommand(): Command {
     .option('--wake-up <span>', 'how often to look for what others have changed (default: 1s)')
     .option('--grace <span>', 'time for running jobs to end at a stop', checkedSpan, '30s')
     .option('--allow-commands', 'run jobs of the task command: programs that the database names, see below')
+    .option('--http <host:port>', 'serve the REST API there, such as 127.0.0.1:4040', httpAddress)
+    .option('--token <token>', 'who calls the API must send it; better in the environment, as KALENDS_TOKEN')
     .option('--json', 'log JSON instead of readable lines')
     .addHelpText('after', HELP)
     .action(async (module: string | undefined, _own: unknown, self: Command) => {
@@ -81,6 +90,10 @@ async function start(module: string | undefined, options: Options): Promise<void
       { exitCode: EXIT.usage },
     )
   }
+  const token =
+    options.http === undefined
+      ? null
+      : checkedToken(options.http, options.token ?? process.env['KALENDS_TOKEN'])
   const setup = module === undefined ? null : await loadModule(module)
   const log = commandLog({ json: options.json === true, verbose: options.verbose === true }, (text) =>
     process.stdout.write(text),
@@ -95,13 +108,21 @@ async function start(module: string | undefined, options: Options): Promise<void
     wakeUp: options.wakeUp,
     logger: log,
   })
+  let closeServer = async () => {}
   try {
     await run(kalends, setup, options, runsJobs)
+    if (options.http !== undefined) {
+      const { serve } = await import('./serve.ts')
+      const { url, close } = await serve(kalends, options.http, token, log)
+      closeServer = close
+      log.info({ url, token: token === null ? 'none needed' : 'needed' }, 'The REST API is served')
+    }
     log.info({ database: shownUrl(database) }, 'Ready; Ctrl-C stops it')
     if (!hasHandlers) log.info({}, 'No module was given: jobs are submitted here and run elsewhere')
     const signal = await stopped
     log.info({ signal, grace: options.grace }, 'Stopping; Ctrl-C again ends it at once')
   } finally {
+    await closeServer()
     await kalends.stop({ grace: options.grace })
   }
   // What the module has left open, a pool or a timer, must not keep a worker alive that has stopped.
