@@ -10,7 +10,7 @@ import { type HttpAddress, isLoopback } from './http-address.ts'
 export interface Serving {
   /** Where it is. */
   readonly url: string
-  close(): Promise<void>
+  readonly close: () => Promise<void>
 }
 
 /** A header that comes in pieces, or never ends, is given up. */

@@ -7,6 +7,7 @@ import { CommandError, EXIT } from './failure.ts'
 import { checkedToken, type HttpAddress, httpAddress } from './http-address.ts'
 import { loadModule, type Setup } from './load-module.ts'
 import { commandLog } from './log.ts'
+import type { Serving } from './serve.ts'
 import { stopSignal } from './signals.ts'
 
 interface Options extends DatabaseFlags {
@@ -108,21 +109,23 @@ async function start(module: string | undefined, options: Options): Promise<void
     wakeUp: options.wakeUp,
     logger: log,
   })
-  let closeServer = async () => {}
+  let server: Serving | null = null
   try {
     await run(kalends, setup, options, runsJobs)
     if (options.http !== undefined) {
       const { serve } = await import('./serve.ts')
-      const { url, close } = await serve(kalends, options.http, token, log)
-      closeServer = close
-      log.info({ url, token: token === null ? 'none needed' : 'needed' }, 'The REST API is served')
+      server = await serve(kalends, options.http, token, log)
+      log.info(
+        { url: server.url, token: token === null ? 'none needed' : 'needed' },
+        'The REST API is served',
+      )
     }
     log.info({ database: shownUrl(database) }, 'Ready; Ctrl-C stops it')
     if (!hasHandlers) log.info({}, 'No module was given: jobs are submitted here and run elsewhere')
     const signal = await stopped
     log.info({ signal, grace: options.grace }, 'Stopping; Ctrl-C again ends it at once')
   } finally {
-    await closeServer()
+    await server?.close()
     await kalends.stop({ grace: options.grace })
   }
   // What the module has left open, a pool or a timer, must not keep a worker alive that has stopped.

@@ -78,7 +78,7 @@ describe('kalends start --http', () => {
     const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith('.ts'))
     for (const file of files) {
       const text = await readFile(join(folder, file), 'utf8')
-      expect([file, /^import .*serve\.ts'/m.test(text)]).toEqual([file, false])
+      expect([file, /^import (?!type ).*serve\.ts'/m.test(text)]).toEqual([file, false])
       if (file !== 'serve.ts')
         expect([file, /\/http\/|from 'hono|from 'zod/.test(text)]).toEqual([file, false])
     }
