@@ -3,20 +3,24 @@
 import { program } from './commands.ts'
 import { EXIT, report } from './failure.ts'
 
-// `kalends … | head` is no fault.
+const args = process.argv.slice(2)
+const isWorker = args.find((arg) => !arg.startsWith('-')) === 'start'
+
+// `kalends … | head` is no fault. A worker whose log nobody reads any more still gives back what it runs.
+let hasReader = true
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(EXIT.ok)
-    throw error
+    if (error.code !== 'EPIPE') throw error
+    if (!isWorker) process.exit(EXIT.ok)
+    if (hasReader) process.kill(process.pid, 'SIGTERM')
+    hasReader = false
   })
 }
 
-const args = process.argv.slice(2)
 const main = await program(args)
 try {
   // A worker stops in its own way; whatever else is going on ends here.
-  if (args.find((arg) => !arg.startsWith('-')) !== 'start')
-    process.once('SIGINT', () => process.exit(EXIT.interrupted))
+  if (!isWorker) process.once('SIGINT', () => process.exit(EXIT.interrupted))
   await main.parseAsync(args, { from: 'user' })
 } catch (error) {
   process.exitCode = report(error, main.opts<{ verbose?: boolean }>().verbose === true, (text) =>
