@@ -321,7 +321,7 @@ export class Kalends {
    *
    * @returns how many jobs were removed
    */
-  prune({ signal, onProgress, ...retention }: PruneOptions = {}): Promise<number> {
+  async prune({ signal, onProgress, ...retention }: PruneOptions = {}): Promise<number> {
     const checked = checkedRetention(retention)
     return prune(this.#store.retention, checked, signal ?? new AbortController().signal, onProgress)
   }

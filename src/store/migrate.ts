@@ -71,7 +71,11 @@ export async function schemaDrift(database: Database, prefix: string): Promise<S
   const steps = await readSteps(database, prefix)
   const applied = await appliedSteps(database, database, prefix)
   const pending = steps.filter((step) => applied?.has(step.name) !== true)
-  const made = steps.flatMap(({ statement }) => partsOf(statement))
+  const made = new Set<string>()
+  for (const { statement } of steps) {
+    for (const part of partsOf(statement)) made.add(part)
+    for (const part of droppedBy(statement)) made.delete(part)
+  }
   const ours = TABLE_NAMES.map((name) => `${prefix}${name}`)
   const rows = await database.rows<{ part: string }>(database.dialect.partsOf(ours.length), [
     ...ours,
@@ -81,7 +85,7 @@ export async function schemaDrift(database: Database, prefix: string): Promise<S
   const there = new Set(rows.map(({ part }) => part.toLowerCase()))
   return {
     pending: [...new Set(pending.map((step) => migrationOf(step)))],
-    missing: made.filter((part) => !there.has(part.toLowerCase())),
+    missing: [...made].filter((part) => !there.has(part.toLowerCase())),
   }
 }
 
@@ -99,6 +103,16 @@ function partsOf(statement: string): string[] {
     if (column !== undefined) return [`column ${table}.${column}`]
     return unique === undefined ? [] : [`index ${unique}`]
   })
+}
+
+/** What a statement of a migration takes away again. */
+function droppedBy(statement: string): string[] {
+  const [, index] = /^(?:ALTER TABLE `\w+` )?DROP INDEX `(\w+)`/.exec(statement) ?? []
+  const [, table, column] = /^ALTER TABLE `(\w+)` DROP (?:COLUMN )?`(\w+)`/.exec(statement) ?? []
+  return [
+    ...(index === undefined ? [] : [`index ${index}`]),
+    ...(table === undefined ? [] : [`column ${table}.${column}`]),
+  ]
 }
 
 function migrationOf({ name }: Step): string {

@@ -1,0 +1,58 @@
+/** What operators ask a database in code: workers, doctor, prune. */
+import { expect, test } from 'vitest'
+import { Kalends, task } from '../../src/index.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { gate, scene } from './scene.ts'
+
+eachDatabase((under) => {
+  test('workers tells who is there, alive or not, and what they run', async () => {
+    const { open, database } = await scene(under)
+    const kalends = await open({ worker: 'busy' })
+    const begun = gate()
+    const end = gate()
+    kalends.handle(task('wait'), async () => {
+      begun.open()
+      await end.promise
+    })
+    await kalends.start()
+    await database.query(
+      "INSERT INTO worker (id, name, host, pid, tasks, started, heartbeat) VALUES ('gone/1', 'gone', 'h', 1, '[]', '2026-01-01 00:00:00.000', '2026-01-01 00:00:00.000')",
+    )
+    await kalends.jobs.submit('wait')
+    await begun.promise
+    const [busy, gone] = await kalends.workers()
+    expect(busy).toMatchObject({ name: 'busy', alive: true, running: 1, tasks: ['wait'] })
+    expect(gone).toMatchObject({ id: 'gone/1', alive: false, running: 0 })
+    expect(gone?.silentMs).toBeGreaterThan(86_400_000)
+    end.open()
+  })
+
+  test('prune removes final jobs by age and number now, and tells how far it is', async () => {
+    const { open, database } = await scene(under)
+    const kalends = await open()
+    const ids = await Promise.all(Array.from({ length: 5 }, () => kalends.jobs.submit('x')))
+    await database.query(
+      "UPDATE job SET state = 'failed', finished = '2026-01-01 00:00:00.000' WHERE id <> ?",
+      [ids[0]],
+    )
+    const told: number[] = []
+    expect(await kalends.prune({ age: '7d', onProgress: (removed) => told.push(removed) })).toBe(4)
+    expect(told.at(-1)).toBe(4)
+    expect((await kalends.jobs.list()).items.map(({ id }) => id)).toEqual([ids[0]])
+    await expect(kalends.prune({ age: 'old' })).rejects.toThrow('retention.age')
+    await expect(kalends.prune({ signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
+  })
+
+  test('doctor looks at an open database, and at one of any age', async () => {
+    const { open, database } = await scene(under)
+    expect((await Kalends.doctor(database.url)).map(({ code }) => code)).toEqual(['schema'])
+    const kalends = await open()
+    expect(await kalends.doctor()).toEqual([])
+    await kalends.jobs.submit('nobody')
+    expect((await kalends.doctor()).map(({ code }) => code)).toEqual(['no-worker', 'unhandled-task'])
+    expect(await Kalends.doctor(database.url)).toHaveLength(2)
+    expect((await Kalends.doctor(database.url, { tablePrefix: 'k_' })).map(({ code }) => code)).toEqual([
+      'schema',
+    ])
+  })
+})

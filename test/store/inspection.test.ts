@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest'
+import { openStore, openToInspect } from '../../src/store/open.ts'
+import { newJob, onEachStore, settings } from './conformance.ts'
+
+onEachStore((under) => {
+  it('tables as the migrations made them have not drifted, under a prefix as well', async () => {
+    expect(await under.store.inspection.schemaDrift()).toEqual({ pending: [], missing: [] })
+    const prefixed = await under.another({ tablePrefix: 'Pre_' })
+    expect(await prefixed.inspection.schemaDrift()).toEqual({ pending: [], missing: [] })
+  })
+
+  it('what others have removed is named, and migrations that were not applied', async () => {
+    const database = await under.fresh()
+    const empty = await openToInspect(database.url, {})
+    under.afterwards(() => empty.close())
+    const before = await empty.inspection.schemaDrift()
+    expect(before.pending[0]).toMatch(/^0000_/)
+    expect(before.missing).toContain('column job.state')
+    expect(before.missing).toContain('column periodic_task.status')
+    expect(before.missing).toContain('index job_claim')
+    const store = await openStore(database.url)
+    under.afterwards(() => store.close())
+    await database.query(under.kind === 'sqlite' ? 'DROP INDEX job_claim' : 'DROP INDEX job_claim ON job')
+    await database.query('ALTER TABLE periodic_task DROP COLUMN summary')
+    const { pending, missing } = await empty.inspection.schemaDrift()
+    expect(pending).toEqual([])
+    expect(missing.toSorted()).toEqual(['column periodic_task.summary', 'index job_claim'])
+  })
+
+  it('one look sees clocks, workers, marks, schedules, waiting jobs and orphans', async () => {
+    await under.store.workers.register({ id: 'w/1', name: 'w', host: 'h', pid: 1, tasks: ['a'] })
+    await under.store.schedules.create('paused', settings({ enabled: false }))
+    await under.store.schedules.create('new', settings())
+    await under.store.schedules.create('marked', settings())
+    await under.store.schedules.create('broken', settings())
+    await under.query(
+      "UPDATE periodic_task SET worker = 'w/1', mark_ends = '2030-01-01 00:00:00.000' WHERE id = 'marked'",
+    )
+    await under.query("UPDATE periodic_task SET idle = 'invalid', last_error = 'what' WHERE id = 'broken'")
+    await under.store.jobs.submit([newJob('one'), newJob('two'), newJob('orphan'), newJob('held')])
+    await under.query("UPDATE job SET state = 'running', worker = 'gone/1' WHERE id = 'orphan'")
+    await under.query("UPDATE job SET state = 'running', worker = 'w/1' WHERE id = 'held'")
+    const seen = await under.store.inspection.inspect()
+    expect(Math.abs(seen.now.getTime() - seen.localNow.getTime())).toBeLessThan(2000)
+    expect(seen.roundTripMs).toBeGreaterThan(0)
+    expect(seen.workers).toMatchObject([{ id: 'w/1', tasks: ['a'] }])
+    expect(seen.marks).toEqual([{ id: 'marked', worker: 'w/1', ends: new Date('2030-01-01T00:00:00Z') }])
+    expect(seen.schedules.map(({ id, idle, isDue }) => ({ id, idle, isDue }))).toEqual([
+      { id: 'broken', idle: 'invalid', isDue: expect.any(Boolean) },
+      { id: 'marked', idle: null, isDue: false },
+      { id: 'new', idle: null, isDue: true },
+    ])
+    expect(seen.schedules[0]?.lastError).toBe('what')
+    expect(seen.waiting).toMatchObject([{ count: 2 }])
+    expect(seen.orphans).toEqual([{ id: 'orphan', worker: 'gone/1' }])
+    expect(await under.store.workers.running()).toEqual(
+      new Map([
+        ['w/1', 1],
+        ['gone/1', 1],
+      ]),
+    )
+  })
+})
