@@ -31,6 +31,8 @@ const POLICY = [
 
 /** The addresses of the page, as src/ui knows them. */
 const ROUTE = /^(.*?)(?:\/schedules(?:\/[^/]+(?:\/edit)?)?|\/jobs(?:\/[^/]+)?|\/calendar|\/workers)\/?$/
+/** Whose paths end as those of the page do. */
+const API = '/api/v1'
 const FOREVER = 'public, max-age=31536000, immutable'
 
 interface File {
@@ -62,7 +64,7 @@ export class WebPage {
   shown(request: Request, path: string): Response | null {
     if (!wantsPage(request)) return null
     const at = this.#base ?? ROUTE.exec(path)?.[1]
-    if (at === undefined || !path.startsWith(`${at}/`)) return null
+    if (at === undefined || at.endsWith(API) || !path.startsWith(`${at}/`)) return null
     const below = path.slice(at.length)
     return below === '/' || ROUTE.exec(below)?.[1] === '' ? this.#page(below) : null
   }

@@ -111,7 +111,8 @@ function droppedBy(statement: string): string[] {
   const [, table, column] = /^ALTER TABLE `(\w+)` DROP (?:COLUMN )?`(\w+)`/.exec(statement) ?? []
   return [
     ...(index === undefined ? [] : [`index ${index}`]),
-    ...(table === undefined ? [] : [`column ${table}.${column}`]),
+    // Taken away to be made anew, it stays.
+    ...(table === undefined || statement.includes(` ADD \`${column}\``) ? [] : [`column ${table}.${column}`]),
   ]
 }
 

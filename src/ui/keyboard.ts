@@ -45,12 +45,12 @@ export function setKeys(on: boolean): void {
 }
 
 export function startKeyboard(): void {
-  let afterG = 0
+  let afterG = -Infinity
   document.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !keysOn.value) return
     if (isTyping(event.target) || document.querySelector('dialog[open]') !== null) return
     const place = event.timeStamp - afterG < SEQUENCE_MS ? PLACES[event.key] : undefined
-    afterG = event.key === 'g' ? event.timeStamp : 0
+    afterG = event.key === 'g' ? event.timeStamp : -Infinity
     if (place !== undefined) go(place)
     else if (event.key === 'j') step(1)
     else if (event.key === 'k') step(-1)

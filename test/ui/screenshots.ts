@@ -48,7 +48,7 @@ test('pictures of every page', async () => {
         for (const { name, path, before } of shots) {
           await page.goto(`${application.url}${path}`, { waitUntil: 'load' })
           await page.locator('main h1').waitFor()
-          await page.waitForFunction("document.querySelector('.loading') === null")
+          await page.locator('.loading').first().waitFor({ state: 'detached' })
           await before?.(page)
           await page.waitForTimeout(400)
           await page.screenshot({ path: join(FOLDER, `${name}-${size}-${theme}.png`) })
@@ -92,7 +92,7 @@ async function prepared(
     { name: 'schedules-search', path: 'schedules?q=sync&order=nextRun' },
     { name: 'schedule', path: 'schedules/backup-orders' },
     { name: 'schedule-dead', path: 'schedules/sync-inventory-delphi-eu' },
-    { name: 'new-timer', path: 'schedules/new', before: typed('Mon..Fri 02:30 Europe/Berlin') },
+    { name: 'new-timer', path: 'schedules/new', before: typed('Sun 02:30 America/New_York') },
     { name: 'new-fault', path: 'schedules/new', before: typed('Mon..Fry 9:00') },
     { name: 'edit', path: 'schedules/erase-old-logs/edit' },
     { name: 'calendar', path: 'calendar', before: (page) => page.locator('.week .cell.is-now').click() },

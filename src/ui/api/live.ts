@@ -27,16 +27,24 @@ const LONGEST_WAIT_MS = 10_000
 /** The server pings more often than this. */
 const SILENCE_MS = 45_000
 
-const listeners = new Set<(change: Change) => void>()
+/** @param isOwn  made here: it is shown also while the page is held still */
+type Listener = (change: Change, isOwn: boolean) => void
+
+const listeners = new Set<Listener>()
 
 /** @returns a function that ends it */
-export function onChange(listener: (change: Change) => void): () => void {
+export function onChange(listener: Listener): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
 
+/** Something was changed here. */
 export function tell(change: Change): void {
-  for (const listener of listeners) listener(change)
+  for (const listener of listeners) listener(change, true)
+}
+
+function pass(change: Change): void {
+  for (const listener of listeners) listener(change, false)
 }
 
 export function startLive(): void {
@@ -83,14 +91,14 @@ async function follow(aborted: AbortSignal): Promise<void> {
       wait = FIRST_WAIT_MS
       // What happened before it was connected is not told.
       connections.value += 1
-      tell(ANYTHING)
+      pass(ANYTHING)
       try {
         for await (const event of events(response)) {
           clearTimeout(silence)
           silence = setTimeout(stop, SILENCE_MS)
           lastEvent = event.id ?? lastEvent
           const change = changeOf(event)
-          if (change !== null) tell(change)
+          if (change !== null) pass(change)
         }
       } finally {
         clearTimeout(silence)

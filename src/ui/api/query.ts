@@ -14,6 +14,10 @@ export interface Shown<Answer> {
 
 /** Changes come in bursts: one look serves all of this time. */
 const TOGETHER_MS = 150
+/** What changes all the time is looked at no more often than this … */
+const PAUSE_MS = 1000
+/** … and what is costly to tell, for no more than this part of the time. */
+const PAUSE_PER_COST = 9
 const OFFLINE_RETRY_MS = 2000
 
 interface State<Answer> {
@@ -38,9 +42,10 @@ export function useApi<Answer>(
 
   useEffect(() => {
     if (key === '') return
-    const ended = new AbortController()
+    const left = new AbortController()
     let loading = false
     let again = false
+    let restedAt = 0
     let later: ReturnType<typeof setTimeout> | undefined
     const look = async () => {
       later = undefined
@@ -49,28 +54,43 @@ export function useApi<Answer>(
         return
       }
       loading = true
+      const began = performance.now()
       try {
-        const data = await get<Answer>(new URL(key), ended.signal)
-        if (!ended.signal.aborted) setState({ key, data, error: undefined })
+        const data = await get<Answer>(new URL(key), left.signal)
+        if (!left.signal.aborted) setState({ key, data, error: undefined })
       } catch (error) {
-        if (ended.signal.aborted) return
+        if (left.signal.aborted) return
         const known = error instanceof Error ? error : new Error(String(error))
         setState((before) => ({ key, data: before.key === key ? before.data : undefined, error: known }))
         if (error instanceof OfflineError) soon(OFFLINE_RETRY_MS)
       } finally {
         loading = false
+        const ended = performance.now()
+        restedAt = ended + Math.max(PAUSE_MS, (ended - began) * PAUSE_PER_COST)
         if (again) {
           again = false
           soon()
         }
       }
     }
-    const soon = (ms = TOGETHER_MS) => {
+    const soon = (ms = Math.max(TOGETHER_MS, restedAt - performance.now())) => {
       later ??= setTimeout(() => void look(), ms)
     }
-    load.current = () => void look()
-    const forget = onChange((change) => {
-      if (topics.some((topic) => change.has(topic))) soon()
+    const now = () => {
+      clearTimeout(later)
+      void look()
+    }
+    load.current = now
+    const forget = onChange((change, isOwn) => {
+      if (!topics.some((topic) => change.has(topic))) return
+      if (isOwn) now()
+      else if (following.peek()) soon()
+    })
+    // What was heard of just before the page was held still is not looked at any more.
+    const hold = following.subscribe((follows) => {
+      if (follows) return
+      clearTimeout(later)
+      later = undefined
     })
     const regular =
       everyMs === undefined
@@ -80,10 +100,11 @@ export function useApi<Answer>(
           }, everyMs)
     void look()
     return () => {
-      ended.abort()
+      left.abort()
       clearTimeout(later)
       clearInterval(regular)
       forget()
+      hold()
     }
   }, [key, everyMs])
 

@@ -159,7 +159,7 @@ function Coming({ schedule }: { readonly schedule: Schedule }) {
       {error !== undefined && <Empty title="Nothing can be told">{error.message}</Empty>}
       {data?.items.length === 0 && <Empty title="Its timer does not elapse any more" />}
       {data !== undefined && data.items.length > 0 && (
-        <div class="table-scroll">
+        <div class="table-scroll" tabIndex={0} role="region" aria-label="What comes">
           <table class="elapses">
             <thead>
               <tr>

@@ -40,7 +40,7 @@ export function Search({ name = 'q', label }: { readonly name?: string; readonly
         onKeyDown={(event) => {
           if (event.key === 'Enter') write(event.currentTarget.value, 0)
           if (event.key === 'Escape') {
-            if (text === '') event.currentTarget.blur()
+            if (event.currentTarget.value === '') event.currentTarget.blur()
             write('', 0)
           }
         }}

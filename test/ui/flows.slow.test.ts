@@ -1,0 +1,314 @@
+/** What people do on the page, in a real browser, on real databases. */
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { task } from '../../src/index.ts'
+import { databases } from '../support/databases.ts'
+import { type Application, type ApplicationOptions, startApplication } from './application.ts'
+import { openBrowser, type TestBrowser } from './browser.ts'
+
+let browser: TestBrowser | null = null
+beforeAll(async () => {
+  browser = await openBrowser()
+})
+afterAll(() => browser?.close())
+
+const wanted = databases.filter(({ kind }) => kind !== 'mysql')
+
+describe.each(wanted)('$kind', ({ fresh }) => {
+  async function start(options: ApplicationOptions = {}) {
+    const database = await fresh()
+    onTestFinished(() => database.drop())
+    const application = await startApplication(database.url, options)
+    onTestFinished(() => application.stop())
+    return { database, application }
+  }
+
+  it('makes a schedule with a bad and then a good timer, and sees it run without a reload', async ({
+    skip,
+  }) => {
+    const { application } = await start()
+    const page = await opened(skip)
+    await page.goto(application.url)
+    await page.getByRole('link', { name: 'Schedules', exact: true }).click()
+    await page.getByRole('link', { name: 'New schedule' }).click()
+
+    const timer = page.getByLabel('Timer', { exact: true })
+    await timer.fill('*/5 * * * *')
+    await page.getByText('this looks like cron').waitFor()
+    await page.getByRole('button', { name: 'Use *:0/5' }).click()
+    await page.getByText('every 5 minutes', { exact: true }).waitFor()
+    expect(await page.getByRole('region', { name: 'The next elapses' }).locator('tbody tr').count()).toBe(10)
+
+    await timer.fill('Mon..Fry 9:00')
+    await page.getByText('column 6', { exact: false }).first().waitFor()
+    await page.getByRole('button', { name: 'Go to the fault' }).click()
+    expect(
+      await page.evaluate('[document.activeElement.selectionStart, document.activeElement.selectionEnd]'),
+    ).toEqual([5, 8])
+    await page.getByLabel('Task', { exact: true }).fill('quick')
+    await page.getByLabel('Id', { exact: true }).fill('every/second')
+    await page.getByRole('button', { name: 'Make the schedule' }).click()
+    await page.getByText('a weekday is expected here').first().waitFor()
+    expect(await application.kalends.schedules.get('every/second')).toBeNull()
+
+    await timer.fill('*:*:*')
+    await page.getByLabel('Args', { exact: true }).fill('{"a": }')
+    await page.getByRole('button', { name: 'Make the schedule' }).click()
+    await page.getByText('This is not JSON').waitFor()
+    await page.getByLabel('Args', { exact: true }).fill('{"a": 1}')
+    await page.getByRole('button', { name: 'Make the schedule' }).click()
+
+    await page.getByRole('heading', { name: 'every/second' }).waitFor()
+    await page.getByRole('table', { name: 'Runs and skips' }).getByText('success').nth(2).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { name: 'every/second' }).waitFor()
+    expect((await application.kalends.schedules.get('every/second'))?.args).toEqual({ a: 1 })
+    noErrors()
+  })
+
+  it('pauses, resumes, runs now and deletes', async ({ skip }) => {
+    const { application } = await start()
+    const { kalends } = application
+    await kalends.schedules.create({ id: 'nightly', task: task('quick'), timer: 'daily' })
+    const page = await opened(skip)
+    await page.goto(`${application.url}schedules/nightly`)
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.getByText('It is paused (enabled = 0)', { exact: false }).waitFor()
+    expect((await kalends.schedules.get('nightly'))?.status).toBe('paused')
+    await page.getByRole('button', { name: 'Resume' }).click()
+    await page.getByRole('button', { name: 'Pause' }).waitFor()
+    await page.getByRole('button', { name: 'Run now' }).click()
+    await page.getByRole('table', { name: 'Runs and skips' }).getByText('success').waitFor()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Leave it' }).click()
+    expect(await kalends.schedules.get('nightly')).not.toBeNull()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('There are no schedules yet').waitFor()
+    expect(await kalends.schedules.get('nightly')).toBeNull()
+    noErrors()
+  })
+
+  it('shows what was changed in SQL, in two browsers at once', async ({ skip }) => {
+    const { application, database } = await start()
+    await application.kalends.schedules.create({ id: 'nightly', task: task('quick'), timer: 'daily' })
+    const pages = [await opened(skip), await opened(skip)]
+    for (const page of pages) {
+      await page.goto(`${application.url}schedules`)
+      await page.getByText('at 00:00 every day').waitFor()
+      await page.getByText('Live').waitFor()
+    }
+    await database.query(
+      "UPDATE periodic_task SET timer = 'Mon 07:15', summary = 'by hand' WHERE id = 'nightly'",
+    )
+    for (const page of pages) await page.getByText('at 07:15 every Monday').waitFor()
+    await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('second', 'quick', 'hourly')")
+    for (const page of pages) await page.getByRole('link', { name: 'second', exact: true }).waitFor()
+    noErrors()
+  })
+
+  it('keeps rows where they are while somebody points at them', async ({ skip }) => {
+    const { application, database } = await start()
+    const { kalends } = application
+    await kalends.schedules.create({ id: 'm', task: task('quick'), timer: 'daily' })
+    const page = await opened(skip)
+    await page.goto(`${application.url}schedules`)
+    await page.getByRole('link', { name: 'm', exact: true }).hover()
+    await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('a', 'quick', 'hourly')")
+    await page.getByRole('button', { name: '1 new: show' }).waitFor()
+    expect(await page.locator('tbody tr').first().getAttribute('data-id')).toBe('m')
+    await page.getByRole('button', { name: '1 new: show' }).click()
+    await page.getByRole('link', { name: 'a', exact: true }).waitFor()
+    expect(await page.locator('tbody tr').first().getAttribute('data-id')).toBe('a')
+  })
+
+  it('follows the log and the progress of a running job, and cancels it', async ({ skip }) => {
+    const { application } = await start()
+    const id = await application.kalends.jobs.submit(task('slow'), { steps: 1000, ms: 100 })
+    const page = await opened(skip)
+    await page.goto(application.url)
+    await page.getByRole('table', { name: 'Running now' }).getByRole('link', { name: 'slow' }).click()
+    await page.getByText('step 5 of 1000').waitFor()
+    await page.getByText('step 20 of 1000').waitFor()
+    await page.getByRole('progressbar').waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Cancel the job' }).click()
+    await page.getByText('cancelled', { exact: true }).first().waitFor()
+    expect((await application.kalends.jobs.get(id))?.state).toBe('cancelled')
+    noErrors()
+  })
+
+  it('finds what fails in two clicks, and retries it in bulk after saying how many', async ({ skip }) => {
+    const { application, database } = await start()
+    const { kalends } = application
+    const ids = await kalends.jobs.submitMany(
+      Array.from({ length: 60 }, (_, number) => ({ task: task('broken'), args: { number } })),
+    )
+    for (const id of ids) await kalends.jobs.wait(id)
+    await database.query(`UPDATE job SET args = '{"fixed": true}' WHERE task = 'broken'`)
+    const page = await opened(skip)
+    await page.goto(application.url)
+    await page.getByRole('link', { name: 'the warehouse does not answer' }).click()
+    await page.getByText('of 60 jobs').waitFor()
+    await page.getByRole('button', { name: 'Retry all failed jobs of this list' }).click()
+    await page.getByText('Retry 60 failed jobs?').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
+    await page.getByText('Retry: done for 60 of 60').waitFor()
+    for (const id of ids) expect((await kalends.jobs.wait(id)).state).toBe('success')
+    noErrors()
+  })
+
+  it('offers a reader nothing that changes anything', async ({ skip }) => {
+    const { application } = await start({ http: { open: 'read' } })
+    await application.kalends.schedules.create({ id: 'nightly', task: task('quick'), timer: 'daily' })
+    const page = await opened(skip)
+    await page.goto(`${application.url}schedules/nightly`)
+    await page.getByText('Read only').waitFor()
+    await page.getByRole('heading', { name: 'What comes' }).waitFor()
+    for (const name of ['Run now', 'Pause', 'Delete'])
+      expect(await page.getByRole('button', { name }).count()).toBe(0)
+    await page.goto(`${application.url}schedules/new`)
+    await page.getByText('You may look at schedules, not change them').waitFor()
+    expect(await page.getByLabel('Timer', { exact: true }).count()).toBe(0)
+  })
+
+  it('goes on when the server was restarted underneath', async ({ skip }) => {
+    const { application } = await start()
+    const { kalends } = application
+    const page = await opened(skip)
+    await page.goto(`${application.url}schedules`)
+    await page.getByText('There are no schedules yet').waitFor()
+    await page.getByRole('button', { name: 'Live' }).waitFor()
+    const back = application.restartServer(1500)
+    await page.getByRole('button', { name: 'Not connected' }).waitFor()
+    await kalends.schedules.create({ id: 'meanwhile', task: task('quick'), timer: 'daily' })
+    await back
+    await page.getByRole('link', { name: 'meanwhile' }).waitFor()
+    await page.getByRole('button', { name: 'Live' }).waitFor()
+    noErrors()
+  })
+})
+
+describe('on SQLite', () => {
+  const under = databases.find(({ kind }) => kind === 'sqlite')
+
+  async function start(options: ApplicationOptions = {}): Promise<Application> {
+    if (under === undefined) throw new Error('SQLite is not tested in this run')
+    const database = await under.fresh()
+    onTestFinished(() => database.drop())
+    const application = await startApplication(database.url, options)
+    onTestFinished(() => application.stop())
+    return application
+  }
+
+  it.skipIf(under === undefined)('works under a base path that nobody has told it', async ({ skip }) => {
+    const application = await start({ base: '/admin/tools/kalends' })
+    await application.kalends.schedules.create({ id: 'a b/ü?', task: task('quick'), timer: 'daily' })
+    const page = await opened(skip)
+    await page.goto(application.url)
+    await page.getByRole('link', { name: 'Schedules', exact: true }).click()
+    await page.getByRole('link', { name: 'a b/ü?' }).click()
+    await page.getByRole('heading', { name: 'a b/ü?' }).waitFor()
+    expect(page.url()).toContain('/admin/tools/kalends/schedules/a%20b%2F%C3%BC%3F')
+    await page.reload()
+    await page.getByRole('heading', { name: 'What comes' }).waitFor()
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Schedules' }).waitFor()
+    noErrors()
+  })
+
+  it.skipIf(under === undefined)('asks for a token where one is needed', async ({ skip }) => {
+    const application = await start({
+      http: {
+        open: undefined,
+        authorize: (request) =>
+          request.headers.get('authorization') === 'Bearer swordfish'
+            ? { role: 'operate', user: 'ada' }
+            : null,
+      },
+    })
+    const page = await opened(skip)
+    await page.goto(`${application.url}workers`)
+    await page.getByLabel('Token').fill('swordfish')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('link', { name: 'web-1' }).waitFor()
+    await page.getByRole('button', { name: 'Live' }).waitFor()
+  })
+
+  it.skipIf(under === undefined)('is used by keyboard alone', async ({ skip }) => {
+    const application = await start()
+    const { kalends } = application
+    for (const id of ['alpha', 'beta', 'gamma'])
+      await kalends.schedules.create({ id, task: task('quick'), timer: 'daily' })
+    const page = await opened(skip)
+    await page.goto(application.url)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.keyboard.type('gs')
+    await page.getByRole('link', { name: 'gamma' }).waitFor()
+    await page.keyboard.type('/bet')
+    await page.getByText('1–1 of 1').waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    await page.getByRole('link', { name: 'gamma' }).waitFor()
+    await page.keyboard.type('jjx')
+    await page.getByText('1 selected').waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'beta' }).waitFor()
+    await page.keyboard.type('?')
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
+    await page.keyboard.press('Escape')
+    // To the button by Tab, as somebody without a pointer does.
+    await tabTo(page, 'Pause')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
+    expect((await kalends.schedules.get('beta'))?.status).toBe('paused')
+    await page.keyboard.type('n')
+    await tabTo(page, 'Timer')
+    await page.keyboard.type('hourly')
+    await tabTo(page, 'Task')
+    await page.keyboard.type('quick')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('by-keyboard')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'by-keyboard' }).waitFor()
+    await page.keyboard.type('gj')
+    await page.getByRole('heading', { name: 'Jobs' }).waitFor()
+    noErrors()
+  })
+
+  it.skipIf(under === undefined)('holds still when it is asked to', async ({ skip }) => {
+    const application = await start()
+    const page = await opened(skip)
+    await page.goto(`${application.url}schedules`)
+    await page.getByRole('button', { name: 'Live' }).click()
+    await page.getByRole('button', { name: 'Held' }).waitFor()
+    await application.kalends.schedules.create({ id: 'unseen', task: task('quick'), timer: 'daily' })
+    await page.waitForTimeout(2000)
+    expect(await page.getByRole('link', { name: 'unseen' }).count()).toBe(0)
+    await page.getByRole('button', { name: 'Held' }).click()
+    await page.getByRole('link', { name: 'unseen' }).waitFor()
+  })
+})
+
+async function opened(skip: (reason: string) => never): Promise<Page> {
+  if (browser === null) return skip('there is no browser here')
+  const page = await browser.page()
+  onTestFinished(() => page.context().close())
+  return page
+}
+
+/** Presses Tab until something of this name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 40; presses += 1) {
+    await page.keyboard.press('Tab')
+    const focused = await page.evaluate(
+      '(document.activeElement?.labels?.[0] ?? document.activeElement)?.textContent?.trim()',
+    )
+    if (focused === name) return
+  }
+  throw new Error(`Tab does not reach '${name}'`)
+}
+
+function noErrors(): void {
+  expect(browser?.errors).toEqual([])
+}

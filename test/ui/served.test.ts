@@ -1,0 +1,91 @@
+/** How the page is served: under any base path, to anybody, with a policy that lets nothing else in. */
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { http, type HttpOptions } from '../../src/http/index.ts'
+import { Kalends } from '../../src/index.ts'
+
+const HTML = { accept: 'text/html,application/xhtml+xml' }
+
+async function served(options: HttpOptions = { open: 'read' }) {
+  const kalends = await Kalends.open('sqlite::memory:', { retention: false })
+  onTestFinished(() => kalends.stop())
+  const handler = http(kalends, options)
+  return (path: string, headers: Record<string, string> = HTML) =>
+    handler(new Request(`http://localhost:4040${path}`, { headers }))
+}
+
+describe('without a base path', () => {
+  it.each([
+    ['/', './'],
+    ['/schedules', './'],
+    ['/schedules/', '../'],
+    ['/jobs/one', '../'],
+    ['/schedules/a%2Fb/edit', '../../'],
+    ['/admin/kalends/', './'],
+    ['/admin/kalends/calendar', './'],
+    ['/admin/kalends/schedules/jobs', '../'],
+    ['/admin/kalends/schedules/health', '../'],
+  ])('%s is the page, whose addresses start at %s', async (path, base) => {
+    const get = await served()
+    const response = await get(path)
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(response.headers.get('content-security-policy')).toContain("script-src 'self'")
+    expect(await response.text()).toContain(`<base href="${base}" />`)
+  })
+
+  it('the mount point without a slash leads to the one with a slash', async () => {
+    const response = await (await served())('/admin/kalends')
+    expect(response.status).toBe(308)
+    expect(
+      new URL(response.headers.get('location') ?? '', 'http://localhost:4040/admin/kalends').pathname,
+    ).toBe('/admin/kalends/')
+  })
+
+  it('its files come from there, zipped, and those with a hash may be kept for ever', async () => {
+    const get = await served()
+    const html = await (await get('/kalends/')).text()
+    const [, script] = /src="\.\/(assets\/[^"]+\.js)"/.exec(html) ?? []
+    const response = await get(`/kalends/${script}`, { 'accept-encoding': 'gzip, br' })
+    expect(response.headers.get('content-encoding')).toBe('gzip')
+    expect(response.headers.get('cache-control')).toContain('immutable')
+    expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
+  })
+})
+
+describe('with a base path', () => {
+  const options: HttpOptions = { open: 'read', basePath: '/jobs' }
+
+  it('only what is below it is the page', async () => {
+    const get = await served(options)
+    expect(await (await get('/jobs/')).text()).toContain('<base href="./" />')
+    expect(await (await get('/jobs/schedules/jobs')).text()).toContain('<base href="../" />')
+    expect((await get('/jobs')).status).toBe(308)
+    for (const path of ['/', '/schedules', '/other/theme.js']) expect((await get(path)).status).toBe(404)
+    expect((await get('/jobs/theme.js')).status).toBe(200)
+  })
+})
+
+it('the API answers as before, also to browsers', async () => {
+  const get = await served()
+  expect((await get('/api/v1/schedules')).headers.get('content-type')).toContain('application/json')
+  expect((await get('/health')).headers.get('content-type')).toContain('application/json')
+  expect((await get('/api/v1/nothing', { accept: 'application/json' })).status).toBe(404)
+  expect((await get('/schedules', { accept: 'application/json' })).status).toBe(404)
+})
+
+it('a host that is not ours gets no page', async () => {
+  const get = await served()
+  expect((await get('/', { ...HTML, host: 'evil.example' })).status).toBe(421)
+  expect((await get('/theme.js', { host: 'evil.example' })).status).toBe(421)
+})
+
+it('there is none where the API is closed, or where it is switched off', async () => {
+  expect((await (await served({}))('/')).status).toBe(404)
+  expect((await (await served({ open: 'admin', page: false }))('/')).status).toBe(404)
+})
+
+it('who has not signed in gets the page, and the page nothing', async () => {
+  const get = await served({ authorize: () => null })
+  expect((await get('/schedules')).status).toBe(200)
+  expect((await get('/api/v1/schedules')).status).toBe(401)
+})
