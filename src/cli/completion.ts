@@ -137,13 +137,14 @@ function fish(nodes: readonly Node[]): string {
   const known = nodes.filter(({ path }) => path !== '').map(({ path }) => quoted(path))
   return `# fish completion for kalends
 function __kalends_at
-  set -l path
+  set -l at ''
   for word in (commandline -opc)[2..-1]
-    if contains -- (string join ' ' $path $word) ${known.join(' ')}
-      set -a path $word
+    set -l next (string trim -- "$at $word")
+    if contains -- "$next" ${known.join(' ')}
+      set at "$next"
     end
   end
-  test (string join ' ' $path) = "$argv[1]"
+  test "$at" = "$argv[1]"
 end
 ${lines.join('\n')}
 `

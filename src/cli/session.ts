@@ -11,12 +11,13 @@ import { CommandError, EXIT } from './failure.ts'
 export async function withKalends<Result>(
   flags: DatabaseFlags,
   work: (kalends: Kalends) => Promise<Result>,
+  options: { readonly lease?: string | undefined } = {},
 ): Promise<Result> {
   const configuration = configurationOf(flags)
   mustExist(configuration)
   const { database, tablePrefix } = configuration
   const { Kalends } = await import('../kalends.ts')
-  const kalends = await Kalends.open(database, { tablePrefix, migrate: false, retention: false })
+  const kalends = await Kalends.open(database, { ...options, tablePrefix, migrate: false, retention: false })
   try {
     return await work(kalends)
   } finally {

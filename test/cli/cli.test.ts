@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -160,6 +161,26 @@ describe('kalends start', () => {
       .split('\n')
       .map((line): unknown => JSON.parse(line))
     expect(lines.at(-1)).toMatchObject({ level: 30, msg: 'Kalends stopped' })
+  })
+
+  test('whose log nobody reads any more stops cleanly', async () => {
+    const cwd = await temporaryFolder()
+    const module = await moduleIn(
+      cwd,
+      `import { writeFileSync } from 'node:fs'
+       export default (kalends) => {
+         kalends.handle(task('tick'), () => { process.stdout.write('tick\\n') })
+         kalends.declare('ticks', [{ task: task('tick'), timer: 'every 200ms' }])
+         const stop = kalends.stop.bind(kalends)
+         kalends.stop = async (options) => { await stop(options); writeFileSync('stopped', '') }
+       }`,
+    )
+    const worker = start(CLI, ['start', module], { cwd })
+    await worker.until(/tick/)
+    worker.child.stdout?.destroy()
+    const { code } = await worker.ended
+    expect(code).toBe(0)
+    expect(existsSync(join(cwd, 'stopped'))).toBe(true)
   })
 
   test('a second Ctrl-C ends it at once', async () => {

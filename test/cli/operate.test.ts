@@ -227,6 +227,7 @@ eachDatabase(({ fresh }) => {
       running: 1,
       tasks: expect.arrayContaining(['work']),
     })
+    expect((await cli('workers', '--lease', 'x')).code).toBe(2)
     expect((await cli('workers')).stdout).toMatch(/^WORKER .*\n\S+ .* alive +1 +.*work/)
     expect(await cli('jobs', 'cancel', stuck)).toMatchObject({ code: 0, stdout: `${stuck}: asked to stop\n` })
     const { code, stderr } = await follow.ended

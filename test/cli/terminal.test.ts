@@ -305,6 +305,17 @@ describe('completion', () => {
     expect(await complete('kalends', '--verbose', 'jobs', 'ca')).toEqual(['cancel'])
   })
 
+  test.runIf(spawnSync('fish', ['--version']).status === 0)('fish completes the same', async () => {
+    const { stdout } = await run(CLI, ['completion', 'fish'], { cwd: await temporaryFolder() })
+    const completed = (line: string) =>
+      spawnSync('fish', ['--no-config', '-c', `${stdout}\ncomplete -C '${line}'`], {
+        encoding: 'utf8',
+      }).stdout.match(/^[\w-]+/gm)
+    expect(completed('kalends schedules re')).toEqual(['reset', 'resume'])
+    expect(completed('kalends schedules list --status d')).toEqual(['dead', 'done'])
+    expect(completed('kalends jobs list --sub')).toEqual(['--submitter'])
+  })
+
   test('zsh and fish have scripts, others are refused with what there is', async () => {
     const cwd = await temporaryFolder()
     expect((await run(CLI, ['completion', 'zsh'], { cwd })).stdout).toMatch(/^#compdef kalends\n/)
