@@ -394,6 +394,7 @@ export const TimerCheck = z.discriminatedUnion('valid', [
     words: z.string(),
     elapses: z.array(Elapse),
     warnings: names,
+    events: names.meta({ description: 'Of cron: the calendar events that elapse at the same times' }),
   }),
 ])
 export const Load = z.strictObject({

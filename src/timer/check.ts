@@ -1,7 +1,8 @@
 /** What somebody who writes a timer wants to know before it is stored. */
-import { CalendarSyntaxError } from '../calendar/index.ts'
+import { calendar, CalendarSyntaxError } from '../calendar/index.ts'
 import { InvalidInputError } from '../errors.ts'
 import { clockChanges, clockWarning, localText } from './clock-changes.ts'
+import { cronEvents } from './cron.ts'
 import { CronSyntaxError, InvalidTimeSpanError } from './error.ts'
 import { prefixOf, timer, type Timer, withZone } from './timer.ts'
 import { inWords } from './words.ts'
@@ -36,6 +37,8 @@ export type TimerCheck =
       readonly words: string
       readonly elapses: readonly CheckedElapse[]
       readonly warnings: readonly string[]
+      /** Of cron: the calendar events that elapse at the same times; else none. */
+      readonly events: readonly string[]
     }
 
 /** From where, and how far, `checkTimer` looks. */
@@ -72,7 +75,13 @@ export function checkTimer(text: string, options: CheckOptions = {}): TimerCheck
   }
   const { kind, zone } = checked
   const warnings = first === null ? ['It never elapses again.'] : clockWarnings(checked, after)
-  return { valid: true, kind, text: checked.text, zone, words: inWords(checked), elapses, warnings }
+  const events = kind === 'cron' ? eventsOf(checked) : []
+  return { valid: true, kind, text: checked.text, zone, words: inWords(checked), elapses, warnings, events }
+}
+
+function eventsOf(cron: Timer): string[] {
+  const suffix = cron.zone === 'UTC' ? '' : ` ${cron.zone}`
+  return cronEvents(cron).map((event) => String(calendar(`${event}${suffix}`)))
 }
 
 function checkOptions(after: Date, limit: number, anchor: Date): void {

@@ -29,6 +29,7 @@ describe('a timer that is right is checked into', () => {
         { at: new Date('2026-03-30T07:00:00Z'), local: 'Mon 2026-03-30 09:00:00 +02:00' },
       ],
       warnings: [],
+      events: [],
     })
   })
 
@@ -289,4 +290,13 @@ describe('what a change of the clock does is warned of', () => {
       'Mon 2026-10-26 02:30:00 +01:00',
     ])
   })
+})
+
+test.each([
+  ['cron 0 9 * * 1-5', ['Mon..Fri *-*-* 09:00:00']],
+  ['cron 0 9 1 * 1 Europe/Berlin', ['Mon *-*-* 09:00:00 Europe/Berlin', '*-*-01 09:00:00 Europe/Berlin']],
+  ['Mon..Fri 09:00', []],
+  ['every 5min', []],
+])('%s as calendar events: %j', (text, events) => {
+  expect(valid(text).events).toEqual(events)
 })

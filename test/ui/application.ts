@@ -77,7 +77,7 @@ function handle(kalends: Kalends): void {
 }
 
 function listen(handler: HttpHandler, port: number): Promise<Server> {
-  const server = createServer((request, response) => void node(handler)(request, response))
+  const server = createServer(node(handler))
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, '127.0.0.1', () => resolve(server))

@@ -1,5 +1,8 @@
-/** Pictures of every page, in both themes and two sizes, with the data of an application of some size. */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+/**
+ * Pictures of every page, in both themes and two sizes, with the data of an application of some size: as webp in
+ * docs/screenshots, or as PNG in the folder that KALENDS_SCREENSHOTS names, to look at them.
+ */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'libsql'
@@ -8,10 +11,11 @@ import { test } from 'vitest'
 import type { TestDatabase } from '../support/databases.ts'
 import { Kalends, task } from '../../src/index.ts'
 import { type Application, startApplication } from './application.ts'
-import { openBrowser } from './browser.ts'
+import { openBrowser, type TestBrowser } from './browser.ts'
 import { fill, states, TASKS } from './sample.ts'
 
-const FOLDER = join(import.meta.dirname, '../../docs/screenshots')
+const OTHER = process.env['KALENDS_SCREENSHOTS']
+const FOLDER = OTHER ?? join(import.meta.dirname, '../../docs/screenshots')
 const SIZES = { wide: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } } as const
 const THEMES = ['light', 'dark'] as const
 
@@ -51,7 +55,10 @@ test('pictures of every page', async () => {
           await page.locator('.loading').first().waitFor({ state: 'detached' })
           await before?.(page)
           await page.waitForTimeout(400)
-          await page.screenshot({ path: join(FOLDER, `${name}-${size}-${theme}.png`) })
+          const picture = await page.screenshot()
+          const file = join(FOLDER, `${name}-${size}-${theme}`)
+          if (OTHER === undefined) await writeFile(`${file}.webp`, await webp(browser, picture))
+          else await writeFile(`${file}.png`, picture)
         }
         await page.context().close()
       }
@@ -63,6 +70,24 @@ test('pictures of every page', async () => {
     await rm(folder, { recursive: true, force: true })
   }
 })
+
+/** A third of the size. The browser can do it, so nothing else has to. */
+async function webp({ browser }: TestBrowser, picture: Buffer): Promise<Buffer> {
+  const page = await browser.newPage()
+  const url = `data:image/png;base64,${picture.toString('base64')}`
+  const converted: string = await page.evaluate(`(async () => {
+    const image = new Image()
+    image.src = ${JSON.stringify(url)}
+    await image.decode()
+    const canvas = document.createElement('canvas')
+    canvas.width = image.width
+    canvas.height = image.height
+    canvas.getContext('2d').drawImage(image, 0, 0)
+    return canvas.toDataURL('image/webp', 0.85)
+  })()`)
+  await page.close()
+  return Buffer.from(converted.slice(converted.indexOf(',') + 1), 'base64')
+}
 
 async function prepared(
   { kalends }: Application,

@@ -223,5 +223,5 @@ export type TimerCheck =
       readonly elapses: readonly Elapse[]
       readonly warnings: readonly string[]
       /** Of cron: the calendar events that mean the same. */
-      readonly events?: readonly string[]
+      readonly events: readonly string[]
     }

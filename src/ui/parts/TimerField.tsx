@@ -156,7 +156,7 @@ interface MeaningProps {
 
 function Meaning({ check, typed, onUse }: MeaningProps) {
   const zones = [...new Set([check.zone, myZone, 'UTC'])]
-  const [event] = check.events ?? []
+  const [event] = check.events
   return (
     <>
       <p>
@@ -170,7 +170,7 @@ function Meaning({ check, typed, onUse }: MeaningProps) {
           Normal form <code>{check.text}</code>
         </p>
       )}
-      {check.events?.length === 1 && event !== undefined && (
+      {check.events.length === 1 && event !== undefined && (
         <p class="help">
           As a calendar event{' '}
           <button type="button" class="link" onClick={() => onUse(event)}>
