@@ -35,10 +35,7 @@ export async function serve(
       : { authorize: bearer({ [token]: { role: 'admin', user: 'token' } }), logger },
   )
   const listener = node(handler)
-  const server = createServer(
-    { headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS },
-    (request, response) => void listener(request, response),
-  )
+  const server = createServer({ headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS }, listener)
   server.maxConnections = MOST_CONNECTIONS
   server.listen(port, host)
   try {

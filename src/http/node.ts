@@ -15,18 +15,18 @@ type Incoming = IncomingMessage & {
  *
  * A body that a middleware such as `express.json()` has read already is taken from there.
  */
-export function node(
-  handler: HttpHandler,
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  return async (request: Incoming, response) => {
+export function node(handler: HttpHandler): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request: Incoming, response) => {
     if (request.originalUrl !== undefined) request.url = request.originalUrl
     if (request.readableDidRead && request.body !== undefined && request.body !== null)
       request.rawBody = bytesOf(request.body)
-    await getRequestListener((web) => handler(web, { incoming: request }), {
+    const listener = getRequestListener((web) => handler(web, { incoming: request }), {
       // The globals belong to the application.
       overrideGlobalObjects: false,
       errorHandler: () => new Response(null, { status: 400 }),
-    })(request, response)
+    })
+    // What cannot be answered any more is a connection that is gone.
+    listener(request, response).catch(() => response.destroy())
   }
 }
 

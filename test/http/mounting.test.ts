@@ -43,13 +43,13 @@ const mounts: Record<string, () => Promise<{ url: string }>> = {
   'node:http': async () => {
     const { handler } = await kalendsAndHandler()
     return {
-      url: await listening(createServer((request, response) => void node(handler)(request, response))),
+      url: await listening(createServer((request, response) => node(handler)(request, response))),
     }
   },
   'node:http under a path': async () => {
     const { handler } = await kalendsAndHandler()
     return {
-      url: `${await listening(createServer((request, response) => void node(handler)(request, response)))}/deep/er`,
+      url: `${await listening(createServer((request, response) => node(handler)(request, response)))}/deep/er`,
     }
   },
   'Express 5': async () => {
@@ -86,12 +86,11 @@ const mounts: Record<string, () => Promise<{ url: string }>> = {
     app.all('/kalends/*', (c) => handler(c.req.raw))
     return {
       url: `${await listening(
-        createServer(
-          (request, response) =>
-            void node(Object.assign((web: Request) => Promise.resolve(app.fetch(web)), { close: () => {} }))(
-              request,
-              response,
-            ),
+        createServer((request, response) =>
+          node(Object.assign((web: Request) => Promise.resolve(app.fetch(web)), { close: () => {} }))(
+            request,
+            response,
+          ),
         ),
       )}/kalends`,
     }
@@ -153,7 +152,7 @@ it('a client that leaves ends its stream', async () => {
     },
     { close: () => handler.close() },
   )
-  const url = await listening(createServer((request, response) => void node(counted)(request, response)))
+  const url = await listening(createServer((request, response) => node(counted)(request, response)))
   for (let index = 0; index < 3; index += 1) {
     const request = rawRequest(`${url}/api/v1/events`, { headers: { 'x-user': 'ada' } }).end()
     const [response] = await once(request, 'response')
@@ -165,9 +164,7 @@ it('a client that leaves ends its stream', async () => {
 
 it('a request that is no HTTP, or has two lengths, gets no further than the server', async () => {
   const { handler } = await kalendsAndHandler()
-  const url = new URL(
-    await listening(createServer((request, response) => void node(handler)(request, response))),
-  )
+  const url = new URL(await listening(createServer((request, response) => node(handler)(request, response))))
   for (const text of [
     'POST /api/v1/schedules HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n',
     'GET /api/v1/me HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n',

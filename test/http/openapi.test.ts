@@ -16,10 +16,12 @@ const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
 const generated = join(import.meta.dirname, 'generated/api.ts')
 const document = openApiDocument(operations, '/')
+/** As a reader gets it. */
+const copy = (): Record<string, unknown> => JSON.parse(JSON.stringify(document))
 
 it('is valid OpenAPI 3.1', async () => {
   const validator = new Validator()
-  const result = await validator.validate(JSON.stringify(document))
+  const result = await validator.validate(copy())
   expect(result.errors ?? []).toEqual([])
   expect(result.valid).toBe(true)
   expect(validator.version).toBe('3.1')

@@ -248,20 +248,23 @@ onEachStore((under) => {
   describe('revisions', () => {
     const look = () => under.store.lists.revisions()
     /** The time of a change is told in whole seconds. */
-    const nextSecond = () => new Promise((resolve) => setTimeout(resolve, 1100))
+    const nextSecond = () => new Promise((resolve) => setTimeout(resolve, under.kind === 'sqlite' ? 0 : 1100))
 
-    it.each([
-      ['schedules', "UPDATE periodic_task SET summary = 'new' WHERE id LIKE 's11%'"],
-      ['schedules', "DELETE FROM periodic_task WHERE id LIKE 's11%'"],
-      ['jobs', "INSERT INTO job (task) VALUES ('by hand')"],
-      ['jobs', "UPDATE job SET args = '[]' WHERE state = 'failed'"],
-      ['workers', "INSERT INTO worker (id, name, host, pid, tasks) VALUES ('n/1', 'n', 'h', 1, '[]')"],
-    ] as const)('%s change when somebody says %s', async (table, statement) => {
-      await nextSecond()
-      const before = await look()
-      await nextSecond()
-      await under.query(statement)
-      expect((await look())[table]).not.toBe(before[table])
+    it('change with whatever somebody does in SQL', async () => {
+      let before = await look()
+      for (const [table, statement] of [
+        ['schedules', "UPDATE periodic_task SET summary = 'new' WHERE id LIKE 's11%'"],
+        ['jobs', "INSERT INTO job (task) VALUES ('by hand')"],
+        ['schedules', "DELETE FROM periodic_task WHERE id LIKE 's11%'"],
+        ['jobs', "UPDATE job SET args = '[]' WHERE state = 'failed'"],
+        ['workers', "INSERT INTO worker (id, name, host, pid, tasks) VALUES ('n/1', 'n', 'h', 1, '[]')"],
+      ] as const) {
+        await nextSecond()
+        await under.query(statement)
+        const now = await look()
+        expect(now[table], statement).not.toBe(before[table])
+        before = now
+      }
     })
 
     it('stay the same while nothing changes', async () => {

@@ -51,9 +51,10 @@ export function scheduleRange(
     return {
       table: tables.schedule,
       index: tables.wakeIndex,
-      where: on('wake_at IS NOT NULL'),
+      // As a range, or SQLite would not take the index; the key, or the order of insertion there, breaks ties.
+      where: on("wake_at >= '1970-01-01 00:00:00'"),
       from: NOTHING,
-      order: ['wake_at', 'id'],
+      order: ['wake_at'],
       rest: both(...choices.map(({ condition }) => condition), search),
     }
   }

@@ -1012,6 +1012,8 @@ export interface components {
             words: string;
             elapses: components["schemas"]["Elapse"][];
             warnings: string[];
+            /** @description Of cron: the calendar events that elapse at the same times */
+            events: string[];
         };
         Load: {
             /**

@@ -1,0 +1,190 @@
+/**
+ * With 1,000,000 schedules and 1,000,000 jobs each page comes from one or two statements that an index serves: a
+ * short range of it, or a bounded one where no index knows the answer.
+ */
+import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { Views } from '../../src/views/views.ts'
+import { eachDatabase, type TestDatabase } from '../support/databases.ts'
+import { type Recording, recording } from './recording.ts'
+
+const ROWS = 1_000_000
+/** Of the rows of a table, for tests on a machine that others use as well. */
+const QUICK_MS = 1500
+const SORTS = /filesort|temporary|TEMP B-TREE FOR (?:ORDER BY|RIGHT PART)/i
+
+eachDatabase(({ kind, fresh }) => {
+  let database: TestDatabase
+  let recorded: Recording
+  let views: Views
+  let side: Connection | undefined
+
+  beforeAll(async () => {
+    database = await fresh()
+    const { openStore } = await import('../../src/store/open.ts')
+    await (await openStore(database.url)).close()
+    await fill(database)
+    recorded = await recording(database.url)
+    views = new Views(recorded.store.lists)
+    if (kind === 'sqlite') return
+    side = await createConnection({ uri: database.url, dateStrings: true })
+    if (kind === 'mysql') await side.query("SET explain_format = 'TRADITIONAL'")
+  }, 900_000)
+
+  afterAll(async () => {
+    await side?.end()
+    await recorded.store.close()
+    await database.drop()
+  })
+
+  /** Runs it, and says how long it took and what it sent. */
+  const measured = async (work: () => Promise<unknown>) => {
+    recorded.statements.length = 0
+    const began = performance.now()
+    const result = await work()
+    return { ms: performance.now() - began, statements: [...recorded.statements], result }
+  }
+
+  /** The steps that read a table of ours, and whether any of them sorts more than a page. */
+  const plan = async (statement: string): Promise<{ key: string; rows: number; text: string }[]> => {
+    if (side === undefined) {
+      const rows = await database.query(`EXPLAIN QUERY PLAN ${statement}`)
+      return rows.map(({ detail }) => ({
+        key: /USING (?:COVERING )?INDEX (\S+)/.exec(String(detail))?.[1] ?? '',
+        rows: 0,
+        text: String(detail),
+      }))
+    }
+    const [rows] = await side.query<RowDataPacket[]>(`EXPLAIN ${statement}`)
+    return rows.map((row) => ({
+      key: String(row['key']),
+      rows: Number(row['rows']),
+      text: JSON.stringify(row),
+    }))
+  }
+
+  const readsBy = async (statements: readonly string[], index: RegExp) => {
+    expect(statements.length).toBeLessThanOrEqual(2)
+    for (const statement of statements) {
+      const steps = await plan(statement)
+      const reading = steps.filter(({ text }) => /periodic_task|\bjob\b|job_/.test(text))
+      const keys = reading.map(({ key }) => key)
+      // SQLite counts up to its limit in whatever is smallest.
+      const isCount = kind === 'sqlite' && index === primary && /LIMIT 10001/.test(statement)
+      expect(
+        isCount || keys.some((key) => index.test(key)),
+        `${statement}\n${JSON.stringify(steps, null, 1)}`,
+      ).toBe(true)
+      // What is sorted is the page, or what was found of a bounded search; never one of the tables.
+      const inner = steps.filter(({ text }) => /"table":"(?:job|periodic_task)"/.test(text))
+      for (const { text } of inner) expect(text).not.toMatch(SORTS)
+      for (const { text } of steps)
+        if (kind === 'sqlite') expect(text).not.toMatch(/SCAN (?:job|periodic_task)$/)
+    }
+  }
+
+  const primary = kind === 'sqlite' ? /^sqlite_autoindex_\w+_1$/ : /^PRIMARY$/
+  const pages: [name: string, work: () => Promise<unknown>, index: RegExp][] = [
+    ['all schedules', () => views.schedules(), primary],
+    ['schedules from the last id on', () => views.schedules({ after: 's0900000' }), primary],
+    ['the hundredth page', () => views.schedules({ offset: 10_000 }), primary],
+    ['active schedules', () => views.schedules({ status: 'active' }), /periodic_task_status$/],
+    ['dead schedules', () => views.schedules({ status: 'dead' }), /periodic_task_status$/],
+    ['schedules of a task', () => views.schedules({ task: 'task 3' }), /periodic_task_task$/],
+    ['schedules of a group', () => views.schedules({ group: 'group 3' }), /periodic_task_group$/],
+    ['schedules of a submitter', () => views.schedules({ submitter: 'user 3' }), /periodic_task_submitter$/],
+    [
+      'dead schedules of a task',
+      () => views.schedules({ status: 'dead', task: 'task 3' }),
+      /periodic_task_status$/,
+    ],
+    ['what comes next', () => views.schedules({ order: 'nextRun' }), /periodic_task_wake_at$/],
+    ['a text that is nowhere', () => views.schedules({ text: 'nowhere' }), primary],
+    ['all jobs', () => views.jobs(), primary],
+    ['successful jobs', () => views.jobs({ state: 'success' }), /job_state$/],
+    ['failed jobs', () => views.jobs({ state: 'failed' }), /job_state$/],
+    ['jobs of a task', () => views.jobs({ task: 'task 3' }), /job_task$/],
+    ['failed jobs of a task', () => views.jobs({ task: 'task 3', state: 'failed' }), /job_state$/],
+    ['jobs of a schedule', () => views.jobs({ schedule: 's0000005' }), /job_occurrence$/],
+    ['jobs of a submitter', () => views.jobs({ submitter: 'user 3' }), /job_submitter$/],
+    ['jobs by the beginning of their id', () => views.jobs({ id: 'j09' }), primary],
+    ['jobs by their error', () => views.jobs({ error: 'nowhere' }), primary],
+    ['failed jobs by their error', () => views.jobs({ state: 'failed', error: 'nowhere' }), /job_state$/],
+    [
+      'jobs that ended in an hour',
+      () =>
+        views.jobs({
+          finishedFrom: new Date('2026-03-01T10:00:00Z'),
+          finishedTo: new Date('2026-03-01T11:00:00Z'),
+        }),
+      /job_finished$/,
+    ],
+    ['jobs of a worker', () => views.jobs({ worker: 'w/1' }), /job_held$/],
+  ]
+
+  it.each(pages)('%s', async (name, work, index) => {
+    await work()
+    const { ms, statements } = await measured(work)
+    process.stderr.write(`${kind} ${name}: ${ms.toFixed(0)} ms\n`)
+    await readsBy(statements, index)
+    expect(ms).toBeLessThan(QUICK_MS)
+  })
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['schedules by status', () => views.scheduleCounts()],
+    ['schedules of a task by status', () => views.scheduleCounts({ task: 'task 3' })],
+    ['jobs by state', () => views.jobCounts()],
+    ['jobs of a task by state', () => views.jobCounts({ task: 'task 3' })],
+    ['failures by error', () => views.failures()],
+    [
+      'the runs of a page',
+      () =>
+        views.recentRuns(
+          Array.from({ length: 100 }, (_, index) => `s${String(index).padStart(7, '0')}`),
+          20,
+        ),
+    ],
+    ['tasks', () => views.tasks()],
+    ['a week', () => views.load({ from: new Date('2026-03-01T00:00:00Z'), hours: 168 })],
+    ['what changed', () => views.revisions()],
+  ])('%s', async (name, work) => {
+    await work()
+    const { ms } = await measured(work)
+    process.stderr.write(`${kind} ${name}: ${ms.toFixed(0)} ms\n`)
+    expect(ms).toBeLessThan(2 * QUICK_MS)
+  })
+
+  it('totals stop at ten thousand', async () => {
+    expect(await views.schedules({ limit: 1 })).toMatchObject({ total: 10_000, totalIsExact: false })
+    expect(await views.jobs({ limit: 1 })).toMatchObject({ total: 10_000, totalIsExact: false })
+  })
+})
+
+/** By doubling what is there: a few statements. */
+async function fill(database: TestDatabase): Promise<void> {
+  const isSqlite = database.kind === 'sqlite'
+  const text = (...parts: string[]) => (isSqlite ? parts.join(' || ') : `CONCAT(${parts.join(', ')})`)
+  const padded = (number: string) => (isSqlite ? `printf('%07d', ${number})` : `LPAD(${number}, 7, '0')`)
+  const minutes = (number: string) =>
+    isSqlite
+      ? `strftime('%Y-%m-%d %H:%M:%f', '2026-03-01 00:00:00', '+' || (${number}) || ' seconds')`
+      : `TIMESTAMPADD(SECOND, ${number}, '2026-03-01 00:00:00.000')`
+  await database.query('CREATE TABLE numbers (n INTEGER PRIMARY KEY)')
+  await database.query('INSERT INTO numbers VALUES (0)')
+  for (let count = 1; count < ROWS; count *= 2)
+    await database.query(`INSERT INTO numbers SELECT n + ${count} FROM numbers WHERE n + ${count} < ${ROWS}`)
+  const chunk = 250_000
+  for (let start = 0; start < ROWS; start += chunk) {
+    const range = `WHERE n >= ${start} AND n < ${start + chunk}`
+    await database.query(
+      `INSERT INTO periodic_task (id, task, timer, group_, submitter, summary, idle, enabled, nextrun, planned_from)
+       SELECT ${text("'s'", padded('n'))}, ${text("'task '", '(n % 10)')}, CASE WHEN n % 3 = 0 THEN 'daily' ELSE 'hourly' END, ${text("'group '", '(n % 100)')}, ${text("'user '", '(n % 1000)')}, 'Does what it does', CASE WHEN n % 5000 = 1 THEN 'dead' END, CASE WHEN n % 50 = 0 THEN 0 ELSE 1 END, ${minutes('n')}, NULL FROM numbers ${range}`,
+    )
+    await database.query(
+      `INSERT INTO job (id, exclusive, task, group_, submitter, periodic_task_id, slot, state, worker, finished, error)
+       SELECT ${text("'j'", padded('n'))}, 0, ${text("'task '", '(n % 10)')}, ${text("'group '", '(n % 100)')}, ${text("'user '", '(n % 1000)')}, ${text("'s'", padded('n % 10000'))}, ${minutes('n')}, CASE WHEN n % 100 = 7 THEN 'failed' WHEN n % 100000 = 5 THEN 'running' ELSE 'success' END, CASE WHEN n % 100000 = 5 THEN 'w/1' END, CASE WHEN n % 100000 = 5 THEN NULL ELSE ${minutes('n')} END, CASE WHEN n % 100 = 7 THEN 'Error: no disk' END FROM numbers ${range}`,
+    )
+  }
+  await database.query('DROP TABLE numbers')
+  if (!isSqlite) await database.query('ANALYZE TABLE periodic_task, job')
+}
