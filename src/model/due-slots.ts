@@ -76,7 +76,7 @@ function lastElapse(event: Elapses, at: Date): Date | null {
   if (latest === null || latest < at) return latest
   const before = event.previous(justBefore(latest))
   const following = before === null ? null : event.next(before)
-  return following !== null && following > latest ? before : latest
+  return before !== null && (following === null || following > latest) ? before : latest
 }
 
 function justBefore(instant: Date): Date {

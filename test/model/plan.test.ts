@@ -531,6 +531,19 @@ describe('when the clocks change', () => {
     })
   })
 
+  test('a one-off that is planned at the very second showing of its time has gone off the first time', () => {
+    const once = schedule({
+      timer: '2024-10-27 02:30 Europe/Berlin',
+      nextRun: new Date('2024-10-27T00:30Z'),
+      catchUp: 0,
+    })
+    expect(shown(plan(once, at('2024-10-27T01:30:00.000Z')))).toEqual({
+      runs: [],
+      skips: ['1 missed to 2024-10-27 00:30'],
+      next: 'done',
+    })
+  })
+
   test('planned within the repeated hour, the minutes that follow are all accounted for', () => {
     const row = inserted({ timer: 'minutely Europe/Berlin' })
     const planned = plan(row, at('2024-10-27T01:10:30Z'))

@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest'
-import { databases } from './databases.ts'
+import { expect, it } from 'vitest'
+import { eachDatabase } from './databases.ts'
 import { mariadbClient } from './mariadb-client.ts'
 
-for (const { kind, fresh } of databases.filter(({ kind }) => kind !== 'sqlite')) {
-  describe(kind, () => {
-    it('takes SQL from the command-line client, as an administrator types it', async () => {
+eachDatabase(({ kind, fresh }) => {
+  it.skipIf(kind === 'sqlite')(
+    'takes SQL from the command-line client, as an administrator types it',
+    async () => {
       const database = await fresh()
       await database.query('CREATE TABLE t (a INT, b TEXT)')
 
@@ -12,6 +13,6 @@ for (const { kind, fresh } of databases.filter(({ kind }) => kind !== 'sqlite'))
       expect(await mariadbClient(database, 'SELECT * FROM t ORDER BY a')).toBe('1\täöü\n2\tNULL\n')
       await expect(mariadbClient(database, 'SELECT x FROM t')).rejects.toThrow(/Unknown column 'x'/)
       await database.drop()
-    })
-  })
-}
+    },
+  )
+})

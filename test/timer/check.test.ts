@@ -225,13 +225,6 @@ describe('what a change of the clock does is warned of', () => {
       'Sun 2026-03-22 from 02:00 to 03:00',
       '02:30 does not elapse that day.',
     ],
-    [
-      '2:30',
-      'Africa/Casablanca',
-      'back',
-      'Sun 2027-02-07 from 03:00 to 02:00',
-      '02:30, shown twice, elapses the first time only.',
-    ],
     // Midnight itself: the day before is shown until 24:00, and Cairo's goes back into it.
     [
       '0:30',
