@@ -110,14 +110,6 @@ export class Gate {
       )
     return access
   }
-
-  /** Whether the caller is known, without a refusal. */
-  async knows(request: Request, context: RequestContext): Promise<boolean> {
-    return this.access(request, context).then(
-      () => true,
-      () => false,
-    )
-  }
 }
 
 /** @throws Problem 403 */

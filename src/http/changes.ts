@@ -114,6 +114,8 @@ export class Changes {
           }
           signal.addEventListener('abort', listener.close)
           this.#join(listener, lastId)
+          // Gone before it began.
+          if (signal.aborted) listener.close()
         },
         cancel: () => end(),
       },
