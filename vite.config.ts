@@ -13,5 +13,7 @@ export default defineConfig({
     target: ['chrome123', 'firefox120', 'safari17.5'],
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
+    // Of what is bundled into the page.
+    license: { fileName: 'licenses.md' },
   },
 })

@@ -5,10 +5,12 @@ import { App } from './app.tsx'
 import { startKeyboard } from './keyboard.ts'
 import { startRouter } from './router.ts'
 import { startClock } from './time/clock.ts'
+import { startTimes } from './time/Time.tsx'
 
 startRouter()
 startKeyboard()
 startClock()
+startTimes()
 startSession()
 startLive()
 

@@ -33,6 +33,14 @@ test('pictures of every page', async () => {
   const kalends = await Kalends.open(database.url, { zone: 'Europe/Berlin' })
   const ids = await fill(kalends, database, new Date())
   await kalends.stop()
+  const others = await Promise.all(
+    ['web-2', 'batch-frankfurt-1'].map(async (worker) => {
+      const other = await Kalends.open(database.url, { worker, retention: false })
+      other.declare('shop', [])
+      await other.start({ executor: { concurrency: 2 } })
+      return other
+    }),
+  )
   const application = await startApplication(database.url, {
     kalends: { zone: 'Europe/Berlin' },
     tasks: TASKS,
@@ -65,6 +73,7 @@ test('pictures of every page', async () => {
     if (browser.errors.length > 0) throw new Error(browser.errors.join('\n'))
   } finally {
     await application.stop()
+    for (const other of others) await other.stop({ grace: 0 })
     await database.drop()
     await browser.close()
     await rm(folder, { recursive: true, force: true })
@@ -83,7 +92,7 @@ async function webp({ browser }: TestBrowser, picture: Buffer): Promise<Buffer> 
     canvas.width = image.width
     canvas.height = image.height
     canvas.getContext('2d').drawImage(image, 0, 0)
-    return canvas.toDataURL('image/webp', 0.85)
+    return canvas.toDataURL('image/webp', 0.7)
   })()`)
   await page.close()
   return Buffer.from(converted.slice(converted.indexOf(',') + 1), 'base64')
@@ -115,6 +124,11 @@ async function prepared(
     { name: 'overview', path: '' },
     { name: 'schedules', path: 'schedules' },
     { name: 'schedules-search', path: 'schedules?q=sync&order=nextRun' },
+    { name: 'schedules-scripts', path: `schedules?task=${encodeURIComponent('報告書.送信')}` },
+    {
+      name: 'schedule-long',
+      path: `schedules/${encodeURIComponent(ids.find((id) => id.startsWith('consolidate/eu')) ?? '')}`,
+    },
     { name: 'schedule', path: 'schedules/backup-orders' },
     { name: 'schedule-dead', path: 'schedules/sync-inventory-delphi-eu' },
     { name: 'new-timer', path: 'schedules/new', before: typed('Sun 02:30 America/New_York') },

@@ -14,6 +14,7 @@ import { now, zone } from '../time/clock.ts'
 import { At } from '../time/Time.tsx'
 import { count, exact, instantOf, relative, span, zoneOf } from '../time/format.ts'
 import { History } from './History.tsx'
+import { comingOf } from './Schedules.tsx'
 
 const COMING = 10
 
@@ -149,7 +150,8 @@ function Coming({ schedule }: { readonly schedule: Schedule }) {
   )
   const own = data?.zone ?? zoneOf(schedule.timer)
   const zones = [...new Set([own, zone.value, 'UTC'])]
-  const first = schedule.nextRun === null ? null : new Date(schedule.nextRun)
+  const next = comingOf(schedule)
+  const first = next === null ? null : new Date(next)
   return (
     <section>
       <div class="section-head">
@@ -216,7 +218,7 @@ function Facts({ schedule }: { readonly schedule: Schedule }) {
         </dd>
         <dt>Next</dt>
         <dd>
-          <At at={schedule.nextRun} own={own} />
+          <At at={comingOf(schedule)} own={own} />
         </dd>
         <dt>Last run</dt>
         <dd>

@@ -7,6 +7,7 @@ import {
   type Counts,
   type ListedSchedule,
   type Page,
+  type Schedule,
   SCHEDULE_STATUSES,
   type ScheduleStatus,
 } from '../api/types.ts'
@@ -48,7 +49,7 @@ const columns: readonly Column<ListedSchedule>[] = [
     cell: ({ timer, words }) => (
       <>
         <span class="line" title={words ?? undefined}>
-          {words?.replace(/, counted from the creation.*/u, '') ?? <span class="bad">cannot be read</span>}
+          {words === null ? <span class="bad">cannot be read</span> : short(words, timer)}
         </span>
         <code class="below line" title={timer}>
           {timer}
@@ -56,7 +57,7 @@ const columns: readonly Column<ListedSchedule>[] = [
       </>
     ),
   },
-  { title: 'Next', cell: ({ nextRun, timer }) => <Ago at={nextRun} own={zoneOf(timer)} /> },
+  { title: 'Next', cell: ({ timer, ...schedule }) => <Ago at={comingOf(schedule)} own={zoneOf(timer)} /> },
   { title: 'Last', cell: ({ lastRun, timer }) => <Ago at={lastRun} own={zoneOf(timer)} /> },
   {
     title: 'Last runs',
@@ -119,6 +120,22 @@ const actions: Column<ListedSchedule> = {
       )}
     </span>
   ),
+}
+
+/** Without what the timer below it says anyway. */
+function short(words: string, timer: string): string {
+  const [, zone = ''] = / \(([^)]*)\)$/u.exec(words) ?? []
+  const text = zone !== '' && timer.endsWith(zone) ? words.slice(0, -zone.length - 3) : words
+  return text.replace(/, counted from the creation.*/u, '')
+}
+
+/** Where nothing is to come, the row may still hold the time that was. */
+export function comingOf({
+  status,
+  idle,
+  nextRun,
+}: Pick<Schedule, 'status' | 'idle' | 'nextRun'>): string | null {
+  return status === 'active' && idle === null ? nextRun : null
 }
 
 export function SchedulesPage() {

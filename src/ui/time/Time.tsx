@@ -1,3 +1,4 @@
+import { say } from '../parts/toast.tsx'
 import { now, zone } from './clock.ts'
 import { duration, exact, relative } from './format.ts'
 
@@ -5,6 +6,15 @@ import { duration, exact, relative } from './format.ts'
 function title(at: Date, shown: string, own?: string): string {
   const zones = [...new Set([...(own === undefined ? [] : [own]), shown, 'UTC'])]
   return zones.map((one) => `${exact(at, one)}${one === 'UTC' ? '' : ` ${one}`}`).join('\n')
+}
+
+/** Who has no pointer to hold over a time may press on it. */
+export function startTimes(): void {
+  document.addEventListener('click', ({ target }) => {
+    const time =
+      target instanceof Element && target.closest('a, button') === null ? target.closest('time') : null
+    if (time !== null && time.title !== '' && matchMedia('(hover: none)').matches) say(time.title)
+  })
 }
 
 /** Relative, exact on hover. Null is told by a dash. */
