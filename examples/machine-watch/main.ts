@@ -13,6 +13,7 @@ import { ConflictError, Kalends, KalendsError } from 'kalends'
 import { machineWatch } from './app.ts'
 import { openDatabase } from './database.ts'
 import { History } from './history.ts'
+import { openPage, type Page } from './page.ts'
 import { Report } from './report.ts'
 
 const HELP = `Usage: npm start -- [options]
@@ -21,6 +22,7 @@ const HELP = `Usage: npm start -- [options]
   --digests <folder>  where the digests are written (default ./digests)
   --full-at <n>       warn of disks that are so many percent full (default 90)
   --keep <days>       how long measurements, jobs and digests are kept (default 14)
+  --port <n>          of the web page, on this machine alone (default 4040, or any that is free)
   --help
 `
 
@@ -30,6 +32,7 @@ const { values } = parseArgs({
     digests: { type: 'string', default: './digests' },
     'full-at': { type: 'string', default: '90' },
     keep: { type: 'string', default: '14' },
+    port: { type: 'string', default: '4040' },
     help: { type: 'boolean', default: false },
   },
 })
@@ -47,6 +50,7 @@ async function main(): Promise<void> {
     logger: report.logger,
   })
   const history = await History.open(openDatabase(values.database))
+  let page: Page | null = null
   try {
     machineWatch(kalends, {
       history,
@@ -59,12 +63,15 @@ async function main(): Promise<void> {
       `Machine watch on ${values.database.replace(/\/\/.*@/, '//***@')}; digests come to ${values.digests}; Ctrl-C stops it.\n`,
     )
     await kalends.start()
+    page = await openPage(kalends, Number(values.port))
+    write(`The page: ${page.url}\n`)
     await report.schedules(kalends)
     if (!(await hasDigests(values.digests))) await digestNow(kalends)
     await stopped
     write('\n')
     report.line('stopping', '', 'what runs may end; Ctrl-C again ends at once')
   } finally {
+    await page?.close()
     await kalends.stop({ grace: '10s' })
     await history.close()
   }

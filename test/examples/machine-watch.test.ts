@@ -10,12 +10,17 @@ eachDatabase(({ fresh }) => {
   test('tells the schedules, writes a digest at once, tells each run, and stops cleanly', async () => {
     const cwd = await temporaryFolder()
     const database = await fresh()
-    const watch = start(MAIN, ['--database', database.url], { cwd })
+    const watch = start(MAIN, ['--database', database.url, '--port', '0'], { cwd })
+    const [, page = ''] = /The page: (\S+)/.exec(await watch.until(/The page: .*\n/)) ?? []
     await watch.until(/SCHEDULE +TIMER +NEXT[^]*load +\*:\*:0\/10 .*in \d+ m?s/)
     await watch.until(/done +hourly-digest +wrote digests\/.*-hourly\.md/)
     await watch.until(
       /due +load +since \S+, \d+ ms ago\n.*submitted load +next \S+\n[^]*running +load[^]*done +load +load \d/,
     )
+    const answer = await fetch(page, { headers: { accept: 'text/html' } })
+    expect(await answer.text()).toContain('<title>Kalends</title>')
+    const schedules = await fetch(new URL('api/v1/schedules', page))
+    expect(await schedules.json()).toMatchObject({ total: expect.any(Number) })
     watch.child.kill('SIGINT')
     const { code, stdout, stderr } = await watch.ended
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
