@@ -15,15 +15,7 @@ export type {
   WaitOptions,
 } from './jobs/jobs.ts'
 export type { RetentionOptions } from './jobs/retention.ts'
-export {
-  Kalends,
-  type KalendsOptions,
-  type PruneOptions,
-  type Scope,
-  type ScopeOptions,
-  type StartOptions,
-  type WorkerStatus,
-} from './kalends.ts'
+export { Kalends, type PruneOptions, type Scope, type WorkerStatus } from './kalends.ts'
 export type { Logger } from './logger.ts'
 export type { LoopHealth } from './loop.ts'
 export type { Finding } from './model/diagnosis.ts'
@@ -42,6 +34,7 @@ export {
   task,
   type TaskOptions,
 } from './model/task.ts'
+export type { KalendsOptions, ScopeOptions, StartOptions } from './options.ts'
 export type { ElsewhereJob, SubmitElsewhere } from './scheduler/elsewhere.ts'
 export type { Declaration, Gone } from './schedules/declared.ts'
 export type { Explanation } from './schedules/explain.ts'

@@ -1,10 +1,9 @@
 /**
  * The composition root: opens the store, collects handlers and declarations, and starts a worker.
  */
-import { hostname } from 'node:os'
 import { ConflictError, InvalidInputError } from './errors.ts'
 import { Emitter } from './events.ts'
-import type { Around, Handler, HandledTask } from './executor/handler.ts'
+import type { Handler, HandledTask } from './executor/handler.ts'
 import { Jobs } from './jobs/jobs.ts'
 import {
   checkedRetention,
@@ -14,12 +13,19 @@ import {
   pruneTask,
   type RetentionOptions,
 } from './jobs/retention.ts'
-import { harmless, type Logger, silentLogger } from './logger.ts'
+import type { Logger } from './logger.ts'
 import { diagnose, type Finding, schemaFindings } from './model/diagnosis.ts'
 import { ANY_OWNER, type Owner } from './model/owner.ts'
-import { checkedText } from './model/input.ts'
 import { spanOption, type Task } from './model/task.ts'
-import type { SubmitElsewhere } from './scheduler/elsewhere.ts'
+import {
+  type CheckedOptions,
+  checkedOptions,
+  concurrencyOf,
+  type KalendsOptions,
+  ownerName,
+  type ScopeOptions,
+  type StartOptions,
+} from './options.ts'
 import { type Declaration, type DeclaredSet, DeclaredSets, type Gone } from './schedules/declared.ts'
 import { Schedules } from './schedules/schedules.ts'
 import {
@@ -28,50 +34,12 @@ import {
   type MigrateOptions,
   openStore,
   openToInspect,
-  type StoreOptions,
 } from './store/open.ts'
+import { stopOnSignals } from './signals.ts'
 import type { Store } from './store/store.ts'
 import type { WorkerRecord } from './store/worker-store.ts'
-import { checkedZone } from './timer/index.ts'
 import { Views } from './views/views.ts'
 import { type Health, type KalendsEvents, Worker } from './worker.ts'
-
-/** Options of `Kalends.open`. Times are milliseconds or time spans such as `90s`. */
-export interface KalendsOptions extends StoreOptions {
-  /** The worker's name, for people: default the host's name. Its id is the name with a new suffix at each start. */
-  readonly worker?: string | undefined
-  /** Written into timers of code that name no zone: an IANA name, or 'local'. Default: such timers are UTC. */
-  readonly zone?: string | undefined
-  /** pino and most other loggers fit; default: silent. */
-  readonly logger?: Logger | undefined
-  /** After this time what a dead worker held is free for others: milliseconds or a time span; default `60s`. */
-  readonly lease?: number | string | undefined
-  /** How often to look for what others have changed: milliseconds or a time span; default `1s`. */
-  readonly wakeUp?: number | string | undefined
-  /** How long final jobs stay; false: nothing is pruned. */
-  readonly retention?: RetentionOptions | false | undefined
-  /** Wraps each attempt of a job, for tracing and the like. */
-  readonly around?: Around | undefined
-}
-
-/** Which parts of a worker run in this process. */
-export interface StartOptions {
-  /**
-   * Whether this worker submits due schedules; default true. With `submit` the jobs go to another queue, and this
-   * worker runs none.
-   */
-  readonly scheduler?: boolean | { readonly submit: SubmitElsewhere } | undefined
-  /** Whether, and how many at a time, this worker runs jobs; default 10. */
-  readonly executor?: boolean | { readonly concurrency?: number | undefined } | undefined
-  /** Whether SIGTERM and SIGINT stop it; default false. */
-  readonly signals?: boolean | undefined
-}
-
-/** Whose schedules and jobs a scope reaches; at least one of the two. */
-export interface ScopeOptions {
-  readonly group?: string | undefined
-  readonly submitter?: string | undefined
-}
 
 /** A worker as the others see it. */
 export interface WorkerStatus extends WorkerRecord {
@@ -97,23 +65,7 @@ export interface Scope {
   readonly views: Views
 }
 
-interface CheckedOptions {
-  readonly name: string
-  readonly zone: string | null
-  readonly logger: Logger
-  readonly leaseMs: number
-  readonly wakeUpMs: number
-  readonly around: Around | null
-  /** The machine's clock, or that of a test. */
-  readonly now: () => Date
-}
-
-const DEFAULT_LEASE_MS = 60_000
-const DEFAULT_WAKE_UP_MS = 1000
 const DEFAULT_GRACE_MS = 30_000
-const DEFAULT_CONCURRENCY = 10
-/** Signals that come together ask for one stop. */
-const SAME_WISH_MS = 1000
 
 /**
  * One application's schedules and jobs in one database. Every process that uses them opens one; those that call
@@ -373,7 +325,7 @@ export class Kalends {
       this.#worker = null
       throw error
     }
-    if (options.signals === true) this.#forgetSignals = this.#heedSignals()
+    if (options.signals === true) this.#forgetSignals = stopOnSignals(this, this.#options.logger)
   }
 
   async #build(options: StartOptions): Promise<Worker> {
@@ -442,28 +394,6 @@ export class Kalends {
     return this.#handlers.get(name)?.task ?? null
   }
 
-  /** @returns a function that lets the signals be */
-  #heedSignals(): () => void {
-    const { logger } = this.#options
-    const forget = () => {
-      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, stop)
-    }
-    let last: NodeJS.Timeout | undefined
-    const stop = (signal: NodeJS.Signals) => {
-      // npm passes on what the terminal has sent to it and to us, so one wish comes twice. Who sends another
-      // later does not want to wait for the end of the grace period.
-      if (last !== undefined) return
-      last = setTimeout(forget, SAME_WISH_MS).unref()
-      logger.info({ signal }, 'Stopping')
-      this.stop().catch((error: unknown) => logger.error({ err: error }, 'The stop failed'))
-    }
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
-    return () => {
-      clearTimeout(last)
-      forget()
-    }
-  }
-
   #mustNotBeStarted(call: string): void {
     if (this.#starting === null && this.#stopping === null) return
     throw new ConflictError(
@@ -476,47 +406,4 @@ async function findings({ inspection }: Store, leaseMs: number): Promise<Finding
   const drift = schemaFindings(await inspection.schemaDrift())
   // What the other looks read may not be there.
   return drift.length > 0 ? drift : diagnose(await inspection.inspect(), leaseMs)
-}
-
-/** @throws InvalidInputError naming the option */
-function checkedOptions(options: KalendsOptions): CheckedOptions {
-  const name = options.worker ?? hostname()
-  if (typeof name !== 'string' || !/^[^/]{1,190}$/.test(name)) {
-    throw new InvalidInputError(
-      'worker',
-      `a name of 1 to 190 characters without '/' is needed, not ${JSON.stringify(name)}`,
-    )
-  }
-  return {
-    name,
-    zone: options.zone === undefined ? null : checkedZone(options.zone),
-    logger: harmless(options.logger ?? silentLogger),
-    leaseMs: spanOption('lease', options.lease, DEFAULT_LEASE_MS, { least: 1000, most: 3_600_000 }),
-    wakeUpMs: spanOption('wakeUp', options.wakeUp, DEFAULT_WAKE_UP_MS, { least: 20, most: 60_000 }),
-    around: options.around ?? null,
-    now: options.clock ?? (() => new Date()),
-  }
-}
-
-/** @throws InvalidInputError also for what may reach others: no name at all, or one that MySQL takes for another */
-function ownerName(field: 'group' | 'submitter', options: ScopeOptions): string | null {
-  const name = checkedText(field, options[field]) ?? null
-  if (name !== null && (name === '' || name.endsWith(' '))) {
-    throw new InvalidInputError(
-      field,
-      `a scope needs a name that is not empty and does not end with a space, not ${JSON.stringify(name)}`,
-    )
-  }
-  return name
-}
-
-/** @returns 0 when this worker runs no jobs */
-function concurrencyOf(executor: StartOptions['executor']): number {
-  if (executor === false) return 0
-  const concurrency =
-    typeof executor === 'object' ? (executor.concurrency ?? DEFAULT_CONCURRENCY) : DEFAULT_CONCURRENCY
-  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 10_000) {
-    throw new InvalidInputError('concurrency', `a whole number from 1 to 10000 is needed, not ${concurrency}`)
-  }
-  return concurrency
 }

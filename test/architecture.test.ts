@@ -25,8 +25,10 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   views: ['store interface', 'model', 'timer', ...BASE],
   watch: ['store interface', ...BASE],
   worker: INNER,
-  kalends: [...INNER, 'worker'],
-  index: [...INNER, 'worker', 'kalends'],
+  options: INNER,
+  signals: BASE,
+  kalends: [...INNER, 'options', 'signals', 'worker'],
+  index: [...INNER, 'options', 'worker', 'kalends'],
   // It checks timers before there is a schedule, and serves the metrics.
   http: ['kalends', 'index', 'calendar', 'timer', 'telemetry', ...BASE],
   cli: ['kalends', 'index', 'calendar', 'timer', 'http', ...BASE],
@@ -40,7 +42,9 @@ function placeOf(file: string): string | undefined {
   const [, first = '', second, ...deeper] = file.split('/')
   if (second === undefined) {
     const name = first.replace(/\.ts$/, '')
-    return ['kalends', 'index', 'worker', 'watch', ...BASE].includes(name) ? name : undefined
+    return ['kalends', 'index', 'options', 'signals', 'worker', 'watch', ...BASE].includes(name)
+      ? name
+      : undefined
   }
   if (first !== 'store') return first in ARROWS ? first : undefined
   return deeper.length === 0 && /(?:^|-)store\.ts$/.test(second) ? 'store interface' : 'store'
