@@ -16,7 +16,7 @@ import { Icon, type IconName } from './parts/Icon.tsx'
 import { Empty } from './parts/Notice.tsx'
 import { Toasts } from './parts/toast.tsx'
 import { link, segments } from './router.ts'
-import { session } from './session.ts'
+import { isScoped, session } from './session.ts'
 import { nextTheme, theme } from './theme.ts'
 import { toggleZone, zone } from './time/clock.ts'
 
@@ -59,7 +59,7 @@ export function App() {
           Kalends
         </a>
         <nav class="places" aria-label="Pages">
-          {PLACES.map(({ name, title, path }) => (
+          {PLACES.filter(({ name }) => name !== 'workers' || !isScoped.value).map(({ name, title, path }) => (
             <a key={name} href={link(path)} aria-current={segments.value[0] === path[0] ? 'page' : undefined}>
               <Icon name={name} />
               {title}

@@ -15,6 +15,12 @@ export interface Session {
 
 export const session = signal<Session | null>(null)
 
+/** Who sees only their own rows: workers are nobody's. */
+export const isScoped = computed(() => {
+  const scope = session.value?.scope
+  return scope !== undefined && (scope.group !== null || scope.submitter !== null)
+})
+
 /** Pause, resume, run now, cancel, retry. */
 export const mayOperate = computed(() => session.value !== null && session.value.role !== 'read')
 /** Make, change and delete schedules. */

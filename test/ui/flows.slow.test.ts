@@ -235,6 +235,109 @@ describe('on SQLite', () => {
     await page.getByRole('button', { name: 'Live' }).waitFor()
   })
 
+  it.skipIf(under === undefined)('tells in two clicks what comes at an hour', async ({ skip }) => {
+    const application = await start()
+    await application.kalends.schedules.create({
+      id: 'night',
+      task: task('quick'),
+      timer: '03:00 Europe/Berlin',
+    })
+    await application.kalends.schedules.create({
+      id: 'morning',
+      task: task('quick'),
+      timer: '07:00 Europe/Berlin',
+    })
+    const page = await opened(skip)
+    await page.goto(application.url)
+    await page.getByRole('link', { name: 'Calendar' }).first().click()
+    await page.getByRole('link', { name: 'Next week' }).click()
+    await page.getByRole('link', { name: /^Tue .* 03:00: 1 planned$/ }).click()
+    const table = page.getByRole('table', { name: 'What comes in this hour' })
+    await table.getByRole('link', { name: 'night' }).waitFor()
+    expect(await table.getByRole('link', { name: 'morning' }).count()).toBe(0)
+    noErrors()
+  })
+
+  it.skipIf(under === undefined)('says in words why a schedule did not run at a time', async ({ skip }) => {
+    const application = await start()
+    await application.kalends.schedules.create({
+      id: 'night',
+      task: task('quick'),
+      timer: '03:00 Europe/Berlin',
+    })
+    const page = await opened(skip)
+    await page.goto(`${application.url}schedules/night`)
+    await page.getByLabel('Why did it not run at').fill('2026-01-07T04:00')
+    await page.getByText('Its timer does not elapse at Wed 2026-01-07 04:00:00 +01:00').waitFor()
+    await page.getByLabel('Why did it not run at').fill('2026-01-07T03:00')
+    await page.getByText('it was created only at').waitFor()
+  })
+
+  it.skipIf(under === undefined)(
+    'runs once with other args, and names the job that is in the way',
+    async ({ skip }) => {
+      const application = await start()
+      const { kalends } = application
+      await kalends.schedules.create({ id: 'long', task: task('slow'), timer: 'daily', args: { steps: 1 } })
+      const page = await opened(skip)
+      await page.goto(`${application.url}schedules/long`)
+      await page.getByRole('button', { name: 'Run with args…' }).click()
+      await page.getByLabel('Args of this run alone').fill('{"steps": 400}')
+      await page.getByRole('button', { name: 'Run', exact: true }).click()
+      await page.getByRole('table', { name: 'Runs and skips' }).getByText('running').waitFor()
+      expect((await kalends.schedules.get('long'))?.args).toEqual({ steps: 1 })
+      await page.getByRole('button', { name: 'Run now' }).click()
+      await page.getByRole('link', { name: 'Show the job' }).click()
+      await page.getByText('step 3 of 400').waitFor()
+      noErrors()
+    },
+  )
+
+  it.skipIf(under === undefined)('shows somebody with a scope nothing but their own', async ({ skip }) => {
+    const application = await start({
+      http: {
+        open: undefined,
+        authorize: () => ({ role: 'admin', scope: { submitter: 'ann' } }),
+      },
+    })
+    const { kalends } = application
+    await kalends.schedules.create({ id: 'of ann', task: task('quick'), timer: 'daily', submitter: 'ann' })
+    await kalends.schedules.create({ id: 'of bob', task: task('quick'), timer: 'daily', submitter: 'bob' })
+    const page = await opened(skip)
+    await page.goto(application.url)
+    await page.getByText('Nothing runs just now').waitFor()
+    expect(await page.getByText('could not be shown').count()).toBe(0)
+    expect(await page.getByRole('link', { name: 'Workers' }).count()).toBe(0)
+    await page.getByRole('link', { name: 'Schedules', exact: true }).click()
+    await page.getByRole('link', { name: 'of ann' }).waitFor()
+    expect(await page.getByText('of bob').count()).toBe(0)
+    await page.goto(`${application.url}schedules/of%20bob`)
+    await page.getByText('It is not here').waitFor()
+  })
+
+  it.skipIf(under === undefined)('keeps the chosen theme, from before the first paint', async ({ skip }) => {
+    const application = await start()
+    const page = await opened(skip)
+    await page.goto(application.url)
+    await page.getByRole('button', { name: 'Theme: system' }).click()
+    await page.getByRole('button', { name: 'Theme: light' }).click()
+    await page.addInitScript(`addEventListener('DOMContentLoaded', () => {
+      window.atFirst = [document.documentElement.dataset.theme, document.querySelector('#app').children.length]
+    })`)
+    // The page itself is held back: what is painted before it is dark already.
+    await page.route('**/assets/*.js', async (route) => {
+      await page.waitForTimeout(300)
+      await route.continue()
+    })
+    await page.reload({ waitUntil: 'commit' })
+    await page.waitForTimeout(200)
+    expect(await page.evaluate('getComputedStyle(document.documentElement).backgroundColor')).toBe(
+      'rgb(20, 23, 28)',
+    )
+    await page.getByRole('button', { name: 'Theme: dark' }).waitFor()
+    expect(await page.evaluate('window.atFirst[0]')).toBe('dark')
+  })
+
   it.skipIf(under === undefined)('is used by keyboard alone', async ({ skip }) => {
     const application = await start()
     const { kalends } = application

@@ -15,6 +15,7 @@ import { Icon, type IconName } from '../parts/Icon.tsx'
 import { Empty, Failure, Loading, Stale } from '../parts/Notice.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
 import { link } from '../router.ts'
+import { isScoped } from '../session.ts'
 import { now, zone } from '../time/clock.ts'
 import { Ago, Took } from '../time/Time.tsx'
 import { count, wall } from '../time/format.ts'
@@ -54,7 +55,7 @@ export function Overview() {
       <NeedsSomebody counts={schedules.data} />
       <div class="columns">
         <Running />
-        <Workers />
+        {!isScoped.value && <Workers />}
       </div>
       <NextHour />
       <Failed />
@@ -265,7 +266,7 @@ const workers: readonly Column<Worker>[] = [
 ]
 
 function Workers() {
-  const { data } = useApi<{ readonly items: readonly Worker[] }>(
+  const { data, error, reload } = useApi<{ readonly items: readonly Worker[] }>(
     urls.workers(),
     ['workers', 'jobs'],
     HEARTBEAT_MS,
@@ -277,7 +278,11 @@ function Workers() {
         <a href={link(['workers'])}>{data === undefined ? '' : `all ${count(data.items.length)}`}</a>
       </div>
       {data === undefined ? (
-        <Loading rows={3} />
+        error === undefined ? (
+          <Loading rows={3} />
+        ) : (
+          <Failure error={error} onRetry={reload} />
+        )
       ) : data.items.length === 0 ? (
         <Empty title="No worker is there">
           Nothing is submitted and no job runs until a process calls start.

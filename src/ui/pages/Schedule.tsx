@@ -14,6 +14,7 @@ import { now, zone } from '../time/clock.ts'
 import { At } from '../time/Time.tsx'
 import { count, exact, instantOf, relative, span, zoneOf } from '../time/format.ts'
 import { History } from './History.tsx'
+import { RunWithArgs } from './RunWithArgs.tsx'
 import { comingOf } from './Schedules.tsx'
 
 const COMING = 10
@@ -56,7 +57,8 @@ export function SchedulePage({ id }: { readonly id: string }) {
   )
 }
 
-function Actions({ schedule: { id, status, declaredBy } }: { readonly schedule: Schedule }) {
+function Actions({ schedule }: { readonly schedule: Schedule }) {
+  const { id, status, declaredBy } = schedule
   const remove = async () => {
     if (await removeSchedules([id], declaredBy)) go(link(['schedules']))
   }
@@ -86,6 +88,7 @@ function Actions({ schedule: { id, status, declaredBy } }: { readonly schedule: 
       )}
       {mayEdit.value && (
         <>
+          <RunWithArgs schedule={schedule} />
           <a class="button" href={link(['schedules', id, 'edit'])}>
             <Icon name="edit" /> Edit
           </a>

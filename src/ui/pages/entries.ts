@@ -82,7 +82,7 @@ export function settingsOf(entries: Entries, before: Schedule | null): Record<st
 }
 
 function meant(name: Name, value: string): unknown {
-  if (name === 'args') return parsed(value)
+  if (name === 'args') return parsedArgs(value)
   if (value === '') return name in EMPTIED ? EMPTIED[name] : null
   if (name === 'starts' || name === 'ends') return instantOf(value, myZone)?.toISOString() ?? value
   const isNumber = name === 'catchUp' || name === 'retries' || name === 'maxRuns' || name === 'priority'
@@ -90,7 +90,7 @@ function meant(name: Name, value: string): unknown {
 }
 
 /** @throws InvalidArgs */
-function parsed(text: string): unknown {
+export function parsedArgs(text: string): unknown {
   try {
     return text === '' ? {} : JSON.parse(text)
   } catch (error) {

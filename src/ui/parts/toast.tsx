@@ -1,11 +1,15 @@
 /** Short messages about what was done, at the edge of the page; errors stay until they are closed. */
 import { signal } from '@preact/signals'
+import { ApiError } from '../api/client.ts'
+import { link } from '../router.ts'
 import { Icon } from './Icon.tsx'
 
 interface Toast {
   readonly id: number
   readonly text: string
   readonly isError: boolean
+  /** The job that it is about. */
+  readonly job: string | undefined
 }
 
 const SHOWN_MS = 6000
@@ -13,21 +17,25 @@ const toasts = signal<readonly Toast[]>([])
 let last = 0
 
 export function say(text: string): void {
-  const id = add(text, false)
+  const id = add(text, false, undefined)
   setTimeout(() => close(id), SHOWN_MS)
 }
 
 export function complain(error: unknown): void {
-  add(error instanceof Error ? error.message : String(error), true)
+  const job = error instanceof ApiError ? error.problem['jobId'] : undefined
+  add(error instanceof Error ? error.message : String(error), true, typeof job === 'string' ? job : undefined)
 }
 
 export function Toasts() {
   return (
     <div class="toasts" role="log" aria-live="polite" aria-label="Messages">
-      {toasts.value.map(({ id, text, isError }) => (
+      {toasts.value.map(({ id, text, isError, job }) => (
         <div key={id} class={isError ? 'toast failed' : 'toast'}>
           <Icon name={isError ? 'late' : 'success'} />
-          <span>{text}</span>
+          <span>
+            {text}
+            {job !== undefined && <a href={link(['jobs', job])}> Show the job</a>}
+          </span>
           <button type="button" class="plain" aria-label="Close the message" onClick={() => close(id)}>
             <Icon name="close" />
           </button>
@@ -37,9 +45,12 @@ export function Toasts() {
   )
 }
 
-function add(text: string, isError: boolean): number {
+function add(text: string, isError: boolean, job: string | undefined): number {
   const id = ++last
-  toasts.value = [...toasts.value.filter((toast) => toast.text !== text).slice(-3), { id, text, isError }]
+  toasts.value = [
+    ...toasts.value.filter((toast) => toast.text !== text).slice(-3),
+    { id, text, isError, job },
+  ]
   return id
 }
 

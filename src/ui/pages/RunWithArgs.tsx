@@ -1,0 +1,69 @@
+/** One run with other args, which are not saved. */
+import { useState } from 'preact/hooks'
+import { calls } from '../api/calls.ts'
+import { tell } from '../api/live.ts'
+import type { Schedule } from '../api/types.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Icon } from '../parts/Icon.tsx'
+import { complain, say } from '../parts/toast.tsx'
+import { InvalidArgs, parsedArgs } from './entries.ts'
+
+export function RunWithArgs({ schedule: { id, args } }: { readonly schedule: Schedule }) {
+  const [isOpen, setOpen] = useState(false)
+  const [text, setText] = useState('')
+  const [fault, setFault] = useState<string | null>(null)
+  const run = async () => {
+    try {
+      await calls.act(id, 'run', { args: parsedArgs(text) })
+      say(`${id} runs now, with these args`)
+      setOpen(false)
+      tell(new Set(['schedules', 'jobs']))
+    } catch (error) {
+      if (error instanceof InvalidArgs) setFault(error.message)
+      else complain(error)
+    }
+  }
+  return (
+    <>
+      <button
+        type="button"
+        onClick={() => {
+          setText(JSON.stringify(args, null, 2))
+          setFault(null)
+          setOpen(true)
+        }}
+      >
+        Run with args…
+      </button>
+      {isOpen && (
+        <Dialog title="Run once with other args" onClose={() => setOpen(false)}>
+          <div class="field">
+            <label for="run-args">Args of this run alone</label>
+            <textarea
+              id="run-args"
+              class="mono"
+              rows={8}
+              spellcheck={false}
+              value={text}
+              aria-invalid={fault !== null}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+            {fault !== null && (
+              <span class="wrong" role="alert">
+                <Icon name="late" /> {fault}
+              </span>
+            )}
+          </div>
+          <div class="dialog-actions">
+            <button type="button" onClick={() => setOpen(false)}>
+              Leave it
+            </button>
+            <button type="button" class="primary" onClick={() => void run()}>
+              Run
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  )
+}
