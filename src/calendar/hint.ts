@@ -56,9 +56,16 @@ function explainCron(text: string): SyntaxFault | undefined {
   const fields = text.length > 200 ? [] : text.split(' ').filter((field) => field !== '')
   if (fields.length < 5 || fields.length > 6 || !fields.every((field) => CRON_FIELD.test(field)))
     return undefined
-  const hint =
-    fields.length === 5
-      ? `as a timer, write cron ${fields.join(' ')}`
-      : 'a timer takes cron with five fields; for seconds write the time as hour:minute:second'
-  return { at: 0, token: text, problem: 'this looks like cron', hint }
+  return { at: 0, token: text, problem: 'this looks like cron', hint: cronHint(fields) }
+}
+
+/** What POSIX has of a field: *, or numbers and ranges. */
+const POSIX_FIELD = /^(?:\*|\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$/
+
+function cronHint(fields: readonly string[]): string {
+  if (fields.length !== 5) {
+    return 'a timer takes cron with five fields; for seconds write the time as hour:minute:second'
+  }
+  if (fields.every((field) => POSIX_FIELD.test(field))) return `as a timer, write cron ${fields.join(' ')}`
+  return 'a timer takes cron with numbers, ranges, lists and * alone; steps are written as in *:0/5'
 }

@@ -91,7 +91,10 @@ describe('zones:', () => {
 
 describe('cron is recognised as such:', () => {
   test.each([
-    ['*/5 * * * *', 'as a timer, write cron */5 * * * *'],
+    [
+      '*/5 * * * *',
+      'a timer takes cron with numbers, ranges, lists and * alone; steps are written as in *:0/5',
+    ],
     ['0 9 * * 1-5', 'as a timer, write cron 0 9 * * 1-5'],
     ['0 0 9 * * *', 'a timer takes cron with five fields; for seconds write the time as hour:minute:second'],
     ['@daily', 'write daily'],
