@@ -230,6 +230,9 @@ export class JobExecutor {
   async #finish(run: Run): Promise<void> {
     const ending = await run.ending
     const { id, worker, attempt, policy } = run.job
+    // The row keeps the last error alone; whoever asks what became of the attempts before reads it in the log.
+    if (ending?.kind === 'error' && !ending.permanent && attempt <= policy.maxRetries)
+      run.note('warn', `Attempt ${attempt} failed: ${ending.error.split('\n', 1)[0] ?? ''}`)
     try {
       // The lines of a job are there when it is final.
       await this.#journal.flush()

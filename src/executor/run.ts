@@ -153,6 +153,11 @@ export class Run {
     }
   }
 
+  /** A line of ours in the job's log. */
+  note(level: LogLevel, message: string): void {
+    this.#log(level, message)
+  }
+
   #log(level: LogLevel, message: string): void {
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion -- handlers in JavaScript log anything
     this.#journal.log({ jobId: this.job.id, at: this.#now(), level, message: String(message) })

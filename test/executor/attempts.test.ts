@@ -379,8 +379,14 @@ eachDatabase((under) => {
         )
         expect(await kalends.jobs.get(id)).toMatchObject({ state: 'success', progress: 1 })
         const lines = (await kalends.jobs.logs(id)).map(({ message }) => message)
-        expect(lines).toHaveLength(1200)
-        expect([lines[0], lines[599], lines[600], lines[1199]]).toEqual(['1.0', '1.599', '2.0', '2.599'])
+        expect(lines).toHaveLength(1201)
+        expect([lines[0], lines[599], lines[600], lines[601], lines[1200]]).toEqual([
+          '1.0',
+          '1.599',
+          'Attempt 1 failed: Error: once more',
+          '2.0',
+          '2.599',
+        ])
       }),
     )
   })

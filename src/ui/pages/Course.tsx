@@ -1,6 +1,6 @@
 /** What became of a job, in order of time. */
 import type { ComponentChildren } from 'preact'
-import type { Job } from '../api/types.ts'
+import type { Job, LogLine } from '../api/types.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
 import { At } from '../time/Time.tsx'
 import { outcome } from './History.tsx'
@@ -12,10 +12,10 @@ interface Step {
   readonly at: string | null
 }
 
-export function Course({ job }: { readonly job: Job }) {
+export function Course({ job, lines }: { readonly job: Job; readonly lines: readonly LogLine[] }) {
   return (
     <ol class="course">
-      {steps(job).map(({ icon, tone, what, at }, index) => (
+      {steps(job, lines).map(({ icon, tone, what, at }, index) => (
         <li key={index} class={tone}>
           <Icon name={icon} />
           <div>
@@ -32,7 +32,7 @@ export function Course({ job }: { readonly job: Job }) {
   )
 }
 
-function steps(job: Job): Step[] {
+function steps(job: Job, lines: readonly LogLine[]): Step[] {
   if (job.state === 'skipped')
     return [{ icon: 'skipped', what: `Skipped: ${outcome(job)}`, at: job.slot ?? job.submitted }]
   const steps: Step[] = [{ icon: 'plus', what: 'Submitted', at: job.submitted }]
@@ -43,11 +43,7 @@ function steps(job: Job): Step[] {
     steps.push({ icon: 'blocked', tone: 'now', what: 'Waits for the end of the job before it', at: null })
   if (job.state === 'waiting' && job.attempt === 0 && job.runAt === null)
     steps.push({ icon: 'waiting', tone: 'now', what: 'Waits for a worker that has room', at: null })
-  const failedBefore = isRetried ? job.attempt : job.attempt - 1
-  if (failedBefore > 0) {
-    const attempts = failedBefore === 1 ? 'Attempt 1 failed' : `Attempts 1 to ${failedBefore} failed`
-    steps.push({ icon: 'failed', tone: 'bad', what: attempts, at: isRetried ? job.started : null })
-  }
+  steps.push(...failedBefore(job, isRetried ? job.attempt : job.attempt - 1, lines))
   if (isRetried)
     steps.push({ icon: 'reset', tone: 'now', what: `Attempt ${job.attempt + 1} is to come`, at: job.runAt })
   else if (job.started !== null)
@@ -70,6 +66,23 @@ function steps(job: Job): Step[] {
       at: job.finished,
     })
   return steps
+}
+
+/** The attempts before the last one; of those that the log does not tell of, only that they failed. */
+function failedBefore(job: Job, count: number, lines: readonly LogLine[]): Step[] {
+  const told = lines.flatMap(({ at, message }): Step[] => {
+    const [, number = '', error] = /^Attempt (\d+) failed: (.*)/u.exec(message) ?? []
+    if (number === '' || Number(number) > count) return []
+    const what = (
+      <>
+        Attempt {number} failed<span class="below">{error}</span>
+      </>
+    )
+    return [{ icon: 'failed', tone: 'bad', what, at }]
+  })
+  if (count <= 0 || told.length > 0) return told
+  const what = count === 1 ? 'Attempt 1 failed' : `Attempts 1 to ${count} failed`
+  return [{ icon: 'failed', tone: 'bad', what, at: job.state === 'waiting' ? job.started : null }]
 }
 
 const ENDS: Readonly<Partial<Record<Job['state'], string>>> = {

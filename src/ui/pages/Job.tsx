@@ -13,10 +13,11 @@ import { mayOperate } from '../session.ts'
 import { At, Took } from '../time/Time.tsx'
 import { count, span } from '../time/format.ts'
 import { Course } from './Course.tsx'
-import { Log } from './Log.tsx'
+import { Log, useLog } from './Log.tsx'
 
 export function JobPage({ id }: { readonly id: string }) {
   const { data: job, error, reload } = useApi<Job>(urls.job(id), ['jobs'])
+  const { lines, log } = useLog(id, job?.state === 'running')
   if (job === undefined) {
     return (
       <>
@@ -48,7 +49,7 @@ export function JobPage({ id }: { readonly id: string }) {
       <div class="columns wide-left">
         <div>
           {job.error !== null && <ErrorOf text={job.error} />}
-          <Log job={id} isRunning={job.state === 'running'} />
+          <Log lines={lines} log={log} isRunning={job.state === 'running'} />
           <section>
             <div class="section-head">
               <h2>Args</h2>
@@ -69,7 +70,7 @@ export function JobPage({ id }: { readonly id: string }) {
             <div class="section-head">
               <h2>Course</h2>
             </div>
-            <Course job={job} />
+            <Course job={job} lines={lines} />
           </section>
           <Facts job={job} />
         </div>

@@ -1,7 +1,7 @@
 /** What a handler logs, as it comes. It stays at its end while somebody reads there. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { urls } from '../api/calls.ts'
-import { useApi } from '../api/query.ts'
+import { type Shown, useApi } from '../api/query.ts'
 import type { LogLine } from '../api/types.ts'
 import { Empty, Failure } from '../parts/Notice.tsx'
 import { zone } from '../time/clock.ts'
@@ -14,21 +14,35 @@ const LOOK_MS = 1000
 /** More are not drawn; the API gives them all. */
 const MOST_LINES = 2000
 
-export function Log({ job, isRunning }: { readonly job: string; readonly isRunning: boolean }) {
-  const box = useRef<HTMLOListElement>(null)
-  const isAtEnd = useRef(true)
+/** The lines of a job's log, as they come. */
+export function useLog(
+  job: string,
+  isRunning: boolean,
+): { readonly lines: readonly LogLine[]; readonly log: Shown<Lines> } {
   const [lines, setLines] = useState<readonly LogLine[]>([])
   // Only what is new: the address names the last line that is there.
-  const log = useApi<{ readonly items: readonly LogLine[] }>(
-    urls.logs(job, lines.at(-1)?.id ?? 0),
-    ['jobs'],
-    isRunning ? LOOK_MS : undefined,
-  )
+  const log = useApi<Lines>(urls.logs(job, lines.at(-1)?.id ?? 0), ['jobs'], isRunning ? LOOK_MS : undefined)
   const news = log.data?.items
   useEffect(() => {
     if (news === undefined || news.length === 0) return
     setLines((known) => [...known, ...news.filter(({ id }) => id > (known.at(-1)?.id ?? 0))])
   }, [news])
+  return { lines, log }
+}
+
+interface Lines {
+  readonly items: readonly LogLine[]
+}
+
+interface LogProps {
+  readonly lines: readonly LogLine[]
+  readonly log: Shown<Lines>
+  readonly isRunning: boolean
+}
+
+export function Log({ lines, log, isRunning }: LogProps) {
+  const box = useRef<HTMLOListElement>(null)
+  const isAtEnd = useRef(true)
   useEffect(() => {
     const list = box.current
     if (list !== null && isAtEnd.current && isRunning) list.scrollTop = list.scrollHeight
