@@ -15,7 +15,7 @@ import type {
 } from '../schedule-store.ts'
 import { andEquals, type Condition, ownedBy } from './owned.ts'
 import { scheduleColumns, type ScheduleRow, settingColumns, toSchedule } from './rows.ts'
-import { latestRunNumbers } from './scheduling.ts'
+import { latestRunNumbers } from './submitted-jobs.ts'
 import { placeholders, type Tables } from './tables.ts'
 
 export class SqlSchedules implements ScheduleStore {

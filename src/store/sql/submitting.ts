@@ -1,0 +1,215 @@
+import { occurrenceId } from '../../model/occurrence.ts'
+import { NO_OPEN_JOBS, type Plan, type PlannedRun, planFault, withRuns } from '../../model/plan.ts'
+import { StoreUnavailableError } from '../../errors.ts'
+import type { Database, Sql } from '../database.ts'
+import { fromStored, fromText, toText } from '../instant.ts'
+import type { Decide, Mark, Submission, SubmitResult } from '../scheduling-store.ts'
+import { plannableColumns, type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
+import { type Planned, SubmittedJobs } from './submitted-jobs.ts'
+import { placeholders, type Tables } from './tables.ts'
+
+/** How marked schedules are submitted. */
+interface How {
+  readonly decide: Decide
+  readonly where: 'here' | 'elsewhere'
+  /** Trust no key: look whether the jobs are there already, however they came there. */
+  readonly careful: boolean
+}
+
+/** Plans marked schedules and writes what comes of them, in one transaction. */
+export class Submitting {
+  readonly #database: Database
+  readonly #tables: Tables
+  readonly #jobs: SubmittedJobs
+
+  constructor(database: Database, tables: Tables) {
+    this.#database = database
+    this.#tables = tables
+    this.#jobs = new SubmittedJobs(database, tables)
+  }
+
+  async submit(
+    worker: string,
+    marks: readonly Mark[],
+    decide: Decide,
+    where: 'here' | 'elsewhere' = 'here',
+  ): Promise<SubmitResult> {
+    if (marks.length === 0) return { submissions: [], locked: [], failed: [] }
+    const how = { decide, where, careful: false }
+    try {
+      return await this.#database.transaction((sql) => this.#submitAll(sql, worker, marks, how))
+    } catch (error) {
+      if (error instanceof StoreUnavailableError && !this.#database.dialect.isContended(error)) throw error
+      // One bad row must not keep the others: row by row.
+      const results: SubmitResult[] = []
+      for (const mark of marks) results.push(await this.#submitOne(worker, mark, { ...how, careful: true }))
+      return {
+        submissions: results.flatMap((result) => result.submissions),
+        locked: results.flatMap((result) => result.locked),
+        failed: results.flatMap((result) => result.failed),
+      }
+    }
+  }
+
+  /** A row by itself: what cannot be submitted for a lasting reason is skipped as a fault. */
+  async #submitOne(worker: string, mark: Mark, how: How): Promise<SubmitResult> {
+    const submitOne = (decide: Decide) =>
+      this.#database.transaction((sql) => this.#submitAll(sql, worker, [mark], { ...how, decide }))
+    try {
+      return await submitOne(how.decide)
+    } catch (error) {
+      // Somebody else is in the way: no reason to give the slot up.
+      if (this.#database.dialect.isContended(error)) return { submissions: [], locked: [mark], failed: [] }
+      if (error instanceof StoreUnavailableError) throw error
+      const reason = error instanceof Error ? error.message : String(error)
+      try {
+        const result = await submitOne((schedule, now, open) => {
+          const plan = how.decide(schedule, now, open)
+          return plan === null || plan === 'again' ? plan : planFault(plan, reason)
+        })
+        return { ...result, failed: [{ id: mark.id, error }] }
+      } catch (again) {
+        if (again instanceof StoreUnavailableError) throw again
+        return { submissions: [], locked: [], failed: [{ id: mark.id, error: again }] }
+      }
+    }
+  }
+
+  async #submitAll(
+    sql: Sql,
+    worker: string,
+    marks: readonly Mark[],
+    { decide, where, careful }: How,
+  ): Promise<SubmitResult> {
+    const { schedule } = this.#tables
+    const { skipLocked, byKey } = this.#database.dialect
+    const ids = marks.map((mark) => mark.id).toSorted()
+    // Schedules first and in the order of their key, jobs after them: the one order of locks. A row that an
+    // administrator's open transaction holds is passed over, or it would hold the whole batch.
+    const rows = await sql.rows<PlannableRow>(
+      `SELECT ${plannableColumns(this.#database.dialect)} FROM ${schedule} ${byKey} WHERE id IN (${placeholders(ids)}) ORDER BY id ${skipLocked}`,
+      ids,
+    )
+    const markedAt = new Map(marks.map((mark) => [mark.id, mark.marked.getTime()]))
+    const owned = rows.filter(
+      (row) => row.worker === worker && fromText(row.marked)?.getTime() === markedAt.get(row.id),
+    )
+    const open = await this.#jobs.open(sql, owned)
+    const planned: Planned[] = []
+    const notDue: PlannableRow[] = []
+    const again: string[] = []
+    for (const row of owned) {
+      const counts = open.get(row.id)?.counts ?? NO_OPEN_JOBS
+      const plan = decide(toPlannable(row), fromStored(row.clock), counts)
+      if (plan === null) notDue.push(row)
+      else if (plan === 'again') again.push(row.id)
+      else
+        planned.push({
+          row,
+          plan: careful ? await this.#withoutDecided(sql, row.id, plan) : plan,
+          open: counts,
+        })
+    }
+    await this.#jobs.giveWay(
+      sql,
+      planned.flatMap(({ row, plan }) => (plan.replaces ? (open.get(row.id)?.jobs ?? []) : [])),
+    )
+    await this.#jobs.insert(sql, careful ? planned : await this.#jobs.foldSkips(sql, planned), where)
+    await this.#advance(sql, planned)
+    await this.#unmark(sql, notDue)
+    if (again.length > 0) {
+      await sql.run(
+        `UPDATE ${schedule} ${byKey} SET worker = NULL, marked = NULL, mark_ends = NULL WHERE id IN (${placeholders(again)})`,
+        again,
+      )
+    }
+    return {
+      submissions: planned.map(({ row, plan }) => ({
+        id: row.id,
+        task: row.task,
+        timer: row.timer,
+        plan,
+        jobs: plan.runs.map((run) => occurrenceId(row.id, run.slot)),
+      })) satisfies Submission[],
+      locked: await this.#locked(sql, marks, rows),
+      failed: [],
+    }
+  }
+
+  /** Leaves out what stands in the job table already, although the schedule says otherwise. */
+  async #withoutDecided(sql: Sql, id: string, plan: Plan): Promise<Plan> {
+    const decided = new Set<string>()
+    for (const { slot } of [...plan.runs, ...plan.skips]) {
+      const found = await sql.rows(
+        `SELECT id FROM ${this.#tables.job} WHERE (periodic_task_id = ? AND slot = ?) OR id = ?`,
+        [id, toText(slot), occurrenceId(id, slot)],
+      )
+      if (found.length > 0) decided.add(toText(slot))
+    }
+    const isNew = ({ slot }: { slot: Date }) => !decided.has(toText(slot))
+    // The first of those that are left has before it what the first of all had.
+    const [first] = plan.runs
+    const runs = plan.runs
+      .filter(isNew)
+      .map((run, index): PlannedRun => (index === 0 && first ? { ...run, state: first.state } : run))
+    return { ...withRuns(plan, runs), skips: plan.skips.filter(isNew) }
+  }
+
+  /** Moves the schedules on and ends their marks. */
+  async #advance(sql: Sql, planned: readonly Planned[]): Promise<void> {
+    if (planned.length === 0) return
+    const batch = planned.map(({ row, plan }) => ({
+      id: row.id,
+      nextrun: plan.nextRun && toText(plan.nextRun),
+      idle: plan.idle,
+      last_slot: plan.lastSlot && toText(plan.lastSlot),
+      last_error: plan.lastError,
+      // From what was read and verified under lock; the column itself would already hold a later edit.
+      planned_from: plannedFrom(row.definition, plan.nextRun),
+    }))
+    const { dialect } = this.#database
+    const table = dialect.batch({
+      id: 'id',
+      nextrun: 'instant',
+      idle: 'text',
+      last_slot: 'instant',
+      last_error: 'long text',
+      planned_from: 'text',
+    })
+    const assignments = {
+      nextrun: 'b.nextrun',
+      idle: 'b.idle',
+      last_slot: 'b.last_slot',
+      last_error: 'b.last_error',
+      planned_from: 'b.planned_from',
+      worker: 'NULL',
+      marked: 'NULL',
+      mark_ends: 'NULL',
+    }
+    await sql.run(dialect.updateFromBatch(this.#tables.schedule, table, assignments), [JSON.stringify(batch)])
+  }
+
+  /** Ends the marks of rows that turned out not to be due, and takes note of what they were found to be. */
+  async #unmark(sql: Sql, rows: readonly PlannableRow[]): Promise<void> {
+    if (rows.length === 0) return
+    const { dialect } = this.#database
+    // What was read, whatever it says: or an instant that is none would keep the row due for ever.
+    const batch = rows.map((row) => ({ id: row.id, planned_from: `${row.definition}|${row.nextrun ?? ''}` }))
+    const assignments = { planned_from: 'b.planned_from', worker: 'NULL', marked: 'NULL', mark_ends: 'NULL' }
+    const table = dialect.batch({ id: 'id', planned_from: 'text' })
+    await sql.run(dialect.updateFromBatch(this.#tables.schedule, table, assignments), [JSON.stringify(batch)])
+  }
+
+  /** Marks whose row was passed over; a row that is gone is forgotten. */
+  async #locked(sql: Sql, marks: readonly Mark[], rows: readonly PlannableRow[]): Promise<Mark[]> {
+    if (rows.length === marks.length) return []
+    const seen = new Set(rows.map((row) => row.id))
+    const missing = marks.filter((mark) => !seen.has(mark.id))
+    const there = await sql.rows<{ id: string }>(
+      `SELECT id FROM ${this.#tables.schedule} WHERE id IN (${placeholders(missing)})`,
+      missing.map((mark) => mark.id),
+    )
+    const alive = new Set(there.map((row) => row.id))
+    return missing.filter((mark) => alive.has(mark.id))
+  }
+}
