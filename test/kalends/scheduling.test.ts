@@ -256,7 +256,12 @@ eachDatabase((under) => {
       worker: expect.stringMatching(/^executor\//),
     })
     expect(submissions).toEqual([])
-    expect(scheduler.health().loops.map(({ name }) => name)).toEqual(['watch', 'lease', 'declared sets', 'scheduler'])
+    expect(scheduler.health().loops.map(({ name }) => name)).toEqual([
+      'watch',
+      'lease',
+      'declared sets',
+      'scheduler',
+    ])
     expect(executor.health().loops.map(({ name }) => name)).not.toContain('scheduler')
   })
 
