@@ -51,6 +51,7 @@ describe.skipIf(under === undefined)('every page', () => {
       ['schedules', (page) => page.getByLabel('Select all rows shown').check()],
       ['schedules/backup-orders'],
       ['schedules/does-not-exist'],
+      ['schedules/erase-old-logs'],
       ['schedules/backup-orders', (page) => page.getByRole('button', { name: 'Delete' }).click()],
       ['schedules/new'],
       ['schedules/new', type('Mon..Fry 9:00')],

@@ -39,7 +39,7 @@ const columns: readonly Column<Job>[] = [
         <a class="row-link name" href={link(['jobs', job.id])}>
           {job.task}
         </a>
-        {job.subject !== null && <span class="quiet"> {job.subject}</span>}
+        {job.subject !== null && <span class="quiet aside">&nbsp;{job.subject}</span>}
         {job.scheduleId !== null && (
           <span class="below">
             <a class="quiet" href={link(['schedules', job.scheduleId])}>

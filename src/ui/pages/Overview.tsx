@@ -369,12 +369,10 @@ function NextHour() {
                   <span class="when">
                     <Ago at={at} />
                   </span>
-                  <span>
-                    <a class="row-link" href={link(['schedules', schedule])}>
-                      {schedule}
-                    </a>{' '}
-                    {task !== schedule && <span class="quiet">{task}</span>}
-                  </span>
+                  <a class="row-link" href={link(['schedules', schedule])}>
+                    {schedule}
+                  </a>
+                  <span class="quiet">{task}</span>
                 </li>
               ))}
               <li>
