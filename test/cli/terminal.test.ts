@@ -27,7 +27,8 @@ function atTerminal(
   cwd: string,
   options: { input?: string; env?: Record<string, string> } = {},
 ): Promise<{ code: number | null; output: string }> {
-  const { NO_COLOR: _, KALENDS_DATABASE: __, COLUMNS: ___, ...env } = process.env
+  // Node takes a terminal for one without colours where CI is set.
+  const { NO_COLOR: _, KALENDS_DATABASE: __, COLUMNS: ___, CI: ____, ...env } = process.env
   const child = spawn('script', ['-qec', line, '/dev/null'], {
     cwd,
     env: { ...env, TERM: 'xterm', ...options.env },
