@@ -1,0 +1,111 @@
+/** What can go wrong, and what a fault gets hold of to make it so. */
+import type { Random } from './random.ts'
+import type { EditEntry, FaultEntry, JournalEntry, PruneEntry, RowText, ScheduleEntry } from './record.ts'
+
+export interface Fault {
+  /** `worker.kill`, `network.cut`: where, and what. */
+  readonly name: string
+  /** How often it is drawn, against the others. */
+  readonly weight: number
+  /**
+   * How long it may take in all, in ms: what the script leaves room for. No two faults that take `whole` run at
+   * the same time: they hit what all workers need.
+   */
+  readonly lastsMs: number
+  readonly scope: 'worker' | 'whole' | 'rows'
+  /**
+   * Breaks it, waits, mends it, and returns when everything is as before but for what the workers must mend
+   * themselves. Must mend in any case, also when it throws.
+   */
+  run(ground: Ground, random: Random): Promise<FaultReport>
+}
+
+export interface FaultReport {
+  readonly hit: string
+  readonly detail: string
+  readonly trouble?: string
+  readonly seen?: boolean
+}
+
+/** What a run is played on. */
+export interface Ground {
+  readonly target: Target
+  readonly fleet: Fleet
+  readonly journal: Journal
+  readonly leaseMs: number
+  readonly wakeUpMs: number
+  /** Waits; sooner when the run is called off. */
+  pause(ms: number): Promise<void>
+}
+
+/** Writes `journal.jsonl`. Stamps what it is given. */
+export interface Journal {
+  write(entry: Unstamped<JournalEntry>): void
+}
+type Unstamped<Entry> = Entry extends JournalEntry ? Omit<Entry, 'host' | 'mono'> : never
+export type { EditEntry, FaultEntry, PruneEntry, ScheduleEntry }
+
+/** A database that a run can be on, with the faults that only its owner can make. */
+export interface Target {
+  readonly kind: 'sqlite' | 'mariadb' | 'mysql' | 'galera'
+  /** As people read it: 'MariaDB 10.11.19, three nodes'. */
+  readonly name: string
+  /** The ways to it that workers take, one each in turn: each a proxy of its own where there is a network. */
+  readonly ways: readonly Way[]
+  /** The environment of processes that must have the database's machine's clock: libfaketime, where it is used. */
+  readonly environment: Readonly<Record<string, string>>
+  /** As the harness sees it, past all proxies and on a node that answers; tried again while it is down. */
+  query(sql: string, params?: readonly (string | number | null)[]): Promise<RowText[]>
+  /** The same in one transaction, READ COMMITTED; begun anew after a deadlock. */
+  transaction<Result>(work: (query: Target['query']) => Promise<Result>): Promise<Result>
+  /** What the server counts itself; null: it does not. */
+  deadlocks(): Promise<number | null>
+  readonly faults: readonly Fault[]
+  close(): Promise<void>
+}
+
+export interface Way {
+  /** As Kalends.open takes it. */
+  readonly url: string
+  /** null: no network in between. */
+  readonly proxy: WayProxy | null
+}
+
+/** A TCP proxy between one worker and the database. */
+export interface WayProxy {
+  /** Ends every connection and refuses new ones. */
+  cut(): void
+  /** Half-open: nothing comes through in either direction, and nobody is told. */
+  stall(): void
+  /** Connections that there are die without a word; new ones come through. */
+  strand(): void
+  /** Every packet comes later by this. */
+  slow(ms: number): void
+  mend(): void
+}
+
+/** The worker processes. There are always the same number of places; a place is never empty for long. */
+export interface Fleet {
+  readonly members: readonly Member[]
+  /** A member that no other fault has in its hands; held until `release`. null: all are taken. */
+  take(random: Random): Member | null
+  release(member: Member): void
+}
+
+export interface Member {
+  /** The place, and the worker's name: `w1`. */
+  readonly name: string
+  readonly way: Way
+  readonly pid: number
+  /** A worker of this version's declared schedules. */
+  readonly version: 'old' | 'new'
+  signal(signal: NodeJS.Signals): void
+  /** kill -9, and waits for its end. */
+  kill(): Promise<void>
+  /** Stops it in an orderly way. */
+  stop(): Promise<void>
+  /** Starts it again (also under libfaketime with a clock that is off by `clockMs`), and waits until it is ready. */
+  start(options?: { readonly version?: 'old' | 'new'; readonly clockMs?: number }): Promise<void>
+  /** What its health() says, over IPC; null: it did not answer within 2 s. */
+  health(): Promise<unknown>
+}

@@ -1,0 +1,36 @@
+/** Chance from a seed, so that a run can be played again. */
+import { uniformInt } from 'pure-rand/distribution/uniformInt'
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
+
+export interface Random {
+  /** A whole number from `low` to `high`, both included. */
+  int(low: number, high: number): number
+  /** True in `share` of all cases, 0 to 1. */
+  chance(share: number): boolean
+  pick<Item>(items: readonly Item[]): Item
+  /** Another stream, the same for the same name, that draws from this one leave alone. */
+  fork(name: string): Random
+}
+
+/** @param seed  a whole number */
+export function randomOf(seed: number): Random {
+  const generator = xoroshiro128plus(seed)
+  const int = (low: number, high: number) => uniformInt(generator, low, high)
+  return {
+    int,
+    chance: (share) => int(0, 999_999) < share * 1_000_000,
+    pick: (items) => {
+      const item = items[int(0, items.length - 1)]
+      if (item === undefined) throw new RangeError('nothing to pick from')
+      return item
+    },
+    fork: (name) => randomOf(hash(`${seed} ${name}`)),
+  }
+}
+
+/** FNV-1a. */
+function hash(text: string): number {
+  let value = 0x811c9dc5
+  for (const byte of Buffer.from(text)) value = Math.imul(value ^ byte, 0x01000193)
+  return value | 0
+}

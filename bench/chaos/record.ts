@@ -1,0 +1,109 @@
+/**
+ * What a run leaves behind, and all that the checker looks at: a journal of what the harness did, a log that
+ * the handlers wrote, and the rows at the end.
+ *
+ * Three clocks, never mixed. `host` is the harness's own Date.now(), which no fault moves. `mono` is the
+ * machine's CLOCK_MONOTONIC in ms (process.hrtime), the same in every process and never faked: it orders what
+ * processes did. `at` is the database's clock, Unix ms, which faults do move: slots, submissions and edits are
+ * told by it.
+ */
+
+/** One line of `journal.jsonl`. */
+export type JournalEntry = ScheduleEntry | EditEntry | FaultEntry | ClockEntry | PruneEntry | PhaseEntry
+
+interface Stamped {
+  readonly host: number
+  readonly mono: number
+}
+
+/** The whole run's shape: from `begin` on slots count, from `end` on they do not. */
+export interface PhaseEntry extends Stamped {
+  readonly kind: 'phase'
+  readonly phase: 'begin' | 'calm' | 'end'
+  /** The database's clock. */
+  readonly at: number
+}
+
+/** A schedule that the harness wrote, with the columns it gave (others have the tables' defaults). */
+export interface ScheduleEntry extends Stamped {
+  readonly kind: 'schedule'
+  readonly id: string
+  readonly columns: Readonly<Record<string, string | number | null>>
+  /** The database's clock, read in the transaction that wrote it, before and after. */
+  readonly from: number
+  readonly until: number
+}
+
+/**
+ * An edit in SQL of rows of `periodic_task` or `job`. It took effect at some instant between `from` and `until`
+ * (the database's clock before the statement and after the commit); `row` is the row as it stood right after,
+ * read in the same transaction, null: deleted.
+ */
+export interface EditEntry extends Stamped {
+  readonly kind: 'edit'
+  readonly table: 'periodic_task' | 'job'
+  readonly id: string
+  readonly columns: Readonly<Record<string, string | number | null>> | 'delete'
+  readonly before: RowText | null
+  readonly row: RowText | null
+  readonly from: number
+  readonly until: number
+}
+
+/** Old final jobs that an administrator deletes: the checker must know them all the same. */
+export interface PruneEntry extends Stamped {
+  readonly kind: 'prune'
+  readonly jobs: readonly RowText[]
+}
+
+/** A fault, written when it has passed. Times are of `host`. */
+export interface FaultEntry extends Stamped {
+  readonly kind: 'fault'
+  readonly name: string
+  readonly from: number
+  readonly until: number
+  /** What it hit: a worker's name, 'database', a node. For people. */
+  readonly hit: string
+  readonly detail: string
+  /** What came of it that should not, such as a server that did not come up again. */
+  readonly trouble: string | null
+  /** Whether health() told of it while it lasted; null: nothing to tell, by its nature. */
+  readonly seen: boolean | null
+}
+
+/** From here on the database's clock is the host's plus this. */
+export interface ClockEntry extends Stamped {
+  readonly kind: 'clock'
+  readonly offsetMs: number
+}
+
+/** Every column as the database tells it, instants as 'YYYY-MM-DD HH:MM:SS.mmm' in UTC. */
+export type RowText = Readonly<Record<string, string | number | null>>
+
+/** One line of `runs-<worker>-<pid>.jsonl`, appended by a handler with one write(2), so that kill -9 tears none. */
+export interface RunLine {
+  readonly event: 'start' | 'end' | 'throw' | 'aborted'
+  readonly mono: number
+  readonly job: string
+  readonly task: string
+  readonly schedule: string | null
+  /** Unix ms. */
+  readonly slot: number | null
+  readonly attempt: number
+  readonly worker: string
+}
+
+export interface RunRecord {
+  readonly target: string
+  readonly seed: number
+  readonly leaseMs: number
+  readonly wakeUpMs: number
+  readonly journal: readonly JournalEntry[]
+  readonly runs: readonly RunLine[]
+  /** At the end, after all work has come to rest. */
+  readonly schedules: readonly RowText[]
+  readonly jobs: readonly RowText[]
+  readonly workers: readonly RowText[]
+  /** Deadlocks that the server counted, less those that faults made on purpose; null: it does not tell. */
+  readonly deadlocks: number | null
+}
