@@ -17,6 +17,7 @@ export type {
 export type { RetentionOptions } from './jobs/retention.ts'
 export { Kalends, type PruneOptions, type Scope, type WorkerStatus } from './kalends.ts'
 export type { Logger } from './logger.ts'
+export type { Health, HealthNote } from './health.ts'
 export type { LoopHealth } from './loop.ts'
 export type { Finding } from './model/diagnosis.ts'
 export type { ClaimedJob, FinalState, Job, JobId, JobState, SkipReason, Stored } from './model/job.ts'
@@ -73,4 +74,4 @@ export type {
   ViewPage,
   Views,
 } from './views/views.ts'
-export type { Health, KalendsEvents } from './worker.ts'
+export type { KalendsEvents } from './worker.ts'

@@ -13,6 +13,7 @@ import {
   pruneTask,
   type RetentionOptions,
 } from './jobs/retention.ts'
+import { type Health, unstarted } from './health.ts'
 import type { Logger } from './logger.ts'
 import { diagnose, type Finding, schemaFindings } from './model/diagnosis.ts'
 import { ANY_OWNER, type Owner } from './model/owner.ts'
@@ -39,7 +40,7 @@ import { stopOnSignals } from './signals.ts'
 import type { Store } from './store/store.ts'
 import type { WorkerRecord } from './store/worker-store.ts'
 import { Views } from './views/views.ts'
-import { type Health, type KalendsEvents, Worker } from './worker.ts'
+import { type KalendsEvents, Worker } from './worker.ts'
 
 /** A worker as the others see it. */
 export interface WorkerStatus extends WorkerRecord {
@@ -244,7 +245,7 @@ export class Kalends {
 
   /** How this worker is, by the last good pass of each of its loops. Before `start` there are none. */
   health(): Health {
-    return this.#worker?.health() ?? { ok: this.#stopping === null, worker: null, running: 0, loops: [] }
+    return this.#worker?.health() ?? unstarted(this.#stopping !== null)
   }
 
   /** All registered workers of this database, also those that others have started. */

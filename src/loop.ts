@@ -15,10 +15,23 @@ export interface LoopHealth {
   readonly lastGoodPass: Date | null
   /** When the pass that is under way began; null between passes. */
   readonly busySince: Date | null
+  /** For how long it goes on, by a clock that nobody sets; null between passes. */
+  readonly busyMs: number | null
+  /** When the next pass begins by itself; null: during a pass, and when it sleeps until it is woken. */
+  readonly nextPass: Date | null
+  /** How long ago the next pass should have begun; 0: it is not late. */
+  readonly lateMs: number
   /** Errors since the last good pass. */
   readonly consecutiveErrors: number
   /** The last error since the last good pass. */
   readonly lastError: string | null
+  readonly lastErrorAt: Date | null
+}
+
+/** An instant, and the same by a clock that nobody sets. */
+interface Moment {
+  readonly at: Date
+  readonly mono: number
 }
 
 export interface LoopOptions {
@@ -41,9 +54,12 @@ export class Loop {
   #woken = false
   #endSleep: (() => void) | null = null
   #lastGoodPass: Date | null = null
-  #busySince: Date | null = null
+  #busy: Moment | null = null
+  /** When its sleep is to end, by performance.now(); null: until it is woken. */
+  #due: number | null = null
   #consecutiveErrors = 0
   #lastError: string | null = null
+  #lastErrorAt: Date | null = null
 
   constructor(options: LoopOptions) {
     this.name = options.name
@@ -73,12 +89,17 @@ export class Loop {
   }
 
   health(): LoopHealth {
+    const now = performance.now()
     return {
       name: this.name,
       lastGoodPass: this.#lastGoodPass,
-      busySince: this.#busySince,
+      busySince: this.#busy?.at ?? null,
+      busyMs: this.#busy && Math.round(now - this.#busy.mono),
+      nextPass: this.#due === null ? null : new Date(Date.now() + this.#due - now),
+      lateMs: this.#due === null ? 0 : Math.max(0, Math.round(now - this.#due)),
       consecutiveErrors: this.#consecutiveErrors,
       lastError: this.#lastError,
+      lastErrorAt: this.#lastErrorAt,
     }
   }
 
@@ -94,17 +115,19 @@ export class Loop {
   /** @returns milliseconds to sleep; null when the pass failed */
   async #supervisedPass(): Promise<number | null> {
     try {
-      this.#busySince = new Date()
+      this.#busy = { at: new Date(), mono: performance.now() }
       const delayMs = await this.#pass()
-      this.#busySince = null
+      this.#busy = null
       this.#lastGoodPass = new Date()
       this.#consecutiveErrors = 0
       this.#lastError = null
+      this.#lastErrorAt = null
       return delayMs
     } catch (error) {
-      this.#busySince = null
+      this.#busy = null
       this.#consecutiveErrors += 1
       this.#lastError = error instanceof Error ? error.message : String(error)
+      this.#lastErrorAt = new Date()
       this.#report(error)
       return null
     }
@@ -138,9 +161,12 @@ export class Loop {
       const end = () => {
         clearTimeout(timer)
         this.#endSleep = null
+        this.#due = null
         resolve()
       }
-      const timer = setTimeout(end, Math.min(Math.ceil(delayMs), LONGEST_SLEEP_MS))
+      const sleepMs = Math.min(Math.ceil(delayMs), LONGEST_SLEEP_MS)
+      const timer = setTimeout(end, sleepMs)
+      this.#due = delayMs === Infinity ? null : performance.now() + sleepMs
       this.#endSleep = end
     })
   }

@@ -4,12 +4,15 @@
  * database's clock; any write of this process wakes it.
  */
 import { Loop, type LoopHealth } from './loop.ts'
+import type { ClockDifference } from './health.ts'
 import type { SchedulingStore } from './store/scheduling-store.ts'
 
 export interface WatchOptions {
   readonly store: SchedulingStore
   /** How often to look for what others have changed, in milliseconds. */
   readonly wakeUpMs: number
+  /** This machine's clock. */
+  readonly now: () => Date
   /** The tasks that jobs could be claimed for at this moment; empty when there is no room for more. */
   readonly claimableTasks: () => readonly string[]
   /** null: of no interest to this worker. */
@@ -24,6 +27,7 @@ const BUSY_MS = 250
 export class Watch {
   readonly #options: WatchOptions
   readonly #loop: Loop
+  #clock: ClockDifference | null = null
 
   constructor(options: WatchOptions) {
     this.#options = options
@@ -46,11 +50,20 @@ export class Watch {
     return this.#loop.health()
   }
 
+  /** How far the clocks were apart at the last look; null before the first. */
+  clock(): ClockDifference | null {
+    return this.#clock
+  }
+
   /** @returns milliseconds until the next look */
   async pass(): Promise<number> {
     const { store, wakeUpMs, onScheduleDue, onJobDue } = this.#options
     const tasks = this.#options.claimableTasks()
+    const asked = performance.now()
+    const before = this.#options.now().getTime()
     const look = await store.look(tasks)
+    const roundTripMs = performance.now() - asked
+    this.#clock = { aheadMs: before + roundTripMs / 2 - look.now.getTime(), roundTripMs }
     const waits = [wakeUpMs]
     if (onScheduleDue !== null && look.wakeAt !== null)
       waits.push(tellWhenDue(look.wakeAt, look.now, onScheduleDue))

@@ -9,7 +9,8 @@ import type { Around, HandledTask } from './executor/handler.ts'
 import { JobExecutor } from './executor/job-executor.ts'
 import { Lease } from './executor/lease.ts'
 import type { Logger } from './logger.ts'
-import { Loop, type LoopHealth } from './loop.ts'
+import { type Health, judge } from './health.ts'
+import { Loop } from './loop.ts'
 import { type ClaimedJob, isFinal } from './model/job.ts'
 import { PeriodicScheduler } from './scheduler/periodic-scheduler.ts'
 import type { SubmitElsewhere } from './scheduler/elsewhere.ts'
@@ -17,6 +18,7 @@ import { type DeclaredSet, syncSet } from './schedules/declared.ts'
 import type { Settled, SettleResult } from './store/executing-store.ts'
 import type { Submission } from './store/scheduling-store.ts'
 import type { Store } from './store/store.ts'
+import { Standstill } from './standstill.ts'
 import { Watch } from './watch.ts'
 
 /** What happened in this process. */
@@ -33,16 +35,6 @@ export interface KalendsEvents {
   leaseLost: { readonly worker: string }
   /** Something failed that is tried again. */
   error: { readonly where: string; readonly error: unknown }
-}
-
-/** How a worker is, as it sees itself. */
-export interface Health {
-  /** Whether every loop does its work. */
-  readonly ok: boolean
-  /** The id of this worker; null while it may take on no work. */
-  readonly worker: string | null
-  readonly running: number
-  readonly loops: readonly LoopHealth[]
 }
 
 export interface WorkerOptions {
@@ -75,6 +67,7 @@ export class Worker {
   readonly #executor: JobExecutor | null
   /** Heals declared schedules that others have changed, and notices when a newer version of the code is gone. */
   readonly #declared: Loop
+  readonly #standstill = new Standstill()
 
   constructor(options: WorkerOptions) {
     this.#options = options
@@ -95,6 +88,7 @@ export class Worker {
   /** Registers, brings the declared sets to the database, and starts the loops. */
   async start(): Promise<void> {
     await this.register(true)
+    this.#standstill.start()
     this.#scheduler?.start()
     this.#executor?.start()
     this.#watch.start()
@@ -134,6 +128,7 @@ export class Worker {
     // Both at once: from this moment on nothing is claimed.
     await Promise.all([this.#scheduler?.stop(), this.#executor?.stop(graceMs), this.#declared.stop()])
     await this.#watch.stop()
+    this.#standstill.stop()
     await this.#lease.stop().catch((error: unknown) => this.#failed('lease', error))
     this.#options.logger.info({}, 'Kalends stopped')
   }
@@ -148,14 +143,19 @@ export class Worker {
     const loops = [this.#watch.health(), this.#lease.health(), this.#declared.health()]
     if (this.#scheduler !== null) loops.push(this.#scheduler.health())
     if (this.#executor !== null) loops.push(...this.#executor.health())
-    const tooOld = Date.now() - this.#options.leaseMs
-    const isHung = ({ busySince }: LoopHealth) => busySince !== null && busySince.getTime() < tooOld
-    return {
-      ok: this.#lease.id() !== null && loops.every((loop) => loop.consecutiveErrors === 0 && !isHung(loop)),
+    return judge({
+      now: new Date(),
+      leaseMs: this.#options.leaseMs,
       worker: this.#lease.id(),
+      sinceHeartbeatMs: this.#lease.sinceHeartbeatMs(),
+      leaseLost: this.#lease.lost(),
       running: this.#executor?.runningCount() ?? 0,
+      unwritten: this.#executor?.unwrittenCount() ?? 0,
+      clock: this.#watch.clock(),
+      stood: this.#standstill.last(),
+      left: this.#executor?.leftHandlers() ?? [],
       loops,
-    }
+    })
   }
 
   async #sync(isStart: boolean): Promise<void> {
@@ -239,6 +239,7 @@ export class Worker {
     return new Watch({
       store: this.#options.store.scheduling,
       wakeUpMs: this.#options.wakeUpMs,
+      now: this.#options.now,
       claimableTasks: () => executor?.claimableTasks() ?? [],
       onScheduleDue: scheduler === null ? null : () => scheduler.wake(),
       onJobDue: executor === null ? null : () => executor.wakeForTime(),

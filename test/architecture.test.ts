@@ -9,7 +9,18 @@ import { describe, expect, test } from 'vitest'
  */
 const BASE = ['errors', 'events', 'loop', 'logger']
 const PARTS = ['schedules', 'jobs', 'views', 'scheduler', 'executor']
-const INNER = ['calendar', 'timer', 'model', 'store interface', 'store', ...PARTS, 'watch', ...BASE]
+const INNER = [
+  'calendar',
+  'timer',
+  'model',
+  'store interface',
+  'store',
+  ...PARTS,
+  'watch',
+  'health',
+  'standstill',
+  ...BASE,
+]
 
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(BASE.map((file) => [file, []])),
@@ -23,7 +34,9 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   schedules: ['store interface', 'model', 'timer', ...BASE],
   // They preview elapses.
   views: ['store interface', 'model', 'timer', ...BASE],
-  watch: ['store interface', ...BASE],
+  standstill: [],
+  health: ['standstill', ...BASE],
+  watch: ['store interface', 'health', ...BASE],
   worker: INNER,
   options: INNER,
   signals: BASE,
@@ -42,7 +55,17 @@ function placeOf(file: string): string | undefined {
   const [, first = '', second, ...deeper] = file.split('/')
   if (second === undefined) {
     const name = first.replace(/\.ts$/, '')
-    return ['kalends', 'index', 'options', 'signals', 'worker', 'watch', ...BASE].includes(name)
+    return [
+      'kalends',
+      'index',
+      'options',
+      'signals',
+      'worker',
+      'watch',
+      'health',
+      'standstill',
+      ...BASE,
+    ].includes(name)
       ? name
       : undefined
   }

@@ -212,8 +212,12 @@ describe('a supervised loop', () => {
       name: 'test',
       lastGoodPass: null,
       busySince: null,
+      busyMs: null,
+      nextPass: null,
+      lateMs: 0,
       consecutiveErrors: 0,
       lastError: null,
+      lastErrorAt: null,
     })
     loop.start()
     await endPass()
@@ -226,10 +230,11 @@ describe('a supervised loop', () => {
       busySince: null,
       consecutiveErrors: 1,
       lastError: 'gone away',
+      lastErrorAt: new Date(Date.UTC(2026, 0, 1, 0, 0, 1)),
     })
     await vi.advanceTimersByTimeAsync(1000)
     await endPass()
-    expect(loop.health()).toMatchObject({ consecutiveErrors: 0, lastError: null })
+    expect(loop.health()).toMatchObject({ consecutiveErrors: 0, lastError: null, lastErrorAt: null })
     expect(loop.health().lastGoodPass).not.toEqual(good)
   })
 
@@ -237,8 +242,26 @@ describe('a supervised loop', () => {
     const { loop, endPass } = controlled()
     loop.start()
     await vi.advanceTimersByTimeAsync(90_000)
-    expect(loop.health().busySince).toEqual(new Date(Date.UTC(2026, 0, 1)))
+    expect(loop.health()).toMatchObject({ busySince: new Date(Date.UTC(2026, 0, 1)), busyMs: 90_000 })
+    // Whoever sets the clock makes no pass longer or shorter.
+    vi.setSystemTime(Date.UTC(2025, 0, 1))
+    expect(loop.health().busyMs).toBe(90_000)
     await endPass()
-    expect(loop.health().busySince).toBeNull()
+    expect(loop.health()).toMatchObject({ busySince: null, busyMs: null })
+  })
+
+  it('health tells when the next pass is due, and how late it is', async () => {
+    const { loop, endPass } = controlled([1000, Infinity])
+    loop.start()
+    expect(loop.health()).toMatchObject({ nextPass: null, lateMs: 0 })
+    await endPass()
+    expect(loop.health()).toMatchObject({ nextPass: new Date(Date.UTC(2026, 0, 1, 0, 0, 1)), lateMs: 0 })
+    // Time goes on, and no timer fires: a process that stood still.
+    const late = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 5000)
+    expect(loop.health().lateMs).toBe(4000)
+    late.mockRestore()
+    await vi.advanceTimersByTimeAsync(1000)
+    await endPass()
+    expect(loop.health()).toMatchObject({ nextPass: null, lateMs: 0, busySince: null })
   })
 })

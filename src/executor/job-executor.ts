@@ -49,7 +49,11 @@ export class JobExecutor {
   readonly #journal: Journal
   readonly #running = new Map<string, Run>()
   readonly #finishing = new Set<Promise<void>>()
+  /** Their handlers go on although their ends are written. */
+  readonly #left = new Set<Run>()
   #promote = false
+  /** When stop requests were last looked for, by performance.now(). */
+  #lastStopLook = Number.NEGATIVE_INFINITY
   /** When the last claim failed, by performance.now(). */
   #claimFailed = Number.NEGATIVE_INFINITY
   #stopping = false
@@ -120,6 +124,16 @@ export class JobExecutor {
     return this.#running.size
   }
 
+  /** Runs that have ended, and whose end is not written yet. */
+  unwrittenCount(): number {
+    return this.#settler.pendingCount()
+  }
+
+  /** The tasks of handlers that go on although their runs were ended without them. */
+  leftHandlers(): string[] {
+    return [...this.#left].map((run) => run.job.task)
+  }
+
   /** Everything that runs here belongs to others now. */
   leaseLost(workerId: string): void {
     for (const run of this.#running.values()) {
@@ -176,6 +190,8 @@ export class JobExecutor {
       await store.promoteDue(PROMOTE_AT_ONCE)
     }
     for (;;) {
+      // What ends in this turn of the event loop makes room together: one claim of 200 instead of two of 100.
+      await nextTurn()
       const id = worker()
       const room = this.#room()
       const policies = this.#claimable()
@@ -229,6 +245,7 @@ export class JobExecutor {
 
   async #finish(run: Run): Promise<void> {
     const ending = await run.ending
+    this.#remember(run)
     const { id, worker, attempt, policy } = run.job
     // The row keeps the last error alone; whoever asks what became of the attempts before reads it in the log.
     if (ending?.kind === 'error' && !ending.permanent && attempt <= policy.maxRetries)
@@ -245,6 +262,13 @@ export class JobExecutor {
     this.wake()
   }
 
+  #remember(run: Run): void {
+    const handler = run.leftHandler()
+    if (handler === null) return
+    this.#left.add(run)
+    void handler.finally(() => this.#left.delete(run))
+  }
+
   #settled(result: SettleResult): void {
     this.#options.onSettled(result)
     // A blocked job may have got its turn.
@@ -253,13 +277,19 @@ export class JobExecutor {
   }
 
   async #heedStopRequests(): Promise<number> {
-    const id = this.#options.worker()
-    if (this.#running.size === 0 || id === null)
-      return this.#running.size === 0 ? Infinity : this.#options.wakeUpMs
-    for (const jobId of await this.#options.store.stopRequests(id)) {
+    const { worker, wakeUpMs, store } = this.#options
+    const id = worker()
+    if (this.#running.size === 0) return Infinity
+    if (id === null) return wakeUpMs
+    // Each job that starts wakes this loop. One look per wake-up period does: with a look for each wake-up a busy
+    // worker spent a third as much time on them as on claiming.
+    const leftMs = this.#lastStopLook + wakeUpMs - performance.now()
+    if (leftMs > 0) return leftMs
+    this.#lastStopLook = performance.now()
+    for (const jobId of await store.stopRequests(id)) {
       this.#running.get(jobId)?.abort(new CancelledError('The job was cancelled'))
     }
-    return this.#options.wakeUpMs
+    return wakeUpMs
   }
 
   async #idleWithin(limitMs: number): Promise<void> {

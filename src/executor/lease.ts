@@ -40,8 +40,10 @@ const BEATS_PER_LEASE = 6
 const BEATS_UNTIL_DEAD = 4
 /** With more between two looks, the first of them says nothing about what was seen unchanged. */
 const BEATS_BETWEEN_LOOKS = 2
-/** The slow sweep comes once in so many beats. */
-const BEATS_PER_SWEEP = 30
+/** One that took long, for the tables are large, comes more rarely. */
+const BEATS_PER_SWEEP = { quick: BEATS_PER_LEASE, slow: 5 * BEATS_PER_LEASE }
+/** A sweep is quick when it took less than this part of the lease, and always in so many ms. */
+const QUICK_SWEEP = { share: 1 / 500, ms: 50 }
 const ORPHANS_AT_ONCE = 200
 
 interface Observation {
@@ -56,10 +58,13 @@ export class Lease {
   readonly #beatMs: number
   readonly #observed = new Map<string, Observation>()
   #id: string | null = null
-  #lastBeat = 0
+  /** By performance.now(); null before the first. */
+  #lastBeat: number | null = null
+  #lost: Date | null = null
   #lastLook = 0
   #beats = 0
   #orphansLeft = false
+  #untilSweep = 0
 
   constructor(options: LeaseOptions) {
     this.#options = options
@@ -80,7 +85,18 @@ export class Lease {
 
   /** The id of this worker, while it may take on work; null when its last heartbeat is too long ago. */
   id(): string | null {
-    return performance.now() - this.#lastBeat < this.#beatMs * BEATS_UNTIL_DEAD ? this.#id : null
+    const sinceMs = this.sinceHeartbeatMs()
+    return sinceMs !== null && sinceMs < this.#beatMs * BEATS_UNTIL_DEAD ? this.#id : null
+  }
+
+  /** How long ago the last heartbeat was that went through; null before the first. */
+  sinceHeartbeatMs(): number | null {
+    return this.#lastBeat === null ? null : performance.now() - this.#lastBeat
+  }
+
+  /** When this worker was last found to have been taken for dead. */
+  lost(): Date | null {
+    return this.#lost
   }
 
   /** Registers, ends what earlier incarnations left, and starts the heartbeat. */
@@ -113,16 +129,28 @@ export class Lease {
     const dead = await this.#buryDead()
     this.#beats += 1
     if (dead > 0 || this.#orphansLeft || this.#beats % BEATS_PER_LEASE === 1) await this.#takeOver()
-    if (this.#beats % BEATS_PER_SWEEP === 0) {
-      for (const text of await this.#options.scheduling.sweep(this.#options.leaseMs))
-        this.#options.onHealed(text)
-    }
+    this.#untilSweep -= 1
+    if (this.#untilSweep <= 0) await this.#sweep()
     return Math.max(0, this.#beatMs - (performance.now() - started))
+  }
+
+  /** Once a lease, so that what a hand edit has left holds a schedule for no longer than a dead worker does. */
+  async #sweep(): Promise<void> {
+    const { scheduling, leaseMs } = this.#options
+    const started = performance.now()
+    // Also after one that fails, or it would keep the heartbeat from its rhythm.
+    this.#untilSweep = BEATS_PER_SWEEP.slow
+    for (const text of await scheduling.sweep(leaseMs)) this.#options.onHealed(text)
+    if (performance.now() - started < Math.max(QUICK_SWEEP.ms, leaseMs * QUICK_SWEEP.share))
+      this.#untilSweep = BEATS_PER_SWEEP.quick
   }
 
   /** This worker was taken for dead: it goes on under a new id. */
   async #renew(): Promise<void> {
-    if (this.#id !== null) this.#options.onLost(this.#id)
+    if (this.#id !== null) {
+      this.#lost = new Date()
+      this.#options.onLost(this.#id)
+    }
     await this.#register()
   }
 

@@ -28,6 +28,7 @@ export class Run {
   readonly #now: () => Date
   readonly #controller = new AbortController()
   #over = false
+  #left: Promise<unknown> | null = null
 
   constructor(
     job: ClaimedJob,
@@ -41,6 +42,11 @@ export class Run {
     this.#handled = handled
     this.#journal = journal
     this.ending = this.#run()
+  }
+
+  /** Of a run that was ended without its handler: ends when the handler does, if ever; else null. */
+  leftHandler(): Promise<unknown> | null {
+    return this.#left
   }
 
   /** Fires the handler's signal. The first reason stays. */
@@ -64,6 +70,7 @@ export class Run {
     })
     const first = await Promise.race([finished, abandoned])
     this.#over = true
+    if (first === 'abandoned') this.#left = finished
     clearTimeout(timeout)
     clearTimeout(abandonTimer)
     // Once its signal has fired, the reason of the signal is the outcome: a handler that returns early because

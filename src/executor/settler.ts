@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreUnavailableError } from '../errors.ts'
 import { Loop, type LoopHealth } from '../loop.ts'
 import type { Fence } from '../model/job.ts'
@@ -53,6 +54,10 @@ export class Settler {
     return this.#queue.map((attempt) => attempt.fence)
   }
 
+  pendingCount(): number {
+    return this.#queue.length
+  }
+
   /** Waits until all that was added is written, or the time is over. */
   async drain(limitMs: number): Promise<void> {
     if (this.#queue.length === 0) return
@@ -71,6 +76,8 @@ export class Settler {
   }
 
   async #pass(): Promise<number> {
+    // What ends in this turn of the event loop is written together.
+    await nextTurn()
     const batch = this.#queue.slice(0, AT_ONCE)
     if (batch.length === 0) return Infinity
     const result = await this.#settle(batch)

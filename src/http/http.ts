@@ -9,7 +9,7 @@
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { InvalidInputError } from '../errors.ts'
-import type { Kalends, Logger, Scope } from '../index.ts'
+import type { Health, Kalends, Logger, Scope } from '../index.ts'
 import { harmless } from '../logger.ts'
 import {
   type Access,
@@ -85,7 +85,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 const BODY_DEPTH = 64
 const BODY_TIME_MS = 30_000
 const DEFAULT_BODY_LIMIT = 1_000_000
-const ROOTS = ['/api/v1', '/health', '/metrics'] as const
+const ROOTS = ['/api/v1', '/health', '/health/live', '/metrics'] as const
 
 /** @throws InvalidInputError naming the option */
 export function http(kalends: Kalends, options: HttpOptions = {}): HttpHandler {
@@ -105,7 +105,8 @@ export const operations: readonly Operation[] = [
       method: 'GET',
       path: '/health',
       summary: 'Whether this process does its work',
-      description: 'For load balancers, without a sign-in; who has signed in, without a scope, sees details.',
+      description:
+        'For readiness probes, without a sign-in; who has signed in, without a scope, sees the reasons.',
       role: null,
       answers: {
         200: { says: 'It does', schema: schemas.Health },
@@ -113,8 +114,27 @@ export const operations: readonly Operation[] = [
       },
       run: async ({ kalends, access }) => {
         const health = kalends.health()
-        const knows = access.user !== NOBODY && access.scope === undefined
-        return { status: health.ok ? 200 : 503, body: knows ? health : { ok: health.ok } }
+        return { status: health.ok ? 200 : 503, body: asKnownTo(access, health) }
+      },
+    },
+    schemas.NoQuery,
+  ),
+  operation(
+    {
+      id: 'getLiveness',
+      method: 'GET',
+      path: '/health/live',
+      summary: 'Whether this process could do its work again by itself',
+      description:
+        'For liveness probes: a database that is away is no reason to start the process anew, a loop that hangs for good is.',
+      role: null,
+      answers: {
+        200: { says: 'It could', schema: schemas.Health },
+        503: { says: 'It needs to be started anew' },
+      },
+      run: async ({ kalends, access }) => {
+        const health = kalends.health()
+        return { status: health.live ? 200 : 503, body: asKnownTo(access, health) }
       },
     },
     schemas.NoQuery,
@@ -134,6 +154,11 @@ export const operations: readonly Operation[] = [
 ]
 
 const NOBODY = '\0nobody'
+
+/** Errors and ids of workers are nobody's business. */
+function asKnownTo({ user, scope }: Access, health: Health): Health | Pick<Health, 'ok' | 'live'> {
+  return user !== NOBODY && scope === undefined ? health : { ok: health.ok, live: health.live }
+}
 
 class Api {
   readonly #kalends: Kalends

@@ -418,18 +418,32 @@ export const Me = z.strictObject({
   zone: z.string().meta({ description: 'Written into timers that name none' }),
   now: instant,
 })
+const healthNotes = z.array(
+  z.strictObject({ code: z.string(), subject: orNull(z.string()), text: z.string() }),
+)
 export const Health = z.strictObject({
-  ok: z.boolean(),
+  ok: z.boolean().meta({ description: 'Whether it does its work' }),
+  live: z.boolean().meta({ description: 'False: it will not recover by itself, a new process is needed' }),
   worker: orNull(z.string()).optional(),
   running: z.int().optional(),
+  unwritten: z.int().optional().meta({ description: 'Runs that have ended, and whose end is not written' }),
+  clockAheadMs: orNull(z.number())
+    .optional()
+    .meta({ description: "How far the machine's clock is ahead of the database's" }),
+  reasons: healthNotes.optional().meta({ description: 'Why it is not ok' }),
+  warnings: healthNotes.optional(),
   loops: z
     .array(
       z.strictObject({
         name: z.string(),
         lastGoodPass: orNull(instant),
         busySince: orNull(instant),
+        busyMs: orNull(z.number()),
+        nextPass: orNull(instant),
+        lateMs: z.number(),
         consecutiveErrors: z.int(),
         lastError: orNull(z.string()),
+        lastErrorAt: orNull(instant),
       }),
     )
     .optional(),

@@ -121,6 +121,7 @@ describe.each(Object.entries(mounts))('%s', (_name, mount) => {
     expect((await call('POST', '/api/v1/schedules', { ...mail, unknown: 1 })).status).toBe(422)
     expect((await call('DELETE', '/api/v1/schedules/a%20b%2Fc')).status).toBe(204)
     expect((await call('GET', '/health')).status).toBe(200)
+    expect((await call('GET', '/health/live')).status).toBe(200)
     expect(await (await call('GET', '/metrics')).text()).toContain('kalends_running_jobs 0')
     expect((await call('GET', '/api/v1/nowhere')).status).toBe(404)
     const document: { servers: { url: string }[] } = JSON.parse(

@@ -25,7 +25,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     const handler = http(kalends)
     for (const one of operations) {
       const reply = await replyOf(await handler(request(lineOf(one).replace(' /', ' http://localhost/'))))
-      if (one.id === 'getHealth') expect(reply.body).toEqual({ ok: true })
+      if (one.path.startsWith('/health')) expect(reply.body).toEqual({ ok: true, live: true })
       else expect([one.id, reply.status, reply.body.code]).toEqual([one.id, 403, 'CLOSED'])
     }
   })
@@ -35,14 +35,15 @@ describe.skipIf(sqlite === undefined)('access', () => {
     await kalends.start()
     for (const one of operations) {
       const reply = await call(lineOf(one), { as: 'nobody' })
-      if (one.id === 'getHealth') expect(reply.body).toEqual({ ok: true })
+      if (one.path.startsWith('/health')) expect(reply.body).toEqual({ ok: true, live: true })
       else {
         expect([one.id, reply.status]).toEqual([one.id, 401])
         expect(reply.headers.get('www-authenticate')).toContain('Bearer')
       }
     }
     expect((await call('GET /health')).body).toMatchObject({ ok: true, worker: expect.any(String) })
-    expect((await call('GET /health', { as: 'ann' })).body).toEqual({ ok: true })
+    for (const path of ['/health', '/health/live'])
+      expect((await call(`GET ${path}`, { as: 'ann' })).body).toEqual({ ok: true, live: true })
   })
 
   it('every operation needs at least its role', async () => {

@@ -282,7 +282,7 @@ eachDatabase((under) => {
     const kalends = await open({ worker: 'w' })
     const release = gate()
     kalends.handle(tick, () => release.promise)
-    expect(kalends.health()).toEqual({ ok: true, worker: null, running: 0, loops: [] })
+    expect(kalends.health()).toMatchObject({ ok: true, live: true, worker: null, running: 0, loops: [] })
     await kalends.start()
     const started = signal(kalends, 'started')
     const id = await kalends.jobs.submit(tick)
@@ -302,7 +302,7 @@ eachDatabase((under) => {
       'journal',
     ])
     await kalends.stop()
-    expect(kalends.health()).toMatchObject({ ok: false, loops: [] })
+    expect(kalends.health()).toMatchObject({ ok: false, loops: [], reasons: [{ code: 'stopped' }] })
   })
 
   it('an idle worker looks at the database no more than once per wake-up period', async () => {

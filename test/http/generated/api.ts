@@ -546,9 +546,29 @@ export interface paths {
         };
         /**
          * Whether this process does its work
-         * @description For load balancers, without a sign-in; who has signed in, without a scope, sees details.
+         * @description For readiness probes, without a sign-in; who has signed in, without a scope, sees the reasons.
          */
         get: operations["getHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/health/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whether this process could do its work again by itself
+         * @description For liveness probes: a database that is away is no reason to start the process anew, a loop that hangs for good is.
+         */
+        get: operations["getLiveness"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1083,15 +1103,37 @@ export interface components {
             now: string;
         };
         Health: {
+            /** @description Whether it does its work */
             ok: boolean;
+            /** @description False: it will not recover by itself, a new process is needed */
+            live: boolean;
             worker?: string | null;
             running?: number;
+            /** @description Runs that have ended, and whose end is not written */
+            unwritten?: number;
+            /** @description How far the machine's clock is ahead of the database's */
+            clockAheadMs?: number | null;
+            /** @description Why it is not ok */
+            reasons?: {
+                code: string;
+                subject: string | null;
+                text: string;
+            }[];
+            warnings?: {
+                code: string;
+                subject: string | null;
+                text: string;
+            }[];
             loops?: {
                 name: string;
                 lastGoodPass: string | null;
                 busySince: string | null;
+                busyMs: number | null;
+                nextPass: string | null;
+                lateMs: number;
                 consecutiveErrors: number;
                 lastError: string | null;
+                lastErrorAt: string | null;
             }[];
         };
         Findings: {
@@ -3989,6 +4031,35 @@ export interface operations {
                 };
             };
             /** @description It does not */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    getLiveness: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It could */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description It needs to be started anew */
             503: {
                 headers: {
                     [name: string]: unknown;

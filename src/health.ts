@@ -1,0 +1,204 @@
+/**
+ * How a worker is, as it sees itself: what it saw of its loops, its lease, its clock and its handlers, judged.
+ * Pure; it asks neither the database nor a clock.
+ */
+import type { LoopHealth } from './loop.ts'
+import type { Stood } from './standstill.ts'
+
+/** How a worker is, as it sees itself. */
+export interface Health {
+  /** Whether it does its work: whoever sends it work may go by this. */
+  readonly ok: boolean
+  /** Whether it could do its work again by itself. False: a new process is needed. */
+  readonly live: boolean
+  /** The id of this worker; null while it may take on no work. */
+  readonly worker: string | null
+  readonly running: number
+  /** Runs that have ended, and whose end is not written yet. */
+  readonly unwritten: number
+  /** How far this machine's clock is ahead of the database's, in ms; null: not known yet. */
+  readonly clockAheadMs: number | null
+  /** Why it is not ok, or not live. */
+  readonly reasons: readonly HealthNote[]
+  /** What somebody should know although it is ok. */
+  readonly warnings: readonly HealthNote[]
+  readonly loops: readonly LoopHealth[]
+}
+
+export interface HealthNote {
+  readonly code:
+    | 'stopped'
+    | 'stuck'
+    | 'late'
+    | 'failing'
+    | 'no-lease'
+    | 'unwritten'
+    | 'lease-lost'
+    | 'standstill'
+    | 'clock'
+    | 'handlers-left'
+  /** What it is about: the name of a loop or a task; null: the worker. */
+  readonly subject: string | null
+  readonly text: string
+}
+
+/** How far the clocks are apart, as far as that can be known. */
+export interface ClockDifference {
+  readonly aheadMs: number
+  /** The question took so long; by half of it the difference may be wrong. */
+  readonly roundTripMs: number
+}
+
+/** What is judged. Times are of this process. */
+export interface Vitals {
+  readonly now: Date
+  readonly leaseMs: number
+  readonly worker: string | null
+  /** How long ago the last good heartbeat was; null: there was none. */
+  readonly sinceHeartbeatMs: number | null
+  /** When this worker was last taken for dead. */
+  readonly leaseLost: Date | null
+  readonly running: number
+  readonly unwritten: number
+  readonly clock: ClockDifference | null
+  readonly stood: Stood | null
+  /** The tasks of handlers that go on although their runs were ended without them; as often as there are. */
+  readonly left: readonly string[]
+  readonly loops: readonly LoopHealth[]
+}
+
+/** Before Kalends ends an endless statement itself, nobody needs to end the process. */
+const STUCK_FOR_GOOD_LEASES = 3
+const STUCK_FOR_GOOD_MS = 180_000
+const CLOCK_MS = 2000
+/** Longer than a wait for a lock by a session of our own. */
+const SLOW_WRITE_MS = 5000
+
+/** Of a process that is no worker, or none any more. */
+export function unstarted(isStopped: boolean): Health {
+  const stopped: HealthNote = { code: 'stopped', subject: null, text: 'it was stopped' }
+  return {
+    ok: !isStopped,
+    live: true,
+    worker: null,
+    running: 0,
+    unwritten: 0,
+    clockAheadMs: null,
+    reasons: isStopped ? [stopped] : [],
+    warnings: [],
+    loops: [],
+  }
+}
+
+export function judge(vitals: Vitals): Health {
+  const { worker, running, unwritten, loops, clock, leaseMs } = vitals
+  const reasons = [...loops.flatMap((loop) => loopReasons(loop, leaseMs)), ...leaseReasons(vitals)]
+  const forGoodMs = Math.max(STUCK_FOR_GOOD_MS, STUCK_FOR_GOOD_LEASES * leaseMs)
+  return {
+    ok: reasons.length === 0,
+    live: loops.every(({ busyMs }) => busyMs === null || busyMs <= forGoodMs),
+    worker,
+    running,
+    unwritten,
+    clockAheadMs: clock && Math.round(clock.aheadMs),
+    reasons,
+    warnings: [...recent(vitals), ...lasting(vitals)],
+    loops,
+  }
+}
+
+function loopReasons(loop: LoopHealth, leaseMs: number): HealthNote[] {
+  const { name, busyMs, lateMs, consecutiveErrors, lastError } = loop
+  const notes: HealthNote[] = []
+  if (busyMs !== null && busyMs > leaseMs) {
+    notes.push({
+      code: 'stuck',
+      subject: name,
+      text: `the loop '${name}' is stuck: its pass goes on for ${seconds(busyMs)}, longer than the lease; the database does not answer, or somebody holds a lock`,
+    })
+  }
+  if (lateMs > leaseMs) {
+    notes.push({
+      code: 'late',
+      subject: name,
+      text: `the loop '${name}' should have begun a pass ${seconds(lateMs)} ago; this process stood still`,
+    })
+  }
+  if (consecutiveErrors > 0) {
+    notes.push({
+      code: 'failing',
+      subject: name,
+      text: `the loop '${name}' has failed ${consecutiveErrors === 1 ? 'once' : `${consecutiveErrors} times in a row`}, last with: ${lastError ?? 'no message'}`,
+    })
+  }
+  return notes
+}
+
+function leaseReasons({ worker, sinceHeartbeatMs }: Vitals): HealthNote[] {
+  if (worker !== null) return []
+  const since = sinceHeartbeatMs === null ? 'has not come yet' : `was ${seconds(sinceHeartbeatMs)} ago`
+  return [
+    {
+      code: 'no-lease',
+      subject: null,
+      text: `its last heartbeat ${since}: it takes on no work until one goes through, and others take over what it runs`,
+    },
+  ]
+}
+
+/** Told for a lease: so long it may show in what others see. */
+function recent({ now, leaseMs, leaseLost, stood, worker }: Vitals): HealthNote[] {
+  const isRecent = (at: Date) => now.getTime() - at.getTime() <= leaseMs
+  const notes: HealthNote[] = []
+  if (leaseLost !== null && isRecent(leaseLost)) {
+    notes.push({
+      code: 'lease-lost',
+      subject: null,
+      text: `it was taken for dead, and what it ran belongs to others; ${worker === null ? 'it registers again with its next heartbeat' : `it goes on as ${worker}`}`,
+    })
+  }
+  if (stood !== null && isRecent(stood.until)) {
+    notes.push({
+      code: 'standstill',
+      subject: null,
+      text: `it stood still for ${seconds(stood.ms)}, until ${stood.until.toISOString()}: a handler that computes without a break, or a machine or process that was stopped`,
+    })
+  }
+  return notes
+}
+
+function lasting({ unwritten, clock, left, loops }: Vitals): HealthNote[] {
+  const notes: HealthNote[] = []
+  const settler = loops.find(({ name }) => name === 'settler')
+  if (
+    unwritten > 0 &&
+    settler !== undefined &&
+    (settler.consecutiveErrors > 0 || (settler.busyMs ?? 0) > SLOW_WRITE_MS)
+  ) {
+    notes.push({
+      code: 'unwritten',
+      subject: 'settler',
+      text: `${unwritten === 1 ? 'the end of 1 run waits' : `the ends of ${unwritten} runs wait`} to be written; they are lost to another attempt if this process ends now`,
+    })
+  }
+  if (clock !== null && Math.abs(clock.aheadMs) > CLOCK_MS + clock.roundTripMs / 2) {
+    notes.push({
+      code: 'clock',
+      subject: null,
+      text: `this machine's clock is ${seconds(Math.abs(clock.aheadMs))} ${clock.aheadMs > 0 ? 'ahead of' : 'behind'} the database's: synchronise both; schedules follow the database's`,
+    })
+  }
+  for (const task of new Set(left)) {
+    const count = left.filter((other) => other === task).length
+    notes.push({
+      code: 'handlers-left',
+      subject: task,
+      text: `${count === 1 ? 'a handler' : `${count} handlers`} of '${task}' did not heed the signal and ${count === 1 ? 'goes' : 'go'} on unseen: pass \`signal\` on to what it waits for`,
+    })
+  }
+  return notes
+}
+
+function seconds(ms: number): string {
+  return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`
+}
