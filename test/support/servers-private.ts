@@ -128,7 +128,7 @@ async function socketOfServerAt(port: number): Promise<string | null> {
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const listener = createServer()
   listener.listen(0, '127.0.0.1')
   await once(listener, 'listening')
