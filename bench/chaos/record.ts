@@ -69,6 +69,8 @@ export interface FaultEntry extends Stamped {
   readonly trouble: string | null
   /** Whether health() told of it while it lasted; null: nothing to tell, by its nature. */
   readonly seen: boolean | null
+  /** What it can reach: `rows` are those of single schedules that other faults leave alone. */
+  readonly scope: 'worker' | 'whole' | 'rows'
 }
 
 /** From here on the database's clock is the host's plus this. */

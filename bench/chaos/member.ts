@@ -1,0 +1,224 @@
+/** One place of the fleet: a worker process that can be hurt in every way, and that stands up again by itself. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { fleetDeclarations, FLEET_SET, type FleetDeclaration, type Version } from './declared.ts'
+import type { Member, Way } from './fault.ts'
+import { WorkerClock } from './worker-clock.ts'
+
+const program = fileURLToPath(new URL('worker.mjs', import.meta.url))
+
+export interface WorkerSettings {
+  readonly url: string
+  readonly worker: string
+  readonly leaseMs: number
+  readonly wakeUpMs: number
+  readonly concurrency: number
+  readonly folder: string
+  readonly set: { readonly name: string; readonly schedules: readonly FleetDeclaration[] }
+}
+
+export type WorkerReport =
+  | { readonly event: 'ready'; readonly worker: string }
+  | { readonly event: 'health'; readonly health: unknown }
+
+export type WorkerOrder = { readonly do: 'stop'; readonly graceMs: number } | { readonly do: 'health' }
+
+export interface MemberOptions {
+  readonly name: string
+  readonly way: Way
+  readonly leaseMs: number
+  readonly wakeUpMs: number
+  /** Where its logs go. */
+  readonly folder: string
+  readonly environment: Readonly<Record<string, string>>
+  /** Options of Node, before the program. */
+  readonly execArgv: readonly string[]
+  /** What people should know. */
+  readonly say: (text: string) => void
+}
+
+const CONCURRENCY = 60
+const GRACE_MS = 1000
+/** Longer than a handler that blocks, and a database that comes back only after some time. */
+const STOP_LIMIT_MS = 45_000
+const START_LIMIT_MS = 120_000
+const HEALTH_LIMIT_MS = 2000
+/** Between two tries to start, as supervisors do. */
+const RESTART_MS = 300
+
+export class WorkerMember implements Member {
+  readonly name: string
+  readonly way: Way
+  version: Version = 'old'
+  /** How often the process ended without being told to. */
+  ownEnds = 0
+  readonly #options: MemberOptions
+  readonly #clock: WorkerClock
+  #child: ChildProcess | null = null
+  #isWanted = false
+  #starting: Promise<void> | null = null
+
+  constructor(options: MemberOptions) {
+    this.#options = options
+    this.name = options.name
+    this.way = options.way
+    this.#clock = new WorkerClock(join(options.folder, `${options.name}.clock`), options.environment)
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0
+  }
+
+  /** Whether it is up and nobody is about to start or to end it. */
+  get isUp(): boolean {
+    return this.#isWanted && this.#starting === null && isAlive(this.#child)
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal)
+  }
+
+  async kill(): Promise<void> {
+    this.#isWanted = false
+    await ended(this.#child, 'SIGKILL')
+    await this.#starting?.catch(() => undefined)
+  }
+
+  async stop(): Promise<void> {
+    this.#isWanted = false
+    await this.#starting?.catch(() => undefined)
+    const child = this.#child
+    if (!isAlive(child)) return
+    this.#order({ do: 'stop', graceMs: GRACE_MS })
+    const inTime = await Promise.race([
+      ended(child).then(() => true),
+      delay(STOP_LIMIT_MS, false, { ref: false }),
+    ])
+    if (inTime) return
+    this.#options.say(`${this.name} has not stopped within ${STOP_LIMIT_MS} ms and was killed`)
+    await ended(child, 'SIGKILL')
+  }
+
+  async start(options: { readonly version?: Version; readonly clockMs?: number } = {}): Promise<void> {
+    if (options.version !== undefined) this.version = options.version
+    this.#clock.setOffset(options.clockMs ?? null)
+    this.#isWanted = true
+    await this.#up()
+  }
+
+  /** Moves the clock of the running process; it must have been started with one that is off. */
+  moveClock(clockMs: number): void {
+    this.#clock.setOffset(clockMs)
+  }
+
+  async health(): Promise<unknown> {
+    const child = this.#child
+    if (!isAlive(child) || !child.connected) return null
+    const limit = new AbortController()
+    const answer = new Promise<unknown>((resolve) => {
+      const onMessage = (message: unknown) => {
+        if (!isReport(message) || message.event !== 'health') return
+        resolve(message.health)
+      }
+      child.on('message', onMessage)
+      limit.signal.addEventListener('abort', () => child.off('message', onMessage))
+    })
+    this.#order({ do: 'health' })
+    try {
+      return await Promise.race([answer, delay(HEALTH_LIMIT_MS, null)])
+    } finally {
+      limit.abort()
+    }
+  }
+
+  #up(): Promise<void> {
+    this.#starting ??= this.#startUntilReady().finally(() => {
+      this.#starting = null
+    })
+    return this.#starting
+  }
+
+  /** As a supervisor does: again and again, for the database may be away. */
+  async #startUntilReady(): Promise<void> {
+    const deadline = performance.now() + START_LIMIT_MS
+    while (this.#isWanted) {
+      const child = this.#spawn()
+      if (await isReady(child, deadline)) return
+      if (performance.now() > deadline) {
+        await ended(child, 'SIGKILL')
+        throw new Error(`${this.name} was not ready within ${START_LIMIT_MS} ms; see ${this.name}.log`)
+      }
+      await delay(RESTART_MS)
+    }
+  }
+
+  #spawn(): ChildProcess {
+    const { leaseMs, wakeUpMs, folder, execArgv } = this.#options
+    const settings: WorkerSettings = {
+      url: this.way.url,
+      worker: this.name,
+      leaseMs,
+      wakeUpMs,
+      concurrency: CONCURRENCY,
+      folder,
+      set: { name: FLEET_SET, schedules: fleetDeclarations[this.version] },
+    }
+    const output = openSync(join(folder, `${this.name}.log`), 'a')
+    const child = fork(program, [JSON.stringify(settings)], {
+      // Not those of the process that runs the harness.
+      execArgv: [...execArgv],
+      env: { ...process.env, ...this.#clock.environment },
+      stdio: ['ignore', output, output, 'ipc'],
+    })
+    closeSync(output)
+    this.#child = child
+    child.on('exit', () => {
+      if (this.#child !== child || !this.#isWanted || this.#starting !== null) return
+      this.ownEnds += 1
+      this.#up().catch((error: unknown) => this.#options.say(String(error)))
+    })
+    return child
+  }
+
+  #order(order: WorkerOrder): void {
+    // One that has just died hears nothing; whoever waits for it sees its end.
+    this.#child?.send(order, () => {})
+  }
+}
+
+function isAlive(child: ChildProcess | null): child is ChildProcess {
+  return child !== null && child.exitCode === null && child.signalCode === null
+}
+
+async function ended(child: ChildProcess | null, signal?: NodeJS.Signals): Promise<void> {
+  if (!isAlive(child)) return
+  const end = once(child, 'exit')
+  if (signal !== undefined) child.kill(signal)
+  await end
+}
+
+/** @returns false when it has ended, or has not become ready until the deadline */
+async function isReady(child: ChildProcess, deadline: number): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const limit = setTimeout(() => settle(false), deadline - performance.now())
+    const onMessage = (message: unknown) => {
+      if (isReport(message) && message.event === 'ready') settle(true)
+    }
+    const onExit = () => settle(false)
+    const settle = (ready: boolean) => {
+      clearTimeout(limit)
+      child.off('message', onMessage).off('exit', onExit)
+      resolve(ready)
+    }
+    child.on('message', onMessage).on('exit', onExit)
+  })
+}
+
+/** The program sends nothing else. */
+function isReport(message: unknown): message is WorkerReport {
+  return typeof message === 'object' && message !== null && 'event' in message
+}

@@ -1,0 +1,150 @@
+/**
+ * One worker of the fleet, a process of its own. Plain JavaScript, because a child process of Node 20 cannot run
+ * TypeScript; it runs what is in dist/.
+ *
+ * Its settings come as JSON in argv[2]: see WorkerSettings in member.ts. Its handlers append what they do to a file
+ * of this process, each line with one write(2), so that kill -9 tears none.
+ */
+import { openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Kalends, task } from '../../dist/index.js'
+
+/** @type {import('./member.ts').WorkerSettings} */
+const settings = JSON.parse(process.argv[2] ?? '{}')
+
+/** @param {import('./member.ts').WorkerReport} report */
+function tell(report) {
+  // A parent that has gone wants to hear nothing.
+  if (process.connected) process.send?.(report, undefined, undefined, () => {})
+}
+
+const runs = openSync(join(settings.folder, `runs-${settings.worker}-${process.pid}.jsonl`), 'a')
+const errors = openSync(join(settings.folder, `errors-${settings.worker}-${process.pid}.jsonl`), 'a')
+
+function monotonicMs() {
+  return Number(process.hrtime.bigint() / 1000n) / 1000
+}
+
+/**
+ * @param {import('./record.ts').RunLine['event']} event
+ * @param {import('../../dist/index.js').HandlerContext} context
+ */
+function log(event, { job, slot, attempt }) {
+  /** @type {import('./record.ts').RunLine} */
+  const line = {
+    event,
+    mono: monotonicMs(),
+    job: job.id,
+    task: job.task,
+    schedule: job.scheduleId,
+    slot: slot === null ? null : slot.getTime(),
+    attempt,
+    worker: job.worker ?? '',
+  }
+  writeSync(runs, `${JSON.stringify(line)}\n`)
+}
+
+/**
+ * What each task does in one attempt. `ms` and `times` come with the job's args.
+ *
+ * @type {Record<string, (context: import('../../dist/index.js').HandlerContext<any>) => Promise<unknown>>}
+ */
+const behaviours = {
+  tick: async () => ({ by: process.pid }),
+  slow: async ({ args, signal }) => {
+    await pause(args.ms ?? 300, undefined, { signal })
+    return { ms: args.ms ?? 300 }
+  },
+  hang: ({ signal }) => pause(3_600_000, undefined, { signal }),
+  throw: async ({ args, attempt }) => {
+    if (attempt <= (args.times ?? 1000)) throw new Error(`attempt ${attempt} fails`)
+    return { after: attempt }
+  },
+  exit: async ({ args, attempt }) => {
+    if (attempt <= (args.times ?? 1)) process.exit(13)
+    return { after: attempt }
+  },
+  deaf: async ({ args }) => {
+    await pause(args.ms ?? 4000)
+    return { heard: false }
+  },
+  block: async ({ args, attempt }) => {
+    if (attempt > (args.times ?? 1)) return { after: attempt }
+    const ms = args.ms ?? 6000
+    if (args.busy === true) {
+      const end = monotonicMs() + ms
+      while (monotonicMs() < end);
+    } else {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+    }
+    return { blocked: ms }
+  },
+}
+
+const kalends = await Kalends.open(settings.url, {
+  retention: false,
+  worker: settings.worker,
+  lease: settings.leaseMs,
+  wakeUp: settings.wakeUpMs,
+})
+
+/** Short, so that a run comes to its end; edits of a schedule's own policy go before. */
+const quick = /** @type {const} */ ({ timeout: '5s', retries: 2, retryDelay: '500ms' })
+const tasks = new Map(
+  Object.entries({
+    tick: task('tick', quick),
+    slow: task('slow', quick),
+    hang: task('hang', { ...quick, timeout: '1500ms', retries: 1, concurrency: 6 }),
+    throw: task('throw', quick),
+    exit: task('exit', quick),
+    deaf: task('deaf', { ...quick, timeout: '1s', retries: 0, concurrency: 6 }),
+    block: task('block', { ...quick, timeout: '30s' }),
+  }),
+)
+
+for (const [name, behave] of Object.entries(behaviours)) {
+  const declared = tasks.get(name)
+  if (declared === undefined) throw new Error(`no task '${name}'`)
+  kalends.handle(declared, async (context) => {
+    log('start', context)
+    try {
+      const result = await behave(context)
+      log('end', context)
+      return result
+    } catch (error) {
+      log(context.signal.aborted ? 'aborted' : 'throw', context)
+      throw error
+    }
+  })
+}
+
+kalends.declare(
+  settings.set.name,
+  settings.set.schedules.map(({ task: name, ...declaration }) => {
+    const declared = tasks.get(name)
+    if (declared === undefined) throw new Error(`no task '${name}'`)
+    return { ...declaration, task: declared }
+  }),
+)
+
+kalends.on('error', ({ where, error }) => {
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  writeSync(errors, `${JSON.stringify({ mono: monotonicMs(), where, message })}\n`)
+})
+
+process.on('message', (/** @type {import('./member.ts').WorkerOrder} */ order) => {
+  switch (order.do) {
+    case 'stop':
+      // What a handler that heeds no signal waits for must not keep the process.
+      void kalends.stop({ grace: order.graceMs }).finally(() => process.exit())
+      break
+    case 'health':
+      tell({ event: 'health', health: kalends.health() })
+      break
+  }
+})
+process.on('disconnect', () => process.exit())
+
+await kalends.start({ executor: { concurrency: settings.concurrency } })
+tell({ event: 'ready', worker: String(kalends.health().worker) })
