@@ -15,7 +15,7 @@ interface Options extends DatabaseFlags {
 const HELP = `
 It looks at: tables that differ from what this version needs; clocks that disagree; no live worker, and workers
 that ended without a word; marks and running jobs that they left; schedules that cannot be planned, are dead or
-late; tasks with waiting jobs that no live worker handles.
+late; jobs that wait although a worker could run them, that no live worker handles, or that are blocked by nothing.
 
 Examples:
   $ kalends doctor

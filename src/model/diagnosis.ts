@@ -12,13 +12,19 @@ export interface Inspection {
     readonly id: string
     readonly heartbeat: Date
     readonly tasks: readonly string[]
+    /** How many jobs it runs. */
+    readonly running: number
   }[]
   /** Schedules that a worker is submitting. */
   readonly marks: readonly { readonly id: string; readonly worker: string; readonly ends: Date | null }[]
   /** Schedules that are neither paused nor idle, with those that could not be planned or failed for good. */
   readonly schedules: readonly InspectedSchedule[]
-  /** Claimable jobs. */
+  /** Claimable jobs; `since`: when the first of them was submitted. */
   readonly waiting: readonly { readonly task: string; readonly count: number; readonly since: Date }[]
+  /** Blocked jobs with nothing before them. */
+  readonly blocked: readonly { readonly id: string; readonly schedule: string }[]
+  /** Schedules that wait for the end of a run that there is not. */
+  readonly endless: readonly { readonly id: string }[]
   /** Running jobs whose worker is not registered. */
   readonly orphans: readonly { readonly id: string; readonly worker: string }[]
 }
@@ -51,11 +57,15 @@ export interface Finding {
     | 'no-worker'
     | 'dead-worker'
     | 'stale-mark'
+    | 'far-mark'
     | 'invalid-schedule'
     | 'dead-schedule'
     | 'late-schedule'
     | 'unhandled-task'
+    | 'unclaimed-job'
     | 'orphaned-job'
+    | 'blocked-job'
+    | 'endless-schedule'
   /** What it is about: the ids, the earliest or worst first; at most ten. */
   readonly subjects: readonly string[]
   /** How many there are in all. */
@@ -67,7 +77,7 @@ export interface Finding {
 
 /** Kalends judges by the database's clock; handlers and logs show this machine's. */
 const CLOCK_SKEW_MS = 2000
-/** A scheduler that is up submits within a fraction of it. */
+/** A scheduler that is up submits within a fraction of it, and an idle executor claims. */
 const LATE_MS = 10_000
 const MOST_SUBJECTS = 10
 
@@ -97,6 +107,7 @@ export function diagnose(seen: Inspection, leaseMs: number): Finding[] {
   const alive = seen.workers.filter(isAlive)
   return [
     ...clockSkew(seen),
+    ...heartbeatSkew(seen),
     ...missingWorkers(seen, alive.length),
     ...deadWorkers(
       seen,
@@ -104,11 +115,15 @@ export function diagnose(seen: Inspection, leaseMs: number): Finding[] {
       alive.length,
     ),
     ...staleMarks(seen, new Set(alive.map(({ id }) => id))),
+    ...farMarks(seen, leaseMs),
     ...invalidSchedules(seen),
     ...deadSchedules(seen),
     ...lateSchedules(seen),
     ...unhandledTasks(seen, new Set(alive.flatMap(({ tasks }) => tasks))),
+    ...unclaimedJobs(seen, alive),
     ...orphanedJobs(seen, alive.length),
+    ...blockedJobs(seen),
+    ...endlessSchedules(seen),
   ]
 }
 
@@ -120,6 +135,26 @@ function clockSkew({ now, localNow, roundTripMs }: Inspection): Finding[] {
       problem: `this machine's clock is ${span(Math.abs(ahead))} ${ahead > 0 ? 'ahead of' : 'behind'} the database's`,
       fix: 'synchronise both with NTP; runs follow the clock of the database, logs that of the machine',
     }),
+  ]
+}
+
+/** Heartbeats are told by the database's clock; one to come was told by another one, or before it was set back. */
+function heartbeatSkew({ now, workers }: Inspection): Finding[] {
+  const ahead = workers
+    .map(({ id, heartbeat }) => ({ id, aheadMs: heartbeat.getTime() - now.getTime() }))
+    .filter(({ aheadMs }) => aheadMs > CLOCK_SKEW_MS)
+    .toSorted((a, b) => b.aheadMs - a.aheadMs)
+  const [worst] = ahead
+  if (worst === undefined) return []
+  return [
+    finding(
+      'clock-skew',
+      ahead.map(({ id }) => id),
+      {
+        problem: `the last heartbeat of ${worst.id} is ${span(worst.aheadMs)} in the future`,
+        fix: 'synchronise the clocks of all nodes of the database with NTP; if its clock was set back, schedules wait until it has caught up with their `nextrun`',
+      },
+    ),
   ]
 }
 
@@ -155,6 +190,21 @@ function staleMarks({ marks, now }: Inspection, alive: ReadonlySet<string>): Fin
       {
         problem: `${counted(stale.length, 'schedule is', 'schedules are')} marked by a worker that is gone or late`,
         fix: 'nothing: a mark ends by itself within the lease, once a worker is up',
+      },
+    ),
+  ]
+}
+
+function farMarks({ marks, now }: Inspection, leaseMs: number): Finding[] {
+  const far = marks.filter(({ ends }) => ends !== null && ends.getTime() > now.getTime() + 2 * leaseMs)
+  if (far.length === 0) return []
+  return [
+    finding(
+      'far-mark',
+      far.map(({ id }) => id),
+      {
+        problem: `${counted(far.length, 'schedule is', 'schedules are')} marked for longer than two leases: by hand, or by a clock that was ahead`,
+        fix: 'nothing, if a worker is up: it ends such marks once a lease; if the lease of the workers is longer than the one asked with, give it with `--lease`',
       },
     ),
   ]
@@ -217,6 +267,19 @@ function unhandledTasks({ waiting, now }: Inspection, handled: ReadonlySet<strin
     )
 }
 
+/** A worker that runs something may be full; one that runs nothing has no reason to leave jobs lying. */
+function unclaimedJobs({ waiting, now }: Inspection, alive: Inspection['workers']): Finding[] {
+  return waiting.flatMap(({ task, count, since }) => {
+    const able = alive.filter(({ tasks }) => tasks.includes(task))
+    const waitedMs = now.getTime() - since.getTime()
+    if (able.length === 0 || waitedMs <= LATE_MS || able.some(({ running }) => running > 0)) return []
+    return finding('unclaimed-job', [task], {
+      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'waits' : 'wait'} since ${span(waitedMs)}, although ${able.map(({ id }) => id).join(', ')} could run ${count === 1 ? 'it' : 'them'} and runs nothing`,
+      fix: 'look at `/health` and the log of that worker; look for an open transaction that holds the rows; start it anew',
+    })
+  })
+}
+
 function orphanedJobs({ orphans }: Inspection, alive: number): Finding[] {
   if (orphans.length === 0) return []
   return [
@@ -227,6 +290,34 @@ function orphanedJobs({ orphans }: Inspection, alive: number): Finding[] {
         problem: `${counted(orphans.length, 'job runs', 'jobs run')} on a worker that is not registered any more`,
         fix:
           alive > 0 ? 'nothing: a live worker takes over within the lease' : 'start a worker: it takes over',
+      },
+    ),
+  ]
+}
+
+function blockedJobs({ blocked }: Inspection): Finding[] {
+  if (blocked.length === 0) return []
+  return [
+    finding(
+      'blocked-job',
+      blocked.map(({ id }) => id),
+      {
+        problem: `${counted(blocked.length, 'job is', 'jobs are')} blocked with nothing before ${blocked.length === 1 ? 'it' : 'them'}: what was before was ended or deleted by hand`,
+        fix: 'nothing, if a worker is up: its sweep gives them their turn within the lease, or within five leases where tables are large',
+      },
+    ),
+  ]
+}
+
+function endlessSchedules({ endless }: Inspection): Finding[] {
+  if (endless.length === 0) return []
+  return [
+    finding(
+      'endless-schedule',
+      endless.map(({ id }) => id),
+      {
+        problem: `${counted(endless.length, 'schedule waits', 'schedules wait')} for the end of a run that there is not: its job was deleted by hand`,
+        fix: 'nothing, if a worker is up: its sweep plans them within the lease, or within five leases where tables are large',
       },
     ),
   ]

@@ -311,6 +311,51 @@ eachDatabase(({ fresh }) => {
     expect(await cli('doctor')).toMatchObject({ code: 0, stdout: '' })
   })
 
+  test('doctor tells what dead workers, hand edits and clocks have left', async () => {
+    const { cli, database } = await operator()
+    const now = database.kind === 'sqlite' ? "strftime('%Y-%m-%d %H:%M:%f', 'now')" : 'UTC_TIMESTAMP(3)'
+    await database.query(
+      `INSERT INTO worker (id, name, host, pid, tasks, started, heartbeat) VALUES ('idle/1', 'idle', 'h', 1, '["known"]', ${now}, ${now}), ('ahead/1', 'ahead', 'h', 1, '[]', ${now}, '2100-01-01 00:00:00.000')`,
+    )
+    await database.query(
+      "INSERT INTO periodic_task (id, task, timer, nextrun, planned_from, idle, worker, mark_ends) VALUES ('late', 'known', 'daily', '2026-01-01 00:00:00.000', NULL, NULL, NULL, NULL), ('far', 'known', 'daily', NULL, NULL, NULL, 'idle/1', '2100-01-01 00:00:00.000'), ('marked', 'known', 'daily', NULL, NULL, NULL, 'gone/1', '2026-01-01 00:00:00.000'), ('endless', 'known', 'daily', NULL, NULL, 'running', NULL, NULL)",
+    )
+    await database.query(
+      "INSERT INTO job (id, periodic_task_id, task, state, worker, submitted) VALUES ('unclaimed', NULL, 'known', 'waiting', NULL, '2026-01-01 00:00:00.000'), ('orphan', NULL, 'known', 'running', 'gone/1', '2026-01-01 00:00:00.000'), ('behind', 'late', 'known', 'blocked', NULL, '2026-01-01 00:00:00.000')",
+    )
+    const { code, stdout } = await cli('doctor', '--json')
+    expect(code).toBe(1)
+    const found = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(
+      found.map((finding: { code: string; subjects: string[] }) => [finding.code, finding.subjects]),
+    ).toEqual([
+      ['clock-skew', ['ahead/1']],
+      ['stale-mark', ['marked']],
+      ['far-mark', ['far']],
+      ['late-schedule', ['late']],
+      ['unclaimed-job', ['known']],
+      ['orphaned-job', ['orphan']],
+      ['blocked-job', ['behind']],
+      ['endless-schedule', ['endless']],
+    ])
+    // Whoever started a worker with a longer lease has marks that end later.
+    await database.query(
+      `UPDATE periodic_task SET mark_ends = ${inThreeMinutes(database.kind)} WHERE id = 'far'`,
+    )
+    expect((await cli('doctor', '--json')).stdout).toContain('far-mark')
+    expect((await cli('doctor', '--json', '--lease', '5min')).stdout).not.toContain('far-mark')
+  })
+
+  test('doctor of a database that is not there ends with 5', async () => {
+    const { cli } = await operator()
+    const { code, stderr } = await cli('doctor', '--database', 'mysql://root@127.0.0.1:1/none')
+    expect(code).toBe(5)
+    expect(stderr).toMatch(/ECONNREFUSED|does not answer/)
+  })
+
   test('doctor sees tables that were changed or are missing', async () => {
     const { cli, database } = await operator()
     await database.query(database.kind === 'sqlite' ? 'DROP INDEX job_due' : 'DROP INDEX job_due ON job')
@@ -387,3 +432,9 @@ eachDatabase(({ fresh }) => {
     }
   })
 })
+
+function inThreeMinutes(kind: string): string {
+  return kind === 'sqlite'
+    ? "strftime('%Y-%m-%d %H:%M:%f', 'now', '+3 minutes')"
+    : 'UTC_TIMESTAMP(3) + INTERVAL 3 MINUTE'
+}

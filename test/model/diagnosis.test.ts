@@ -15,11 +15,13 @@ const healthy: Inspection = {
   now: NOW,
   localNow: NOW,
   roundTripMs: 1,
-  workers: [{ id: 'w/1', heartbeat: ago(5000), tasks: ['a'] }],
+  workers: [{ id: 'w/1', heartbeat: ago(5000), tasks: ['a'], running: 0 }],
   marks: [],
   schedules: [],
   waiting: [],
   orphans: [],
+  blocked: [],
+  endless: [],
 }
 
 function schedule(changes: Partial<InspectedSchedule>): InspectedSchedule {
@@ -48,7 +50,7 @@ describe('nothing is wrong', () => {
     ['with a live worker', {}],
     [
       'with a heartbeat as old as the lease',
-      { workers: [{ id: 'w/1', heartbeat: ago(LEASE_MS), tasks: [] }] },
+      { workers: [{ id: 'w/1', heartbeat: ago(LEASE_MS), tasks: [], running: 0 }] },
     ],
     ['while a schedule is being submitted', { marks: [{ id: 's', worker: 'w/1', ends: ago(-1) }] }],
     [
@@ -59,7 +61,15 @@ describe('nothing is wrong', () => {
       'with a schedule that was just made',
       { schedules: [schedule({ nextRun: null, created: ago(500), isDue: true })] },
     ],
-    ['with jobs that wait for room', { waiting: [{ task: 'a', count: 1000, since: ago(1e9) }] }],
+    [
+      'with jobs that wait for room',
+      {
+        workers: [{ id: 'w/1', heartbeat: ago(1), tasks: ['a'], running: 3 }],
+        waiting: [{ task: 'a', count: 1000, since: ago(1e9) }],
+      },
+    ],
+    ['with a job that was just submitted', { waiting: [{ task: 'a', count: 1, since: ago(500) }] }],
+    ['with a mark of a whole lease', { marks: [{ id: 's', worker: 'w/1', ends: ago(-LEASE_MS) }] }],
     ['with clocks that differ no more than they can be known', { localNow: ago(3000), roundTripMs: 1500 }],
   ])('%s', (_, changes) => {
     expect(findings(changes)).toEqual([])
@@ -72,7 +82,9 @@ describe('is found:', () => {
     ['clock-skew', { localNow: ago(-3000) }, /3 s ahead of the database's/, /NTP/],
     [
       'dead-worker',
-      { workers: [...healthy.workers, { id: 'x/1', heartbeat: ago(7_200_000), tasks: [] }] },
+      {
+        workers: [...healthy.workers, { id: 'x/1', heartbeat: ago(7_200_000), tasks: [], running: 0 }],
+      },
       /x\/1 is silent for 2 h/,
       /takes over/,
     ],
@@ -129,6 +141,26 @@ describe('is found:', () => {
       /1 job of the task 'b' waits since 5 s/,
       /jobs cancel --task b/,
     ],
+    [
+      'clock-skew',
+      { workers: [{ id: 'w/1', heartbeat: ago(-90_000), tasks: [], running: 0 }] },
+      /heartbeat of w\/1 is 1 min in the future/,
+      /all nodes/,
+    ],
+    [
+      'far-mark',
+      { marks: [{ id: 's', worker: 'w/1', ends: ago(-3 * LEASE_MS) }] },
+      /1 schedule is marked for longer than two leases/,
+      /once a lease/,
+    ],
+    [
+      'unclaimed-job',
+      { waiting: [{ task: 'a', count: 2, since: ago(30_000) }] },
+      /2 jobs of the task 'a' wait since 30 s, although w\/1 could run them and runs nothing/,
+      /\/health/,
+    ],
+    ['blocked-job', { blocked: [{ id: 'j', schedule: 's' }] }, /1 job is blocked with nothing/, /sweep/],
+    ['endless-schedule', { endless: [{ id: 's' }] }, /end of a run that there is not/, /sweep/],
     ['orphaned-job', { orphans: [{ id: 'j', worker: 'gone/1' }] }, /1 job runs/, /takes over/],
   ])('%s %#', (code, changes, problem, fix) => {
     const [found, ...others] = findings(changes)

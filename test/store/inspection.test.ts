@@ -43,7 +43,7 @@ onEachStore((under) => {
     const seen = await under.store.inspection.inspect()
     expect(Math.abs(seen.now.getTime() - seen.localNow.getTime())).toBeLessThan(2000)
     expect(seen.roundTripMs).toBeGreaterThan(0)
-    expect(seen.workers).toMatchObject([{ id: 'w/1', tasks: ['a'] }])
+    expect(seen.workers).toMatchObject([{ id: 'w/1', tasks: ['a'], running: 1 }])
     expect(seen.marks).toEqual([{ id: 'marked', worker: 'w/1', ends: new Date('2030-01-01T00:00:00Z') }])
     expect(seen.schedules.map(({ id, idle, isDue }) => ({ id, idle, isDue }))).toEqual([
       { id: 'broken', idle: 'invalid', isDue: expect.any(Boolean) },
@@ -53,11 +53,27 @@ onEachStore((under) => {
     expect(seen.schedules[0]?.lastError).toBe('what')
     expect(seen.waiting).toMatchObject([{ count: 2 }])
     expect(seen.orphans).toEqual([{ id: 'orphan', worker: 'gone/1' }])
+    expect(seen.blocked).toEqual([])
+    expect(seen.endless).toEqual([])
     expect(await under.store.workers.running()).toEqual(
       new Map([
         ['w/1', 1],
         ['gone/1', 1],
       ]),
     )
+  })
+  it('what waits for something that will never come is seen', async () => {
+    await under.store.schedules.create('s', settings())
+    await under.store.schedules.create('t', settings())
+    await under.query("UPDATE periodic_task SET idle = 'running' WHERE id IN ('s', 't')")
+    await under.query(
+      "INSERT INTO job (id, task, periodic_task_id, state, exclusive) VALUES ('first', 'x', 's', 'running', 1), ('second', 'x', 's', 'blocked', 1), ('third', 'x', 'gone', 'blocked', 1)",
+    )
+    const before = await under.store.inspection.inspect()
+    expect(before.blocked).toEqual([{ id: 'third', schedule: 'gone' }])
+    expect(before.endless).toEqual([{ id: 't' }])
+    await under.query("DELETE FROM job WHERE id = 'first'")
+    const after = await under.store.inspection.inspect()
+    expect(after.blocked.map(({ id }) => id)).toEqual(['second', 'third'])
   })
 })

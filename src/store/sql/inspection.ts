@@ -37,14 +37,20 @@ export class SqlInspection implements InspectionStore {
 
   async inspect(): Promise<Inspection> {
     const clock = await this.#clock()
-    const workers = await new SqlWorkers(this.#database, this.#tables).list()
+    const store = new SqlWorkers(this.#database, this.#tables)
+    const waiting = await this.#waiting()
+    // After the jobs that wait: a worker that has claimed meanwhile is not idle.
+    const running = await store.running()
+    const workers = await store.list()
     return {
       ...clock,
-      workers,
+      workers: workers.map((worker) => ({ ...worker, running: running.get(worker.id) ?? 0 })),
       marks: await this.#marks(),
       schedules: await this.#schedules(),
-      waiting: await this.#waiting(),
+      waiting,
       orphans: await this.#orphans(),
+      blocked: await this.#blocked(),
+      endless: await this.#endless(),
     }
   }
 
@@ -93,6 +99,20 @@ export class SqlInspection implements InspectionStore {
       `SELECT claim_task AS task, COUNT(*) AS amount, MIN(submitted) AS since FROM ${this.#tables.job} WHERE claim_group IS NOT NULL GROUP BY claim_task ORDER BY claim_task`,
     )
     return rows.map(({ task, amount, since }) => ({ task, count: amount, since: fromStored(since) }))
+  }
+
+  #blocked(): Promise<{ id: string; schedule: string }[]> {
+    const { job } = this.#tables
+    return this.#database.rows(
+      `SELECT MIN(id) AS id, periodic_task_id AS schedule FROM ${job} AS b WHERE state = 'blocked' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'running') AND a.periodic_task_id = b.periodic_task_id) GROUP BY periodic_task_id ORDER BY id LIMIT ${MOST}`,
+    )
+  }
+
+  #endless(): Promise<{ id: string }[]> {
+    const { schedule, job } = this.#tables
+    return this.#database.rows(
+      `SELECT id FROM ${schedule} AS s WHERE idle = 'running' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'blocked', 'running') AND a.periodic_task_id = s.id) ORDER BY id LIMIT ${MOST}`,
+    )
   }
 
   #orphans(): Promise<{ id: string; worker: string }[]> {

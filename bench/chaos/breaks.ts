@@ -1,0 +1,243 @@
+/**
+ * Breaking the product on purpose: a harness that cannot see a fault proves nothing by seeing none. Each break
+ * takes away one protection, together with those behind it that would still hold, and sometimes gives chance
+ * more room by a pause. With the protection in place the pause alone does no harm.
+ */
+import { fileURLToPath } from 'node:url'
+
+/** An exact text in a file of dist/ that is there once, and what it becomes. */
+export interface Mutation {
+  /** Below dist/. */
+  readonly file: string
+  readonly find: string
+  readonly put: string
+}
+
+export interface Break {
+  readonly name: BreakName
+  /** What is taken away, and what comes of it. */
+  readonly removes: string
+  readonly mutations: readonly Mutation[]
+  /** Run once, after the tables are made and before the workers start; MySQL and MariaDB. */
+  readonly sql: readonly string[]
+  /** The faults that bring it out; none are needed where it is empty. */
+  readonly faults: readonly string[]
+  /** The rules of the checker of which at least one must be broken. */
+  readonly rules: readonly string[]
+}
+
+export const BREAK_NAMES = [
+  'recheck',
+  'unique-key',
+  'fence',
+  'high-water',
+  'lock-order',
+  'advance',
+  'missed-count',
+  'take-over',
+  'early',
+] as const
+export type BreakName = (typeof BREAK_NAMES)[number]
+
+const pause = (ms: number) => `await new Promise((resolve) => setTimeout(resolve, ${ms}));`
+
+/** Whoever wakes up with an old mark submits all the same. */
+const ANY_MARK: Mutation = {
+  file: 'store/sql/submitting.js',
+  find: 'row.worker === worker && fromText(row.marked)?.getTime() === markedAt.get(row.id)',
+  put: 'markedAt.has(row.id)',
+}
+const LOCKED_ROWS = 'ORDER BY id ${skipLocked}`, ids);\n        const markedAt'
+
+export const BREAKS: readonly Break[] = [
+  {
+    name: 'recheck',
+    removes:
+      'submit looks neither whether the mark is still its own nor whether the schedule is still due: a worker that stood still between mark and submit submits what another has done already',
+    mutations: [
+      ANY_MARK,
+      {
+        file: 'model/plan.js',
+        find: 'if (!edited && !isDue(schedule, circumstances.now))\n        return null;',
+        put: '',
+      },
+      {
+        file: 'scheduler/periodic-scheduler.js',
+        find: 'const held = this.#held.filter(',
+        put: `${pause(300)} const held = this.#held.filter(`,
+      },
+    ],
+    sql: [],
+    faults: ['worker.stop'],
+    rules: ['early'],
+  },
+  {
+    name: 'unique-key',
+    removes:
+      'the unique keys of job are gone, and with them the locks and marks before them: two workers that wake at the same time both submit, as anything does that reads first and marks then',
+    mutations: [
+      ANY_MARK,
+      {
+        file: 'store/sql/scheduling.js',
+        find: 'ORDER BY wake_at LIMIT ${limit} ${skipLocked}`);',
+        put: `ORDER BY wake_at LIMIT \${limit}\`); ${pause(50)}`,
+      },
+      {
+        file: 'store/sql/submitting.js',
+        find: LOCKED_ROWS,
+        put: LOCKED_ROWS.replace(' ${skipLocked}', '').replace('ids);', `ids); ${pause(100)}`),
+      },
+    ],
+    sql: [
+      // The primary key stays one, for statements name it; it holds no id once any more.
+      'ALTER TABLE job DROP INDEX job_occurrence, DROP INDEX job_active, DROP PRIMARY KEY, ADD COLUMN copy BIGINT NOT NULL AUTO_INCREMENT, ADD PRIMARY KEY (id, copy), ADD KEY job_copy (copy), ADD INDEX job_occurrence (periodic_task_id, slot), ADD INDEX job_active (active_key)',
+    ],
+    faults: [],
+    rules: ['doubled'],
+  },
+  {
+    name: 'fence',
+    removes:
+      'the end of a run is written whoever has the job by now, and a worker that was taken for dead does not tell its handlers',
+    mutations: [
+      {
+        file: 'store/sql/settling.js',
+        find: "row?.state !== 'running' || row.worker !== fence.worker || row.attempt !== fence.attempt",
+        put: 'row === undefined',
+      },
+      {
+        file: 'executor/job-executor.js',
+        find: 'if (run.job.worker === workerId)',
+        put: 'if (run.job.worker === null)',
+      },
+    ],
+    sql: [],
+    faults: ['worker.stop'],
+    rules: ['zombie'],
+  },
+  {
+    name: 'high-water',
+    removes:
+      'last_slot is not looked at and not kept: a nextrun set back by hand to a slot that was decided is taken for that slot again',
+    mutations: [
+      {
+        file: 'model/plan.js',
+        find: 'const slot = nowAfter(now, schedule.lastSlot);',
+        put: 'const slot = schedule.nextRun;',
+      },
+      {
+        file: 'model/plan.js',
+        find: 'const decided = schedule.lastSlot !== null && schedule.nextRun <= schedule.lastSlot;',
+        put: 'const decided = false;',
+      },
+      {
+        file: 'store/sql/submitting.js',
+        find: 'last_slot: plan.lastSlot && toText(plan.lastSlot),',
+        put: 'last_slot: null,',
+      },
+    ],
+    sql: [],
+    faults: ['edit'],
+    rules: ['lost', 'doubled'],
+  },
+  {
+    name: 'lock-order',
+    removes:
+      'the ends of runs lock the rows of schedules in the other order than submissions do, and both wait for each other',
+    mutations: [
+      {
+        file: 'store/sql/submitting.js',
+        find: 'const rows = await sql.rows(`SELECT ${plannableColumns',
+        put: `for (const id of ids) { await sql.rows(\`SELECT id FROM \${schedule} WHERE id = ? FOR UPDATE\`, [id]); ${pause(2)} } const rows = await sql.rows(\`SELECT \${plannableColumns`,
+      },
+      {
+        file: 'store/sql/settling.js',
+        find: 'const got = await sql.rows(',
+        put: `for (const id of ids.toSorted().toReversed()) { await sql.rows(\`SELECT id FROM \${tables.schedule} WHERE id = ? FOR UPDATE\`, [id]); ${pause(2)} } const got = await sql.rows(`,
+      },
+    ],
+    sql: [],
+    faults: [],
+    rules: ['deadlock'],
+  },
+  {
+    name: 'advance',
+    removes:
+      'the jobs are inserted in a transaction of their own, after the one that moves nextrun on: who is killed in between has lost them',
+    mutations: [
+      {
+        file: 'store/sql/submitting.js',
+        find: 'return await this.#database.transaction((sql) => this.#submitAll(sql, worker, marks, how));',
+        put: `const result = await this.#database.transaction((sql) => this.#submitAll(sql, worker, marks, how)); ${pause(500)} await this.#database.transaction((sql) => this.#jobs.insert(sql, this.later, where)); return result;`,
+      },
+      {
+        file: 'store/sql/submitting.js',
+        find: 'await this.#jobs.insert(sql, careful ? planned : await this.#jobs.foldSkips(sql, planned), where);',
+        put: 'this.later = await this.#jobs.foldSkips(sql, planned);',
+      },
+    ],
+    sql: [],
+    faults: ['worker.kill'],
+    rules: ['lost'],
+  },
+  {
+    name: 'missed-count',
+    removes: 'a run that makes up for missed slots does not say how many it stands for',
+    mutations: [{ file: 'model/plan.js', find: 'missed: index === 0 ? due.dropped : 0', put: 'missed: 0' }],
+    sql: [],
+    faults: ['worker.stop'],
+    rules: ['missed'],
+  },
+  {
+    name: 'take-over',
+    removes: 'nobody takes over what a dead worker ran',
+    mutations: [
+      {
+        file: 'executor/lease.js',
+        find: 'await this.#takeOver();\n        this.#untilSweep',
+        put: '{}\n        this.#untilSweep',
+      },
+    ],
+    sql: [],
+    faults: ['worker.kill'],
+    rules: ['unfinished'],
+  },
+  {
+    name: 'early',
+    removes: 'what comes within the next second is taken for due',
+    mutations: [
+      {
+        file: 'store/sql/scheduling.js',
+        find: 'WHERE wake_at <= ${now} ORDER BY wake_at',
+        put: 'WHERE wake_at <= ${now} + INTERVAL 1 SECOND ORDER BY wake_at',
+      },
+      {
+        file: 'model/plan.js',
+        find: 'schedule.nextRun <= now;\n}',
+        put: 'schedule.nextRun <= new Date(now.getTime() + 1000);\n}',
+      },
+    ],
+    sql: [],
+    faults: [],
+    rules: ['early'],
+  },
+]
+
+/** @throws RangeError naming those that there are */
+export function breakNamed(name: string): Break {
+  const found = BREAKS.find((one) => one.name === name)
+  if (found === undefined)
+    throw new RangeError(`there is no break '${name}'; there are ${BREAK_NAMES.join(', ')}`)
+  return found
+}
+
+/** How a process is started so that it runs the broken product. */
+export function brokenProcess(mutations: readonly Mutation[]): {
+  readonly execArgv: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+} {
+  return {
+    execArgv: ['--import', fileURLToPath(new URL('break-register.mjs', import.meta.url))],
+    environment: { KALENDS_CHAOS_BREAK: JSON.stringify(mutations) },
+  }
+}

@@ -1,0 +1,66 @@
+/** Each break still breaks what it says: its texts are in the current dist/, once each, and what is left runs. */
+import { execFile } from 'node:child_process'
+import { pathToFileURL } from 'node:url'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { BREAK_NAMES, breakNamed, BREAKS, brokenProcess, type Mutation } from '../../bench/chaos/breaks.ts'
+
+const run = promisify(execFile)
+const dist = pathToFileURL(join(import.meta.dirname, '../../dist/index.js')).href
+
+/** A worker of a new database, for a moment. */
+async function startBroken(mutations: readonly Mutation[]): Promise<string> {
+  const { execArgv, environment } = brokenProcess(mutations)
+  const { stdout } = await run(
+    process.execPath,
+    [
+      ...execArgv,
+      '--input-type=module',
+      '--eval',
+      `const { Kalends } = await import('${dist}')
+       const kalends = await Kalends.open('sqlite::memory:')
+       await kalends.start()
+       process.stdout.write(String(kalends.health().ok))
+       await kalends.stop()`,
+    ],
+    { env: { ...process.env, ...environment } },
+  )
+  return stdout
+}
+
+describe('breaking the product', () => {
+  test.each(BREAKS)('$name: its texts are there, and a worker starts without them', async ({ mutations }) => {
+    expect(await startBroken(mutations)).toBe('true')
+  })
+
+  test('a text that is not there, or more than once, ends the process', async () => {
+    const file = 'store/sql/submitting.js'
+    await expect(startBroken([{ file, find: 'what nobody wrote', put: '' }])).rejects.toThrow(
+      /submitting\.js has 0 times, not once: what nobody wrote/,
+    )
+    await expect(startBroken([{ file, find: 'await', put: '' }])).rejects.toThrow(
+      /submitting\.js has \d+ times/,
+    )
+  })
+
+  // Or the text would be replaced in a file that no worker loads.
+  test.each([...new Set(BREAKS.flatMap(({ mutations }) => mutations.map(({ file }) => file)))])(
+    'a worker loads %s',
+    async (file) => {
+      await expect(startBroken([{ file, find: 'what nobody wrote', put: '' }])).rejects.toThrow(
+        /what nobody wrote/,
+      )
+    },
+  )
+
+  test('each has a name of its own, and says what it removes', () => {
+    expect(BREAKS.map(({ name }) => name)).toEqual([...BREAK_NAMES])
+    for (const { mutations, sql, rules, removes } of BREAKS) {
+      expect(mutations.length + sql.length).toBeGreaterThan(0)
+      expect(rules.length).toBeGreaterThan(0)
+      expect(removes).not.toBe('')
+    }
+    expect(() => breakNamed('recheckk')).toThrow(/there are recheck, unique-key/)
+  })
+})
