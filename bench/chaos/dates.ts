@@ -1,0 +1,23 @@
+/** Instants between the harness, which counts Unix ms, and the tables, which hold 'YYYY-MM-DD HH:MM:SS.mmm' in UTC. */
+import type { Target } from './fault.ts'
+import type { RowText } from './record.ts'
+
+/** @returns null for null and for what is no instant */
+export function msOf(text: string | number | null | undefined): number | null {
+  if (typeof text !== 'string') return null
+  const ms = Date.parse(`${text.replace(' ', 'T')}Z`)
+  return Number.isNaN(ms) ? null : ms
+}
+
+export function textOf(ms: number): string {
+  return new Date(ms).toISOString().replace('T', ' ').slice(0, 23)
+}
+
+/** The database's clock, as Unix ms. */
+export async function databaseNow({ kind }: Pick<Target, 'kind'>, query: Target['query']): Promise<number> {
+  const now = kind === 'sqlite' ? "strftime('%Y-%m-%d %H:%M:%f', 'now')" : 'UTC_TIMESTAMP(3)'
+  const [row]: RowText[] = await query(`SELECT ${now} AS now`)
+  const ms = msOf(row?.['now'])
+  if (ms === null) throw new Error('the database did not tell its clock')
+  return ms
+}

@@ -1,0 +1,133 @@
+/**
+ * Which fault comes when: drawn from the seed before the run begins, so that the same seed plays the same again.
+ *
+ * Faults come in bursts, in which they overlap, and after each burst there is quiet, in which the workers must have
+ * recovered by themselves; without it nobody could tell whether they do.
+ */
+import type { Fault } from './fault.ts'
+import { randomOf, type Random } from './random.ts'
+
+/** One fault of a run, at its place in it. */
+export interface Play {
+  readonly number: number
+  /** Counted from 0; a burst begins when the one before it is over and its quiet has passed. */
+  readonly burst: number
+  /** ms after the begin of its burst. */
+  readonly at: number
+  readonly fault: Fault
+  readonly seed: number
+}
+
+export interface ScriptOptions {
+  readonly seed: number
+  readonly faults: readonly Fault[]
+  /** How long the run is. */
+  readonly totalMs: number
+  /** How many faults there are to be. */
+  readonly count: number
+  /** The time after a burst in which no fault is. */
+  readonly quietMs: number
+  /** How many workers may be in faults' hands at the same time. */
+  readonly mostInTrouble: number
+}
+
+export interface Script {
+  readonly plays: readonly Play[]
+  /** How long each burst lasts, if each fault lasts as long as it says. */
+  readonly bursts: readonly number[]
+}
+
+/** Long enough for faults to meet, short enough for many pauses. */
+const BURST_MS = 18_000
+/** How often a place is looked for before another fault is drawn. */
+const TRIES = 30
+
+/** @throws RangeError when there is nothing to draw from */
+export function scriptOf(options: ScriptOptions): Script {
+  const { faults, totalMs, count, quietMs, seed } = options
+  if (faults.length === 0 && count > 0) throw new RangeError('there are no faults to play')
+  const random = randomOf(seed).fork('script')
+  const bursts = Math.max(1, Math.min(count, Math.floor(totalMs / (BURST_MS + quietMs))))
+  const drawn = draw(faults, count, random)
+  const plays: Play[] = []
+  const lengths: number[] = []
+  for (let burst = 0; burst < bursts; burst += 1) {
+    const those = drawn.slice(Math.round((burst * count) / bursts), Math.round(((burst + 1) * count) / bursts))
+    const placed = place(those, random, options)
+    lengths.push(Math.max(0, ...placed.map(({ at, fault }) => at + fault.lastsMs)))
+    for (const { at, fault } of placed) {
+      const number = plays.length + 1
+      plays.push({ number, burst, at, fault, seed: random.int(1, 2 ** 31 - 1) })
+    }
+  }
+  return { plays, bursts: lengths }
+}
+
+/** Each kind once in a random order while there is room, then by weight. */
+function draw(faults: readonly Fault[], count: number, random: Random): Fault[] {
+  const left = faults.filter(({ weight }) => weight > 0)
+  const firsts: Fault[] = []
+  while (left.length > 0 && firsts.length < count) {
+    firsts.push(...left.splice(random.int(0, left.length - 1), 1))
+  }
+  const drawn = [...firsts, ...Array.from({ length: count - firsts.length }, () => byWeight(faults, random))]
+  // The first ones spread over the whole run.
+  for (let index = drawn.length - 1; index > 0; index -= 1) {
+    const other = random.int(0, index)
+    const [one, two] = [drawn[index], drawn[other]]
+    if (one !== undefined && two !== undefined) [drawn[index], drawn[other]] = [two, one]
+  }
+  return drawn
+}
+
+function byWeight(faults: readonly Fault[], random: Random): Fault {
+  let left = random.int(1, faults.reduce((sum, { weight }) => sum + weight, 0))
+  for (const fault of faults) {
+    left -= fault.weight
+    if (left <= 0) return fault
+  }
+  return random.pick(faults)
+}
+
+interface Placed {
+  readonly at: number
+  readonly fault: Fault
+}
+
+/** The longest first: they have the fewest places. */
+function place(
+  faults: readonly Fault[],
+  random: Random,
+  { mostInTrouble }: Pick<ScriptOptions, 'mostInTrouble'>,
+): Placed[] {
+  const placed: Placed[] = []
+  for (const fault of faults.toSorted((a, b) => b.lastsMs - a.lastsMs)) {
+    placed.push({ fault, at: placeFor(fault, placed, random, mostInTrouble) })
+  }
+  return placed.toSorted((a, b) => a.at - b.at)
+}
+
+function placeFor(fault: Fault, placed: readonly Placed[], random: Random, mostInTrouble: number): number {
+  const latest = Math.max(0, BURST_MS - fault.lastsMs)
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const at = random.int(0, latest)
+    if (fits({ at, fault }, placed, mostInTrouble)) return at
+  }
+  // Behind all others, and the burst lasts longer.
+  return Math.max(0, ...placed.map((other) => other.at + other.fault.lastsMs))
+}
+
+function fits(one: Placed, placed: readonly Placed[], mostInTrouble: number): boolean {
+  if (one.fault.scope === 'rows') return true
+  const meeting = placed.filter(({ fault }) => fault.scope === one.fault.scope).filter((other) => meet(one, other))
+  if (one.fault.scope === 'whole') return meeting.length === 0
+  // At the begin of each of those that it meets, and at its own.
+  return [one, ...meeting].every(({ at }) => {
+    const then = [one, ...meeting].filter((other) => other.at <= at && at < other.at + other.fault.lastsMs)
+    return then.length <= mostInTrouble
+  })
+}
+
+function meet(one: Placed, other: Placed): boolean {
+  return one.at < other.at + other.fault.lastsMs && other.at < one.at + one.fault.lastsMs
+}

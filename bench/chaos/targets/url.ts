@@ -1,0 +1,107 @@
+/** A run on the user's own server, or in a file beside the user's own: in a new database, which is gone afterwards. */
+import { rm } from 'node:fs/promises'
+import mysql from 'mysql2/promise'
+import type { Target } from '../fault.ts'
+import type { RowText } from '../record.ts'
+import { type Access, openAccess } from './access.ts'
+
+const SIDE_FILES = ['', '-wal', '-shm', '-journal']
+
+/**
+ * @param url  `mysql://user:password@host:3306/name` or `sqlite:./file.db`; the run's own database is named after it
+ * @throws RangeError when it is none of these
+ */
+export async function openUrlTarget(url: string): Promise<Target> {
+  const suffix = `chaos_${Date.now().toString(36)}`
+  if (url.startsWith('sqlite:')) return await openFile(url, suffix)
+  if (/^(mysql|mariadb):\/\/./.test(url) && URL.canParse(url)) return await openOnServer(new URL(url), suffix)
+  throw new RangeError(
+    `'${withoutPassword(url)}' is no URL of a database; write mysql://user@host:3306/name or sqlite:./file.db`,
+  )
+}
+
+async function openFile(url: string, suffix: string): Promise<Target> {
+  const base = url.slice('sqlite:'.length).replace(/^\/\//, '')
+  if (base === '' || base === ':memory:')
+    throw new RangeError('several processes need a file; write sqlite:./file.db')
+  const path = `${base}.${suffix}`
+  const own = `sqlite:${path}`
+  const access = await openAccess(own)
+  return {
+    kind: 'sqlite',
+    name: 'SQLite',
+    ways: [{ url: own, proxy: null }],
+    environment: {},
+    ...statementsOf(access),
+    deadlocks: async () => null,
+    faults: [],
+    async close() {
+      await access.close()
+      for (const side of SIDE_FILES) await rm(`${path}${side}`, { force: true })
+    },
+  }
+}
+
+async function openOnServer(url: URL, suffix: string): Promise<Target> {
+  const database = `${url.pathname.slice(1) || 'kalends'}_${suffix}`
+  if (!/^[\w$-]{1,64}$/.test(database)) throw new RangeError(`the database cannot be named '${database}'`)
+  const asMysql = (path: string) => {
+    const made = new URL(url.href.replace(/^mariadb:/, 'mysql:'))
+    made.pathname = path
+    return made.href
+  }
+  const admin = await mysql.createConnection({ uri: asMysql('/'), connectTimeout: 10_000 })
+  try {
+    await admin.query(`CREATE DATABASE \`${database}\` CHARACTER SET utf8mb4`)
+  } finally {
+    await admin.end()
+  }
+  const own = asMysql(`/${database}`)
+  const access = await openAccess(own)
+  const [server] = await access.query('SELECT VERSION() AS version')
+  const isMariaDb = /mariadb/i.test(String(server?.['version']))
+  const deadlocks = () => serverDeadlocks(access, isMariaDb)
+  const before = await deadlocks()
+  return {
+    kind: isMariaDb ? 'mariadb' : 'mysql',
+    name: `${isMariaDb ? 'MariaDB' : 'MySQL'} ${/^[\d.]+/.exec(String(server?.['version']))?.[0] ?? ''}`.trim(),
+    ways: [{ url: own, proxy: null }],
+    environment: {},
+    ...statementsOf(access),
+    async deadlocks() {
+      const now = await deadlocks()
+      return now === null || before === null ? null : now - before
+    },
+    faults: [],
+    async close() {
+      await access.query(`DROP DATABASE IF EXISTS \`${database}\``)
+      await access.close()
+    },
+  }
+}
+
+function statementsOf(access: Access): Pick<Target, 'query' | 'transaction'> {
+  return {
+    query: (text, params) => access.query(text, params),
+    transaction: (work) => access.transaction(work),
+  }
+}
+
+/** Of the whole server, since it came up; null: it does not count them, or not for this user. */
+export async function serverDeadlocks(access: Pick<Access, 'query'>, isMariaDb: boolean): Promise<number | null> {
+  let rows: readonly RowText[]
+  try {
+    rows = await access.query(
+      isMariaDb
+        ? "SELECT VARIABLE_VALUE AS n FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_DEADLOCKS'"
+        : "SELECT COUNT AS n FROM information_schema.INNODB_METRICS WHERE NAME = 'lock_deadlocks'",
+    )
+  } catch {
+    return null
+  }
+  return rows[0]?.['n'] === undefined ? null : Number(rows[0]['n'])
+}
+
+function withoutPassword(url: string): string {
+  return url.replace(/^([a-z0-9+.-]+:\/\/)?.*@/is, '$1***@')
+}
