@@ -1,0 +1,132 @@
+/** How a worker is judged by what it saw of itself. */
+import { describe, expect, test } from 'vitest'
+import { judge, unstarted, type HealthNote, type Vitals } from '../src/health.ts'
+import type { LoopHealth } from '../src/loop.ts'
+
+const NOW = new Date('2026-11-21T12:00:00Z')
+const LEASE_MS = 60_000
+const ago = (ms: number) => new Date(NOW.getTime() - ms)
+
+const idle: LoopHealth = {
+  name: 'scheduler',
+  lastGoodPass: ago(86_400_000),
+  busySince: null,
+  busyMs: null,
+  nextPass: null,
+  lateMs: 0,
+  consecutiveErrors: 0,
+  lastError: null,
+  lastErrorAt: null,
+}
+
+const well: Vitals = {
+  now: NOW,
+  leaseMs: LEASE_MS,
+  worker: 'w/1',
+  sinceHeartbeatMs: 3000,
+  leaseLost: null,
+  running: 2,
+  unwritten: 0,
+  clock: { aheadMs: 3, roundTripMs: 2 },
+  stood: null,
+  left: [],
+  loops: [idle],
+}
+
+const busy = (ms: number): LoopHealth => ({ ...idle, busySince: ago(ms), busyMs: ms })
+
+describe('it is well', () => {
+  test.each<[string, Partial<Vitals>]>([
+    ['with a loop that sleeps until it is woken, for however long', {}],
+    ['with a loop that sleeps until a time', { loops: [{ ...idle, nextPass: ago(-30_000) }] }],
+    ['with a pass that goes on for no longer than the lease', { loops: [busy(LEASE_MS)] }],
+    [
+      'with ends of runs that are being written',
+      { unwritten: 5, loops: [{ ...busy(100), name: 'settler' }] },
+    ],
+    ['with clocks that differ no more than can be known', { clock: { aheadMs: 2900, roundTripMs: 2000 } }],
+    ['before the first look at the clock', { clock: null }],
+    ['long after it stood still', { stood: { ms: 9000, until: ago(LEASE_MS + 1) } }],
+    ['long after it was taken for dead', { leaseLost: ago(LEASE_MS + 1) }],
+  ])('%s', (_, changes) => {
+    expect(judge({ ...well, ...changes })).toMatchObject({ ok: true, live: true, reasons: [], warnings: [] })
+  })
+})
+
+describe('it is not ok, and says why:', () => {
+  test.each<[HealthNote['code'], string | null, Partial<Vitals>, RegExp]>([
+    [
+      'stuck',
+      'scheduler',
+      { loops: [busy(61_000)] },
+      /stuck: its pass goes on for 61 s, longer than the lease/,
+    ],
+    ['late', 'scheduler', { loops: [{ ...idle, lateMs: 70_000 }] }, /70 s ago; this process stood still/],
+    [
+      'failing',
+      'scheduler',
+      { loops: [{ ...idle, consecutiveErrors: 1, lastError: 'read-only', lastErrorAt: NOW }] },
+      /failed once, last with: read-only/,
+    ],
+    [
+      'failing',
+      'scheduler',
+      { loops: [{ ...idle, consecutiveErrors: 7, lastError: 'disk full', lastErrorAt: NOW }] },
+      /failed 7 times in a row, last with: disk full/,
+    ],
+    ['no-lease', null, { worker: null, sinceHeartbeatMs: 45_000 }, /last heartbeat was 45 s ago/],
+    ['no-lease', null, { worker: null, sinceHeartbeatMs: null }, /last heartbeat has not come yet/],
+  ])('%s %#', (code, subject, changes, text) => {
+    const health = judge({ ...well, ...changes })
+    expect(health).toMatchObject({ ok: false, live: true, reasons: [{ code, subject }] })
+    expect(health.reasons[0]?.text).toMatch(text)
+  })
+})
+
+describe('it is ok, and warns:', () => {
+  test.each<[HealthNote['code'], Partial<Vitals>, RegExp]>([
+    ['lease-lost', { leaseLost: ago(1000) }, /taken for dead.* it goes on as w\/1/],
+    [
+      'standstill',
+      { stood: { ms: 7500, until: ago(1000) } },
+      /stood still for 7\.5 s, until 2026-11-21T11:59:59/,
+    ],
+    ['clock', { clock: { aheadMs: 90_000, roundTripMs: 4 } }, /90 s ahead of the database's/],
+    ['clock', { clock: { aheadMs: -2100, roundTripMs: 4 } }, /2\.1 s behind the database's/],
+    ['unwritten', { unwritten: 3, loops: [{ ...busy(6000), name: 'settler' }] }, /the ends of 3 runs wait/],
+    ['handlers-left', { left: ['mail'] }, /a handler of 'mail' did not heed the signal and goes on/],
+    ['handlers-left', { left: ['mail', 'mail'] }, /2 handlers of 'mail' .* go on/],
+  ])('%s %#', (code, changes, text) => {
+    const health = judge({ ...well, ...changes })
+    expect(health).toMatchObject({ ok: true, live: true, warnings: [{ code }] })
+    expect(health.warnings).toHaveLength(1)
+    expect(health.warnings[0]?.text).toMatch(text)
+  })
+
+  test('without the lease it does not know its next name', () => {
+    const { warnings } = judge({ ...well, worker: null, leaseLost: ago(10) })
+    expect(warnings[0]?.text).toMatch(/registers again with its next heartbeat/)
+  })
+})
+
+describe('it needs a new process', () => {
+  test('when a pass goes on for longer than any that is ended from inside', () => {
+    expect(judge({ ...well, loops: [busy(180_000)] })).toMatchObject({ ok: false, live: true })
+    expect(judge({ ...well, loops: [busy(180_001)] })).toMatchObject({ ok: false, live: false })
+    // A long lease gives longer.
+    expect(judge({ ...well, leaseMs: 600_000, loops: [busy(1_800_000)] }).live).toBe(true)
+  })
+
+  test('and not when the database is away, for however long', () => {
+    const failing = { ...idle, consecutiveErrors: 10_000, lastError: 'ECONNREFUSED', lastErrorAt: NOW }
+    expect(judge({ ...well, worker: null, sinceHeartbeatMs: 1e9, loops: [failing] })).toMatchObject({
+      ok: false,
+      live: true,
+    })
+  })
+})
+
+test('a process that is no worker is ok, and one that was stopped is not', () => {
+  expect(unstarted(false)).toMatchObject({ ok: true, live: true, reasons: [] })
+  expect(unstarted(true)).toMatchObject({ ok: false, live: true, reasons: [{ code: 'stopped' }] })
+})

@@ -1,0 +1,157 @@
+/** What health says while something is broken, and after it: each fault is told from each other. */
+import { createConnection } from 'mysql2/promise'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import type { Health, HealthNote } from '../../src/index.ts'
+import { eachDatabase, type TestDatabase } from '../support/databases.ts'
+import { killWorkers, until, WorkerProcess, type WorkerSettings } from '../support/worker-process.ts'
+import { Proxy } from '../support/worker-proxy.ts'
+
+const LEASE_MS = 2000
+
+afterEach(killWorkers)
+
+const settings = (url: string): WorkerSettings => ({
+  url,
+  worker: 'w',
+  leaseMs: LEASE_MS,
+  tasks: { hold: 'hold', deaf: 'deaf' },
+})
+
+const codes = (notes: readonly HealthNote[]) => [...new Set(notes.map(({ code }) => code))]
+
+/** The first health that suits. */
+function healthThat(
+  worker: WorkerProcess,
+  what: string,
+  suits: (health: Health) => boolean,
+): Promise<Health> {
+  return until(what, async () => {
+    const health = await worker.health()
+    return suits(health) ? health : null
+  })
+}
+
+const wellAgain = (worker: WorkerProcess) => healthThat(worker, 'it is well again', ({ ok }) => ok)
+
+eachDatabase(({ kind, fresh }) => {
+  async function database(): Promise<TestDatabase> {
+    const made = await fresh()
+    onTestFinished(() => made.drop())
+    return made
+  }
+
+  describe('health', () => {
+    it('of an idle worker stays good, for longer than the lease, and tells when it looks next', async () => {
+      const { url } = await database()
+      const worker = await WorkerProcess.start(settings(url))
+      const first = await healthThat(worker, 'every loop has begun', ({ loops }) =>
+        loops.every(({ lastGoodPass }) => lastGoodPass !== null),
+      )
+      const before = loop(first, 'scheduler').lastGoodPass
+      // Heartbeats go on, and the scheduler has nothing to do.
+      await healthThat(worker, 'a lease has passed', (health) => {
+        expect(health).toMatchObject({ ok: true, live: true, reasons: [], warnings: [] })
+        const beat = loop(health, 'lease').lastGoodPass
+        return beat !== null && before !== null && instant(beat) - instant(before) > LEASE_MS
+      })
+      const health = await worker.health()
+      expect(loop(health, 'scheduler')).toMatchObject({ nextPass: null, lateMs: 0 })
+      expect(health.clockAheadMs).not.toBeNull()
+      expect(Math.abs(health.clockAheadMs ?? Infinity)).toBeLessThan(2000)
+    })
+
+    it('tells that the process stood still, and that it was taken for dead meanwhile', async () => {
+      const { url } = await database()
+      const sleeper = await WorkerProcess.start(settings(url))
+      const other = await WorkerProcess.start({ ...settings(url), worker: 'other' })
+      sleeper.signal('SIGSTOP')
+      await other.report('workerLost', ({ worker }) => worker === sleeper.id)
+      sleeper.signal('SIGCONT')
+      const health = await healthThat(sleeper, 'it has registered again', ({ warnings }) =>
+        codes(warnings).includes('lease-lost'),
+      )
+      expect(codes(health.warnings)).toContain('standstill')
+      expect((await wellAgain(sleeper)).worker).not.toBe(sleeper.id)
+      await healthThat(sleeper, 'it is past', ({ warnings }) => warnings.length === 0)
+    })
+
+    it('tells of a handler that ignores its signal, until it ends', async () => {
+      const made = await database()
+      const worker = await WorkerProcess.start(settings(made.url))
+      await made.query("INSERT INTO job (task, timeout, max_retries) VALUES ('deaf', 50, 0)")
+      await worker.report('aborted')
+      const health = await healthThat(worker, 'it is left alone', ({ warnings }) => warnings.length > 0)
+      expect(health).toMatchObject({
+        ok: true,
+        running: 0,
+        warnings: [{ code: 'handlers-left', subject: 'deaf' }],
+      })
+      worker.order({ do: 'release' })
+      await healthThat(worker, 'it has ended', ({ warnings }) => warnings.length === 0)
+    })
+  })
+
+  // Of a SQLite file nobody is cut off.
+  describe.skipIf(kind === 'sqlite')('health, when the way to the database is broken', () => {
+    async function behindProxy(): Promise<{ worker: WorkerProcess; proxy: Proxy; database: TestDatabase }> {
+      const made = await database()
+      const proxy = await Proxy.open(made.url)
+      onTestFinished(() => proxy.close())
+      return { worker: await WorkerProcess.start(settings(proxy.url)), proxy, database: made }
+    }
+
+    it('tells that loops fail, of the lease, and of ends that wait to be written', async () => {
+      const { worker, proxy, database: made } = await behindProxy()
+      await made.query("INSERT INTO job (task) VALUES ('hold')")
+      await worker.report('handling')
+      proxy.cut()
+      worker.order({ do: 'release' })
+      const health = await healthThat(
+        worker,
+        'all of it is told',
+        ({ reasons, warnings }) =>
+          codes(reasons).includes('no-lease') && codes(warnings).includes('unwritten'),
+      )
+      expect(health).toMatchObject({ ok: false, live: true, worker: null, unwritten: 1 })
+      expect(codes(health.reasons)).toContain('failing')
+      expect(loop(health, 'watch')).toMatchObject({ lastError: expect.stringContaining('database') })
+      expect(loop(health, 'watch').lastErrorAt).not.toBeNull()
+      proxy.mend()
+      await healthThat(worker, 'it is written', ({ unwritten, ok }) => unwritten === 0 && ok)
+    })
+
+    it('tells that loops are stuck, when nobody answers and nobody hangs up', async () => {
+      const { worker, proxy } = await behindProxy()
+      proxy.stall()
+      const health = await healthThat(worker, 'it is told', ({ reasons }) => codes(reasons).includes('stuck'))
+      expect(health).toMatchObject({ ok: false, live: true })
+      const stuck = health.reasons.filter(({ code }) => code === 'stuck').map(({ subject }) => subject)
+      for (const name of stuck) expect(loop(health, String(name)).busyMs).toBeGreaterThan(LEASE_MS)
+      proxy.mend()
+      await wellAgain(worker)
+    })
+
+    it('tells that loops are stuck, when somebody has locked the table', async () => {
+      const made = await database()
+      const worker = await WorkerProcess.start(settings(made.url))
+      const admin = await createConnection({ uri: made.url })
+      onTestFinished(() => admin.end())
+      await admin.query('LOCK TABLES periodic_task WRITE')
+      const health = await healthThat(worker, 'it is told', ({ reasons }) => codes(reasons).includes('stuck'))
+      expect(health.reasons[0]?.text).toMatch(/somebody holds a lock/)
+      await admin.query('UNLOCK TABLES')
+      await wellAgain(worker)
+    })
+  })
+})
+
+function loop(health: Health, name: string): Health['loops'][number] {
+  const found = health.loops.find((one) => one.name === name)
+  if (found === undefined) throw new Error(`there is no loop '${name}'`)
+  return found
+}
+
+/** As it came over the channel. */
+function instant(date: Date): number {
+  return new Date(date).getTime()
+}
