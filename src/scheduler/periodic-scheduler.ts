@@ -9,7 +9,7 @@
 import { Loop, type LoopHealth } from '../loop.ts'
 import { plan } from '../model/plan.ts'
 import { submitElsewhere, type SubmitElsewhere } from './elsewhere.ts'
-import type { Mark, SchedulingStore, Submission } from '../store/scheduling-store.ts'
+import type { Mark, SchedulingStore, Submission, SubmitResult } from '../store/scheduling-store.ts'
 
 export interface PeriodicSchedulerOptions {
   readonly store: SchedulingStore
@@ -29,8 +29,21 @@ export interface PeriodicSchedulerOptions {
   readonly onError: (error: unknown, loop: string) => void
 }
 
+/**
+ * Batches that are marked and submitted at the same time while more is due than one holds: two workers would do the
+ * same. The database has another core for the second; a third found none.
+ */
+const LANES = 2
 /** Rows that somebody else holds are tried again after this time. */
 const LOCKED_RETRY_MS = 250
+
+interface Batch {
+  /** The worker that has marked it. */
+  readonly worker: string
+  readonly marks: readonly Mark[]
+  /** More may be due. */
+  readonly isFull: boolean
+}
 
 export class PeriodicScheduler {
   readonly #options: PeriodicSchedulerOptions
@@ -67,27 +80,52 @@ export class PeriodicScheduler {
    * @returns milliseconds until it wants to be called again; Infinity: when it is woken
    */
   async pass(): Promise<number> {
-    const { store, worker, leaseMs, missedAfterMs, batch, elsewhere } = this.#options
-    for (;;) {
-      const id = worker()
-      if (id === null) return Infinity
-      const marked = await store.markDue(id, batch, leaseMs)
-      const held = this.#held.filter((mark) => !marked.some((again) => again.id === mark.id))
-      const marks = [...held, ...marked]
-      if (marks.length === 0) return Infinity
-      // Until it is known how it went: what was marked and could not be submitted comes with the next pass.
-      this.#held = marks
-      const result =
-        elsewhere === null
-          ? await store.submit(id, marks, (schedule, now, open) =>
-              plan(schedule, { now, open, missedAfterMs }),
-            )
-          : await submitElsewhere(store, id, marks, elsewhere, missedAfterMs)
-      this.#held = result.locked
-      for (const { id: scheduleId, error } of result.failed) this.#options.onFault(scheduleId, error)
-      if (result.submissions.length > 0) this.#options.onSubmitted(result.submissions)
-      if (marked.length > 0) this.#options.onProgress()
-      if (marked.length < batch) return this.#held.length > 0 ? LOCKED_RETRY_MS : Infinity
+    const first = await this.#mark()
+    // Another queue is handed one batch at a time: what it does with two at once is not known.
+    const lanes = first.isFull && this.#options.elsewhere === null ? LANES : 1
+    const ends = await Promise.allSettled(
+      Array.from({ length: lanes }, (_, index) => this.#lane(index === 0 ? first : null)),
+    )
+    const failed = ends.find((end) => end.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+    return this.#held.length > 0 ? LOCKED_RETRY_MS : Infinity
+  }
+
+  /** Batch after batch, for as long as they are full. */
+  async #lane(first: Batch | null): Promise<void> {
+    for (let batch = first ?? (await this.#mark()); ; batch = await this.#mark()) {
+      await this.#submit(batch)
+      if (!batch.isFull) return
     }
+  }
+
+  /** The next that are due, and before them those that somebody else held. */
+  async #mark(): Promise<Batch> {
+    const { store, worker, leaseMs, batch } = this.#options
+    const id = worker()
+    if (id === null) return { worker: '', marks: [], isFull: false }
+    const marked = await store.markDue(id, batch, leaseMs)
+    const held = this.#held.filter((mark) => !marked.some((again) => again.id === mark.id))
+    this.#held = []
+    return { worker: id, marks: [...held, ...marked], isFull: marked.length === batch }
+  }
+
+  async #submit({ worker, marks }: Batch): Promise<void> {
+    if (marks.length === 0) return
+    const { submissions, locked, failed } = await this.#written(worker, marks).catch((error: unknown) => {
+      // It is not known how it went: what was marked and could not be submitted comes with the next pass.
+      this.#held = [...this.#held, ...marks]
+      throw error
+    })
+    this.#held = [...this.#held, ...locked]
+    for (const { id, error } of failed) this.#options.onFault(id, error)
+    if (submissions.length > 0) this.#options.onSubmitted(submissions)
+    if (locked.length < marks.length) this.#options.onProgress()
+  }
+
+  #written(worker: string, marks: readonly Mark[]): Promise<SubmitResult> {
+    const { store, missedAfterMs, elsewhere } = this.#options
+    if (elsewhere !== null) return submitElsewhere(store, worker, marks, elsewhere, missedAfterMs)
+    return store.submit(worker, marks, (schedule, now, open) => plan(schedule, { now, open, missedAfterMs }))
   }
 }

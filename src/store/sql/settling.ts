@@ -8,6 +8,7 @@ import { type Settlement, settle } from '../../model/settle.ts'
 import type { Dialect, Sql } from '../database.ts'
 import type { Attempt, Settled, SettleResult } from '../executing-store.ts'
 import { fromStored, toText } from '../instant.ts'
+import { batchTable } from './batch.ts'
 import { groupBy } from './group-by.ts'
 import { plannableColumns, type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
 import { placeholders, type Tables } from './tables.ts'
@@ -175,16 +176,20 @@ async function writeJobs(sql: Sql, dialect: Dialect, tables: Tables, ended: read
           error: settlement.error,
         },
   )
-  const table = dialect.batch({
-    id: 'id',
-    state: 'text',
-    reason: 'text',
-    attempt: 'integer',
-    run_at: 'instant',
-    finished: 'instant',
-    result: 'long text',
-    error: 'long text',
-  })
+  const { table, params } = batchTable(
+    dialect,
+    {
+      id: 'id',
+      state: 'text',
+      reason: 'text',
+      attempt: 'integer',
+      run_at: 'instant',
+      finished: 'instant',
+      result: 'long text',
+      error: 'long text',
+    },
+    batch,
+  )
   // The worker of a final job stays, so that history tells who ran it.
   const assignments = {
     state: 'b.state',
@@ -196,7 +201,7 @@ async function writeJobs(sql: Sql, dialect: Dialect, tables: Tables, ended: read
     error: "CASE WHEN b.state = 'success' THEN NULL ELSE COALESCE(b.error, t.error) END",
     worker: "CASE WHEN b.state = 'waiting' THEN NULL ELSE t.worker END",
   }
-  await sql.run(dialect.updateFromBatch(tables.job, table, assignments), [JSON.stringify(batch)])
+  await sql.run(dialect.updateFromBatch(tables.job, table, assignments), params)
 }
 
 const ifCounted = (column: string) => `CASE WHEN b.runs > 0 THEN b.${column} ELSE t.${column} END`
@@ -249,19 +254,23 @@ async function writeSchedules(
       planned_from: next === null ? null : plannedFrom(row.definition, next.nextRun),
     }
   })
-  const table = dialect.batch({
-    id: 'id',
-    runs: 'integer',
-    errors: 'integer',
-    last_run: 'instant',
-    last_finished: 'instant',
-    last_job: 'text',
-    last_error: 'long text',
-    moved: 'integer',
-    nextrun: 'instant',
-    idle: 'text',
-    planned_from: 'text',
-  })
+  const { table, params } = batchTable(
+    dialect,
+    {
+      id: 'id',
+      runs: 'integer',
+      errors: 'integer',
+      last_run: 'instant',
+      last_finished: 'instant',
+      last_job: 'text',
+      last_error: 'long text',
+      moved: 'integer',
+      nextrun: 'instant',
+      idle: 'text',
+      planned_from: 'text',
+    },
+    batch,
+  )
   // A cancelled run counts neither as a run nor as an error.
   const assignments = {
     run_count: 't.run_count + b.runs',
@@ -274,7 +283,27 @@ async function writeSchedules(
     nextrun: ifMoved('nextrun'),
     idle: ifMoved('idle'),
   }
-  await sql.run(dialect.updateFromBatch(tables.schedule, table, assignments), [JSON.stringify(batch)])
+  await sql.run(dialect.updateFromBatch(tables.schedule, table, assignments), params)
+}
+
+/**
+ * Writes to schedules and leaves them as they are. In a cluster a lock is known to one server only: what holds two
+ * transactions apart on all of them is that both write the same row, and a value that stays the same is not
+ * written. Without it, a job that is submitted behind one that ends elsewhere at that moment is blocked by nothing.
+ */
+export async function touchSchedules(
+  sql: Sql,
+  dialect: Dialect,
+  tables: Tables,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return
+  for (const change of ['+ 1', '- 1']) {
+    await sql.run(
+      `UPDATE ${tables.schedule} ${dialect.byKey} SET error_count = error_count ${change} WHERE id IN (${placeholders(ids)})`,
+      ids.toSorted(),
+    )
+  }
 }
 
 /** How many jobs of each schedule are not final. */
@@ -315,8 +344,8 @@ async function promoteBlocked(
   if (first.length > 0) {
     // In the order of the schedules, as jobs are inserted: the key that holds "one at a time" is theirs.
     const batch = first.toSorted((a, b) => (a.schedule < b.schedule ? -1 : 1)).map(({ id }) => ({ id }))
-    const update = dialect.updateFromBatch(tables.job, dialect.batch({ id: 'id' }), { state: `'waiting'` })
-    await sql.run(update, [JSON.stringify(batch)])
+    const { table, params } = batchTable(dialect, { id: 'id' }, batch)
+    await sql.run(dialect.updateFromBatch(tables.job, table, { state: `'waiting'` }), params)
   }
   return new Map(first.map((row) => [row.schedule, row.id]))
 }

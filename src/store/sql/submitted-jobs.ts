@@ -2,6 +2,7 @@ import { occurrenceId } from '../../model/occurrence.ts'
 import { NO_OPEN_JOBS, type OpenJobs, type Plan } from '../../model/plan.ts'
 import type { Database, Dialect, Sql } from '../database.ts'
 import { toText } from '../instant.ts'
+import { batchTable } from './batch.ts'
 import { groupBy } from './group-by.ts'
 import { type PlannableRow } from './rows.ts'
 import { placeholders, type Tables } from './tables.ts'
@@ -109,14 +110,18 @@ export class SubmittedJobs {
       count: skip.count,
       finished: candidate.row.clock,
     }))
-    const table = dialect.batch({ id: 'id', slot: 'instant', count: 'integer', finished: 'instant' })
+    const { table, params } = batchTable(
+      dialect,
+      { id: 'id', slot: 'instant', count: 'integer', finished: 'instant' },
+      batch,
+    )
     const assignments = {
       slot: 'b.slot',
       missed: 't.missed + b.count',
       submitted: 'b.finished',
       finished: 'b.finished',
     }
-    await sql.run(dialect.updateFromBatch(this.#tables.job, table, assignments), [JSON.stringify(batch)])
+    await sql.run(dialect.updateFromBatch(this.#tables.job, table, assignments), params)
     const isFolded = new Map(folded.map(({ candidate, skip }) => [candidate, skip]))
     return planned.map((one) => {
       const skip = isFolded.get(one)
@@ -163,22 +168,26 @@ export class SubmittedJobs {
     if (batch.length === 0) return
     // One parameter for the whole batch, and args copied inside the database: neither grows with the other
     // into the server's packet limit.
-    const table = dialect.batch({
-      id: 'id',
-      schedule: 'id',
-      slot: 'instant',
-      missed: 'integer',
-      number: 'integer',
-      state: 'text',
-      reason: 'text',
-      error: 'long text',
-      finished: 'instant',
-    })
+    const { table, params } = batchTable(
+      dialect,
+      {
+        id: 'id',
+        schedule: 'id',
+        slot: 'instant',
+        missed: 'integer',
+        number: 'integer',
+        state: 'text',
+        reason: 'text',
+        error: 'long text',
+        finished: 'instant',
+      },
+      batch,
+    )
     await sql.run(
       `INSERT INTO ${job} (id, periodic_task_id, slot, missed, run, task, group_, args, subject, submitter, priority, state, exclusive, reason, error, finished, submitted, timeout, max_retries, retry_delay, retry_backoff)
        SELECT b.id, s.id, b.slot, b.missed, b.number, s.task, s.group_, CASE WHEN b.state = 'skipped' THEN '{}' ELSE s.args END, s.subject, s.submitter, s.priority, b.state, CASE WHEN s.overlap = 'allow' THEN 0 ELSE 1 END, b.reason, b.error, b.finished, ${dialect.now}, s.timeout, s.max_retries, s.retry_delay, s.retry_backoff
        FROM ${table} AS b ${dialect.straightJoin} ${schedule} AS s ${dialect.byKey} ON s.id = b.schedule ORDER BY s.id, b.slot`,
-      [JSON.stringify(batch)],
+      params,
     )
   }
 }

@@ -4,6 +4,7 @@ import { StoreUnavailableError } from '../../errors.ts'
 import type { Database, Sql } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
 import type { Decide, Mark, Submission, SubmitResult } from '../scheduling-store.ts'
+import { batchTable } from './batch.ts'
 import { plannableColumns, type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
 import { type Planned, SubmittedJobs } from './submitted-jobs.ts'
 import { placeholders, type Tables } from './tables.ts'
@@ -168,14 +169,18 @@ export class Submitting {
       planned_from: plannedFrom(row.definition, plan.nextRun),
     }))
     const { dialect } = this.#database
-    const table = dialect.batch({
-      id: 'id',
-      nextrun: 'instant',
-      idle: 'text',
-      last_slot: 'instant',
-      last_error: 'long text',
-      planned_from: 'text',
-    })
+    const { table, params } = batchTable(
+      dialect,
+      {
+        id: 'id',
+        nextrun: 'instant',
+        idle: 'text',
+        last_slot: 'instant',
+        last_error: 'long text',
+        planned_from: 'text',
+      },
+      batch,
+    )
     const assignments = {
       nextrun: 'b.nextrun',
       idle: 'b.idle',
@@ -186,7 +191,7 @@ export class Submitting {
       marked: 'NULL',
       mark_ends: 'NULL',
     }
-    await sql.run(dialect.updateFromBatch(this.#tables.schedule, table, assignments), [JSON.stringify(batch)])
+    await sql.run(dialect.updateFromBatch(this.#tables.schedule, table, assignments), params)
   }
 
   /** Ends the marks of rows that turned out not to be due, and takes note of what they were found to be. */
@@ -196,8 +201,8 @@ export class Submitting {
     // What was read, whatever it says: or an instant that is none would keep the row due for ever.
     const batch = rows.map((row) => ({ id: row.id, planned_from: `${row.definition}|${row.nextrun ?? ''}` }))
     const assignments = { planned_from: 'b.planned_from', worker: 'NULL', marked: 'NULL', mark_ends: 'NULL' }
-    const table = dialect.batch({ id: 'id', planned_from: 'text' })
-    await sql.run(dialect.updateFromBatch(this.#tables.schedule, table, assignments), [JSON.stringify(batch)])
+    const { table, params } = batchTable(dialect, { id: 'id', planned_from: 'text' }, batch)
+    await sql.run(dialect.updateFromBatch(this.#tables.schedule, table, assignments), params)
   }
 
   /** Marks whose row was passed over; a row that is gone is forgotten. */
