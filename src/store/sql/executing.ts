@@ -5,6 +5,7 @@ import type { Attempt, ExecutingStore, LogLine, SettleResult } from '../executin
 import { fromStored, toText } from '../instant.ts'
 import { groupBy } from './group-by.ts'
 import { jobColumns, type JobRow, policyOf, toJob } from './rows.ts'
+import { againOnDuplicate } from './schedules.ts'
 import { settleAll } from './settling.ts'
 import { placeholders, type Tables } from './tables.ts'
 
@@ -91,7 +92,10 @@ export class SqlExecuting implements ExecutingStore {
 
   settle(attempts: readonly Attempt[]): Promise<SettleResult> {
     if (attempts.length === 0) return Promise.resolve({ settled: [], lost: [], locked: [] })
-    return this.#database.transaction((sql) => settleAll(sql, this.#database.dialect, this.#tables, attempts))
+    // Where a job was put back by hand since others were looked for, no other has its turn.
+    return againOnDuplicate(this.#database, () =>
+      this.#database.transaction((sql) => settleAll(sql, this.#database.dialect, this.#tables, attempts)),
+    )
   }
 
   async stopRequests(worker: string): Promise<string[]> {

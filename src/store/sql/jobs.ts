@@ -9,7 +9,8 @@ import { lentTransaction } from '../lent-transaction.ts'
 import type { Page } from '../schedule-store.ts'
 import { andEquals, type Condition, ownedBy } from './owned.ts'
 import { jobColumns, type JobRow, plannableColumns, type PlannableRow, toJob } from './rows.ts'
-import { endJobs, type EndingRow, endingColumns } from './settling.ts'
+import { endJobs, type EndingRow, endingColumns, touchSchedules } from './settling.ts'
+import { againOnDuplicate } from './schedules.ts'
 import { placeholders, type Tables } from './tables.ts'
 
 /** Characters of one INSERT: well below the packet limit of any server. */
@@ -82,7 +83,7 @@ export class SqlJobs implements JobStore {
 
   cancel(id: string): Promise<JobState | null> {
     const { dialect } = this.#database
-    return this.#database.transaction(async (sql) => {
+    return this.#persistently(async (sql) => {
       const locked = await this.#lockedWithSchedule(sql, id)
       if (locked === null) return null
       const { row, schedules } = locked
@@ -100,7 +101,7 @@ export class SqlJobs implements JobStore {
   }
 
   retry(id: string): Promise<JobState | null> {
-    return this.#database.transaction(async (sql) => {
+    return this.#persistently(async (sql) => {
       const locked = await this.#lockedWithSchedule(sql, id)
       if (locked === null) return null
       const { row, schedules } = locked
@@ -108,6 +109,7 @@ export class SqlJobs implements JobStore {
       // As the schedule says now; of one that is gone nothing else can come.
       const exclusive = schedules.get(row.schedule ?? '')?.overlap !== 'allow'
       if (row.schedule !== null && exclusive) await this.#refuseWhileOpen(sql, id, row.schedule)
+      await touchSchedules(sql, this.#database.dialect, this.#tables, [...schedules.keys()])
       await sql.run(
         `UPDATE ${this.#tables.job} SET state = 'waiting', exclusive = ?, reason = CASE WHEN reason = 'run now' THEN reason END, attempt = 0, run_at = NULL, started = NULL, finished = NULL, worker = NULL, stop_requested = NULL, progress = NULL WHERE id = ?`,
         [Number(exclusive), id],
@@ -167,6 +169,11 @@ export class SqlJobs implements JobStore {
       `INSERT INTO ${this.#tables.job} (id, task, group_, args, subject, submitter, priority, run_at, timeout, max_retries, retry_delay, retry_backoff, submitted) VALUES ${values.map((row) => `(${placeholders(row)}, ${this.#database.dialect.now})`).join(', ')}`,
       values.flat(),
     )
+  }
+
+  /** A job that was put back by hand since others were looked for is found the second time. */
+  #persistently<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
+    return againOnDuplicate(this.#database, () => this.#database.transaction(work))
   }
 
   /** Whoever submits for a schedule that is there waits for its row, which is locked here. */

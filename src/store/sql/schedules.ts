@@ -127,7 +127,7 @@ export class SqlSchedules implements ScheduleStore {
     const { schedule, job } = this.#tables
     const { now, instant, forUpdate } = this.#database.dialect
     const own = this.#where(id)
-    return this.#database.transaction(async (sql) => {
+    const submit = async (sql: Sql) => {
       const [row] = await sql.rows<{
         last_slot: string | null
         overlap: string
@@ -161,7 +161,9 @@ export class SqlSchedules implements ScheduleStore {
       )
       await sql.run(`UPDATE ${schedule} SET last_slot = ? WHERE id = ?`, [toText(slot), id])
       return jobId
-    })
+    }
+    // A job may have been put back by hand since it was looked for: then it is in the way.
+    return againOnDuplicate(this.#database, () => this.#database.transaction(submit))
   }
 
   async now(): Promise<Date> {
@@ -246,7 +248,7 @@ export async function changeSchedule(
   )
 }
 
-/** Two that create the same row at once: the second finds it there and begins anew. */
+/** Two that write the same key at once: the second finds it there and begins anew. */
 export async function againOnDuplicate<Result>(
   { dialect }: Database,
   work: () => Promise<Result>,

@@ -1,0 +1,265 @@
+/**
+ * Actors whose every statement waits for leave: the seam `Database` of the real store, so that a test decides in
+ * which order the statements of several workers reach the database, and at which of them one of them crashes.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { StoreUnavailableError } from '../../src/errors.ts'
+import type { Database, Sql, SqlValue } from '../../src/store/database.ts'
+import { toText } from '../../src/store/instant.ts'
+import { MysqlDatabase } from '../../src/store/mysql/database.ts'
+import { storeOn } from '../../src/store/open.ts'
+import { SqliteDatabase } from '../../src/store/sqlite/database.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { TestDatabase } from '../support/databases.ts'
+
+/**
+ * What a step does to others. `read` sees only what others have committed; `lock` locks or writes rows of a
+ * transaction; `commit` shows and frees them; `write` is all of that in one; `time` moves the clock.
+ */
+export type StepKind = 'read' | 'lock' | 'commit' | 'write' | 'time'
+
+export interface Step {
+  readonly kind: StepKind
+  readonly text: string
+}
+
+/** Whether the order of two steps of different actors can make a difference. */
+export function areDependent(a: StepKind, b: StepKind): boolean {
+  if (a === 'time' || b === 'time' || a === 'write' || b === 'write') return !(a === 'read' && b === 'read')
+  if (a === 'read' || b === 'read') return a === 'commit' || b === 'commit'
+  return !(a === 'commit' && b === 'commit')
+}
+
+/** The process is gone: none of its statements reaches the database any more. */
+export class Crash extends StoreUnavailableError {
+  constructor() {
+    super('The process has crashed')
+  }
+}
+
+/** The clock that all statements of all actors go by. */
+export interface Clock {
+  now: Date
+}
+
+type Standing = 'between statements' | 'wants to go on' | 'ended' | 'crashed'
+
+/** One worker, or one person, whose statements wait for leave. */
+export class Actor {
+  readonly name: string
+  readonly store: Store
+  readonly database: Database
+  readonly #inner: Database
+  readonly #overseer: TestDatabase
+  #connection: number | null = null
+  #standing: Standing = 'ended'
+  #wants: { readonly step: Step; readonly go: () => void; readonly crash: () => void } | null = null
+  #changed: () => void = () => undefined
+  /** Crash when the transaction that begins now wants to commit: for a database with one writer. */
+  #crashAtCommit = false
+  #transaction = false
+  #free = false
+  #program: Promise<void> = Promise.resolve()
+  #lastStep: StepKind | null = null
+  failure: unknown = null
+
+  private constructor(name: string, inner: Database, overseer: TestDatabase, clock: Clock) {
+    this.name = name
+    this.#inner = inner
+    this.#overseer = overseer
+    this.database = this.#gated(inner, clock)
+    this.store = storeOn(this.database, '')
+  }
+
+  static async open(name: string, overseer: TestDatabase, clock: Clock): Promise<Actor> {
+    if (overseer.kind !== 'sqlite')
+      return new Actor(name, MysqlDatabase.open(overseer.url, 1), overseer, clock)
+    const inner = await SqliteDatabase.open(overseer.url.slice('sqlite:'.length))
+    // No test cuts the power.
+    await inner.rows('PRAGMA synchronous = OFF')
+    return new Actor(name, inner, overseer, clock)
+  }
+
+  /** Begins a program, which stops before its first statement. */
+  async begin(program: (actor: Actor) => Promise<void>): Promise<void> {
+    this.#free = false
+    if (this.#overseer.kind !== 'sqlite') {
+      const [row] = await this.#inner.rows<{ id: number }>('SELECT CONNECTION_ID() AS id')
+      this.#connection = row?.id ?? null
+    }
+    this.failure = null
+    this.#crashAtCommit = false
+    this.#lastStep = null
+    this.#stand('between statements')
+    this.#program = program(this).then(
+      () => this.#stand('ended'),
+      (error: unknown) => {
+        if (this.#standing !== 'crashed') this.failure = error
+        this.#stand('ended')
+      },
+    )
+  }
+
+  /** Until nothing of its program is left, also where it has crashed. */
+  over(): Promise<void> {
+    return this.#program
+  }
+
+  /** From now on its statements wait for nobody. */
+  release(): void {
+    this.#stand('between statements')
+    this.#free = true
+  }
+
+  /** The step that it wants to take. */
+  get wants(): Step | null {
+    return this.#standing === 'wants to go on' ? (this.#wants?.step ?? null) : null
+  }
+
+  get hasEnded(): boolean {
+    return this.#standing === 'ended' || this.#standing === 'crashed'
+  }
+
+  /** Whether a crash here leaves anything else behind than a crash one step before. */
+  get mayCrash(): boolean {
+    return this.wants !== null && this.wants.kind !== 'time' && this.#lastStep !== 'read'
+  }
+
+  go(): void {
+    const wants = this.#wants
+    this.#lastStep = wants?.step.kind ?? null
+    this.#stand('between statements')
+    wants?.go()
+  }
+
+  /**
+   * The process dies before the step that it wants to take. On a server its connection is cut, and the server has
+   * rolled back when this returns; in SQLite the transaction is rolled back at its end.
+   */
+  async crash(): Promise<void> {
+    const wants = this.#wants
+    if (wants?.step.kind === 'write' && this.#overseer.kind === 'sqlite') {
+      this.#crashAtCommit = true
+      this.go()
+      await this.atRest()
+      return
+    }
+    await this.#cut()
+    this.#stand('crashed')
+    wants?.crash()
+  }
+
+  /** Ends without a trace: nobody wants to know how it goes on. */
+  abandon(): void {
+    if (this.hasEnded) return
+    const wants = this.#wants
+    this.#stand('crashed')
+    wants?.crash()
+  }
+
+  /** Until it wants to take a step, has ended, or the database says that it waits for a lock of another. */
+  async atRest(): Promise<'at rest' | 'waits for a lock'> {
+    for (;;) {
+      if (this.#standing !== 'between statements') return 'at rest'
+      const changed = new Promise<void>((resolve) => {
+        this.#changed = resolve
+      })
+      // No judgement: only when to ask the database.
+      await Promise.race([changed, pause(3)])
+      if (this.#standing !== 'between statements') return 'at rest'
+      if (await this.#waitsForLock()) return 'waits for a lock'
+    }
+  }
+
+  /** A step that is no statement. */
+  step(kind: StepKind, text: string): Promise<void> {
+    if (this.#free) return Promise.resolve()
+    if (this.#standing === 'crashed') return Promise.reject(new Crash())
+    return new Promise((resolve, reject) => {
+      this.#wants = { step: { kind, text }, go: resolve, crash: () => reject(new Crash()) }
+      this.#stand('wants to go on')
+    })
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close()
+  }
+
+  #stand(standing: Standing): void {
+    if (this.#standing === 'crashed' && standing !== 'between statements') return
+    this.#standing = standing
+    this.#changed()
+  }
+
+  async #waitsForLock(): Promise<boolean> {
+    if (this.#connection === null) return false
+    const [row] = await this.#overseer.query('SHOW ENGINE INNODB STATUS')
+    const transactions = String(row?.['Status']).split('---TRANSACTION')
+    return transactions.some(
+      (text) =>
+        text.includes('LOCK WAIT') && new RegExp(`(MySQL|MariaDB) thread id ${this.#connection},`).test(text),
+    )
+  }
+
+  async #cut(): Promise<void> {
+    if (this.#connection === null || !this.#transaction) return
+    await this.#overseer.query(`KILL ${this.#connection}`)
+    for (;;) {
+      const left = await this.#overseer.query('SELECT 1 FROM information_schema.processlist WHERE id = ?', [
+        this.#connection,
+      ])
+      if (left.length === 0) return
+    }
+  }
+
+  #gated(inner: Database, clock: Clock): Database {
+    const isServer = this.#overseer.kind !== 'sqlite'
+    const isRead = (text: string) => text.startsWith('SELECT') && !text.includes('FOR UPDATE')
+    /** Within a transaction; SQLite's has the database for itself from its beginning. */
+    const within = (sql: Sql): Sql => ({
+      rows: async <Row>(text: string, params?: readonly SqlValue[]) => {
+        if (isServer) await this.step(isRead(text) ? 'read' : 'lock', text)
+        return sql.rows<Row>(text, params)
+      },
+      run: async (text, params) => {
+        if (isServer) await this.step('lock', text)
+        return sql.run(text, params)
+      },
+    })
+    const transaction: Database['transaction'] = async (work) => {
+      if (!isServer) await this.step('write', 'a transaction')
+      if (this.#standing === 'crashed') throw new Crash()
+      return inner.transaction(async (sql) => {
+        this.#transaction = true
+        try {
+          const result = await work(within(sql))
+          if (isServer) await this.step('commit', 'COMMIT')
+          if (this.#crashAtCommit) {
+            this.#stand('crashed')
+            throw new Crash()
+          }
+          return result
+        } finally {
+          this.#transaction = false
+        }
+      })
+    }
+    return {
+      dialect: {
+        ...inner.dialect,
+        get now() {
+          return isServer ? `CAST('${toText(clock.now)}' AS DATETIME(3))` : `'${toText(clock.now)}'`
+        },
+      },
+      rows: async <Row>(text: string, params?: readonly SqlValue[]) => {
+        await this.step('read', text)
+        return inner.rows<Row>(text, params)
+      },
+      // Its commit is a step of its own: a statement that waited for a lock would else commit with whoever let go.
+      run: (text, params) => transaction((sql) => sql.run(text, params)),
+      transaction,
+      exclusively: (name, work) => inner.exclusively(name, work),
+      close: () => inner.close(),
+    }
+  }
+}

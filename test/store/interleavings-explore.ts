@@ -1,0 +1,150 @@
+/**
+ * Orders of steps: all that can differ, or some from a seed.
+ *
+ * All: a depth-first search that runs the programs anew for each order (nothing of a database can be copied back),
+ * with sleep sets: of orders that differ only in steps that do not depend on each other, one is run.
+ */
+import { type Actor, areDependent, type StepKind } from './interleavings-actors.ts'
+
+/** What may come next: a step of an actor, or its crash before it. */
+export interface Choice {
+  readonly actor: string
+  readonly crash: boolean
+  readonly kind: StepKind
+}
+
+/** Decides what comes next; null: this order need not be run to its end. */
+export type Choose = (choices: readonly Choice[]) => Choice | null
+
+const nameOf = ({ actor, crash }: Choice) => `${actor}${crash ? '!' : ''}`
+
+/**
+ * Runs the actors' programs to their ends, one step at a time.
+ *
+ * @param crashes  how many actors may crash
+ * @param afterStep  called when everyone is at rest after a step
+ * @returns the order that was run; null when it was given up
+ */
+export async function interleave(
+  actors: readonly Actor[],
+  crashes: number,
+  choose: Choose,
+  afterStep: (actor: Actor, choice: Choice, text: string) => Promise<void>,
+): Promise<string[] | null> {
+  const order: string[] = []
+  let crashesLeft = crashes
+  for (;;) {
+    for (const actor of actors) await actor.atRest()
+    const able = actors.filter((actor) => actor.wants !== null)
+    if (able.length === 0) {
+      // Whoever waits for a lock now waits for one that its holder has let go.
+      if (actors.every((actor) => actor.hasEnded)) {
+        for (const actor of actors) await actor.over()
+        return order
+      }
+      continue
+    }
+    const choices = able.flatMap((actor): Choice[] => {
+      const kind = actor.wants?.kind ?? 'read'
+      const step = { actor: actor.name, crash: false, kind }
+      return crashesLeft > 0 && actor.mayCrash ? [step, { ...step, crash: true }] : [step]
+    })
+    const choice = choose(choices)
+    if (choice === null) {
+      await giveUp(actors)
+      return null
+    }
+    const actor = able.find(({ name }) => name === choice.actor)
+    if (actor === undefined) throw new Error(`${choice.actor} cannot go on`)
+    const text = actor.wants?.text ?? ''
+    order.push(`${nameOf(choice)}: ${text.slice(0, 60)}`)
+    if (choice.crash) {
+      crashesLeft -= 1
+      await actor.crash()
+    } else actor.go()
+    for (const each of actors) await each.atRest()
+    await afterStep(actor, choice, text)
+  }
+}
+
+async function giveUp(actors: readonly Actor[]): Promise<void> {
+  for (const actor of actors) actor.abandon()
+  for (const actor of actors) await actor.over()
+}
+
+interface Node {
+  readonly choices: readonly Choice[]
+  readonly sleeping: readonly Choice[]
+  readonly done: Choice[]
+  todo: Choice[]
+}
+
+/** Goes through all orders that can differ. */
+export class AllOrders {
+  readonly #path: Node[] = []
+  /** Times that a program did not do again what it had done before in the same order. */
+  diverged = 0
+  #depth = 0
+
+  /** @returns whether there is another order to run */
+  next(): boolean {
+    this.#depth = 0
+    if (this.#path.length === 0) return true
+    for (let last = this.#path.at(-1); last !== undefined; last = this.#path.at(-1)) {
+      const [chosen] = last.todo
+      if (chosen !== undefined) {
+        last.done.push(chosen)
+        last.todo = last.todo.slice(1)
+        if (last.todo.length > 0) return true
+      }
+      this.#path.pop()
+    }
+    return false
+  }
+
+  readonly choose: Choose = (choices) => {
+    const depth = this.#depth
+    this.#depth += 1
+    const known = this.#path[depth]
+    if (known !== undefined) {
+      const wanted = known.todo[0]
+      const found = choices.find((choice) => wanted !== undefined && nameOf(choice) === nameOf(wanted))
+      if (found !== undefined) return found
+      // As after a deadlock, of which the server picks the victim.
+      this.diverged += 1
+      this.#path.length = depth
+    }
+    const parent = this.#path[depth - 1]
+    const before = parent?.todo[0]
+    const sleeping =
+      parent === undefined || before === undefined
+        ? []
+        : [...parent.sleeping, ...parent.done].filter(
+            (asleep) =>
+              asleep.actor !== before.actor &&
+              !asleep.crash &&
+              !before.crash &&
+              !areDependent(asleep.kind, before.kind),
+          )
+    const todo = choices.filter((choice) => !sleeping.some((asleep) => nameOf(asleep) === nameOf(choice)))
+    if (todo.length === 0) return null
+    this.#path.push({ choices, sleeping, done: [], todo })
+    return todo[0] ?? null
+  }
+}
+
+/** Orders at random: a worker mostly goes on for some steps before another has its turn. */
+export function randomOrder(random: () => number): Choose {
+  let last: string | null = null
+  const eagerness = 0.2 + 0.7 * random()
+  return (choices) => {
+    const steps = choices.filter(({ crash }) => !crash)
+    const crashes = choices.filter(({ crash }) => crash)
+    if (crashes.length > 0 && random() < 0.06) return crashes[Math.floor(random() * crashes.length)] ?? null
+    const same = steps.find(({ actor }) => actor === last)
+    const chosen =
+      same !== undefined && random() < eagerness ? same : steps[Math.floor(random() * steps.length)]
+    last = chosen?.actor ?? null
+    return chosen ?? null
+  }
+}

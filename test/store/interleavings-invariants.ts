@@ -1,0 +1,235 @@
+/** The invariants of the design, as what two looks at the tables may show, and what the last must. */
+import { inspect } from 'node:util'
+import type { TestDatabase } from '../support/databases.ts'
+import { type Clock } from './interleavings-actors.ts'
+import { FIRST_SLOT, LEASE_MS, type Program } from './interleavings-scene.ts'
+import { fromText, toText } from '../../src/store/instant.ts'
+
+type Row = Readonly<Record<string, unknown>>
+
+/** The tables as everyone sees them. */
+export interface Picture {
+  readonly schedules: ReadonlyMap<string, Row>
+  readonly jobs: ReadonlyMap<string, Row>
+  readonly workers: ReadonlySet<string>
+}
+
+export async function look(database: TestDatabase): Promise<Picture> {
+  const schedules = await database.query('SELECT * FROM periodic_task')
+  const jobs = await database.query('SELECT * FROM job')
+  const workers = await database.query('SELECT id FROM worker')
+  return {
+    schedules: new Map(schedules.map((row) => [text(row, 'id'), row])),
+    jobs: new Map(jobs.map((row) => [text(row, 'id'), row])),
+    workers: new Set(workers.map((row) => text(row, 'id'))),
+  }
+}
+
+/** Slots only grow, also while the clock of the test stands still: then by a millisecond. */
+const GROWTH_MS = 10
+const FINAL = ['success', 'failed', 'cancelled', 'skipped']
+/** Columns that only people write. */
+const SETTINGS = [
+  'enabled',
+  'task',
+  'timer',
+  'args',
+  'overlap',
+  'priority',
+  'summary',
+  'catch_up',
+  'starts',
+  'ends',
+  'jitter',
+  'max_runs',
+  'created',
+]
+/** Columns in which a submission says what it has decided. */
+const DECIDED = ['nextrun', 'last_slot', 'planned_from', 'idle']
+
+function text(row: Row | undefined, column: string): string {
+  const value = row?.[column] ?? ''
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : inspect(value)
+}
+
+const differ = (before: Row, after: Row, columns: readonly string[]) =>
+  columns.filter((column) => before[column] !== after[column])
+
+/** What is wrong in every state. */
+export function wrongNow({ schedules, jobs }: Picture, clock: Clock): string[] {
+  const wrong: string[] = []
+  const slots = new Map<string, number>()
+  const active = new Map<string, number>()
+  const latestSlot = toText(new Date(clock.now.getTime() + GROWTH_MS))
+  for (const job of jobs.values()) {
+    const schedule = text(job, 'periodic_task_id')
+    const occurrence = `${schedule} ${text(job, 'slot')}`
+    slots.set(occurrence, (slots.get(occurrence) ?? 0) + 1)
+    if (text(job, 'slot') > latestSlot) wrong.push(`${occurrence} is early`)
+    if (['waiting', 'running'].includes(text(job, 'state')) && Number(job['exclusive']) === 1)
+      active.set(schedule, (active.get(schedule) ?? 0) + 1)
+  }
+  for (const [occurrence, count] of slots) if (count > 1) wrong.push(`${occurrence} is there ${count} times`)
+  for (const [schedule, count] of active) if (count > 1) wrong.push(`${count} jobs of ${schedule} are active`)
+  const latest = toText(new Date(clock.now.getTime() + LEASE_MS))
+  for (const [id, row] of schedules)
+    if (row['worker'] !== null && text(row, 'mark_ends') > latest)
+      wrong.push(`${id} is marked until ${text(row, 'mark_ends')}`)
+  return wrong
+}
+
+/** What is wrong about a change that somebody has made. */
+export function wrongChange(by: Program, before: Picture, after: Picture, clock: Clock): string[] {
+  const wrong: string[] = []
+  const now = toText(clock.now)
+  for (const [id, old] of before.schedules) {
+    const row = after.schedules.get(id)
+    if (row === undefined) {
+      if (by.worker !== null) wrong.push(`${by.name} has deleted ${id}`)
+      continue
+    }
+    if (text(row, 'last_slot') < text(old, 'last_slot')) wrong.push(`the slots of ${id} go back`)
+    if (by.worker === null) continue
+    const settings = differ(old, row, SETTINGS)
+    if (settings.length > 0) wrong.push(`${by.name} has changed ${settings.join()} of ${id}`)
+    if (id === 'later' && differ(old, row, Object.keys(row)).length > 0) wrong.push(`${id} was not due`)
+    wrong.push(...wrongMark(by, by.worker, old, row, before, now))
+  }
+  for (const [id, old] of before.jobs) {
+    const row = after.jobs.get(id)
+    if (row === undefined) {
+      if (by.worker !== null) wrong.push(`${by.name} has deleted the job ${id}`)
+      continue
+    }
+    if (by.worker !== null) wrong.push(...wrongEnd(by, by.worker, old, row, before))
+  }
+  for (const [id, row] of after.jobs) {
+    if (before.jobs.has(id) || by.worker === null) continue
+    const lastSlot = text(before.schedules.get(text(row, 'periodic_task_id')), 'last_slot')
+    if (text(row, 'slot') <= lastSlot)
+      wrong.push(`${by.name} has decided ${text(row, 'slot')} after ${lastSlot}`)
+  }
+  return wrong
+}
+
+/** Marks are made of what is due, and end by their own worker, or when that is dead. */
+function wrongMark(by: Program, worker: string, old: Row, row: Row, before: Picture, now: string): string[] {
+  const id = text(row, 'id')
+  const owner = old['worker']
+  const isMarked = row['worker'] === worker && differ(old, row, ['worker', 'marked']).length > 0
+  if (isMarked) {
+    if (old['wake_at'] === null || text(old, 'wake_at') > now)
+      return [`${by.name} has marked ${id}, which was not due`]
+    return differ(old, row, DECIDED).length > 0
+      ? [`${by.name} has decided about ${id} before it was marked`]
+      : []
+  }
+  if (owner !== row['worker'] && owner !== worker && before.workers.has(String(owner)))
+    return [`${by.name} has ended the mark of ${String(owner)} on ${id}`]
+  const decided = differ(old, row, DECIDED)
+  // The end of a run, and the sweep that heals a missing one, decide when the next comes.
+  if (decided.length === 0 || owner === worker || old['idle'] === 'running') return []
+  return [`${by.name} has decided ${decided.join()} of ${id}, which ${String(owner)} had marked`]
+}
+
+/** Runs are ended by who runs them, or when that is dead; what is final stays. */
+function wrongEnd(by: Program, worker: string, old: Row, row: Row, before: Picture): string[] {
+  const id = text(row, 'id')
+  const changed = differ(old, row, ['state', 'worker', 'attempt', 'result', 'finished'])
+  if (changed.length === 0) return []
+  const state = text(old, 'state')
+  // Skips that follow each other are one row.
+  if (FINAL.includes(state) && state !== 'skipped')
+    return [`${by.name} has changed ${changed.join()} of ${id}, which was ${state}`]
+  if (state === 'running' && old['worker'] !== worker && before.workers.has(text(old, 'worker')))
+    return [`${by.name} has changed ${changed.join()} of ${id}, which ${text(old, 'worker')} runs`]
+  if (
+    state === 'running' &&
+    old['worker'] !== worker &&
+    FINAL.includes(text(row, 'state')) &&
+    row['result'] !== null
+  )
+    return [`${by.name} has finished ${id}, which ${text(old, 'worker')} ran`]
+  if (
+    row['state'] === 'running' &&
+    (row['worker'] !== worker || Number(row['attempt']) !== Number(old['attempt']) + 1)
+  )
+    return [`${by.name} has claimed attempt ${text(row, 'attempt')} of ${id} for ${text(row, 'worker')}`]
+  return []
+}
+
+/** Runs that ended between two looks and that count, by schedule. */
+export function countEnded(
+  before: Picture,
+  after: Picture,
+  into: Map<string, { runs: number; errors: number }>,
+): void {
+  for (const [id, row] of after.jobs) {
+    const state = text(row, 'state')
+    const old = before.jobs.get(id)
+    if (
+      (state !== 'success' && state !== 'failed') ||
+      (old !== undefined && FINAL.includes(text(old, 'state')))
+    )
+      continue
+    const schedule = text(row, 'periodic_task_id')
+    const count = into.get(schedule) ?? { runs: 0, errors: 0 }
+    into.set(schedule, { runs: count.runs + 1, errors: count.errors + Number(state === 'failed') })
+  }
+}
+
+/**
+ * What is wrong when whoever was left has done all there was to do.
+ *
+ * @param changed  schedules of whose slots no count can be foretold
+ */
+export function wrongAtEnd(
+  begin: Picture,
+  end: Picture,
+  clock: Clock,
+  ended: ReadonlyMap<string, { runs: number; errors: number }>,
+  changed: ReadonlySet<string>,
+): string[] {
+  const wrong: string[] = []
+  for (const [id, job] of end.jobs) {
+    if (!FINAL.includes(text(job, 'state'))) wrong.push(`the job ${id} is still ${text(job, 'state')}`)
+    if (job['state'] !== 'success') continue
+    const result: unknown = JSON.parse(text(job, 'result'))
+    const expected = { worker: job['worker'], attempt: Number(job['attempt']) }
+    if (JSON.stringify(result) !== JSON.stringify(expected))
+      wrong.push(`the job ${id} of ${JSON.stringify(expected)} has the result of ${JSON.stringify(result)}`)
+  }
+  for (const [id, row] of end.schedules) {
+    if (row['worker'] !== null) wrong.push(`${id} is still marked by ${text(row, 'worker')}`)
+    const isActive = Number(row['enabled']) === 1 && row['idle'] === null
+    if (isActive && text(row, 'nextrun') <= toText(clock.now))
+      wrong.push(`${id} stands at ${text(row, 'nextrun')}`)
+    if (row['idle'] !== null) wrong.push(`${id} is idle: ${text(row, 'idle')}`)
+    const base = begin.schedules.get(id)
+    const counted = ended.get(id) ?? { runs: 0, errors: 0 }
+    const counters = `${Number(row['run_count']) - Number(base?.['run_count'])} runs, ${Number(row['error_count']) - Number(base?.['error_count'])} errors`
+    if (counters !== `${counted.runs} runs, ${counted.errors} errors`)
+      wrong.push(`${id} has counted ${counters} of ${counted.runs} and ${counted.errors}`)
+    if (row['timer'] === 'minutely' && !changed.has(id)) wrong.push(...wrongSlots(id, row, end, clock))
+  }
+  return wrong
+}
+
+/** Every minute since the first has been decided: as a run, or in the count of a skip. */
+function wrongSlots(id: string, row: Row, end: Picture, clock: Clock): string[] {
+  const lastSlot = fromText(text(row, 'last_slot'))?.getTime() ?? 0
+  const wanted = Math.floor((clock.now.getTime() - FIRST_SLOT.getTime()) / 60_000) + 1
+  const rows = [...end.jobs.values()].filter(
+    (job) => job['periodic_task_id'] === id && text(job, 'slot') >= toText(FIRST_SLOT),
+  )
+  const decided = rows
+    .map((job) => (job['state'] === 'skipped' ? Number(job['missed']) : 1))
+    .reduce((sum, count) => sum + count, 0)
+  if (decided === wanted && lastSlot === FIRST_SLOT.getTime() + (wanted - 1) * 60_000) return []
+  const slots = rows.map(
+    (job) => `${text(job, 'slot').slice(11, 19)} ${text(job, 'state')} ${text(job, 'missed')}`,
+  )
+  return [
+    `${id} has decided ${decided} slots of ${wanted}: ${slots.join(', ')}; last ${text(row, 'last_slot')}`,
+  ]
+}

@@ -1,0 +1,390 @@
+/**
+ * A small state of which every statement of a worker finds something to do, and what workers and people do to it.
+ */
+import { DEFAULT_POLICY } from '../../src/model/task.ts'
+import { PeriodicScheduler } from '../../src/scheduler/periodic-scheduler.ts'
+import type { Ending } from '../../src/model/settle.ts'
+import type { Attempt } from '../../src/store/executing-store.ts'
+import { ConflictError } from '../../src/errors.ts'
+import { toText } from '../../src/store/instant.ts'
+import type { TestDatabase } from '../support/databases.ts'
+import type { Actor, Clock } from './interleavings-actors.ts'
+
+export const LEASE_MS = 60_000
+export const WAKE_UP_MS = 1000
+export const START = new Date('2026-11-21T12:00:30.500Z')
+/** The first slot that nobody has decided yet, of every schedule that is due. */
+export const FIRST_SLOT = new Date('2026-11-21T12:00:00.000Z')
+
+const TASKS = new Map([['task', DEFAULT_POLICY]])
+const BEFORE = '2026-11-21 11:59:00.000'
+const EARLIER = '2026-11-21 11:58:00.000'
+const DUE = toText(FIRST_SLOT)
+
+interface ScheduleColumns {
+  readonly id: string
+  readonly overlap: string
+  readonly timer?: string
+  readonly nextrun?: string | null
+  readonly lastSlot?: string | null
+  readonly idle?: string
+  readonly runs?: number
+  readonly errors?: number
+}
+
+const SCHEDULES: readonly ScheduleColumns[] = [
+  { id: 'free', overlap: 'allow' },
+  { id: 'skips', overlap: 'skip', lastSlot: BEFORE },
+  { id: 'queues', overlap: 'queue_one', lastSlot: BEFORE },
+  { id: 'replaces', overlap: 'replace', lastSlot: BEFORE },
+  { id: 'failed', overlap: 'skip', lastSlot: BEFORE, runs: 1, errors: 1 },
+  {
+    id: 'after',
+    overlap: 'skip',
+    timer: 'every 1min after finish',
+    nextrun: null,
+    lastSlot: BEFORE,
+    idle: 'running',
+  },
+  // Nobody has anything to do with it.
+  { id: 'later', overlap: 'skip', timer: '*-*-* 18:00', nextrun: '2026-11-21 18:00:00.000' },
+]
+
+/** The worker that runs the jobs that are running at the beginning. */
+export const EARLY = 'early/1'
+
+const JOBS: readonly (readonly [schedule: string, slot: string, state: string, attempt: number])[] = [
+  ['skips', BEFORE, 'running', 1],
+  ['queues', EARLIER, 'running', 1],
+  ['queues', BEFORE, 'blocked', 0],
+  ['replaces', BEFORE, 'waiting', 0],
+  ['failed', BEFORE, 'failed', 4],
+  ['after', BEFORE, 'running', 1],
+]
+
+/** Puts the state there, whatever is there. */
+export async function reset(database: TestDatabase, clock: Clock): Promise<void> {
+  clock.now = START
+  for (const table of ['periodic_task', 'job', 'worker']) await database.query(`DELETE FROM ${table}`)
+  const schedules = SCHEDULES.map(
+    ({
+      id,
+      overlap,
+      timer = 'minutely',
+      nextrun = DUE,
+      lastSlot = null,
+      idle = null,
+      runs = 0,
+      errors = 0,
+    }) => [
+      id,
+      'task',
+      timer,
+      overlap,
+      nextrun,
+      lastSlot,
+      idle,
+      runs,
+      errors,
+      1000,
+      '2026-11-21 11:00:00.000',
+      `1|${timer}|0||||${nextrun ?? ''}`,
+    ],
+  )
+  await insertRows(
+    database,
+    'periodic_task (id, task, timer, overlap, nextrun, last_slot, idle, run_count, error_count, catch_up, created, planned_from)',
+    schedules,
+  )
+  const jobs = JOBS.map(([schedule, slot, state, attempt], index) => [
+    `00000000-0000-8000-8000-00000000000${index}`,
+    schedule,
+    slot,
+    'task',
+    state,
+    attempt,
+    state === 'running' ? EARLY : null,
+    state === 'running' || state === 'failed' ? slot : null,
+    state === 'failed' ? slot : null,
+  ])
+  await insertRows(
+    database,
+    'job (id, periodic_task_id, slot, task, state, attempt, worker, started, finished)',
+    jobs,
+  )
+  await insertRows(database, 'worker (id, name, host, pid, tasks)', [[EARLY, 'early', 'host', 1, '["task"]']])
+}
+
+async function insertRows(
+  database: TestDatabase,
+  into: string,
+  rows: readonly (readonly (string | number | null)[])[],
+): Promise<void> {
+  const values = rows.map((row) => `(${row.map(() => '?').join(', ')})`).join(', ')
+  await database.query(`INSERT INTO ${into} VALUES ${values}`, rows.flat())
+}
+
+/** What somebody does. */
+export interface Program {
+  readonly name: string
+  /** The worker that does it; null: a person, in SQL or through the API. */
+  readonly worker: string | null
+  readonly run: (actor: Actor, clock: Clock) => Promise<void>
+  /** Schedules whose definition, policies or jobs it changes: of their slots no count can be foretold. */
+  readonly changes?: readonly string[]
+  /** What is wrong at the end, if it was carried out. */
+  readonly wrongAtEnd?: (schedules: ReadonlyMap<string, Record<string, unknown>>) => string[]
+}
+
+const schedulerPass = (actor: Actor, worker: string): Promise<number> =>
+  new PeriodicScheduler({
+    store: actor.store.scheduling,
+    worker: () => worker,
+    leaseMs: LEASE_MS,
+    missedAfterMs: LEASE_MS + WAKE_UP_MS,
+    elsewhere: null,
+    batch: 100,
+    onSubmitted: () => undefined,
+    onProgress: () => undefined,
+    onFault: (id, error) => {
+      throw new Error(`The schedule ${id} could not be submitted`, { cause: error })
+    },
+    onError: () => undefined,
+  }).pass()
+
+/** What a job's result says of who has run it. */
+const success = (worker: string, attempt: number): Ending => ({
+  kind: 'success',
+  result: JSON.stringify({ worker, attempt }),
+})
+
+async function settleUntilWritten(actor: Actor, attempts: readonly Attempt[]): Promise<void> {
+  let left = attempts
+  while (left.length > 0) left = (await actor.store.executing.settle(left)).locked
+}
+
+/** @returns how many jobs were run */
+async function claimAndRun(actor: Actor, worker: string): Promise<number> {
+  const jobs = await actor.store.executing.claim(worker, TASKS, 10, '')
+  await settleUntilWritten(
+    actor,
+    jobs.map(({ id, attempt, policy }) => ({
+      fence: { id, worker, attempt },
+      ending: success(worker, attempt),
+      policy,
+    })),
+  )
+  return jobs.length
+}
+
+const register = (actor: Actor, worker: string) =>
+  actor.store.workers.register({
+    id: worker,
+    name: worker.split('/')[0] ?? '',
+    host: 'host',
+    pid: 1,
+    tasks: ['task'],
+  })
+
+/** As the lease does it; whoever else is registered is taken for dead. */
+async function takeOver(actor: Actor, worker: string): Promise<void> {
+  for (const other of await actor.store.workers.list())
+    if (other.id !== worker) await actor.store.workers.bury(other.id, other.heartbeat)
+  await actor.store.scheduling.clearStaleMarks(worker, LEASE_MS)
+  for (;;) {
+    const orphans = await actor.store.executing.orphans(100)
+    if (orphans.length === 0) return
+    const { settled } = await actor.store.executing.settle(orphans)
+    if (settled.length === 0) return
+  }
+}
+
+/** The ends of the attempts that are running at the beginning, by the worker that has begun them. */
+const endings = (ending: (id: string) => Ending): Attempt[] =>
+  JOBS.flatMap(([, , state], index) => {
+    const id = `00000000-0000-8000-8000-00000000000${index}`
+    return state === 'running'
+      ? [{ fence: { id, worker: EARLY, attempt: 1 }, ending: ending(id), policy: DEFAULT_POLICY }]
+      : []
+  })
+
+const pass = (worker: string): Program => ({
+  name: `${worker} submits`,
+  worker,
+  run: async (actor) => void (await schedulerPass(actor, worker)),
+})
+
+/** In SQL, as one statement or several in a transaction. A duplicate is the database's answer, and no fault. */
+const byHand = (
+  name: string,
+  statements: readonly string[],
+  more: Pick<Program, 'changes' | 'wrongAtEnd'> = {},
+): Program => ({
+  name,
+  worker: null,
+  run: async (actor) => {
+    const { database } = actor
+    try {
+      const [only, ...others] = statements
+      if (only !== undefined && others.length === 0) await database.run(only)
+      else
+        await database.transaction(async (sql) => {
+          for (const statement of statements) await sql.run(statement)
+        })
+    } catch (error) {
+      if (!database.dialect.isDuplicate(error)) throw error
+    }
+  },
+  ...more,
+})
+
+const refused = async (work: Promise<unknown>): Promise<void> => {
+  try {
+    await work
+  } catch (error) {
+    if (!(error instanceof ConflictError)) throw error
+  }
+}
+
+/** What workers do. */
+export const WORKERS: readonly Program[] = [
+  pass('a/1'),
+  pass('b/1'),
+  { name: 'c/1 runs jobs', worker: 'c/1', run: async (actor) => void (await claimAndRun(actor, 'c/1')) },
+  {
+    name: `${EARLY} finishes`,
+    worker: EARLY,
+    run: (actor) =>
+      settleUntilWritten(
+        actor,
+        endings(() => success(EARLY, 1)),
+      ),
+  },
+  {
+    name: `${EARLY} fails`,
+    worker: EARLY,
+    run: (actor) =>
+      settleUntilWritten(
+        actor,
+        endings(() => ({ kind: 'error', error: 'boom', permanent: false })),
+      ),
+  },
+  {
+    name: 'd/1 takes over',
+    worker: 'd/1',
+    run: async (actor) => {
+      await register(actor, 'd/1')
+      await takeOver(actor, 'd/1')
+      await schedulerPass(actor, 'd/1')
+      await claimAndRun(actor, 'd/1')
+    },
+  },
+  {
+    name: 'e/1 sweeps',
+    worker: 'e/1',
+    run: async (actor) => {
+      await actor.store.scheduling.sweep(LEASE_MS)
+      await actor.store.executing.promoteDue(100)
+    },
+  },
+]
+
+/** Nothing, where somebody has deleted it. */
+const isOf =
+  (id: string, column: string, wanted: unknown) =>
+  (schedules: ReadonlyMap<string, Record<string, unknown>>) => {
+    const row = schedules.get(id)
+    return row === undefined || row[column] === wanted ? [] : [`${id}.${column} is ${String(row[column])}`]
+  }
+
+/** What people do. */
+export const PEOPLE: readonly Program[] = [
+  byHand('a timer is edited', ["UPDATE periodic_task SET timer = '*:0/7' WHERE id IN ('skips', 'queues')"], {
+    changes: ['skips', 'queues'],
+    wrongAtEnd: (schedules) =>
+      ['skips', 'queues'].flatMap((id) => {
+        const next = schedules.get(id)?.['nextrun']
+        if (typeof next !== 'string') return []
+        return /:(00|07|14|21|28|35|42|49|56):00.000$/.test(next) ? [] : [`${id} goes on with ${next}`]
+      }),
+  }),
+  byHand(
+    'a run is wanted now',
+    ["UPDATE periodic_task SET nextrun = '2000-01-01 00:00:00.000' WHERE id = 'free'"],
+    {
+      changes: ['free'],
+    },
+  ),
+  byHand('a schedule is paused', ["UPDATE periodic_task SET enabled = 0 WHERE id IN ('free', 'after')"], {
+    changes: ['free', 'after'],
+    wrongAtEnd: isOf('free', 'status', 'paused'),
+  }),
+  byHand(
+    'a policy is edited',
+    [
+      "UPDATE periodic_task SET overlap = 'allow' WHERE id = 'queues'",
+      "UPDATE periodic_task SET overlap = 'skip' WHERE id = 'free'",
+    ],
+    {
+      changes: ['queues', 'free'],
+      wrongAtEnd: isOf('queues', 'overlap', 'allow'),
+    },
+  ),
+  byHand('a schedule is deleted', ["DELETE FROM periodic_task WHERE id = 'queues'"], { changes: ['queues'] }),
+  byHand('jobs are deleted', ["DELETE FROM job WHERE periodic_task_id IN ('skips', 'after', 'replaces')"], {
+    changes: ['skips', 'after', 'replaces'],
+  }),
+  byHand('a failed job is put back', [
+    "UPDATE job SET state = 'waiting', attempt = 0, finished = NULL WHERE periodic_task_id = 'failed' AND state = 'failed'",
+  ]),
+  byHand('an occurrence is inserted', [
+    `INSERT INTO job (id, periodic_task_id, slot, task) VALUES ('by hand', 'free', '${DUE}', 'task')`,
+  ]),
+  byHand('a transaction is left open', [
+    "UPDATE periodic_task SET summary = 'one' WHERE id IN ('failed', 'queues')",
+    "UPDATE periodic_task SET summary = 'two' WHERE id = 'skips'",
+    "UPDATE job SET priority = 5 WHERE periodic_task_id = 'after'",
+  ]),
+  {
+    name: 'a run is asked for',
+    worker: null,
+    changes: ['failed'],
+    run: (actor) => refused(actor.store.schedules.runNow('failed')),
+  },
+  {
+    name: 'jobs are cancelled',
+    worker: null,
+    run: async (actor) => {
+      for (const index of [0, 1, 2, 3])
+        await actor.store.jobs.cancel(`00000000-0000-8000-8000-00000000000${index}`)
+    },
+  },
+  {
+    name: 'a failed job is tried again',
+    worker: null,
+    run: (actor) => refused(actor.store.jobs.retry('00000000-0000-8000-8000-000000000004')),
+  },
+  {
+    name: 'time passes',
+    worker: null,
+    run: async (actor, clock) => {
+      await actor.step('time', 'more than a lease')
+      clock.now = new Date(clock.now.getTime() + LEASE_MS + WAKE_UP_MS)
+    },
+  },
+]
+
+/** Whoever is left takes over, when all marks have ended, and does all there is to do. */
+export async function recover(actor: Actor, clock: Clock): Promise<void> {
+  clock.now = new Date(clock.now.getTime() + LEASE_MS + WAKE_UP_MS)
+  const worker = 'last/1'
+  await register(actor, worker)
+  await takeOver(actor, worker)
+  for (let rounds = 0; rounds < 20; rounds += 1) {
+    await actor.store.scheduling.sweep(LEASE_MS)
+    await schedulerPass(actor, worker)
+    await actor.store.executing.promoteDue(100)
+    if ((await claimAndRun(actor, worker)) === 0) return
+  }
+  throw new Error('There is no end of jobs')
+}

@@ -1,0 +1,150 @@
+/**
+ * The real store, statement by statement, through the orders in which workers and people can meet, with a crash at any
+ * step; the invariants of the design hold in every state on the way, and at the end nothing is lost.
+ *
+ * By default some orders of every pair, from a seed, which the test prints. KALENDS_INTERLEAVINGS=all runs every order
+ * that can differ, of all pairs; KALENDS_INTERLEAVINGS=<number> that many of each; KALENDS_SEED=<number> others.
+ */
+import { inspect } from 'node:util'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { randomOf } from '../../bench/chaos/random.ts'
+import { openStore } from '../../src/store/open.ts'
+import { eachDatabase, type TestDatabase } from '../support/databases.ts'
+import { Actor, type Clock, Crash } from './interleavings-actors.ts'
+import { AllOrders, type Choose, interleave, randomOrder } from './interleavings-explore.ts'
+import {
+  countEnded,
+  look,
+  type Picture,
+  wrongAtEnd,
+  wrongChange,
+  wrongNow,
+} from './interleavings-invariants.ts'
+import { PEOPLE, type Program, recover, reset, START, WORKERS } from './interleavings-scene.ts'
+
+const amount = process.env['KALENDS_INTERLEAVINGS'] ?? ''
+const isAll = amount === 'all'
+const ORDERS_OF_A_PAIR = Number(isAll || amount === '' ? 12 : amount)
+const ORDERS_OF_THREE = ORDERS_OF_A_PAIR * 20
+const SEED = Number(process.env['KALENDS_SEED'] ?? 20261121)
+
+const everyone = [...WORKERS, ...PEOPLE]
+/** At least one of them a worker; `a/1 submits` stands for `b/1 submits` with everyone else. */
+const pairs = WORKERS.flatMap((one, index) =>
+  everyone.slice(index + 1).map((other): [Program, Program] => [one, other]),
+).filter(([one]) => one.name !== 'b/1 submits')
+
+eachDatabase(({ kind, fresh }) => {
+  const clock: Clock = { now: START }
+  let database: TestDatabase
+  let actors: Actor[] = []
+  let last: Actor
+  const tally = { orders: 0, steps: 0, crashes: 0, givenUp: 0 }
+
+  beforeAll(async () => {
+    database = await fresh()
+    await (await openStore(database.url)).close()
+    if (kind === 'sqlite') await database.query('PRAGMA synchronous = OFF')
+    for (const name of ['one', 'two', 'three']) actors.push(await Actor.open(name, database, clock))
+    last = await Actor.open('last', database, clock)
+    last.release()
+  })
+
+  afterAll(async () => {
+    for (const actor of [...actors, last]) await actor.close()
+    await database.drop()
+    console.log(
+      `${kind}: ${tally.orders} orders of ${tally.steps} steps, ${tally.crashes} with a crash, ${tally.givenUp} given up as the same as another; seed ${SEED}`,
+    )
+  })
+
+  /** @returns what is wrong */
+  async function runOrder(programs: readonly Program[], crashes: number, choose: Choose): Promise<string[]> {
+    await reset(database, clock)
+    const taking = actors.slice(0, programs.length)
+    const byActor = new Map(programs.map((program, index) => [taking[index]?.name ?? '', program]))
+    const begin = await look(database)
+    let before: Picture = begin
+    const wrong: string[] = []
+    const ended = new Map<string, { runs: number; errors: number }>()
+    for (const actor of taking)
+      await actor.begin(async (self) => await byActor.get(self.name)?.run(self, clock))
+    let hasCrashed = false
+    const order = await interleave(taking, crashes, choose, async (actor, choice) => {
+      tally.steps += 1
+      hasCrashed ||= choice.crash
+      // Nobody sees the others before the transaction has ended.
+      if (choice.kind === 'read' || choice.kind === 'lock') return
+      const after = await look(database)
+      const program = byActor.get(actor.name)
+      if (program !== undefined) wrong.push(...wrongChange(program, before, after, clock))
+      wrong.push(...wrongNow(after, clock))
+      countEnded(before, after, ended)
+      before = after
+    })
+    if (order === null) {
+      tally.givenUp += 1
+      return []
+    }
+    tally.orders += 1
+    if (hasCrashed) tally.crashes += 1
+    for (const actor of taking)
+      if (actor.failure !== null && !(actor.failure instanceof Crash))
+        wrong.push(`${byActor.get(actor.name)?.name} failed: ${inspect(actor.failure)}`)
+    const left = await look(database)
+    wrong.push(...wrongNow(left, clock))
+    await recover(last, clock)
+    const end = await look(database)
+    countEnded(left, end, ended)
+    const changed = new Set(programs.flatMap((program) => program.changes ?? []))
+    wrong.push(...wrongNow(end, clock), ...wrongAtEnd(begin, end, clock, ended, changed))
+    if (!hasCrashed) wrong.push(...programs.flatMap((program) => program.wrongAtEnd?.(end.schedules) ?? []))
+    return wrong.length === 0 ? [] : [...new Set(wrong), '', ...order]
+  }
+
+  async function expectAllRight(programs: readonly Program[], orders: number, name: string): Promise<void> {
+    const random = randomOf(SEED).fork(name)
+    for (let index = 0; index < orders; index += 1) {
+      const chance = () => random.int(0, 999_999) / 1_000_000
+      const wrong = await runOrder(programs, index % 2, randomOrder(chance))
+      expect(wrong, `order ${index} of seed ${SEED}`).toEqual([])
+    }
+  }
+
+  it.each(pairs.map(([one, other]) => ({ name: `${one.name}, ${other.name}`, programs: [one, other] })))(
+    'whatever the order: $name',
+    { timeout: isAll ? 24 * 3_600_000 : 120_000 },
+    async ({ name, programs }) => {
+      if (!isAll) return await expectAllRight(programs, ORDERS_OF_A_PAIR, name)
+      for (const crashes of [0, 1]) {
+        const orders = new AllOrders()
+        while (orders.next()) expect(await runOrder(programs, crashes, orders.choose)).toEqual([])
+      }
+    },
+  )
+
+  it('a run asked for while a failed job is being put back by hand is refused for that job', async () => {
+    const programs = PEOPLE.filter(({ name }) =>
+      ['a failed job is put back', 'a run is asked for'].includes(name),
+    ).toSorted((a) => (a.name === 'a run is asked for' ? 1 : -1))
+    // It is put back, and that is not committed until the other waits for its key.
+    const choose: Choose = (choices) =>
+      choices.find(({ actor, kind: step }) => actor === 'one' && step !== 'commit') ??
+      choices.find(({ actor }) => actor === 'two') ??
+      choices[0] ??
+      null
+    expect(await runOrder(programs, 0, choose)).toEqual([])
+  })
+
+  it('whatever the order of any three', { timeout: isAll ? 24 * 3_600_000 : 120_000 }, async () => {
+    const random = randomOf(SEED).fork('three')
+    for (let index = 0; index < ORDERS_OF_THREE; index += 1) {
+      const programs = [random.pick(WORKERS), random.pick(everyone), random.pick(everyone)]
+      if (new Set(programs).size < programs.length) continue
+      const names = programs.map((program) => program.name).join(', ')
+      const chance = () => random.int(0, 999_999) / 1_000_000
+      const wrong = await runOrder(programs, index % 2, randomOrder(chance))
+      expect(wrong, `${names}; number ${index} of seed ${SEED}`).toEqual([])
+    }
+  })
+})
