@@ -106,6 +106,8 @@ export interface Member {
   stop(): Promise<void>
   /** Starts it again (also under libfaketime with a clock that is off by `clockMs`), and waits until it is ready. */
   start(options?: { readonly version?: 'old' | 'new'; readonly clockMs?: number }): Promise<void>
+  /** Moves the clock of the process while it runs; it was started with a `clockMs`. */
+  moveClock(clockMs: number): void
   /** What its health() says, over IPC; null: it did not answer within 2 s. */
   health(): Promise<unknown>
 }

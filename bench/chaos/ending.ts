@@ -1,0 +1,80 @@
+/** The end of a run: nothing new comes, and what there is comes to rest; what does not is a violation. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { databaseNow, msOf } from './dates.ts'
+import type { Journal, Target } from './fault.ts'
+import type { RowText } from './record.ts'
+
+/** Longer than all attempts of a job with their time limits, and than the sweep that heals marks set by hand. */
+const LIMIT_MS = 120_000
+/** A job that an edit has put off for longer is not waited for. */
+const FAR_MS = 20_000
+const HANDLED = ['tick', 'slow', 'hang', 'throw', 'exit', 'deaf', 'block']
+
+/** Disables all schedules, one after the other, as people would, so that the harness makes no deadlocks. */
+export async function disableAll(target: Target): Promise<void> {
+  for (const { id } of await target.query('SELECT id FROM periodic_task')) {
+    await target.query('UPDATE periodic_task SET enabled = 0 WHERE id = ?', [id ?? null])
+  }
+}
+
+/** @returns what has not come to rest, as sentences */
+export async function comeToRest(target: Target, journal: Journal, signal: AbortSignal): Promise<string[]> {
+  const deadline = performance.now() + LIMIT_MS
+  for (;;) {
+    await cancelStranded(target, journal)
+    const restless = await restlessRows(target)
+    if (restless.length === 0) return []
+    if (performance.now() > deadline || signal.aborted) return restless
+    await delay(500)
+  }
+}
+
+async function restlessRows({ query }: Target): Promise<string[]> {
+  const jobs = await query(
+    "SELECT id, periodic_task_id, task, state, worker, attempt, run_at FROM job WHERE state IN ('waiting', 'blocked', 'running') LIMIT 20",
+  )
+  const schedules = await query(
+    'SELECT id, worker, mark_ends, nextrun, planned_from, wake_at FROM periodic_task WHERE wake_at IS NOT NULL OR worker IS NOT NULL LIMIT 20',
+  )
+  return [
+    ...jobs.map((row) => `the job has not ended: ${JSON.stringify(row)}`),
+    ...schedules.map((row) => `the schedule is disabled, and still marked or to be planned: ${JSON.stringify(row)}`),
+  ]
+}
+
+/** Jobs of a task that nobody handles, or far off in time: edits made them so, and an administrator gives them up. */
+async function cancelStranded(target: Target, journal: Journal): Promise<void> {
+  const now = await databaseNow(target, target.query)
+  const open = await target.query(
+    "SELECT id, task, run_at, periodic_task_id FROM job WHERE state IN ('waiting', 'blocked')",
+  )
+  for (const { id, task, run_at: runAt } of open) {
+    const isFar = (msOf(runAt) ?? now) - now > FAR_MS
+    if (typeof id !== 'string' || (HANDLED.includes(String(task)) && !isFar)) continue
+    await target.transaction(async (query) => {
+      const from = await databaseNow(target, query)
+      const before = await one(query, id)
+      const columns = { state: 'cancelled', reason: 'stranded' } as const
+      await query(
+        "UPDATE job SET state = 'cancelled', reason = 'stranded' WHERE id = ? AND state IN ('waiting', 'blocked')",
+        [id],
+      )
+      const row = await one(query, id)
+      journal.write({
+        kind: 'edit',
+        table: 'job',
+        id,
+        columns,
+        before,
+        row,
+        from,
+        until: await databaseNow(target, query),
+      })
+    })
+  }
+}
+
+async function one(query: Target['query'], id: string): Promise<RowText | null> {
+  const [row] = await query('SELECT * FROM job WHERE id = ?', [id])
+  return row ?? null
+}

@@ -1,0 +1,194 @@
+/** Workers that die, stand still, are deployed anew, or have a clock of their own. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Fault, Ground, Member, Target } from '../fault.ts'
+import type { Random } from '../random.ts'
+import { faketimeLibrary } from '../worker-clock.ts'
+import { tells, timed, withMember } from './held.ts'
+
+/** How long a process takes to be a worker, on a machine that is busy. */
+const START_MS = 2500
+
+export function workerFaults(target: Pick<Target, 'kind'>, leaseMs: number): Fault[] {
+  return [
+    kill('worker.kill', 12, () => 0, leaseMs),
+    kill('worker.kill-late', 5, (random) => leaseMs + random.int(500, 2500), leaseMs),
+    killInWork,
+    standStill('worker.stop', 8, (random) => leaseMs + random.int(2000, 4000), leaseMs),
+    standStill('worker.stop-short', 6, (random) => random.int(200, Math.round(leaseMs * 0.7)), leaseMs),
+    restart,
+    deploy,
+    rollingDeploy,
+    // The clock of a SQLite is that of each process, which must be the same for all.
+    ...(target.kind === 'sqlite' || faketimeLibrary() === null ? [] : [clockOff, clockJumps]),
+  ]
+}
+
+function kill(name: string, weight: number, awayMs: (random: Random) => number, leaseMs: number): Fault {
+  const isLate = name.endsWith('late')
+  return {
+    name,
+    weight,
+    lastsMs: START_MS + (isLate ? leaseMs + 2500 : 0),
+    scope: 'worker',
+    run: (ground, random) =>
+      withMember(ground, random, async (member) => {
+        await member.kill()
+        const away = awayMs(random)
+        await ground.pause(away)
+        const startMs = await timed(member.start())
+        return { detail: `kill -9, started again ${away === 0 ? 'at once' : `after ${away} ms`} in ${startMs} ms` }
+      }),
+  }
+}
+
+/** At a moment when it has rows in its hands. */
+const killInWork: Fault = {
+  name: 'worker.kill-in-work',
+  weight: 8,
+  lastsMs: START_MS + 1500,
+  scope: 'worker',
+  run: (ground, random) =>
+    withMember(ground, random, async (member) => {
+      const what = random.pick(['marks', 'runs'])
+      const seen = await hasInHands(ground, member, what)
+      await member.kill()
+      await member.start()
+      return { detail: seen ? `kill -9 while it had ${what}` : `kill -9; no ${what} of it were met` }
+    }),
+}
+
+async function hasInHands(ground: Ground, member: Member, what: string): Promise<boolean> {
+  const query =
+    what === 'marks'
+      ? 'SELECT COUNT(*) AS n FROM periodic_task WHERE worker LIKE ?'
+      : 'SELECT COUNT(*) AS n FROM job WHERE held_by LIKE ?'
+  const deadline = performance.now() + 1500
+  while (performance.now() < deadline) {
+    const [row] = await ground.target.query(query, [`${member.name}/%`])
+    if (Number(row?.['n']) > 0) return true
+    await delay(1)
+  }
+  return false
+}
+
+function standStill(name: string, weight: number, howLong: (random: Random) => number, leaseMs: number): Fault {
+  const isLong = !name.endsWith('short')
+  return {
+    name,
+    weight,
+    lastsMs: isLong ? leaseMs + 4500 : leaseMs,
+    scope: 'worker',
+    run: (ground, random) =>
+      withMember(ground, random, async (member) => {
+        const ms = howLong(random)
+        member.signal('SIGSTOP')
+        await ground.pause(ms)
+        member.signal('SIGCONT')
+        if (!isLong) return { detail: `stood still for ${ms} ms` }
+        // What it says on the first look at itself.
+        const seen = tells(await member.health(), ['standstill', 'lease-lost', 'no-lease', 'late', 'stuck'])
+        return { detail: `stood still for ${ms} ms`, ...(seen === null ? {} : { seen }) }
+      }),
+  }
+}
+
+/** An orderly stop gives everything back; longer than this, and people would kill it. */
+const ORDERLY_MS = 15_000
+
+const restart: Fault = {
+  name: 'worker.restart',
+  weight: 5,
+  lastsMs: START_MS + 2000,
+  scope: 'worker',
+  run: (ground, random) =>
+    withMember(ground, random, async (member) => {
+      const stopMs = await timed(member.stop())
+      await ground.pause(random.int(0, 1000))
+      await member.start()
+      const detail = `stopped in ${stopMs} ms and started again`
+      return stopMs > ORDERLY_MS ? { detail, trouble: `took ${stopMs} ms to stop` } : { detail }
+    }),
+}
+
+const deploy: Fault = {
+  name: 'worker.deploy',
+  weight: 4,
+  lastsMs: START_MS + 1500,
+  scope: 'worker',
+  run: (ground, random) =>
+    withMember(ground, random, async (member) => {
+      const version = other(member)
+      await member.stop()
+      await member.start({ version })
+      return { detail: `now of the ${version} version` }
+    }),
+}
+
+const rollingDeploy: Fault = {
+  name: 'fleet.deploy',
+  weight: 2,
+  lastsMs: 4 * (START_MS + 1000),
+  scope: 'whole',
+  async run(ground, random) {
+    const version = random.pick(['old', 'new'] as const)
+    const done = new Set<string>()
+    while (done.size < ground.fleet.members.length) {
+      const report = await withMember(ground, random, async (member) => {
+        if (!done.has(member.name) && member.version !== version) {
+          await member.stop()
+          await member.start({ version })
+        }
+        done.add(member.name)
+        return { detail: '' }
+      })
+      if (report.trouble !== undefined) return { ...report, hit: 'all workers' }
+    }
+    return { hit: 'all workers', detail: `one after the other to the ${version} version` }
+  },
+}
+
+function other({ version }: Member): 'old' | 'new' {
+  return version === 'old' ? 'new' : 'old'
+}
+
+/** Off by so much that somebody should know. */
+const clockOffset = (random: Random) =>
+  random.pick([-1, 1]) * (random.chance(0.5) ? random.int(4000, 90_000) : random.int(1, 5) * 3_600_000)
+
+const clockOff: Fault = {
+  name: 'worker.clock',
+  weight: 3,
+  lastsMs: 2 * START_MS + 6000,
+  scope: 'worker',
+  run: (ground, random) =>
+    withMember(ground, random, async (member) => {
+      const clockMs = clockOffset(random)
+      await member.stop()
+      await member.start({ clockMs })
+      await ground.pause(random.int(3000, 5000))
+      const seen = tells(await member.health(), ['clock'])
+      await member.stop()
+      await member.start()
+      return { detail: `its clock was off by ${clockMs} ms`, ...(seen === null ? {} : { seen }) }
+    }),
+}
+
+const clockJumps: Fault = {
+  name: 'worker.clock-jumps',
+  weight: 3,
+  lastsMs: 2 * START_MS + 7000,
+  scope: 'worker',
+  run: (ground, random) =>
+    withMember(ground, random, async (member) => {
+      const steps = [0, clockOffset(random), clockOffset(random), 0]
+      await member.stop()
+      await member.start({ clockMs: 0 })
+      for (const step of steps) {
+        member.moveClock(step)
+        await ground.pause(random.int(1000, 2000))
+      }
+      await member.stop()
+      await member.start()
+      return { detail: `its clock jumped while it ran: ${steps.join(', ')} ms` }
+    }),
+}

@@ -1,0 +1,22 @@
+/** All that speaks against a run: what the checker finds in its record, and what the harness saw itself. */
+import { type Recovery } from './recovery.ts'
+import type { RunRecord } from './record.ts'
+
+export interface Violation {
+  readonly rule: string
+  readonly schedule: string | null
+  readonly text: string
+}
+
+/** @param restless  what the harness found at the end; none when a record is checked once more */
+export function judge(record: RunRecord, recovery: Recovery, restless: readonly string[]): Violation[] {
+  const own = (rule: string) => (text: string): Violation => ({ rule, schedule: null, text })
+  const troubles = record.journal.flatMap((entry) =>
+    entry.kind === 'fault' && entry.trouble !== null ? [`${entry.name} ${entry.hit}: ${entry.trouble}`] : [],
+  )
+  return [
+    ...recovery.violations.map(own('recovery')),
+    ...restless.map(own('rest')),
+    ...troubles.map(own('fault')),
+  ]
+}

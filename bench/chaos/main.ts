@@ -1,0 +1,169 @@
+/**
+ * `npm run chaos`: workers on a database, faults from a seed, and a checker that decides from the outside whether
+ * anything was lost, doubled or early.
+ */
+import { mkdirSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { BREAK_NAMES, breakNamed } from './breaks.ts'
+import type { Fault, Target } from './fault.ts'
+import { handlerFaults } from './faults/handlers.ts'
+import { workerFaults } from './faults/workers.ts'
+import { figuresOf } from './figures.ts'
+import { judge } from './judging.ts'
+import { readRecord } from './record-files.ts'
+import { recoveryOf } from './recovery.ts'
+import { reportText, saveReport } from './report.ts'
+import { LEASE_MS, run } from './run.ts'
+import { openUrlTarget } from './targets/url.ts'
+
+interface Options {
+  readonly url?: string
+  readonly minutes: number
+  readonly faults?: number
+  readonly seed?: number
+  readonly workers: number
+  readonly schedules: number
+  readonly break?: string
+  readonly only?: readonly string[]
+  readonly folder?: string
+  readonly check?: string
+  readonly list?: boolean
+}
+
+/** One about every three and a half seconds. */
+const FAULTS_PER_MINUTE = 17
+
+const program = new Command('chaos')
+  .description('Runs workers on a database, breaks things, and checks that nothing was lost or doubled.')
+  .argument('[database]', 'sqlite, mariadb, mysql or galera: a server of our own')
+  .option('--url <url>', 'your own: mysql://user@host/name or sqlite:./file.db; the run has a new database there')
+  .option('--minutes <number>', 'how long', number(0.2, 24 * 60), 3)
+  .option('--faults <number>', `how many; default ${FAULTS_PER_MINUTE} a minute`, whole(0, 100_000))
+  .option('--seed <number>', 'plays the faults and schedules of an earlier run', whole(1, 2 ** 31 - 1))
+  .option('--workers <number>', 'how many processes', whole(1, 32), 4)
+  .option('--schedules <number>', 'how many, most of them of each second', whole(40, 100_000), 200)
+  .addOption(new Option('--break <name>', 'take a protection away from the product').choices([...BREAK_NAMES]))
+  .option('--only <faults>', 'only these, by name or the part before the dot, with commas between', (text) =>
+    text.split(','),
+  )
+  .option('--folder <path>', 'where the record goes; default bench/results/chaos-…')
+  .option('--check <folder>', 'only check what a run has left')
+  .option('--list', 'only list the faults there are')
+  .showHelpAfterError()
+
+program.parse()
+process.exitCode = await main(program.args[0], program.opts<Options>())
+
+async function main(database: string | undefined, options: Options): Promise<number> {
+  if (options.check !== undefined) return await checkFolder(resolve(options.check), [], null)
+  const target = await openTarget(database, options)
+  try {
+    const all = [...workerFaults(target, LEASE_MS), ...handlerFaults, ...target.faults]
+    if (options.list === true) {
+      for (const { name, scope, weight } of all) say(`${name} (${scope}, weight ${weight})`)
+      return 0
+    }
+    return await play(target, chosen(all, options.only), database, options)
+  } finally {
+    await target.close()
+  }
+}
+
+async function play(
+  target: Target,
+  faults: readonly Fault[],
+  database: string | undefined,
+  options: Options,
+): Promise<number> {
+  const seed = options.seed ?? 1 + Math.floor(Math.random() * (2 ** 31 - 2))
+  const folder = resolve(
+    options.folder ?? `bench/results/chaos-${database ?? target.kind}-${seed}-${Date.now().toString(36)}`,
+  )
+  mkdirSync(folder, { recursive: true })
+  const count = options.faults ?? Math.round(options.minutes * FAULTS_PER_MINUTE)
+  say(`${target.name}: seed ${seed}, ${options.minutes} min, ${count} faults, ${options.workers} workers`)
+  say(`The record goes to ${folder}`)
+  const ended = await run(target, faults, {
+    folder,
+    seed,
+    minutes: options.minutes,
+    faults: faults.length === 0 ? 0 : count,
+    workers: options.workers,
+    schedules: options.schedules,
+    broken: options.break === undefined ? null : breakNamed(options.break),
+    signal: whenCalledOff(),
+    say,
+  })
+  const { url: _, ...known } = options
+  const command = ['npm run chaos --', database ?? '--url …', ...replay({ ...known, seed })].join(' ')
+  return await checkFolder(folder, ended.restless, command)
+}
+
+async function checkFolder(
+  folder: string,
+  restless: readonly string[],
+  command: string | null,
+): Promise<number> {
+  const record = await readRecord(folder)
+  const recovery = recoveryOf(record)
+  const violations = judge(record, recovery, restless)
+  const text = reportText(record, figuresOf(record, recovery), violations, command)
+  saveReport(folder, text, violations)
+  say(`\n${text}`)
+  return violations.length === 0 ? 0 : 1
+}
+
+function openTarget(database: string | undefined, { url }: Options): Promise<Target> {
+  if ((database === undefined) === (url === undefined))
+    program.error('error: name a database, or give a --url; one of the two')
+  return openUrlTarget(url ?? '')
+}
+
+function chosen(faults: readonly Fault[], only: readonly string[] | undefined): Fault[] {
+  if (only === undefined) return [...faults]
+  const suits = ({ name }: Fault, wanted: string) => name === wanted || name.startsWith(`${wanted}.`)
+  for (const wanted of only) {
+    if (!faults.some((fault) => suits(fault, wanted)))
+      program.error(`error: there is no fault '${wanted}' here; --list tells those that there are`)
+  }
+  return faults.filter((fault) => only.some((wanted) => suits(fault, wanted)))
+}
+
+function replay(options: Partial<Options>): string[] {
+  const { minutes, faults, seed, workers, schedules, only } = options
+  const given = { minutes, faults, seed, workers, schedules, break: options.break, only: only?.join(',') }
+  return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`--${name} ${value}`]))
+}
+
+/** On the first Ctrl-C the run is ended in order and checked; on the second at once. */
+function whenCalledOff(): AbortSignal {
+  const controller = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      say('Called off: mending, and checking what there is. Once more ends it at once.')
+      controller.abort()
+    })
+  }
+  return controller.signal
+}
+
+function number(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (text.trim() !== '' && value >= least && value <= most) return value
+    throw new InvalidArgumentError(`A number from ${least} to ${most} is needed.`)
+  }
+}
+
+function whole(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = number(least, most)(text)
+    if (Number.isInteger(value)) return value
+    throw new InvalidArgumentError(`A whole number from ${least} to ${most} is needed.`)
+  }
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}

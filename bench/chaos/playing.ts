@@ -1,0 +1,79 @@
+/** Plays a script: faults of a burst overlap as it says, and a burst begins when the quiet after the last has passed. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Ground } from './fault.ts'
+import { randomOf } from './random.ts'
+import type { FaultEntry } from './record.ts'
+import type { Play, Script } from './script.ts'
+
+export interface Playing {
+  readonly ground: Ground
+  readonly quietMs: number
+  readonly mostInTrouble: number
+  /** Called off: faults that run are mended, no other begins. */
+  readonly signal: AbortSignal
+  /** Told of each fault when it has passed. */
+  readonly passed: (play: Play, entry: Omit<FaultEntry, 'host' | 'mono'>) => void
+}
+
+/** @returns how many faults were played */
+export async function playScript({ plays, bursts }: Script, playing: Playing): Promise<number> {
+  let played = 0
+  for (const burst of bursts.keys()) {
+    if (playing.signal.aborted) break
+    const gates = { worker: gate(playing.mostInTrouble), whole: gate(1), rows: gate(Infinity) }
+    const begin = performance.now()
+    await Promise.all(
+      plays
+        .filter((play) => play.burst === burst)
+        .map(async (play) => {
+          await playing.ground.pause(Math.max(0, begin + play.at - performance.now()))
+          // On a slow machine faults last longer than they say: what must not meet still does not.
+          await gates[play.fault.scope](async () => {
+            if (playing.signal.aborted) return
+            await playOne(play, playing)
+            played += 1
+          })
+        }),
+    )
+    await playing.ground.pause(playing.quietMs)
+  }
+  return played
+}
+
+async function playOne(play: Play, { ground, passed }: Playing): Promise<void> {
+  const { name, scope } = play.fault
+  const from = Date.now()
+  let report: Awaited<ReturnType<typeof play.fault.run>>
+  try {
+    report = await play.fault.run(ground, randomOf(play.seed))
+  } catch (error) {
+    report = { hit: '?', detail: 'it threw', trouble: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+  }
+  const entry = {
+    kind: 'fault',
+    name,
+    scope,
+    from,
+    until: Date.now(),
+    hit: report.hit,
+    detail: report.detail,
+    trouble: report.trouble ?? null,
+    seen: report.seen ?? null,
+  } as const
+  ground.journal.write(entry)
+  passed(play, entry)
+}
+
+/** Lets as many work at the same time as there are places. */
+function gate(places: number): (work: () => Promise<void>) => Promise<void> {
+  let free = places
+  return async (work) => {
+    while (free < 1) await delay(20)
+    free -= 1
+    try {
+      await work()
+    } finally {
+      free += 1
+    }
+  }
+}

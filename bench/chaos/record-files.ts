@@ -1,0 +1,73 @@
+/** A run's record on disk: what the checker needs, in a folder that can be kept, sent and checked again. */
+import { createReadStream, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Target } from './fault.ts'
+import type { JournalEntry, RowText, RunLine, RunRecord } from './record.ts'
+
+/** What is known of a run besides its lines and rows. */
+export type RunFacts = Pick<RunRecord, 'target' | 'seed' | 'leaseMs' | 'wakeUpMs' | 'deadlocks'>
+
+const TABLES = { schedules: 'periodic_task', jobs: 'job', workers: 'worker' } as const
+const PAGE = 2000
+
+export function saveFacts(folder: string, facts: RunFacts): void {
+  writeFileSync(join(folder, 'run.json'), `${JSON.stringify(facts, null, 2)}\n`)
+}
+
+/** Page by page: there may be hundreds of thousands. */
+export async function saveRows(folder: string, target: Pick<Target, 'query'>): Promise<void> {
+  for (const [name, table] of Object.entries(TABLES)) {
+    const file = await open(join(folder, `${name}.jsonl`), 'w')
+    try {
+      let after = ''
+      for (;;) {
+        const rows = await target.query(`SELECT * FROM ${table} WHERE id > ? ORDER BY id LIMIT ${PAGE}`, [after])
+        const last = rows.at(-1)
+        if (last === undefined) break
+        await file.write(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+        after = String(last['id'])
+      }
+    } finally {
+      await file.close()
+    }
+  }
+}
+
+/** @throws Error when the folder holds no record of a run */
+export async function readRecord(folder: string): Promise<RunRecord> {
+  const logs = readdirSync(folder).filter((file) => /^runs-.*\.jsonl$/.test(file))
+  const runs: RunLine[] = []
+  for (const log of logs.toSorted()) runs.push(...(await lines<RunLine>(join(folder, log))))
+  return {
+    ...facts(folder),
+    journal: await lines<JournalEntry>(join(folder, 'journal.jsonl')),
+    runs: runs.toSorted((a, b) => a.mono - b.mono),
+    schedules: await lines<RowText>(join(folder, `schedules.jsonl`)),
+    jobs: await lines<RowText>(join(folder, `jobs.jsonl`)),
+    workers: await lines<RowText>(join(folder, `workers.jsonl`)),
+  }
+}
+
+function facts(folder: string): RunFacts {
+  let text: string
+  try {
+    text = readFileSync(join(folder, 'run.json'), 'utf8')
+  } catch (error) {
+    throw new Error(`'${folder}' holds no record of a run: it has no run.json`, { cause: error })
+  }
+  // Written by this file.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return JSON.parse(text) as RunFacts
+}
+
+/** @typeParam Line  what the harness, or a worker of it, has written there */
+async function lines<Line>(path: string): Promise<Line[]> {
+  const read: Line[] = []
+  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    if (line !== '') read.push(JSON.parse(line) as Line)
+  }
+  return read
+}

@@ -1,0 +1,168 @@
+/** One run from begin to end, leaving its record in a folder. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Kalends } from '../../src/index.ts'
+import { brokenProcess, type Break } from './breaks.ts'
+import { databaseNow } from './dates.ts'
+import { comeToRest, disableAll } from './ending.ts'
+import type { Fault, Ground, Target } from './fault.ts'
+import { mostInTrouble, WorkerFleet } from './fleet.ts'
+import { FileJournal } from './journal.ts'
+import { playScript } from './playing.ts'
+import { randomOf } from './random.ts'
+import { saveFacts, saveRows } from './record-files.ts'
+import { ALLOWANCE_MS } from './recovery.ts'
+import { type Play, scriptOf } from './script.ts'
+import { workload, writeSchedules } from './workload.ts'
+
+export const LEASE_MS = 4000
+export const WAKE_UP_MS = 1000
+/** After each burst of faults: the workers have this long, and then some slots are to come on time. */
+const QUIET_MS = LEASE_MS + WAKE_UP_MS + ALLOWANCE_MS + 1000
+/** Before the first fault: schedules are planned, processes are warm. */
+const WARM_UP_MS = 4000
+
+export interface RunOptions {
+  readonly folder: string
+  readonly seed: number
+  readonly minutes: number
+  /** How many faults. */
+  readonly faults: number
+  readonly workers: number
+  readonly schedules: number
+  readonly broken: Break | null
+  /** Called off: faults are mended, and what there is is checked. */
+  readonly signal: AbortSignal
+  readonly say: (text: string) => void
+}
+
+/** What a run found itself, besides what its record tells the checker. */
+export interface RunEnd {
+  readonly played: number
+  /** What did not come to rest, and what a fault left behind, as sentences. */
+  readonly restless: readonly string[]
+  /** Processes of workers that ended without being told to, as handlers make them. */
+  readonly ownEnds: number
+}
+
+/** @param faultsOf  all that may be played */
+export async function run(target: Target, faults: readonly Fault[], options: RunOptions): Promise<RunEnd> {
+  const { folder, seed, signal, say } = options
+  mkdirSync(folder, { recursive: true })
+  const journal = new FileJournal(folder)
+  const random = randomOf(seed)
+  saveFacts(folder, { target: target.name, seed, leaseMs: LEASE_MS, wakeUpMs: WAKE_UP_MS, deadlocks: null })
+  await migrate(target, options.broken)
+  const fleet = await WorkerFleet.start({
+    target,
+    size: options.workers,
+    leaseMs: LEASE_MS,
+    wakeUpMs: WAKE_UP_MS,
+    folder,
+    say,
+    ...(options.broken === null ? { execArgv: [], environment: {} } : brokenProcess(options.broken.mutations)),
+  })
+  try {
+    const ground: Ground = {
+      target,
+      fleet,
+      journal,
+      leaseMs: LEASE_MS,
+      wakeUpMs: WAKE_UP_MS,
+      pause: (ms) => interruptible(ms, signal),
+    }
+    await tellClock(ground)
+    await writeSchedules(target, journal, workload(options.schedules, random.fork('workload')))
+    const begin = performance.now()
+    await phase(ground, 'begin')
+    await ground.pause(WARM_UP_MS)
+    const totalMs = options.minutes * 60_000
+    const script = scriptOf({
+      seed,
+      faults,
+      count: options.faults,
+      totalMs: totalMs - WARM_UP_MS - QUIET_MS,
+      quietMs: QUIET_MS,
+      mostInTrouble: mostInTrouble(options.workers),
+    })
+    writeScript(folder, script.plays)
+    const played = await playScript(script, {
+      ground,
+      quietMs: QUIET_MS,
+      mostInTrouble: mostInTrouble(options.workers),
+      signal,
+      passed: (play, entry) => say(line(play, entry, script.plays.length, performance.now() - begin)),
+    })
+    await ground.pause(totalMs - (performance.now() - begin) - QUIET_MS)
+    await phase(ground, 'calm')
+    await ground.pause(QUIET_MS)
+    await phase(ground, 'end')
+    const restless = await end(ground, fleet, options)
+    return { played, restless, ownEnds: fleet.members.reduce((sum, { ownEnds }) => sum + ownEnds, 0) }
+  } finally {
+    await fleet.kill()
+    journal.close()
+  }
+}
+
+async function end(
+  { target, journal }: Ground,
+  fleet: WorkerFleet,
+  { folder, seed, say }: RunOptions,
+): Promise<string[]> {
+  say('no more slots: waiting until all work has ended')
+  await disableAll(target)
+  const restless = await comeToRest(target, journal, AbortSignal.timeout(180_000))
+  await fleet.stop()
+  const left = await target.query('SELECT id FROM worker')
+  saveFacts(folder, {
+    target: target.name,
+    seed,
+    leaseMs: LEASE_MS,
+    wakeUpMs: WAKE_UP_MS,
+    deadlocks: await target.deadlocks(),
+  })
+  await saveRows(folder, target)
+  return [...restless, ...left.map(({ id }) => `the worker ${String(id)} was stopped and is still registered`)]
+}
+
+/** The tables, and with them all that a break takes away from them. */
+async function migrate(target: Target, broken: Break | null): Promise<void> {
+  const [way] = target.ways
+  if (way === undefined) throw new RangeError('the target has no way to it')
+  await Kalends.migrate(way.url)
+  for (const statement of broken?.sql ?? []) await target.query(statement)
+}
+
+async function tellClock({ target, journal }: Ground): Promise<void> {
+  const before = Date.now()
+  const now = await databaseNow(target, target.query)
+  journal.write({ kind: 'clock', offsetMs: now - Math.round((before + Date.now()) / 2) })
+}
+
+async function phase({ target, journal }: Ground, name: 'begin' | 'calm' | 'end'): Promise<void> {
+  journal.write({ kind: 'phase', phase: name, at: await databaseNow(target, target.query) })
+}
+
+/** For people who want to know what the seed has drawn. */
+function writeScript(folder: string, plays: readonly Play[]): void {
+  const text = plays.map(({ fault, ...play }) => `${JSON.stringify({ ...play, fault: fault.name })}\n`)
+  writeFileSync(join(folder, 'script.jsonl'), text.join(''))
+}
+
+function line(
+  { number }: Play,
+  { name, hit, detail, from, until, trouble, seen }: Parameters<Parameters<typeof playScript>[1]['passed']>[1],
+  of: number,
+  sinceBeginMs: number,
+): string {
+  const time = `${Math.floor(sinceBeginMs / 60_000)}:${String(Math.floor(sinceBeginMs / 1000) % 60).padStart(2, '0')}`
+  return `${time} ${number}/${of} ${name} ${hit}, ${((until - from) / 1000).toFixed(1)} s: ${detail}${seen === null ? '' : seen ? '; health() told it' : '; health() did not tell it'}${trouble === null ? '' : ` — TROUBLE: ${trouble}`}`
+}
+
+async function interruptible(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms <= 0 || signal.aborted) return
+  // Called off, it ends like a pause that is over.
+  await delay(ms, undefined, { signal }).catch(() => undefined)
+}
