@@ -56,7 +56,7 @@ export interface WorkerOptions {
   readonly events: Emitter<KalendsEvents>
 }
 
-/** Schedules in one transaction: large enough for bursts, small enough to be certified by a cluster. */
+/** Schedules in one transaction: large enough for bursts. A cluster wants fewer. */
 const BATCH = 500
 
 export class Worker {
@@ -201,7 +201,7 @@ export class Worker {
       leaseMs,
       missedAfterMs: leaseMs + wakeUpMs,
       elsewhere,
-      batch: BATCH,
+      batch: Math.min(BATCH, store.scheduling.mostAtOnce()),
       onSubmitted: (submissions) => {
         for (const submission of submissions) this.#submitted(submission)
       },

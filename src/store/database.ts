@@ -23,6 +23,8 @@ export interface Database extends Sql {
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
   /** Runs the work while no other process does work under the same name. */
   exclusively<Result>(name: string, work: (sql: Sql) => Promise<Result>): Promise<Result>
+  /** Rows that one transaction should write at most, as far as is known by now; without it, any number. */
+  mostAtOnce?(): number
   close(): Promise<void>
 }
 

@@ -31,29 +31,53 @@ export async function migrate(
   const steps = await readSteps(database, prefix)
   const before = await appliedSteps(database, database, prefix)
   if (before !== null && steps.every((step) => before.has(step.name))) return []
+  // In a cluster the lock is that of one server: another may be at it all the same, and do any step before this one.
   return database.exclusively(`kalends:${prefix}`, async (sql) => {
-    const applied = await appliedSteps(database, sql, prefix)
-    if (applied === null) await refuseForeignTables(sql, database, prefix)
-    if (applied === null)
-      await sql.run(
-        `CREATE TABLE ${bookkeeping(prefix)} (name VARCHAR(190) NOT NULL PRIMARY KEY, applied VARCHAR(32) NOT NULL)`,
-      )
-    const pending = steps.filter((step) => applied?.has(step.name) !== true)
+    const applied = (await appliedSteps(database, sql, prefix)) ?? (await begin(database, sql, prefix))
+    const pending = steps.filter((step) => !applied.has(step.name))
     for (const [done, step] of pending.entries()) {
       onStep(done, pending.length)
-      try {
-        await sql.run(step.statement)
-      } catch (error) {
-        // Run, but not recorded: the process ended in between.
-        if (applied === null || !database.dialect.isAlreadyApplied(error)) throw error
-      }
-      await sql.run(`INSERT INTO ${bookkeeping(prefix)} (name, applied) VALUES (?, ?)`, [
-        step.name,
-        new Date().toISOString(),
-      ])
+      if (!(await isRecorded(sql, prefix, step))) await apply(database, sql, prefix, step)
     }
     return [...new Set(pending.map((step) => migrationOf(step)))]
   })
+}
+
+/** @returns the steps that others have applied since it was found that there were none */
+async function begin(database: Database, sql: Sql, prefix: string): Promise<ReadonlySet<string>> {
+  try {
+    await refuseForeignTables(sql, database, prefix)
+    await sql.run(
+      `CREATE TABLE ${bookkeeping(prefix)} (name VARCHAR(190) NOT NULL PRIMARY KEY, applied VARCHAR(32) NOT NULL)`,
+    )
+    return new Set()
+  } catch (error) {
+    const applied = await appliedSteps(database, sql, prefix)
+    if (applied === null) throw error
+    return applied
+  }
+}
+
+async function isRecorded(sql: Sql, prefix: string, { name }: Step): Promise<boolean> {
+  return (await sql.rows(`SELECT name FROM ${bookkeeping(prefix)} WHERE name = ?`, [name])).length > 0
+}
+
+async function apply(database: Database, sql: Sql, prefix: string, step: Step): Promise<void> {
+  const { dialect } = database
+  try {
+    await sql.run(step.statement)
+  } catch (error) {
+    // Run, but not recorded: the process ended in between, or another has not come to it yet.
+    if (!dialect.isAlreadyApplied(error)) throw error
+  }
+  try {
+    await sql.run(`INSERT INTO ${bookkeeping(prefix)} (name, applied) VALUES (?, ?)`, [
+      step.name,
+      new Date().toISOString(),
+    ])
+  } catch (error) {
+    if (!dialect.isDuplicate(error)) throw error
+  }
 }
 
 /** @throws SchemaError when the tables are not what this version needs */

@@ -17,7 +17,7 @@ import { SqlWorkers } from './sql/workers.ts'
 import type { Store } from './store.ts'
 
 /**
- * `mysql://user:password@host:port/database` (also `mariadb://`), `sqlite:./file.db`, `sqlite::memory:`, a
+ * `mysql://user:password@host:port/database` (also `mariadb://`, and several hosts, `h1:3306,h2`), `sqlite:./file.db`, `sqlite::memory:`, a
  * mysql2 pool, or a drizzle database on one. What is lent stays the application's: it is not closed.
  */
 export type DatabaseTarget = string | Pool | CallbackPool | { readonly $client: Pool | CallbackPool }
@@ -122,18 +122,8 @@ async function openDatabase(target: DatabaseTarget, clock: (() => Date) | null =
     return new MysqlDatabase('promise' in pool ? pool.promise() : pool, { lent: true })
   }
   if (/^(mysql|mariadb):\/\//.test(target)) {
-    if (!URL.canParse(target))
-      throw new InvalidInputError(
-        'database',
-        `'${withoutPassword(target)}' is no URL; write mysql://user@host:3306/name, with %40 for an @ and %23 for a # in a password`,
-      )
-    if (new URL(target).pathname.length < 2)
-      throw new InvalidInputError(
-        'database',
-        `the URL '${withoutPassword(target)}' names no database; write mysql://user@host:3306/name`,
-      )
     const { MysqlDatabase } = await import('./mysql/database.ts')
-    return MysqlDatabase.open(target.replace(/^mariadb:/, 'mysql:'), CONNECTIONS)
+    return MysqlDatabase.open(target, CONNECTIONS)
   }
   if (target.startsWith('sqlite:')) {
     const path = target.slice('sqlite:'.length).replace(/^\/\//, '')

@@ -53,6 +53,9 @@ export interface MarkedSchedule {
 
 /** What the scheduler needs of the database. */
 export interface SchedulingStore {
+  /** Schedules that one transaction should submit at most: fewer where several servers commit at the same time. */
+  mostAtOnce(): number
+
   /** One statement for all that a worker may wait for. @param tasks  the tasks that it handles */
   look(tasks: readonly string[]): Promise<Look>
 

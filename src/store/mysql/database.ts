@@ -5,15 +5,17 @@
  * whatever the application likes. Isolation is READ COMMITTED, for REPEATABLE READ locks the gaps that
  * inserts need.
  */
-import { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import mysql from 'mysql2/promise'
+import type mysql from 'mysql2/promise'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Database, Sql, SqlValue } from '../database.ts'
+import { type Connections, LentConnections, OwnConnections } from './connections.ts'
 import { mysqlDialect } from './dialect.ts'
 import { isLockWait, isTransient, isUnavailable } from './errors.ts'
+import { hostsOf } from './hosts.ts'
 import { borrowing, type Borrowing, SESSION_STATE, type SessionState } from './lent.ts'
 import { withLiterals } from './literal.ts'
+import { giveUpAfter } from './patience.ts'
 
 /** How often work is begun anew after a deadlock. */
 const MOST_TRIES = 10
@@ -26,8 +28,12 @@ const LOCK_WAIT_SECONDS = 5
  * when an address moves to another machine, would else hold its loop for a quarter of an hour.
  */
 const LONGEST_USE_MS = 60_000
+/** Where there are several hosts: how long one of them may take until a new connection can work. */
+const HOST_PATIENCE_MS = 3000
 /** Seconds that another process may take to migrate the tables. */
 const EXCLUSIVE_WAIT_SECONDS = 600
+/** Larger transactions of a cluster meet those of other nodes more often, and are then undone as a whole. */
+const MOST_AT_ONCE_IN_A_CLUSTER = 100
 const NUMBERS: ReadonlySet<string> = new Set([
   'TINY',
   'SHORT',
@@ -41,40 +47,39 @@ const NUMBERS: ReadonlySet<string> = new Set([
 
 export class MysqlDatabase implements Database {
   readonly dialect = mysqlDialect
-  readonly #pool: mysql.Pool
+  readonly #connections: Connections
   readonly #lent: boolean
   readonly #borrowings = new WeakMap<object, Borrowing>()
   readonly #longestUseMs: number
   #packetLimit: number | null = null
 
-  constructor(pool: mysql.Pool, options: { lent: boolean; longestUseMs?: number }) {
-    this.#pool = pool
+  constructor(pool: mysql.Pool | Connections, options: { lent: boolean; longestUseMs?: number }) {
+    this.#connections = 'getConnection' in pool ? new LentConnections(pool) : pool
     this.#lent = options.lent
     this.#longestUseMs = options.longestUseMs ?? LONGEST_USE_MS
   }
 
-  /** Opens a pool of our own. @param url  `mysql://user:password@host:port/database` */
+  /**
+   * Opens connections of our own.
+   *
+   * @param url  `mysql://user:password@host:port/database`; of several hosts, `h1:3306,h2`, one is worked with
+   * @param connections  most to one host
+   */
   static open(url: string, connections: number, longestUseMs = LONGEST_USE_MS): MysqlDatabase {
-    const pool = mysql.createPool({
-      uri: url,
-      timezone: 'Z',
-      charset: 'utf8mb4_bin',
-      connectionLimit: connections,
-      maxIdle: connections,
-      enableKeepAlive: true,
-    })
-    // Queued on the new connection before anything else.
-    pool.pool.on('connection', (connection) => {
-      for (const statement of [
+    const hosts = hostsOf(url)
+    const own = new OwnConnections(hosts, {
+      connections,
+      setup: [
         'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
         `SET SESSION sql_mode = 'STRICT_TRANS_TABLES', SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
-      ]) {
-        connection.query(statement, (error) => {
-          if (error !== null) connection.destroy()
-        })
-      }
+      ],
+      patienceMs: hosts.length > 1 ? HOST_PATIENCE_MS : Number.POSITIVE_INFINITY,
     })
-    return new MysqlDatabase(pool, { lent: false, longestUseMs })
+    return new MysqlDatabase(own, { lent: false, longestUseMs })
+  }
+
+  mostAtOnce(): number {
+    return this.#connections.clustered() ? MOST_AT_ONCE_IN_A_CLUSTER : Number.POSITIVE_INFINITY
   }
 
   rows<Row>(text: string, params: readonly SqlValue[] = []): Promise<Row[]> {
@@ -109,7 +114,7 @@ export class MysqlDatabase implements Database {
   }
 
   async close(): Promise<void> {
-    if (!this.#lent) await this.#pool.end()
+    await this.#connections.end()
   }
 
   async #persistently<Result>(
@@ -160,7 +165,7 @@ export class MysqlDatabase implements Database {
     let connection: mysql.PoolConnection | null = null
     let watchdog: NodeJS.Timeout | undefined
     try {
-      connection = await this.#pool.getConnection()
+      connection = await this.#connections.take()
       watchdog = limitMs === null ? undefined : giveUpAfter(connection, limitMs)
       const sql = await this.#session(connection)
       const after = this.#lent ? await this.#borrow(connection, sql) : null
@@ -173,7 +178,8 @@ export class MysqlDatabase implements Database {
     } catch (error) {
       if (!isUnavailable(error)) throw error
       // The next to use a connection in doubt would inherit the doubt.
-      connection?.destroy()
+      if (connection !== null) this.#connections.drop(connection, error)
+      connection = null
       throw new StoreUnavailableError(
         `The database does not answer or refuses to work: ${error instanceof Error ? error.message : String(error)}`,
         { cause: error },
@@ -181,7 +187,7 @@ export class MysqlDatabase implements Database {
     } finally {
       clearTimeout(watchdog)
       // Of one that was destroyed, this does nothing.
-      connection?.release()
+      if (connection !== null) this.#connections.give(connection)
     }
   }
 
@@ -208,17 +214,6 @@ export class MysqlDatabase implements Database {
     if (before !== null) await connection.query(before)
     return after
   }
-}
-
-/** Everything that waits for the connection fails with a lost connection. */
-function giveUpAfter(connection: mysql.PoolConnection, limitMs: number): NodeJS.Timeout {
-  const reason = new Error(`The connection has not come to an end of its work within ${limitMs} ms`)
-  return setTimeout(() => {
-    // Not the connection's own destroy, which leaves those who wait for an answer waiting.
-    const driver: object = connection.connection
-    if ('stream' in driver && driver.stream instanceof Duplex) driver.stream.destroy(reason)
-    else connection.destroy()
-  }, limitMs)
 }
 
 function session(connection: mysql.PoolConnection, packetLimit: number): Sql {

@@ -43,6 +43,11 @@ const UNAVAILABLE: ReadonlySet<number> = new Set([
   4031, // disconnected by inactivity
 ])
 
+/** Of those, what is about the one statement or the load, and says nothing about the host. */
+const PASSING: ReadonlySet<number> = new Set([
+  1021, 1037, 1040, 1041, 1114, 1203, 1206, 1226, 1317, 1792, 1969, 3024,
+])
+
 const DUPLICATE = 1062
 
 /** A table, column or index exists already: what a migration that was cut short had done. */
@@ -71,6 +76,11 @@ export function isUnavailable(error: unknown): boolean {
     ('fatal' in error && error.fatal === true) ||
     /^(PROTOCOL_|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_|EHOST|ENET|POOL_|ENOENT$)/.test(code)
   )
+}
+
+/** The host may have become another since its connections were made: restarted, read-only, cut off from its cluster. */
+export function condemnsHost(error: unknown): boolean {
+  return isUnavailable(error) && !PASSING.has(errorNumber(error) ?? 0)
 }
 
 export function isDuplicate(error: unknown): boolean {

@@ -24,6 +24,10 @@ export class SqlScheduling implements SchedulingStore {
     this.#submitting = new Submitting(database, tables)
   }
 
+  mostAtOnce(): number {
+    return this.#database.mostAtOnce?.() ?? Number.POSITIVE_INFINITY
+  }
+
   async look(tasks: readonly string[]): Promise<Look> {
     const { schedule, job, claimIndex } = this.#tables
     const { now, turns } = this.#database.dialect

@@ -1,0 +1,215 @@
+/** Where connections come from: a pool that the application lends, or pools of our own, one per host. */
+import mysql from 'mysql2/promise'
+import { StoreUnavailableError } from '../../errors.ts'
+import { condemnsHost } from './errors.ts'
+import type { Host } from './hosts.ts'
+import { giveUpAfter, isSilent } from './patience.ts'
+
+export interface Connections {
+  take(): Promise<mysql.PoolConnection>
+  give(connection: mysql.PoolConnection): void
+  /** Work on it ended with an error of the server or the network: it is not used again. */
+  drop(connection: mysql.PoolConnection, error: unknown): void
+  /** Whether several servers of a cluster may commit at the same time; known after the first connection. */
+  clustered(): boolean
+  end(): Promise<void>
+}
+
+export class LentConnections implements Connections {
+  readonly #pool: mysql.Pool
+
+  constructor(pool: mysql.Pool) {
+    this.#pool = pool
+  }
+
+  take(): Promise<mysql.PoolConnection> {
+    return this.#pool.getConnection()
+  }
+
+  give(connection: mysql.PoolConnection): void {
+    connection.release()
+  }
+
+  drop(connection: mysql.PoolConnection): void {
+    connection.destroy()
+  }
+
+  clustered(): boolean {
+    return false
+  }
+
+  async end(): Promise<void> {
+    // It stays the application's.
+  }
+}
+
+export interface OwnOptions {
+  /** Most connections to one host. */
+  readonly connections: number
+  /** Of every new session. */
+  readonly setup: readonly string[]
+  /** A host that does not let a new connection work within this time is passed over, where there are others. */
+  readonly patienceMs: number
+}
+
+/** A host and its connections. */
+interface Place {
+  readonly host: Host
+  readonly pool: mysql.Pool
+  /** Connections made before the last trouble with the host are not used again: it may have become another. */
+  generation: number
+}
+
+/**
+ * Connections to the first host that works, and to that one for as long as it does. It is left when it refuses,
+ * is silent, is read-only (a replica, or what was the primary), or is a node that its cluster has lost.
+ */
+export class OwnConnections implements Connections {
+  readonly #options: OwnOptions
+  readonly #places: readonly Place[]
+  /** Of connections that were found fit for work, by the driver's own object. */
+  readonly #made = new WeakMap<object, { readonly place: Place; readonly generation: number }>()
+  #current = 0
+  #clustered = false
+
+  constructor(hosts: readonly Host[], options: OwnOptions) {
+    this.#options = options
+    this.#places = hosts.map((host) => ({ host, pool: this.#pool(host), generation: 0 }))
+  }
+
+  async take(): Promise<mysql.PoolConnection> {
+    const first = this.#current
+    const faults: { host: Host; error: unknown }[] = []
+    for (let step = 0; step < this.#places.length; step += 1) {
+      const index = (first + step) % this.#places.length
+      const place = this.#places[index]
+      if (place === undefined) continue
+      try {
+        const connection = await this.#from(place)
+        if (step > 0) this.#current = index
+        return connection
+      } catch (error) {
+        // One host alone: whoever asked knows which, and what its error means.
+        if (this.#places.length === 1) throw error
+        faults.push({ host: place.host, error })
+      }
+    }
+    throw new StoreUnavailableError(
+      `No host of the database can be worked with: ${faults.map(({ host, error }) => `${host.name}: ${reason(error)}`).join('; ')}`,
+      { cause: faults[0]?.error },
+    )
+  }
+
+  give(connection: mysql.PoolConnection): void {
+    const made = this.#made.get(connection.connection)
+    if (made !== undefined && made.generation !== made.place.generation) connection.destroy()
+    else connection.release()
+  }
+
+  drop(connection: mysql.PoolConnection, error: unknown): void {
+    const made = this.#made.get(connection.connection)
+    connection.destroy()
+    // The others of its age were told off by the same trouble already.
+    if (made === undefined || made.generation !== made.place.generation || !condemnsHost(error)) return
+    made.place.generation += 1
+    // One that says nothing would say nothing to the next either, for as long again.
+    if (isSilent(error) && this.#places[this.#current] === made.place)
+      this.#current = (this.#current + 1) % this.#places.length
+  }
+
+  clustered(): boolean {
+    return this.#clustered
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#places.map(({ pool }) => pool.end()))
+  }
+
+  #pool(host: Host): mysql.Pool {
+    const several = this.#options.patienceMs < Number.POSITIVE_INFINITY
+    const pool = mysql.createPool({
+      // What the URL says itself wins.
+      ...(several ? { connectTimeout: this.#options.patienceMs } : {}),
+      uri: host.url,
+      timezone: 'Z',
+      charset: 'utf8mb4_bin',
+      connectionLimit: this.#options.connections,
+      maxIdle: this.#options.connections,
+      enableKeepAlive: true,
+    })
+    // Queued on the new connection before anything else.
+    pool.pool.on('connection', (connection) => {
+      for (const statement of this.#options.setup) {
+        connection.query(statement, (error) => {
+          if (error !== null) connection.destroy()
+        })
+      }
+    })
+    return pool
+  }
+
+  async #from(place: Place): Promise<mysql.PoolConnection> {
+    for (;;) {
+      const connection = await place.pool.getConnection()
+      const made = this.#made.get(connection.connection)
+      if (made === undefined) {
+        // Before the question: what goes wrong meanwhile ages this one too.
+        this.#made.set(connection.connection, { place, generation: place.generation })
+        await this.#examine(connection)
+        return connection
+      }
+      if (made.generation === place.generation) return connection
+      connection.destroy()
+    }
+  }
+
+  /** What kind of server it is. @throws when it is not one to work with */
+  async #examine(connection: mysql.PoolConnection): Promise<void> {
+    const several = this.#places.length > 1
+    const patience = several ? giveUpAfter(connection, this.#options.patienceMs) : undefined
+    try {
+      const variables = await settings(
+        connection,
+        "SHOW GLOBAL VARIABLES WHERE variable_name IN ('wsrep_on', 'read_only', 'group_replication_single_primary_mode')",
+      )
+      // An administrator may write to a replica all the same, and would then write to what nobody reads.
+      if (several && isOn(variables.get('read_only'))) throw new Error('it is read-only')
+      if (variables.get('group_replication_single_primary_mode') === 'OFF') this.#clustered = true
+      if (!isOn(variables.get('wsrep_on'))) return
+      this.#clustered = true
+      const status = await settings(connection, "SHOW GLOBAL STATUS LIKE 'wsrep_ready'")
+      if (several && !isOn(status.get('wsrep_ready'))) throw new Error('it is not in step with its cluster')
+      // What another node has committed is seen, so that work can go on there: 1 is the bit of reads.
+      await connection.query('SET SESSION wsrep_sync_wait = @@SESSION.wsrep_sync_wait | 1')
+    } catch (error) {
+      connection.destroy()
+      throw error
+    } finally {
+      clearTimeout(patience)
+    }
+  }
+}
+
+async function settings(
+  connection: mysql.PoolConnection,
+  question: string,
+): Promise<ReadonlyMap<string, string>> {
+  const [rows] = await connection.query<mysql.RowDataPacket[]>({
+    sql: question,
+    // Whatever options the URL has.
+    rowsAsArray: false,
+    nestTables: false,
+  })
+  return new Map(rows.map((row) => [String(row['Variable_name']).toLowerCase(), String(row['Value'])]))
+}
+
+function isOn(value: string | undefined): boolean {
+  return value !== undefined && !/^(off|0)$/i.test(value)
+}
+
+/** What went wrong, in few words and never empty: some of the system's errors have only a code. */
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  return error.message || code || error.name
+}

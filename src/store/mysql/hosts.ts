@@ -1,0 +1,69 @@
+/** The hosts of a URL: `mysql://user:password@h1:3306,h2,[::1]:3307/name?option=…`. */
+import { InvalidInputError } from '../../errors.ts'
+
+export interface Host {
+  /** As it stands in the URL: 'h1:3306'. */
+  readonly name: string
+  /** The URL with this host alone, as the driver takes it. */
+  readonly url: string
+}
+
+const EXAMPLE = 'mysql://user@host:3306/name, or mysql://user@host1,host2:3307/name'
+
+/**
+ * @param url  begins with mysql:// or mariadb://
+ * @throws InvalidInputError which never shows what may be a password
+ */
+export function hostsOf(url: string): readonly Host[] {
+  const [, authority = '', rest = ''] = /^\w+:\/\/([^/?#]*)(.*)$/s.exec(url) ?? []
+  // Whatever stands before the last @ is the user's.
+  const [, user = '', list = ''] = /^(.*@)?(.*)$/s.exec(authority) ?? []
+  // Without one there, an @ further on tells that the user's part was cut off in its middle.
+  if (user === '' && rest.includes('@')) throw refused(UNREADABLE)
+  const hosts = list.split(',').map((entry): Host => {
+    const name = entry.trim()
+    return { name, url: `mysql://${user}${name}${rest}` }
+  })
+  for (const [index, host] of hosts.entries()) check(host, index, hosts)
+  return hosts
+}
+
+const UNREADABLE =
+  'the URL cannot be read; in a user name or a password write %40 for @, %23 for #, %2F for / and %25 for %'
+
+function check({ name, url }: Host, index: number, all: readonly Host[]): void {
+  // Told by its place: what stands there may be anything, and be secret.
+  const which = all.length === 1 ? 'the host' : `number ${index + 1} of the ${all.length} hosts`
+  if (name === '') throw refused(`${which} is empty`)
+  if (!URL.canParse(`mysql://${name}/`) || new URL(`mysql://${name}/`).hostname === '') {
+    throw refused(`${which} is no name or address with a port; an IPv6 address stands in brackets`)
+  }
+  if (!URL.canParse(url) || !decodes(url)) throw refused(UNREADABLE)
+  if (new URL(url).pathname.length < 2) throw refused('the URL names no database')
+  if (all.some((other, at) => at < index && sameAddress(other.name, name))) {
+    throw refused(`${which} is there twice`)
+  }
+}
+
+function sameAddress(one: string, other: string): boolean {
+  return withPort(one) === withPort(other)
+}
+
+function withPort(name: string): string {
+  return /:\d+$/.test(name) ? name.toLowerCase() : `${name.toLowerCase()}:3306`
+}
+
+/** The driver decodes user, password and name, and what cannot be decoded would be an error of another kind. */
+function decodes(url: string): boolean {
+  const { username, password, pathname } = new URL(url)
+  try {
+    for (const part of [username, password, pathname]) decodeURIComponent(part)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function refused(why: string): InvalidInputError {
+  return new InvalidInputError('database', `${why}; write ${EXAMPLE}`)
+}
