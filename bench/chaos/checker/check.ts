@@ -1,0 +1,30 @@
+/**
+ * The checker: computes from the journal and the calendar which occurrences there must be, and compares with the
+ * rows and with what the handlers wrote. Pure, and independent of the product's planner.
+ */
+import type { RunRecord } from '../record.ts'
+import { type Evidence, evidenceOf } from './evidence.ts'
+import { deadlocks } from './rules/deadlocks.ts'
+import { early } from './rules/early.ts'
+import { ended } from './rules/ended.ts'
+import { growing } from './rules/growing.ts'
+import { marks } from './rules/marks.ts'
+import { once } from './rules/once.ts'
+import { tallyOf } from './tally.ts'
+import type { Verdict, Violation } from './verdict.ts'
+
+export type { Rule, Tally, Verdict, Violation } from './verdict.ts'
+
+const RULES: readonly ((evidence: Evidence) => Violation[])[] = [
+  once,
+  early,
+  growing,
+  marks,
+  ended,
+  deadlocks,
+]
+
+export function check(record: RunRecord): Verdict {
+  const evidence = evidenceOf(record)
+  return { violations: RULES.flatMap((rule) => rule(evidence)), tally: tallyOf(evidence) }
+}

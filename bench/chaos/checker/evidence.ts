@@ -1,0 +1,153 @@
+/** What is known of a run, by schedule and by job, so that each rule looks it up and none searches. */
+import type { EditEntry, PhaseEntry, RunLine, RunRecord, ScheduleEntry } from '../record.ts'
+import { type JobRow, jobRow, type ScheduleRow, scheduleRow } from './rows.ts'
+import { instantText, Times } from './times.ts'
+
+/** All that is known of the schedules that had one id. */
+export interface ScheduleEvidence {
+  readonly id: string
+  /** As it stands at the end; null: gone. */
+  readonly last: ScheduleRow | null
+  readonly written: ScheduleEntry | null
+  /** Edits of its row, in order. */
+  readonly edits: readonly EditEntry[]
+  /** Every job that it ever had, in the order of slots: also pruned ones, and those that were deleted by hand. */
+  readonly jobs: readonly JobRow[]
+}
+
+export interface Evidence {
+  readonly record: RunRecord
+  readonly times: Times
+  readonly schedules: readonly ScheduleEvidence[]
+  readonly jobs: ReadonlyMap<string, JobRow>
+  /** Edits of rows of job, in order. */
+  readonly jobEdits: ReadonlyMap<string, readonly EditEntry[]>
+  /** What the handlers wrote, in the order in which they did. */
+  readonly runs: ReadonlyMap<string, readonly RunLine[]>
+  /** Rows that stand beside another of the same id: only without a primary key. */
+  readonly twins: readonly JobRow[]
+  /** From here on slots need not be decided: of the database's clock, and of the harness's. */
+  readonly end: { readonly at: number; readonly host: number }
+}
+
+export function evidenceOf(record: RunRecord): Evidence {
+  const edits = record.journal.filter((entry) => entry.kind === 'edit')
+  const jobEdits = grouped(
+    edits.filter((entry) => entry.table === 'job'),
+    (entry) => entry.id,
+  )
+  const jobs = new Map<string, JobRow>()
+  const twins: JobRow[] = []
+  for (const row of record.jobs) {
+    const job = jobRow(row)
+    if (jobs.has(job.id)) twins.push(job)
+    else jobs.set(job.id, job)
+  }
+  const gone = record.journal.flatMap((entry) =>
+    entry.kind === 'prune'
+      ? entry.jobs
+      : entry.kind === 'edit' && entry.table === 'job' && entry.columns === 'delete' && entry.before !== null
+        ? [entry.before]
+        : [],
+  )
+  for (const row of gone) {
+    const job = jobRow(row)
+    if (jobs.has(job.id)) twins.push(job)
+    else jobs.set(job.id, job)
+  }
+  const bySchedule = grouped(
+    [...jobs.values()].filter((job) => job.slot !== null),
+    (job) => job.schedule ?? '',
+  )
+  const scheduleEdits = grouped(
+    edits.filter((entry) => entry.table === 'periodic_task'),
+    (entry) => entry.id,
+  )
+  const written = new Map(
+    record.journal.flatMap((entry) => (entry.kind === 'schedule' ? [[entry.id, entry] as const] : [])),
+  )
+  const last = new Map(record.schedules.map((row) => [String(row['id']), scheduleRow(row)]))
+  const ids = new Set([...written.keys(), ...scheduleEdits.keys(), ...last.keys(), ...bySchedule.keys()])
+  ids.delete('')
+  return {
+    record,
+    times: new Times(record.journal),
+    schedules: [...ids].map((id) => ({
+      id,
+      last: last.get(id) ?? null,
+      written: written.get(id) ?? null,
+      edits: scheduleEdits.get(id) ?? [],
+      jobs: (bySchedule.get(id) ?? []).toSorted((a, b) => (a.slot ?? 0) - (b.slot ?? 0)),
+    })),
+    jobs,
+    jobEdits,
+    runs: grouped(
+      record.runs.toSorted((a, b) => a.mono - b.mono),
+      (line) => line.job,
+    ),
+    twins,
+    end: endOf(record),
+  }
+}
+
+function endOf(record: RunRecord): Evidence['end'] {
+  const phase = record.journal.findLast(
+    (entry): entry is PhaseEntry => entry.kind === 'phase' && entry.phase === 'end',
+  )
+  // A run that was cut short: as far as the journal goes nothing can be asked for.
+  return phase === undefined
+    ? { at: Number.NEGATIVE_INFINITY, host: Number.NEGATIVE_INFINITY }
+    : { at: phase.at, host: phase.host }
+}
+
+export function grouped<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, Item[]> {
+  const groups = new Map<string, Item[]>()
+  for (const item of items) {
+    const key = keyOf(item)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [item])
+    else group.push(item)
+  }
+  return groups
+}
+
+/** A job as a violation tells of it. */
+export function jobText({
+  id,
+  slot,
+  state,
+  reason,
+  missed,
+  attempt,
+  submitted,
+  started,
+  finished,
+}: JobRow): string {
+  const facts = [
+    `slot ${instantText(slot)}`,
+    reason === null ? state : `${state} (${reason})`,
+    ...(missed === 0 ? [] : [`missed ${missed}`]),
+    `attempt ${attempt}`,
+    `submitted ${instantText(submitted)}`,
+    ...(started === null ? [] : [`started ${instantText(started)}`]),
+    ...(finished === null ? [] : [`finished ${instantText(finished)}`]),
+  ]
+  return `job ${id} [${facts.join(', ')}]`
+}
+
+/** The edits of a schedule around an instant of the database's clock. */
+export function editsAround({ edits }: Pick<ScheduleEvidence, 'edits'>, at: number): string {
+  const near = [edits.findLast(({ from }) => from <= at), edits.find(({ from }) => from > at)]
+  const texts = near.flatMap((edit) =>
+    edit === undefined
+      ? []
+      : [
+          `${instantText(edit.from)} ${edit.columns === 'delete' ? 'deleted' : shortened(JSON.stringify(edit.columns))}`,
+        ],
+  )
+  return texts.length === 0 ? '' : `; edits around it: ${texts.join(' and ')}`
+}
+
+function shortened(text: string): string {
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text
+}

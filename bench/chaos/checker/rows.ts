@@ -1,0 +1,116 @@
+/** From rows as the database tells them to what the rules read. */
+import { msOf } from '../dates.ts'
+import type { RowText } from '../record.ts'
+
+/** A row of `job`; instants are Unix ms. */
+export interface JobRow {
+  readonly id: string
+  readonly schedule: string | null
+  readonly slot: number | null
+  readonly missed: number
+  readonly task: string
+  readonly state: string
+  readonly reason: string | null
+  readonly exclusive: boolean
+  readonly worker: string | null
+  readonly attempt: number
+  readonly submitted: number
+  readonly runAt: number | null
+  readonly started: number | null
+  readonly finished: number | null
+  readonly text: RowText
+}
+
+/** A row of `periodic_task` at some instant. */
+export interface ScheduleRow {
+  readonly id: string
+  readonly enabled: boolean
+  readonly timer: string
+  readonly task: string
+  readonly created: number
+  readonly jitterMs: number
+  readonly starts: number | null
+  readonly ends: number | null
+  readonly catchUp: number
+  readonly overlap: string
+  readonly onExhausted: string
+  readonly maxRuns: number | null
+  readonly nextRun: number | null
+  readonly idle: string | null
+  readonly lastSlot: number | null
+  readonly runCount: number
+  readonly errorCount: number
+  readonly lastRun: number | null
+  readonly lastFinished: number | null
+  readonly lastJob: string | null
+  readonly worker: string | null
+  readonly marked: number | null
+  readonly markEnds: number | null
+  /** What decides the next run, as the database puts it together. */
+  readonly definition: string | null
+  readonly plannedFrom: string | null
+  readonly declaredBy: string | null
+  readonly text: RowText
+}
+
+export function jobRow(row: RowText): JobRow {
+  return {
+    id: String(row['id']),
+    schedule: textOf(row, 'periodic_task_id'),
+    slot: msOf(row['slot']),
+    missed: Number(row['missed']),
+    task: String(row['task']),
+    state: String(row['state']),
+    reason: textOf(row, 'reason'),
+    exclusive: Number(row['exclusive']) === 1,
+    worker: textOf(row, 'worker'),
+    attempt: Number(row['attempt']),
+    submitted: msOf(row['submitted']) ?? Number.NaN,
+    runAt: msOf(row['run_at']),
+    started: msOf(row['started']),
+    finished: msOf(row['finished']),
+    text: row,
+  }
+}
+
+export function scheduleRow(row: RowText): ScheduleRow {
+  return {
+    id: String(row['id']),
+    enabled: Number(row['enabled']) !== 0,
+    timer: String(row['timer']),
+    task: String(row['task']),
+    created: msOf(row['created']) ?? 0,
+    jitterMs: Number(row['jitter'] ?? 0),
+    starts: msOf(row['starts']),
+    ends: msOf(row['ends']),
+    catchUp: Number(row['catch_up'] ?? 1),
+    overlap: String(row['overlap'] ?? 'skip'),
+    onExhausted: String(row['on_exhausted'] ?? 'continue'),
+    maxRuns: numberOf(row, 'max_runs'),
+    nextRun: msOf(row['nextrun']),
+    idle: textOf(row, 'idle'),
+    lastSlot: msOf(row['last_slot']),
+    runCount: Number(row['run_count'] ?? 0),
+    errorCount: Number(row['error_count'] ?? 0),
+    lastRun: msOf(row['last_run']),
+    lastFinished: msOf(row['last_finished']),
+    lastJob: textOf(row, 'last_job'),
+    worker: textOf(row, 'worker'),
+    marked: msOf(row['marked']),
+    markEnds: msOf(row['mark_ends']),
+    definition: textOf(row, 'definition'),
+    plannedFrom: textOf(row, 'planned_from'),
+    declaredBy: textOf(row, 'declared_by'),
+    text: row,
+  }
+}
+
+function textOf(row: RowText, column: string): string | null {
+  const value = row[column]
+  return value === null || value === undefined ? null : String(value)
+}
+
+function numberOf(row: RowText, column: string): number | null {
+  const value = row[column]
+  return value === null || value === undefined ? null : Number(value)
+}

@@ -1,0 +1,22 @@
+/** Slots of a schedule only grow in the order of submission. */
+import { type Evidence, editsAround, jobText } from '../evidence.ts'
+import type { Violation } from '../verdict.ts'
+
+export function growing({ schedules, times }: Evidence): Violation[] {
+  const violations: Violation[] = []
+  for (const schedule of schedules) {
+    // A high-water mark that was moved by hand lets slots grow from there.
+    if (schedule.edits.some(({ before, row }) => before?.['last_slot'] !== row?.['last_slot'])) continue
+    let latest = schedule.jobs[0]
+    for (const job of schedule.jobs.slice(1)) {
+      if (latest !== undefined && latest.submitted - job.submitted > times.backMs)
+        violations.push({
+          rule: 'backwards',
+          schedule: schedule.id,
+          text: `${jobText(job)} was submitted ${latest.submitted - job.submitted} ms before ${jobText(latest)}${editsAround(schedule, job.submitted)}`,
+        })
+      if (latest === undefined || job.submitted >= latest.submitted) latest = job
+    }
+  }
+  return violations
+}
