@@ -284,6 +284,13 @@ async function writeSchedules(
     idle: ifMoved('idle'),
   }
   await sql.run(dialect.updateFromBatch(tables.schedule, table, assignments), params)
+  const asBefore = batch.filter(({ runs, moved }) => runs === 0 && moved === 0)
+  await touchSchedules(
+    sql,
+    dialect,
+    tables,
+    asBefore.map(({ id }) => id),
+  )
 }
 
 /**
