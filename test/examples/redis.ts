@@ -35,10 +35,14 @@ export async function findRedis(): Promise<{ program: string } | { missing: stri
   return { missing }
 }
 
-export async function startRedis(program: string): Promise<Redis> {
+/** @param durability  what it keeps on disk; without a word it is as Redis has it by default */
+export async function startRedis(
+  program: string,
+  durability: readonly string[] = ['--save', ''],
+): Promise<Redis> {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-redis-'))
   const port = await freePort()
-  const options = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder, '--save', '']
+  const options = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder, ...durability]
   // It stops it as soon as our end of its stdin is closed, also when this process is killed.
   const server = spawn('sh', [superviseScript, folder, program, ...options], {
     detached: true,

@@ -1,0 +1,27 @@
+/** What `npm run bench -- …` may be told. */
+import { parseArgs } from 'node:util'
+
+export interface Arguments {
+  readonly suites: readonly string[]
+  readonly runs: number
+  readonly quick: boolean
+}
+
+const RUNS = 5
+const QUICK_RUNS = 3
+
+/** @throws Error naming what cannot be meant */
+export function readArguments(words: readonly string[], known: readonly string[]): Arguments {
+  const { values, positionals } = parseArgs({
+    args: [...words],
+    allowPositionals: true,
+    options: { runs: { type: 'string' }, quick: { type: 'boolean', default: false } },
+  })
+  const unknown = positionals.filter((name) => !known.includes(name))
+  if (unknown.length > 0)
+    throw new Error(`There is no suite '${unknown.join("', '")}'; there are ${known.join(', ')}`)
+  const runs = values.runs === undefined ? (values.quick ? QUICK_RUNS : RUNS) : Number(values.runs)
+  if (!Number.isInteger(runs) || runs < 1 || runs > 100)
+    throw new Error(`--runs takes a whole number from 1 to 100, not '${values.runs}'`)
+  return { suites: positionals.length > 0 ? positionals : known, runs, quick: values.quick }
+}

@@ -1,0 +1,123 @@
+/** A measured program, running in a process of its own on plain Node. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { z } from 'zod'
+
+const messageSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('ready') }),
+  z.object({ kind: z.literal('news'), value: z.unknown() }),
+  z.object({ kind: z.literal('result'), value: z.unknown().optional() }),
+  z.object({ kind: z.literal('fault'), value: z.string() }),
+])
+type Message = z.infer<typeof messageSchema>
+
+export interface ChildOptions {
+  readonly environment?: NodeJS.ProcessEnv
+  readonly onNews?: (value: unknown) => void
+}
+
+const alive = new Set<Child>()
+
+/** For the end of the benchmark, whatever it was doing. */
+export async function killAll(): Promise<void> {
+  await Promise.all([...alive].map((child) => child.kill()))
+}
+
+export class Child {
+  readonly #process: ChildProcess
+  readonly #name: string
+  readonly #onNews: (value: unknown) => void
+  readonly #messages: Message[] = []
+  #arrived: () => void = () => {}
+  #output = ''
+  #ended = false
+  readonly exit: Promise<unknown>
+
+  /** @param name  such as `programs/burst` */
+  constructor(name: string, params: unknown, { environment = {}, onNews = () => {} }: ChildOptions = {}) {
+    this.#name = name
+    this.#onNews = onNews
+    this.#process = fork(join(import.meta.dirname, 'dist', `${name}.js`), [JSON.stringify(params)], {
+      // Our own loader of TypeScript is no business of theirs.
+      execArgv: [],
+      env: { ...withoutOptions(process.env), ...environment },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
+    for (const stream of [this.#process.stdout, this.#process.stderr])
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.#output = (this.#output + text).slice(-4000)
+      })
+    this.#process.on('message', (message) => this.#take(messageSchema.parse(message)))
+    alive.add(this)
+    this.exit = once(this.#process, 'close').finally(() => {
+      alive.delete(this)
+      this.#ended = true
+      this.#arrived()
+    })
+    this.exit.catch(() => undefined)
+  }
+
+  /** Waits until it has set everything up. */
+  async ready(): Promise<void> {
+    const message = await this.#next()
+    if (message.kind !== 'ready') throw new Error(`${this.#name} ended before it was ready`)
+  }
+
+  /** Lets a program go on that is ready. */
+  go(): void {
+    this.#process.send('go')
+  }
+
+  /** Waits for what it has measured. */
+  async result<Value>(schema: z.ZodType<Value>): Promise<Value> {
+    const message = await this.#next()
+    if (message.kind !== 'result')
+      throw new Error(`${this.#name} was to give its result, and said '${message.kind}'`)
+    await this.exit
+    return schema.parse(message.value)
+  }
+
+  /** Ends it, whatever it does. */
+  async kill(): Promise<void> {
+    if (this.#ended) return
+    this.#process.kill('SIGKILL')
+    await this.exit
+  }
+
+  #take(message: Message): void {
+    if (message.kind === 'news') return this.#onNews(message.value)
+    this.#messages.push(message)
+    this.#arrived()
+  }
+
+  async #next(): Promise<Message> {
+    while (this.#messages.length === 0 && !this.#ended)
+      await new Promise<void>((resolve) => {
+        this.#arrived = resolve
+      })
+    const message = this.#messages.shift()
+    if (message === undefined) throw new Error(`${this.#name} ended without a word:\n${this.#output}`)
+    if (message.kind === 'fault') throw new Error(`${this.#name} failed: ${message.value}\n${this.#output}`)
+    return message
+  }
+}
+
+/** Runs a program from its beginning to its end. */
+export async function runProgram<Value>(
+  name: string,
+  params: unknown,
+  schema: z.ZodType<Value>,
+  options: ChildOptions = {},
+): Promise<Value> {
+  const child = new Child(name, params, options)
+  try {
+    return await child.result(schema)
+  } finally {
+    await child.kill()
+  }
+}
+
+function withoutOptions({ NODE_OPTIONS: _, ...environment }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return environment
+}

@@ -1,0 +1,87 @@
+/** A database of one measurement: the benchmark fills it, looks into it and counts what the server did. */
+import Database from 'libsql'
+import { rm } from 'node:fs/promises'
+import { createPool, type RowDataPacket } from 'mysql2/promise'
+import { withDatabase } from '../test/support/databases-run.ts'
+import { Kalends } from '../src/index.ts'
+import { COUNTED } from './counted.ts'
+import type { DatabaseName } from './servers.ts'
+
+export type Row = Readonly<Record<string, unknown>>
+
+export interface BenchDatabase {
+  readonly kind: DatabaseName
+  /** As Kalends.open takes it. */
+  readonly url: string
+  readonly query: (sql: string) => Promise<readonly Row[]>
+  /** What the server has counted since it was started: empty where nobody counts. */
+  readonly status: () => Promise<ReadonlyMap<string, number>>
+  readonly drop: () => Promise<void>
+}
+
+export async function openOnServer(
+  kind: Exclude<DatabaseName, 'SQLite'>,
+  serverUrl: string,
+  name: string,
+): Promise<BenchDatabase> {
+  const admin = createPool({ uri: withDatabase(serverUrl, ''), connectionLimit: 1 })
+  await admin.query(`CREATE DATABASE \`${name}\` CHARACTER SET utf8mb4`)
+  const url = withDatabase(serverUrl, name)
+  await Kalends.migrate(url)
+  const pool = createPool({
+    uri: url,
+    // What is set for a session holds for what follows.
+    connectionLimit: 1,
+    dateStrings: true,
+    timezone: 'Z',
+    multipleStatements: true,
+  })
+  return {
+    kind,
+    url,
+    query: async (sql) => {
+      const [rows] = await pool.query(sql)
+      const list: unknown = rows
+      return Array.isArray(list) ? list.filter(isRow) : []
+    },
+    status: async () => {
+      const [rows] = await admin.query<RowDataPacket[]>('SHOW GLOBAL STATUS')
+      const values = new Map(rows.map((row) => [String(row['Variable_name']), Number(row['Value'])]))
+      return new Map(
+        COUNTED.flatMap((key) => (values.has(key) ? [[key, values.get(key) ?? 0] as const] : [])),
+      )
+    },
+    drop: async () => {
+      await pool.end()
+      await admin.query(`DROP DATABASE \`${name}\``)
+      await admin.end()
+    },
+  }
+}
+
+export async function openSqlite(path: string): Promise<BenchDatabase> {
+  const url = `sqlite:${path}`
+  await Kalends.migrate(url)
+  const database = new Database(path)
+  // Waiting here blocks nobody: those who are measured are other processes.
+  database.exec('PRAGMA busy_timeout = 10000')
+  return {
+    kind: 'SQLite',
+    url,
+    query: async (sql) => {
+      const statement = database.prepare(sql)
+      if (statement.reader) return statement.all().filter(isRow)
+      statement.run()
+      return []
+    },
+    status: async () => new Map(),
+    drop: async () => {
+      database.close()
+      await Promise.all(['', '-wal', '-shm'].map((end) => rm(path + end, { force: true })))
+    },
+  }
+}
+
+function isRow(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,87 @@
+/** Many rows, made inside the server: through the client it would take longer than what is measured. */
+import type { BenchDatabase } from './database.ts'
+
+const CHUNK = 100_000
+
+/** The timer of schedules that go off when the benchmark says, and not again before an hour has passed. */
+const TIMER = 'hourly'
+
+export interface ScheduleRows {
+  readonly count: number
+  /** When they are due. */
+  readonly at: Date
+  readonly timer?: string
+  readonly prefix?: string
+  readonly task?: string
+}
+
+/** Schedules as the last planning would have left them, due at a time of our choosing. */
+export async function insertSchedules(
+  database: BenchDatabase,
+  { count, at, timer = TIMER, prefix = 's', task = 'noop' }: ScheduleRows,
+): Promise<void> {
+  const planned = `1|${timer}|0||||${text(at)}`
+  for (let from = 0; from < count; from += CHUNK) {
+    await database.query(
+      `INSERT INTO periodic_task (id, task, timer, overlap, nextrun, planned_from) SELECT CONCAT('${prefix}', 10000000 + ${from} + n), '${task}', '${timer}', 'allow', '${text(at)}', '${planned}' FROM ${numbers(Math.min(CHUNK, count - from))}`,
+    )
+  }
+}
+
+/** Makes all schedules due at a time, as if planned so, and forgets their jobs. */
+export async function rewind(database: BenchDatabase, at: Date): Promise<void> {
+  await database.query(database.kind === 'SQLite' ? 'DELETE FROM job' : 'TRUNCATE job')
+  await database.query(
+    `UPDATE periodic_task SET nextrun = '${text(at)}', last_slot = NULL, planned_from = '1|${TIMER}|0||||${text(at)}'`,
+  )
+  const [row] = await database.query(
+    `SELECT COUNT(*) AS wrong FROM periodic_task WHERE wake_at IS NULL OR wake_at <> '${text(at)}'`,
+  )
+  if (Number(row?.['wrong']) !== 0)
+    throw new Error(`${String(row?.['wrong'])} schedules are not due when they should be`)
+}
+
+export interface JobRows {
+  readonly count: number
+  readonly state: 'waiting' | 'success'
+  readonly task?: string
+  /** SQL of the group, in which n is the number of the row. */
+  readonly group?: string
+  /** Numbers of rows that are there already. */
+  readonly from?: number
+}
+
+export async function insertJobs(
+  database: BenchDatabase,
+  { count, state, task = 'noop', group = "''", from = 0 }: JobRows,
+): Promise<void> {
+  const past = state === 'success'
+  const columns = past ? ', periodic_task_id, slot, worker, attempt, started, finished' : ''
+  for (let done = 0; done < count; done += CHUNK) {
+    const number = `(${from + done} + n)`
+    // A thousand schedules, each with a slot every minute, all of them over.
+    const slot = `TIMESTAMPADD(MINUTE, ${number} DIV 1000, '2000-01-01 00:00:00')`
+    const values = past
+      ? `, CONCAT('s', 10000000 + MOD(${number}, 1000)), ${slot}, 'w/1', 1, ${slot}, ${slot}`
+      : ''
+    // Ids sort by time, as those of real jobs do.
+    await database.query(
+      `INSERT INTO job (id, task, group_, state${columns}) SELECT CONCAT('00000000-${past ? '0' : '1'}000-7000-8000-', LPAD(${number}, 12, '0')), '${task}', ${group}, '${state}'${values} FROM ${numbers(Math.min(CHUNK, count - done))}`,
+    )
+  }
+}
+
+/** An instant as the databases have it. */
+export function text(at: Date): string {
+  return at.toISOString().replace('T', ' ').replace('Z', '')
+}
+
+/** A table of n = 0 … count − 1, which every one of the databases can make. */
+function numbers(count: number): string {
+  const digit =
+    '(SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)'
+  const digits = Math.max(1, Math.ceil(Math.log10(count)))
+  const names = Array.from({ length: digits }, (_, index) => `d${index}`)
+  const sum = names.map((name, index) => `${name}.d * ${10 ** index}`).join(' + ')
+  return `(SELECT ${sum} AS n FROM ${names.map((name) => `${digit} AS ${name}`).join(', ')} WHERE ${sum} < ${count}) AS numbers`
+}

@@ -1,0 +1,12 @@
+/** Numbers as people read them. */
+
+/** Three significant digits, thousands with commas: 12,300 and 0.0123. */
+export function round(value: number): string {
+  if (value === 0) return '0'
+  return value.toLocaleString('en', { maximumSignificantDigits: 3 })
+}
+
+/** 1k, 20k, 1M: for the ticks of a plot. */
+export function short(value: number): string {
+  return value.toLocaleString('en', { notation: 'compact', maximumSignificantDigits: 3 })
+}

@@ -1,0 +1,79 @@
+/** The generated part of docs/performance.md, and its plots; what people have written around it stays. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { RunDescription } from './machine.ts'
+import { draw } from './plot.ts'
+import { measureRows, type Report } from './report.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const PAGE = join(ROOT, 'docs/performance.md')
+const PLOTS = 'plots'
+const BEGIN = '<!-- written by npm run bench: begin -->'
+const END = '<!-- written by npm run bench: end -->'
+
+export interface Results {
+  readonly run: RunDescription & { readonly command: string; readonly runs: number; readonly quick: boolean }
+  readonly reports: readonly Report[]
+}
+
+export async function writePage(results: Results): Promise<void> {
+  await mkdir(join(ROOT, 'docs', PLOTS), { recursive: true })
+  for (const { findings } of results.reports)
+    for (const plot of findings.plots ?? [])
+      await writeFile(join(ROOT, 'docs', PLOTS, `${plot.name}.svg`), draw(plot))
+  const page = await readFile(PAGE, 'utf8')
+  await writeFile(PAGE, splice(page, pageText(results)))
+}
+
+/** @throws Error when the page does not say where it goes */
+export function splice(page: string, generated: string): string {
+  const begin = page.indexOf(BEGIN)
+  const end = page.indexOf(END)
+  if (begin === -1 || end < begin) throw new Error(`The page needs a line '${BEGIN}' and, below it, '${END}'`)
+  return `${page.slice(0, begin + BEGIN.length)}\n\n${generated.trim()}\n\n${page.slice(end)}`
+}
+
+export function pageText({ run, reports }: Results): string {
+  return [
+    `\`${run.command}\` on ${run.at.slice(0, 10)}: ${run.machine}; Node.js ${run.node}. Medians of ${run.runs} runs, subjects by turns.${run.quick ? ' A quick run: a tenth of everything, rough figures.' : ''}`,
+    '',
+    ...markdownTable([
+      ['part', 'version', 'what is on disk when it says that it is done'],
+      ...run.parts.map(({ name, version, durability }) => [name, version, durability]),
+    ]),
+    '',
+    ...run.missing.map((line) => `Not measured: ${line}\n`),
+    '### Targets',
+    '',
+    ...markdownTable([
+      ['target', 'measured', ''],
+      ...reports.flatMap(({ findings }) =>
+        findings.targets.map(({ text, measured, reached }) => [
+          text,
+          measured,
+          reached ? 'reached' : 'NOT REACHED',
+        ]),
+      ),
+    ]),
+    '',
+    ...reports.flatMap((report) => suiteText(report)),
+  ].join('\n')
+}
+
+function suiteText({ suite, findings }: Report): string[] {
+  return [
+    `### ${suite.title}`,
+    '',
+    ...(findings.notes ?? []).flatMap((note) => [note, '']),
+    ...markdownTable(measureRows(findings.measures)),
+    '',
+    ...(findings.plots ?? []).flatMap(({ name, title }) => [`![${title}](${PLOTS}/${name}.svg)`, '']),
+  ]
+}
+
+/** @param rows  the first is the head */
+function markdownTable([head = [], ...rows]: readonly (readonly string[])[]): string[] {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('*', '\\*')).join(' | ')} |`
+  return [line(head), `|${' --- |'.repeat(head.length)}`, ...rows.map(line)]
+}

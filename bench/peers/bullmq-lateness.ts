@@ -1,0 +1,47 @@
+/** The same as programs/lateness, with BullMQ's job schedulers. */
+import { Queue, Worker } from 'bullmq'
+import { z } from 'zod'
+import { program } from '../programs/program.ts'
+
+const params = z.object({
+  url: z.string(),
+  schedules: z.number(),
+  concurrency: z.number(),
+  leadMs: z.number(),
+})
+
+await program(params, async ({ url, schedules, concurrency, leadMs }) => {
+  const name = `late-${process.pid}`
+  const connection = { url, maxRetriesPerRequest: null }
+  const queue = new Queue(name, { connection })
+  const late: number[] = []
+  let onAll = () => {}
+  const all = new Promise<void>((resolve) => {
+    onAll = resolve
+  })
+  // Once an hour, so that the second time is not measured.
+  const at = new Date(Math.ceil((Date.now() + leadMs) / 1000) * 1000)
+  const pattern = `${at.getUTCSeconds()} ${at.getUTCMinutes()} * * * *`
+  for (let first = 0; first < schedules; first += 100) {
+    await Promise.all(
+      Array.from({ length: Math.min(100, schedules - first) }, (_, index) =>
+        queue.upsertJobScheduler(`s${first + index}`, { pattern, tz: 'UTC' }, { name: 'noop', data: {} }),
+      ),
+    )
+  }
+  if (Date.now() > at.getTime() - 500) throw new Error('The schedules were not there in time')
+  const worker = new Worker(
+    name,
+    async () => {
+      late.push(Date.now() - at.getTime())
+      if (late.length === schedules) onAll()
+    },
+    { connection, concurrency },
+  )
+  await worker.waitUntilReady()
+  await all
+  await worker.close()
+  await queue.obliterate({ force: true })
+  await queue.close()
+  return late
+})

@@ -1,0 +1,49 @@
+/** The same as programs/lateness, with graphile-worker's crontab, which knows whole minutes only. */
+import { parseCronItems, run, runMigrations } from 'graphile-worker'
+import { z } from 'zod'
+import { program } from '../programs/program.ts'
+import { graphileOptions } from './graphile.ts'
+
+const params = z.object({
+  url: z.string(),
+  schedules: z.number(),
+  concurrency: z.number(),
+  tuned: z.boolean(),
+})
+
+const MINUTE = 60_000
+/** It has to be up for so long before the minute. */
+const LEAD_MS = 5000
+
+await program(params, async ({ url, schedules, concurrency, tuned }) => {
+  const options = graphileOptions(url, concurrency, tuned)
+  await runMigrations(options)
+  const late: number[] = []
+  let onAll = () => {}
+  const all = new Promise<void>((resolve) => {
+    onAll = resolve
+  })
+  const at = new Date(Math.ceil((Date.now() + LEAD_MS) / MINUTE) * MINUTE)
+  const parsedCronItems = parseCronItems(
+    Array.from({ length: schedules }, (_, index) => ({
+      task: 'noop',
+      // Once an hour, so that the second time is not measured.
+      match: `${at.getUTCMinutes()} * * * *`,
+      identifier: `s${index}`,
+      options: { backfillPeriod: 0 },
+    })),
+  )
+  const runner = await run({
+    ...options,
+    parsedCronItems,
+    taskList: {
+      noop: async () => {
+        late.push(Date.now() - at.getTime())
+        if (late.length === schedules) onAll()
+      },
+    },
+  })
+  await all
+  await runner.stop()
+  return late
+})

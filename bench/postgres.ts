@@ -1,0 +1,84 @@
+/** A PostgreSQL of the run's own for graphile-worker, on a free port, loopback only, with its default durability. */
+import { spawn, execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync } from 'node:fs'
+import { chown, mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { freePort } from '../test/support/servers-private.ts'
+import { canInstall, findProgram, install, isRoot } from '../test/support/servers-programs.ts'
+
+const run = promisify(execFile)
+const superviseScript = fileURLToPath(new URL('../test/support/supervise.sh', import.meta.url))
+/** Debian keeps the programs of each version in a folder that no PATH has. */
+const DEBIAN = '/usr/lib/postgresql'
+
+export interface Postgres {
+  readonly url: string
+  readonly version: string
+  readonly stop: () => Promise<void>
+}
+
+/** @returns the folder of its programs, or why there is none */
+export async function findPostgres(): Promise<{ folder: string } | { missing: string }> {
+  const found = programFolder()
+  if (found !== null) return { folder: found }
+  if (!canInstall()) return { missing: 'no PostgreSQL on this machine: install postgresql' }
+  await install('postgresql')
+  const folder = programFolder()
+  return folder === null ? { missing: 'apt-get installed postgresql, but no initdb came' } : { folder }
+}
+
+export async function startPostgres(folder: string): Promise<Postgres> {
+  const home = await mkdtemp(join(tmpdir(), 'kalends-postgres-'))
+  const data = join(home, 'data')
+  // It refuses to run as root.
+  const command = isRoot() ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'] : []
+  if (isRoot()) {
+    const id = async (flag: string) => Number((await run('id', [flag, 'postgres'])).stdout)
+    await chown(home, await id('-u'), await id('-g'))
+  }
+  const [program = '', ...initialize] = [...command, join(folder, 'initdb')]
+  await run(program, [...initialize, '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8'], {
+    cwd: home,
+  })
+  const port = await freePort()
+  const serve = [join(folder, 'postgres'), '-D', data, '-p', String(port), '-k', home, '-h', '127.0.0.1']
+  // It stops it as soon as our end of its stdin is closed, also when this process is killed.
+  const server = spawn('sh', [superviseScript, home, ...command, ...serve], {
+    cwd: home,
+    detached: true,
+    stdio: ['pipe', 'ignore', 'pipe'],
+  })
+  const exit = once(server, 'exit')
+  let printed = ''
+  await new Promise<void>((resolve, reject) => {
+    server.stderr.setEncoding('utf8').on('data', (text: string) => {
+      printed = (printed + text).slice(-4000)
+      if (printed.includes('ready to accept connections')) resolve()
+    })
+    exit.then(() => reject(new Error(`postgres ended:\n${printed}`)), reject)
+  })
+  const { stdout } = await run(join(folder, 'postgres'), ['--version'])
+  return {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    version: /\d+(\.\d+)+/.exec(stdout)?.[0] ?? stdout.trim(),
+    stop: async () => {
+      server.stdin.end()
+      await exit
+    },
+  }
+}
+
+function programFolder(): string | null {
+  const inPath = findProgram('initdb')
+  if (inPath !== null) return join(inPath, '..')
+  if (!existsSync(DEBIAN)) return null
+  const versions = readdirSync(DEBIAN).toSorted((a, b) => Number(b) - Number(a))
+  return (
+    versions.map((version) => join(DEBIAN, version, 'bin')).find((bin) => existsSync(join(bin, 'initdb'))) ??
+    null
+  )
+}

@@ -1,0 +1,25 @@
+/** Submits what is due and runs nothing: when was the last of a burst written? One round for each word to go on. */
+import { Kalends } from 'kalends'
+import { z } from 'zod'
+import { program } from './program.ts'
+
+const params = z.object({ url: z.string(), schedules: z.number(), rounds: z.number() })
+
+await program(params, async ({ url, schedules, rounds }, line) => {
+  await using kalends = await Kalends.open(url, { worker: 'burst', retention: false })
+  let submitted = 0
+  let onAll = (_at: number) => {}
+  kalends.on('submitted', ({ jobs }) => {
+    submitted += jobs.length
+    if (submitted === schedules) onAll(Date.now())
+  })
+  await kalends.start({ executor: false })
+  for (let round = 0; round < rounds; round += 1) {
+    submitted = 0
+    const all = new Promise<number>((resolve) => {
+      onAll = resolve
+    })
+    await line.ready()
+    line.tell(await all)
+  }
+})

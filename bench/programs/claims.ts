@@ -1,0 +1,60 @@
+/**
+ * Claims ten jobs at a time, as the executor does, among whatever else is waiting. Only the claim is measured, from
+ * within: a worker would run what it finds, and the queue would not stay as it is.
+ */
+import type { openStore } from '../../src/store/open.ts'
+import { Kalends, task } from 'kalends'
+import { z } from 'zod'
+import { program } from './program.ts'
+
+const params = z.object({ url: z.string(), claims: z.number(), groups: z.array(z.string()) })
+
+/** Jobs in one claim. */
+const LIMIT = 10
+const WARM_UP = 5
+
+interface Inside {
+  readonly openStore: typeof openStore
+}
+
+await program(params, async ({ url, claims, groups }) => {
+  const module: unknown = await import(new URL('../../../dist/store/open.js', import.meta.url).href)
+  // The same file, built: its types are those of its source.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const store = await (module as Inside).openStore(url)
+  await using kalends = await Kalends.open(url, { retention: false })
+  const mine = task('mine')
+  const policy = { timeoutMs: 60_000, maxRetries: 0, retryDelayMs: null, retryBackoff: 'fixed' as const }
+  const tasks = new Map([['mine', policy]])
+  const claimMs: number[] = []
+  const lookMs: number[] = []
+  let last = ''
+  for (let claim = 0; claim < claims + WARM_UP; claim += 1) {
+    await kalends.jobs.submitMany(
+      Array.from({ length: LIMIT }, (_, index) => ({
+        task: mine,
+        group: groups[index % groups.length] ?? '',
+      })),
+    )
+    const looked = performance.now()
+    await store.scheduling.look(['mine'])
+    const began = performance.now()
+    const jobs = await store.executing.claim('bench/1', tasks, LIMIT, last)
+    const ended = performance.now()
+    if (jobs.length !== LIMIT) throw new Error(`${jobs.length} jobs were claimed, not ${LIMIT}`)
+    if (claim >= WARM_UP) {
+      claimMs.push(ended - began)
+      lookMs.push(began - looked)
+    }
+    last = jobs.at(-1)?.group ?? last
+    await store.executing.settle(
+      jobs.map(({ id, worker, attempt }) => ({
+        fence: { id, worker, attempt },
+        ending: { kind: 'success', result: null },
+        policy,
+      })),
+    )
+  }
+  await store.close()
+  return { claimMs, lookMs }
+})

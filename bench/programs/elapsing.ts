@@ -1,0 +1,50 @@
+/** How a library's `next` is measured, and on what: the same elapses from the same instants for all. */
+import { z } from 'zod'
+
+export const elapsingParams = z.object({
+  library: z.string(),
+  /** Alternately asked. */
+  timers: z.array(z.object({ event: z.string(), cron: z.string(), zone: z.string() })),
+  from: z.string(),
+  /** How far to go from there before it begins again. */
+  steps: z.number(),
+  ms: z.number(),
+})
+
+export type Next = (after: Date) => Date | null
+
+/** @returns how many elapses were found in a second, and those of the first round */
+export function measureNext(
+  nexts: readonly Next[],
+  { from, steps, ms }: z.infer<typeof elapsingParams>,
+): { perSecond: number; elapses: string[] } {
+  const start = new Date(from)
+  const elapses = round(nexts, start, steps)
+  // What the compiler of the machine needs to see before it makes it fast.
+  timed(nexts, start, steps, ms / 2)
+  return { perSecond: timed(nexts, start, steps, ms), elapses: elapses.map((at) => at.toISOString()) }
+}
+
+function timed(nexts: readonly Next[], start: Date, steps: number, ms: number): number {
+  const began = performance.now()
+  let found = 0
+  for (;;) {
+    found += round(nexts, start, steps).length
+    const tookMs = performance.now() - began
+    if (tookMs >= ms) return (found / tookMs) * 1000
+  }
+}
+
+function round(nexts: readonly Next[], start: Date, steps: number): Date[] {
+  const found: Date[] = []
+  let at = start
+  for (let step = 0; step < steps; step += 1) {
+    for (const next of nexts) {
+      const elapse = next(at)
+      if (elapse === null) throw new RangeError(`Nothing elapses after ${at.toISOString()}`)
+      found.push(elapse)
+    }
+    at = found.at(-1) ?? start
+  }
+  return found
+}

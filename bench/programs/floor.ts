@@ -1,0 +1,37 @@
+/**
+ * The least that the database must do for a burst: the same job rows by bulk INSERT and the same schedules by UPDATE,
+ * in the same batches, one transaction each; no mark, no plan, no look at anything.
+ */
+import { randomUUID } from 'node:crypto'
+import { createConnection, type RowDataPacket } from 'mysql2/promise'
+import { z } from 'zod'
+import { program } from './program.ts'
+
+const params = z.object({ url: z.string(), batch: z.number(), rounds: z.number() })
+
+await program(params, async ({ url, batch, rounds }, line) => {
+  const connection = await createConnection({ uri: url, timezone: 'Z' })
+  for (let round = 0; round < rounds; round += 1) {
+    await line.ready()
+    const [rows] = await connection.query<RowDataPacket[]>('SELECT id FROM periodic_task ORDER BY id')
+    const ids = rows.map((row) => String(row['id']))
+    const slot = new Date()
+    const next = new Date(slot.getTime() + 3_600_000)
+    const began = performance.now()
+    for (let from = 0; from < ids.length; from += batch) {
+      const some = ids.slice(from, from + batch)
+      await connection.beginTransaction()
+      await connection.query(
+        'INSERT INTO job (id, periodic_task_id, slot, run, task, group_, args, priority, exclusive, submitted) VALUES ?',
+        [some.map((id) => [randomUUID(), id, slot, 1, 'noop', '', '{}', 0, 0, slot])],
+      )
+      await connection.query(
+        'UPDATE periodic_task SET nextrun = ?, last_slot = ?, planned_from = ? WHERE id IN (?)',
+        [next, slot, '1|hourly|0||||later', some],
+      )
+      await connection.commit()
+    }
+    line.tell(performance.now() - began)
+  }
+  await connection.end()
+})

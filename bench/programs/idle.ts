@@ -1,0 +1,24 @@
+/** A worker with nothing to do: what it takes meanwhile. */
+import { Kalends, task } from 'kalends'
+import { z } from 'zod'
+import { program } from './program.ts'
+
+const params = z.object({ url: z.string(), seconds: z.number() })
+
+await program(params, async ({ url, seconds }, line) => {
+  await using kalends = await Kalends.open(url, { worker: 'idle' })
+  kalends.handle(task('noop'), () => null)
+  await kalends.start()
+  await line.ready()
+  const cpu = process.cpuUsage()
+  const began = performance.now()
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
+  const { user, system } = process.cpuUsage(cpu)
+  line.tell({
+    cpuPercent: (user + system) / 10 / (performance.now() - began),
+    rssMb: process.memoryUsage.rss() / 1e6,
+    elapsedMs: performance.now() - began,
+  })
+  // What is counted on the server is read before this worker says goodbye there.
+  await line.ready()
+})

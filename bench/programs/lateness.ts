@@ -1,0 +1,24 @@
+/** Runs what is due at one time, and tells how late each handler was started. */
+import { Kalends, task } from 'kalends'
+import { z } from 'zod'
+import { program } from './program.ts'
+
+const params = z.object({ url: z.string(), schedules: z.number(), concurrency: z.number() })
+
+await program(params, async ({ url, schedules, concurrency }, line) => {
+  await using kalends = await Kalends.open(url, { worker: 'lateness', retention: false })
+  const late: number[] = []
+  let onAll = () => {}
+  const all = new Promise<void>((resolve) => {
+    onAll = resolve
+  })
+  kalends.handle(task('noop'), ({ slot }) => {
+    late.push(Date.now() - (slot?.getTime() ?? Number.NaN))
+    if (late.length === schedules) onAll()
+    return null
+  })
+  await kalends.start({ executor: { concurrency } })
+  await line.ready()
+  await all
+  return late
+})

@@ -1,0 +1,30 @@
+/** Submits schedules that go off every second: how long after each second was the last of them written? */
+import { Kalends } from 'kalends'
+import { z } from 'zod'
+import { program } from './program.ts'
+
+const params = z.object({ url: z.string(), due: z.number(), seconds: z.number() })
+
+/** The first ones find a cold server. */
+const WARM_UP = 2
+
+await program(params, async ({ url, due, seconds }) => {
+  await using kalends = await Kalends.open(url, { worker: 'pass', retention: false })
+  const counts = new Map<number, number>()
+  const took: number[] = []
+  let full = 0
+  await new Promise<void>((resolve, reject) => {
+    kalends.on('submitted', ({ plan }) => {
+      for (const { slot } of plan.runs) {
+        const count = (counts.get(slot.getTime()) ?? 0) + 1
+        counts.set(slot.getTime(), count)
+        if (count < due) continue
+        full += 1
+        if (full > WARM_UP) took.push(Date.now() - slot.getTime())
+        if (took.length === seconds) resolve()
+      }
+    })
+    kalends.start({ executor: false }).catch(reject)
+  })
+  return took
+})

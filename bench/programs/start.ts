@@ -1,0 +1,11 @@
+/** Opens, migrates and starts on a new SQLite file, and says so. */
+import { Kalends, task } from 'kalends'
+import { z } from 'zod'
+import { program } from './program.ts'
+
+await program(z.object({ url: z.string() }), async ({ url }, line) => {
+  await using kalends = await Kalends.open(url)
+  kalends.handle(task('noop'), () => null)
+  await kalends.start()
+  await line.ready()
+})

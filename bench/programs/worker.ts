@@ -1,0 +1,27 @@
+/** One of several workers on one database: schedules and runs; tells how many runs it has ended, and when. */
+import { Kalends, task } from 'kalends'
+import { z } from 'zod'
+import { program } from './program.ts'
+
+const params = z.object({ url: z.string(), name: z.string(), concurrency: z.number() })
+
+await program(params, async ({ url, name, concurrency }, line) => {
+  await using kalends = await Kalends.open(url, { worker: name, retention: false })
+  kalends.handle(task('noop'), () => null)
+  let ended = 0
+  let errors = 0
+  kalends.on('error', () => {
+    errors += 1
+  })
+  kalends.on('settled', () => {
+    if (ended === 0)
+      setImmediate(() => {
+        line.tell({ ended, at: Date.now(), errors })
+        ended = 0
+      })
+    ended += 1
+  })
+  await kalends.start({ executor: { concurrency } })
+  await line.ready()
+  await line.ready()
+})

@@ -1,0 +1,16 @@
+/**
+ * Runs every subject, then every subject again: what else the machine does at the time hits all alike.
+ *
+ * @returns for each subject what its runs have given, in their order
+ */
+export async function interleave<Subject, Value>(
+  subjects: readonly Subject[],
+  runs: number,
+  run: (subject: Subject, round: number) => Promise<Value>,
+): Promise<Map<Subject, Value[]>> {
+  const results = new Map<Subject, Value[]>(subjects.map((subject) => [subject, []]))
+  for (let round = 0; round < runs; round += 1) {
+    for (const [subject, values] of results) values.push(await run(subject, round))
+  }
+  return results
+}

@@ -1,0 +1,84 @@
+/** What a claim costs among jobs that are not to be claimed now. */
+import { z } from 'zod'
+import { runProgram } from '../child.ts'
+import { insertJobs, type JobRows } from '../fixtures.ts'
+import { interleave } from '../rounds.ts'
+import { type Bench, type Findings, type Measure, scaled, type Suite } from '../suite.ts'
+import { median } from '../statistics.ts'
+import { atMost, find, ratio } from '../target.ts'
+
+const EMPTY = 'an empty queue'
+
+interface Scene {
+  readonly name: string
+  readonly jobs: JobRows | null
+  /** The groups of the jobs that are claimed. */
+  readonly groups: readonly string[]
+}
+
+export const claimsSuite: Suite = {
+  name: 'claims',
+  title: 'Claims of ten jobs among many that wait',
+  run: async (bench) => {
+    const many = scaled(bench, 100_000)
+    const groups = scaled(bench, 20_000)
+    const said = (count: number) => count.toLocaleString('en')
+    const scenes: Scene[] = [
+      { name: EMPTY, jobs: null, groups: [''] },
+      {
+        name: `${said(many)} jobs of a task that is not handled here`,
+        jobs: { count: many, state: 'waiting', task: 'foreign' },
+        groups: [''],
+      },
+      {
+        name: `one group with ${said(many)} jobs`,
+        jobs: { count: many, state: 'waiting', task: 'mine', group: "'big'" },
+        groups: ['small'],
+      },
+      {
+        name: `${said(groups)} groups`,
+        jobs: { count: groups, state: 'waiting', task: 'mine', group: "CONCAT('g', 10000000 + n)" },
+        groups: [''],
+      },
+    ]
+    const subject = 'Kalends on MariaDB'
+    const results = await interleave(scenes, bench.runs, (scene) => {
+      bench.say(scene.name)
+      return measure(bench, scene)
+    })
+    const measures = [...results].flatMap(([{ name }, values]): Measure[] => [
+      { work: `claim, ${name}`, subject, unit: 'ms', values: values.map(({ claimMs }) => median(claimMs)) },
+      { work: `look, ${name}`, subject, unit: 'ms', values: values.map(({ lookMs }) => median(lookMs)) },
+    ])
+    const targets = scenes
+      .filter(({ name }) => name !== EMPTY)
+      .map(({ name }) =>
+        atMost(
+          `claim, ${name}: at most 1.3 times ${EMPTY}`,
+          ratio(find(measures, `claim, ${name}`, subject), find(measures, `claim, ${EMPTY}`, subject)),
+          1.3,
+          ' times',
+        ),
+      )
+    return { measures, targets } satisfies Findings
+  },
+}
+
+async function measure(
+  bench: Bench,
+  { jobs, groups }: Scene,
+): Promise<{ claimMs: number[]; lookMs: number[] }> {
+  const database = await bench.servers.mariadb()
+  try {
+    if (jobs !== null) await insertJobs(database, jobs)
+    await database.query('ANALYZE TABLE job')
+    const schema = z.object({ claimMs: z.array(z.number()), lookMs: z.array(z.number()) })
+    return await runProgram(
+      'programs/claims',
+      { url: database.url, claims: scaled(bench, 200), groups },
+      schema,
+    )
+  } finally {
+    await database.drop()
+  }
+}

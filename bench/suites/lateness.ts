@@ -1,0 +1,108 @@
+/** Many schedules due in the same minute: how late are their handlers started? */
+import { z } from 'zod'
+import { Child, runProgram } from '../child.ts'
+import { insertSchedules } from '../fixtures.ts'
+import { interleave } from '../rounds.ts'
+import { DATABASES, type DatabaseName } from '../servers.ts'
+import { type Bench, type Findings, type Measure, scaled, type Suite, type Target } from '../suite.ts'
+import { median, quantile } from '../statistics.ts'
+import { atMost, find, ratio } from '../target.ts'
+
+const SCHEDULES = 2000
+const CONCURRENCY = 100
+/** Time to set up, before they are due. */
+const LEAD_MS = 4000
+const BULLMQ = "BullMQ's job schedulers"
+const GRAPHILE = "graphile-worker's crontab"
+const TUNED = "graphile-worker's crontab, tuned"
+const lateSchema = z.array(z.number())
+
+interface Subject {
+  readonly name: string
+  readonly measure: () => Promise<number[]>
+}
+
+export const latenessSuite: Suite = {
+  name: 'lateness',
+  title: 'Schedules due in the same minute, lateness of the start of their handlers',
+  run: async (bench) => {
+    const schedules = scaled(bench, SCHEDULES)
+    const notes: string[] = [`One worker of each, concurrency ${CONCURRENCY}.`]
+    const params = { schedules, concurrency: CONCURRENCY }
+    const subjects: Subject[] = DATABASES.map((kind) => ({
+      name: `Kalends on ${kind}`,
+      measure: () => measureKalends(bench, kind, params),
+    }))
+    if ('missing' in (await bench.servers.get('MySQL'))) {
+      notes.push('MySQL could not be had')
+      subjects.splice(DATABASES.indexOf('MySQL'), 1)
+    }
+    const redis = await bench.servers.get('Redis')
+    if ('missing' in redis) notes.push(`${BULLMQ} were not measured: ${redis.missing}`)
+    else
+      subjects.push({
+        name: BULLMQ,
+        measure: () =>
+          runProgram('peers/bullmq-lateness', { url: redis.url, ...params, leadMs: LEAD_MS }, lateSchema),
+      })
+    const postgres = await bench.servers.get('PostgreSQL')
+    if ('missing' in postgres) notes.push(`${GRAPHILE} was not measured: ${postgres.missing}`)
+    // It knows whole minutes only, and each of these waits for one.
+    else
+      for (const tuned of bench.quick ? [true] : [false, true])
+        subjects.push({
+          name: tuned ? TUNED : GRAPHILE,
+          measure: () =>
+            runProgram('peers/graphile-lateness', { url: postgres.url, ...params, tuned }, lateSchema),
+        })
+    const results = await interleave(subjects, bench.quick ? 1 : bench.runs, async (subject) => {
+      bench.say(subject.name)
+      const late = await subject.measure()
+      if (late.length !== schedules) throw new Error(`${subject.name} ran ${late.length} of ${schedules}`)
+      if (Math.min(...late) < 0) throw new Error(`${subject.name} ran before it was time`)
+      return late
+    })
+    const work = `start of ${schedules.toLocaleString('en')} handlers`
+    const measures = [...results].flatMap(([{ name }, runs]): Measure[] =>
+      [0.5, 0.99].map((part) => ({
+        work: `${work}, p${part * 100}`,
+        subject: name,
+        unit: 'ms late',
+        values: runs.map((late) => quantile(late, part)),
+      })),
+    )
+    return { measures, notes, targets: judge(measures, work) } satisfies Findings
+  },
+}
+
+async function measureKalends(
+  bench: Bench,
+  kind: DatabaseName,
+  params: { readonly schedules: number },
+): Promise<number[]> {
+  const database = await bench.servers.database(kind)
+  if (database === null) throw new Error(`${kind} was there, and is not any more`)
+  const child = new Child('programs/lateness', { url: database.url, ...params })
+  try {
+    await child.ready()
+    const at = new Date(Math.ceil((Date.now() + LEAD_MS) / 1000) * 1000)
+    await insertSchedules(database, { count: params.schedules, at })
+    child.go()
+    return await child.result(lateSchema)
+  } finally {
+    await child.kill()
+    await database.drop()
+  }
+}
+
+function judge(measures: readonly Measure[], work: string): Target[] {
+  return [0.5, 0.99].flatMap((part) =>
+    [BULLMQ, GRAPHILE, TUNED].flatMap((peer) => {
+      const its = measures.find((each) => each.subject === peer && each.work === `${work}, p${part * 100}`)
+      if (its === undefined) return []
+      const ours = find(measures, its.work, 'Kalends on MariaDB')
+      const text = `${its.work} on MariaDB: at most a third of ${peer} (${Math.round(median(its.values))} ms)`
+      return [atMost(text, ratio(ours, its), 1 / 3, ' times')]
+    }),
+  )
+}

@@ -1,0 +1,149 @@
+/** What a pass and the pages of the API cost as schedules and history grow. */
+import { z } from 'zod'
+import { runProgram } from '../child.ts'
+import type { BenchDatabase } from '../database.ts'
+import { insertJobs, insertSchedules } from '../fixtures.ts'
+import { type Bench, type Findings, type Measure, scaled, type Suite, type Target } from '../suite.ts'
+import { median } from '../statistics.ts'
+import { atMost } from '../target.ts'
+
+const SCHEDULES = [1000, 10_000, 100_000, 1_000_000]
+const HISTORY = [0, 100_000, 1_000_000, 10_000_000]
+/** Schedules of one pass. */
+const DUE = 100
+const FAR = new Date('2100-01-01T00:00:00Z')
+const GIB = 2 ** 30
+
+const PAGES = [
+  '/api/v1/schedules?limit=50',
+  '/api/v1/schedules?limit=50&status=active',
+  '/api/v1/jobs?limit=50',
+  '/api/v1/jobs?limit=50&state=success',
+  '/api/v1/jobs?limit=50&state=failed',
+  '/api/v1/jobs?limit=50&task=noop',
+  '/api/v1/schedules/s10000001',
+  '/api/v1/schedules/s10000001/history?limit=50',
+  '/api/v1/counts/schedules',
+  '/api/v1/counts/jobs',
+  '/api/v1/upcoming',
+]
+
+export const sizeSuite: Suite = {
+  name: 'size',
+  title: 'Large tables',
+  run: async (bench) => {
+    const database = await bench.servers.mariadb()
+    try {
+      return await measure(bench, database)
+    } finally {
+      await database.drop()
+    }
+  },
+}
+
+async function measure(bench: Bench, database: BenchDatabase): Promise<Findings> {
+  const subject = 'Kalends on MariaDB'
+  const bySchedules: [number, number][] = []
+  const byHistory: [number, number][] = []
+  const measures: Measure[] = []
+  const pass = async (work: string) => {
+    bench.say(work)
+    const values = await passes(bench, database)
+    measures.push({ work: `a pass of ${DUE} with ${work}`, subject, unit: 'ms', values })
+    return median(values)
+  }
+  let there = 0
+  for (const size of SCHEDULES.map((full) => scaled(bench, full))) {
+    await faster(database, () =>
+      insertSchedules(database, { count: size - there, at: FAR, prefix: there === 0 ? 's' : `s${size}-` }),
+    )
+    there = size
+    bySchedules.push([size, await pass(`${size.toLocaleString('en')} schedules`)])
+  }
+  let old = 0
+  for (const size of HISTORY.map((full) => scaled(bench, full))) {
+    await faster(database, () => insertJobs(database, { count: size - old, state: 'success', from: old }))
+    old = size
+    const work = `${there.toLocaleString('en')} schedules and ${size.toLocaleString('en')} finished jobs`
+    byHistory.push([size, await pass(work)])
+  }
+  const pages = await measurePages(bench, database)
+  const [small] = bySchedules
+  const large = byHistory.at(-1)
+  if (small === undefined || large === undefined) throw new RangeError('Nothing was measured')
+  const text = `a pass of ${DUE} with ${there.toLocaleString('en')} schedules and ${old.toLocaleString('en')} finished jobs: at most 1.3 times one with ${small[0].toLocaleString('en')} and none`
+  return {
+    measures: [...measures, ...pages],
+    targets: [
+      atMost(text, large[1] / small[1], 1.3, ' times'),
+      ...pages.map(({ work, values }): Target => atMost(`${work}: under 50 ms`, median(values), 50, ' ms')),
+    ],
+    plots: [
+      {
+        name: 'schedules',
+        title: `A pass of ${DUE}, as schedules grow`,
+        x: 'schedules',
+        y: 'ms',
+        lines: [{ label: subject, points: bySchedules }],
+      },
+      {
+        name: 'history',
+        title: `A pass of ${DUE} among ${there.toLocaleString('en')} schedules, as history grows`,
+        x: 'finished jobs',
+        y: 'ms',
+        lines: [{ label: subject, points: byHistory }],
+      },
+    ],
+    notes: [
+      `A pass: ${DUE} schedules go off each second; from the second to the last of their jobs. InnoDB's buffer pool as the server has it by default.`,
+    ],
+  }
+}
+
+async function passes({ quick }: Bench, database: BenchDatabase): Promise<number[]> {
+  const at = new Date(Math.ceil(Date.now() / 1000) * 1000 + 2000)
+  await insertSchedules(database, { count: DUE, at, timer: '*:*:*', prefix: 'due', task: 'other' })
+  try {
+    const params = { url: database.url, due: DUE, seconds: quick ? 5 : 10 }
+    return await runProgram('programs/pass', params, z.array(z.number()))
+  } finally {
+    await database.query("DELETE FROM periodic_task WHERE task = 'other'")
+    await database.query("DELETE FROM job WHERE task = 'other'")
+  }
+}
+
+async function measurePages(bench: Bench, database: BenchDatabase): Promise<Measure[]> {
+  const schema = z.array(z.object({ path: z.string(), ms: z.array(z.number()) }))
+  const params = { url: database.url, paths: PAGES, calls: Math.max(5, bench.runs) }
+  const pages = await runProgram('programs/pages', params, schema)
+  return pages.map(({ path, ms }) => ({
+    work: `GET ${path}`,
+    subject: 'Kalends on MariaDB',
+    unit: 'ms',
+    values: ms,
+  }))
+}
+
+/** Lends the server memory and lets it flush when it likes while rows are made that nobody measures. */
+async function faster(database: BenchDatabase, fill: () => Promise<void>): Promise<void> {
+  const names = ['innodb_buffer_pool_size', 'innodb_log_file_size', 'innodb_flush_log_at_trx_commit']
+  const [before] = await database.query(
+    `SELECT ${names.map((name) => `@@global.${name} AS ${name}`).join(', ')}`,
+  )
+  await set([4 * GIB, 2 * GIB, 0])
+  try {
+    await fill()
+    await database.query('ANALYZE TABLE periodic_task, job')
+  } finally {
+    await set(names.map((name) => Number(before?.[name])))
+  }
+
+  async function set(values: readonly number[]): Promise<void> {
+    for (const [index, name] of names.entries()) {
+      // The log cannot be resized in all versions that we support; then it takes longer.
+      await database.query(`SET GLOBAL ${name} = ${values[index]}`).catch((error: unknown) => {
+        if (name !== 'innodb_log_file_size') throw error
+      })
+    }
+  }
+}
