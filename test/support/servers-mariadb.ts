@@ -3,7 +3,12 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { asUser, canInstall, findProgram, install, say, versionOf } from './servers-programs.ts'
-import { type PrivateServer, startPrivateServer } from './servers-private.ts'
+import {
+  type PrivateServer,
+  type PrivateServerPlan,
+  startPrivateServer,
+  withEnvironment,
+} from './servers-private.ts'
 
 export interface MariadbPrograms {
   server: string
@@ -39,13 +44,19 @@ async function programs(origin: string): Promise<MariadbPrograms | null> {
   return null
 }
 
-export async function startMariadb({ server, initialize }: MariadbPrograms): Promise<PrivateServer> {
+export async function startMariadb(programs: MariadbPrograms): Promise<PrivateServer> {
+  return await startPrivateServer(await mariadbPlan(programs))
+}
+
+/** In a new folder, which exists already. */
+export async function mariadbPlan({ server, initialize }: MariadbPrograms): Promise<PrivateServerPlan> {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-mariadb-'))
   const data = join(folder, 'data')
   const socket = join(folder, 'socket')
-  return await startPrivateServer({
+  return {
     name: 'MariaDB',
     folder,
+    seen: folder,
     socket,
     initialize: [
       initialize,
@@ -55,15 +66,18 @@ export async function startMariadb({ server, initialize }: MariadbPrograms): Pro
       '--skip-test-db',
       ...asUser(),
     ],
-    serve: (port) => [
+    serve: (port, extras) => [
+      ...withEnvironment(extras),
       server,
       '--no-defaults',
       `--datadir=${data}`,
       `--socket=${socket}`,
+      `--pid-file=${join(folder, 'pid')}`,
       `--port=${port}`,
       '--bind-address=127.0.0.1',
       '--max-connections=400',
       ...asUser(),
+      ...(extras?.options ?? []),
     ],
-  })
+  }
 }

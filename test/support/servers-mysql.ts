@@ -4,7 +4,12 @@ import { mkdtemp } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { asUser, findProgram, isRoot, versionOf } from './servers-programs.ts'
-import { type PrivateServer, startPrivateServer } from './servers-private.ts'
+import {
+  type PrivateServer,
+  type PrivateServerPlan,
+  startPrivateServer,
+  withEnvironment,
+} from './servers-private.ts'
 
 export interface MysqlProgram {
   /** The folder to change the root to, for a server that lives in one. */
@@ -33,20 +38,28 @@ export function mysqlRoot(environment: NodeJS.ProcessEnv): string {
   return environment['KALENDS_TEST_MYSQL_ROOT'] || join(cache, 'kalends', 'mysql')
 }
 
-export async function startMysql({ root, server }: MysqlProgram): Promise<PrivateServer> {
+export async function startMysql(program: MysqlProgram): Promise<PrivateServer> {
+  return await startPrivateServer(await mysqlPlan(program))
+}
+
+/** In a new folder, which exists already. */
+export async function mysqlPlan({ root, server }: MysqlProgram): Promise<PrivateServerPlan> {
   // A server in a chroot sees nothing outside: its data is inside, and no mount is needed.
   const folder = await mkdtemp(join(root === null ? tmpdir() : join(root, 'var/lib'), 'kalends-mysql-'))
   const seen = root === null ? folder : join('/var/lib', basename(folder))
-  const command = root === null ? [server] : ['chroot', root, server]
+  const command = root === null ? [] : ['chroot', root]
   const socket = join(seen, 'socket')
   const data = `--datadir=${join(seen, 'data')}`
-  return await startPrivateServer({
+  return {
     name: 'MySQL',
     folder,
+    seen,
     socket,
-    initialize: [...command, '--no-defaults', '--initialize-insecure', data, ...asUser()],
-    serve: (port) => [
+    initialize: [...command, server, '--no-defaults', '--initialize-insecure', data, ...asUser()],
+    serve: (port, extras) => [
       ...command,
+      ...withEnvironment(extras),
+      server,
       '--no-defaults',
       data,
       `--socket=${socket}`,
@@ -59,6 +72,7 @@ export async function startMysql({ root, server }: MysqlProgram): Promise<Privat
       '--performance-schema=ON',
       '--max-connections=400',
       ...asUser(),
+      ...(extras?.options ?? []),
     ],
-  })
+  }
 }

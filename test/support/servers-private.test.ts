@@ -16,6 +16,7 @@ it('tells what a server wrote that does not start, and leaves no folder', async 
   const starting = startPrivateServer({
     name: 'Broken',
     folder,
+    seen: folder,
     socket: join(folder, 'socket'),
     initialize: ['true'],
     serve: (port) => ['sh', '-c', `echo "cannot use port ${port}" >&2; exit 3`],
@@ -29,6 +30,7 @@ it('tells why a data folder could not be made, and leaves no folder', async () =
   const starting = startPrivateServer({
     name: 'Broken',
     folder,
+    seen: folder,
     socket: join(folder, 'socket'),
     initialize: ['false'],
     serve: () => ['true'],

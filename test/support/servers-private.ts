@@ -26,12 +26,27 @@ export interface PrivateServerPlan {
   name: string
   /** The folder of this server as we see it; it holds everything that the server writes, and goes with it. */
   folder: string
+  /** The same folder as the server sees it, which may live in a chroot. */
+  seen: string
   /** Where the server finds its socket: a path as the server sees it. */
   socket: string
   /** Makes the data folder, once. */
   initialize: readonly string[]
-  /** Starts the server in the foreground. */
-  serve: (port: number) => readonly string[]
+  /** Starts the server in the foreground. It writes its process id into `pid` in its folder. */
+  serve: (port: number, extras?: ServerExtras) => readonly string[]
+}
+
+export interface ServerExtras {
+  /** Of the server, on top of our own. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** More options of it: `--innodb-lock-wait-timeout=5`. */
+  readonly options?: readonly string[]
+}
+
+/** In front of the server's own command. */
+export function withEnvironment(extras: ServerExtras | undefined): readonly string[] {
+  const variables = Object.entries(extras?.environment ?? {})
+  return variables.length === 0 ? [] : ['env', ...variables.map(([name, value]) => `${name}=${value}`)]
 }
 
 export interface PrivateServer {
@@ -57,7 +72,7 @@ export async function startPrivateServer(plan: PrivateServerPlan): Promise<Priva
   }
 }
 
-async function makeDataFolder({ name, folder, initialize }: PrivateServerPlan): Promise<void> {
+export async function makeDataFolder({ name, folder, initialize }: PrivateServerPlan): Promise<void> {
   const [program = '', ...options] = initialize
   await mkdir(folder, { recursive: true })
   try {
@@ -114,7 +129,7 @@ async function untilItAnswers(plan: PrivateServerPlan, port: number, supervised:
 }
 
 /** Whose server answers there: the path of its socket, or null when none answers yet. */
-async function socketOfServerAt(port: number): Promise<string | null> {
+export async function socketOfServerAt(port: number): Promise<string | null> {
   try {
     const connection = await createConnection({ host: '127.0.0.1', port, user: 'root', connectTimeout: 5000 })
     try {

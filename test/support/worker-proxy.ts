@@ -5,24 +5,32 @@ import { createServer, connect, type Server, type Socket } from 'node:net'
 /** The command of MySQL's protocol that carries a statement as text. */
 const COM_QUERY = 3
 
+export interface ProxyOptions {
+  /** Whether it keeps the texts of the statements; not where millions come through. Default true. */
+  readonly keepsStatements?: boolean
+}
+
 export class Proxy {
   readonly #server: Server
   readonly #target: URL
+  readonly #keepsStatements: boolean
   readonly #pairs = new Set<readonly [Socket, Socket]>()
   /** The texts of the statements that came through. */
   readonly statements: string[] = []
   #doomed: { readonly statement: RegExp; readonly tell: () => void } | null = null
   #state: 'open' | 'cut' | 'stalled' = 'open'
+  #delayMs = 0
 
-  private constructor(server: Server, target: URL) {
+  private constructor(server: Server, target: URL, { keepsStatements = true }: ProxyOptions) {
     this.#server = server
     this.#target = target
+    this.#keepsStatements = keepsStatements
   }
 
   /** @param url  of the database, as Kalends.open takes it */
-  static async open(url: string): Promise<Proxy> {
+  static async open(url: string, options: ProxyOptions = {}): Promise<Proxy> {
     const server = createServer()
-    const proxy = new Proxy(server, new URL(url))
+    const proxy = new Proxy(server, new URL(url), options)
     server.on('connection', (client) => proxy.#connect(client))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -57,9 +65,15 @@ export class Proxy {
     this.#state = 'open'
   }
 
-  /** As if nothing had been. */
+  /** Every packet comes later by this. */
+  slow(ms: number): void {
+    this.#delayMs = ms
+  }
+
+  /** As if nothing had been. What was on its way comes now. */
   mend(): void {
     this.#state = 'open'
+    this.#delayMs = 0
     for (const pair of this.#pairs) for (const socket of pair) socket.resume()
   }
 
@@ -90,35 +104,48 @@ export class Proxy {
     const pair = [client, server] as const
     this.#pairs.add(pair)
     const transaction = { isDoomed: false, isCommitted: false }
+    const toServer = this.#lane()
+    const toClient = this.#lane()
     client.on('data', (data) => {
       const statement = statementIn(data)
       if (statement !== null) {
-        this.statements.push(statement)
+        if (this.#keepsStatements) this.statements.push(statement)
         if (statement === 'COMMIT') transaction.isCommitted = transaction.isDoomed
         else transaction.isDoomed ||= this.#doomed?.statement.test(statement) ?? false
       }
-      server.write(data)
+      toServer(() => server.write(data))
     })
     server.on('data', (data) => {
       if (!transaction.isCommitted) {
-        client.write(data)
+        toClient(() => client.write(data))
         return
       }
       client.resetAndDestroy()
       this.#doomed?.tell()
       this.#doomed = null
     })
-    for (const [one, other] of [
-      [client, server],
-      [server, client],
+    for (const [one, other, lane] of [
+      [client, server, toServer],
+      [server, client, toClient],
     ] as const) {
       one.on('error', () => other.destroy())
       one.on('close', () => {
         this.#pairs.delete(pair)
-        other.destroy()
+        lane(() => other.destroy())
       })
     }
     if (this.#state === 'stalled') this.stall()
+  }
+
+  /** One direction of a connection: what goes in comes out in the same order, later by the delay of the moment. */
+  #lane(): (pass: () => void) => void {
+    let clearAt = 0
+    return (pass) => {
+      const now = performance.now()
+      clearAt = Math.max(clearAt, now + this.#delayMs)
+      if (clearAt <= now) pass()
+      else setTimeout(pass, Math.ceil(clearAt - now))
+    }
   }
 }
 

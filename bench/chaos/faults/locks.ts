@@ -1,0 +1,177 @@
+/** Administrators at work in the same tables: transactions left open, table locks, deadlocks, long reads, DDL. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Connection, RowDataPacket } from 'mysql2/promise'
+import type { Fault, FaultReport, Ground } from '../fault.ts'
+import type { Random } from '../random.ts'
+import type { Admin } from '../targets/admin.ts'
+
+export interface LockOptions {
+  /** Deadlocks that the server has counted so far; null: it does not tell. */
+  readonly counted: () => Promise<number | null>
+  /** Told of those that were made on purpose. */
+  readonly made: (deadlocks: number) => void
+  /** Whether the whole table may be locked: a cluster knows no such locks. */
+  readonly ofTables: boolean
+}
+
+export function lockFaults(admin: Admin, options: LockOptions): Fault[] {
+  return [
+    openTransaction(admin, 'locks.schedules', 5, 'periodic_task'),
+    openTransaction(admin, 'locks.jobs', 5, 'job'),
+    openTransaction(admin, 'locks.workers', 3, 'worker'),
+    deadlocks(admin, options),
+    longRead(admin),
+    ...(options.ofTables ? [tableLock(admin), ddl(admin)] : []),
+  ]
+}
+
+type Hurt = (ground: Ground, random: Random) => Promise<Omit<FaultReport, 'hit'>>
+
+function whole(name: string, weight: number, lastsMs: number, hit: string, hurt: Hurt): Fault {
+  return {
+    name,
+    weight,
+    lastsMs,
+    scope: 'whole',
+    run: async (ground, random) => ({ ...(await hurt(ground, random)), hit }),
+  }
+}
+
+function openTransaction(
+  admin: Admin,
+  name: string,
+  weight: number,
+  table: 'periodic_task' | 'job' | 'worker',
+): Fault {
+  return whole(name, weight, 7000, table, async (ground, random) => {
+    const ms = random.int(1000, 6000)
+    const most = random.pick([1, 5, 40])
+    const locked = await admin.rolledBack(async (connection) => {
+      await connection.query('SET SESSION innodb_lock_wait_timeout = 2')
+      const ids = await someIds(connection, table, most)
+      // SKIP LOCKED: it is to be in the others' way, not to wait for them.
+      const [rows] = await connection.query<RowDataPacket[]>(
+        `SELECT id FROM ${table} WHERE id IN (${['NULL', ...ids.map((id) => connection.escape(id))].join(', ')}) FOR UPDATE SKIP LOCKED`,
+      )
+      await ground.pause(ms)
+      return rows.length
+    })
+    return {
+      detail:
+        locked === null
+          ? 'the transaction was undone by the server'
+          : `a transaction held ${locked} rows of ${table} for ${ms} ms`,
+    }
+  })
+}
+
+/** Those that somebody wants just now, where there are such. */
+async function someIds(connection: Connection, table: string, most: number): Promise<string[]> {
+  const order = {
+    periodic_task: 'ORDER BY RAND()',
+    job: "WHERE state IN ('waiting', 'running', 'blocked')",
+    worker: '',
+  }[table]
+  const [rows] = await connection.query<RowDataPacket[]>(`SELECT id FROM ${table} ${order} LIMIT ${most}`)
+  return rows.map((row) => String(row['id']))
+}
+
+function deadlocks(admin: Admin, { counted, made }: LockOptions): Fault {
+  return whole('locks.deadlocks', 3, 4000, 'periodic_task', async (_ground, random) => {
+    const rounds = random.int(1, 4)
+    const before = await counted()
+    const deadlocksBefore = admin.deadlocks
+    for (let round = 0; round < rounds; round += 1) await crossing(admin)
+    const after = await counted()
+    const met = admin.deadlocks - deadlocksBefore
+    // A worker may stand between the two and be the victim: whatever the server counted meanwhile is our doing.
+    const caused = before === null || after === null ? met : Math.max(met, after - before)
+    made(caused)
+    return { detail: `two transactions crossed ${rounds} times: ${caused} deadlocks, ${met} of them ours` }
+  })
+}
+
+/** Two transactions take two rows each, in opposite orders. */
+async function crossing(admin: Admin): Promise<void> {
+  const rows = await admin.query('SELECT id FROM periodic_task ORDER BY id')
+  const one = String(rows[0]?.['id'])
+  const other = String(rows.at(-1)?.['id'])
+  const lock = async (connection: Connection, id: string) => {
+    await connection.query('SELECT id FROM periodic_task WHERE id = ? FOR UPDATE', [id])
+  }
+  let arrived = 0
+  let open: (() => void) | null = null
+  const both = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const take = (first: string, second: string) =>
+    admin
+      .rolledBack(async (connection) => {
+        await connection.query('SET SESSION innodb_lock_wait_timeout = 2')
+        await lock(connection, first)
+        arrived += 1
+        if (arrived === 2) open?.()
+        await Promise.race([both, delay(2000)])
+        await lock(connection, second)
+      })
+      // A lock wait that timed out has crossed nobody.
+      .catch(() => null)
+  await Promise.all([take(one, other), take(other, one)])
+}
+
+function longRead(admin: Admin): Fault {
+  return whole('locks.long-read', 3, 7000, 'job', async (ground, random) => {
+    const ms = random.int(2000, 6000)
+    const read = await admin.connected(async (connection) => {
+      await connection.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+      await connection.query('START TRANSACTION WITH CONSISTENT SNAPSHOT')
+      const count = async () => {
+        const [rows] = await connection.query<RowDataPacket[]>(
+          'SELECT COUNT(*) AS jobs, SUM(LENGTH(args)) AS bytes FROM job',
+        )
+        return Number(rows[0]?.['jobs'])
+      }
+      const first = await count()
+      await ground.pause(ms)
+      return { first, second: await count() }
+    })
+    const detail = `a read of all ${read.first} jobs stayed open for ${ms} ms`
+    return read.first === read.second
+      ? { detail }
+      : { detail, trouble: `its snapshot changed from ${read.first} to ${read.second} rows` }
+  })
+}
+
+function tableLock(admin: Admin): Fault {
+  return whole('locks.tables', 2, 4000, 'all tables', async (ground, random) => {
+    const ms = random.int(500, 2500)
+    const tables = random.pick([
+      'job WRITE',
+      'periodic_task WRITE',
+      'periodic_task READ, job READ',
+      'worker WRITE',
+    ])
+    await admin.connected(async (connection) => {
+      await connection.query(`LOCK TABLES ${tables}`)
+      await ground.pause(ms)
+      await connection.query('UNLOCK TABLES')
+    })
+    return { detail: `LOCK TABLES ${tables} for ${ms} ms` }
+  })
+}
+
+/** What maintenance does; each needs the table for itself for a moment, behind all open transactions. */
+function ddl(admin: Admin): Fault {
+  return whole('locks.ddl', 2, 5000, 'all tables', async (_ground, random) => {
+    const statement = random.pick([
+      'ANALYZE TABLE job',
+      'ANALYZE TABLE periodic_task',
+      'ALTER TABLE periodic_task ENGINE = InnoDB',
+      'ALTER TABLE worker ENGINE = InnoDB',
+      'OPTIMIZE TABLE worker',
+    ])
+    const from = performance.now()
+    await admin.query(statement)
+    return { detail: `${statement} took ${Math.round(performance.now() - from)} ms` }
+  })
+}

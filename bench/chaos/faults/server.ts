@@ -1,0 +1,189 @@
+/** The database server dies, stands still, takes no writes or no connections, or an administrator throws workers out. */
+import { setTimeout as delay } from 'node:timers/promises'
+import mysql, { type Connection } from 'mysql2/promise'
+import { errorNumber } from '../../../src/store/mysql/errors.ts'
+import type { Fault, FaultReport, Ground } from '../fault.ts'
+import type { Random } from '../random.ts'
+import type { Admin } from '../targets/admin.ts'
+import { timed } from './held.ts'
+import { seenByWorkers, withSeen } from './mending.ts'
+
+/** What can be done to the process of a server of our own. */
+export interface ServerProcess {
+  readonly pid: number | null
+  kill(): Promise<void>
+  stop(): Promise<void>
+  start(): Promise<void>
+  signal(signal: NodeJS.Signals): void
+}
+
+export function serverProcessFaults(server: ServerProcess, leaseMs: number): Fault[] {
+  return [
+    whole('server.kill', 3, 12_000, async (ground, random) => {
+      const ms = random.int(0, 3000)
+      await server.kill()
+      let upMs = 0
+      try {
+        await ground.pause(ms)
+      } finally {
+        upMs = await timed(server.start())
+      }
+      return { detail: `kill -9, started again after ${ms} ms, answered ${upMs} ms later` }
+    }),
+    whole('server.restart', 3, 12_000, async () => {
+      const stopMs = await timed(server.stop())
+      const upMs = await timed(server.start())
+      return { detail: `stopped in ${stopMs} ms and started again in ${upMs} ms` }
+    }),
+    whole('server.stand-still', 3, leaseMs + 3500, async (ground, random) => {
+      const ms = random.int(1500, leaseMs + 3000)
+      server.signal('SIGSTOP')
+      let seen: boolean | null = null
+      try {
+        await ground.pause(ms)
+        seen = ms > leaseMs ? await seenByWorkers(ground) : null
+      } finally {
+        server.signal('SIGCONT')
+      }
+      return withSeen({ hit: '', detail: `stood still for ${ms} ms` }, seen)
+    }),
+  ]
+}
+
+/** @param workerUser  without the `@host`: whom to shut out */
+export function serverAdminFaults(admin: Admin, kind: 'mariadb' | 'mysql', workerUrl: string): Fault[] {
+  const workerUser = decodeURIComponent(new URL(workerUrl).username)
+  const variables = kind === 'mysql' ? ['super_read_only', 'read_only'] : ['read_only']
+  return [
+    whole('server.read-only', 4, 7500, async (ground, random) => {
+      const variable = variables[0] ?? 'read_only'
+      const ms = random.int(1500, 6000)
+      let seen: boolean | null = null
+      await admin.query(`SET GLOBAL ${variable} = 1`)
+      try {
+        await ground.pause(ms)
+        seen = ms > 4000 ? await seenByWorkers(ground) : null
+      } finally {
+        for (const each of variables) await admin.query(`SET GLOBAL ${each} = 0`)
+      }
+      return withSeen({ hit: '', detail: `${variable} for ${ms} ms` }, seen)
+    }),
+    whole('server.full', 3, 7500, async (ground, random) => {
+      const [limits] = await admin.query('SELECT @@GLOBAL.max_connections AS most')
+      const most = Number(limits?.['most'])
+      const idle: Connection[] = []
+      const ms = random.int(1500, 5000)
+      try {
+        // Some places only, so that not hundreds of connections must be made to take them.
+        await admin.query(`SET GLOBAL max_connections = ${(await connectionsNow(admin)) + 10}`)
+        await takeAllPlaces(workerUrl, idle)
+        // Of the workers' some, oldest first: they find no way back, for their places are taken at once.
+        const ended = await killAll(admin, workerUser, (index) => index < 8)
+        await takeAllPlaces(workerUrl, idle)
+        await ground.pause(ms)
+        return {
+          detail: `${idle.length} idle connections took all places for ${ms} ms; ${ended} others were ended`,
+        }
+      } finally {
+        for (const connection of idle) connection.destroy()
+        await admin.query(`SET GLOBAL max_connections = ${most}`)
+      }
+    }),
+    whole('server.kill-connections', 4, 3000, async (ground, random) => {
+      const times = random.int(1, 3)
+      let killed = 0
+      for (let time = 0; time < times; time += 1) {
+        killed += await killAll(admin, workerUser)
+        await ground.pause(random.int(50, 700))
+      }
+      return { detail: `KILL of ${killed} connections, in ${times} turns` }
+    }),
+    whole('server.kill-queries', 4, 3500, async (ground, random) => {
+      const end = performance.now() + random.int(500, 3000)
+      let killed = 0
+      while (performance.now() < end) {
+        killed += await killQueries(admin, workerUser)
+        await ground.pause(10)
+      }
+      return { detail: `KILL QUERY of ${killed} statements` }
+    }),
+  ]
+}
+
+type Hurt = (ground: Ground, random: Random) => Promise<Omit<FaultReport, 'hit'>>
+
+function whole(name: string, weight: number, lastsMs: number, hurt: Hurt): Fault {
+  return {
+    name,
+    weight,
+    lastsMs,
+    scope: 'whole',
+    run: async (ground, random) => ({ ...(await hurt(ground, random)), hit: 'database' }),
+  }
+}
+
+async function connectionsNow(admin: Admin): Promise<number> {
+  const [row] = await admin.query("SHOW GLOBAL STATUS LIKE 'Threads_connected'")
+  return Number(row?.['Value'])
+}
+
+const TOO_MANY = 1040
+
+async function takeAllPlaces(url: string, taken: Connection[]): Promise<void> {
+  const deadline = performance.now() + 5000
+  while (performance.now() < deadline) {
+    try {
+      const connection = await mysql.createConnection({ uri: url, connectTimeout: 3000 })
+      connection.on('error', () => {})
+      taken.push(connection)
+    } catch (error) {
+      if (errorNumber(error) !== TOO_MANY) throw error
+      return
+    }
+  }
+}
+
+/** @returns how many connections of the user there were, and are no more */
+async function killAll(
+  admin: Admin,
+  user: string,
+  isMeant: (index: number) => boolean = () => true,
+): Promise<number> {
+  const ids = await connectionsOf(admin, user)
+  let killed = 0
+  await admin.connected(async (connection) => {
+    for (const id of ids.filter((_, index) => isMeant(index))) {
+      // One that has just ended by itself is no trouble.
+      await connection.query(`KILL ${id}`).then(
+        () => (killed += 1),
+        () => {},
+      )
+    }
+  })
+  return killed
+}
+
+async function killQueries(admin: Admin, user: string): Promise<number> {
+  return await admin.connected(async (connection) => {
+    let killed = 0
+    const [rows] = await connection.query<mysql.RowDataPacket[]>(
+      "SELECT id FROM information_schema.processlist WHERE user = ? AND command IN ('Query', 'Execute')",
+      [user],
+    )
+    for (const row of rows) {
+      await connection.query(`KILL QUERY ${Number(row['id'] ?? row['ID'])}`).then(
+        () => (killed += 1),
+        () => {},
+      )
+    }
+    if (rows.length === 0) await delay(1)
+    return killed
+  })
+}
+
+async function connectionsOf(admin: Admin, user: string): Promise<number[]> {
+  const rows = await admin.query(
+    `SELECT id AS id FROM information_schema.processlist WHERE user = '${user}' ORDER BY id`,
+  )
+  return rows.map((row) => Number(row['id']))
+}

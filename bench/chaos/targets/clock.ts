@@ -1,0 +1,100 @@
+/**
+ * The clock of a database server, and of all workers with it, by libfaketime: it jumps while they run.
+ *
+ * Every process reads the offset from a file at each look at the clock, so that all jump at the same moment, and
+ * none sees it before or after the others. The monotonic clock, by which servers and workers count their waits,
+ * stays. Seen on MariaDB 10.11 and MySQL 9.7: lock waits, SLEEP and GET_LOCK last as long as they should while
+ * the clock jumps by an hour, milliseconds are kept, 5,000 updates in 1.1 s.
+ */
+import { copyFile, readdir, rm } from 'node:fs/promises'
+import { existsSync, renameSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { canInstall, install, say } from '../../../test/support/servers-programs.ts'
+import type { Ground } from '../fault.ts'
+import { faketimeLibrary } from '../worker-clock.ts'
+
+export class TargetClock {
+  /** For processes that see this machine's files: the workers. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly #folder: string
+  readonly #library: string
+  readonly #file: string
+  #offsetMs: number
+
+  private constructor(folder: string, library: string, offsetMs: number) {
+    this.#folder = folder
+    this.#library = library
+    this.#file = join(folder, 'clock')
+    this.environment = environment(library, this.#file)
+    this.#offsetMs = offsetMs
+    this.#write()
+  }
+
+  /**
+   * @param folder  of the server, which holds its file
+   * @param beginAt  what it tells first; default: as the machine
+   * @returns a text that says why clocks cannot be moved here
+   */
+  static async open(folder: string, beginAt?: Date): Promise<TargetClock | string> {
+    if (faketimeLibrary() === null && canInstall()) {
+      say('no libfaketime on this machine: installing faketime with apt-get, as root')
+      await install('faketime')
+    }
+    const library = faketimeLibrary()
+    if (library === null) return 'there is no libfaketime; install the package faketime'
+    return new TargetClock(folder, library, beginAt === undefined ? 0 : beginAt.getTime() - Date.now())
+  }
+
+  /** The database's clock is the machine's plus this. */
+  get offsetMs(): number {
+    return this.#offsetMs
+  }
+
+  /** For a server that sees the folder, and nothing else of this machine, as `seen`. */
+  async environmentIn(seen: string): Promise<Readonly<Record<string, string>>> {
+    if (seen === this.#folder) return this.environment
+    const library = basename(this.#library)
+    await copyFile(this.#library, join(this.#folder, library))
+    return environment(join(seen, library), join(seen, 'clock'))
+  }
+
+  /** Moves it at once, and tells the journal. */
+  move({ journal }: Pick<Ground, 'journal'>, byMs: number): void {
+    this.#offsetMs += byMs
+    this.#write()
+    journal.write({ kind: 'clock', offsetMs: this.#offsetMs })
+  }
+
+  #write(): void {
+    const seconds = this.#offsetMs / 1000
+    // By renaming: a process that looks meanwhile reads the old or the new.
+    writeFileSync(`${this.#file}.new`, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds).toFixed(3)}\n`)
+    renameSync(`${this.#file}.new`, this.#file)
+  }
+}
+
+function environment(library: string, file: string): Readonly<Record<string, string>> {
+  return {
+    LD_PRELOAD: library,
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_NO_CACHE: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    // A file's own times are the machine's.
+    NO_FAKE_STAT: '1',
+  }
+}
+
+/**
+ * Removes what libfaketime leaves in shared memory for each process that was killed: a later process that
+ * happens to get the same id would not start.
+ *
+ * @param root  of the servers' chroot; default: this machine's
+ */
+export async function sweepSharedMemory(root = '/'): Promise<void> {
+  const folder = join(root, 'dev/shm')
+  const names = await readdir(folder).catch((): string[] => [])
+  for (const name of names) {
+    const pid = /^(?:sem\.faketime_sem|faketime_shm)_(\d+)$/.exec(name)?.[1]
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) await rm(join(folder, name), { force: true })
+  }
+}

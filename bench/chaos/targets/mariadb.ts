@@ -1,0 +1,17 @@
+/** A MariaDB server of our own. */
+import { findMariadb, mariadbPlan } from '../../../test/support/servers-mariadb.ts'
+import type { Target } from '../fault.ts'
+import { openOwnServer, type TargetOptions } from './own-server.ts'
+
+export async function openMariadb(options: TargetOptions): Promise<Target> {
+  const programs = await findMariadb()
+  if (typeof programs === 'string') throw new Error(programs)
+  return await openOwnServer(
+    {
+      kind: 'mariadb',
+      plan: await mariadbPlan(programs),
+      adminOptions: (port) => [`--extra-port=${port}`, '--extra-max-connections=50'],
+    },
+    options,
+  )
+}

@@ -1,0 +1,193 @@
+/** A MariaDB or MySQL server of our own as a target: what both makes have in common. */
+import { setTimeout as delay } from 'node:timers/promises'
+import mysql from 'mysql2/promise'
+import type { PrivateServerPlan } from '../../../test/support/servers-private.ts'
+import { freePort } from '../../../test/support/servers-private.ts'
+import { KeptFolder, RestartableServer } from '../../../test/support/servers-restartable.ts'
+import { say } from '../../../test/support/servers-programs.ts'
+import type { Fault, Target } from '../fault.ts'
+import { clockFaults } from '../faults/clock.ts'
+import { diskFaults } from '../faults/disk.ts'
+import { lockFaults } from '../faults/locks.ts'
+import { networkFaults } from '../faults/network.ts'
+import { serverAdminFaults, serverProcessFaults } from '../faults/server.ts'
+import { type OpenWay, openWay } from '../proxy.ts'
+import { type Access, openAccess } from './access.ts'
+import { Admin } from './admin.ts'
+import { sweepSharedMemory, TargetClock } from './clock.ts'
+import { DeadlockCount } from './deadlock-count.ts'
+import { SmallDisk } from './disk.ts'
+
+export interface TargetOptions {
+  /** What the database's clock tells first; default: as the machine. */
+  readonly beginAt?: Date
+  readonly workers: number
+  /** Of the run. */
+  readonly folder: string
+  /** Of the workers. Default 4 s. */
+  readonly leaseMs?: number
+}
+
+export const LEASE_MS = 4000
+
+export interface OwnServer {
+  readonly kind: 'mariadb' | 'mysql'
+  readonly plan: PrivateServerPlan
+  /** The server's file system, where it is not this machine's. */
+  readonly root?: string
+  /** Lets the harness in by a port of its own also when all places are taken. */
+  readonly adminOptions: (port: number) => readonly string[]
+}
+
+export const DATABASE = 'chaos'
+export const WORKER = { user: 'kalends', password: 'only here' } as const
+
+export async function openOwnServer(own: OwnServer, options: TargetOptions): Promise<Target> {
+  const { plan, kind } = own
+  const leaseMs = options.leaseMs ?? LEASE_MS
+  const folder = await KeptFolder.keep(plan.folder)
+  const open: (() => Promise<void>)[] = [() => folder.remove()]
+  const close = async () => {
+    for (const each of open.splice(0).toReversed()) await each()
+    await sweepSharedMemory(own.root)
+  }
+  try {
+    const disk = orSay('disk.full', await SmallDisk.open(plan.folder))
+    const clock = orSay('the clock', await TargetClock.open(plan.folder, options.beginAt))
+    const adminPort = await freePort()
+    const server = await RestartableServer.start(plan, folder, {
+      options: own.adminOptions(adminPort),
+      ...(clock === null ? {} : { environment: await clock.environmentIn(plan.seen) }),
+    })
+    open.push(() => server.stop())
+    const admin = await prepared(`mysql://root@127.0.0.1:${adminPort}/${DATABASE}`, server.port)
+    const access = await openAccess(admin.url)
+    open.push(() => access.close())
+    const deadlocks = new DeadlockCount(access, kind === 'mariadb')
+    open.push(() => deadlocks.close())
+    const workerUrl = workerUrlOf(`127.0.0.1:${server.port}`)
+    const ways: OpenWay[] = []
+    for (let index = 0; index < options.workers; index += 1) {
+      const way = await openWay(new URL(workerUrl), [`127.0.0.1:${server.port}`])
+      ways.push(way)
+      open.push(() => way.close())
+    }
+    const process = {
+      get pid() {
+        return server.pid
+      },
+      async kill() {
+        await deadlocks.look()
+        await server.kill()
+        await sweepSharedMemory(own.root)
+      },
+      async stop() {
+        await deadlocks.look()
+        await server.stop()
+      },
+      start: () => server.start(),
+      signal: (signal: NodeJS.Signals) => server.signal(signal),
+    }
+    const faults: Fault[] = [
+      ...networkFaults(ways, leaseMs),
+      ...serverProcessFaults(process, leaseMs),
+      ...serverAdminFaults(admin, kind, workerUrl),
+      ...lockFaults(admin, {
+        counted: () => deadlocks.look(),
+        made: (count) => deadlocks.leaveOut(count),
+        ofTables: true,
+      }),
+      ...(disk === null
+        ? []
+        : diskFaults(disk, { probe: () => probe(workerUrl), revive: () => revive(server) })),
+      ...(clock === null ? [] : clockFaults(clock)),
+    ]
+    return {
+      kind,
+      name: await nameOf(access, plan.name),
+      ways,
+      environment: clock?.environment ?? {},
+      query: access.query,
+      transaction: access.transaction,
+      deadlocks: () => deadlocks.unmade(),
+      faults,
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+export function workerUrlOf(host: string): string {
+  return `mysql://${WORKER.user}:${encodeURIComponent(WORKER.password)}@${host}/${DATABASE}`
+}
+
+/** What cannot be had is said, and only what needs it is left out. */
+export function orSay<Thing>(name: string, got: Thing | string): Thing | null {
+  if (typeof got !== 'string') return got
+  say(`${name} is left out: ${got}`)
+  return null
+}
+
+/** The database, and the workers' user, who may do nothing that an application's user may not. */
+export async function prepare(connect: () => Promise<mysql.Connection>): Promise<void> {
+  const connection = await connect()
+  try {
+    await connection.query(`CREATE DATABASE ${DATABASE} CHARACTER SET utf8mb4`)
+    await connection.query(`CREATE USER '${WORKER.user}'@'%' IDENTIFIED BY '${WORKER.password}'`)
+    await connection.query(`GRANT ALL PRIVILEGES ON ${DATABASE}.* TO '${WORKER.user}'@'%'`)
+  } finally {
+    connection.destroy()
+  }
+}
+
+async function prepared(url: string, port: number): Promise<Admin> {
+  await prepare(() => mysql.createConnection(`mysql://root@127.0.0.1:${port}`))
+  const admin = new Admin(url)
+  // Its own port answers as soon as the server does.
+  await admin.query('SELECT 1')
+  return admin
+}
+
+/** Into a table of its own, so that nothing of the workers is spoilt. */
+async function probe(url: string): Promise<string | null> {
+  const connection = await mysql.createConnection({ uri: url, connectTimeout: 3000 })
+  connection.on('error', () => {})
+  try {
+    await connection.query(
+      'CREATE TABLE IF NOT EXISTS probe (id INT PRIMARY KEY AUTO_INCREMENT, content LONGBLOB)',
+    )
+    for (let megabyte = 0; megabyte < 16; megabyte += 1) {
+      await connection.query({
+        sql: 'INSERT INTO probe (content) VALUES (?)',
+        values: [Buffer.alloc(1024 ** 2)],
+        timeout: 3000,
+      })
+    }
+    return null
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  } finally {
+    connection.destroy()
+  }
+}
+
+async function revive(server: RestartableServer): Promise<string> {
+  // A server that gives up on a full disk does so within moments.
+  await delay(100)
+  const isDown = server.pid === null
+  if (isDown) await server.start()
+  const connection = await mysql.createConnection(`mysql://root@127.0.0.1:${server.port}/${DATABASE}`)
+  try {
+    await connection.query('DROP TABLE IF EXISTS probe')
+  } finally {
+    connection.destroy()
+  }
+  return isDown ? '; the server gave up, and was started again' : ''
+}
+
+async function nameOf(access: Access, make: string): Promise<string> {
+  const [row] = await access.query('SELECT VERSION() AS version')
+  return `${make} ${/^[\d.]+/.exec(String(row?.['version']))?.[0] ?? ''}`.trim()
+}

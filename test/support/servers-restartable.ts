@@ -1,0 +1,166 @@
+/**
+ * A private server that can be killed, stopped and started again, on the same port and data.
+ *
+ * It runs under supervise.sh, as others do, but its folder outlives it: galera-keep.sh removes it, so that
+ * nothing is left behind, also when whoever started it is killed.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, existsSync, openSync } from 'node:fs'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import {
+  freePort,
+  makeDataFolder,
+  type PrivateServerPlan,
+  type ServerExtras,
+  socketOfServerAt,
+} from './servers-private.ts'
+
+const superviseScript = fileURLToPath(new URL('supervise.sh', import.meta.url))
+const keepScript = fileURLToPath(new URL('galera-keep.sh', import.meta.url))
+
+/** After a kill -9 it first mends its data. */
+const startWithinMs = 90_000
+
+/** Keeps a folder for as long as we live. */
+export class KeptFolder {
+  readonly path: string
+  /** What runs in the folder holds this shared: it is removed under nobody's feet. */
+  readonly lock: string
+  readonly #keeper: ChildProcess
+  readonly #kept: Promise<unknown>
+
+  private constructor(path: string) {
+    this.path = path
+    this.lock = join(path, 'lock')
+    this.#keeper = spawn('sh', [keepScript, path], { detached: true, stdio: ['pipe', 'ignore', 'inherit'] })
+    this.#kept = once(this.#keeper, 'exit')
+  }
+
+  static async keep(path: string): Promise<KeptFolder> {
+    await mkdir(path, { recursive: true })
+    await writeFile(join(path, 'lock'), '')
+    return new KeptFolder(path)
+  }
+
+  /** Removes it, with what is mounted in it. */
+  async remove(): Promise<void> {
+    this.#keeper.stdin?.end()
+    await this.#kept
+    if (existsSync(this.path)) throw new Error(`the folder is still there: ${this.path}`)
+  }
+}
+
+interface Running {
+  readonly supervisor: ChildProcess
+  readonly pid: number
+  readonly exit: Promise<unknown>
+}
+
+export class RestartableServer {
+  readonly port: number
+  readonly #plan: PrivateServerPlan
+  readonly #extras: ServerExtras
+  readonly #folder: KeptFolder
+  #running: Running | null = null
+
+  private constructor(plan: PrivateServerPlan, extras: ServerExtras, folder: KeptFolder, port: number) {
+    this.#plan = plan
+    this.#extras = extras
+    this.#folder = folder
+    this.port = port
+  }
+
+  /** @param folder  that of the plan, kept; it stays when the server has ended */
+  static async start(
+    plan: PrivateServerPlan,
+    folder: KeptFolder,
+    extras: ServerExtras = {},
+  ): Promise<RestartableServer> {
+    await makeDataFolder(plan)
+    const server = new RestartableServer(plan, extras, folder, await freePort())
+    await server.start()
+    return server
+  }
+
+  /** null: it is down. */
+  get pid(): number | null {
+    return this.#running?.pid ?? null
+  }
+
+  /** Starts it, and returns once it answers. Of one that runs it does nothing. */
+  async start(): Promise<void> {
+    if (this.#running !== null) return
+    const running = await this.#spawn()
+    const deadline = performance.now() + startWithinMs
+    while ((await socketOfServerAt(this.port)) !== this.#plan.socket) {
+      if (this.#running !== running) throw new Error(await this.#told('exited'))
+      if (performance.now() > deadline)
+        throw new Error(await this.#told(`did not answer within ${startWithinMs} ms`))
+      await pause(50)
+    }
+  }
+
+  /** kill -9, and waits for its end. */
+  async kill(): Promise<void> {
+    const running = this.#running
+    if (running === null) return
+    this.signal('SIGKILL')
+    await running.exit
+  }
+
+  /** Shuts it down in an orderly way. */
+  async stop(): Promise<void> {
+    const running = this.#running
+    if (running === null) return
+    // One that stands still cannot hear that it should end.
+    this.signal('SIGCONT')
+    running.supervisor.stdin?.end()
+    await running.exit
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (this.#running !== null) process.kill(this.#running.pid, signal)
+  }
+
+  async #spawn(): Promise<Running> {
+    const { folder } = this.#plan
+    const pidFile = join(folder, 'pid')
+    await rm(pidFile, { force: true })
+    const log = openSync(this.#logFile, 'a')
+    const command = ['sh', superviseScript, join(folder, 'run'), ...this.#plan.serve(this.port, this.#extras)]
+    const supervisor = spawn('flock', ['--shared', this.#folder.lock, ...command], {
+      // detached: Ctrl-C in the terminal is for whoever started it, who stops the server in their own time.
+      detached: true,
+      stdio: ['pipe', log, log],
+    })
+    closeSync(log)
+    let hasEnded = false
+    const exit = once(supervisor, 'exit').then(() => {
+      hasEnded = true
+      this.#running = null
+    })
+    for (;;) {
+      const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''))
+      if (hasEnded) throw new Error(await this.#told('exited'))
+      if (pid > 0) {
+        const running = { supervisor, pid, exit }
+        this.#running = running
+        return running
+      }
+      await pause(20)
+    }
+  }
+
+  get #logFile(): string {
+    return join(this.#plan.folder, 'server.log')
+  }
+
+  async #told(what: string): Promise<string> {
+    const log = await readFile(this.#logFile, 'utf8').catch(() => '')
+    return `${this.#plan.name} ${what}. The end of its log:\n${log.slice(-2000)}`
+  }
+}
