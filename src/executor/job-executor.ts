@@ -52,6 +52,8 @@ export class JobExecutor {
   /** Their handlers go on although their ends are written. */
   readonly #left = new Set<Run>()
   #promote = false
+  /** How many attempts were begun. */
+  #started = 0
   /** When stop requests were last looked for, by performance.now(). */
   #lastStopLook = Number.NEGATIVE_INFINITY
   /** When the last claim failed, by performance.now(). */
@@ -63,7 +65,7 @@ export class JobExecutor {
 
   constructor(options: JobExecutorOptions) {
     this.#options = options
-    this.#claimLoop = new Loop({ name: 'executor', pass: () => this.#claim(), onError: options.onError })
+    this.#claimLoop = new Loop({ name: 'executor', pass: () => this.#claim(true), onError: options.onError })
     this.#stopLoop = new Loop({
       name: 'stop requests',
       pass: () => this.#heedStopRequests(),
@@ -108,9 +110,10 @@ export class JobExecutor {
         this.#onWake = resolve
       })
       this.#promote = true
-      const before = this.#running.size
-      if (attempts < MOST_BY_HAND) await this.#claim()
-      attempts += this.#running.size - before
+      // Counted, for a quick one ends before the claim does.
+      const before = this.#started
+      if (attempts < MOST_BY_HAND) await this.#claim(false)
+      attempts += this.#started - before
       await Promise.race([Promise.all(this.#finishing), woken])
       // Most handlers end with what they have submitted last.
       for (let turn = 0; turn < TURNS_TO_END && this.#running.size > 0; turn += 1) await nextTurn()
@@ -183,7 +186,8 @@ export class JobExecutor {
     return rooms
   }
 
-  async #claim(): Promise<number> {
+  /** @param gathers  waits for the turn to end; by hand, what handlers submit in it is for the next call */
+  async #claim(gathers: boolean): Promise<number> {
     const { store, worker } = this.#options
     if (this.#promote) {
       this.#promote = false
@@ -191,7 +195,7 @@ export class JobExecutor {
     }
     for (;;) {
       // What ends in this turn of the event loop makes room together: one claim of 200 instead of two of 100.
-      await nextTurn()
+      if (gathers) await nextTurn()
       const id = worker()
       const room = this.#room()
       const policies = this.#claimable()
@@ -236,6 +240,7 @@ export class JobExecutor {
       ?.abort(new LeaseLostError(`The job ${job.id} was taken from this worker and is in its next attempt`))
     const run = new Run(job, handled, this.#journal, this.#options)
     this.#running.set(job.id, run)
+    this.#started += 1
     this.#stopLoop.wake()
     this.#options.onStarted(job)
     const finishing = this.#finish(run)

@@ -29,7 +29,8 @@ export class Settler {
     this.#store = store
     this.#onSettled = onSettled
     this.#onError = onError
-    this.#loop = new Loop({ name: 'settler', pass: () => this.#pass(), onError })
+    // What ends in this turn of the event loop is written together.
+    this.#loop = new Loop({ name: 'settler', pass: () => nextTurn().then(() => this.#pass()), onError })
   }
 
   start(): void {
@@ -76,8 +77,6 @@ export class Settler {
   }
 
   async #pass(): Promise<number> {
-    // What ends in this turn of the event loop is written together.
-    await nextTurn()
     const batch = this.#queue.slice(0, AT_ONCE)
     if (batch.length === 0) return Infinity
     const result = await this.#settle(batch)
