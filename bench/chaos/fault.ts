@@ -55,7 +55,7 @@ export interface Target {
   /** The environment of processes that must have the database's machine's clock: libfaketime, where it is used. */
   readonly environment: Readonly<Record<string, string>>
   /** As the harness sees it, past all proxies and on a node that answers; tried again while it is down. */
-  query(sql: string, params?: readonly (string | number | null)[]): Promise<RowText[]>
+  query(this: void, sql: string, params?: readonly (string | number | null)[]): Promise<RowText[]>
   /** The same in one transaction, READ COMMITTED; begun anew after a deadlock. */
   transaction<Result>(work: (query: Target['query']) => Promise<Result>): Promise<Result>
   /** What the server counts itself; null: it does not. */

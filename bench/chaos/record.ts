@@ -48,6 +48,10 @@ export interface EditEntry extends Stamped {
   readonly row: RowText | null
   readonly from: number
   readonly until: number
+  /** Of `periodic_task`: the schedule's job with the latest slot at that moment, whose skips may still be added to. */
+  readonly newest?: RowText | null
+  /** More than 1: the transaction was begun anew, and an earlier one of the same may have come through unseen. */
+  readonly tries?: number
 }
 
 /** Old final jobs that an administrator deletes: the checker must know them all the same. */
