@@ -17,28 +17,36 @@ export async function disableAll(target: Target): Promise<void> {
   }
 }
 
-/** @returns what has not come to rest, as sentences */
-export async function comeToRest(target: Target, journal: Journal, signal: AbortSignal): Promise<string[]> {
+/**
+ * @param workers  how many live
+ * @returns what has not come to rest, as sentences
+ */
+export async function comeToRest(target: Target, journal: Journal, workers: number): Promise<string[]> {
   const deadline = performance.now() + LIMIT_MS
   for (;;) {
     await cancelStranded(target, journal)
-    const restless = await restlessRows(target)
-    if (restless.length === 0) return []
-    if (performance.now() > deadline || signal.aborted) return restless
+    const restless = await restlessRows(target, workers)
+    if (restless.length === 0 || performance.now() > deadline) return restless
     await delay(500)
   }
 }
 
-async function restlessRows({ query }: Target): Promise<string[]> {
+async function restlessRows({ query }: Target, workers: number): Promise<string[]> {
   const jobs = await query(
     "SELECT id, periodic_task_id, task, state, worker, attempt, run_at FROM job WHERE state IN ('waiting', 'blocked', 'running') LIMIT 20",
   )
   const schedules = await query(
     'SELECT id, worker, mark_ends, nextrun, planned_from, wake_at FROM periodic_task WHERE wake_at IS NOT NULL OR worker IS NOT NULL LIMIT 20',
   )
+  const registered = await query('SELECT id, heartbeat FROM worker')
   return [
+    ...(registered.length === workers
+      ? []
+      : [`of ${workers} workers, ${registered.length} are registered: ${JSON.stringify(registered)}`]),
     ...jobs.map((row) => `the job has not ended: ${JSON.stringify(row)}`),
-    ...schedules.map((row) => `the schedule is disabled, and still marked or to be planned: ${JSON.stringify(row)}`),
+    ...schedules.map(
+      (row) => `the schedule is disabled, and still marked or to be planned: ${JSON.stringify(row)}`,
+    ),
   ]
 }
 

@@ -1,5 +1,6 @@
 /** All that speaks against a run: what the checker finds in its record, and what the harness saw itself. */
-import { type Recovery } from './recovery.ts'
+import { check } from './checker/check.ts'
+import type { Recovery } from './recovery.ts'
 import type { RunRecord } from './record.ts'
 
 export interface Violation {
@@ -10,11 +11,14 @@ export interface Violation {
 
 /** @param restless  what the harness found at the end; none when a record is checked once more */
 export function judge(record: RunRecord, recovery: Recovery, restless: readonly string[]): Violation[] {
-  const own = (rule: string) => (text: string): Violation => ({ rule, schedule: null, text })
+  const own =
+    (rule: string) =>
+    (text: string): Violation => ({ rule, schedule: null, text })
   const troubles = record.journal.flatMap((entry) =>
     entry.kind === 'fault' && entry.trouble !== null ? [`${entry.name} ${entry.hit}: ${entry.trouble}`] : [],
   )
   return [
+    ...check(record).violations,
     ...recovery.violations.map(own('recovery')),
     ...restless.map(own('rest')),
     ...troubles.map(own('fault')),

@@ -2,11 +2,13 @@
  * `npm run chaos`: workers on a database, faults from a seed, and a checker that decides from the outside whether
  * anything was lost, doubled or early.
  */
+import { setMaxListeners } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { BREAK_NAMES, breakNamed } from './breaks.ts'
 import type { Fault, Target } from './fault.ts'
+import { editFaults } from './faults/edits.ts'
 import { handlerFaults } from './faults/handlers.ts'
 import { workerFaults } from './faults/workers.ts'
 import { figuresOf } from './figures.ts'
@@ -15,7 +17,8 @@ import { readRecord } from './record-files.ts'
 import { recoveryOf } from './recovery.ts'
 import { reportText, saveReport } from './report.ts'
 import { LEASE_MS, run } from './run.ts'
-import { openUrlTarget } from './targets/url.ts'
+import { clockChangeNight } from './night.ts'
+import { openTarget } from './targets/open.ts'
 
 interface Options {
   readonly url?: string
@@ -37,13 +40,18 @@ const FAULTS_PER_MINUTE = 17
 const program = new Command('chaos')
   .description('Runs workers on a database, breaks things, and checks that nothing was lost or doubled.')
   .argument('[database]', 'sqlite, mariadb, mysql or galera: a server of our own')
-  .option('--url <url>', 'your own: mysql://user@host/name or sqlite:./file.db; the run has a new database there')
+  .option(
+    '--url <url>',
+    'your own: mysql://user@host/name or sqlite:./file.db; the run has a new database there',
+  )
   .option('--minutes <number>', 'how long', number(0.2, 24 * 60), 3)
   .option('--faults <number>', `how many; default ${FAULTS_PER_MINUTE} a minute`, whole(0, 100_000))
   .option('--seed <number>', 'plays the faults and schedules of an earlier run', whole(1, 2 ** 31 - 1))
   .option('--workers <number>', 'how many processes', whole(1, 32), 4)
   .option('--schedules <number>', 'how many, most of them of each second', whole(40, 100_000), 200)
-  .addOption(new Option('--break <name>', 'take a protection away from the product').choices([...BREAK_NAMES]))
+  .addOption(
+    new Option('--break <name>', 'take a protection away from the product').choices([...BREAK_NAMES]),
+  )
   .option('--only <faults>', 'only these, by name or the part before the dot, with commas between', (text) =>
     text.split(','),
   )
@@ -57,14 +65,24 @@ process.exitCode = await main(program.args[0], program.opts<Options>())
 
 async function main(database: string | undefined, options: Options): Promise<number> {
   if (options.check !== undefined) return await checkFolder(resolve(options.check), [], null)
-  const target = await openTarget(database, options)
+  const seed = options.seed ?? 1 + Math.floor(Math.random() * (2 ** 31 - 2))
+  const folder = resolve(
+    options.folder ?? `bench/results/chaos-${database ?? 'url'}-${seed}-${Date.now().toString(36)}`,
+  )
+  mkdirSync(folder, { recursive: true })
+  const target = await openTarget(named(database, options), {
+    workers: options.workers,
+    folder,
+    leaseMs: LEASE_MS,
+    beginAt: new Date(clockChangeNight(seed).getTime() - options.minutes * 30_000),
+  })
   try {
-    const all = [...workerFaults(target, LEASE_MS), ...handlerFaults, ...target.faults]
+    const all = [...workerFaults(target, LEASE_MS), ...handlerFaults, ...editFaults, ...target.faults]
     if (options.list === true) {
       for (const { name, scope, weight } of all) say(`${name} (${scope}, weight ${weight})`)
       return 0
     }
-    return await play(target, chosen(all, options.only), database, options)
+    return await play(target, chosen(all, options.only), database, { ...options, seed, folder })
   } finally {
     await target.close()
   }
@@ -74,13 +92,9 @@ async function play(
   target: Target,
   faults: readonly Fault[],
   database: string | undefined,
-  options: Options,
+  options: Options & { readonly seed: number; readonly folder: string },
 ): Promise<number> {
-  const seed = options.seed ?? 1 + Math.floor(Math.random() * (2 ** 31 - 2))
-  const folder = resolve(
-    options.folder ?? `bench/results/chaos-${database ?? target.kind}-${seed}-${Date.now().toString(36)}`,
-  )
-  mkdirSync(folder, { recursive: true })
+  const { seed, folder } = options
   const count = options.faults ?? Math.round(options.minutes * FAULTS_PER_MINUTE)
   say(`${target.name}: seed ${seed}, ${options.minutes} min, ${count} faults, ${options.workers} workers`)
   say(`The record goes to ${folder}`)
@@ -95,8 +109,7 @@ async function play(
     signal: whenCalledOff(),
     say,
   })
-  const { url: _, ...known } = options
-  const command = ['npm run chaos --', database ?? '--url …', ...replay({ ...known, seed })].join(' ')
+  const command = ['npm run chaos --', database ?? '--url …', ...replay(options)].join(' ')
   return await checkFolder(folder, ended.restless, command)
 }
 
@@ -114,10 +127,14 @@ async function checkFolder(
   return violations.length === 0 ? 0 : 1
 }
 
-function openTarget(database: string | undefined, { url }: Options): Promise<Target> {
+const OWN = ['sqlite', 'mariadb', 'mysql', 'galera']
+
+function named(database: string | undefined, { url }: Options): string {
   if ((database === undefined) === (url === undefined))
     program.error('error: name a database, or give a --url; one of the two')
-  return openUrlTarget(url ?? '')
+  if (database !== undefined && !OWN.includes(database))
+    program.error(`error: there is no database '${database}'; there are ${OWN.join(', ')}, and --url`)
+  return database ?? url ?? ''
 }
 
 function chosen(faults: readonly Fault[], only: readonly string[] | undefined): Fault[] {
@@ -139,6 +156,8 @@ function replay(options: Partial<Options>): string[] {
 /** On the first Ctrl-C the run is ended in order and checked; on the second at once. */
 function whenCalledOff(): AbortSignal {
   const controller = new AbortController()
+  // Every fault that waits listens.
+  setMaxListeners(0, controller.signal)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       say('Called off: mending, and checking what there is. Once more ends it at once.')

@@ -103,7 +103,9 @@ export class WorkerMember implements Member {
     await ended(child, 'SIGKILL')
   }
 
+  /** Of one that is up, it does nothing. */
   async start(options: { readonly version?: Version; readonly clockMs?: number } = {}): Promise<void> {
+    if (this.isUp) return
     if (options.version !== undefined) this.version = options.version
     this.#clock.setOffset(options.clockMs ?? null)
     this.#isWanted = true

@@ -47,7 +47,11 @@ async function playOne(play: Play, { ground, passed }: Playing): Promise<void> {
   try {
     report = await play.fault.run(ground, randomOf(play.seed))
   } catch (error) {
-    report = { hit: '?', detail: 'it threw', trouble: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+    report = {
+      hit: '?',
+      detail: 'it threw',
+      trouble: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    }
   }
   const entry = {
     kind: 'fault',

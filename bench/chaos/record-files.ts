@@ -23,7 +23,9 @@ export async function saveRows(folder: string, target: Pick<Target, 'query'>): P
     try {
       let after = ''
       for (;;) {
-        const rows = await target.query(`SELECT * FROM ${table} WHERE id > ? ORDER BY id LIMIT ${PAGE}`, [after])
+        const rows = await target.query(`SELECT * FROM ${table} WHERE id > ? ORDER BY id LIMIT ${PAGE}`, [
+          after,
+        ])
         const last = rows.at(-1)
         if (last === undefined) break
         await file.write(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))

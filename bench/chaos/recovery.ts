@@ -44,8 +44,7 @@ export function recoveryOf(record: RunRecord): Recovery {
     const isTroubled = window !== undefined && slot <= window.until
     const late = submitted - slot
     ;(isTroubled ? measured.troubled : measured.quiet).push(late)
-    if (isTroubled && submitted > window.until)
-      noteWorst(worst, window, submitted - window.until, limitMs)
+    if (isTroubled && submitted > window.until) noteWorst(worst, window, submitted - window.until, limitMs)
     // What comes between excuses: the windows that began before it had to be there.
     let deadline = (isTroubled ? window.until : slot) + limitMs
     for (const { from, until } of windows)

@@ -76,7 +76,10 @@ function counts(of: Readonly<Record<string, number>>): string {
 
 function runTime({ journal }: RunRecord): string {
   const phases = journal.filter((entry) => entry.kind === 'phase')
-  const [begin, end] = [phases.find(({ phase }) => phase === 'begin'), phases.find(({ phase }) => phase === 'end')]
+  const [begin, end] = [
+    phases.find(({ phase }) => phase === 'begin'),
+    phases.find(({ phase }) => phase === 'end'),
+  ]
   if (begin === undefined || end === undefined) return 'it was cut short'
   return `${seconds(end.host - begin.host)} s, from ${new Date(begin.at).toISOString()} by the database's clock`
 }

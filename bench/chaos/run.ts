@@ -61,7 +61,9 @@ export async function run(target: Target, faults: readonly Fault[], options: Run
     wakeUpMs: WAKE_UP_MS,
     folder,
     say,
-    ...(options.broken === null ? { execArgv: [], environment: {} } : brokenProcess(options.broken.mutations)),
+    ...(options.broken === null
+      ? { execArgv: [], environment: {} }
+      : brokenProcess(options.broken.mutations)),
   })
   try {
     const ground: Ground = {
@@ -113,7 +115,7 @@ async function end(
 ): Promise<string[]> {
   say('no more slots: waiting until all work has ended')
   await disableAll(target)
-  const restless = await comeToRest(target, journal, AbortSignal.timeout(180_000))
+  const restless = await comeToRest(target, journal, fleet.members.length)
   await fleet.stop()
   const left = await target.query('SELECT id FROM worker')
   saveFacts(folder, {
@@ -124,7 +126,10 @@ async function end(
     deadlocks: await target.deadlocks(),
   })
   await saveRows(folder, target)
-  return [...restless, ...left.map(({ id }) => `the worker ${String(id)} was stopped and is still registered`)]
+  return [
+    ...restless,
+    ...left.map(({ id }) => `the worker ${String(id)} was stopped and is still registered`),
+  ]
 }
 
 /** The tables, and with them all that a break takes away from them. */
@@ -153,7 +158,15 @@ function writeScript(folder: string, plays: readonly Play[]): void {
 
 function line(
   { number }: Play,
-  { name, hit, detail, from, until, trouble, seen }: Parameters<Parameters<typeof playScript>[1]['passed']>[1],
+  {
+    name,
+    hit,
+    detail,
+    from,
+    until,
+    trouble,
+    seen,
+  }: Parameters<Parameters<typeof playScript>[1]['passed']>[1],
   of: number,
   sinceBeginMs: number,
 ): string {

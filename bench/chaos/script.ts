@@ -52,7 +52,10 @@ export function scriptOf(options: ScriptOptions): Script {
   const plays: Play[] = []
   const lengths: number[] = []
   for (let burst = 0; burst < bursts; burst += 1) {
-    const those = drawn.slice(Math.round((burst * count) / bursts), Math.round(((burst + 1) * count) / bursts))
+    const those = drawn.slice(
+      Math.round((burst * count) / bursts),
+      Math.round(((burst + 1) * count) / bursts),
+    )
     const placed = place(those, random, options)
     lengths.push(Math.max(0, ...placed.map(({ at, fault }) => at + fault.lastsMs)))
     for (const { at, fault } of placed) {
@@ -81,7 +84,10 @@ function draw(faults: readonly Fault[], count: number, random: Random): Fault[] 
 }
 
 function byWeight(faults: readonly Fault[], random: Random): Fault {
-  let left = random.int(1, faults.reduce((sum, { weight }) => sum + weight, 0))
+  let left = random.int(
+    1,
+    faults.reduce((sum, { weight }) => sum + weight, 0),
+  )
   for (const fault of faults) {
     left -= fault.weight
     if (left <= 0) return fault
@@ -119,7 +125,9 @@ function placeFor(fault: Fault, placed: readonly Placed[], random: Random, mostI
 
 function fits(one: Placed, placed: readonly Placed[], mostInTrouble: number): boolean {
   if (one.fault.scope === 'rows') return true
-  const meeting = placed.filter(({ fault }) => fault.scope === one.fault.scope).filter((other) => meet(one, other))
+  const meeting = placed
+    .filter(({ fault }) => fault.scope === one.fault.scope)
+    .filter((other) => meet(one, other))
   if (one.fault.scope === 'whole') return meeting.length === 0
   // At the begin of each of those that it meets, and at its own.
   return [one, ...meeting].every(({ at }) => {

@@ -118,7 +118,10 @@ function mixed(count: number, random: Random): NewSchedule[] {
 
 /** One of each kind that the mix may leave out. Some columns are in seconds from now: see `written`. */
 function special(random: Random): NewSchedule[] {
-  const each = (id: string, columns: Columns): NewSchedule => ({ id, columns: { ...QUICK_RETRY, ...columns } })
+  const each = (id: string, columns: Columns): NewSchedule => ({
+    id,
+    columns: { ...QUICK_RETRY, ...columns },
+  })
   return [
     each('one-off-soon', { task: 'tick', timer: 'once 30' }),
     each('one-off-later', { task: 'tick', timer: `once ${random.int(60, 100)}` }),
@@ -126,13 +129,31 @@ function special(random: Random): NewSchedule[] {
     each('bounds-ends', { task: 'tick', timer: 'every 1s', ends: random.int(40, 80), catch_up: 5 }),
     each('bounds-both', { task: 'tick', timer: '*:*:0/2', starts: 15, ends: 75 }),
     each('max-runs', { task: 'tick', timer: '*:*:*', max_runs: random.int(10, 30) }),
-    each('max-runs-slow', { task: 'slow', args: '{"ms":700}', timer: '*:*:*', max_runs: 15, overlap: 'queue_one' }),
+    each('max-runs-slow', {
+      task: 'slow',
+      args: '{"ms":700}',
+      timer: '*:*:*',
+      max_runs: 15,
+      overlap: 'queue_one',
+    }),
     each('stop-dead', { task: 'throw', timer: '*:*:0/2', on_exhausted: 'stop', max_retries: 1 }),
-    each('stop-lives', { task: 'throw', args: '{"times":1}', timer: '*:*:0/5', on_exhausted: 'stop', max_retries: 20 }),
+    each('stop-lives', {
+      task: 'throw',
+      args: '{"times":1}',
+      timer: '*:*:0/5',
+      on_exhausted: 'stop',
+      max_retries: 20,
+    }),
     each('jitter-wide', { task: 'tick', timer: '*:*:0/10', jitter: 9000, overlap: 'allow', catch_up: 5 }),
     each('jitter-every', { task: 'tick', timer: 'every 4s', jitter: 3000 }),
     each('hang', { task: 'hang', timer: '*:*:0/10', timeout: 1500, max_retries: 1, overlap: 'skip' }),
-    each('hang-replaced', { task: 'hang', timer: '*:*:0/7', timeout: 20_000, max_retries: 0, overlap: 'replace' }),
+    each('hang-replaced', {
+      task: 'hang',
+      timer: '*:*:0/7',
+      timeout: 20_000,
+      max_retries: 0,
+      overlap: 'replace',
+    }),
     each('deaf', { task: 'deaf', args: '{"ms":3000}', timer: '*:*:0/20', timeout: 1000, max_retries: 0 }),
     each('after-finish-slow', { task: 'slow', args: '{"ms":1200}', timer: 'every 1s after finish' }),
     each('after-finish-fails', { task: 'throw', timer: 'every 2s after finish', max_retries: 1 }),

@@ -95,7 +95,10 @@ const TROUBLED: readonly Troubled[] = [
     task: 'block',
     scope: 'worker',
     lastsMs: 5000,
-    columns: (random, leaseMs) => ({ ...ONCE, args: block(random.int(300, Math.round(leaseMs * 0.7)), false) }),
+    columns: (random, leaseMs) => ({
+      ...ONCE,
+      args: block(random.int(300, Math.round(leaseMs * 0.7)), false),
+    }),
     ends: 'success',
   },
 ]

@@ -36,7 +36,9 @@ function kill(name: string, weight: number, awayMs: (random: Random) => number, 
         const away = awayMs(random)
         await ground.pause(away)
         const startMs = await timed(member.start())
-        return { detail: `kill -9, started again ${away === 0 ? 'at once' : `after ${away} ms`} in ${startMs} ms` }
+        return {
+          detail: `kill -9, started again ${away === 0 ? 'at once' : `after ${away} ms`} in ${startMs} ms`,
+        }
       }),
   }
 }
@@ -71,7 +73,12 @@ async function hasInHands(ground: Ground, member: Member, what: string): Promise
   return false
 }
 
-function standStill(name: string, weight: number, howLong: (random: Random) => number, leaseMs: number): Fault {
+function standStill(
+  name: string,
+  weight: number,
+  howLong: (random: Random) => number,
+  leaseMs: number,
+): Fault {
   const isLong = !name.endsWith('short')
   return {
     name,
@@ -130,7 +137,8 @@ const rollingDeploy: Fault = {
   lastsMs: 4 * (START_MS + 1000),
   scope: 'whole',
   async run(ground, random) {
-    const version = random.pick(['old', 'new'] as const)
+    const isNew = ground.fleet.members.filter(({ version }) => version === 'new').length
+    const version = isNew * 2 > ground.fleet.members.length ? 'old' : 'new'
     const done = new Set<string>()
     while (done.size < ground.fleet.members.length) {
       const report = await withMember(ground, random, async (member) => {

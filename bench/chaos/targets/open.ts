@@ -19,5 +19,5 @@ export const ownTargets: readonly string[] = Object.keys(own)
  */
 export async function openTarget(name: string, options: TargetOptions): Promise<Target> {
   const open = own[name]
-  return open === undefined ? await openUrlTarget(name) : await open(options)
+  return open === undefined ? await openUrlTarget(name, options) : await open(options)
 }

@@ -3,7 +3,18 @@ import { rm } from 'node:fs/promises'
 import mysql from 'mysql2/promise'
 import type { Target } from '../fault.ts'
 import type { RowText } from '../record.ts'
+import { lockFaults } from '../faults/locks.ts'
+import { networkFaults } from '../faults/network.ts'
+import { type OpenWay, openWay } from '../proxy.ts'
 import { type Access, openAccess } from './access.ts'
+import { Admin } from './admin.ts'
+import { DeadlockCount } from './deadlock-count.ts'
+
+export interface UrlTargetOptions {
+  readonly workers: number
+  /** Of the workers. Default 4 s. */
+  readonly leaseMs?: number
+}
 
 const SIDE_FILES = ['', '-wal', '-shm', '-journal']
 
@@ -11,10 +22,11 @@ const SIDE_FILES = ['', '-wal', '-shm', '-journal']
  * @param url  `mysql://user:password@host:3306/name` or `sqlite:./file.db`; the run's own database is named after it
  * @throws RangeError when it is none of these
  */
-export async function openUrlTarget(url: string): Promise<Target> {
+export async function openUrlTarget(url: string, options: UrlTargetOptions): Promise<Target> {
   const suffix = `chaos_${Date.now().toString(36)}`
   if (url.startsWith('sqlite:')) return await openFile(url, suffix)
-  if (/^(mysql|mariadb):\/\/./.test(url) && URL.canParse(url)) return await openOnServer(new URL(url), suffix)
+  if (/^(mysql|mariadb):\/\/./.test(url) && URL.canParse(url))
+    return await openOnServer(new URL(url), suffix, options)
   throw new RangeError(
     `'${withoutPassword(url)}' is no URL of a database; write mysql://user@host:3306/name or sqlite:./file.db`,
   )
@@ -42,7 +54,11 @@ async function openFile(url: string, suffix: string): Promise<Target> {
   }
 }
 
-async function openOnServer(url: URL, suffix: string): Promise<Target> {
+async function openOnServer(
+  url: URL,
+  suffix: string,
+  { workers, leaseMs = 4000 }: UrlTargetOptions,
+): Promise<Target> {
   const database = `${url.pathname.slice(1) || 'kalends'}_${suffix}`
   if (!/^[\w$-]{1,64}$/.test(database)) throw new RangeError(`the database cannot be named '${database}'`)
   const asMysql = (path: string) => {
@@ -50,30 +66,41 @@ async function openOnServer(url: URL, suffix: string): Promise<Target> {
     made.pathname = path
     return made.href
   }
-  const admin = await mysql.createConnection({ uri: asMysql('/'), connectTimeout: 10_000 })
+  const connection = await mysql.createConnection({ uri: asMysql('/'), connectTimeout: 10_000 })
   try {
-    await admin.query(`CREATE DATABASE \`${database}\` CHARACTER SET utf8mb4`)
+    await connection.query(`CREATE DATABASE \`${database}\` CHARACTER SET utf8mb4`)
   } finally {
-    await admin.end()
+    await connection.end()
   }
   const own = asMysql(`/${database}`)
   const access = await openAccess(own)
   const [server] = await access.query('SELECT VERSION() AS version')
-  const isMariaDb = /mariadb/i.test(String(server?.['version']))
-  const deadlocks = () => serverDeadlocks(access, isMariaDb)
-  const before = await deadlocks()
+  const version = String(server?.['version'])
+  const isMariaDb = /mariadb/i.test(version)
+  const deadlocks = new DeadlockCount(access, isMariaDb)
+  const before = (await deadlocks.look()) ?? 0
+  const ways: OpenWay[] = []
+  for (let index = 0; index < workers; index += 1)
+    ways.push(await openWay(new URL(own), [`${url.hostname}:${url.port || '3306'}`]))
+  const locks = lockFaults(new Admin(own), {
+    counted: () => deadlocks.look(),
+    made: (count) => deadlocks.leaveOut(count),
+    ofTables: true,
+  })
   return {
     kind: isMariaDb ? 'mariadb' : 'mysql',
-    name: `${isMariaDb ? 'MariaDB' : 'MySQL'} ${/^[\d.]+/.exec(String(server?.['version']))?.[0] ?? ''}`.trim(),
-    ways: [{ url: own, proxy: null }],
+    name: `${isMariaDb ? 'MariaDB' : 'MySQL'} ${/^[\d.]+/.exec(version)?.[0] ?? ''}`.trim(),
+    ways,
     environment: {},
     ...statementsOf(access),
     async deadlocks() {
-      const now = await deadlocks()
-      return now === null || before === null ? null : now - before
+      const unmade = await deadlocks.unmade()
+      return unmade === null ? null : unmade - before
     },
-    faults: [],
+    faults: [...networkFaults(ways, leaseMs), ...locks],
     async close() {
+      for (const way of ways) await way.close()
+      await deadlocks.close()
       await access.query(`DROP DATABASE IF EXISTS \`${database}\``)
       await access.close()
     },
@@ -88,7 +115,10 @@ function statementsOf(access: Access): Pick<Target, 'query' | 'transaction'> {
 }
 
 /** Of the whole server, since it came up; null: it does not count them, or not for this user. */
-export async function serverDeadlocks(access: Pick<Access, 'query'>, isMariaDb: boolean): Promise<number | null> {
+export async function serverDeadlocks(
+  access: Pick<Access, 'query'>,
+  isMariaDb: boolean,
+): Promise<number | null> {
   let rows: readonly RowText[]
   try {
     rows = await access.query(
