@@ -2,14 +2,13 @@
  * Makes plain JavaScript of the programs that are measured: a loader between Node and them would be measured too.
  * Types are not checked here; `npm run typecheck` does that.
  */
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import ts from 'typescript'
 
 const FOLDERS = ['programs', 'peers']
 
 export async function buildPrograms(): Promise<void> {
-  await rm(join(import.meta.dirname, 'dist'), { recursive: true, force: true })
   for (const folder of FOLDERS) {
     const source = join(import.meta.dirname, folder)
     const target = join(import.meta.dirname, 'dist', folder)

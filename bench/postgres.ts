@@ -12,6 +12,8 @@ import { canInstall, findProgram, install, isRoot } from '../test/support/server
 
 const run = promisify(execFile)
 const superviseScript = fileURLToPath(new URL('../test/support/supervise.sh', import.meta.url))
+/** By default it takes 100, fewer than graphile-worker asks for with a concurrency of 100. */
+const ROOM = ['-c', 'max_connections=200']
 /** Debian keeps the programs of each version in a folder that no PATH has. */
 const DEBIAN = '/usr/lib/postgresql'
 
@@ -45,7 +47,18 @@ export async function startPostgres(folder: string): Promise<Postgres> {
     cwd: home,
   })
   const port = await freePort()
-  const serve = [join(folder, 'postgres'), '-D', data, '-p', String(port), '-k', home, '-h', '127.0.0.1']
+  const serve = [
+    join(folder, 'postgres'),
+    '-D',
+    data,
+    '-p',
+    String(port),
+    '-k',
+    home,
+    '-h',
+    '127.0.0.1',
+    ...ROOM,
+  ]
   // It stops it as soon as our end of its stdin is closed, also when this process is killed.
   const server = spawn('sh', [superviseScript, home, ...command, ...serve], {
     cwd: home,

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { buildPrograms } from '../../bench/build.ts'
+import { Child, killAll, runProgram } from '../../bench/child.ts'
+import { SHAPES } from '../../bench/suites/calendar.ts'
+
+const measured = z.object({ perSecond: z.number(), elapses: z.array(z.string()) })
+
+beforeAll(() => buildPrograms())
+afterAll(() => killAll())
+
+describe('the calendar libraries that are compared', () => {
+  for (const { name, timers, from, steps } of SHAPES) {
+    it(`find the same elapses of ${name} as Kalends`, async () => {
+      const ask = (file: string, library: string) =>
+        runProgram(file, { library, timers, from, steps: Math.min(steps, 5), ms: 1 }, measured)
+      const kalends = await ask('programs/calendar', 'Kalends')
+      expect(kalends.elapses).toHaveLength(Math.min(steps, 5) * timers.length)
+      for (const library of ['croner', 'cron-parser', 'cronosjs'])
+        expect((await ask('peers/calendar', library)).elapses, library).toEqual(kalends.elapses)
+    })
+  }
+})
+
+describe('a measured program', () => {
+  it('that fails says why', async () => {
+    const params = { library: 'none', timers: [], from: '2027-01-01T00:00:00Z', steps: 1, ms: 1 }
+    await expect(runProgram('peers/calendar', params, measured)).rejects.toThrow(
+      /peers\/calendar failed: RangeError: There is no library 'none'/,
+    )
+    await expect(runProgram('peers/calendar', {}, measured)).rejects.toThrow(/invalid_type/)
+  })
+
+  it('that ends without a word is told with what it printed', async () => {
+    await expect(runProgram('programs/nowhere', {}, measured)).rejects.toThrow(
+      /ended without a word:[^]*Cannot find module/,
+    )
+  })
+
+  it('waits for the word to go on, and is killed with all others at the end', async () => {
+    const child = new Child('programs/start', { url: 'sqlite::memory:' })
+    await child.ready()
+    await killAll()
+    await expect(child.ready()).rejects.toThrow(/ended without a word/)
+  })
+})

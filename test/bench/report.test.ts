@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest'
+import { readArguments } from '../../bench/arguments.ts'
+import { pageText, splice } from '../../bench/page.ts'
+import { draw } from '../../bench/plot.ts'
+import { interleave } from '../../bench/rounds.ts'
+import { measureRows, tellReport } from '../../bench/report.ts'
+import { median, quantile, spread } from '../../bench/statistics.ts'
+import type { Measure, Plot } from '../../bench/suite.ts'
+import { atLeast, atMost, find, ratio } from '../../bench/target.ts'
+
+const ours: Measure = { work: 'run', subject: 'Kalends on MariaDB', unit: 'per s', values: [300, 100, 200] }
+const peer: Measure = { work: 'run', subject: 'a|peer', unit: 'per s', values: [50, 40, 60] }
+
+describe('figures of several runs', () => {
+  it('have a median, quantiles between them, and a spread', () => {
+    expect(median([5, 1, 3])).toBe(3)
+    expect(median([4, 1, 3, 2])).toBe(2.5)
+    expect(quantile([10, 20, 30, 40, 50], 0.99)).toBeCloseTo(49.6)
+    expect(spread([90, 100, 120])).toBeCloseTo(0.3)
+    expect(() => median([])).toThrow(RangeError)
+  })
+
+  it('are taken by turns', async () => {
+    const seen: string[] = []
+    const results = await interleave(['a', 'b'], 2, async (subject, round) => {
+      seen.push(subject)
+      return `${subject}${round}`
+    })
+    expect(seen).toEqual(['a', 'b', 'a', 'b'])
+    expect(results.get('b')).toEqual(['b0', 'b1'])
+  })
+})
+
+describe('targets', () => {
+  it('say whether they are reached, at the very limit too', () => {
+    expect(atLeast('fast', 2, 2).reached).toBe(true)
+    expect(atLeast('fast', 1.99, 2).reached).toBe(false)
+    expect(atMost('late', 5, 5, ' ms')).toEqual({ text: 'late', measured: '5 ms', reached: true })
+    expect(atMost('late', 5.01, 5).reached).toBe(false)
+    // What could not be measured is not reached.
+    expect(atMost('late', Number.NaN, 5).reached).toBe(false)
+  })
+
+  it('compare the medians of one run', () => {
+    expect(ratio(ours, peer)).toBe(4)
+    expect(() => find([ours], 'run', 'nobody')).toThrow(/'run' was not measured for nobody/)
+  })
+})
+
+describe('the report', () => {
+  const report = {
+    suite: { name: 'queue', title: 'Jobs' },
+    seconds: 1,
+    findings: {
+      measures: [ours, peer],
+      targets: [atLeast('as fast as a peer', ratio(ours, peer), 5, ' times')],
+      notes: ['of a test'],
+      plots: [{ name: 'growth', title: 'It grows', x: 'n', y: 'ms', lines: [] }],
+    },
+  }
+  const run = {
+    at: '2026-01-02T03:04:05.000Z',
+    machine: 'a machine',
+    node: 'v20',
+    parts: [{ name: 'Redis', version: '7', durability: 'snapshots' }],
+    missing: ['MySQL: not here'],
+    command: 'npm run bench',
+    runs: 3,
+    quick: false,
+  }
+
+  it('says how many times as much Kalends has, beside each peer', () => {
+    expect(measureRows([ours, peer]).slice(1)).toEqual([
+      ['run', 'Kalends on MariaDB', '200', 'per s', '100 %', ''],
+      ['run', 'a|peer', '50', 'per s', '40 %', '4 times'],
+    ])
+    expect(tellReport(report)).toContain('NOT REACHED  as fast as a peer: 4 times')
+  })
+
+  it('goes between the marks of the page, and leaves the rest as it is', () => {
+    const page =
+      '# Mine\n<!-- written by npm run bench: begin -->\nold\n<!-- written by npm run bench: end -->\n## Theirs\n'
+    const written = splice(page, pageText({ run, reports: [report] }))
+    expect(written).toMatch(/^# Mine\n<!--/)
+    expect(written).toMatch(/-->\n## Theirs\n$/)
+    expect(written).not.toContain('old')
+    expect(written).toContain('| run | a\\|peer | 50 | per s | 40 % | 4 times |')
+    expect(written).toContain('| as fast as a peer | 4 times | NOT REACHED |')
+    expect(written).toContain('| Redis | 7 | snapshots |')
+    expect(written).toContain('Not measured: MySQL: not here')
+    expect(written).toContain('![It grows](plots/growth.svg)')
+    expect(splice(written, 'new')).toBe(splice(page, 'new'))
+    expect(() => splice('# no marks', 'new')).toThrow(/needs a line/)
+  })
+})
+
+describe('a plot', () => {
+  const plot: Plot = {
+    name: 'growth',
+    title: 'a < b & c',
+    x: 'schedules',
+    y: 'ms',
+    lines: [
+      {
+        label: 'us',
+        points: [
+          [0, 1],
+          [1000, 2],
+          [1_000_000, 4],
+        ],
+      },
+    ],
+  }
+
+  it('has its points in order, from left to right and from the bottom up', () => {
+    const [, points = ''] = /<polyline points="([^"]+)"/.exec(draw(plot)) ?? []
+    const places = points.split(' ').map((place) => place.split(',').map(Number))
+    expect(places).toHaveLength(3)
+    expect(places.map(([x]) => x)).toEqual(places.map(([x]) => x).toSorted((a = 0, b = 0) => a - b))
+    expect(places.map(([, y]) => y)).toEqual(places.map(([, y]) => y).toSorted((a = 0, b = 0) => b - a))
+  })
+
+  it('escapes what is said in it, and needs something to draw', () => {
+    expect(draw(plot)).toContain('a &lt; b &amp; c')
+    expect(draw(plot)).toMatch(/^<svg [^]*<\/svg>\n$/)
+    expect(() => draw({ ...plot, lines: [] })).toThrow(RangeError)
+  })
+})
+
+describe('what the benchmark is told', () => {
+  it('names suites, runs and quick', () => {
+    expect(readArguments([], ['a', 'b'])).toEqual({ suites: ['a', 'b'], runs: 5, quick: false })
+    expect(readArguments(['b', '--quick', '--runs', '7'], ['a', 'b'])).toEqual({
+      suites: ['b'],
+      runs: 7,
+      quick: true,
+    })
+  })
+
+  it('refuses what cannot be meant', () => {
+    expect(() => readArguments(['c'], ['a', 'b'])).toThrow("There is no suite 'c'; there are a, b")
+    expect(() => readArguments(['--runs', 'many'], ['a'])).toThrow(/whole number/)
+    expect(() => readArguments(['--slow'], ['a'])).toThrow(/--slow/)
+  })
+})
