@@ -1,0 +1,291 @@
+/**
+ * Three nodes that all take writes. A lock is known to one node only, so whatever must hold between two workers
+ * has to hold by what the nodes certify: unique keys, and writes to the same row.
+ */
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { createConnection, type RowDataPacket } from 'mysql2/promise'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
+import { DEFAULT_POLICY } from '../../src/model/task.ts'
+import type { Decide, Mark } from '../../src/store/scheduling-store.ts'
+import { migrateDatabase, openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { Row } from '../support/databases.ts'
+import { occurrenceFaults, occurrenceRows, scheduleEnds, sqlInstant } from '../support/occurrences.ts'
+import { findGalera, type GaleraCluster, type GaleraNode, startGalera } from '../support/servers-galera.ts'
+import { say } from '../support/servers-programs.ts'
+import { isCi } from '../support/servers.ts'
+import { killWorkers, until, WorkerProcess } from '../support/worker-process.ts'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const TIMES = 40
+const LEASE_MS = 4000
+/** What a store must do, on one server or on several; locks.test.ts is about the locks of one. */
+const CONFORMANCE = ['declared', 'executing', 'jobs', 'migrate', 'policies', 'retention', 'scheduling']
+  .concat('schedules', 'settling', 'workers')
+  .map((name) => `test/store/${name}.test.ts`)
+
+const wanted = inject('testRun').servers.some(({ kind }) => kind === 'mariadb')
+const programs = wanted ? await findGalera() : 'MariaDB is not among the databases of this run'
+if (typeof programs === 'string') {
+  say(`Galera is NOT TESTED: ${programs}`)
+  if (isCi(process.env)) throw new Error(`CI tests Galera. ${programs}`)
+}
+
+describe.skipIf(typeof programs === 'string')('Galera', () => {
+  let cluster: GaleraCluster
+  const name = `kalends_${randomBytes(6).toString('hex')}`
+  const node = (index: number): GaleraNode => {
+    const found = cluster.nodes[index]
+    if (found === undefined) throw new Error(`there is no node ${index}`)
+    return found
+  }
+  /** On the first node that takes it. What it reads is no older than the question. */
+  const query = async (sql: string, params: readonly unknown[] = []): Promise<Row[]> =>
+    await until(`an answer to ${sql}`, async () => {
+      for (const { url } of cluster.nodes) {
+        const rows = await ask(`${url}/${name}`, sql, params).catch(rethrowLasting)
+        if (rows !== null) return rows
+      }
+      return null
+    })
+
+  beforeAll(async () => {
+    if (typeof programs === 'string') return
+    cluster = await startGalera(programs)
+    await ask(node(0).url, `CREATE DATABASE ${name} CHARACTER SET utf8mb4`)
+  }, 180_000)
+  afterEach(killWorkers)
+  afterAll(() => cluster?.stop(), 120_000)
+
+  it('three that migrate on three nodes at once all succeed, and what they made is whole', async () => {
+    const applied = await Promise.all(cluster.nodes.map(({ url }) => migrateDatabase(`${url}/${name}`)))
+    expect(applied.flat()).not.toEqual([])
+    for (const { url } of cluster.nodes) {
+      const store = await openStore(`${url}/${name}`, { migrate: false })
+      expect(await store.inspection.schemaDrift()).toEqual({ pending: [], missing: [] })
+      await store.close()
+    }
+  })
+
+  it('a store on a node does all that a store must', { timeout: 300_000 }, async () => {
+    const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--reporter=json', ...CONFORMANCE]
+    const { stdout } = await run(process.execPath, vitest, {
+      cwd: root,
+      maxBuffer: 64 * 1024 * 1024,
+      env: {
+        ...withoutVitest(process.env),
+        KALENDS_TEST_MATRIX: '1',
+        KALENDS_TEST_DATABASES: 'mariadb',
+        KALENDS_TEST_MARIADB_URL: node(0).url,
+      },
+    })
+    const report: { numPassedTests: number; numFailedTests: number } = JSON.parse(stdout)
+    expect(report.numFailedTests).toBe(0)
+    expect(report.numPassedTests).toBeGreaterThan(100)
+  })
+
+  describe('two stores on two nodes', () => {
+    let one: Store
+    let other: Store
+    beforeAll(async () => {
+      one = await openStore(`${node(0).url}/${name}`)
+      other = await openStore(`${node(1).url}/${name}`)
+    })
+    afterEach(async () => {
+      for (const table of ['periodic_task', 'job', 'worker']) await query(`DELETE FROM ${table}`)
+    })
+    afterAll(async () => {
+      await one.close()
+      await other.close()
+    })
+
+    it('reads on one what was committed on the other', async () => {
+      for (let time = 0; time < TIMES; time += 1) {
+        await one.workers.register({ id: `w/${time}`, name: 'w', host: 'h', pid: 1, tasks: [] })
+        expect((await other.workers.list()).some(({ id }) => id === `w/${time}`)).toBe(true)
+      }
+    })
+
+    it('submits each occurrence once, although both marked at the same time', async () => {
+      const ids = Array.from({ length: TIMES }, (_, index) => `s${index}`)
+      for (const id of ids) await due(id, 'skip')
+      const submit = async (store: Store, worker: string) => {
+        const marks = await store.scheduling.markDue(worker, 1000, 60_000)
+        return (await store.scheduling.submit(worker, marks, queueOne)).submissions
+      }
+      const submitted = await Promise.all([submit(one, 'a/1'), submit(other, 'b/1')])
+      // One of them may have been the only one to mark; both together have all, and none twice.
+      expect(submitted.flatMap((some) => some.map(({ id }) => id)).toSorted()).toEqual(ids.toSorted())
+      expect(await count('SELECT COUNT(*) AS n FROM job')).toBe(TIMES)
+    })
+
+    it('claims each job once', async () => {
+      for (let time = 0; time < TIMES; time += 1)
+        await query(`INSERT INTO job (id, task) VALUES ('j${time}', 'task')`)
+      const tasks = new Map([['task', DEFAULT_POLICY]])
+      const claims = await Promise.all([
+        one.executing.claim('a/1', tasks, TIMES, ''),
+        other.executing.claim('b/1', tasks, TIMES, ''),
+      ])
+      const claimed = claims.flatMap((some) => some.map(({ id }) => id))
+      expect(new Set(claimed).size).toBe(claimed.length)
+      expect(await count("SELECT COUNT(*) AS n FROM job WHERE state = 'running'")).toBe(claimed.length)
+    })
+
+    it.each(['success', 'cancel'] as const)(
+      'a job that is submitted behind one that ends elsewhere (%s) is blocked by nothing afterwards',
+      async (how) => {
+        for (let time = 0; time < TIMES; time += 1) {
+          const id = `s${time}`
+          await due(id, 'queue_one')
+          await query(
+            `INSERT INTO job (id, periodic_task_id, slot, task) VALUES ('a${time}', '${id}', UTC_TIMESTAMP(3) - INTERVAL 1 HOUR, 'task')`,
+          )
+          if (how === 'success')
+            await other.executing.claim('b/1', new Map([['task', DEFAULT_POLICY]]), 1, '')
+          const marks: Mark[] = await one.scheduling.markDue('a/1', 10, 60_000)
+          await Promise.all([
+            one.scheduling.submit('a/1', marks, queueOne),
+            how === 'cancel'
+              ? other.jobs.cancel(`a${time}`)
+              : other.executing.settle([
+                  {
+                    fence: { id: `a${time}`, worker: 'b/1', attempt: 1 },
+                    ending: { kind: 'success', result: null },
+                    policy: DEFAULT_POLICY,
+                  },
+                ]),
+          ])
+          const states = await query(`SELECT state FROM job WHERE periodic_task_id = '${id}' ORDER BY slot`)
+          expect(states.map(({ state }) => state)).toEqual([
+            how === 'cancel' ? 'cancelled' : 'success',
+            'waiting',
+          ])
+          await query(`UPDATE job SET state = 'cancelled' WHERE periodic_task_id = '${id}'`)
+          await query(`DELETE FROM periodic_task WHERE id = '${id}'`)
+        }
+      },
+    )
+
+    it('transactions of a cluster are small', () => {
+      expect(one.scheduling.mostAtOnce()).toBe(100)
+    })
+  })
+
+  it('workers on different nodes decide each slot once while a node dies, returns, and another is cut off', {
+    timeout: 300_000,
+  }, async () => {
+    const [a, b, c] = [node(0), node(1), node(2)]
+    const url = (...nodes: readonly GaleraNode[]) =>
+      `mysql://root@${nodes.map((each) => new URL(each.url).host).join(',')}/${name}`
+    const settings = { leaseMs: LEASE_MS, concurrency: 50, tasks: { tick: 'return' }, quiet: true } as const
+    const workers = await Promise.all([
+      WorkerProcess.start({ ...settings, url: url(a, b, c), worker: 'wa' }),
+      WorkerProcess.start({ ...settings, url: url(b, c, a), worker: 'wb' }),
+      WorkerProcess.start({ ...settings, url: url(c, a, b), worker: 'wc' }),
+    ])
+    const from = Math.ceil(Date.now() / 1000 + 3) * 1000
+    for (let index = 0; index < 30; index += 1)
+      await query(
+        `INSERT INTO periodic_task (id, task, timer, created, starts, catch_up, overlap) VALUES ('t${index}', 'tick', '*:*:*', ?, ?, 1000, 'allow')`,
+        [sqlInstant(from - 1000), sqlInstant(from)],
+      )
+    const moves = async () => {
+      const before = await count("SELECT COUNT(*) AS n FROM job WHERE state = 'success'")
+      await until(
+        'jobs are run',
+        async () => (await count("SELECT COUNT(*) AS n FROM job WHERE state = 'success'")) > before + 90,
+      )
+    }
+    await moves()
+    await b.kill()
+    await moves()
+    await b.start()
+    await moves()
+    await c.isolate(true)
+    await moves()
+    await c.isolate(false)
+    await c.ready()
+    await moves()
+    const stopped = Date.now()
+    await query('UPDATE periodic_task SET enabled = 0')
+    await until(
+      'all jobs are final and no mark is left',
+      async () =>
+        (await count(
+          "SELECT (SELECT COUNT(*) FROM job WHERE state IN ('waiting', 'blocked', 'running')) + (SELECT COUNT(*) FROM periodic_task WHERE worker IS NOT NULL) AS n",
+        )) === 0,
+      60_000,
+    )
+    await Promise.all(workers.map((worker) => worker.stop()))
+    const seen = { kind: 'mariadb', url: a.url, query, drop: async () => {} } as const
+    const rows = await occurrenceRows(seen)
+    const faults = occurrenceFaults(await scheduleEnds(seen), rows, {
+      from,
+      until: stopped - LEASE_MS - 4000,
+      stepMs: 1000,
+    })
+    expect(faults.slice(0, 20)).toEqual([])
+    expect(workers.map((worker) => worker.exitCode)).toEqual([0, 0, 0])
+  })
+
+  async function due(id: string, overlap: string): Promise<void> {
+    await query(
+      `INSERT INTO periodic_task (id, task, timer, overlap, nextrun) VALUES ('${id}', 'task', 'minutely', '${overlap}', UTC_TIMESTAMP(3) - INTERVAL 1 SECOND)`,
+    )
+  }
+
+  async function count(sql: string): Promise<number> {
+    const [row] = await query(sql)
+    return Number(row?.['n'])
+  }
+})
+
+/** One behind another that is not final. */
+const queueOne: Decide = (schedule, now, open) => {
+  const slot = schedule.nextRun ?? now
+  const active = open.waiting + open.blocked + open.running > 0
+  return {
+    runs: [{ slot, missed: 0, state: active ? 'blocked' : 'waiting' }],
+    skips: [],
+    replaces: false,
+    nextRun: new Date(slot.getTime() + 60_000),
+    idle: null,
+    lastSlot: slot,
+    lastError: null,
+  }
+}
+
+async function ask(url: string, sql: string, params: readonly unknown[] = []): Promise<Row[]> {
+  const connection = await createConnection({
+    uri: url,
+    dateStrings: true,
+    timezone: 'Z',
+    connectTimeout: 3000,
+  })
+  try {
+    await connection.query('SET SESSION wsrep_sync_wait = 15')
+    const [rows] = await connection.query<RowDataPacket[]>({ sql, values: [...params], timeout: 10_000 })
+    return Array.isArray(rows) ? rows : []
+  } finally {
+    connection.destroy()
+  }
+}
+
+/** A node that is down or cut off, or a transaction that met another: asked again, of the next. */
+function rethrowLasting(error: unknown): null {
+  const number = error instanceof Error && 'errno' in error ? Number(error.errno) : 0
+  if (number >= 1000 && ![1047, 1180, 1205, 1213, 2013, 1053].includes(number)) throw error
+  return null
+}
+
+/** The inner run is none of this one's workers. */
+function withoutVitest(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(environment).filter(([key]) => !/^(VITEST|NODE_OPTIONS)/.test(key)),
+  )
+}

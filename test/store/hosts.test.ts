@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { InvalidInputError } from '../../src/errors.ts'
+import { hostsOf } from '../../src/store/mysql/hosts.ts'
+
+describe('the hosts of a URL', () => {
+  it.each([
+    ['mysql://root@localhost/app', ['mysql://root@localhost/app']],
+    ['mariadb://root@localhost/app', ['mysql://root@localhost/app']],
+    [
+      'mysql://me:p%40ss%2Cword@h1:3306,h2,[::1]:3307/app?connectTimeout=5000',
+      [
+        'mysql://me:p%40ss%2Cword@h1:3306/app?connectTimeout=5000',
+        'mysql://me:p%40ss%2Cword@h2/app?connectTimeout=5000',
+        'mysql://me:p%40ss%2Cword@[::1]:3307/app?connectTimeout=5000',
+      ],
+    ],
+    // A comma, and an @, of the password are none between hosts.
+    ['mysql://me:a,b@c@h1,h2/app', ['mysql://me:a,b@c@h1/app', 'mysql://me:a,b@c@h2/app']],
+    ['mysql://h1, h2/app', ['mysql://h1/app', 'mysql://h2/app']],
+  ])('%s', (url, urls) => {
+    expect(hostsOf(url).map((host) => host.url)).toEqual(urls)
+  })
+
+  it.each([
+    ['mysql://root:s3cret@h1,,h2/app', 'number 2 of the 3 hosts is empty'],
+    ['mysql://root:s3cret@h1,/app', 'number 2 of the 2 hosts is empty'],
+    ['mysql://root:s3cret@/app', 'the host is empty'],
+    ['mysql://root:s3cret@h1,h2:99999999/app', 'number 2 of the 2 hosts is no name'],
+    ['mysql://root:s3cret@h1,::1:3306/app', 'number 2 of the 2 hosts is no name'],
+    ['mysql://root:s3cret@h1,H1:3306/app', 'number 2 of the 2 hosts is there twice'],
+    ['mysql://root:s3cret@h1,h2', 'names no database'],
+    ['mysql://root:s3cret@h1,h2/', 'names no database'],
+    ['mysql://root:s3cret/x@h1,h2/app', '%2F for /'],
+    ['mysql://root:s3cret#x@h1,h2/app', '%23 for #'],
+    ['mysql://root:s3cret%@h1,h2/app', '%25 for %'],
+  ])('%s is refused, and the password is not told', (url, said) => {
+    const refuse = () => hostsOf(url)
+    expect(refuse).toThrow(InvalidInputError)
+    expect(refuse).toThrow(said)
+    expect(refuse).not.toThrow('s3cret')
+  })
+})
