@@ -133,6 +133,47 @@ export class AllOrders {
   }
 }
 
+/**
+ * All orders in which one actor goes as far as some step, then the others as far as they come, then that one again.
+ * Most faults of concurrency need no more than this.
+ */
+export class OnePause {
+  readonly #actors: readonly string[]
+  #first = 0
+  #steps = -1
+  #taken = 0
+  #hasPaused = true
+
+  constructor(actors: readonly string[]) {
+    this.#actors = actors
+  }
+
+  /** @returns whether there is another order to run */
+  next(): boolean {
+    if (this.#hasPaused) this.#steps += 1
+    else {
+      this.#first += 1
+      // None of its steps before the others: that is the order in which the others come first as a whole.
+      this.#steps = 1
+    }
+    this.#taken = 0
+    this.#hasPaused = false
+    return this.#first < this.#actors.length
+  }
+
+  readonly choose: Choose = (choices) => {
+    const steps = choices.filter(({ crash }) => !crash)
+    const first = steps.find(({ actor }) => actor === this.#actors[this.#first])
+    const other = steps.find((choice) => choice !== first)
+    if (first !== undefined && (this.#taken < this.#steps || other === undefined)) {
+      this.#taken += 1
+      return first
+    }
+    if (this.#taken === this.#steps && first !== undefined) this.#hasPaused = true
+    return other ?? first ?? null
+  }
+}
+
 /** Orders at random: a worker mostly goes on for some steps before another has its turn. */
 export function randomOrder(random: () => number): Choose {
   let last: string | null = null
