@@ -13,7 +13,6 @@ const messageSchema = z.discriminatedUnion('kind', [
 type Message = z.infer<typeof messageSchema>
 
 export interface ChildOptions {
-  readonly environment?: NodeJS.ProcessEnv
   readonly onNews?: (value: unknown) => void
 }
 
@@ -32,16 +31,16 @@ export class Child {
   #arrived: () => void = () => {}
   #output = ''
   #ended = false
-  readonly exit: Promise<unknown>
+  readonly #exit: Promise<unknown>
 
   /** @param name  such as `programs/burst` */
-  constructor(name: string, params: unknown, { environment = {}, onNews = () => {} }: ChildOptions = {}) {
+  constructor(name: string, params: unknown, { onNews = () => {} }: ChildOptions = {}) {
     this.#name = name
     this.#onNews = onNews
     this.#process = fork(join(import.meta.dirname, 'dist', `${name}.js`), [JSON.stringify(params)], {
       // Our own loader of TypeScript is no business of theirs.
       execArgv: [],
-      env: { ...withoutOptions(process.env), ...environment },
+      env: plainEnvironment(),
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     for (const stream of [this.#process.stdout, this.#process.stderr])
@@ -50,12 +49,12 @@ export class Child {
       })
     this.#process.on('message', (message) => this.#take(messageSchema.parse(message)))
     alive.add(this)
-    this.exit = once(this.#process, 'close').finally(() => {
+    this.#exit = once(this.#process, 'close').finally(() => {
       alive.delete(this)
       this.#ended = true
       this.#arrived()
     })
-    this.exit.catch(() => undefined)
+    this.#exit.catch(() => undefined)
   }
 
   /** Waits until it has set everything up. */
@@ -74,15 +73,23 @@ export class Child {
     const message = await this.#next()
     if (message.kind !== 'result')
       throw new Error(`${this.#name} was to give its result, and said '${message.kind}'`)
-    await this.exit
+    await this.#exit
     return schema.parse(message.value)
+  }
+
+  /** Rejects when it ends, with what it said last: for whoever waits for its news. */
+  async endsEarly(): Promise<never> {
+    await this.#exit
+    const last = this.#messages.at(-1)
+    const fault = last?.kind === 'fault' ? last.value : ''
+    throw new Error(`${this.#name} ended before its time: ${fault}\n${this.#output}`)
   }
 
   /** Ends it, whatever it does. */
   async kill(): Promise<void> {
     if (this.#ended) return
     this.#process.kill('SIGKILL')
-    await this.exit
+    await this.#exit
   }
 
   #take(message: Message): void {
@@ -118,6 +125,9 @@ export async function runProgram<Value>(
   }
 }
 
-function withoutOptions({ NODE_OPTIONS: _, ...environment }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+/** NODE_OPTIONS of whoever runs the benchmark are no business of theirs either. */
+function plainEnvironment(): NodeJS.ProcessEnv {
+  const environment = { ...process.env }
+  delete environment['NODE_OPTIONS']
   return environment
 }

@@ -13,19 +13,25 @@ export interface ScheduleRows {
   readonly timer?: string
   readonly prefix?: string
   readonly task?: string
+  /** Each a second after the one before it. */
+  readonly spread?: boolean
 }
 
 /** Schedules as the last planning would have left them, due at a time of our choosing. */
 export async function insertSchedules(
   database: BenchDatabase,
-  { count, at, timer = TIMER, prefix = 's', task = 'noop' }: ScheduleRows,
+  { count, at, timer = TIMER, prefix = 's', task = 'noop', spread = false }: ScheduleRows,
 ): Promise<void> {
-  const planned = `1|${timer}|0||||${text(at)}`
   for (let from = 0; from < count; from += CHUNK) {
     await database.query(
-      `INSERT INTO periodic_task (id, task, timer, overlap, nextrun, planned_from) SELECT CONCAT('${prefix}', 10000000 + ${from} + n), '${task}', '${timer}', 'allow', '${text(at)}', '${planned}' FROM ${numbers(Math.min(CHUNK, count - from))}`,
+      `INSERT INTO periodic_task (id, task, timer, overlap, nextrun, planned_from) SELECT CONCAT('${prefix}', 10000000 + ${from} + n), '${task}', '${timer}', 'allow', nextrun, CONCAT('1|${timer}|0||||', nextrun) FROM (SELECT n, ${spread ? laterBy(at, from) : `'${text(at)}'`} AS nextrun FROM ${numbers(Math.min(CHUNK, count - from))}) AS planned`,
     )
   }
+  const [row] = await database.query(
+    "SELECT COUNT(*) AS unplanned FROM periodic_task WHERE wake_at < '2000-01-01'",
+  )
+  if (Number(row?.['unplanned']) !== 0)
+    throw new Error(`${String(row?.['unplanned'])} schedules do not look planned, and would be planned first`)
 }
 
 /** Makes all schedules due at a time, as if planned so, and forgets their jobs. */
@@ -74,6 +80,11 @@ export async function insertJobs(
 /** An instant as the databases have it. */
 export function text(at: Date): string {
   return at.toISOString().replace('T', ' ').replace('Z', '')
+}
+
+/** As text with milliseconds, n seconds after the first: for MariaDB and MySQL. */
+function laterBy(at: Date, from: number): string {
+  return `CAST(TIMESTAMPADD(SECOND, ${from} + n, CAST('${text(at)}' AS DATETIME(3))) AS CHAR)`
 }
 
 /** A table of n = 0 … count − 1, which every one of the databases can make. */

@@ -73,7 +73,9 @@ function suiteText({ suite, findings }: Report): string[] {
 
 /** @param rows  the first is the head */
 function markdownTable([head = [], ...rows]: readonly (readonly string[])[]): string[] {
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('*', '\\*')).join(' | ')} |`
-  return [line(head), `|${' --- |'.repeat(head.length)}`, ...rows.map(line)]
+  return [tableLine(head), `|${' --- |'.repeat(head.length)}`, ...rows.map(tableLine)]
+}
+
+function tableLine(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('*', '\\*')).join(' | ')} |`
 }

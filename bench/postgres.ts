@@ -42,10 +42,8 @@ export async function startPostgres(folder: string): Promise<Postgres> {
     const id = async (flag: string) => Number((await run('id', [flag, 'postgres'])).stdout)
     await chown(home, await id('-u'), await id('-g'))
   }
-  const [program = '', ...initialize] = [...command, join(folder, 'initdb')]
-  await run(program, [...initialize, '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8'], {
-    cwd: home,
-  })
+  const initialize = [...command, join(folder, 'initdb')]
+  await run('env', [...initialize, '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8'], { cwd: home })
   const port = await freePort()
   const serve = [
     join(folder, 'postgres'),

@@ -2,6 +2,7 @@
 import { Queue, Worker } from 'bullmq'
 import { z } from 'zod'
 import { program } from '../programs/program.ts'
+import { signal } from '../programs/signal.ts'
 
 const params = z.object({
   url: z.string(),
@@ -15,10 +16,7 @@ await program(params, async ({ url, schedules, concurrency, leadMs }) => {
   const connection = { url, maxRetriesPerRequest: null }
   const queue = new Queue(name, { connection })
   const late: number[] = []
-  let onAll = () => {}
-  const all = new Promise<void>((resolve) => {
-    onAll = resolve
-  })
+  const all = signal()
   // Once an hour, so that the second time is not measured.
   const at = new Date(Math.ceil((Date.now() + leadMs) / 1000) * 1000)
   const pattern = `${at.getUTCSeconds()} ${at.getUTCMinutes()} * * * *`
@@ -34,12 +32,12 @@ await program(params, async ({ url, schedules, concurrency, leadMs }) => {
     name,
     async () => {
       late.push(Date.now() - at.getTime())
-      if (late.length === schedules) onAll()
+      if (late.length === schedules) all.give()
     },
     { connection, concurrency },
   )
   await worker.waitUntilReady()
-  await all
+  await all.promise
   await worker.close()
   await queue.obliterate({ force: true })
   await queue.close()

@@ -2,6 +2,7 @@
 import { parseCronItems, run, runMigrations } from 'graphile-worker'
 import { z } from 'zod'
 import { program } from '../programs/program.ts'
+import { signal } from '../programs/signal.ts'
 import { graphileOptions } from './graphile.ts'
 
 const params = z.object({
@@ -19,10 +20,7 @@ await program(params, async ({ url, schedules, concurrency, tuned }) => {
   const options = graphileOptions(url, concurrency, tuned)
   await runMigrations(options)
   const late: number[] = []
-  let onAll = () => {}
-  const all = new Promise<void>((resolve) => {
-    onAll = resolve
-  })
+  const all = signal()
   const at = new Date(Math.ceil((Date.now() + LEAD_MS) / MINUTE) * MINUTE)
   const parsedCronItems = parseCronItems(
     Array.from({ length: schedules }, (_, index) => ({
@@ -39,11 +37,11 @@ await program(params, async ({ url, schedules, concurrency, tuned }) => {
     taskList: {
       noop: async () => {
         late.push(Date.now() - at.getTime())
-        if (late.length === schedules) onAll()
+        if (late.length === schedules) all.give()
       },
     },
   })
-  await all
+  await all.promise
   await runner.stop()
   return late
 })

@@ -1,7 +1,7 @@
 /** The same as programs/queue, on graphile-worker. */
 import { EventEmitter } from 'node:events'
 import { makeWorkerUtils, run as start, type WorkerEvents } from 'graphile-worker'
-import pg from 'pg'
+import { Pool } from 'pg'
 import { z } from 'zod'
 import { program } from '../programs/program.ts'
 import { graphileOptions } from './graphile.ts'
@@ -22,7 +22,7 @@ await program(params, async ({ url, jobs, warmUp, chunk, concurrency, tuned }, l
     ...(options.logger && { logger: options.logger }),
   })
   await utils.migrate()
-  const pool = new pg.Pool({ connectionString: url, max: 1 })
+  const pool = new Pool({ connectionString: url, max: 1 })
   await enqueue(warmUp)
   await run(warmUp)
   await line.ready()

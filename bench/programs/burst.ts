@@ -2,24 +2,23 @@
 import { Kalends } from 'kalends'
 import { z } from 'zod'
 import { program } from './program.ts'
+import { signal } from './signal.ts'
 
 const params = z.object({ url: z.string(), schedules: z.number(), rounds: z.number() })
 
 await program(params, async ({ url, schedules, rounds }, line) => {
   await using kalends = await Kalends.open(url, { worker: 'burst', retention: false })
   let submitted = 0
-  let onAll = (_at: number) => {}
+  let all = signal<number>()
   kalends.on('submitted', ({ jobs }) => {
     submitted += jobs.length
-    if (submitted === schedules) onAll(Date.now())
+    if (submitted === schedules) all.give(Date.now())
   })
   await kalends.start({ executor: false })
   for (let round = 0; round < rounds; round += 1) {
     submitted = 0
-    const all = new Promise<number>((resolve) => {
-      onAll = resolve
-    })
+    all = signal()
     await line.ready()
-    line.tell(await all)
+    line.tell(await all.promise)
   }
 })

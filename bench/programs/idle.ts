@@ -1,7 +1,11 @@
 /** A worker with nothing to do: what it takes meanwhile. */
 import { Kalends, task } from 'kalends'
+import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { program } from './program.ts'
+
+/** What a start does is over by then. */
+const START_MS = 2000
 
 const params = z.object({ url: z.string(), seconds: z.number() })
 
@@ -9,10 +13,11 @@ await program(params, async ({ url, seconds }, line) => {
   await using kalends = await Kalends.open(url, { worker: 'idle' })
   kalends.handle(task('noop'), () => null)
   await kalends.start()
+  await pause(START_MS)
   await line.ready()
   const cpu = process.cpuUsage()
   const began = performance.now()
-  await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
+  await pause(seconds * 1000)
   const { user, system } = process.cpuUsage(cpu)
   line.tell({
     cpuPercent: (user + system) / 10 / (performance.now() - began),

@@ -2,23 +2,21 @@
 import { Kalends, task } from 'kalends'
 import { z } from 'zod'
 import { program } from './program.ts'
+import { signal } from './signal.ts'
 
 const params = z.object({ url: z.string(), schedules: z.number(), concurrency: z.number() })
 
 await program(params, async ({ url, schedules, concurrency }, line) => {
   await using kalends = await Kalends.open(url, { worker: 'lateness', retention: false })
   const late: number[] = []
-  let onAll = () => {}
-  const all = new Promise<void>((resolve) => {
-    onAll = resolve
-  })
+  const all = signal()
   kalends.handle(task('noop'), ({ slot }) => {
     late.push(Date.now() - (slot?.getTime() ?? Number.NaN))
-    if (late.length === schedules) onAll()
+    if (late.length === schedules) all.give()
     return null
   })
   await kalends.start({ executor: { concurrency } })
   await line.ready()
-  await all
+  await all.promise
   return late
 })

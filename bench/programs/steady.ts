@@ -3,6 +3,7 @@
  * handlers were started and what it cost.
  */
 import { Kalends, task } from 'kalends'
+import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { program } from './program.ts'
 
@@ -26,7 +27,7 @@ await program(params, async ({ url, seconds, concurrency }, line) => {
   noops = 0
   const cpu = process.cpuUsage()
   const began = performance.now()
-  await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
+  await pause(seconds * 1000)
   const { user, system } = process.cpuUsage(cpu)
   const elapsedMs = performance.now() - began
   return {

@@ -4,6 +4,7 @@ import { Child } from '../child.ts'
 import { countedMeasures, since } from '../counted.ts'
 import type { BenchDatabase } from '../database.ts'
 import { insertSchedules, rewind } from '../fixtures.ts'
+import { signal } from '../programs/signal.ts'
 import { DATABASES } from '../servers.ts'
 import { type Bench, type Findings, type Measure, scaled, type Suite } from '../suite.ts'
 import { median } from '../statistics.ts'
@@ -63,8 +64,8 @@ async function measure(
   const values: number[] = []
   const floors: number[] = []
   const counted: ReadonlyMap<string, number>[] = []
-  let told: (value: number) => void = () => {}
-  const onNews = (value: unknown) => told(z.number().parse(value))
+  let answer = signal<number>()
+  const onNews = (value: unknown) => answer.give(z.number().parse(value))
   // The first round of each is not counted: it warms up.
   const rounds = runs + 1
   const kalends = new Child('programs/burst', { url: database.url, schedules: count, rounds }, { onNews })
@@ -75,12 +76,9 @@ async function measure(
   const round = async (child: Child, prepare: () => Promise<void>) => {
     await child.ready()
     await prepare()
-    const answer = new Promise<number>((resolve, reject) => {
-      told = resolve
-      child.exit.then(() => reject(new Error('The program ended early')), reject)
-    })
+    answer = signal()
     child.go()
-    return answer
+    return Promise.race([answer.promise, child.endsEarly()])
   }
   try {
     for (let index = 0; index < rounds; index += 1) {

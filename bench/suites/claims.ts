@@ -22,21 +22,20 @@ export const claimsSuite: Suite = {
   run: async (bench) => {
     const many = scaled(bench, 100_000)
     const groups = scaled(bench, 20_000)
-    const said = (count: number) => count.toLocaleString('en')
     const scenes: Scene[] = [
       { name: EMPTY, jobs: null, groups: [''] },
       {
-        name: `${said(many)} jobs of a task that is not handled here`,
+        name: `${many.toLocaleString('en')} jobs of a task that is not handled here`,
         jobs: { count: many, state: 'waiting', task: 'foreign' },
         groups: [''],
       },
       {
-        name: `one group with ${said(many)} jobs`,
+        name: `one group with ${many.toLocaleString('en')} jobs`,
         jobs: { count: many, state: 'waiting', task: 'mine', group: "'big'" },
         groups: ['small'],
       },
       {
-        name: `${said(groups)} groups`,
+        name: `${groups.toLocaleString('en')} groups`,
         jobs: { count: groups, state: 'waiting', task: 'mine', group: "CONCAT('g', 10000000 + n)" },
         groups: [''],
       },

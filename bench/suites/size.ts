@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { runProgram } from '../child.ts'
 import type { BenchDatabase } from '../database.ts'
+import { faster } from '../faster.ts'
 import { insertJobs, insertSchedules } from '../fixtures.ts'
 import { type Bench, type Findings, type Measure, scaled, type Suite, type Target } from '../suite.ts'
 import { median } from '../statistics.ts'
@@ -12,7 +13,6 @@ const HISTORY = [0, 100_000, 1_000_000, 10_000_000]
 /** Schedules of one pass. */
 const DUE = 100
 const FAR = new Date('2100-01-01T00:00:00Z')
-const GIB = 2 ** 30
 
 const PAGES = [
   '/api/v1/schedules?limit=50',
@@ -55,7 +55,12 @@ async function measure(bench: Bench, database: BenchDatabase): Promise<Findings>
   let there = 0
   for (const size of SCHEDULES.map((full) => scaled(bench, full))) {
     await faster(database, () =>
-      insertSchedules(database, { count: size - there, at: FAR, prefix: there === 0 ? 's' : `s${size}-` }),
+      insertSchedules(database, {
+        count: size - there,
+        at: new Date(FAR.getTime() + there * 1000),
+        prefix: there === 0 ? 's' : `s${size}-`,
+        spread: true,
+      }),
     )
     there = size
     bySchedules.push([size, await pass(`${size.toLocaleString('en')} schedules`)])
@@ -122,28 +127,4 @@ async function measurePages(bench: Bench, database: BenchDatabase): Promise<Meas
     unit: 'ms',
     values: ms,
   }))
-}
-
-/** Lends the server memory and lets it flush when it likes while rows are made that nobody measures. */
-async function faster(database: BenchDatabase, fill: () => Promise<void>): Promise<void> {
-  const names = ['innodb_buffer_pool_size', 'innodb_log_file_size', 'innodb_flush_log_at_trx_commit']
-  const [before] = await database.query(
-    `SELECT ${names.map((name) => `@@global.${name} AS ${name}`).join(', ')}`,
-  )
-  await set([4 * GIB, 2 * GIB, 0])
-  try {
-    await fill()
-    await database.query('ANALYZE TABLE periodic_task, job')
-  } finally {
-    await set(names.map((name) => Number(before?.[name])))
-  }
-
-  async function set(values: readonly number[]): Promise<void> {
-    for (const [index, name] of names.entries()) {
-      // The log cannot be resized in all versions that we support; then it takes longer.
-      await database.query(`SET GLOBAL ${name} = ${values[index]}`).catch((error: unknown) => {
-        if (name !== 'innodb_log_file_size') throw error
-      })
-    }
-  }
 }

@@ -1,4 +1,5 @@
 /** One schedule a second for ten minutes beside load, and what it costs when more of them go off each second. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { Child } from '../child.ts'
 import { since } from '../counted.ts'
@@ -126,6 +127,6 @@ async function firstSlot(database: BenchDatabase): Promise<void> {
     )
     if (Number(row?.['runs']) > 0) return
     if (performance.now() > deadline) throw new Error('No schedule has run within 30 s')
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await pause(50)
   }
 }

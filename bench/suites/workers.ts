@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { Child } from '../child.ts'
 import { since } from '../counted.ts'
 import { insertSchedules } from '../fixtures.ts'
+import { signal } from '../programs/signal.ts'
 import { interleave } from '../rounds.ts'
 import { type Bench, type Findings, type Measure, scaled, type Suite } from '../suite.ts'
 import { median } from '../statistics.ts'
@@ -80,16 +81,13 @@ async function measure(bench: Bench, workers: number, count: number): Promise<Re
   let ended = 0
   let last = 0
   let errors = 0
-  let onAll = () => {}
-  const all = new Promise<void>((resolve) => {
-    onAll = resolve
-  })
+  const all = signal()
   const onNews = (value: unknown) => {
     const news = newsSchema.parse(value)
     ended += news.ended
     errors += news.errors
     last = Math.max(last, news.at)
-    if (ended >= count) onAll()
+    if (ended >= count) all.give()
   }
   const children = Array.from(
     { length: workers },
@@ -107,13 +105,7 @@ async function measure(bench: Bench, workers: number, count: number): Promise<Re
     const at = new Date(Math.ceil((Date.now() + LEAD_MS) / 1000) * 1000)
     await insertSchedules(database, { count, at })
     const before = await database.status()
-    await Promise.race([
-      all,
-      ...children.map(async (child) => {
-        await child.exit
-        throw new Error('A worker ended before all was done')
-      }),
-    ])
+    await Promise.race([all.promise, ...children.map((child) => child.endsEarly())])
     const counts = since(before, await database.status())
     const [row] = await database.query("SELECT COUNT(*) AS runs FROM job WHERE state = 'success'")
     if (Number(row?.['runs']) !== count) throw new Error(`${String(row?.['runs'])} of ${count} jobs were run`)
