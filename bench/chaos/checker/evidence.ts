@@ -1,6 +1,7 @@
 /** What is known of a run, by schedule and by job, so that each rule looks it up and none searches. */
 import type { EditEntry, PhaseEntry, RunLine, RunRecord, ScheduleEntry } from '../record.ts'
 import { type JobRow, jobRow, type ScheduleRow, scheduleRow } from './rows.ts'
+import { type Segment, segmentsOf } from './segments.ts'
 import { instantText, Times } from './times.ts'
 
 /** All that is known of the schedules that had one id. */
@@ -13,6 +14,8 @@ export interface ScheduleEvidence {
   readonly edits: readonly EditEntry[]
   /** Every job that it ever had, in the order of slots: also pruned ones, and those that were deleted by hand. */
   readonly jobs: readonly JobRow[]
+  /** Between the edits, with what was decided there. */
+  readonly segments: readonly Segment[]
 }
 
 export interface Evidence {
@@ -69,16 +72,21 @@ export function evidenceOf(record: RunRecord): Evidence {
   const last = new Map(record.schedules.map((row) => [String(row['id']), scheduleRow(row)]))
   const ids = new Set([...written.keys(), ...scheduleEdits.keys(), ...last.keys(), ...bySchedule.keys()])
   ids.delete('')
+  const times = new Times(record.journal)
+  const end = endOf(record)
   return {
     record,
-    times: new Times(record.journal),
-    schedules: [...ids].map((id) => ({
-      id,
-      last: last.get(id) ?? null,
-      written: written.get(id) ?? null,
-      edits: scheduleEdits.get(id) ?? [],
-      jobs: (bySchedule.get(id) ?? []).toSorted((a, b) => (a.slot ?? 0) - (b.slot ?? 0)),
-    })),
+    times,
+    schedules: [...ids].map((id) => {
+      const course = {
+        id,
+        last: last.get(id) ?? null,
+        written: written.get(id) ?? null,
+        edits: scheduleEdits.get(id) ?? [],
+        jobs: (bySchedule.get(id) ?? []).toSorted((a, b) => (a.slot ?? 0) - (b.slot ?? 0)),
+      }
+      return { ...course, segments: segmentsOf(course, end, times) }
+    }),
     jobs,
     jobEdits,
     runs: grouped(
@@ -86,7 +94,7 @@ export function evidenceOf(record: RunRecord): Evidence {
       (line) => line.job,
     ),
     twins,
-    end: endOf(record),
+    end,
   }
 }
 

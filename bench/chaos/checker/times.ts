@@ -11,27 +11,20 @@ interface Piece {
 }
 
 export class Times {
-  /** How far the database's clock went back in all; 0 where it never did. */
-  readonly backMs: number
   readonly #pieces: readonly Piece[]
   /** By the harness's clock; disjoint, in order. */
   readonly #windows: readonly { from: number; until: number }[]
+  /** By the database's clock. */
+  readonly #repeated: readonly { readonly from: number; readonly until: number }[]
   readonly #monoToHost: number
 
   constructor(journal: readonly JournalEntry[]) {
     const clocks = journal.filter((entry): entry is ClockEntry => entry.kind === 'clock')
     this.#pieces = clocks.map(({ host, offsetMs }) => ({ from: host, offsetMs }))
-    this.backMs = clocks.reduce((sum, { offsetMs }, index) => {
-      const before = clocks[index - 1]
-      return before === undefined ? sum : sum + Math.max(0, before.offsetMs - offsetMs)
-    }, 0)
+    this.#repeated = repeatedRanges(this.#pieces)
     this.#windows = merged(journal.filter((entry) => entry.kind === 'fault' && entry.scope !== 'rows'))
     const [first] = journal
     this.#monoToHost = first === undefined ? 0 : first.host - first.mono
-  }
-
-  get jumps(): boolean {
-    return this.#pieces.length > 1
   }
 
   /** By the harness's clock. */
@@ -44,18 +37,42 @@ export class Times {
     return host + (this.#pieces.findLast(({ from }) => from <= host)?.offsetMs ?? this.#firstOffset())
   }
 
-  /** The earliest instant of the harness's clock at which the database's showed `at` or more, not before `notBefore`. */
-  hostAt(at: number, notBefore = Number.NEGATIVE_INFINITY): number {
-    const pieces = this.#pieces.length > 0 ? this.#pieces : [{ from: Number.NEGATIVE_INFINITY, offsetMs: 0 }]
-    let latest = notBefore
-    for (const [index, { from, offsetMs }] of pieces.entries()) {
-      const begin = Math.max(index === 0 ? Number.NEGATIVE_INFINITY : from, notBefore)
-      const end = pieces[index + 1]?.from ?? Number.POSITIVE_INFINITY
-      if (begin > end) continue
-      latest = Math.max(begin, at - offsetMs)
-      if (latest < end) return latest
+  /** What the database's clock showed at least and at most in a time of the harness's. */
+  range(from: number, until: number): { readonly low: number; readonly high: number } {
+    const ends = [from, until]
+    for (const [index, piece] of this.#pieces.entries()) {
+      // On both sides of each jump.
+      if (index > 0 && piece.from >= from && piece.from <= until) ends.push(piece.from - 1, piece.from)
     }
-    return latest
+    const shown = ends.map((host) => this.databaseAt(host))
+    return { low: Math.min(...shown), high: Math.max(...shown) }
+  }
+
+  /**
+   * Since when, at an instant, the database's clock has shown `at` or later without a break.
+   *
+   * @param host  by the harness's clock, as is the answer
+   * @returns Infinity: it does not show it
+   */
+  dueSince(at: number, host: number): number {
+    let since = Number.POSITIVE_INFINITY
+    const pieces = this.#pieces.length > 0 ? this.#pieces : [{ from: 0, offsetMs: 0 }]
+    for (let index = pieces.length - 1; index >= 0; index -= 1) {
+      const piece = pieces[index]
+      if (piece === undefined) break
+      const begin = index === 0 ? Number.NEGATIVE_INFINITY : piece.from
+      if (begin > host) continue
+      const end = Math.min(host, pieces[index + 1]?.from ?? host)
+      if (end + piece.offsetMs < at) break
+      since = Math.max(begin, at - piece.offsetMs)
+      if (since > begin) break
+    }
+    return since
+  }
+
+  /** Whether the database's clock has shown an instant twice, because it went back: then order is not told by it. */
+  isRepeated(at: number): boolean {
+    return this.#repeated.some(({ from, until }) => from <= at && at <= until)
   }
 
   /**
@@ -76,6 +93,19 @@ export class Times {
   #firstOffset(): number {
     return this.#pieces[0]?.offsetMs ?? 0
   }
+}
+
+/** What lies between a jump back and the latest time that was shown before it, and what was submitted on the way. */
+function repeatedRanges(pieces: readonly Piece[]): { from: number; until: number }[] {
+  const ranges: { from: number; until: number }[] = []
+  let latest = Number.NEGATIVE_INFINITY
+  for (const [index, { from, offsetMs }] of pieces.entries()) {
+    const end = pieces[index + 1]?.from ?? Number.POSITIVE_INFINITY
+    if (index > 0 && from + offsetMs < latest)
+      ranges.push({ from: from + offsetMs - LOAD_MS, until: Math.min(end + offsetMs, latest) + LOAD_MS })
+    latest = Math.max(latest, end + offsetMs)
+  }
+  return ranges
 }
 
 function merged(faults: readonly JournalEntry[]): { from: number; until: number }[] {

@@ -1,6 +1,7 @@
 /** Nothing is submitted before its slot, nothing starts before it was submitted. */
 import { type Evidence, editsAround, jobText } from '../evidence.ts'
 import type { JobRow } from '../rows.ts'
+import type { Times } from '../times.ts'
 import type { Violation } from '../verdict.ts'
 
 export function early(evidence: Evidence): Violation[] {
@@ -19,13 +20,15 @@ export function early(evidence: Evidence): Violation[] {
       const aheadMs = slot - job.submitted
       // "Now" as a slot is later than the last one in any case, also where a hand or a clock has put that ahead.
       const pushed = schedule.jobs[index - 1]?.slot === slot - 1 || highest.has(slot - 1)
-      if (aheadMs > times.backMs && !pushed) violations.push(told(`submitted ${aheadMs} ms before its slot`))
+      if (aheadMs > 0 && !pushed && !times.isRepeated(job.submitted))
+        violations.push(told(`submitted ${aheadMs} ms before its slot`))
       if (jobEdits.has(job.id)) continue
-      violations.push(...startedEarly(job, times.backMs).map(told))
+      violations.push(...startedEarly(job, times).map(told))
       const first = runs.get(job.id)?.find(({ event }) => event === 'start')
       if (first === undefined) continue
-      const beforeMs = slot - times.databaseAt(times.hostOfMono(first.mono))
-      if (beforeMs > times.backMs + SLACK_MS && !pushed)
+      const begun = times.databaseAt(times.hostOfMono(first.mono))
+      const beforeMs = slot - begun
+      if (beforeMs > SLACK_MS && !pushed && !times.isRepeated(begun))
         violations.push(
           told(`its handler began ${Math.round(beforeMs)} ms before its slot on ${first.worker}`),
         )
@@ -37,12 +40,12 @@ export function early(evidence: Evidence): Violation[] {
 /** Between the harness's two clocks, and between its and the database's. */
 const SLACK_MS = 500
 
-function startedEarly(job: JobRow, backMs: number): string[] {
+function startedEarly({ submitted, started, finished }: JobRow, times: Times): string[] {
   const faults: string[] = []
-  if (job.started !== null && job.submitted - job.started > backMs)
-    faults.push(`started ${job.submitted - job.started} ms before it was submitted`)
-  if (job.started !== null && job.finished !== null && job.started - job.finished > backMs)
-    faults.push(`finished ${job.started - job.finished} ms before it started`)
+  if (started === null || times.isRepeated(started)) return faults
+  if (started < submitted) faults.push(`started ${submitted - started} ms before it was submitted`)
+  if (finished !== null && finished < started && !times.isRepeated(finished))
+    faults.push(`finished ${started - finished} ms before it started`)
   return faults
 }
 

@@ -9,7 +9,7 @@ export function growing({ schedules, times }: Evidence): Violation[] {
     if (schedule.edits.some(({ before, row }) => before?.['last_slot'] !== row?.['last_slot'])) continue
     let latest = schedule.jobs[0]
     for (const job of schedule.jobs.slice(1)) {
-      if (latest !== undefined && latest.submitted - job.submitted > times.backMs)
+      if (latest !== undefined && latest.submitted > job.submitted && !times.isRepeated(job.submitted))
         violations.push({
           rule: 'backwards',
           schedule: schedule.id,

@@ -1,0 +1,30 @@
+/** The elapses of a schedule, from the calendar alone. */
+import { jitterShiftMs } from '../../../src/model/jitter.ts'
+import { elapsesWithin, timer } from '../../../src/timer/index.ts'
+import type { ScheduleRow } from './rows.ts'
+
+export interface Course {
+  /** The first elapse strictly later than an instant; null: nothing is to come. */
+  next(after: number): number | null
+  /** Of `every … after finish`: the span; else null. */
+  readonly afterFinishMs: number | null
+}
+
+/** @returns null when the timer cannot be read: then nothing may come of it */
+export function courseOf(row: ScheduleRow): Course | null {
+  try {
+    const parsed = timer(row.timer)
+    const within = elapsesWithin(parsed, {
+      anchor: new Date(row.created),
+      shiftMs: jitterShiftMs(row.id, row.jitterMs),
+      starts: row.starts === null ? null : new Date(row.starts),
+      ends: row.ends === null ? null : new Date(row.ends),
+    })
+    return {
+      next: (after) => within.next(new Date(after))?.getTime() ?? null,
+      afterFinishMs: parsed.kind === 'after finish' ? parsed.spanMs : null,
+    }
+  } catch {
+    return null
+  }
+}

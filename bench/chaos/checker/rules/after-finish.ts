@@ -1,0 +1,93 @@
+/** Timers that count from the end of a run: each slot is a span after the end of the one before it. */
+import type { Begin } from '../begin.ts'
+import type { Course } from '../elapses.ts'
+import { jobText, type ScheduleEvidence } from '../evidence.ts'
+import type { JobRow } from '../rows.ts'
+import type { Segment } from '../segments.ts'
+import { instantText, type Times } from '../times.ts'
+import type { Fault, Window } from './lost.ts'
+
+export interface Surroundings {
+  readonly begin: Begin
+  /** When the row was planned, if it had to be. */
+  readonly window: Window
+  readonly allowedMs: number
+  readonly times: Times
+  readonly isStopped: string | null
+  /** A job was edited or deleted by hand: then the sweep plans from the time at which it sees it. */
+  readonly isHandled: boolean
+}
+
+/** The ends of runs, by the database's clock, in order. */
+export function endsOfRuns(jobs: readonly JobRow[]): { readonly job: JobRow; readonly at: number }[] {
+  return jobs
+    .flatMap((job) => (job.finished === null || job.state === 'skipped' ? [] : [{ job, at: job.finished }]))
+    .toSorted((a, b) => a.at - b.at)
+}
+
+export function lostAfterFinish(
+  schedule: ScheduleEvidence,
+  segment: Segment,
+  course: Course,
+  { begin, window, allowedMs, times, isStopped, isHandled }: Surroundings,
+): Fault[] {
+  const faults: Fault[] = []
+  const ends = endsOfRuns(schedule.jobs)
+  const fromEnds = new Set(ends.flatMap(({ at }) => course.next(at) ?? []))
+  const spanMs = course.afterFinishMs ?? 0
+  for (const [index, { slot, job, count }] of segment.pieces.entries()) {
+    const before = segment.pieces[index - 1]
+    const isFirst = before === undefined
+    const isPlanned =
+      isFirst &&
+      slot >= (course.next(window.low) ?? Infinity) &&
+      slot <= (course.next(window.high) ?? Infinity)
+    const isByHand =
+      isFirst &&
+      begin.kind === 'by hand' &&
+      (slot === begin.slot || (slot > begin.slot && slot >= window.low && slot <= window.high))
+    const isNext = isFirst && begin.kind === 'at' && slot === begin.slot
+    // After a slot that became no run the timer counts from it, or from the time at which that was seen.
+    const isAfterSkip = before?.job.state === 'skipped' && slot >= before.slot + spanMs
+    const isFolded = count > 1
+    if (!(isPlanned || isByHand || isNext || isAfterSkip || isFolded || isHandled || fromEnds.has(slot)))
+      faults.push({
+        rule: 'lost',
+        text: `not ${spanMs} ms after the end of a run, of which the last before it was ${instantText(ends.findLast(({ at }) => at < slot)?.at ?? null)}: ${jobText(job)}`,
+        at: slot,
+      })
+  }
+  if (isStopped !== null) return faults
+  const due = nextDue(segment, course, begin, window, ends)
+  if (due === null) return faults
+  const since = Math.max(times.dueSince(due, segment.endHost), segment.host)
+  // A run may go on at the end: then nothing is due before it has ended.
+  const isRunning = schedule.jobs.some(
+    ({ submitted, finished, state }) =>
+      state !== 'skipped' &&
+      submitted <= segment.endUntil &&
+      (finished === null || finished >= segment.endFrom - spanMs - allowedMs),
+  )
+  if (!isRunning && times.deadline(since, 2 * allowedMs) < segment.endHost)
+    faults.push({
+      rule: 'lost',
+      text: `${instantText(due)} was due for ${Math.round((segment.endHost - since) / 1000)} s, and nothing has become of it`,
+      at: due,
+    })
+  return faults
+}
+
+function nextDue(
+  { pieces, start, endFrom }: Segment,
+  course: Course,
+  begin: Begin,
+  window: Window,
+  ends: ReturnType<typeof endsOfRuns>,
+): number | null {
+  const last = pieces.at(-1)
+  const lastEnd = ends.findLast(({ at }) => at <= endFrom)?.at
+  if (last === undefined && begin.kind === 'at') return begin.slot
+  if (last === undefined && begin.kind === 'by hand') return Math.max(begin.slot, window.high)
+  const from = Math.max(last === undefined ? window.high : last.slot, lastEnd ?? 0, start.lastSlot ?? 0)
+  return course.next(from)
+}

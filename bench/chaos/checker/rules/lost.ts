@@ -1,0 +1,298 @@
+/**
+ * Nothing is lost: between two edits the decided slots are the elapses of the timer, one after the other, from the
+ * first after the row was planned to the last that was due. This is told in slots and not in times, so it holds
+ * through outages and through clocks that jump.
+ */
+import { type Begin, beginOf, isEdited } from '../begin.ts'
+import { type Course, courseOf } from '../elapses.ts'
+import { type Evidence, editsAround, jobText, type ScheduleEvidence } from '../evidence.ts'
+import type { ScheduleRow } from '../rows.ts'
+import type { Piece, Segment } from '../segments.ts'
+import { instantText, LOAD_MS, type Times } from '../times.ts'
+import type { Rule, Violation } from '../verdict.ts'
+import { endsOfRuns, lostAfterFinish } from './after-finish.ts'
+import { isOfTwoVersions, versionFaults } from './versions.ts'
+
+export function lost(evidence: Evidence): Violation[] {
+  return evidence.schedules.flatMap((schedule) => {
+    const tell = (rule: Rule, text: string, at: number): Violation => ({
+      rule,
+      schedule: schedule.id,
+      text: `${text}${editsAround(schedule, at)}`,
+    })
+    if (schedule.segments.length === 0)
+      return schedule.jobs.map((job) =>
+        tell('lost', `of a schedule that there never was: ${jobText(job)}`, 0),
+      )
+    if (isOfTwoVersions(schedule.id))
+      return versionFaults(schedule).map(({ text, at }) => tell('lost', text, at))
+    return schedule.segments.flatMap((segment) =>
+      new Stretch(evidence, schedule, segment).faults().map(({ rule, text, at }) => tell(rule, text, at)),
+    )
+  })
+}
+
+export interface Fault {
+  readonly rule: Rule
+  readonly text: string
+  /** By the database's clock. */
+  readonly at: number
+}
+
+/** A timer stops counting missed slots here. */
+const MOST_COUNTED = 10_000
+
+/** What the product may take to see an edit, or a slot that has come: also where a mark holds the row. */
+export function allowanceMs({ record }: Pick<Evidence, 'record'>, { start }: Pick<Segment, 'start'>): number {
+  const usual = record.leaseMs + record.wakeUpMs + LOAD_MS
+  // A mark that was set by hand: as long as two leases, or until the sweep finds it.
+  return start.worker === null ? usual : usual + 2 * record.leaseMs
+}
+
+class Stretch {
+  readonly #faults: Fault[] = []
+  readonly #times: Times
+  readonly #schedule: ScheduleEvidence
+  readonly #segment: Segment
+  readonly #allowedMs: number
+  readonly #jobEdits: Evidence['jobEdits']
+
+  constructor(evidence: Evidence, schedule: ScheduleEvidence, segment: Segment) {
+    this.#times = evidence.times
+    this.#schedule = schedule
+    this.#segment = segment
+    this.#allowedMs = allowanceMs(evidence, segment)
+    this.#jobEdits = evidence.jobEdits
+  }
+
+  faults(): readonly Fault[] {
+    const { start, pieces, isUncertain } = this.#segment
+    if (isUncertain) return []
+    const course = courseOf(start)
+    const begin = beginOf(start)
+    if (course === null || begin.kind === 'nothing') {
+      for (const piece of pieces)
+        this.#tell(
+          'lost',
+          `decided although ${course === null ? 'its timer cannot be read' : 'nothing was to come'} (${stateText(start)}): ${pieceText(piece)}`,
+          piece.slot,
+        )
+      return this.#faults
+    }
+    if (course.afterFinishMs !== null) {
+      const window = this.#planningWindow()
+      const stopped = this.#isStopped()
+      return lostAfterFinish(this.#schedule, this.#segment, course, {
+        begin,
+        window,
+        allowedMs: this.#allowedMs,
+        times: this.#times,
+        isStopped: stopped,
+        isHandled: this.#schedule.jobs.some(({ id }) => this.#jobEdits.has(id)),
+      })
+    }
+    const next = this.#walk(begin, course)
+    this.#end(next, course)
+    return this.#faults
+  }
+
+  /** @returns what is to come after the last that was decided; undefined: it is not known */
+  #walk(begin: Begin, course: Course): number | null | undefined {
+    const [first, ...rest] = this.#segment.pieces
+    if (first === undefined) return begin.kind === 'at' ? begin.slot : undefined
+    this.#first(first, begin, course)
+    let last = first.slot
+    for (const piece of rest) {
+      this.#following(last, piece, course)
+      last = piece.slot
+    }
+    return course.next(last)
+  }
+
+  #first(piece: Piece, begin: Begin, course: Course): void {
+    if (begin.kind === 'at') {
+      this.#chain(begin.slot, piece, course)
+      return
+    }
+    const window = this.#planningWindow()
+    if (begin.kind === 'by hand' && this.#isByHand(begin.slot, piece, window, course)) return
+    const after = (at: number) => course.next(Math.max(at, this.#segment.start.lastSlot ?? at))
+    if (begin.kind === 'by hand') {
+      this.#tell(
+        'lost',
+        `nextrun was set to ${instantText(begin.slot)} by hand, to be planned between ${instantText(window.low)} and ${instantText(window.high)}, but the first that was decided is ${pieceText(piece)}`,
+        piece.slot,
+      )
+      return
+    }
+    const earliest = after(window.low)
+    const latest = after(window.high)
+    const chosen = earliest === null ? null : firstOfChain(earliest, piece, course)
+    if (chosen === null) {
+      this.#tell(
+        'lost',
+        `not a slot of '${this.#segment.start.timer}' that comes after ${instantText(window.low)}${earliest === null ? '' : `, of which the first is ${instantText(earliest)}`}: ${pieceText(piece)}`,
+        piece.slot,
+      )
+    } else if (latest !== null && chosen > latest) {
+      this.#tell(
+        'lost',
+        `the first slot that was decided is ${instantText(chosen)}, but it must have been planned by ${instantText(window.high)}, so that ${instantText(latest)} should have come before: ${pieceText(piece)}`,
+        chosen,
+      )
+    }
+  }
+
+  #isByHand(slot: number, piece: Piece, window: Window, course: Course): boolean {
+    const low = Math.max(window.low, (this.#segment.start.lastSlot ?? window.low) + 1)
+    const high = Math.max(window.high, low)
+    if (piece.count === 1)
+      return piece.slot === slot || (piece.slot >= low && piece.slot <= high && slot <= piece.slot)
+    // The slot of the hand is the oldest of those that the row counts: the timer's come after it.
+    let at: number | null = slot > window.low ? slot : null
+    for (let count = 1; at !== null && count < piece.count; count += 1) at = course.next(at)
+    if (at === piece.slot) return true
+    const earliest = course.next(low)
+    if (earliest === null) return false
+    const second = firstOfChain(earliest, { ...piece, count: piece.count - 1 }, course)
+    const latest = course.next(high)
+    return second !== null && (latest === null || second <= latest)
+  }
+
+  #following(last: number, piece: Piece, course: Course): void {
+    const expected = course.next(last)
+    if (expected === null)
+      this.#tell('lost', `decided after the last slot of its timer: ${pieceText(piece)}`, piece.slot)
+    else this.#chain(expected, piece, course)
+  }
+
+  /** The slots of a piece are the expected one and those that follow it. */
+  #chain(expected: number, piece: Piece, course: Course): void {
+    let at: number | null = expected
+    for (let count = 1; count < piece.count && at !== null && at < piece.slot; count += 1)
+      at = course.next(at)
+    if (at === piece.slot) return
+    if (piece.count >= MOST_COUNTED && at !== null && at < piece.slot) return
+    const between = at === null || at > piece.slot ? null : slotsBetween(at, piece.slot, course)
+    if (between === null) {
+      this.#tell(
+        'doubled',
+        `${instantText(expected)} comes next by '${this.#segment.start.timer}', and ${piece.count} from there go beyond ${pieceText(piece)}`,
+        piece.slot,
+      )
+    } else {
+      this.#tell(
+        'lost',
+        `nothing became of ${between} slots of '${this.#segment.start.timer}' from ${instantText(expected)} on, before ${pieceText(piece)}`,
+        expected,
+      )
+    }
+  }
+
+  /** The end of the segment: what was due by then was decided, and the row says what comes next. */
+  #end(next: number | null | undefined, course: Course): void {
+    const { end, endHost, isLast, pieces, start } = this.#segment
+    const stopped = this.#isStopped()
+    if (!isLast && end !== null && end.enabled && !isEdited(end) && end.worker === null) {
+      if (end.idle === null && next !== undefined && end.nextRun !== next)
+        this.#tell(
+          'lost',
+          `after ${instantText(pieces.at(-1)?.slot ?? start.lastSlot)} comes ${instantText(next)}, but nextrun was ${instantText(end.nextRun)}`,
+          next ?? this.#segment.endFrom,
+        )
+      if (
+        end.idle !== null &&
+        start.idle !== end.idle &&
+        next !== null &&
+        next !== undefined &&
+        stopped === null
+      )
+        this.#tell('lost', `idle '${end.idle}', although ${instantText(next)} is to come`, next)
+    }
+    if (stopped !== null) return
+    const due = next === undefined ? this.#firstDue(course) : next
+    if (due === null) return
+    const since = Math.max(this.#times.dueSince(due, endHost), this.#segment.host)
+    const deadline = this.#times.deadline(since, this.#allowedMs)
+    if (deadline < endHost)
+      this.#tell(
+        'lost',
+        `${instantText(due)} was due for ${Math.round((endHost - since) / 1000)} s, and nothing has become of it; the last that was decided is ${instantText(pieces.at(-1)?.slot ?? start.lastSlot)}`,
+        due,
+      )
+  }
+
+  /** Nothing was decided: the first slot that would have had to be. */
+  #firstDue(course: Course): number | null {
+    const { start, until } = this.#segment
+    const window = this.#planningWindow()
+    const begin = beginOf(start)
+    if (begin.kind === 'by hand') return Math.max(begin.slot, until)
+    return course.next(Math.max(window.high, start.lastSlot ?? window.high))
+  }
+
+  /** Why nothing need come any more; null: it must. */
+  #isStopped(): string | null {
+    return stopOf(this.#schedule, this.#segment)
+  }
+
+  /** What the database's clock may have shown when the row was planned. */
+  #planningWindow(): Window {
+    const { host, from, until } = this.#segment
+    const { low, high } = this.#times.range(host, this.#times.deadline(host, this.#allowedMs))
+    return { low: Math.min(from, low), high: Math.max(until, high) }
+  }
+
+  #tell(rule: Rule, text: string, at: number): void {
+    this.#faults.push({ rule, text, at })
+  }
+}
+
+export interface Window {
+  readonly low: number
+  readonly high: number
+}
+
+/** max_runs reached, or dead after a run that failed for good. */
+function stopOf({ jobs }: ScheduleEvidence, { start, end, from }: Segment): string | null {
+  if (start.maxRuns !== null && end !== null && end.runCount - end.errorCount >= start.maxRuns) return 'done'
+  if (
+    start.onExhausted === 'stop' &&
+    endsOfRuns(jobs).some(({ job, at }) => job.state === 'failed' && at >= from)
+  )
+    return 'dead'
+  return null
+}
+
+/** Which slot a piece begins with, if it is in the chain that begins with `earliest`. */
+function firstOfChain(earliest: number, piece: Pick<Piece, 'slot' | 'count'>, course: Course): number | null {
+  const chain: number[] = []
+  for (let at: number | null = earliest; at !== null && at <= piece.slot; at = course.next(at)) chain.push(at)
+  if (chain.at(-1) === piece.slot) {
+    const first = chain.at(-piece.count)
+    return first ?? (piece.count >= MOST_COUNTED ? earliest : null)
+  }
+  // Where a clock repeats an hour, who comes later into it does not come by the same slots.
+  return piece.count === 1 && piece.slot >= earliest && course.next(piece.slot - 1) === piece.slot
+    ? piece.slot
+    : null
+}
+
+/** @returns null: the second is none of them */
+function slotsBetween(from: number, to: number, course: Course): number | null {
+  let count = 0
+  for (let at: number | null = from; at !== null && at <= to; at = course.next(at)) {
+    if (at === to) return count
+    count += 1
+  }
+  return null
+}
+
+function pieceText({ job, slot, count, isPart }: Piece): string {
+  const many = count > 1 ? `${count} slots up to ${instantText(slot)} in ` : ''
+  return `${many}${jobText(job)}${isPart ? ' (a part of what it counts)' : ''}`
+}
+
+function stateText({ enabled, idle, timer }: ScheduleRow): string {
+  return `${enabled ? (idle ?? 'active') : 'disabled'}, '${timer}'`
+}

@@ -1,0 +1,37 @@
+/** Schedules that two versions of the code declare differently: the timer of one or the other, each slot once. */
+import { timer } from '../../../../src/timer/index.ts'
+import { fleetDeclarations } from '../../declared.ts'
+import { jobText, type ScheduleEvidence } from '../evidence.ts'
+
+const timersOf = (id: string): readonly string[] => [
+  ...new Set(
+    Object.values(fleetDeclarations).flatMap((declared) =>
+      declared.filter((one) => one.id === id).map((one) => one.timer),
+    ),
+  ),
+]
+
+/** Of all versions, or with one timer in all: then nothing may be missing of it. */
+export function isOfTwoVersions(id: string): boolean {
+  const declaring = Object.values(fleetDeclarations).filter((declared) =>
+    declared.some((one) => one.id === id),
+  )
+  return (
+    declaring.length > 0 &&
+    (declaring.length < Object.keys(fleetDeclarations).length || timersOf(id).length > 1)
+  )
+}
+
+/** Its rows tell neither when a version came nor how long it stayed, so what may be missing is not known. */
+export function versionFaults({ id, jobs, last }: ScheduleEvidence): { text: string; at: number }[] {
+  const anchor = new Date(last?.created ?? 0)
+  const courses = timersOf(id).map((text) => timer(text).elapses(anchor))
+  return jobs.flatMap((job) => {
+    const { slot } = job
+    const isOne =
+      slot !== null && courses.some((course) => course.next(new Date(slot - 1))?.getTime() === slot)
+    return isOne
+      ? []
+      : [{ text: `a slot of neither '${timersOf(id).join("' nor '")}': ${jobText(job)}`, at: slot ?? 0 }]
+  })
+}

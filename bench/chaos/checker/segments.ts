@@ -1,0 +1,171 @@
+/**
+ * The course of a schedule: stretches between two edits, in each of which the product acts alone, and what was
+ * decided in each.
+ *
+ * Who decides a slot holds the schedule's row, as does who edits it, so the row as an edit found it says exactly
+ * which slots came before: those up to its last_slot. Clocks tell it only where a hand has moved last_slot itself.
+ */
+import type { EditEntry, ScheduleEntry } from '../record.ts'
+import { type JobRow, jobRow, type ScheduleRow, scheduleRow } from './rows.ts'
+import type { Times } from './times.ts'
+
+/** A slot that was decided, or several that one row counts together. */
+export interface Piece {
+  /** The newest of them. */
+  readonly slot: number
+  readonly count: number
+  readonly job: JobRow
+  /** The row was added to later: what it says of times and counts is not of this piece alone. */
+  readonly isPart: boolean
+}
+
+export interface Segment {
+  /** The row as the edit left it, or the creation. */
+  readonly start: ScheduleRow
+  /** When that was, by the database's clock: between these. */
+  readonly from: number
+  readonly until: number
+  /** The same, by the harness's clock. */
+  readonly host: number
+  /** The row as the next edit, or the end of the run, found it; null: it is not known. */
+  readonly end: ScheduleRow | null
+  readonly endFrom: number
+  readonly endUntil: number
+  readonly endHost: number
+  /** After it came no edit: what was done to the row then was the end of the run. */
+  readonly isLast: boolean
+  /** An edit on one of its sides may have taken effect twice. */
+  readonly isUncertain: boolean
+  readonly pieces: Piece[]
+}
+
+export interface CourseOf {
+  readonly written: ScheduleEntry | null
+  readonly edits: readonly EditEntry[]
+  readonly jobs: readonly JobRow[]
+  readonly last: ScheduleRow | null
+}
+
+interface Cut {
+  readonly before: ScheduleRow | null
+  readonly after: ScheduleRow | null
+  readonly from: number
+  readonly until: number
+  readonly host: number
+  readonly tries: number
+  readonly newest: JobRow | null
+}
+
+/** @param end  of the run: of the database's clock, and of the harness's */
+export function segmentsOf(
+  course: CourseOf,
+  end: { readonly at: number; readonly host: number },
+  times: Times,
+): Segment[] {
+  const cuts = cutsOf(course, (at) => times.dueSince(at, end.host))
+  const endingAt = new Map<Cut, Segment>()
+  const segments = cuts.flatMap((cut, index): Segment[] => {
+    if (cut.after === null) return []
+    const next = cuts[index + 1]
+    const segment = {
+      start: cut.after,
+      from: cut.from,
+      until: cut.until,
+      host: cut.host,
+      end: next === undefined ? course.last : next.before,
+      endFrom: next?.from ?? end.at,
+      endUntil: next?.until ?? end.at,
+      endHost: next?.host ?? end.host,
+      isLast: next === undefined,
+      isUncertain: cut.tries > 1 || (next?.tries ?? 1) > 1,
+      pieces: [],
+    }
+    if (next !== undefined) endingAt.set(next, segment)
+    return [segment]
+  })
+  for (const [piece, segment] of assigned(course.jobs, segments, endingAt)) segment?.pieces.push(piece)
+  for (const { pieces } of segments) pieces.sort((a, b) => a.slot - b.slot)
+  return segments
+}
+
+function cutsOf({ written, edits, last }: CourseOf, hostAt: (at: number) => number): Cut[] {
+  const first = edits[0]?.before ?? last?.text ?? null
+  const creation: Cut[] = []
+  if (written !== null) {
+    // What the tables' defaults added, the row itself tells.
+    const row = { ...written.columns, id: written.id, created: first?.['created'] ?? null }
+    const { from, until, host } = written
+    creation.push({ before: null, after: scheduleRow(row), from, until, host, tries: 1, newest: null })
+  } else if (edits.length === 0 && last !== null) {
+    // Declared in code: there from its creation on.
+    const { created } = last
+    const row = { ...last.text, nextrun: null, planned_from: null, last_slot: null, idle: null, enabled: 1 }
+    creation.push({
+      before: null,
+      after: scheduleRow({
+        ...row,
+        worker: null,
+        marked: null,
+        mark_ends: null,
+        run_count: 0,
+        error_count: 0,
+      }),
+      from: created,
+      until: created,
+      host: hostAt(created),
+      tries: 1,
+      newest: null,
+    })
+  }
+  return [
+    ...creation,
+    ...edits.map((edit) => ({
+      before: edit.before === null ? null : scheduleRow(edit.before),
+      after: edit.row === null ? null : scheduleRow(edit.row),
+      from: edit.from,
+      until: edit.until,
+      host: edit.host,
+      tries: edit.tries ?? 1,
+      newest: edit.newest === undefined || edit.newest === null ? null : jobRow(edit.newest),
+    })),
+  ]
+}
+
+function* assigned(
+  jobs: readonly JobRow[],
+  segments: readonly Segment[],
+  endingAt: ReadonlyMap<Cut, Segment>,
+): Generator<[Piece, Segment | undefined]> {
+  const [only] = segments
+  for (const job of jobs) {
+    const { slot } = job
+    if (slot === null) continue
+    const all = job.state === 'skipped' ? job.missed : 1
+    if (segments.length === 1) {
+      yield [{ slot, count: all, job, isPart: false }, only]
+      continue
+    }
+    let counted = 0
+    for (const [{ newest }, segment] of endingAt) {
+      if (newest === null || newest.id !== job.id || newest.state !== 'skipped' || newest.slot === null)
+        continue
+      if (newest.missed <= counted || newest.missed >= all) continue
+      const piece = { slot: newest.slot, count: newest.missed - counted, job, isPart: true }
+      yield [piece, segment]
+      counted = newest.missed
+    }
+    yield [{ slot, count: all - counted, job, isPart: counted > 0 }, segmentOf(slot, job.submitted, segments)]
+  }
+}
+
+function segmentOf(slot: number, submitted: number, segments: readonly Segment[]): Segment | undefined {
+  const inside = segments.filter(
+    ({ start, end }) =>
+      slot > (start.lastSlot ?? Number.NEGATIVE_INFINITY) &&
+      slot <= (end?.lastSlot ?? Number.NEGATIVE_INFINITY),
+  )
+  if (inside.length === 1) return inside[0]
+  const inTime = (among: readonly Segment[]) =>
+    among.find(({ from, endUntil, isLast }) => from <= submitted && (isLast || submitted <= endUntil))
+  return inTime(inside) ?? inTime(segments) ?? inside.at(-1) ?? segments.at(-1)
+}
