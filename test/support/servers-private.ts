@@ -10,6 +10,7 @@ import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -57,7 +58,10 @@ export interface PrivateServer {
 
 export async function startPrivateServer(plan: PrivateServerPlan): Promise<PrivateServer> {
   for (let attempt = 1; ; attempt++) {
-    await makeDataFolder(plan)
+    await makeDataFolder(plan).catch(async (error: unknown) => {
+      await rm(plan.folder, { recursive: true })
+      throw error
+    })
     const port = await freePort()
     const supervised = supervise(plan, port)
     try {
@@ -78,7 +82,6 @@ export async function makeDataFolder({ name, folder, initialize }: PrivateServer
   try {
     await run(program, options, { maxBuffer: 16 * 1024 * 1024 })
   } catch (error) {
-    await rm(folder, { recursive: true })
     throw new Error(`${name} could not make its data folder`, { cause: error })
   }
 }
@@ -144,8 +147,27 @@ export async function socketOfServerAt(port: number): Promise<string | null> {
 }
 
 export async function freePort(): Promise<number> {
+  return await freed(0)
+}
+
+/**
+ * A port that stays free while its server is down: below those that the operating system gives to outgoing
+ * connections, one of which could take it before the server is up again.
+ */
+export async function steadyPort(): Promise<number> {
+  for (;;) {
+    const port = 12_000 + randomInt(18_000)
+    const isFree = await freed(port).then(
+      () => true,
+      () => false,
+    )
+    if (isFree) return port
+  }
+}
+
+async function freed(port: number): Promise<number> {
   const listener = createServer()
-  listener.listen(0, '127.0.0.1')
+  listener.listen(port, '127.0.0.1')
   await once(listener, 'listening')
   const address = listener.address()
   listener.close()

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import {
-  freePort,
+  steadyPort,
   makeDataFolder,
   type PrivateServerPlan,
   type ServerExtras,
@@ -66,6 +66,8 @@ export class RestartableServer {
   readonly #extras: ServerExtras
   readonly #folder: KeptFolder
   #running: Running | null = null
+  #starting: Promise<void> | null = null
+  #isWanted = false
 
   private constructor(plan: PrivateServerPlan, extras: ServerExtras, folder: KeptFolder, port: number) {
     this.#plan = plan
@@ -81,7 +83,7 @@ export class RestartableServer {
     extras: ServerExtras = {},
   ): Promise<RestartableServer> {
     await makeDataFolder(plan)
-    const server = new RestartableServer(plan, extras, folder, await freePort())
+    const server = new RestartableServer(plan, extras, folder, await steadyPort())
     await server.start()
     return server
   }
@@ -91,8 +93,19 @@ export class RestartableServer {
     return this.#running?.pid ?? null
   }
 
+  /** Told when it ended although nobody had ended it, with the end of its log. */
+  onOwnEnd: (log: string) => void = () => {}
+
   /** Starts it, and returns once it answers. Of one that runs it does nothing. */
   async start(): Promise<void> {
+    this.#isWanted = true
+    this.#starting ??= this.#up().finally(() => {
+      this.#starting = null
+    })
+    await this.#starting
+  }
+
+  async #up(): Promise<void> {
     if (this.#running !== null) return
     const running = await this.#spawn()
     const deadline = performance.now() + startWithinMs
@@ -106,6 +119,7 @@ export class RestartableServer {
 
   /** kill -9, and waits for its end. */
   async kill(): Promise<void> {
+    this.#isWanted = false
     const running = this.#running
     if (running === null) return
     this.signal('SIGKILL')
@@ -114,6 +128,7 @@ export class RestartableServer {
 
   /** Shuts it down in an orderly way. */
   async stop(): Promise<void> {
+    this.#isWanted = false
     const running = this.#running
     if (running === null) return
     // One that stands still cannot hear that it should end.
@@ -142,6 +157,9 @@ export class RestartableServer {
     const exit = once(supervisor, 'exit').then(() => {
       hasEnded = true
       this.#running = null
+      if (this.#isWanted && this.#starting === null) {
+        void this.#told('ended by itself').then((log) => this.onOwnEnd(log))
+      }
     })
     for (;;) {
       const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''))

@@ -48,13 +48,9 @@ function openTransaction(
     const most = random.pick([1, 5, 40])
     const locked = await admin.rolledBack(async (connection) => {
       await connection.query('SET SESSION innodb_lock_wait_timeout = 2')
-      const ids = await someIds(connection, table, most)
-      // SKIP LOCKED: it is to be in the others' way, not to wait for them.
-      const [rows] = await connection.query<RowDataPacket[]>(
-        `SELECT id FROM ${table} WHERE id IN (${['NULL', ...ids.map((id) => connection.escape(id))].join(', ')}) FOR UPDATE SKIP LOCKED`,
-      )
+      const held = await holdSome(connection, table, most)
       await ground.pause(ms)
-      return rows.length
+      return held
     })
     return {
       detail:
@@ -65,15 +61,27 @@ function openTransaction(
   })
 }
 
-/** Those that somebody wants just now, where there are such. */
-async function someIds(connection: Connection, table: string, most: number): Promise<string[]> {
-  const order = {
-    periodic_task: 'ORDER BY RAND()',
-    job: "WHERE state IN ('waiting', 'running', 'blocked')",
-    worker: '',
-  }[table]
-  const [rows] = await connection.query<RowDataPacket[]>(`SELECT id FROM ${table} ${order} LIMIT ${most}`)
-  return rows.map((row) => String(row['id']))
+const wanted = {
+  periodic_task: 'SELECT id FROM periodic_task ORDER BY RAND()',
+  // Most are done within moments.
+  job: "SELECT id FROM job WHERE state IN ('waiting', 'running', 'blocked')",
+  worker: 'SELECT id FROM worker',
+} as const
+const LOOK_FOR_MS = 1000
+
+/** Locks rows that somebody wants just now. @returns how many */
+async function holdSome(connection: Connection, table: keyof typeof wanted, most: number): Promise<number> {
+  const deadline = performance.now() + LOOK_FOR_MS
+  for (;;) {
+    const [found] = await connection.query<RowDataPacket[]>(`${wanted[table]} LIMIT ${most}`)
+    const ids = ['NULL', ...found.map((row) => connection.escape(String(row['id'])))]
+    // SKIP LOCKED: it is to be in the others' way, not to wait for them.
+    const [rows] = await connection.query<RowDataPacket[]>(
+      `SELECT id FROM ${table} WHERE id IN (${ids.join(', ')}) FOR UPDATE SKIP LOCKED`,
+    )
+    if (rows.length > 0 || performance.now() > deadline) return rows.length
+    await delay(5)
+  }
 }
 
 function deadlocks(admin: Admin, { counted, made }: LockOptions): Fault {

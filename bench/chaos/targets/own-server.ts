@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import mysql from 'mysql2/promise'
 import type { PrivateServerPlan } from '../../../test/support/servers-private.ts'
-import { freePort } from '../../../test/support/servers-private.ts'
+import { steadyPort } from '../../../test/support/servers-private.ts'
 import { KeptFolder, RestartableServer } from '../../../test/support/servers-restartable.ts'
 import { say } from '../../../test/support/servers-programs.ts'
 import type { Fault, Target } from '../fault.ts'
@@ -54,12 +54,16 @@ export async function openOwnServer(own: OwnServer, options: TargetOptions): Pro
   try {
     const disk = orSay('disk.full', await SmallDisk.open(plan.folder))
     const clock = orSay('the clock', await TargetClock.open(plan.folder, options.beginAt))
-    const adminPort = await freePort()
+    const adminPort = await steadyPort()
     const server = await RestartableServer.start(plan, folder, {
       options: own.adminOptions(adminPort),
       ...(clock === null ? {} : { environment: await clock.environmentIn(plan.seen) }),
     })
     open.push(() => server.stop())
+    server.onOwnEnd = (log) => {
+      say(`${log}\n${plan.name} is started again`)
+      server.start().catch((error: unknown) => say(String(error)))
+    }
     const admin = await prepared(`mysql://root@127.0.0.1:${adminPort}/${DATABASE}`, server.port)
     const access = await openAccess(admin.url)
     open.push(() => access.close())
@@ -136,6 +140,10 @@ export async function prepare(connect: () => Promise<mysql.Connection>): Promise
   try {
     await connection.query(`CREATE DATABASE ${DATABASE} CHARACTER SET utf8mb4`)
     await connection.query(`CREATE USER '${WORKER.user}'@'%' IDENTIFIED BY '${WORKER.password}'`)
+    // What a full disk is felt by, apart from the workers' tables.
+    await connection.query(
+      `CREATE TABLE ${DATABASE}.probe (id INT PRIMARY KEY AUTO_INCREMENT, content LONGBLOB)`,
+    )
     await connection.query(`GRANT ALL PRIVILEGES ON ${DATABASE}.* TO '${WORKER.user}'@'%'`)
   } finally {
     connection.destroy()
@@ -155,9 +163,6 @@ async function probe(url: string): Promise<string | null> {
   const connection = await mysql.createConnection({ uri: url, connectTimeout: 3000 })
   connection.on('error', () => {})
   try {
-    await connection.query(
-      'CREATE TABLE IF NOT EXISTS probe (id INT PRIMARY KEY AUTO_INCREMENT, content LONGBLOB)',
-    )
     for (let megabyte = 0; megabyte < 16; megabyte += 1) {
       await connection.query({
         sql: 'INSERT INTO probe (content) VALUES (?)',
@@ -180,7 +185,7 @@ async function revive(server: RestartableServer): Promise<string> {
   if (isDown) await server.start()
   const connection = await mysql.createConnection(`mysql://root@127.0.0.1:${server.port}/${DATABASE}`)
   try {
-    await connection.query('DROP TABLE IF EXISTS probe')
+    await connection.query('TRUNCATE TABLE probe')
   } finally {
     connection.destroy()
   }
