@@ -18,6 +18,7 @@ export type { Rule, Tally, Verdict, Violation } from './verdict.ts'
 
 const RULES: readonly ((evidence: Evidence) => Violation[])[] = [
   once,
+  lost,
   early,
   growing,
   marks,
