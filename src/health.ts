@@ -49,15 +49,14 @@ export interface ClockDifference {
   readonly roundTripMs: number
 }
 
-/** What is judged. Times are of this process. */
+/** What is judged. Times that have passed are by a clock that nobody sets. */
 export interface Vitals {
-  readonly now: Date
   readonly leaseMs: number
   readonly worker: string | null
   /** How long ago the last good heartbeat was; null: there was none. */
   readonly sinceHeartbeatMs: number | null
-  /** When this worker was last taken for dead. */
-  readonly leaseLost: Date | null
+  /** How long ago this worker was last found to have been taken for dead; null: never. */
+  readonly sinceLeaseLostMs: number | null
   readonly running: number
   readonly unwritten: number
   readonly clock: ClockDifference | null
@@ -147,17 +146,16 @@ function leaseReasons({ worker, sinceHeartbeatMs }: Vitals): HealthNote[] {
 }
 
 /** Told for a lease: so long it may show in what others see. */
-function recent({ now, leaseMs, leaseLost, stood, worker }: Vitals): HealthNote[] {
-  const isRecent = (at: Date) => now.getTime() - at.getTime() <= leaseMs
+function recent({ leaseMs, sinceLeaseLostMs, stood, worker }: Vitals): HealthNote[] {
   const notes: HealthNote[] = []
-  if (leaseLost !== null && isRecent(leaseLost)) {
+  if (sinceLeaseLostMs !== null && sinceLeaseLostMs <= leaseMs) {
     notes.push({
       code: 'lease-lost',
       subject: null,
       text: `it was taken for dead, and what it ran belongs to others; ${worker === null ? 'it registers again with its next heartbeat' : `it goes on as ${worker}`}`,
     })
   }
-  if (stood !== null && isRecent(stood.until)) {
+  if (stood !== null && stood.agoMs <= leaseMs) {
     notes.push({
       code: 'standstill',
       subject: null,

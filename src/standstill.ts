@@ -11,12 +11,14 @@ export interface Stood {
   readonly ms: number
   /** When it went on. */
   readonly until: Date
+  /** How long ago that was, by a clock that nobody sets. */
+  readonly agoMs: number
 }
 
 export class Standstill {
   #timer: NodeJS.Timeout | null = null
   #lastTick = 0
-  #last: Stood | null = null
+  #last: (Pick<Stood, 'ms' | 'until'> & { readonly mono: number }) | null = null
 
   start(): void {
     this.#lastTick = performance.now()
@@ -32,13 +34,15 @@ export class Standstill {
   last(): Stood | null {
     // Whoever asks may be the first to get a turn after it.
     if (this.#timer !== null) this.#tick()
-    return this.#last
+    if (this.#last === null) return null
+    const { ms, until, mono } = this.#last
+    return { ms, until, agoMs: performance.now() - mono }
   }
 
   #tick(): void {
     const now = performance.now()
     const ms = Math.round(now - this.#lastTick - TICK_MS)
     this.#lastTick = now
-    if (ms >= NOTICED_MS) this.#last = { ms, until: new Date() }
+    if (ms >= NOTICED_MS) this.#last = { ms, until: new Date(), mono: now }
   }
 }

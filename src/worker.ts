@@ -59,6 +59,8 @@ export interface WorkerOptions {
 /** Schedules in one transaction: large enough for bursts. A cluster wants fewer. */
 const BATCH = 500
 
+const setsATime = ({ scheduleId, settlement }: Settled) => scheduleId !== null || !isFinal(settlement.state)
+
 export class Worker {
   readonly #options: WorkerOptions
   readonly #lease: Lease
@@ -139,16 +141,20 @@ export class Worker {
     this.#wakeOthers()
   }
 
+  /** Jobs were written; the look that follows tells the scheduler if a schedule has come to be due by that. */
+  wakeForJobs(): void {
+    this.#wakeOthers()
+  }
+
   health(): Health {
     const loops = [this.#watch.health(), this.#lease.health(), this.#declared.health()]
     if (this.#scheduler !== null) loops.push(this.#scheduler.health())
     if (this.#executor !== null) loops.push(...this.#executor.health())
     return judge({
-      now: new Date(),
       leaseMs: this.#options.leaseMs,
       worker: this.#lease.id(),
       sinceHeartbeatMs: this.#lease.sinceHeartbeatMs(),
-      leaseLost: this.#lease.lost(),
+      sinceLeaseLostMs: this.#lease.sinceLostMs(),
       running: this.#executor?.runningCount() ?? 0,
       unwritten: this.#executor?.unwrittenCount() ?? 0,
       clock: this.#watch.clock(),
@@ -278,8 +284,11 @@ export class Worker {
         'The end of an attempt was not written: the job belongs to another by now',
       )
     }
-    // A retry waits for its time; a blocked job has got its turn; a finished one makes room.
-    this.#wakeOthers()
+    // A blocked job has got its turn; what was taken over waits.
+    this.#executor?.wake()
+    // A retry waits for its time; the end of a run may decide when its schedule runs next. Else a look finds nothing
+    // new: a worker that is busy with jobs of their own would look hundreds of times per second.
+    if (result.settled.some(setsATime)) this.#watch.wake()
   }
 
   #failed(where: string, error: unknown): void {

@@ -20,11 +20,10 @@ const idle: LoopHealth = {
 }
 
 const well: Vitals = {
-  now: NOW,
   leaseMs: LEASE_MS,
   worker: 'w/1',
   sinceHeartbeatMs: 3000,
-  leaseLost: null,
+  sinceLeaseLostMs: null,
   running: 2,
   unwritten: 0,
   clock: { aheadMs: 3, roundTripMs: 2 },
@@ -46,8 +45,8 @@ describe('it is well', () => {
     ],
     ['with clocks that differ no more than can be known', { clock: { aheadMs: 2900, roundTripMs: 2000 } }],
     ['before the first look at the clock', { clock: null }],
-    ['long after it stood still', { stood: { ms: 9000, until: ago(LEASE_MS + 1) } }],
-    ['long after it was taken for dead', { leaseLost: ago(LEASE_MS + 1) }],
+    ['long after it stood still', { stood: { ms: 9000, until: ago(LEASE_MS + 1), agoMs: LEASE_MS + 1 } }],
+    ['long after it was taken for dead', { sinceLeaseLostMs: LEASE_MS + 1 }],
   ])('%s', (_, changes) => {
     expect(judge({ ...well, ...changes })).toMatchObject({ ok: true, live: true, reasons: [], warnings: [] })
   })
@@ -85,10 +84,10 @@ describe('it is not ok, and says why:', () => {
 
 describe('it is ok, and warns:', () => {
   test.each<[HealthNote['code'], Partial<Vitals>, RegExp]>([
-    ['lease-lost', { leaseLost: ago(1000) }, /taken for dead.* it goes on as w\/1/],
+    ['lease-lost', { sinceLeaseLostMs: 1000 }, /taken for dead.* it goes on as w\/1/],
     [
       'standstill',
-      { stood: { ms: 7500, until: ago(1000) } },
+      { stood: { ms: 7500, until: ago(1000), agoMs: 1000 } },
       /stood still for 7\.5 s, until 2026-11-21T11:59:59/,
     ],
     ['clock', { clock: { aheadMs: 90_000, roundTripMs: 4 } }, /90 s ahead of the database's/],
@@ -104,7 +103,7 @@ describe('it is ok, and warns:', () => {
   })
 
   test('without the lease it does not know its next name', () => {
-    const { warnings } = judge({ ...well, worker: null, leaseLost: ago(10) })
+    const { warnings } = judge({ ...well, worker: null, sinceLeaseLostMs: 10 })
     expect(warnings[0]?.text).toMatch(/registers again with its next heartbeat/)
   })
 })

@@ -39,7 +39,7 @@ export const BREAK_NAMES = [
 ] as const
 export type BreakName = (typeof BREAK_NAMES)[number]
 
-const pause = (ms: number) => `await new Promise((resolve) => setTimeout(resolve, ${ms}));`
+const pause = (ms: number | string) => `await new Promise((resolve) => setTimeout(resolve, ${ms}));`
 
 /** Whoever wakes up with an old mark submits all the same. */
 const ANY_MARK: Mutation = {
@@ -64,7 +64,7 @@ export const BREAKS: readonly Break[] = [
       {
         file: 'scheduler/periodic-scheduler.js',
         find: 'const held = this.#held.filter(',
-        put: `${pause(300)} const held = this.#held.filter(`,
+        put: `${pause(800)} const held = this.#held.filter(`,
       },
     ],
     sql: [],
@@ -113,7 +113,7 @@ export const BREAKS: readonly Break[] = [
     ],
     sql: [],
     faults: ['worker.stop'],
-    rules: ['zombie'],
+    rules: ['zombie', 'counter'],
   },
   {
     name: 'high-water',
@@ -137,13 +137,13 @@ export const BREAKS: readonly Break[] = [
       },
     ],
     sql: [],
-    faults: ['edit'],
-    rules: ['lost', 'doubled'],
+    faults: ['edit.schedule', 'edit.storm', 'edit.prune'],
+    rules: ['backwards', 'doubled', 'lost'],
   },
   {
     name: 'lock-order',
     removes:
-      'the ends of runs lock the rows of schedules in the other order than submissions do, and both wait for each other',
+      'the ends of runs lock the rows of schedules in the other order than submissions do, and both wait for each other; ends are written on the second, when submissions are',
     mutations: [
       {
         file: 'store/sql/submitting.js',
@@ -153,7 +153,7 @@ export const BREAKS: readonly Break[] = [
       {
         file: 'store/sql/settling.js',
         find: 'const got = await sql.rows(',
-        put: `for (const id of ids.toSorted().toReversed()) { await sql.rows(\`SELECT id FROM \${tables.schedule} WHERE id = ? FOR UPDATE\`, [id]); ${pause(2)} } const got = await sql.rows(`,
+        put: `${pause('1000 - (Date.now() % 1000)')} for (const id of ids.toSorted().toReversed()) { await sql.rows(\`SELECT id FROM \${tables.schedule} WHERE id = ? FOR UPDATE\`, [id]); ${pause(2)} } const got = await sql.rows(`,
       },
     ],
     sql: [],

@@ -60,7 +60,7 @@ export class Lease {
   #id: string | null = null
   /** By performance.now(); null before the first. */
   #lastBeat: number | null = null
-  #lost: Date | null = null
+  #lost: number | null = null
   #lastLook = 0
   #beats = 0
   #orphansLeft = false
@@ -94,9 +94,9 @@ export class Lease {
     return this.#lastBeat === null ? null : performance.now() - this.#lastBeat
   }
 
-  /** When this worker was last found to have been taken for dead. */
-  lost(): Date | null {
-    return this.#lost
+  /** How long ago this worker was last found to have been taken for dead; null: never. */
+  sinceLostMs(): number | null {
+    return this.#lost === null ? null : performance.now() - this.#lost
   }
 
   /** Registers, ends what earlier incarnations left, and starts the heartbeat. */
@@ -148,7 +148,7 @@ export class Lease {
   /** This worker was taken for dead: it goes on under a new id. */
   async #renew(): Promise<void> {
     if (this.#id !== null) {
-      this.#lost = new Date()
+      this.#lost = performance.now()
       this.#options.onLost(this.#id)
     }
     await this.#register()
