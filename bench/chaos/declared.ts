@@ -21,8 +21,8 @@ export interface FleetDeclaration {
 const quick = { retries: 10, retryDelay: '500ms' } as const
 
 const same: readonly FleetDeclaration[] = [
-  { id: 'fleet-same-second', task: 'tick', timer: '*:*:*', overlap: 'allow', catchUp: 1000, ...quick },
-  { id: 'fleet-same-every', task: 'tick', timer: 'every 2s', overlap: 'allow', catchUp: 1000, ...quick },
+  { id: 'fleet-same-second', task: 'tick', timer: '*:*:*', overlap: 'allow', catchUp: 120, ...quick },
+  { id: 'fleet-same-every', task: 'tick', timer: 'every 2s', overlap: 'allow', catchUp: 120, ...quick },
   { id: 'fleet-same-slow', task: 'slow', timer: '*:*:0/2', overlap: 'queue_one', ...quick },
 ]
 

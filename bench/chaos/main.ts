@@ -37,6 +37,8 @@ interface Options {
 /** One about every three and a half seconds. */
 const FAULTS_PER_MINUTE = 17
 
+const OWN = ['sqlite', 'mariadb', 'mysql', 'galera']
+
 const program = new Command('chaos')
   .description('Runs workers on a database, breaks things, and checks that nothing was lost or doubled.')
   .argument('[database]', 'sqlite, mariadb, mysql or galera: a server of our own')
@@ -126,8 +128,6 @@ async function checkFolder(
   say(`\n${text}`)
   return violations.length === 0 ? 0 : 1
 }
-
-const OWN = ['sqlite', 'mariadb', 'mysql', 'galera']
 
 function named(database: string | undefined, { url }: Options): string {
   if ((database === undefined) === (url === undefined))

@@ -41,21 +41,18 @@ export interface Script {
 const BURST_MS = 18_000
 /** How often a place is looked for before another fault is drawn. */
 const TRIES = 30
+/** Faults do not lie side by side without gaps. */
+const LOOSENESS = 1.2
 
 /** @throws RangeError when there is nothing to draw from */
 export function scriptOf(options: ScriptOptions): Script {
-  const { faults, totalMs, count, quietMs, seed } = options
+  const { faults, count, seed } = options
   if (faults.length === 0 && count > 0) throw new RangeError('there are no faults to play')
   const random = randomOf(seed).fork('script')
-  const bursts = Math.max(1, Math.min(count, Math.floor(totalMs / (BURST_MS + quietMs))))
   const drawn = draw(faults, count, random)
   const plays: Play[] = []
   const lengths: number[] = []
-  for (let burst = 0; burst < bursts; burst += 1) {
-    const those = drawn.slice(
-      Math.round((burst * count) / bursts),
-      Math.round(((burst + 1) * count) / bursts),
-    )
+  for (const [burst, those] of dealt(drawn, burstsFor(drawn, options)).entries()) {
     const placed = place(those, random, options)
     lengths.push(Math.max(0, ...placed.map(({ at, fault }) => at + fault.lastsMs)))
     for (const { at, fault } of placed) {
@@ -64,6 +61,25 @@ export function scriptOf(options: ScriptOptions): Script {
     }
   }
   return { plays, bursts: lengths }
+}
+
+/** As many as there is time for, with the quiet after each: faults of the same scope take their time one by one. */
+function burstsFor(drawn: readonly Fault[], { totalMs, quietMs, mostInTrouble }: ScriptOptions): number {
+  const sum = (scope: Fault['scope']) =>
+    drawn.filter((fault) => fault.scope === scope).reduce((ms, { lastsMs }) => ms + lastsMs, 0)
+  const busyMs = LOOSENESS * Math.max(sum('whole'), sum('worker') / mostInTrouble)
+  const most = Math.min(drawn.length, Math.floor(totalMs / (BURST_MS + quietMs)))
+  return Math.max(1, Math.min(most, Math.floor((totalMs - busyMs) / quietMs)))
+}
+
+/** Those of each scope in turn, so that no burst gets more than its share of what takes long. */
+function dealt(drawn: readonly Fault[], bursts: number): Fault[][] {
+  const hands = Array.from({ length: bursts }, (): Fault[] => [])
+  for (const scope of ['whole', 'worker', 'rows'] as const) {
+    for (const [index, fault] of drawn.filter((each) => each.scope === scope).entries())
+      hands[index % bursts]?.push(fault)
+  }
+  return hands
 }
 
 /** Each kind once in a random order while there is room, then by weight. */

@@ -141,6 +141,8 @@ const rollingDeploy: Fault = {
     const version = isNew * 2 > ground.fleet.members.length ? 'old' : 'new'
     const done = new Set<string>()
     while (done.size < ground.fleet.members.length) {
+      // One that is left may be in another fault's hands.
+      await delay(50)
       const report = await withMember(ground, random, async (member) => {
         if (!done.has(member.name) && member.version !== version) {
           await member.stop()
