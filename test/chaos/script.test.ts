@@ -1,0 +1,126 @@
+/** The script of a run: which fault comes when is decided by the seed, and leaves the workers room to recover. */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Fault } from '../../bench/chaos/fault.ts'
+import { type Play, scriptOf } from '../../bench/chaos/script.ts'
+
+const fault = fc.record({
+  weight: fc.integer({ min: 1, max: 20 }),
+  lastsMs: fc.integer({ min: 100, max: 40_000 }),
+  scope: fc.constantFrom('worker' as const, 'whole' as const, 'rows' as const),
+})
+
+const options = fc.record({
+  seed: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+  faults: fc
+    .array(fault, { minLength: 1, maxLength: 20 })
+    .map((list) => list.map((each, index): Fault => ({ ...each, name: `fault-${index}`, run: unplayed }))),
+  totalMs: fc.integer({ min: 20_000, max: 30 * 60_000 }),
+  count: fc.integer({ min: 0, max: 200 }),
+  quietMs: fc.integer({ min: 1000, max: 10_000 }),
+  mostInTrouble: fc.integer({ min: 1, max: 4 }),
+})
+
+function unplayed(): never {
+  throw new Error('a script is only written here')
+}
+
+const ends = ({ at, fault: { lastsMs } }: Play) => at + lastsMs
+
+describe('the script of a run', () => {
+  it('is the same for the same seed, and has as many faults as were asked for', () => {
+    fc.assert(
+      fc.property(options, (given) => {
+        const script = scriptOf(given)
+        expect(scriptOf(given)).toEqual(script)
+        expect(script.plays).toHaveLength(given.count)
+      }),
+    )
+  })
+
+  it('differs for another seed', () => {
+    const faults = ['a', 'b', 'c'].map(
+      (name): Fault => ({ name, weight: 1, lastsMs: 2000, scope: 'rows', run: unplayed }),
+    )
+    const of = (seed: number) =>
+      scriptOf({ seed, faults, totalMs: 180_000, count: 40, quietMs: 6000, mostInTrouble: 2 })
+    expect(of(1)).not.toEqual(of(2))
+  })
+
+  it('never has two faults at once that take the whole', () => {
+    fc.assert(
+      fc.property(options, (given) => {
+        const { plays, bursts } = scriptOf(given)
+        for (const burst of bursts.keys()) {
+          const whole = plays
+            .filter((play) => play.burst === burst && play.fault.scope === 'whole')
+            .toSorted((a, b) => a.at - b.at)
+          for (const [index, play] of whole.entries()) {
+            const next = whole[index + 1]
+            if (next !== undefined) expect(next.at).toBeGreaterThanOrEqual(ends(play))
+          }
+        }
+      }),
+    )
+  })
+
+  it('never has more workers in the hands of faults than it may', () => {
+    fc.assert(
+      fc.property(options, (given) => {
+        const plays = scriptOf(given).plays.filter(({ fault: { scope } }) => scope === 'worker')
+        for (const { burst, at } of plays) {
+          const then = plays.filter((play) => play.burst === burst && play.at <= at && at < ends(play))
+          expect(then.length).toBeLessThanOrEqual(given.mostInTrouble)
+        }
+      }),
+    )
+  })
+
+  it('keeps every fault within its burst, and has a burst for each pause that there is time for', () => {
+    fc.assert(
+      fc.property(options, (given) => {
+        const { plays, bursts } = scriptOf(given)
+        for (const play of plays) expect(ends(play)).toBeLessThanOrEqual(bursts[play.burst] ?? -1)
+        if (given.count === 0) return
+        expect(bursts.length).toBeGreaterThanOrEqual(1)
+      }),
+    )
+  })
+
+  it('plays every kind at least once when there is room for it', () => {
+    fc.assert(
+      fc.property(options, (given) => {
+        fc.pre(given.count >= given.faults.length)
+        const played = new Set(scriptOf(given).plays.map(({ fault: { name } }) => name))
+        expect(played.size).toBe(given.faults.length)
+      }),
+    )
+  })
+
+  it('draws the heavier faults more often', () => {
+    const make = (name: string, weight: number): Fault => ({
+      name,
+      weight,
+      lastsMs: 1000,
+      scope: 'rows',
+      run: unplayed,
+    })
+    const { plays } = scriptOf({
+      seed: 7,
+      faults: [make('rare', 1), make('often', 9)],
+      totalMs: 1_800_000,
+      count: 1000,
+      quietMs: 6000,
+      mostInTrouble: 2,
+    })
+    const often = plays.filter(({ fault: { name } }) => name === 'often').length
+    expect(often).toBeGreaterThan(850)
+    expect(often).toBeLessThan(950)
+  })
+
+  it('refuses to play without faults', () => {
+    expect(() =>
+      scriptOf({ seed: 1, faults: [], totalMs: 60_000, count: 3, quietMs: 6000, mostInTrouble: 2 }),
+    ).toThrow('no faults to play')
+  })
+})
