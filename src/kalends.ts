@@ -387,7 +387,14 @@ export class Kalends {
     return {
       schedules: new Schedules(stores, { zone, taskNamed, owner }, onWrite),
       views: new Views(stores.lists),
-      jobs: new Jobs(stores.jobs, { taskNamed, owner, onWrite, onSettled, wakeUpMs, now }),
+      jobs: new Jobs(stores.jobs, {
+        taskNamed,
+        owner,
+        onWrite: () => this.#worker?.wakeForJobs(),
+        onSettled,
+        wakeUpMs,
+        now,
+      }),
     }
   }
 

@@ -67,10 +67,9 @@ export class Watch {
     const waits = [wakeUpMs]
     if (onScheduleDue !== null && look.wakeAt !== null)
       waits.push(tellWhenDue(look.wakeAt, look.now, onScheduleDue))
-    if (onJobDue !== null && tasks.length > 0) {
-      if (look.dueAt !== null) waits.push(tellWhenDue(look.dueAt, look.now, onJobDue))
-      if (look.claimable) waits.push(tellWhenDue(look.now, look.now, onJobDue))
-    }
+    // Also where there is no room at this moment: who makes room claims without a look.
+    if (onJobDue !== null && look.dueAt !== null) waits.push(tellWhenDue(look.dueAt, look.now, onJobDue))
+    if (onJobDue !== null && look.claimable) waits.push(tellWhenDue(look.now, look.now, onJobDue))
     return Math.min(...waits)
   }
 }

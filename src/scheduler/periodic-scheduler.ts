@@ -45,6 +45,8 @@ interface Batch {
   readonly isFull: boolean
 }
 
+const NOTHING: Batch = { worker: '', marks: [], isFull: false }
+
 export class PeriodicScheduler {
   readonly #options: PeriodicSchedulerOptions
   readonly #loop: Loop
@@ -80,7 +82,9 @@ export class PeriodicScheduler {
    * @returns milliseconds until it wants to be called again; Infinity: when it is woken
    */
   async pass(): Promise<number> {
-    const first = await this.#mark()
+    const marked = await this.#mark()
+    if (marked === NOTHING) return Infinity
+    const first = this.#withHeld(marked)
     // Another queue is handed one batch at a time: what it does with two at once is not known.
     const lanes = first.isFull && this.#options.elsewhere === null ? LANES : 1
     const ends = await Promise.allSettled(
@@ -99,15 +103,21 @@ export class PeriodicScheduler {
     }
   }
 
-  /** The next that are due, and before them those that somebody else held. */
+  /** The next that are due. */
   async #mark(): Promise<Batch> {
     const { store, worker, leaseMs, batch } = this.#options
     const id = worker()
-    if (id === null) return { worker: '', marks: [], isFull: false }
-    const marked = await store.markDue(id, batch, leaseMs)
-    const held = this.#held.filter((mark) => !marked.some((again) => again.id === mark.id))
+    // Not registered at this moment: held marks stay for when it is.
+    if (id === null) return NOTHING
+    const marks = await store.markDue(id, batch, leaseMs)
+    return { worker: id, marks, isFull: marks.length === batch }
+  }
+
+  /** Before those that are due, those that an earlier pass could not submit. */
+  #withHeld(batch: Batch): Batch {
+    const held = this.#held.filter((mark) => !batch.marks.some((again) => again.id === mark.id))
     this.#held = []
-    return { worker: id, marks: [...held, ...marked], isFull: marked.length === batch }
+    return { ...batch, marks: [...held, ...batch.marks] }
   }
 
   async #submit({ worker, marks }: Batch): Promise<void> {

@@ -1,0 +1,120 @@
+/** A burst: how many batches are under way at the same time, and what becomes of one that fails. */
+import { expect, it } from 'vitest'
+import type { Mark, SchedulingStore, SubmitResult } from '../../src/store/scheduling-store.ts'
+import type { SubmitElsewhere } from '../../src/scheduler/elsewhere.ts'
+import { PeriodicScheduler } from '../../src/scheduler/periodic-scheduler.ts'
+import { type Gate, gate } from '../kalends/scene.ts'
+
+const BATCH = 10
+const nothing = () => {}
+
+function unused(): never {
+  throw new Error('not asked for here')
+}
+
+const written = (locked: readonly Mark[] = []): SubmitResult => ({ submissions: [], locked, failed: [] })
+
+/** A store with so many due schedules, whose submissions wait until the test lets them go on. */
+function burst(due: number, elsewhere: SubmitElsewhere | null = null) {
+  let next = 0
+  const underWay: { readonly ids: readonly string[]; readonly end: Gate<SubmitResult | Error> }[] = []
+  const watched = { most: 0, begun: gate() }
+  const store: SchedulingStore = {
+    mostAtOnce: () => Number.POSITIVE_INFINITY,
+    look: unused,
+    clearStaleMarks: unused,
+    sweep: unused,
+    readMarked: () => Promise.resolve([]),
+    markDue: (_worker, limit) => {
+      const ids = Array.from({ length: Math.min(limit, due - next) }, (_, index) => `s${next + index}`)
+      next += ids.length
+      return Promise.resolve(ids.map((id) => ({ id, marked: new Date(0) })))
+    },
+    submit: async (_worker, marks) => {
+      const one = { ids: marks.map(({ id }) => id), end: gate<SubmitResult | Error>() }
+      underWay.push(one)
+      watched.most = Math.max(watched.most, underWay.length)
+      watched.begun.open()
+      const end = await one.end.promise
+      underWay.splice(underWay.indexOf(one), 1)
+      if (end instanceof Error) throw end
+      return end
+    },
+  }
+  const scheduler = new PeriodicScheduler({
+    store,
+    worker: () => 'w/1',
+    leaseMs: 60_000,
+    missedAfterMs: 61_000,
+    elsewhere,
+    batch: BATCH,
+    onSubmitted: nothing,
+    onProgress: nothing,
+    onFault: nothing,
+    onError: nothing,
+  })
+  /** Ends what is under way, oldest first, until the pass has ended. @returns the ids of each batch */
+  const letAll = async (pass: Promise<unknown>, endOf: (ids: readonly string[]) => SubmitResult | Error) => {
+    const batches: (readonly string[])[] = []
+    let over = false
+    const ended = pass.then(
+      () => void (over = true),
+      () => void (over = true),
+    )
+    for (;;) {
+      await Promise.race([ended, watched.begun.promise])
+      if (over) return batches
+      watched.begun = gate()
+      // All lanes come to where they wait.
+      await new Promise(setImmediate)
+      for (const { ids, end } of underWay.slice(0, 1)) {
+        batches.push(ids)
+        end.open(endOf(ids))
+      }
+      await new Promise(setImmediate)
+      if (underWay.length > 0) watched.begun.open()
+    }
+  }
+  return { scheduler, watched, letAll }
+}
+
+it('of a burst two batches are submitted at the same time, and no more', async () => {
+  const { scheduler, watched, letAll } = burst(5 * BATCH + 3)
+  const batches = await letAll(scheduler.pass(), () => written())
+  expect(watched.most).toBe(2)
+  expect(batches.map((ids) => ids.length).toSorted((a, b) => b - a)).toEqual([10, 10, 10, 10, 10, 3])
+  expect(new Set(batches.flat()).size).toBe(5 * BATCH + 3)
+})
+
+it('what one batch holds is submitted by itself', async () => {
+  const { scheduler, watched, letAll } = burst(BATCH - 1)
+  expect(await letAll(scheduler.pass(), () => written())).toHaveLength(1)
+  expect(watched.most).toBe(1)
+})
+
+it('another queue is handed one batch at a time', async () => {
+  const { scheduler, watched, letAll } = burst(3 * BATCH, () => Promise.resolve())
+  const batches = await letAll(scheduler.pass(), () => written())
+  expect(watched.most).toBe(1)
+  expect(batches.flat()).toHaveLength(3 * BATCH)
+})
+
+it('a batch that fails ends the pass once the other has ended, and comes again with the next', async () => {
+  const { scheduler, letAll } = burst(2 * BATCH)
+  const pass = scheduler.pass()
+  const first = await letAll(pass, (ids) => (ids.includes('s0') ? new Error('away') : written()))
+  await expect(pass).rejects.toThrow('away')
+  expect(first.flat()).toHaveLength(2 * BATCH)
+  const again = await letAll(scheduler.pass(), () => written())
+  expect(again.flat()).toEqual(first.find((ids) => ids.includes('s0')))
+})
+
+it('rows that somebody else holds come again with the next pass, whichever lane found them', async () => {
+  const { scheduler, letAll } = burst(2 * BATCH)
+  const isHeld = (id: string) => id === 's3' || id === 's15'
+  await letAll(scheduler.pass(), (ids) =>
+    written(ids.filter(isHeld).map((id) => ({ id, marked: new Date(0) }))),
+  )
+  const rest = await letAll(scheduler.pass(), () => written())
+  expect(rest.flat().toSorted()).toEqual(['s15', 's3'])
+})
