@@ -194,7 +194,9 @@ export class Actor {
   async #waitsForLock(): Promise<boolean> {
     if (this.#connection === null) return false
     const [row] = await this.#overseer.query('SHOW ENGINE INNODB STATUS')
-    const transactions = String(row?.['Status']).split('---TRANSACTION')
+    // Before the first stands the latest deadlock, which is over, after the last what is no transaction.
+    const [status = ''] = String(row?.['Status']).split('FILE I/O')
+    const transactions = status.split('---TRANSACTION').slice(1)
     return transactions.some(
       (text) =>
         text.includes('LOCK WAIT') && new RegExp(`(MySQL|MariaDB) thread id ${this.#connection},`).test(text),

@@ -2,7 +2,8 @@
  * The real store, statement by statement, through the orders in which workers and people can meet, with a crash at any
  * step; the invariants of the design hold in every state on the way, and at the end nothing is lost.
  *
- * Of every pair: all orders in which one of them pauses once, and some from a seed, which the test prints, with a crash.
+ * Of two workers: all orders in which one of them pauses once. Of every pair: some from a seed, which is printed, with a
+ * crash.
  * KALENDS_INTERLEAVINGS=all adds every order that can differ; a number, that many from the seed KALENDS_SEED.
  */
 import { inspect } from 'node:util'
@@ -33,6 +34,8 @@ const everyone = [...WORKERS, ...PEOPLE]
 const pairs = WORKERS.flatMap((one, index) =>
   everyone.slice(index + 1).map((other): [Program, Program] => [one, other]),
 ).filter(([one]) => one.name !== 'b/1 submits')
+
+const isBetweenWorkers = (programs: readonly Program[]) => programs.every(({ worker }) => worker !== null)
 
 eachDatabase(({ kind, fresh }) => {
   const clock: Clock = { now: START }
@@ -116,7 +119,8 @@ eachDatabase(({ kind, fresh }) => {
     { timeout: isAll ? 24 * 3_600_000 : 120_000 },
     async ({ name, programs }) => {
       const paused = new OnePause(['one', 'two'])
-      while (paused.next()) expect(await runOrder(programs, 0, paused.choose)).toEqual([])
+      while (isBetweenWorkers(programs) && paused.next())
+        expect(await runOrder(programs, 0, paused.choose)).toEqual([])
       await expectAllRight(programs, ORDERS_OF_A_PAIR, name)
       if (!isAll) return
       for (const crashes of [0, 1]) {

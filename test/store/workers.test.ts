@@ -21,6 +21,18 @@ onEachStore((under) => {
     }
   })
 
+  it('a worker whose row says nonsense hides no other', async () => {
+    await under.store.workers.register(worker('w/1'))
+    for (const [index, json] of ['a|b|c|', '', 'null', '5', '{"a":5}', '[1,"b"]'].entries())
+      await under.query(
+        `INSERT INTO worker (id, name, host, pid, tasks, sets) VALUES ('bad/${index}', 'bad', 'host', 1, ?, ?)`,
+        [json, json],
+      )
+    const list = await under.store.workers.list()
+    expect(list.map(({ tasks }) => tasks)).toEqual([[], [], [], [], [], ['b'], worker('w/1').tasks])
+    expect(list.map(({ sets }) => sets)).toEqual([{}, {}, {}, {}, {}, {}, {}])
+  })
+
   it('the same id does not register twice', async () => {
     await under.store.workers.register(worker('w/1'))
     await expect(under.store.workers.register(worker('w/1'))).rejects.toThrow()

@@ -2,6 +2,7 @@ import type { Database, Sql } from '../database.ts'
 import type { DeclaredStore, SetChanges, SetState, SetVersion } from '../declared-store.ts'
 import { scheduleColumns, type ScheduleRow, toSchedule } from './rows.ts'
 import { againOnDuplicate, changeSchedule, insertSchedule, lockSchedules } from './schedules.ts'
+import { textRecordOf, textsOf } from './stored-json.ts'
 import { placeholders, type Tables } from './tables.ts'
 
 export class SqlDeclared implements DeclaredStore {
@@ -93,16 +94,15 @@ export class SqlDeclared implements DeclaredStore {
     const workers = await sql.rows<{ sets: string }>(`SELECT sets FROM ${this.#tables.worker}`)
     const hashes = new Set([version.hash])
     for (const { sets } of workers) {
-      const declared: unknown = JSON.parse(sets)
-      const hash: unknown =
-        typeof declared === 'object' && declared !== null ? Reflect.get(declared, version.name) : undefined
-      if (typeof hash === 'string') hashes.add(hash)
+      const declared = textRecordOf(sets)
+      const hash = Object.hasOwn(declared, version.name) ? declared[version.name] : undefined
+      if (hash !== undefined) hashes.add(hash)
     }
     const versions = await sql.rows<{ hash: string; schedules: string }>(
       `SELECT hash, schedules FROM ${this.#tables.declaredSet} WHERE name = ? AND hash IN (${placeholders([...hashes])}) ORDER BY first_seen, hash`,
       [version.name, ...hashes],
     )
-    const liveIds = versions.flatMap(({ schedules }): string[] => JSON.parse(schedules))
+    const liveIds = versions.flatMap(({ schedules }) => textsOf(schedules))
     return {
       isNewest: versions.at(-1)?.hash === version.hash,
       liveIds: new Set([...liveIds, ...version.schedules]),

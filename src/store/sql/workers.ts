@@ -1,6 +1,7 @@
 import type { Database } from '../database.ts'
 import { fromStored, toText } from '../instant.ts'
 import type { NewWorker, WorkerRecord, WorkerStore } from '../worker-store.ts'
+import { textRecordOf, textsOf } from './stored-json.ts'
 import type { Tables } from './tables.ts'
 
 interface WorkerRow {
@@ -53,8 +54,9 @@ export class SqlWorkers implements WorkerStore {
     )
     return rows.map((row) => ({
       ...row,
-      tasks: JSON.parse(row.tasks),
-      sets: JSON.parse(row.sets),
+      // A bad row must not keep the others from being seen, or nobody would take over from the dead.
+      tasks: textsOf(row.tasks),
+      sets: textRecordOf(row.sets),
       started: fromStored(row.started),
       heartbeat: fromStored(row.heartbeat),
     }))

@@ -1,0 +1,22 @@
+/** JSON of columns that only Kalends writes, but anybody may: what is no such JSON is as if nothing stood there. */
+
+/** The texts of an array. */
+export function textsOf(json: string): string[] {
+  const value = parsed(json)
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
+}
+
+/** The texts of an object. */
+export function textRecordOf(json: string): Readonly<Record<string, string>> {
+  const value = parsed(json)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {}
+  return Object.fromEntries(Object.entries(value).filter((entry) => typeof entry[1] === 'string'))
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return null
+  }
+}
