@@ -30,8 +30,8 @@ export interface PeriodicSchedulerOptions {
 }
 
 /**
- * Batches that are marked and submitted at the same time while more is due than one holds: two workers would do the
- * same. The database has another core for the second; a third found none.
+ * Batches that are marked and submitted at the same time while more is due than one holds, as two workers would. One
+ * keeps a core of the database busy and leaves the others idle; see docs/performance.md.
  */
 const LANES = 2
 /** Rows that somebody else holds are tried again after this time. */

@@ -260,6 +260,37 @@ eachDatabase(({ kind, fresh }) => {
       expect(blocked.map((step) => step.key)).toEqual(expect.arrayContaining(['job_state_schedule']))
     })
 
+    it('a batch is a few statements, however large it is', async () => {
+      for (const size of [20, 100]) {
+        let marks: Awaited<ReturnType<typeof recorded.store.scheduling.markDue>> = []
+        const marking = await statementsOf(async () => {
+          marks = await recorded.store.scheduling.markDue(WORKER, size, LEASE_MS)
+        })
+        expect(marks).toHaveLength(size)
+        expect(marking).toHaveLength(2)
+        const submitting = await statementsOf(() =>
+          recorded.store.scheduling.submit(WORKER, marks, submitDue),
+        )
+        expect(submitting.length, submitting.join('\n')).toBeLessThanOrEqual(5)
+        let jobs: Awaited<ReturnType<typeof recorded.store.executing.claim>> = []
+        const claiming = await statementsOf(async () => {
+          jobs = await recorded.store.executing.claim(WORKER, policies('task'), size, '')
+        })
+        expect(jobs.length).toBeGreaterThan(size / 4)
+        expect(claiming).toHaveLength(3)
+        const settling = await statementsOf(() =>
+          recorded.store.executing.settle(
+            jobs.map(({ id, policy, attempt }) => ({
+              fence: { id, worker: WORKER, attempt },
+              ending: { kind: 'success', result: null },
+              policy,
+            })),
+          ),
+        )
+        expect(settling.length, settling.join('\n')).toBeLessThanOrEqual(8)
+      }
+    })
+
     it('stop requests and orphans are found among the few that run', async () => {
       const [stop] = await statementsOf(() => recorded.store.executing.stopRequests('other/1'))
       await readsBy(stop, /^job_held$/)
