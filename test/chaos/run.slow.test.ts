@@ -1,0 +1,69 @@
+/**
+ * Nothing lost, nothing doubled, while everything breaks that can: a short run of `npm run chaos` on each database,
+ * all at the same time, for they mostly wait.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, inject, test } from 'vitest'
+import { check } from '../../bench/chaos/checker/check.ts'
+import { readRecord } from '../../bench/chaos/record-files.ts'
+import { findGalera } from '../support/servers-galera.ts'
+import { say } from '../support/servers-programs.ts'
+import { isCi } from '../support/servers.ts'
+
+const MINUTES = Number(process.env['KALENDS_TEST_CHAOS_MINUTES'] ?? 3)
+/** The run itself, then the end of all work; servers that start and stop. */
+const LIMIT_MS = MINUTES * 60_000 * 1.5 + 300_000
+/** Of what such a run makes on a machine of its own: a third would tell of a harness that does nothing. */
+const LEAST_OCCURRENCES = MINUTES * 60 * 35
+const LEAST_FAULTS = MINUTES * 8
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const given = inject('testRun')
+const databases = [
+  ...(given.sqlite ? ['sqlite'] : []),
+  ...given.servers.map(({ kind }) => kind as string),
+  ...(await withGalera()),
+]
+
+async function withGalera(): Promise<string[]> {
+  if (!given.servers.some(({ kind }) => kind === 'mariadb')) return []
+  const programs = await findGalera()
+  if (typeof programs !== 'string') return ['galera']
+  say(`chaos on Galera is NOT TESTED: ${programs}`)
+  if (isCi(process.env)) throw new Error(`CI tests Galera. ${programs}`)
+  return []
+}
+
+describe.concurrent('while workers, databases, networks and clocks break', { timeout: LIMIT_MS }, () => {
+  test.each(databases)('nothing is lost or doubled on %s', async (database) => {
+    const folder = mkdtempSync(join(tmpdir(), `kalends-chaos-${database}-`))
+    const { code, output } = await chaos([database, '--minutes', String(MINUTES), '--folder', folder])
+    // With the seed, by which it can be played again.
+    say(output.slice(output.indexOf('# Chaos on')))
+    expect(code, output.slice(-8000)).toBe(0)
+    const record = await readRecord(folder)
+    expect(check(record).tally.occurrences).toBeGreaterThan(LEAST_OCCURRENCES)
+    expect(record.journal.filter(({ kind }) => kind === 'fault').length).toBeGreaterThan(LEAST_FAULTS)
+    rmSync(folder, { recursive: true })
+  })
+})
+
+async function chaos(args: readonly string[]): Promise<{ code: unknown; output: string }> {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'bench/chaos/main.ts', ...args], {
+    cwd: root,
+    env: { ...process.env, NODE_OPTIONS: '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (data: Buffer) => {
+      output += data.toString()
+    })
+  const [code] = await once(child, 'close')
+  return { code, output }
+}
