@@ -21,33 +21,41 @@ export class TargetClock {
   readonly #file: string
   #offsetMs: number
 
-  private constructor(folder: string, library: string, offsetMs: number) {
+  private constructor(folder: string, library: string) {
     this.#folder = folder
     this.#library = library
     this.#file = join(folder, 'clock')
     this.environment = environment(library, this.#file)
-    this.#offsetMs = offsetMs
+    this.#offsetMs = 0
     this.#write()
   }
 
   /**
+   * As the machine's, until told otherwise.
+   *
    * @param folder  of the server, which holds its file
-   * @param beginAt  what it tells first; default: as the machine
    * @returns a text that says why clocks cannot be moved here
    */
-  static async open(folder: string, beginAt?: Date): Promise<TargetClock | string> {
+  static async open(folder: string): Promise<TargetClock | string> {
     if (faketimeLibrary() === null && canInstall()) {
       say('no libfaketime on this machine: installing faketime with apt-get, as root')
       await install('faketime')
     }
     const library = faketimeLibrary()
     if (library === null) return 'there is no libfaketime; install the package faketime'
-    return new TargetClock(folder, library, beginAt === undefined ? 0 : beginAt.getTime() - Date.now())
+    return new TargetClock(folder, library)
   }
 
   /** The database's clock is the machine's plus this. */
   get offsetMs(): number {
     return this.#offsetMs
+  }
+
+  /** Sets it, when the database is up and nobody works yet. */
+  beginAt(at: Date | undefined): void {
+    if (at === undefined) return
+    this.#offsetMs = at.getTime() - Date.now()
+    this.#write()
   }
 
   /** For a server that sees the folder, and nothing else of this machine, as `seen`. */

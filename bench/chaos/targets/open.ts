@@ -3,9 +3,11 @@ import type { Target } from '../fault.ts'
 import { openMariadb } from './mariadb.ts'
 import { openMysql } from './mysql.ts'
 import type { TargetOptions } from './own-server.ts'
+import { openSqlite } from './sqlite.ts'
 import { openUrlTarget } from './url.ts'
 
 const own: Readonly<Record<string, (options: TargetOptions) => Promise<Target>>> = {
+  sqlite: openSqlite,
   mariadb: openMariadb,
   mysql: openMysql,
 }

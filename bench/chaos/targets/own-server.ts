@@ -53,7 +53,7 @@ export async function openOwnServer(own: OwnServer, options: TargetOptions): Pro
   }
   try {
     const disk = orSay('disk.full', await SmallDisk.open(plan.folder))
-    const clock = orSay('the clock', await TargetClock.open(plan.folder, options.beginAt))
+    const clock = orSay('the clock', await TargetClock.open(plan.folder))
     const adminPort = await steadyPort()
     const server = await RestartableServer.start(plan, folder, {
       options: own.adminOptions(adminPort),
@@ -92,6 +92,7 @@ export async function openOwnServer(own: OwnServer, options: TargetOptions): Pro
       start: () => server.start(),
       signal: (signal: NodeJS.Signals) => server.signal(signal),
     }
+    clock?.beginAt(options.beginAt)
     const faults: Fault[] = [
       ...networkFaults(ways, leaseMs),
       ...serverProcessFaults(process, leaseMs),

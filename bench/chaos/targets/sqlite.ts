@@ -1,0 +1,64 @@
+/** A SQLite file of our own, on a disk of its own where that can be had. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { KeptFolder } from '../../../test/support/servers-restartable.ts'
+import type { Target } from '../fault.ts'
+import { clockFaults } from '../faults/clock.ts'
+import { diskFaults } from '../faults/disk.ts'
+import { sqliteFaults } from '../faults/sqlite.ts'
+import { sweepSharedMemory, TargetClock } from './clock.ts'
+import { SmallDisk } from './disk.ts'
+import { orSay, type TargetOptions } from './own-server.ts'
+import { accessOf, SqliteProcess } from './sqlite-process.ts'
+
+export async function openSqlite(options: TargetOptions): Promise<Target> {
+  const folder = await KeptFolder.keep(await mkdtemp(join(tmpdir(), 'kalends-sqlite-')))
+  const open: (() => Promise<void>)[] = [() => folder.remove(), () => sweepSharedMemory()]
+  const close = async () => {
+    for (const each of open.splice(0).toReversed()) await each()
+  }
+  try {
+    const disk = orSay('disk.full', await SmallDisk.open(folder.path))
+    const clock = orSay('the clock', await TargetClock.open(folder.path))
+    const environment = clock?.environment ?? {}
+    const path = join(disk?.path ?? folder.path, 'chaos.db')
+    const connect = (other = path) => SqliteProcess.open(other, environment)
+    const connection = await connect()
+    const access = accessOf(connection)
+    open.push(() => access.close())
+    clock?.beginAt(options.beginAt)
+    const [version] = await access.query('SELECT sqlite_version() AS version')
+    return {
+      kind: 'sqlite',
+      name: `SQLite ${String(version?.['version'])}`,
+      ways: [{ url: `sqlite:${path}`, proxy: null }],
+      environment,
+      query: access.query,
+      transaction: access.transaction,
+      deadlocks: async () => null,
+      faults: [
+        ...sqliteFaults({ path, connect }),
+        ...(disk === null
+          ? []
+          : diskFaults(disk, { probe: () => probe(join(disk.path, 'probe')), revive: async () => '' })),
+        ...(clock === null ? [] : clockFaults(clock)),
+      ],
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function probe(file: string): Promise<string | null> {
+  try {
+    await writeFile(file, Buffer.alloc(1024 ** 2))
+    return null
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  } finally {
+    await rm(file, { force: true })
+  }
+}
