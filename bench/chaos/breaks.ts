@@ -63,8 +63,8 @@ export const BREAKS: readonly Break[] = [
       },
       {
         file: 'scheduler/periodic-scheduler.js',
-        find: 'const held = this.#held.filter(',
-        put: `${pause(800)} const held = this.#held.filter(`,
+        find: 'const marks = await store.markDue(id, batch, leaseMs);',
+        put: `const marks = await store.markDue(id, batch, leaseMs); if (marks.length > 0) ${pause(800)}`,
       },
     ],
     sql: [],
