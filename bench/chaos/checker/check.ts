@@ -11,6 +11,11 @@ import { growing } from './rules/growing.ts'
 import { lost } from './rules/lost.ts'
 import { marks } from './rules/marks.ts'
 import { once } from './rules/once.ts'
+import { together } from './rules/together.ts'
+import { zombie } from './rules/zombie.ts'
+import { missed } from './rules/missed.ts'
+import { counters } from './rules/counters.ts'
+import { copies } from './rules/copies.ts'
 import { tallyOf } from './tally.ts'
 import type { Verdict, Violation } from './verdict.ts'
 
@@ -23,6 +28,11 @@ const RULES: readonly ((evidence: Evidence) => Violation[])[] = [
   growing,
   marks,
   ended,
+  together,
+  zombie,
+  missed,
+  counters,
+  copies,
   deadlocks,
 ]
 

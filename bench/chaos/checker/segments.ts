@@ -39,6 +39,8 @@ export interface Segment {
   readonly pieces: Piece[]
 }
 
+export type ScheduleRowText = ScheduleRow['text']
+
 export interface CourseOf {
   readonly written: ScheduleEntry | null
   readonly edits: readonly EditEntry[]

@@ -1,0 +1,134 @@
+/** What a schedule counts is what its jobs tell; a hand that sets a counter sets where it counts on from. */
+import { type Evidence, editsAround, type ScheduleEvidence } from '../evidence.ts'
+import type { JobRow } from '../rows.ts'
+import type { Segment } from '../segments.ts'
+import { instantText } from '../times.ts'
+import type { Rule, Violation } from '../verdict.ts'
+
+export function counters(evidence: Evidence): Violation[] {
+  return evidence.schedules.flatMap((schedule) => {
+    const tell = (rule: Rule, text: string, at: number): Violation => ({
+      rule,
+      schedule: schedule.id,
+      text: `${text}${editsAround(schedule, at)}`,
+    })
+    return schedule.segments.flatMap((segment) => {
+      if (segment.isUncertain || segment.end === null) return []
+      return [
+        ...counted(evidence, schedule, segment).map(({ text, rule }) => tell(rule, text, segment.from)),
+        ...lastOnes(evidence, schedule, segment).map((text) => tell('counter', text, segment.from)),
+      ]
+    })
+  })
+}
+
+function counted(
+  evidence: Evidence,
+  schedule: ScheduleEvidence,
+  segment: Segment,
+): { text: string; rule: Rule }[] {
+  const { start, end } = segment
+  if (end === null) return []
+  const faults: { text: string; rule: Rule }[] = []
+  const ends = schedule.jobs.filter(({ state }) => state === 'success' || state === 'failed')
+  const compare = (name: string, grown: number, jobs: readonly JobRow[]) => {
+    const { least, most } = within(jobs, segment, evidence)
+    if (grown >= least && grown <= most) return
+    const twice = jobs.some((job) => endedTwice(evidence, job))
+    faults.push({
+      // An end that was written by two of its workers was counted twice.
+      rule: grown > most && twice ? 'zombie' : 'counter',
+      text: `${name} grew by ${grown} between ${instantText(segment.from)} and ${instantText(segment.endUntil)}, but ${least === most ? least : `${least} to ${most}`} of its jobs ended so`,
+    })
+  }
+  compare('run_count', end.runCount - start.runCount, ends)
+  compare(
+    'error_count',
+    end.errorCount - start.errorCount,
+    ends.filter(({ state }) => state === 'failed'),
+  )
+  return faults
+}
+
+/** How many of the jobs ended within a segment: what ended while it was edited is on one side or the other. */
+function within(
+  jobs: readonly JobRow[],
+  { from, until, endFrom, endUntil, isLast }: Segment,
+  { jobEdits, times }: Evidence,
+): { least: number; most: number } {
+  let least = 0
+  let most = 0
+  for (const job of jobs) {
+    const finished = job.finished ?? Number.NaN
+    const isUnclear = times.isRepeated(finished)
+    const canBe = isUnclear || (finished >= from && (isLast || finished <= endUntil))
+    const mustBe = !isUnclear && finished > until && (isLast || finished < endFrom)
+    // By hand it may have been put back after it was counted, or ended without being counted.
+    const edits = jobEdits.get(job.id)?.length ?? 0
+    if (canBe || edits > 0) most += 1 + edits
+    if (mustBe && edits === 0) least += 1
+  }
+  return { least, most: most + handledElsewhere(jobEdits, jobs) }
+}
+
+/** Jobs that were counted and then put back or changed by hand are among those that are not counted by their state. */
+function handledElsewhere(jobEdits: Evidence['jobEdits'], jobs: readonly JobRow[]): number {
+  const own = new Set(jobs.map(({ id }) => id))
+  const schedules = new Set(jobs.map(({ schedule }) => schedule))
+  let count = 0
+  for (const [id, edits] of jobEdits) {
+    if (own.has(id)) continue
+    const of = edits.find(({ before }) => before !== null)?.before?.['periodic_task_id']
+    if (typeof of === 'string' && schedules.has(of)) count += edits.length
+  }
+  return count
+}
+
+function endedTwice({ runs }: Evidence, { id }: JobRow): boolean {
+  const lines = runs.get(id) ?? []
+  return new Set(lines.filter(({ event }) => event !== 'start').map(({ attempt }) => attempt)).size > 1
+}
+
+/** last_job, last_run and last_finished are of one job, the last that ended; last_slot is the last that was decided. */
+function lastOnes(
+  evidence: Evidence,
+  { jobs }: ScheduleEvidence,
+  { start, end, pieces, isLast, endFrom }: Segment,
+): string[] {
+  if (end === null) return []
+  const faults: string[] = []
+  const latest = pieces.reduce(
+    (most, { slot }) => Math.max(most, slot),
+    start.lastSlot ?? Number.NEGATIVE_INFINITY,
+  )
+  if ((end.lastSlot ?? Number.NEGATIVE_INFINITY) !== latest)
+    faults.push(
+      `last_slot is ${instantText(end.lastSlot)}, but the last that was decided is ${instantText(latest)}`,
+    )
+  if (end.lastJob === null || end.lastJob === start.lastJob) return faults
+  const job = evidence.jobs.get(end.lastJob)
+  if (job === undefined) {
+    faults.push(`last_job is ${end.lastJob}, which there never was`)
+    return faults
+  }
+  if (evidence.jobEdits.has(job.id)) return faults
+  if (job.finished !== end.lastFinished || job.started !== end.lastRun)
+    faults.push(
+      `last_job ${job.id} ran from ${instantText(job.started)} to ${instantText(job.finished)}, but last_run is ${instantText(end.lastRun)} and last_finished ${instantText(end.lastFinished)}`,
+    )
+  const later = jobs.find(
+    ({ id, state, finished }) =>
+      (state === 'success' || state === 'failed') &&
+      finished !== null &&
+      finished > (end.lastFinished ?? Infinity) &&
+      (isLast || finished < endFrom) &&
+      !evidence.times.isRepeated(finished) &&
+      !evidence.times.isRepeated(end.lastFinished ?? 0) &&
+      !evidence.jobEdits.has(id),
+  )
+  if (later !== undefined)
+    faults.push(
+      `last_finished is ${instantText(end.lastFinished)}, but job ${later.id} ended at ${instantText(later.finished)}`,
+    )
+  return faults
+}

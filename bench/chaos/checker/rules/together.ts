@@ -1,0 +1,78 @@
+/** Unless overlap is 'allow', no two runs of a schedule at the same time. */
+import type { RunLine } from '../../record.ts'
+import { type Evidence, jobText } from '../evidence.ts'
+import type { JobRow } from '../rows.ts'
+import type { Violation } from '../verdict.ts'
+
+export function together(evidence: Evidence): Violation[] {
+  const { schedules, jobEdits, times } = evidence
+  const violations: Violation[] = []
+  for (const { id, jobs } of schedules) {
+    const exclusive = jobs.filter((job) => job.exclusive && job.started !== null && !jobEdits.has(job.id))
+    violations.push(...rowsTogether(id, exclusive, times), ...handlersTogether(id, exclusive, evidence))
+  }
+  return violations
+}
+
+/** By the rows: the last attempt of one began before the one before it was final. */
+function rowsTogether(schedule: string, jobs: readonly JobRow[], times: Evidence['times']): Violation[] {
+  const violations: Violation[] = []
+  let latest: JobRow | undefined
+  for (const job of jobs.toSorted((a, b) => (a.started ?? 0) - (b.started ?? 0))) {
+    const { started } = job
+    const until = latest?.finished ?? null
+    if (
+      latest !== undefined &&
+      until !== null &&
+      started !== null &&
+      started < until &&
+      !times.isRepeated(started)
+    )
+      violations.push({
+        rule: 'together',
+        schedule,
+        text: `${jobText(job)} began ${until - started} ms before ${jobText(latest)} had ended`,
+      })
+    if (until === null || (job.finished ?? 0) >= until) latest = job
+  }
+  return violations
+}
+
+interface Span {
+  readonly job: JobRow
+  readonly from: number
+  readonly until: number
+}
+
+/**
+ * By the handlers, in the order of one clock for all: while the attempt went on whose success was taken, the job
+ * ran all the time, so that nothing else of the schedule may have begun.
+ */
+function handlersTogether(schedule: string, jobs: readonly JobRow[], { runs }: Evidence): Violation[] {
+  const taken: Span[] = []
+  const starts: { readonly job: JobRow; readonly line: RunLine }[] = []
+  for (const job of jobs) {
+    const lines = runs.get(job.id) ?? []
+    for (const line of lines) if (line.event === 'start') starts.push({ job, line })
+    const of = lines.filter(({ attempt, worker }) => attempt === job.attempt && worker === job.worker)
+    const start = of.find(({ event }) => event === 'start')
+    const end = of.find(({ event }) => event === 'end')
+    if (job.state === 'success' && start !== undefined && end !== undefined)
+      taken.push({ job, from: start.mono, until: end.mono })
+  }
+  taken.sort((a, b) => a.from - b.from)
+  starts.sort((a, b) => a.line.mono - b.line.mono)
+  const violations: Violation[] = []
+  let index = 0
+  for (const { job, line } of starts) {
+    while ((taken[index]?.until ?? Infinity) <= line.mono) index += 1
+    const span = taken[index]
+    if (span !== undefined && span.job !== job && span.from < line.mono)
+      violations.push({
+        rule: 'together',
+        schedule,
+        text: `attempt ${line.attempt} of ${jobText(job)} began on ${line.worker} while ${jobText(span.job)} still ran on ${span.job.worker}`,
+      })
+  }
+  return violations
+}

@@ -1,0 +1,71 @@
+/**
+ * A worker that lost a run while it stood still changes nothing when it wakes up, and its handlers are told:
+ * the end that counts is that of the last attempt.
+ */
+import type { RunLine } from '../../record.ts'
+import { type Evidence, jobText } from '../evidence.ts'
+import type { JobRow } from '../rows.ts'
+import { LOAD_MS } from '../times.ts'
+import type { Violation } from '../verdict.ts'
+
+export function zombie(evidence: Evidence): Violation[] {
+  const violations: Violation[] = []
+  for (const [id, lines] of evidence.runs) {
+    const job = evidence.jobs.get(id)
+    if (job === undefined || evidence.jobEdits.has(id)) continue
+    const fault = faultOf(job, lines, evidence)
+    if (fault !== null)
+      violations.push({ rule: 'zombie', schedule: job.schedule, text: `${fault}: ${jobText(job)}` })
+  }
+  return violations
+}
+
+function faultOf(job: JobRow, lines: readonly RunLine[], { times, record }: Evidence): string | null {
+  const last = lines.findLast(({ event }) => event === 'start')
+  if (last === undefined || job.state === 'skipped') return null
+  if (last.attempt > job.attempt && job.state === 'success')
+    return `attempt ${last.attempt} began on ${last.worker}, but the row tells of ${job.attempt}`
+  const ended = lines.find(
+    ({ event, attempt, worker }) => event !== 'start' && attempt === last.attempt && worker === last.worker,
+  )
+  if (
+    job.finished !== null &&
+    job.state === 'success' &&
+    last.attempt === job.attempt &&
+    ended !== undefined
+  ) {
+    const at = times.databaseAt(times.hostOfMono(ended.mono))
+    if (at - job.finished > LOAD_MS && !times.isRepeated(job.finished))
+      return `it was said to have succeeded ${Math.round(at - job.finished)} ms before its handler came to '${ended.event}' on ${ended.worker}`
+  }
+  return deafAfterLoss(job, lines, times, record.leaseMs)
+}
+
+/** Tasks of the fleet whose handlers do not listen to their signal, or cannot. */
+const DEAF: ReadonlySet<string> = new Set(['deaf', 'block', 'exit'])
+
+/** A handler that came to its end although somebody else had begun the next attempt long before. */
+function deafAfterLoss(
+  job: JobRow,
+  lines: readonly RunLine[],
+  times: Evidence['times'],
+  leaseMs: number,
+): string | null {
+  if (DEAF.has(job.task)) return null
+  for (const start of lines) {
+    if (start.event !== 'start') continue
+    const later = lines.find(
+      ({ event, attempt, mono }) => event === 'start' && attempt > start.attempt && mono > start.mono,
+    )
+    const end = lines.find(
+      ({ event, attempt, worker, mono }) =>
+        event === 'end' && attempt === start.attempt && worker === start.worker && mono > start.mono,
+    )
+    if (later === undefined || end === undefined || end.worker === later.worker) continue
+    // It stands still for as long as a fault lasts; after that a heartbeat tells it, within the lease.
+    const told = times.deadline(times.hostOfMono(later.mono), leaseMs + LOAD_MS)
+    if (times.hostOfMono(end.mono) > told)
+      return `attempt ${start.attempt} came to its end on ${start.worker} ${Math.round(end.mono - later.mono)} ms after attempt ${later.attempt} had begun on ${later.worker}, and was never told`
+  }
+  return null
+}
