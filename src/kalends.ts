@@ -118,7 +118,9 @@ export class Kalends {
       housekeeping = new DeclaredSets()
       housekeeping.add(HOUSEKEEPING, housekeepingDeclarations(checkedRetention(retention)), 'retire')
     }
-    return new Kalends(await openStore(target, options), checked, housekeeping)
+    // A loop whose connection died without a word is back at work when the lease of its marks has ended.
+    const store = await openStore(target, { ...options, longestUseMs: checked.leaseMs })
+    return new Kalends(store, checked, housekeeping)
   }
 
   /**

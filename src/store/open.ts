@@ -27,6 +27,8 @@ export interface StoreOptions {
   readonly tablePrefix?: string | undefined
   /** Whether to bring the tables up to date (default), or to refuse to work when they are not. */
   readonly migrate?: boolean | undefined
+  /** Milliseconds after which a connection that is busy with one piece of work is given up: the lease of a worker. */
+  readonly longestUseMs?: number | undefined
   /** The database's clock, for tests that make time pass: only on SQLite. See `kalends/testing`. */
   readonly clock?: (() => Date) | undefined
 }
@@ -42,7 +44,7 @@ const PREFIX = /^[a-z0-9_]{0,32}$/i
  */
 export async function openStore(target: DatabaseTarget, options: StoreOptions = {}): Promise<Store> {
   const prefix = checkedPrefix(options)
-  const database = await openDatabase(target, options.clock)
+  const database = await openDatabase(target, options)
   try {
     if (options.migrate === false) await checkMigrated(database, prefix)
     else await migrate(database, prefix)
@@ -107,7 +109,13 @@ function checkedPrefix({ tablePrefix = '' }: StoreOptions): string {
   )
 }
 
-async function openDatabase(target: DatabaseTarget, clock: (() => Date) | null = null): Promise<Database> {
+async function openDatabase(
+  target: DatabaseTarget,
+  {
+    clock = null,
+    longestUseMs,
+  }: { clock?: (() => Date) | null | undefined; longestUseMs?: number | undefined } = {},
+): Promise<Database> {
   if (clock !== null && !(typeof target === 'string' && target.startsWith('sqlite:'))) {
     throw new InvalidInputError('clock', 'only SQLite can have a clock of its own')
   }
@@ -123,7 +131,7 @@ async function openDatabase(target: DatabaseTarget, clock: (() => Date) | null =
   }
   if (/^(mysql|mariadb):\/\//.test(target)) {
     const { MysqlDatabase } = await import('./mysql/database.ts')
-    return MysqlDatabase.open(target, CONNECTIONS)
+    return MysqlDatabase.open(target, CONNECTIONS, longestUseMs)
   }
   if (target.startsWith('sqlite:')) {
     const path = target.slice('sqlite:'.length).replace(/^\/\//, '')

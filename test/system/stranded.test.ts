@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
+import { Kalends, task } from '../../src/index.ts'
 import { MysqlDatabase } from '../../src/store/mysql/database.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { Proxy } from '../support/worker-proxy.ts'
@@ -30,4 +31,30 @@ eachDatabase(({ kind, fresh }) => {
     await proxy.close()
     await server.drop()
   })
+
+  // With the default limit of a minute this would take longer than the test may.
+  it.skipIf(kind === 'sqlite')(
+    'a worker whose connections died without a word works again when its lease has ended',
+    { timeout: 30_000 },
+    async () => {
+      const server = await fresh()
+      const proxy = await Proxy.open(server.url)
+      const kalends = await Kalends.open(proxy.url, { lease: '2s', retention: false })
+      const tick = task('tick')
+      let ran = () => {}
+      kalends.handle(tick, () => ran())
+      const run = () => new Promise<void>((resolve) => (ran = resolve))
+      await kalends.schedules.create({ task: tick, timer: '*:*:*' })
+      const before = run()
+      await kalends.start({ signals: false })
+      await before
+
+      proxy.strand()
+      await run()
+
+      await kalends.stop()
+      await proxy.close()
+      await server.drop()
+    },
+  )
 })

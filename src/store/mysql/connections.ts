@@ -48,7 +48,7 @@ export interface OwnOptions {
   readonly connections: number
   /** Of every new session. */
   readonly setup: readonly string[]
-  /** A host that does not let a new connection work within this time is passed over, where there are others. */
+  /** A host that does not let a new connection work within this time is given up, or passed over for another. */
   readonly patienceMs: number
 }
 
@@ -126,10 +126,9 @@ export class OwnConnections implements Connections {
   }
 
   #pool(host: Host): mysql.Pool {
-    const several = this.#options.patienceMs < Number.POSITIVE_INFINITY
     const pool = mysql.createPool({
       // What the URL says itself wins.
-      ...(several ? { connectTimeout: this.#options.patienceMs } : {}),
+      connectTimeout: this.#options.patienceMs,
       uri: host.url,
       timezone: 'Z',
       charset: 'utf8mb4_bin',
@@ -166,7 +165,7 @@ export class OwnConnections implements Connections {
   /** What kind of server it is. @throws when it is not one to work with */
   async #examine(connection: mysql.PoolConnection): Promise<void> {
     const several = this.#places.length > 1
-    const patience = several ? giveUpAfter(connection, this.#options.patienceMs) : undefined
+    const patience = giveUpAfter(connection, this.#options.patienceMs)
     try {
       const variables = await settings(
         connection,

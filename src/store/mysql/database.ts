@@ -30,6 +30,8 @@ const LOCK_WAIT_SECONDS = 5
 const LONGEST_USE_MS = 60_000
 /** Where there are several hosts: how long one of them may take until a new connection can work. */
 const HOST_PATIENCE_MS = 3000
+/** Where there is one: as the driver has it. */
+const ONLY_HOST_PATIENCE_MS = 10_000
 /** Seconds that another process may take to migrate the tables. */
 const EXCLUSIVE_WAIT_SECONDS = 600
 /** Larger transactions of a cluster meet those of other nodes more often, and are then undone as a whole. */
@@ -64,6 +66,7 @@ export class MysqlDatabase implements Database {
    *
    * @param url  `mysql://user:password@host:port/database`; of several hosts, `h1:3306,h2`, one is worked with
    * @param connections  most to one host
+   * @param longestUseMs  a connection that is busy with one piece of work for longer is given up
    */
   static open(url: string, connections: number, longestUseMs = LONGEST_USE_MS): MysqlDatabase {
     const hosts = hostsOf(url)
@@ -73,7 +76,7 @@ export class MysqlDatabase implements Database {
         'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
         `SET SESSION sql_mode = 'STRICT_TRANS_TABLES', SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
       ],
-      patienceMs: hosts.length > 1 ? HOST_PATIENCE_MS : Number.POSITIVE_INFINITY,
+      patienceMs: Math.min(hosts.length > 1 ? HOST_PATIENCE_MS : ONLY_HOST_PATIENCE_MS, longestUseMs),
     })
     return new MysqlDatabase(own, { lent: false, longestUseMs })
   }
