@@ -13,6 +13,9 @@ export async function seenByWorkers({ fleet }: Ground): Promise<boolean | null> 
 }
 
 /** As a report takes it. */
-export function withSeen(report: FaultReport, seen: boolean | null): FaultReport {
+export function withSeen<Report extends Omit<FaultReport, 'hit' | 'seen'>>(
+  report: Report,
+  seen: boolean | null,
+): Report & { readonly seen?: boolean } {
   return seen === null ? report : { ...report, seen }
 }

@@ -45,72 +45,107 @@ export function serverProcessFaults(server: ServerProcess, leaseMs: number): Fau
       } finally {
         server.signal('SIGCONT')
       }
-      return withSeen({ hit: '', detail: `stood still for ${ms} ms` }, seen)
+      return withSeen({ detail: `stood still for ${ms} ms` }, seen)
     }),
   ]
 }
 
-/** @param workerUser  without the `@host`: whom to shut out */
-export function serverAdminFaults(admin: Admin, kind: 'mariadb' | 'mysql', workerUrl: string): Fault[] {
-  const workerUser = decodeURIComponent(new URL(workerUrl).username)
+/** One server, or one node of several. */
+export interface ServerPlace {
+  /** As people read it: 'database', 'n1'. */
+  readonly name: string
+  readonly admin: Admin
+  /** Past all proxies, as the workers' user: whom to shut out. */
+  readonly workerUrl: string
+}
+
+/** @param places  of which each time one is hit */
+export function serverAdminFaults(places: readonly ServerPlace[], kind: 'mariadb' | 'mysql'): Fault[] {
   const variables = kind === 'mysql' ? ['super_read_only', 'read_only'] : ['read_only']
+  const at =
+    (hurt: (place: ServerPlace, ground: Ground, random: Random) => Promise<Omit<FaultReport, 'hit'>>): Hurt =>
+    async (ground, random) => {
+      const place = random.pick(places)
+      return { hit: place.name, ...(await hurt(place, ground, random)) }
+    }
   return [
-    whole('server.read-only', 4, 7500, async (ground, random) => {
-      const variable = variables[0] ?? 'read_only'
-      const ms = random.int(1500, 6000)
-      let seen: boolean | null = null
-      await admin.query(`SET GLOBAL ${variable} = 1`)
-      try {
-        await ground.pause(ms)
-        seen = ms > 4000 ? await seenByWorkers(ground) : null
-      } finally {
-        for (const each of variables) await admin.query(`SET GLOBAL ${each} = 0`)
-      }
-      return withSeen({ hit: '', detail: `${variable} for ${ms} ms` }, seen)
-    }),
-    whole('server.full', 3, 7500, async (ground, random) => {
-      const [limits] = await admin.query('SELECT @@GLOBAL.max_connections AS most')
-      const most = Number(limits?.['most'])
-      const idle: Connection[] = []
-      const ms = random.int(1500, 5000)
-      try {
-        // Some places only, so that not hundreds of connections must be made to take them.
-        await admin.query(`SET GLOBAL max_connections = ${(await connectionsNow(admin)) + 10}`)
-        await takeAllPlaces(workerUrl, idle)
-        // Of the workers' some, oldest first: they find no way back, for their places are taken at once.
-        const ended = await killAll(admin, workerUser, (index) => index < 8)
-        await takeAllPlaces(workerUrl, idle)
-        await ground.pause(ms)
-        return {
-          detail: `${idle.length} idle connections took all places for ${ms} ms; ${ended} others were ended`,
+    whole(
+      'server.read-only',
+      4,
+      7500,
+      at(async ({ admin }, ground, random) => {
+        const variable = variables[0] ?? 'read_only'
+        const ms = random.int(1500, 6000)
+        let seen: boolean | null = null
+        await admin.query(`SET GLOBAL ${variable} = 1`)
+        try {
+          await ground.pause(ms)
+          seen = ms > 4000 ? await seenByWorkers(ground) : null
+        } finally {
+          for (const each of variables) await admin.query(`SET GLOBAL ${each} = 0`)
         }
-      } finally {
-        for (const connection of idle) connection.destroy()
-        await admin.query(`SET GLOBAL max_connections = ${most}`)
-      }
-    }),
-    whole('server.kill-connections', 4, 3000, async (ground, random) => {
-      const times = random.int(1, 3)
-      let killed = 0
-      for (let time = 0; time < times; time += 1) {
-        killed += await killAll(admin, workerUser)
-        await ground.pause(random.int(50, 700))
-      }
-      return { detail: `KILL of ${killed} connections, in ${times} turns` }
-    }),
-    whole('server.kill-queries', 4, 3500, async (ground, random) => {
-      const end = performance.now() + random.int(500, 3000)
-      let killed = 0
-      while (performance.now() < end) {
-        killed += await killQueries(admin, workerUser)
-        await ground.pause(10)
-      }
-      return { detail: `KILL QUERY of ${killed} statements` }
-    }),
+        return withSeen({ detail: `${variable} for ${ms} ms` }, seen)
+      }),
+    ),
+    whole(
+      'server.full',
+      3,
+      7500,
+      at(async ({ admin, workerUrl }, ground, random) => {
+        const [limits] = await admin.query('SELECT @@GLOBAL.max_connections AS most')
+        const most = Number(limits?.['most'])
+        const idle: Connection[] = []
+        const ms = random.int(1500, 5000)
+        try {
+          // Some places only, so that not hundreds of connections must be made to take them.
+          await admin.query(`SET GLOBAL max_connections = ${(await connectionsNow(admin)) + 10}`)
+          await takeAllPlaces(workerUrl, idle)
+          // Of the workers' some, oldest first: they find no way back, for their places are taken at once.
+          const ended = await killAll(admin, userOf(workerUrl), (index) => index < 8)
+          await takeAllPlaces(workerUrl, idle)
+          await ground.pause(ms)
+          return {
+            detail: `${idle.length} idle connections took all places for ${ms} ms; ${ended} others were ended`,
+          }
+        } finally {
+          for (const connection of idle) connection.destroy()
+          await admin.query(`SET GLOBAL max_connections = ${most}`)
+        }
+      }),
+    ),
+    whole(
+      'server.kill-connections',
+      4,
+      3000,
+      at(async ({ admin, workerUrl }, ground, random) => {
+        const times = random.int(1, 3)
+        let killed = 0
+        for (let time = 0; time < times; time += 1) {
+          killed += await killAll(admin, userOf(workerUrl))
+          await ground.pause(random.int(50, 700))
+        }
+        return { detail: `KILL of ${killed} connections, in ${times} turns` }
+      }),
+    ),
+    whole(
+      'server.kill-queries',
+      4,
+      3500,
+      at(async ({ admin, workerUrl }, ground, random) => {
+        const end = performance.now() + random.int(500, 3000)
+        let killed = 0
+        while (performance.now() < end) {
+          killed += await killQueries(admin, userOf(workerUrl))
+          await ground.pause(10)
+        }
+        return { detail: `KILL QUERY of ${killed} statements` }
+      }),
+    ),
   ]
 }
 
-type Hurt = (ground: Ground, random: Random) => Promise<Omit<FaultReport, 'hit'>>
+/** What it hit, where it was not the database as a whole. */
+type Hurt = (ground: Ground, random: Random) => Promise<Omit<FaultReport, 'hit'> & { readonly hit?: string }>
 
 function whole(name: string, weight: number, lastsMs: number, hurt: Hurt): Fault {
   return {
@@ -118,8 +153,12 @@ function whole(name: string, weight: number, lastsMs: number, hurt: Hurt): Fault
     weight,
     lastsMs,
     scope: 'whole',
-    run: async (ground, random) => ({ ...(await hurt(ground, random)), hit: 'database' }),
+    run: async (ground, random) => ({ hit: 'database', ...(await hurt(ground, random)) }),
   }
+}
+
+function userOf(url: string): string {
+  return decodeURIComponent(new URL(url).username)
 }
 
 async function connectionsNow(admin: Admin): Promise<number> {

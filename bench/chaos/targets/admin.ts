@@ -13,9 +13,13 @@ export class Admin {
   readonly url: string
   /** Deadlocks and refused commits that its own transactions met. */
   deadlocks = 0
+  readonly #urls: readonly string[]
+  #next = 0
 
-  constructor(url: string) {
+  /** @param more  the same on the other nodes: each connection is to another one, of those that answer */
+  constructor(url: string, ...more: readonly string[]) {
     this.url = url
+    this.#urls = [url, ...more]
   }
 
   /** One connection for `work`; tried again until the server lets it in. */
@@ -32,7 +36,9 @@ export class Admin {
     const deadline = performance.now() + patienceMs
     for (;;) {
       try {
-        const connection = await mysql.createConnection({ uri: this.url, connectTimeout: 3000 })
+        const uri = this.#urls[this.#next % this.#urls.length] ?? this.url
+        this.#next += 1
+        const connection = await mysql.createConnection({ uri, connectTimeout: 3000 })
         // One that a fault has cut is seen by its next statement.
         connection.on('error', () => {})
         return connection

@@ -1,5 +1,6 @@
 /** A database to run on: a server or a file of our own, or what a URL names. */
 import type { Target } from '../fault.ts'
+import { openGalera } from './galera.ts'
 import { openMariadb } from './mariadb.ts'
 import { openMysql } from './mysql.ts'
 import type { TargetOptions } from './own-server.ts'
@@ -10,6 +11,7 @@ const own: Readonly<Record<string, (options: TargetOptions) => Promise<Target>>>
   sqlite: openSqlite,
   mariadb: openMariadb,
   mysql: openMysql,
+  galera: openGalera,
 }
 
 /** The names of those that are ours from begin to end. */

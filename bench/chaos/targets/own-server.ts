@@ -96,7 +96,7 @@ export async function openOwnServer(own: OwnServer, options: TargetOptions): Pro
     const faults: Fault[] = [
       ...networkFaults(ways, leaseMs),
       ...serverProcessFaults(process, leaseMs),
-      ...serverAdminFaults(admin, kind, workerUrl),
+      ...serverAdminFaults([{ name: 'database', admin, workerUrl }], kind),
       ...lockFaults(admin, {
         counted: () => deadlocks.look(),
         made: (count) => deadlocks.leaveOut(count),

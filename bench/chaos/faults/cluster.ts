@@ -1,0 +1,149 @@
+/** Nodes of a Galera cluster die, stand still, are cut off from the others, or hold all of them up. */
+import type { GaleraCluster, GaleraNode } from '../../../test/support/servers-galera.ts'
+import type { Fault, FaultReport, Ground } from '../fault.ts'
+import type { Random } from '../random.ts'
+import type { Admin } from '../targets/admin.ts'
+import { timed } from './held.ts'
+import { seenByWorkers, withSeen } from './mending.ts'
+
+/** Galera takes a node that says nothing for gone after 5 s. */
+const SUSPECT_MS = 5000
+
+/** @param adminOf  an administrator on this one node */
+export function clusterFaults(
+  { nodes }: Pick<GaleraCluster, 'nodes'>,
+  adminOf: (node: GaleraNode) => Admin,
+  leaseMs: number,
+): Fault[] {
+  return [
+    ofNode('cluster.kill-node', 5, 20_000, nodes, async (node, ground, random) => {
+      const ms = random.int(0, leaseMs + 3000)
+      await node.kill()
+      let backMs = 0
+      try {
+        await ground.pause(ms)
+      } finally {
+        backMs = await timed(node.start())
+      }
+      return { detail: `kill -9, started again after ${ms} ms, in step ${backMs} ms later` }
+    }),
+    ofNode('cluster.restart-node', 3, 20_000, nodes, async (node) => {
+      const stopMs = await timed(node.stop())
+      const backMs = await timed(node.start())
+      return { detail: `stopped in ${stopMs} ms, in step again ${backMs} ms after its start` }
+    }),
+    ofNode('cluster.isolate-node', 5, 16_000, nodes, async (node, ground, random) => {
+      const ms = random.int(2000, SUSPECT_MS + 3000)
+      let backMs = 0
+      try {
+        await node.isolate(true)
+        await ground.pause(ms)
+      } finally {
+        await node.isolate(false)
+        backMs = await timed(node.ready())
+      }
+      return { detail: `cut off from the others for ${ms} ms, in step ${backMs} ms later` }
+    }),
+    ofNode('cluster.stand-still', 4, 18_000, nodes, async (node, ground, random) => {
+      const ms = random.int(1500, SUSPECT_MS + 3000)
+      if (node.pid === null) return { detail: 'it was down', trouble: `${node.name} was down` }
+      const { pid } = node
+      let backMs = 0
+      process.kill(pid, 'SIGSTOP')
+      try {
+        await ground.pause(ms)
+      } finally {
+        process.kill(pid, 'SIGCONT')
+        backMs = await timed(node.ready())
+      }
+      return { detail: `stood still for ${ms} ms, in step ${backMs} ms later` }
+    }),
+    ofNode('cluster.backup-lock', 3, 9000, nodes, async (node, ground, random) => {
+      const ms = random.int(1500, 6000)
+      await adminOf(node).connected(async (connection) => {
+        // As a donor does: it takes no writes, applies none of the others', and leaves their pace to them.
+        await connection.query('FLUSH TABLES WITH READ LOCK')
+        await ground.pause(ms)
+        await connection.query('UNLOCK TABLES')
+      })
+      const backMs = await timed(node.ready())
+      return { detail: `FLUSH TABLES WITH READ LOCK for ${ms} ms, in step ${backMs} ms later` }
+    }),
+    {
+      name: 'cluster.split',
+      weight: 3,
+      lastsMs: 20_000,
+      scope: 'whole',
+      async run(ground, random) {
+        const [one, ...others] = shuffled(nodes, random)
+        const cutOff = others.length < 2 ? nodes : others
+        const ms = random.int(2000, SUSPECT_MS + 3000)
+        let backMs = 0
+        let seen: boolean | null = null
+        try {
+          await Promise.all(cutOff.map((node) => node.isolate(true)))
+          await ground.pause(ms)
+          seen = ms > SUSPECT_MS + leaseMs ? await seenByWorkers(ground) : null
+        } finally {
+          await Promise.all(cutOff.map((node) => node.isolate(false)))
+          backMs = await timed(Promise.all(nodes.map((node) => node.ready())).then(() => undefined))
+        }
+        const detail = `all three alone for ${ms} ms, ${one?.name ?? 'nobody'} without being told; in step ${backMs} ms later`
+        return withSeen({ hit: 'all nodes', detail }, seen)
+      },
+    },
+    {
+      name: 'cluster.down',
+      weight: 1,
+      lastsMs: 40_000,
+      scope: 'whole',
+      async run(ground, random) {
+        const ms = random.int(0, 2000)
+        await Promise.all(nodes.map((node) => node.kill()))
+        let backMs = 0
+        try {
+          await ground.pause(ms)
+        } finally {
+          // One after the other: the first of them begins the cluster anew.
+          backMs = await timed(
+            (async () => {
+              for (const node of shuffled(nodes, random)) await node.start()
+            })(),
+          )
+        }
+        return {
+          hit: 'all nodes',
+          detail: `kill -9 of all, started again after ${ms} ms, in step ${backMs} ms later`,
+        }
+      },
+    },
+  ]
+}
+
+type Hurt = (node: GaleraNode, ground: Ground, random: Random) => Promise<Omit<FaultReport, 'hit'>>
+
+function ofNode(
+  name: string,
+  weight: number,
+  lastsMs: number,
+  nodes: readonly GaleraNode[],
+  hurt: Hurt,
+): Fault {
+  return {
+    name,
+    weight,
+    lastsMs,
+    scope: 'whole',
+    async run(ground, random) {
+      const node = random.pick(nodes)
+      return { hit: node.name, ...(await hurt(node, ground, random)) }
+    },
+  }
+}
+
+function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
+  return items
+    .map((item) => ({ item, at: random.int(0, 1_000_000) }))
+    .toSorted((one, other) => one.at - other.at)
+    .map(({ item }) => item)
+}
