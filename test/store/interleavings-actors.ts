@@ -30,6 +30,9 @@ export function areDependent(a: StepKind, b: StepKind): boolean {
   return !(a === 'commit' && b === 'commit')
 }
 
+/** Stands for the clock until a statement goes to the database: it may have waited for leave for long. */
+const NOW = ':the time:'
+
 /** The process is gone: none of its statements reaches the database any more. */
 export class Crash extends StoreUnavailableError {
   constructor() {
@@ -216,16 +219,20 @@ export class Actor {
 
   #gated(inner: Database, clock: Clock): Database {
     const isServer = this.#overseer.kind !== 'sqlite'
+    const timed = (text: string) => {
+      const now = `'${toText(clock.now)}'`
+      return text.replaceAll(NOW, isServer ? `CAST(${now} AS DATETIME(3))` : now)
+    }
     const isRead = (text: string) => text.startsWith('SELECT') && !text.includes('FOR UPDATE')
     /** Within a transaction; SQLite's has the database for itself from its beginning. */
     const within = (sql: Sql): Sql => ({
       rows: async <Row>(text: string, params?: readonly SqlValue[]) => {
         if (isServer) await this.step(isRead(text) ? 'read' : 'lock', text)
-        return sql.rows<Row>(text, params)
+        return sql.rows<Row>(timed(text), params)
       },
       run: async (text, params) => {
         if (isServer) await this.step('lock', text)
-        return sql.run(text, params)
+        return sql.run(timed(text), params)
       },
     })
     const transaction: Database['transaction'] = async (work) => {
@@ -249,13 +256,11 @@ export class Actor {
     return {
       dialect: {
         ...inner.dialect,
-        get now() {
-          return isServer ? `CAST('${toText(clock.now)}' AS DATETIME(3))` : `'${toText(clock.now)}'`
-        },
+        now: NOW,
       },
       rows: async <Row>(text: string, params?: readonly SqlValue[]) => {
         await this.step('read', text)
-        return inner.rows<Row>(text, params)
+        return inner.rows<Row>(timed(text), params)
       },
       // Its commit is a step of its own: a statement that waited for a lock would else commit with whoever let go.
       run: (text, params) => transaction((sql) => sql.run(text, params)),

@@ -133,6 +133,23 @@ export class AllOrders {
   }
 }
 
+/** One order: so many steps of each, in turn. */
+export function inTurns(turns: readonly (readonly [actor: string, steps: number])[]): Choose {
+  const left = turns.map(([actor, steps]) => ({ actor, steps }))
+  return (choices) => {
+    for (;;) {
+      const [turn] = left
+      if (turn === undefined) return choices[0] ?? null
+      const choice = choices.find(({ actor, crash }) => actor === turn.actor && !crash)
+      if (choice !== undefined && turn.steps > 0) {
+        turn.steps -= 1
+        return choice
+      }
+      left.shift()
+    }
+  }
+}
+
 /**
  * All orders in which one actor goes as far as some step, then the others as far as they come, then that one again.
  * Most faults of concurrency need no more than this.

@@ -12,7 +12,14 @@ import { randomOf } from '../../bench/chaos/random.ts'
 import { openStore } from '../../src/store/open.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 import { Actor, type Clock, Crash } from './interleavings-actors.ts'
-import { AllOrders, type Choose, interleave, OnePause, randomOrder } from './interleavings-explore.ts'
+import {
+  AllOrders,
+  type Choose,
+  inTurns,
+  interleave,
+  OnePause,
+  randomOrder,
+} from './interleavings-explore.ts'
 import {
   countEnded,
   look,
@@ -129,6 +136,22 @@ eachDatabase(({ kind, fresh }) => {
       }
     },
   )
+
+  it('a worker whose marks have ended, and are those of another now, submits nothing', async () => {
+    const programs = ['a/1 submits', 'b/1 submits', 'time passes'].flatMap((name) =>
+      everyone.filter((program) => program.name === name),
+    )
+    // The transaction that marks: its statements and the commit.
+    const marking = kind === 'sqlite' ? 1 : 3
+    const turns = inTurns([
+      ['one', marking],
+      ['three', 1],
+      ['two', marking],
+      ['one', Infinity],
+      ['two', Infinity],
+    ])
+    expect(await runOrder(programs, 0, turns)).toEqual([])
+  })
 
   it('a run asked for while a failed job is being put back by hand is refused for that job', async () => {
     const programs = PEOPLE.filter(({ name }) =>
