@@ -26,6 +26,7 @@ export class Run {
   readonly #journal: Journal
   readonly #around: Around
   readonly #now: () => Date
+  readonly #worker: () => string | null
   readonly #controller = new AbortController()
   #over = false
   #left: Promise<unknown> | null = null
@@ -34,8 +35,13 @@ export class Run {
     job: ClaimedJob,
     handled: HandledTask,
     journal: Journal,
-    options: { readonly around: Around | null; readonly now: () => Date },
+    options: {
+      readonly around: Around | null
+      readonly now: () => Date
+      readonly worker: () => string | null
+    },
   ) {
+    this.#worker = options.worker
     this.#around = options.around ?? ((_, run) => run())
     this.#now = options.now
     this.job = job
@@ -89,6 +95,9 @@ export class Run {
       // Arguments that do not fit today will not fit with the next attempt.
       return { kind: 'error', error: errorText(error), permanent: error instanceof InvalidInputError }
     }
+    // Another handler of the same claim has held up this process for longer than the lease, or the claim's answer
+    // came late: others may run the job by now. Where they do not, it goes back and the attempt does not count.
+    if (this.#worker() !== job.worker) return { kind: 'released' }
     const call: { running?: Promise<unknown> } = {}
     try {
       const result = await this.#around(job, () => (call.running ??= this.#callHandler(args)))
