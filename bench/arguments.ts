@@ -8,7 +8,7 @@ export interface Arguments {
 }
 
 const RUNS = 5
-const QUICK_RUNS = 3
+const QUICK_RUNS = 2
 
 /** @throws Error naming what cannot be meant */
 export function readArguments(words: readonly string[], known: readonly string[]): Arguments {

@@ -17,9 +17,11 @@ export interface ChildOptions {
 }
 
 const alive = new Set<Child>()
+let over = false
 
-/** For the end of the benchmark, whatever it was doing. */
+/** For the end of the benchmark, whatever it was doing: what runs is killed, and nothing is started any more. */
 export async function killAll(): Promise<void> {
+  over = true
   await Promise.all([...alive].map((child) => child.kill()))
 }
 
@@ -35,6 +37,7 @@ export class Child {
 
   /** @param name  such as `programs/burst` */
   constructor(name: string, params: unknown, { onNews = () => {} }: ChildOptions = {}) {
+    if (over) throw new Error(`The benchmark is over: ${name} is not started any more`)
     this.#name = name
     this.#onNews = onNews
     this.#process = fork(join(import.meta.dirname, 'dist', `${name}.js`), [JSON.stringify(params)], {

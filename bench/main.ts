@@ -45,8 +45,9 @@ async function main(): Promise<number> {
   const { suites: names, runs, quick } = readArguments(process.argv.slice(2), known)
   const servers = new Servers()
   let interrupted = false
+  // Each time: Ctrl-C comes from the terminal, and once more from whoever has started us.
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => {
+    process.on(signal, () => {
       interrupted = true
       // What waits for them fails, and then the servers are stopped below.
       void killAll()

@@ -109,7 +109,7 @@ async function passes({ quick }: Bench, database: BenchDatabase): Promise<number
   const at = new Date(Math.ceil(Date.now() / 1000) * 1000 + 2000)
   await insertSchedules(database, { count: DUE, at, timer: '*:*:*', prefix: 'due', task: 'other' })
   try {
-    const params = { url: database.url, due: DUE, seconds: quick ? 5 : 10 }
+    const params = { url: database.url, due: DUE, seconds: quick ? 3 : 10 }
     return await runProgram('programs/pass', params, z.array(z.number()))
   } finally {
     await database.query("DELETE FROM periodic_task WHERE task = 'other'")

@@ -36,7 +36,7 @@ export const steadySuite: Suite = {
     const rates: { rate: number; result: Result }[] = []
     for (const rate of RATES) {
       bench.say(`${rate} a second`)
-      rates.push({ rate, result: await measure(bench, rate, bench.quick ? 4 : 10, 0) })
+      rates.push({ rate, result: await measure(bench, rate, bench.quick ? 3 : 10, 0) })
     }
     const measures: Measure[] = [
       { work: `${work}, p50`, subject, unit: 'ms late', values: [p50] },

@@ -11,7 +11,7 @@ import { atMost } from '../target.ts'
 
 const SCHEDULES = 5000
 const WORKERS = [1, 2, 4, 8]
-const LEAD_MS = 4000
+const LEAD_MS = 2500
 /** As far as two runs of the same may lie apart. */
 const TOLERANCE = 1.1
 const newsSchema = z.object({ ended: z.number(), at: z.number(), errors: z.number() })

@@ -42,5 +42,6 @@ describe('a measured program', () => {
     await child.ready()
     await killAll()
     await expect(child.ready()).rejects.toThrow(/ended without a word/)
+    expect(() => new Child('programs/start', {})).toThrow(/The benchmark is over/)
   })
 })
