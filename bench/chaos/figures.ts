@@ -57,7 +57,7 @@ export function figuresOf(record: RunRecord, recovery: Recovery): Figures {
     faults: faultFigures(record, recovery),
     deadlocks: record.deadlocks,
     lateness: [
-      lateness('canaries, submitted, outside of faults', recovery.quiet),
+      lateness('canaries, submitted, no fault meanwhile', recovery.quiet),
       lateness('canaries, submitted, during faults', recovery.troubled),
       lateness('all, submitted', differences(runs, 'submitted')),
       lateness('all, started (last attempt)', differences(runs, 'started')),
@@ -95,7 +95,7 @@ function differences(rows: readonly RowText[], column: string): number[] {
 }
 
 function lateness(what: string, values: readonly number[]): Lateness {
-  const sorted = Float64Array.from(values).sort()
+  const sorted = Float64Array.from(values).toSorted()
   const quantile = (share: number) =>
     sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
   return {

@@ -137,9 +137,12 @@ function named(database: string | undefined, { url }: Options): string {
   return database ?? url ?? ''
 }
 
+function suits({ name }: Fault, wanted: string): boolean {
+  return name === wanted || name.startsWith(`${wanted}.`)
+}
+
 function chosen(faults: readonly Fault[], only: readonly string[] | undefined): Fault[] {
   if (only === undefined) return [...faults]
-  const suits = ({ name }: Fault, wanted: string) => name === wanted || name.startsWith(`${wanted}.`)
   for (const wanted of only) {
     if (!faults.some((fault) => suits(fault, wanted)))
       program.error(`error: there is no fault '${wanted}' here; --list tells those that there are`)

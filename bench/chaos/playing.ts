@@ -1,5 +1,4 @@
 /** Plays a script: faults of a burst overlap as it says, and a burst begins when the quiet after the last has passed. */
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Ground } from './fault.ts'
 import { randomOf } from './random.ts'
 import type { FaultEntry } from './record.ts'
@@ -71,13 +70,17 @@ async function playOne(play: Play, { ground, passed }: Playing): Promise<void> {
 /** Lets as many work at the same time as there are places. */
 function gate(places: number): (work: () => Promise<void>) => Promise<void> {
   let free = places
+  const waiting: (() => void)[] = []
   return async (work) => {
-    while (free < 1) await delay(20)
-    free -= 1
+    if (free > 0) free -= 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
     try {
       await work()
     } finally {
-      free += 1
+      // The place goes on to the next, or it is free.
+      const next = waiting.shift()
+      if (next === undefined) free += 1
+      else next()
     }
   }
 }

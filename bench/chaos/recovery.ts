@@ -15,9 +15,9 @@ export interface Recovery {
   readonly worst: ReadonlyMap<string, number>
   /** Stretches in which faults were, one or several. */
   readonly windows: number
-  /** submitted − slot, in ms: of slots that were due while no fault was. */
+  /** submitted − slot, in ms: of slots that no fault came near, from when they were due until they were submitted. */
   readonly quiet: readonly number[]
-  /** Of slots that were due while faults were. */
+  /** Of the others. */
   readonly troubled: readonly number[]
   readonly violations: readonly string[]
 }
@@ -43,7 +43,8 @@ export function recoveryOf(record: RunRecord): Recovery {
     const window = windows.findLast(({ from }) => from <= slot)
     const isTroubled = window !== undefined && slot <= window.until
     const late = submitted - slot
-    ;(isTroubled ? measured.troubled : measured.quiet).push(late)
+    const isHit = windows.some(({ from, until }) => from <= submitted && slot <= until)
+    ;(isHit ? measured.troubled : measured.quiet).push(late)
     if (isTroubled && submitted > window.until) noteWorst(worst, window, submitted - window.until, limitMs)
     // What comes between excuses: the windows that began before it had to be there.
     let deadline = (isTroubled ? window.until : slot) + limitMs

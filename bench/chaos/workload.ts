@@ -118,12 +118,12 @@ function mixed(count: number, random: Random): NewSchedule[] {
   return [...plain, ...troubled.slice(0, count)]
 }
 
+function each(id: string, columns: Columns): NewSchedule {
+  return { id, columns: { ...QUICK_RETRY, ...columns } }
+}
+
 /** One of each kind that the mix may leave out. Some columns are in seconds from now: see `written`. */
 function special(random: Random): NewSchedule[] {
-  const each = (id: string, columns: Columns): NewSchedule => ({
-    id,
-    columns: { ...QUICK_RETRY, ...columns },
-  })
   return [
     each('one-off-soon', { task: 'tick', timer: 'once 30' }),
     each('one-off-later', { task: 'tick', timer: `once ${random.int(60, 100)}` }),

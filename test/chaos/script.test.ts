@@ -1,5 +1,5 @@
 /** The script of a run: which fault comes when is decided by the seed, and leaves the workers room to recover. */
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Fault } from '../../bench/chaos/fault.ts'
 import { type Play, scriptOf } from '../../bench/chaos/script.ts'
