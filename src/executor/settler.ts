@@ -105,9 +105,19 @@ export class Settler {
         }
       }
       this.#onError(error, 'settler')
-      return this.#store.settle(
-        batch.map((attempt) => ({ ...attempt, ending: withoutTexts(attempt.ending, error) })),
+      return await this.#settleWithoutTexts(batch, error)
+    }
+  }
+
+  async #settleWithoutTexts(batch: readonly Attempt[], refusal: unknown): Promise<SettleResult> {
+    try {
+      return await this.#store.settle(
+        batch.map((attempt) => ({ ...attempt, ending: withoutTexts(attempt.ending, refusal) })),
       )
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) throw error
+      // Its row is at fault. It waits for somebody to mend that, and keeps no other end from being written.
+      return { settled: [], lost: [], locked: batch }
     }
   }
 }

@@ -134,6 +134,15 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'j', attempt: 2 }])
     })
 
+    it('has the largest number there is keeps nobody from being claimed', async () => {
+      await job(under, 'j', { attempt: 2_147_483_647 })
+      await job(under, 'k')
+      expect((await claim()).map(({ id }) => id)).toEqual(['j', 'k'])
+      await settle(attempt('j', success, { attempt: 2_147_483_647 }), attempt('k'))
+      expect(await jobRow(under, 'j')).toMatchObject({ state: 'success' })
+      expect(await jobRow(under, 'k')).toMatchObject({ state: 'success' })
+    })
+
     it('is given back does not count', async () => {
       await running('j', { error: 'of an earlier attempt' })
       await settle(attempt('j', { kind: 'released' }))
@@ -237,6 +246,28 @@ onEachStore((under) => {
       await settle(attempt('s job', failure), attempt('second', failure), attempt('t job'))
       expect(await schedule(under, 's')).toMatchObject({ run_count: 7, error_count: 4 })
       expect(await schedule(under, 't')).toMatchObject({ run_count: 6, error_count: 2 })
+    })
+
+    it('whose counters are as large as can be lets its runs end', async () => {
+      await ofSchedule('s')
+      await ofSchedule('t')
+      await under.query(
+        "UPDATE periodic_task SET run_count = 9223372036854775807, error_count = 9223372036854775807 WHERE id = 's'",
+      )
+      await settle(attempt('s job', failure), attempt('t job'))
+      expect(await jobRow(under, 's job')).toMatchObject({ state: 'failed' })
+      expect(await schedule(under, 't')).toMatchObject({ run_count: 6 })
+    })
+
+    it('whose span goes beyond all years lets its run be tried again at their end', async () => {
+      await ofSchedule('s')
+      await under.query("UPDATE periodic_task SET timer = 'every 9000y' WHERE id = 's'")
+      const { fence, ending } = attempt('s job', passing)
+      await settle({ fence, ending, policy: { ...policy, retryDelayMs: null } })
+      expect(await jobRow(under, 's job')).toMatchObject({
+        state: 'waiting',
+        run_at: '9999-12-31 23:59:59.999',
+      })
     })
 
     it('that was deleted is missed by nobody', async () => {

@@ -19,6 +19,10 @@ interface Turn {
 /** Selections of one statement; SQLite takes 500. */
 const MOST_TURNS = 250
 
+/** A number of attempts that somebody has written as large stays, or it would keep all others from being claimed. */
+const LARGEST_ATTEMPT = 2_147_483_647
+const nextAttempt = (row: JobRow) => Math.min(toJob(row).attempt + 1, LARGEST_ATTEMPT)
+
 export class SqlExecuting implements ExecutingStore {
   readonly #database: Database
   readonly #tables: Tables
@@ -80,7 +84,7 @@ export class SqlExecuting implements ExecutingStore {
           ...toJob(row),
           state: 'running',
           worker,
-          attempt: row.attempt + 1,
+          attempt: nextAttempt(row),
           started: fromStored(first.clock),
           progress: null,
           argsText: row.args,
@@ -157,7 +161,7 @@ export class SqlExecuting implements ExecutingStore {
     for (const [task, of] of groupBy(rows, (row) => row.task)) {
       const policy = tasks.get(task) ?? DEFAULT_POLICY
       await sql.run(
-        `UPDATE ${this.#tables.job} ${this.#database.dialect.byKey} SET state = 'running', worker = ?, attempt = attempt + 1, started = ?, progress = NULL, timeout = COALESCE(timeout, ?), max_retries = COALESCE(max_retries, ?), retry_delay = COALESCE(retry_delay, ?), retry_backoff = COALESCE(retry_backoff, ?) WHERE id IN (${placeholders(of)})`,
+        `UPDATE ${this.#tables.job} ${this.#database.dialect.byKey} SET state = 'running', worker = ?, attempt = CASE WHEN attempt + 1 > ${LARGEST_ATTEMPT} THEN attempt ELSE attempt + 1 END, started = ?, progress = NULL, timeout = COALESCE(timeout, ?), max_retries = COALESCE(max_retries, ?), retry_delay = COALESCE(retry_delay, ?), retry_backoff = COALESCE(retry_backoff, ?) WHERE id IN (${placeholders(of)})`,
         [
           worker,
           started,

@@ -148,6 +148,9 @@ async function lockSchedules(
   return { locked: new Set(ids.filter((id) => !rows.has(id))), rows }
 }
 
+/** What a column holds at most. */
+const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
 async function writeJobs(sql: Sql, dialect: Dialect, tables: Tables, ended: readonly Ended[]): Promise<void> {
   if (ended.length === 0) return
   const batch = ended.map(({ row, settlement }) =>
@@ -160,7 +163,9 @@ async function writeJobs(sql: Sql, dialect: Dialect, tables: Tables, ended: read
           run_at:
             settlement.delayMs === 0
               ? null
-              : toText(new Date(fromStored(row.clock).getTime() + settlement.delayMs)),
+              : toText(
+                  new Date(Math.min(fromStored(row.clock).getTime() + settlement.delayMs, LAST_INSTANT)),
+                ),
           finished: null,
           result: null,
           error: settlement.error,
@@ -204,6 +209,9 @@ async function writeJobs(sql: Sql, dialect: Dialect, tables: Tables, ended: read
   await sql.run(dialect.updateFromBatch(tables.job, table, assignments), params)
 }
 
+/** A count that somebody has set to the largest there is stays: it must keep no run from ending. */
+const counted = (column: string, more: string) =>
+  `CASE WHEN t.${column} < ${Number.MAX_SAFE_INTEGER} THEN t.${column} + b.${more} ELSE t.${column} END`
 const ifCounted = (column: string) => `CASE WHEN b.runs > 0 THEN b.${column} ELSE t.${column} END`
 const ifMoved = (column: string) => `CASE WHEN b.moved = 1 THEN b.${column} ELSE t.${column} END`
 
@@ -273,8 +281,8 @@ async function writeSchedules(
   )
   // A cancelled run counts neither as a run nor as an error.
   const assignments = {
-    run_count: 't.run_count + b.runs',
-    error_count: 't.error_count + b.errors',
+    run_count: counted('run_count', 'runs'),
+    error_count: counted('error_count', 'errors'),
     last_run: ifCounted('last_run'),
     last_finished: ifCounted('last_finished'),
     last_job: ifCounted('last_job'),
