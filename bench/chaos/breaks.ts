@@ -47,6 +47,12 @@ const ANY_MARK: Mutation = {
   find: 'row.worker === worker && fromText(row.marked)?.getTime() === markedAt.get(row.id)',
   put: 'markedAt.has(row.id)',
 }
+/** Whoever is stopped has marked something, as a rule. */
+const SLOW_SUBMIT: Mutation = {
+  file: 'scheduler/periodic-scheduler.js',
+  find: 'const marks = await store.markDue(id, batch, leaseMs);',
+  put: `const marks = await store.markDue(id, batch, leaseMs); if (marks.length > 0) ${pause(800)}`,
+}
 const LOCKED_ROWS = 'ORDER BY id ${skipLocked}`, ids);\n        const markedAt'
 
 export const BREAKS: readonly Break[] = [
@@ -61,11 +67,7 @@ export const BREAKS: readonly Break[] = [
         find: 'if (!edited && !isDue(schedule, circumstances.now))\n        return null;',
         put: '',
       },
-      {
-        file: 'scheduler/periodic-scheduler.js',
-        find: 'const marks = await store.markDue(id, batch, leaseMs);',
-        put: `const marks = await store.markDue(id, batch, leaseMs); if (marks.length > 0) ${pause(800)}`,
-      },
+      SLOW_SUBMIT,
     ],
     sql: [],
     faults: ['worker.stop'],
@@ -183,7 +185,10 @@ export const BREAKS: readonly Break[] = [
   {
     name: 'missed-count',
     removes: 'a run that makes up for missed slots does not say how many it stands for',
-    mutations: [{ file: 'model/plan.js', find: 'missed: index === 0 ? due.dropped : 0', put: 'missed: 0' }],
+    mutations: [
+      { file: 'model/plan.js', find: 'missed: index === 0 ? due.dropped : 0', put: 'missed: 0' },
+      SLOW_SUBMIT,
+    ],
     sql: [],
     faults: ['worker.stop'],
     rules: ['missed'],
