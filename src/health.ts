@@ -66,6 +66,8 @@ export interface Vitals {
   readonly loops: readonly LoopHealth[]
 }
 
+/** Of the lease: so long a heartbeat may take until others may act on it. A connection is given up after the whole. */
+const STUCK_AFTER = 2 / 3
 /** Before Kalends ends an endless statement itself, nobody needs to end the process. */
 const STUCK_FOR_GOOD_LEASES = 3
 const STUCK_FOR_GOOD_MS = 180_000
@@ -109,14 +111,14 @@ export function judge(vitals: Vitals): Health {
 function loopReasons(loop: LoopHealth, leaseMs: number): HealthNote[] {
   const { name, busyMs, lateMs, consecutiveErrors, lastError } = loop
   const notes: HealthNote[] = []
-  if (busyMs !== null && busyMs > leaseMs) {
+  if (busyMs !== null && busyMs > leaseMs * STUCK_AFTER) {
     notes.push({
       code: 'stuck',
       subject: name,
-      text: `the loop '${name}' is stuck: its pass goes on for ${seconds(busyMs)}, longer than the lease; the database does not answer, or somebody holds a lock`,
+      text: `the loop '${name}' is stuck: its pass goes on for ${seconds(busyMs)}, longer than two thirds of the lease; the database does not answer, or somebody holds a lock`,
     })
   }
-  if (lateMs > leaseMs) {
+  if (lateMs > leaseMs * STUCK_AFTER) {
     notes.push({
       code: 'late',
       subject: name,
