@@ -60,10 +60,15 @@ const program = new Command('chaos')
   .option('--folder <path>', 'where the record goes; default bench/results/chaos-…')
   .option('--check <folder>', 'only check what a run has left')
   .option('--list', 'only list the faults there are')
-  .showHelpAfterError()
+  .showHelpAfterError('--help tells all options')
 
 program.parse()
-process.exitCode = await main(program.args[0], program.opts<Options>())
+try {
+  process.exitCode = await main(program.args[0], program.opts<Options>())
+} catch (error) {
+  process.stderr.write(`error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
+  process.exitCode = 2
+}
 
 async function main(database: string | undefined, options: Options): Promise<number> {
   if (options.check !== undefined) return await checkFolder(resolve(options.check), [], null)
