@@ -85,6 +85,21 @@ onEachStore((under) => {
     })
   })
 
+  it('a look at an instant that is none does not hide what is due behind it', async () => {
+    await planned(under, 'due', new Date('2020-01-01'))
+    // In the strict mode of a session nobody can write it.
+    if (under.kind !== 'sqlite') await under.query("SET SESSION sql_mode = ''")
+    await under.query(
+      "INSERT INTO periodic_task (id, task, timer, worker, mark_ends) VALUES ('bad', 'task', 'daily', 'w/0', '0000-00-00 00:00:00')",
+    )
+    await under.query("INSERT INTO job (id, task, run_at) VALUES ('bad', 'task', '0000-00-00 00:00:00')")
+    expect(await under.store.scheduling.look([])).toMatchObject({ wakeAt: new Date(0), dueAt: new Date(0) })
+    await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
+    expect((await under.store.scheduling.look([])).wakeAt?.getTime()).toBeGreaterThan(
+      Date.parse('2026-01-01'),
+    )
+  })
+
   describe('marking', () => {
     it('takes the earliest that are due, at most as many as asked for', async () => {
       await planned(under, 'future', after(await clock(under), MINUTE))

@@ -49,8 +49,8 @@ export class SqlScheduling implements SchedulingStore {
     if (row === undefined) throw new StoreUnavailableError('The database answered a look with no row')
     return {
       now: fromStored(row.clock),
-      wakeAt: fromText(row.wake_at),
-      dueAt: fromText(row.due_at),
+      wakeAt: instantOfLook(row.wake_at, row.clock),
+      dueAt: instantOfLook(row.due_at, row.clock),
       claimable: row.claimable !== 0,
     }
   }
@@ -190,4 +190,12 @@ export class SqlScheduling implements SchedulingStore {
       )
     })
   }
+}
+
+/**
+ * What is no instant, such as 0000-00-00, stands before or after now all the same, as the database compares. Before: it
+ * is due, or nobody would look at what comes behind it.
+ */
+function instantOfLook(text: string | null, clock: string): Date | null {
+  return fromText(text) ?? (text !== null && text <= clock ? new Date(0) : null)
 }
