@@ -50,7 +50,20 @@ export function lostAfterFinish(
     // After a slot that became no run the timer counts from it, or from the time at which that was seen.
     const isAfterSkip = before?.job.state === 'skipped' && slot >= before.slot + spanMs
     const isFolded = count > 1
-    if (!(isPlanned || isByHand || isNext || isAfterSkip || isFolded || isHandled || fromEnds.has(slot)))
+    // Slots only grow: where a clock or a hand has put the last one ahead, the next is right behind it.
+    const isPushed = slot === (before?.slot ?? segment.start.lastSlot ?? Number.NaN) + 1
+    if (
+      !(
+        isPlanned ||
+        isByHand ||
+        isNext ||
+        isAfterSkip ||
+        isFolded ||
+        isPushed ||
+        isHandled ||
+        fromEnds.has(slot)
+      )
+    )
       faults.push({
         rule: 'lost',
         text: `not ${spanMs} ms after the end of a run, of which the last before it was ${instantText(ends.findLast(({ at }) => at < slot)?.at ?? null)}: ${jobText(job)}`,

@@ -99,7 +99,7 @@ class Stretch {
   /** @returns what is to come after the last that was decided; undefined: it is not known */
   #walk(begin: Begin, course: Course): number | null | undefined {
     const [first, ...rest] = this.#segment.pieces
-    if (first === undefined) return begin.kind === 'at' ? begin.slot : undefined
+    if (first === undefined) return begin.kind === 'at' ? this.#undecided(begin.slot, course) : undefined
     this.#first(first, begin, course)
     let last = first.slot
     for (const piece of rest) {
@@ -111,7 +111,9 @@ class Stretch {
 
   #first(piece: Piece, begin: Begin, course: Course): void {
     if (begin.kind === 'at') {
-      this.#chain(begin.slot, piece, course)
+      const undecided = this.#undecided(begin.slot, course) ?? begin.slot
+      if (undecided === begin.slot || !covers(begin.slot, piece, course))
+        this.#chain(undecided, piece, course)
       return
     }
     const window = this.#planningWindow()
@@ -143,6 +145,19 @@ class Stretch {
     }
   }
 
+  /** Where a hand has moved last_slot back, and nextrun too, what is decided is refused by the keys and passed over. */
+  #undecided(slot: number, course: Course): number | null {
+    const { segments } = this.#schedule
+    const decided = new Set(
+      segments
+        .slice(0, segments.indexOf(this.#segment))
+        .flatMap(({ pieces }) => pieces.map((piece) => piece.slot)),
+    )
+    let at: number | null = slot
+    while (at !== null && decided.has(at)) at = course.next(at)
+    return at
+  }
+
   #isByHand(slot: number, piece: Piece, window: Window, course: Course): boolean {
     const low = Math.max(window.low, (this.#segment.start.lastSlot ?? window.low) + 1)
     const high = Math.max(window.high, low)
@@ -168,25 +183,28 @@ class Stretch {
 
   /** The slots of a piece are the expected one and those that follow it. */
   #chain(expected: number, piece: Piece, course: Course): void {
-    let at: number | null = expected
-    for (let count = 1; count < piece.count && at !== null && at < piece.slot; count += 1)
-      at = course.next(at)
-    if (at === piece.slot) return
-    if (piece.count >= MOST_COUNTED && at !== null && at < piece.slot) return
-    const between = at === null || at > piece.slot ? null : slotsBetween(at, piece.slot, course)
-    if (between === null) {
-      this.#tell(
-        'doubled',
-        `${instantText(expected)} comes next by '${this.#segment.start.timer}', and ${piece.count} from there go beyond ${pieceText(piece)}`,
-        piece.slot,
-      )
-    } else {
+    if (covers(expected, piece, course)) return
+    const at = afterMany(expected, piece, course)
+    const { timer } = this.#segment.start
+    const between = at === null ? null : slotsBetween(at, piece.slot, course)
+    if (between !== null)
       this.#tell(
         'lost',
-        `nothing became of ${between} slots of '${this.#segment.start.timer}' from ${instantText(expected)} on, before ${pieceText(piece)}`,
+        `nothing became of ${between} slots of '${timer}' from ${instantText(expected)} on, before ${pieceText(piece)}`,
         expected,
       )
-    }
+    else if (course.next(piece.slot - 1) === piece.slot)
+      this.#tell(
+        'doubled',
+        `${instantText(expected)} comes next by '${timer}', and ${piece.count} from there go beyond ${pieceText(piece)}`,
+        piece.slot,
+      )
+    else
+      this.#tell(
+        'lost',
+        `no slot of '${timer}', of which ${instantText(expected)} comes next: ${pieceText(piece)}`,
+        piece.slot,
+      )
   }
 
   /** The end of the segment: what was due by then was decided, and the row says what comes next. */
@@ -194,7 +212,8 @@ class Stretch {
     const { end, endHost, isLast, pieces, start } = this.#segment
     const stopped = this.#isStopped()
     if (!isLast && end !== null && end.enabled && !isEdited(end) && end.worker === null) {
-      if (end.idle === null && next !== undefined && end.nextRun !== next)
+      const isUntouched = pieces.length === 0 && end.nextRun === start.nextRun
+      if (end.idle === null && next !== undefined && end.nextRun !== next && !isUntouched)
         this.#tell(
           'lost',
           `after ${instantText(pieces.at(-1)?.slot ?? start.lastSlot)} comes ${instantText(next)}, but nextrun was ${instantText(end.nextRun)}`,
@@ -262,6 +281,22 @@ function stopOf({ jobs }: ScheduleEvidence, { start, end, from }: Segment): stri
   )
     return 'dead'
   return null
+}
+
+/** The last of so many slots as a piece counts, or one beyond the piece. */
+function afterMany(
+  first: number,
+  { slot, count }: Pick<Piece, 'slot' | 'count'>,
+  course: Course,
+): number | null {
+  let at: number | null = first
+  for (let counted = 1; counted < count && at !== null && at <= slot; counted += 1) at = course.next(at)
+  return at
+}
+
+function covers(first: number, piece: Piece, course: Course): boolean {
+  const at = afterMany(first, piece, course)
+  return at === piece.slot || (piece.count >= MOST_COUNTED && at !== null && at < piece.slot)
 }
 
 /** Which slot a piece begins with, if it is in the chain that begins with `earliest`. */

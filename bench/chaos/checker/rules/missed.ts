@@ -68,8 +68,8 @@ function counts({ id }: ScheduleEvidence, { start, pieces }: Segment): Fault[] {
           at: slot,
         })
     } else if (job.reason === 'missed' && isWhole(id, piece)) {
-      const made = madeUp(pieces, index)
-      if (made !== start.catchUp && made !== start.catchUp + 1)
+      const made = madeUp(id, pieces, index)
+      if (made !== null && made !== start.catchUp && made !== start.catchUp + 1)
         faults.push({
           text: `of the slots that were due, ${made} were not dropped, but catch_up is ${start.catchUp}: ${jobText(job)}`,
           at: slot,
@@ -107,10 +107,12 @@ function droppedBefore(schedule: string, pieces: readonly Piece[], index: number
   return null
 }
 
-function madeUp(pieces: readonly Piece[], index: number): number {
+/** @returns null: one of them was added to later, and tells of that time */
+function madeUp(schedule: string, pieces: readonly Piece[], index: number): number | null {
   const submitted = pieces[index]?.job.submitted
   let count = 0
   for (const piece of pieces.slice(index + 1)) {
+    if (piece.job.state === 'skipped' && !isWhole(schedule, piece)) return null
     if (piece.job.submitted !== submitted) break
     count += piece.count
   }

@@ -14,6 +14,9 @@ export function together(evidence: Evidence): Violation[] {
   return violations
 }
 
+/** A statement tells the time at which it began, and may then see what ended while it ran. */
+const SLACK_MS = 500
+
 /** By the rows: the last attempt of one began before the one before it was final. */
 function rowsTogether(schedule: string, jobs: readonly JobRow[], times: Evidence['times']): Violation[] {
   const violations: Violation[] = []
@@ -21,13 +24,9 @@ function rowsTogether(schedule: string, jobs: readonly JobRow[], times: Evidence
   for (const job of jobs.toSorted((a, b) => (a.started ?? 0) - (b.started ?? 0))) {
     const { started } = job
     const until = latest?.finished ?? null
-    if (
-      latest !== undefined &&
-      until !== null &&
-      started !== null &&
-      started < until &&
-      !times.isRepeated(started)
-    )
+    // Their order is not told by a clock that went back meanwhile.
+    if (times.isRepeated(started ?? 0) || times.isRepeated(job.finished ?? 0)) continue
+    if (latest !== undefined && until !== null && started !== null && until - started > SLACK_MS)
       violations.push({
         rule: 'together',
         schedule,

@@ -1,0 +1,496 @@
+/** The checker: a good record passes, and a record that is spoiled in one way is caught by the rule for it. */
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { check, type Rule } from '../../bench/chaos/checker/check.ts'
+import type { EditEntry, JournalEntry, RowText, RunRecord } from '../../bench/chaos/record.ts'
+import { Imitation } from './imitation.ts'
+
+const NOON = Date.UTC(2026, 10, 21, 12)
+/** Half an hour before Europe/Berlin's clocks go forth, and before they go back. */
+const NIGHTS = [
+  Date.UTC(2026, 2, 29, 0, 59, 30),
+  Date.UTC(2026, 9, 25, 0, 59, 30),
+  Date.UTC(2026, 9, 25, 0, 30),
+]
+
+function plain(): Imitation {
+  const run = new Imitation({ begin: NOON, runMs: { slow: 1800, long: 4700 } })
+  run.add('canary-1', { timer: '*:*:*', overlap: 'allow', catch_up: 1000 })
+  run.add('every', { timer: 'every 1500ms', overlap: 'allow', catch_up: 5 })
+  run.add('slow', { timer: '*:*:*', task: 'slow' })
+  run.add('finish', { timer: 'every 1s after finish', task: 'slow' })
+  run.add('long', { timer: '*:*:*', task: 'long' })
+  run.add('fails', { timer: '*:*:0/5', task: 'throw' })
+  return run
+}
+
+function goodRecord(): RunRecord {
+  const run = plain()
+  run.add('edit-1', { timer: '*:*:*', overlap: 'allow', catch_up: 5 })
+  run.add('edit-2', { timer: '*:*:*', task: 'slow', overlap: 'skip' })
+  run.pass(10_000)
+  run.edit('edit-1', { timer: '*:*:0/2', args: '{"by":"hand"}' })
+  run.edit('edit-2', { nextrun: '2000-01-01 00:00:00.000' })
+  run.pass(8000)
+  run.edit('edit-1', { enabled: 0 })
+  run.pass(5000)
+  run.outage(9000)
+  run.edit('edit-1', { enabled: 1 })
+  run.pass(10_000)
+  run.prune('edit-1')
+  run.edit('edit-1', ({ last_slot }) => ({ nextrun: last_slot ?? null }))
+  run.pass(10_000)
+  return run.end()
+}
+
+const rulesOf = (record: RunRecord) => [...new Set(check(record).violations.map(({ rule }) => rule))]
+
+describe('a good record passes', () => {
+  it('with edits, an outage and a prune', () => {
+    const { violations, tally } = check(goodRecord())
+    expect(violations).toEqual([])
+    expect(tally).toMatchObject({ schedules: 8, edits: 5 })
+    expect(tally.occurrences).toBeGreaterThan(200)
+    expect(tally.pruned).toBeGreaterThan(5)
+    expect(tally.skipped['overlap']).toBeGreaterThan(10)
+    expect(tally.skipped['missed']).toBeGreaterThan(0)
+  })
+
+  const timers = fc.constantFrom(
+    '*:*:*',
+    '*:*:* Europe/Berlin',
+    '02:*:0/2 Europe/Berlin',
+    '01..03:*:0/3 Europe/Berlin',
+    'cron * 2 * * * Europe/Berlin',
+    '*:*:0.25/1.5',
+    'every 1s',
+    'every 1700ms',
+    'every 1s after finish',
+    'cron * * * * *',
+    '2026-11-21 12:00:20',
+    'no timer at all',
+  )
+  const columns = fc.record(
+    {
+      timer: timers,
+      enabled: fc.constantFrom(0, 1, 1, 1),
+      overlap: fc.constantFrom('skip', 'queue_one', 'replace', 'allow'),
+      catch_up: fc.constantFrom(0, 1, 2, 5, 1000),
+      task: fc.constantFrom('tick', 'slow', 'throw'),
+      jitter: fc.constantFrom(0, 700, 5000),
+      max_runs: fc.constantFrom(null, 3, 20),
+      on_exhausted: fc.constantFrom('continue', 'stop'),
+      priority: fc.integer({ min: -5, max: 5 }),
+      args: fc.constantFrom('{}', '{"n":1}', '"ß"'),
+      idle: fc.constantFrom(null, 'done', 'dead'),
+      run_count: fc.constant(5),
+      planned_from: fc.constant(null),
+    },
+    { requiredKeys: [] },
+  )
+  const steps = fc.array(
+    fc.oneof(
+      { weight: 3, arbitrary: fc.record({ do: fc.constant('edit' as const), columns }) },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          do: fc.constant('nextrun' as const),
+          ms: fc.option(fc.integer({ min: -5000, max: 5000 })),
+        }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          do: fc.constant('last slot' as const),
+          ms: fc.option(fc.integer({ min: -5000, max: 3000 })),
+        }),
+      },
+      { weight: 1, arbitrary: fc.constant({ do: 'set back unseen' as const }) },
+      { weight: 1, arbitrary: fc.constant({ do: 'prune' as const }) },
+      { weight: 1, arbitrary: fc.constant({ do: 'again' as const }) },
+      {
+        weight: 4,
+        arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 15_000 }) }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({ do: fc.constant('outage' as const), ms: fc.integer({ min: 1, max: 40_000 }) }),
+      },
+    ),
+    { minLength: 1, maxLength: 12 },
+  )
+
+  it('whatever is edited, and however often', () => {
+    fc.assert(
+      fc.property(columns, steps, fc.constantFrom(NOON, ...NIGHTS), (first, played, begin) => {
+        const run = new Imitation({ begin, runMs: { slow: 1800, throw: 300 } })
+        run.add('edit-x', first)
+        for (const step of played) play(run, step)
+        run.pass(12_000)
+        expect(check(run.end()).violations).toEqual([])
+      }),
+      { numRuns: Number(process.env['RUNS'] ?? 400) },
+    )
+  })
+
+  type Step = typeof steps extends fc.Arbitrary<(infer One)[]> ? One : never
+
+  function play(run: Imitation, step: Step): void {
+    const at = (ms: number | null) =>
+      ms === null ? null : new Date(run.now + ms).toISOString().replace('T', ' ').slice(0, 23)
+    switch (step.do) {
+      case 'edit':
+        return run.edit('edit-x', step.columns)
+      case 'nextrun':
+        return run.edit('edit-x', { nextrun: at(step.ms) })
+      case 'last slot':
+        return run.edit('edit-x', { last_slot: at(step.ms) })
+      case 'set back unseen':
+        return run.edit('edit-x', ({ last_slot: slot, definition }) => ({
+          nextrun: slot ?? null,
+          planned_from: `${definition}|${slot ?? ''}`,
+        }))
+      case 'prune':
+        return run.prune('edit-x')
+      case 'again':
+        run.edit('edit-x', 'delete')
+        run.pass(500)
+        return run.edit('edit-x', { timer: '*:*:*', task: 'tick' })
+      case 'pass':
+        return run.pass(step.ms)
+      case 'outage':
+        return run.outage(step.ms)
+    }
+  }
+})
+
+describe('a record that is spoiled in one way is caught', () => {
+  const good = goodRecord()
+  type Spoiler = (record: RunRecord) => RunRecord
+
+  const rowsOf = (id: string) => good.jobs.filter((job) => job['periodic_task_id'] === id)
+  const middle = (id: string): RowText => {
+    const rows = rowsOf(id).toSorted((a, b) => String(a['slot']).localeCompare(String(b['slot'])))
+    const row = rows[Math.min(6, rows.length - 2)]
+    if (row === undefined) throw new Error(`no job of ${id}`)
+    return row
+  }
+  const later = (value: RowText[string] | undefined, ms: number) =>
+    new Date(Date.parse(`${String(value).replace(' ', 'T')}Z`) + ms)
+      .toISOString()
+      .replace('T', ' ')
+      .slice(0, 23)
+  const changed =
+    (job: RowText, columns: RowText | null): Spoiler =>
+    (record) => ({
+      ...record,
+      jobs: record.jobs.flatMap((row) =>
+        row['id'] !== job['id'] ? [row] : columns === null ? [] : [{ ...row, ...columns }],
+      ),
+    })
+  const scheduled =
+    (id: string, columns: (row: RowText) => RowText): Spoiler =>
+    (record) => ({
+      ...record,
+      schedules: record.schedules.map((row) => (row['id'] === id ? { ...row, ...columns(row) } : row)),
+    })
+  const without =
+    (job: RowText): Spoiler =>
+    (record) => ({
+      ...scheduled(String(job['periodic_task_id']), (row) => ({ run_count: Number(row['run_count']) - 1 }))(
+        changed(job, null)(record),
+      ),
+      runs: record.runs.filter((line) => line.job !== job['id']),
+    })
+  const edits = (record: RunRecord, columns: (edit: EditEntry) => Partial<EditEntry>): RunRecord => ({
+    ...record,
+    journal: record.journal.map(
+      (entry): JournalEntry => (entry.kind === 'edit' ? { ...entry, ...columns(entry) } : entry),
+    ),
+  })
+  const skip = () => {
+    const row = good.jobs.find((job) => job['reason'] === 'overlap' && job['periodic_task_id'] === 'long')
+    if (row === undefined) throw new Error('no skip')
+    return row
+  }
+
+  const spoilers: readonly (readonly [string, Rule, Spoiler])[] = [
+    [
+      'an occurrence in two rows of one id',
+      'doubled',
+      (record) => ({ ...record, jobs: [...record.jobs, middle('canary-1')] }),
+    ],
+    [
+      'a slot that was decided again after it was pruned',
+      'doubled',
+      (record) => ({
+        ...record,
+        journal: [...record.journal, { kind: 'prune', jobs: [middle('canary-1')], host: 0, mono: 0 }],
+      }),
+    ],
+    [
+      'an attempt that two workers began and one of them ended',
+      'doubled',
+      (record) => ({
+        ...record,
+        runs: record.runs.flatMap((line) =>
+          line.job === middle('canary-1')['id'] && line.event === 'end'
+            ? [line, { ...line, event: 'start', mono: line.mono + 1, worker: 'w2/1' }]
+            : [line],
+        ),
+      }),
+    ],
+    ['a slot of which nothing became', 'lost', without(middle('canary-1'))],
+    ['a slot of an interval of which nothing became', 'lost', without(middle('every'))],
+    ['a skip that counts one slot less', 'lost', changed(skip(), { missed: Number(skip()['missed']) - 1 })],
+    [
+      'a skip that counts one slot more',
+      'doubled',
+      changed(skip(), { missed: Number(skip()['missed']) + 1 }),
+    ],
+    [
+      'a schedule that was paused and never came back',
+      'lost',
+      (record) => {
+        const last = record.journal.findLast(
+          (entry) => entry.kind === 'edit' && entry.columns !== 'delete' && entry.columns['enabled'] === 1,
+        )
+        const at = last?.kind === 'edit' ? last.from : 0
+        const isLater = (job: RowText) =>
+          job['periodic_task_id'] === 'edit-1' && Date.parse(`${String(job['slot']).replace(' ', 'T')}Z`) > at
+        return {
+          ...record,
+          // Neither edited later, nor pruned.
+          journal: record.journal
+            .filter((entry) => !(entry.kind === 'edit' && entry.id === 'edit-1' && entry.from > at))
+            .map((entry) =>
+              entry.kind === 'prune' ? { ...entry, jobs: entry.jobs.filter((job) => !isLater(job)) } : entry,
+            ),
+          jobs: record.jobs.filter((job) => !isLater(job)),
+          runs: record.runs.filter((line) => line.schedule !== 'edit-1' || (line.slot ?? 0) <= at),
+          schedules:
+            last?.kind !== 'edit'
+              ? []
+              : record.schedules.map((row) =>
+                  row['id'] === 'edit-1' ? { ...(last.row ?? {}), enabled: 0 } : row,
+                ),
+        }
+      },
+    ],
+    [
+      'a slot of the timer before it was edited',
+      'lost',
+      changed(middle('edit-1'), { slot: later(middle('edit-1')['slot'], 1) }),
+    ],
+    [
+      'a submission before its slot',
+      'early',
+      changed(middle('canary-1'), { submitted: later(middle('canary-1')['slot'], -1) }),
+    ],
+    [
+      'a start before the submission',
+      'early',
+      changed(middle('canary-1'), { started: later(middle('canary-1')['submitted'], -1000) }),
+    ],
+    [
+      'a handler that began before the slot',
+      'early',
+      (record) => ({
+        ...record,
+        runs: record.runs.map((line) =>
+          line.job === middle('canary-1')['id'] ? { ...line, mono: line.mono - 2000 } : line,
+        ),
+      }),
+    ],
+    [
+      'a slot that was submitted after a later one',
+      'backwards',
+      changed(middle('canary-1'), {
+        submitted: later(middle('canary-1')['submitted'], 3000),
+        started: later(middle('canary-1')['submitted'], 3000),
+        finished: later(middle('canary-1')['submitted'], 3000),
+      }),
+    ],
+    ['a run that says more were missed', 'missed', changed(middle('canary-1'), { missed: 1 })],
+    [
+      'a skip for overlap where it is allowed',
+      'missed',
+      (record) => ({
+        ...edits(record, () => ({})),
+        journal: record.journal.map((entry) =>
+          entry.kind === 'schedule' && entry.id === 'slow'
+            ? { ...entry, columns: { ...entry.columns, overlap: 'allow' } }
+            : entry,
+        ),
+        jobs: record.jobs.map((job) => (job['periodic_task_id'] === 'slow' ? { ...job, exclusive: 0 } : job)),
+      }),
+    ],
+    [
+      'a run that began while another went on',
+      'together',
+      changed(middle('slow'), { finished: later(middle('slow')['finished'], 30_000) }),
+    ],
+    [
+      'a handler that began while another went on',
+      'together',
+      (record) => {
+        const runs = rowsOf('slow')
+          .filter((job) => job['state'] === 'success')
+          .toSorted((a, b) => String(a['slot']).localeCompare(String(b['slot'])))
+        const [first, second] = runs
+        const end = record.runs.find((line) => line.job === first?.['id'] && line.event === 'end')
+        return {
+          ...record,
+          runs: record.runs.map((line) =>
+            line.job === second?.['id'] && line.event === 'start' && end !== undefined
+              ? { ...line, mono: end.mono - 1 }
+              : line,
+          ),
+        }
+      },
+    ],
+    [
+      'a success before its handler came to its end',
+      'zombie',
+      (record) => ({
+        ...record,
+        runs: record.runs.map((line) =>
+          line.job === middle('canary-1')['id'] && line.event === 'end'
+            ? { ...line, mono: line.mono + 5000 }
+            : line,
+        ),
+      }),
+    ],
+    [
+      'a handler that went on although another attempt had begun elsewhere',
+      'zombie',
+      (record) => ({
+        ...changed(middle('canary-1'), { attempt: 2, worker: 'w2/1' })(record),
+        runs: record.runs.flatMap((line) => {
+          if (line.job !== middle('canary-1')['id']) return [line]
+          const other = { ...line, mono: line.mono + 1, worker: 'w2/1', attempt: 2 }
+          return line.event === 'start' ? [line, other] : [other, { ...line, mono: line.mono + 60_000 }]
+        }),
+      }),
+    ],
+    [
+      'a mark that was left',
+      'mark',
+      scheduled('canary-1', () => ({
+        worker: 'w9/1',
+        marked: '2026-11-21 12:00:00.000',
+        mark_ends: '2026-11-21 12:00:04.000',
+      })),
+    ],
+    [
+      'a mark that is longer than the lease',
+      'mark',
+      (record) =>
+        edits(record, ({ before }) => ({
+          before: before && {
+            ...before,
+            worker: 'w1/1',
+            marked: '2026-11-21 12:00:00.000',
+            mark_ends: '2026-11-21 12:01:00.000',
+          },
+        })),
+    ],
+    [
+      'a worker that is registered twice',
+      'mark',
+      (record) => ({ ...record, workers: [{ id: 'w1/1' }, { id: 'w1/2' }] }),
+    ],
+    [
+      'a counter that is off by one',
+      'counter',
+      scheduled('canary-1', (row) => ({ run_count: Number(row['run_count']) + 1 })),
+    ],
+    [
+      'a failure that was not counted',
+      'counter',
+      scheduled('fails', (row) => ({ error_count: Number(row['error_count']) - 1 })),
+    ],
+    [
+      'a last_slot that is not the last',
+      'counter',
+      scheduled('canary-1', (row) => ({ last_slot: later(row['last_slot'], -1000) })),
+    ],
+    [
+      'a last_job that was not the last',
+      'counter',
+      scheduled('canary-1', () => ({
+        last_job: middle('canary-1')['id'] ?? null,
+        last_run: middle('canary-1')['started'] ?? null,
+        last_finished: middle('canary-1')['finished'] ?? null,
+      })),
+    ],
+    ['args of another time', 'copy', changed(middle('edit-1'), { args: '{"spoiled":true}' })],
+    ['another priority', 'copy', changed(middle('canary-1'), { priority: 1 })],
+    ['too many deadlocks', 'deadlock', (record) => ({ ...record, deadlocks: 6 })],
+    [
+      'a job that was never begun',
+      'unfinished',
+      (record) => ({
+        ...changed(middle('canary-1'), { state: 'waiting', started: null, finished: null })(
+          scheduled('canary-1', (row) => ({ run_count: Number(row['run_count']) - 1 }))(record),
+        ),
+        runs: record.runs.filter((line) => line.job !== middle('canary-1')['id']),
+      }),
+    ],
+    [
+      'a success of which no handler knows',
+      'unfinished',
+      (record) => ({
+        ...record,
+        runs: record.runs.filter((line) => line.job !== middle('canary-1')['id']),
+      }),
+    ],
+    ['a failure before all attempts were made', 'unfinished', changed(middle('fails'), { max_retries: 2 })],
+  ]
+
+  it.each(spoilers)('%s', (_, rule, spoil) => {
+    expect(rulesOf(good)).toEqual([])
+    expect(rulesOf(spoil(good))).toEqual([rule])
+  })
+
+  it('wherever a run is taken away', () => {
+    const runs = good.jobs.filter((job) => job['state'] === 'success' || job['state'] === 'failed')
+    const escaped = runs.filter(
+      (job) =>
+        !check(changed(job, null)(good)).violations.some(({ rule }) => rule === 'lost' || rule === 'counter'),
+    )
+    expect(escaped).toEqual([])
+  })
+})
+
+it('checks 200,000 jobs in well under a minute', { timeout: 120_000 }, () => {
+  const run = new Imitation({ begin: NOON })
+  run.add('canary-1', { timer: '*:*:*', overlap: 'allow', catch_up: 1000 })
+  run.pass(103_000, 1000)
+  const one = run.end()
+  const many = 2000
+  const named = (id: number) => (row: RowText) => ({
+    ...row,
+    id: row['periodic_task_id'] === undefined ? `canary-${id}` : `${id}/${String(row['id'])}`,
+    ...(row['periodic_task_id'] === undefined
+      ? { last_job: `${id}/${String(row['last_job'])}` }
+      : { periodic_task_id: `canary-${id}` }),
+  })
+  const each = <Item>(make: (id: number) => readonly Item[]) =>
+    Array.from({ length: many }, (_, id) => make(id)).flat()
+  const record: RunRecord = {
+    ...one,
+    journal: one.journal.flatMap((entry): readonly JournalEntry[] =>
+      entry.kind === 'schedule' ? each((id) => [{ ...entry, id: `canary-${id}` }]) : [entry],
+    ),
+    schedules: each((id) => one.schedules.map(named(id))),
+    jobs: each((id) => one.jobs.map(named(id))),
+    runs: each((id) =>
+      one.runs.map((line) => ({ ...line, schedule: `canary-${id}`, job: `${id}/${line.job}` })),
+    ),
+  }
+  expect(record.jobs.length).toBeGreaterThanOrEqual(200_000)
+  const begin = performance.now()
+  expect(check(record).violations).toEqual([])
+  expect(performance.now() - begin).toBeLessThan(60_000)
+})
