@@ -416,6 +416,7 @@ class Node implements GaleraNode {
       `port=${ports.client}`,
       'bind-address=127.0.0.1',
       `pid-file=${join(this.folder, 'pid')}`,
+      `tmpdir=${this.folder}`,
       'max-connections=400',
       'binlog-format=ROW',
       'default-storage-engine=InnoDB',

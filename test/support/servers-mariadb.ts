@@ -73,6 +73,9 @@ export async function mariadbPlan({ server, initialize }: MariadbPrograms): Prom
       `--datadir=${data}`,
       `--socket=${socket}`,
       `--pid-file=${join(folder, 'pid')}`,
+      // Not a common one: each MariaDB that starts removes what it takes for left behind there, under the feet of
+      // those that run, and they crash.
+      `--tmpdir=${folder}`,
       `--port=${port}`,
       '--bind-address=127.0.0.1',
       '--max-connections=400',
