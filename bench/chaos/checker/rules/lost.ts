@@ -118,7 +118,6 @@ class Stretch {
     }
     const window = this.#planningWindow()
     if (begin.kind === 'by hand' && this.#isByHand(begin.slot, piece, window, course)) return
-    const after = (at: number) => course.next(Math.max(at, this.#segment.start.lastSlot ?? at))
     if (begin.kind === 'by hand') {
       this.#tell(
         'lost',
@@ -127,9 +126,12 @@ class Stretch {
       )
       return
     }
-    const earliest = after(window.low)
-    const latest = after(window.high)
-    const chosen = earliest === null ? null : firstOfChain(earliest, piece, course)
+    const floor = this.#segment.start.lastSlot ?? Number.NEGATIVE_INFINITY
+    const low = Math.max(window.low, floor)
+    const high = Math.max(window.high, floor)
+    const earliest = course.next(low)
+    const latest = latestNext(low, high, course)
+    const chosen = firstPlanned(low, high, piece, course)
     if (chosen === null) {
       this.#tell(
         'lost',
@@ -167,10 +169,8 @@ class Stretch {
     let at: number | null = slot > window.low ? slot : null
     for (let count = 1; at !== null && count < piece.count; count += 1) at = course.next(at)
     if (at === piece.slot) return true
-    const earliest = course.next(low)
-    if (earliest === null) return false
-    const second = firstOfChain(earliest, { ...piece, count: piece.count - 1 }, course)
-    const latest = course.next(high)
+    const second = firstPlanned(low, high, { ...piece, count: piece.count - 1 }, course)
+    const latest = latestNext(low, high, course)
     return second !== null && (latest === null || second <= latest)
   }
 
@@ -247,7 +247,8 @@ class Stretch {
     const window = this.#planningWindow()
     const begin = beginOf(start)
     if (begin.kind === 'by hand') return Math.max(begin.slot, until)
-    return course.next(Math.max(window.high, start.lastSlot ?? window.high))
+    const floor = start.lastSlot ?? window.low
+    return latestNext(Math.max(window.low, floor), Math.max(window.high, floor), course)
   }
 
   /** Why nothing need come any more; null: it must. */
@@ -299,18 +300,53 @@ function covers(first: number, piece: Piece, course: Course): boolean {
   return at === piece.slot || (piece.count >= MOST_COUNTED && at !== null && at < piece.slot)
 }
 
-/** Which slot a piece begins with, if it is in the chain that begins with `earliest`. */
-function firstOfChain(earliest: number, piece: Pick<Piece, 'slot' | 'count'>, course: Course): number | null {
-  const chain: number[] = []
-  for (let at: number | null = earliest; at !== null && at <= piece.slot; at = course.next(at)) chain.push(at)
-  if (chain.at(-1) === piece.slot) {
-    const first = chain.at(-piece.count)
-    return first ?? (piece.count >= MOST_COUNTED ? earliest : null)
+/**
+ * The last of the slots that may come first when a row is planned between two instants; null: perhaps none comes.
+ * Not simply that of the later one: in an hour that a clock repeats the timer goes off for who comes into it only
+ * then, and for who was there before it is silent.
+ */
+function latestNext(low: number, high: number, course: Course): number | null {
+  let at = course.next(low)
+  while (at !== null && at <= high) at = course.next(at)
+  const late = course.next(high)
+  return at === null || late === null ? null : Math.max(at, late)
+}
+
+/** Which slot a piece begins with, if that can be the first of a row planned between two instants; null: it cannot. */
+function firstPlanned(
+  low: number,
+  high: number,
+  piece: Pick<Piece, 'slot' | 'count'>,
+  course: Course,
+): number | null {
+  const step = Math.max(100, (high - low) / 100)
+  let tried: number | null = null
+  for (let planned = low; planned <= high; planned += step) {
+    const first = course.next(planned)
+    if (first === null || first === tried || first > piece.slot) continue
+    tried = first
+    const begun = beginningOf(first, piece, course)
+    if (begun !== null) return begun
+    // Without a clock that repeats an hour the others are of the same chain.
+    if (isMonotonous(low, high, course)) return null
   }
-  // Where a clock repeats an hour, who comes later into it does not come by the same slots.
-  return piece.count === 1 && piece.slot >= earliest && course.next(piece.slot - 1) === piece.slot
-    ? piece.slot
-    : null
+  return null
+}
+
+function isMonotonous(low: number, high: number, course: Course): boolean {
+  return latestNext(low, high, course) === course.next(high)
+}
+
+/** Which slot of the chain that begins with `first` a piece begins with. */
+function beginningOf(
+  first: number,
+  { slot, count }: Pick<Piece, 'slot' | 'count'>,
+  course: Course,
+): number | null {
+  const chain: number[] = []
+  for (let at: number | null = first; at !== null && at <= slot; at = course.next(at)) chain.push(at)
+  if (chain.at(-1) !== slot) return null
+  return chain.at(-count) ?? (count >= MOST_COUNTED ? first : null)
 }
 
 /** @returns null: the second is none of them */
