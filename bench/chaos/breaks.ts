@@ -115,7 +115,7 @@ export const BREAKS: readonly Break[] = [
     ],
     sql: [],
     faults: ['worker.stop'],
-    rules: ['zombie', 'counter'],
+    rules: ['zombie', 'counter', 'together'],
   },
   {
     name: 'high-water',
@@ -140,7 +140,7 @@ export const BREAKS: readonly Break[] = [
     ],
     sql: [],
     faults: ['edit.schedule', 'edit.storm', 'edit.prune'],
-    rules: ['backwards', 'doubled', 'lost'],
+    rules: ['backwards', 'doubled', 'lost', 'counter'],
   },
   {
     name: 'lock-order',
