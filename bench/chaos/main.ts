@@ -89,7 +89,11 @@ async function main(database: string | undefined, options: Options): Promise<num
       for (const { name, scope, weight } of all) say(`${name} (${scope}, weight ${weight})`)
       return 0
     }
-    return await play(target, chosen(all, options.only), database, { ...options, seed, folder })
+    return await play(target, chosen(all, options.only ?? faultsOf(target, options)), database, {
+      ...options,
+      seed,
+      folder,
+    })
   } finally {
     await target.close()
   }
@@ -144,6 +148,15 @@ function named(database: string | undefined, { url }: Options): string {
 
 function suits({ name }: Fault, wanted: string): boolean {
   return name === wanted || name.startsWith(`${wanted}.`)
+}
+
+/** Those that bring a break out; without a break, and where it needs none, all. */
+function faultsOf({ kind }: Target, options: Options): readonly string[] | undefined {
+  if (options.break === undefined) return undefined
+  // Its statements, and the races that they open: one writer at a time has none.
+  if (kind === 'sqlite') program.error('error: a break needs mariadb, mysql or galera')
+  const { faults } = breakNamed(options.break)
+  return faults.length === 0 ? undefined : faults
 }
 
 function chosen(faults: readonly Fault[], only: readonly string[] | undefined): Fault[] {
