@@ -16,7 +16,7 @@ export function clusterFaults(
   leaseMs: number,
 ): Fault[] {
   return [
-    ofNode('cluster.kill-node', 5, 20_000, nodes, async (node, ground, random) => {
+    ofNode('cluster.kill-node', 5, 28_000, nodes, async (node, ground, random) => {
       const ms = random.int(0, leaseMs + 3000)
       await node.kill()
       let backMs = 0

@@ -113,34 +113,24 @@ export function serverAdminFaults(places: readonly ServerPlace[], kind: 'mariadb
         }
       }),
     ),
-    whole(
-      'server.kill-connections',
-      4,
-      3000,
-      at(async ({ admin, workerUrl }, ground, random) => {
-        const times = random.int(1, 3)
-        let killed = 0
-        for (let time = 0; time < times; time += 1) {
-          killed += await killAll(admin, userOf(workerUrl))
-          await ground.pause(random.int(50, 700))
-        }
-        return { detail: `KILL of ${killed} connections, in ${times} turns` }
-      }),
-    ),
-    whole(
-      'server.kill-queries',
-      4,
-      3500,
-      at(async ({ admin, workerUrl }, ground, random) => {
-        const end = performance.now() + random.int(500, 3000)
-        let killed = 0
-        while (performance.now() < end) {
-          killed += await killQueries(admin, userOf(workerUrl))
-          await ground.pause(10)
-        }
-        return { detail: `KILL QUERY of ${killed} statements` }
-      }),
-    ),
+    whole('server.kill-connections', 4, 3000, async (ground, random) => {
+      const times = random.int(1, 3)
+      let killed = 0
+      for (let time = 0; time < times; time += 1) {
+        for (const { admin, workerUrl } of places) killed += await killAll(admin, userOf(workerUrl))
+        await ground.pause(random.int(50, 700))
+      }
+      return { detail: `KILL of ${killed} connections, in ${times} turns` }
+    }),
+    whole('server.kill-queries', 4, 3500, async (ground, random) => {
+      const end = performance.now() + random.int(500, 3000)
+      let killed = 0
+      while (performance.now() < end) {
+        for (const { admin, workerUrl } of places) killed += await killQueries(admin, userOf(workerUrl))
+        await ground.pause(10)
+      }
+      return { detail: `KILL QUERY of ${killed} statements` }
+    }),
   ]
 }
 

@@ -22,6 +22,12 @@ export class Admin {
     this.#urls = [url, ...more]
   }
 
+  /** An administrator on one node alone, another one each time. */
+  onOneNode(): Admin {
+    this.#next += 1
+    return new Admin(this.#urls[this.#next % this.#urls.length] ?? this.url)
+  }
+
   /** One connection for `work`; tried again until the server lets it in. */
   async connected<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
     const connection = await this.connect()
