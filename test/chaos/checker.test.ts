@@ -129,7 +129,7 @@ describe('a good record passes', () => {
         run.pass(12_000)
         expect(check(run.end()).violations).toEqual([])
       }),
-      { numRuns: Number(process.env['RUNS'] ?? 400) },
+      { numRuns: 500 },
     )
   })
 
@@ -271,9 +271,7 @@ describe('a record that is spoiled in one way is caught', () => {
           schedules:
             last?.kind !== 'edit'
               ? []
-              : record.schedules.map((row) =>
-                  row['id'] === 'edit-1' ? { ...(last.row ?? {}), enabled: 0 } : row,
-                ),
+              : record.schedules.map((row) => (row['id'] === 'edit-1' ? { ...last.row, enabled: 0 } : row)),
         }
       },
     ],
@@ -445,6 +443,7 @@ describe('a record that is spoiled in one way is caught', () => {
         runs: record.runs.filter((line) => line.job !== middle('canary-1')['id']),
       }),
     ],
+    ['a handler that went on beyond its time', 'unfinished', changed(middle('long'), { timeout: 1000 })],
     ['a failure before all attempts were made', 'unfinished', changed(middle('fails'), { max_retries: 2 })],
   ]
 

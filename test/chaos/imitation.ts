@@ -86,11 +86,7 @@ export class Imitation {
       .toSorted((a, b) => b.slot - a.slot)[0]
     const wanted = typeof columns === 'function' ? columns(before ?? {}) : columns
     if (wanted === 'delete') this.#schedules.delete(id)
-    else
-      this.#schedules.set(
-        id,
-        state({ created: text(this.now) ?? '', ...(found as Columns | undefined), id, ...wanted }),
-      )
+    else this.#schedules.set(id, state({ created: text(this.now) ?? '', ...before, id, ...wanted }))
     const after = this.#schedules.get(id)
     this.journal.push({
       kind: 'edit',
@@ -142,7 +138,7 @@ export class Imitation {
   pass(ms: number, everyMs = 250): void {
     for (const until = this.now + ms; this.now < until; this.now += everyMs) {
       this.#endRuns()
-      for (const schedule of [...this.#schedules.values()]) this.#planOne(schedule)
+      for (const schedule of this.#schedules.values()) this.#planOne(schedule)
       this.#beginRuns()
     }
   }
@@ -232,7 +228,12 @@ export class Imitation {
       started: null,
       finished: null,
       copied: {
-        ...{ task, group_, subject, submitter, priority, ...policy },
+        task,
+        group_,
+        subject,
+        submitter,
+        priority,
+        ...policy,
         args: given.state === 'skipped' ? '{}' : schedule.args,
         exclusive: schedule.overlap === 'allow' ? 0 : 1,
       },

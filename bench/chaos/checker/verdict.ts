@@ -25,8 +25,6 @@ export const RULES = [
   'deadlock',
   /** A job that has not ended, or not as it should. */
   'unfinished',
-  /** What a constraint of the tables should have refused. */
-  'refused',
 ] as const
 export type Rule = (typeof RULES)[number]
 

@@ -49,6 +49,9 @@ export function lostAfterFinish(
     const isNext = isFirst && begin.kind === 'at' && slot === begin.slot
     // After a slot that became no run the timer counts from it, or from the time at which that was seen.
     const isAfterSkip = before?.job.state === 'skipped' && slot >= before.slot + spanMs
+    // Counted from a clock that had gone back it is no later than the last slot, and the time at which that is seen.
+    const isOvertaken =
+      before !== undefined && (course.next(before.job.finished ?? Number.NaN) ?? Infinity) <= before.slot
     const isFolded = count > 1
     // Slots only grow: where a clock or a hand has put the last one ahead, the next is right behind it.
     const isPushed = slot === (before?.slot ?? segment.start.lastSlot ?? Number.NaN) + 1
@@ -60,6 +63,7 @@ export function lostAfterFinish(
         isAfterSkip ||
         isFolded ||
         isPushed ||
+        isOvertaken ||
         isHandled ||
         fromEnds.has(slot)
       )

@@ -1,7 +1,8 @@
 /** Nothing is submitted before its slot, nothing starts before it was submitted. */
 import { type Evidence, editsAround, jobText } from '../evidence.ts'
 import type { JobRow } from '../rows.ts'
-import type { Times } from '../times.ts'
+import { msOf } from '../../dates.ts'
+import { instantText, type Times } from '../times.ts'
 import type { Violation } from '../verdict.ts'
 
 export function early(evidence: Evidence): Violation[] {
@@ -22,6 +23,7 @@ export function early(evidence: Evidence): Violation[] {
       const pushed = schedule.jobs[index - 1]?.slot === slot - 1 || highest.has(slot - 1)
       if (aheadMs > 0 && !pushed && !times.isRepeated(job.submitted))
         violations.push(told(`submitted ${aheadMs} ms before its slot`))
+      violations.push(...beforePutOff(evidence, job).map(told))
       if (jobEdits.has(job.id)) continue
       violations.push(...startedEarly(job, times).map(told))
       const first = runs.get(job.id)?.find(({ event }) => event === 'start')
@@ -50,6 +52,24 @@ function startedEarly({ submitted, started, finished }: JobRow, times: Times): s
   if (finished !== null && finished < started && !times.isRepeated(finished))
     faults.push(`finished ${started - finished} ms before it started`)
   return faults
+}
+
+/** A job that a hand has put off begins no sooner, unless a hand changes that too. */
+function beforePutOff({ jobEdits, runs, times }: Evidence, job: JobRow): string[] {
+  const edits = jobEdits.get(job.id) ?? []
+  return edits.flatMap(({ row, mono }, index) => {
+    const runAt = msOf(row?.['run_at'])
+    if (runAt === null || row?.['state'] !== 'waiting') return []
+    const until = edits[index + 1]?.mono ?? Number.POSITIVE_INFINITY
+    const start = runs.get(job.id)?.find((line) => line.event === 'start' && line.mono > mono)
+    if (start === undefined || start.mono > until) return []
+    const begun = times.databaseAt(times.hostOfMono(start.mono))
+    return runAt - begun > SLACK_MS && !times.isRepeated(begun)
+      ? [
+          `put off to ${instantText(runAt)}, it began ${Math.round(runAt - begun)} ms before on ${start.worker}`,
+        ]
+      : []
+  })
 }
 
 function highWaters(texts: readonly (string | number | null)[]): ReadonlySet<number> {

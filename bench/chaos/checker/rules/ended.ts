@@ -2,6 +2,7 @@
 import type { RunLine } from '../../record.ts'
 import { type Evidence, jobText } from '../evidence.ts'
 import type { JobRow } from '../rows.ts'
+import { LOAD_MS } from '../times.ts'
 import type { Violation } from '../verdict.ts'
 
 const FINAL: ReadonlySet<string> = new Set(['success', 'failed', 'cancelled', 'skipped'])
@@ -14,7 +15,7 @@ export function ended(evidence: Evidence): Violation[] {
       ? `left in state ${job.state}`
       : edited
         ? null
-        : faultOf(job, evidence.runs.get(job.id) ?? [])
+        : (faultOf(job, evidence.runs.get(job.id) ?? []) ?? overTime(job, evidence))
     if (fault !== null)
       violations.push({ rule: 'unfinished', schedule: job.schedule, text: `${fault}: ${jobText(job)}` })
   }
@@ -42,4 +43,25 @@ function failureFault(job: JobRow): string | null {
   if (job.reason === 'permanent') return null
   const retries = Number(job.text['max_retries'])
   return job.attempt <= retries ? `failed for good after ${job.attempt} of ${retries + 1} attempts` : null
+}
+
+/** Tasks of the fleet whose handlers do not listen to their signal, or cannot. */
+export const DEAF: ReadonlySet<string> = new Set(['deaf', 'block', 'exit'])
+
+/** A handler that listens is told when its time is up. */
+function overTime(job: JobRow, { runs, times }: Evidence): string | null {
+  const timeoutMs = Number(job.text['timeout'] ?? Number.NaN)
+  if (DEAF.has(job.task) || !Number.isFinite(timeoutMs)) return null
+  const lines = runs.get(job.id) ?? []
+  for (const start of lines) {
+    if (start.event !== 'start') continue
+    const end = lines.find(
+      (line) => line.event !== 'start' && line.mono > start.mono && line.worker === start.worker,
+    )
+    if (end === undefined || end.attempt !== start.attempt) continue
+    const from = times.hostOfMono(start.mono)
+    if (times.hostOfMono(end.mono) > times.deadline(from, timeoutMs + LOAD_MS))
+      return `attempt ${start.attempt} went on for ${Math.round(end.mono - start.mono)} ms, though its timeout is ${timeoutMs} ms`
+  }
+  return null
 }

@@ -5,6 +5,7 @@
 import type { RunLine } from '../../record.ts'
 import { type Evidence, jobText } from '../evidence.ts'
 import type { JobRow } from '../rows.ts'
+import { DEAF } from './ended.ts'
 import { LOAD_MS } from '../times.ts'
 import type { Violation } from '../verdict.ts'
 
@@ -40,9 +41,6 @@ function faultOf(job: JobRow, lines: readonly RunLine[], { times, record }: Evid
   }
   return deafAfterLoss(job, lines, times, record.leaseMs)
 }
-
-/** Tasks of the fleet whose handlers do not listen to their signal, or cannot. */
-const DEAF: ReadonlySet<string> = new Set(['deaf', 'block', 'exit'])
 
 /** A handler that came to its end although somebody else had begun the next attempt long before. */
 function deafAfterLoss(
