@@ -1,0 +1,357 @@
+/** Each fault of a target once, alone: that it does what it says, and that everything is as before when it has passed. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import mysql, { type RowDataPacket } from 'mysql2/promise'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { databaseNow, msOf } from '../../bench/chaos/dates.ts'
+import type { FaultReport, Ground, Journal, Target } from '../../bench/chaos/fault.ts'
+import { WorkerFleet } from '../../bench/chaos/fleet.ts'
+import { randomOf } from '../../bench/chaos/random.ts'
+import { openTarget } from '../../bench/chaos/targets/open.ts'
+import { SqliteProcess } from '../../bench/chaos/targets/sqlite-process.ts'
+import { Kalends } from '../../src/index.ts'
+import { errorNumber } from '../../src/store/mysql/errors.ts'
+import { until } from '../support/worker-process.ts'
+
+/** The night in which Berlin's clocks go back. */
+const NIGHT = new Date('2026-10-25T00:30:00Z')
+const LONGEST_PAUSE_MS = 300
+const CANARIES = 20
+const WORKER_RECOVERS_MS = 30_000
+
+/** What is looked at while a fault lasts, or is in its report. */
+export interface Expectation {
+  /** Begins before the fault; what it returns is called while the fault lasts. */
+  readonly prepare?: (scene: Scene) => Promise<() => Promise<void>>
+  readonly during?: (scene: Scene) => Promise<void>
+  readonly reports?: RegExp
+}
+
+export interface Scene {
+  readonly target: Target
+  readonly worker: WorkerFleet
+  readonly journal: Parameters<Journal['write']>[0][]
+}
+
+export function eachFault(
+  kind: Target['kind'],
+  openWithinMs: number,
+  expectations: Readonly<Record<string, Expectation>>,
+): void {
+  describe(`on ${kind}`, () => {
+    let scene: Scene
+    let folder: string
+
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'kalends-chaos-'))
+      const target = await openTarget(kind, { beginAt: NIGHT, workers: 1, folder })
+      await Kalends.migrate(target.ways[0]?.url ?? '')
+      const worker = await WorkerFleet.start({
+        target,
+        size: 1,
+        leaseMs: 4000,
+        wakeUpMs: 1000,
+        folder,
+        execArgv: [],
+        environment: {},
+        say: () => {},
+      })
+      scene = { target, worker, journal: [] }
+      for (let number = 0; number < CANARIES; number += 1) {
+        await target.query(
+          "INSERT INTO periodic_task (id, task, timer, overlap, catch_up) VALUES (?, 'tick', '*:*:*', 'allow', 2)",
+          [`canary-${number}`],
+        )
+      }
+      // One that waits for long, for whoever wants to lock a job.
+      await target.query(
+        "INSERT INTO job (task, args, run_at) VALUES ('tick', '{}', '2100-01-01 00:00:00.000')",
+      )
+    }, openWithinMs)
+
+    afterAll(async () => {
+      await scene.worker.stop()
+      await scene.target.close()
+      await rm(folder, { recursive: true })
+    }, 60_000)
+
+    it('begins in the night that it is told, and these are its faults', async () => {
+      const now = await databaseNow(scene.target, scene.target.query)
+      expect(now - NIGHT.getTime()).toBeGreaterThanOrEqual(0)
+      expect(now - NIGHT.getTime()).toBeLessThan(openWithinMs)
+      expect(scene.target.faults.map(({ name }) => name).toSorted()).toEqual(
+        Object.keys(expectations).toSorted(),
+      )
+      await workerRuns(scene)
+    })
+
+    it.each(Object.entries(expectations))(
+      '%s',
+      async (name, { prepare, during, reports }) => {
+        const fault = scene.target.faults.find((one) => one.name === name)
+        if (fault === undefined) throw new Error(`there is no fault '${name}'`)
+        const prepared = await prepare?.(scene)
+        let seen = false
+        const pause = async (ms: number) => {
+          if (!seen) {
+            seen = true
+            await during?.(scene)
+            await prepared?.()
+          }
+          await delay(Math.min(ms, LONGEST_PAUSE_MS))
+        }
+        const ground: Ground = {
+          target: scene.target,
+          fleet: scene.worker,
+          journal: { write: (entry) => scene.journal.push(entry) },
+          leaseMs: 4000,
+          wakeUpMs: 1000,
+          pause,
+        }
+        const report: FaultReport = await fault.run(ground, randomOf(5))
+        expect(report.trouble).toBeUndefined()
+        expect(report.hit).not.toBe('')
+        if (during !== undefined || prepare !== undefined) expect(seen).toBe(true)
+        if (reports !== undefined) expect(report.detail).toMatch(reports)
+        await workerRuns(scene)
+        expect(await scene.target.deadlocks()).toBe(kind === 'sqlite' ? null : 0)
+      },
+      120_000,
+    )
+  })
+}
+
+/** Through its own way, something that became due only now, and later than all that it has run. */
+async function workerRuns({ target }: Scene): Promise<void> {
+  const lastRun = async () => {
+    const [row] = await target.query(
+      "SELECT MAX(slot) AS slot FROM job WHERE periodic_task_id LIKE 'canary%' AND state = 'success'",
+    )
+    return msOf(row?.['slot']) ?? 0
+  }
+  const from = Math.max(await databaseNow(target, target.query), await lastRun())
+  await until('the worker runs what comes due', async () => (await lastRun()) > from, WORKER_RECOVERS_MS)
+}
+
+/** The URLs by which the worker comes to each host. */
+function hostUrls({ target }: Scene): string[] {
+  const [, user = '', hosts = '', name = ''] =
+    /^(mysql:\/\/[^@]*@)([^/]*)(\/.*)$/.exec(target.ways[0]?.url ?? '') ?? []
+  return hosts.split(',').map((host) => `${user}${host}${name}`)
+}
+
+/** How a statement ended at each host, as the workers' user: 'done', an error's number, or its code. */
+export async function told(scene: Scene, statement: string, withinMs = 1500): Promise<(string | number)[]> {
+  return await Promise.all(
+    hostUrls(scene).map(async (uri) => {
+      const connection = await mysql
+        .createConnection({ uri, connectTimeout: withinMs })
+        .catch((error: unknown) => outcomeOf(error))
+      if (typeof connection !== 'object') return connection
+      connection.on('error', () => {})
+      try {
+        await connection.query({ sql: statement, timeout: withinMs })
+        return 'done'
+      } catch (error) {
+        return outcomeOf(error)
+      } finally {
+        connection.destroy()
+      }
+    }),
+  )
+}
+
+function outcomeOf(error: unknown): string | number {
+  const number = errorNumber(error)
+  if (number !== null && number > 0) return number
+  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+  return /TIMEOUT|ETIMEDOUT/.test(code) ? 'silence' : /^(ECONN|EPIPE|PROTOCOL_)/.test(code) ? 'cut' : code
+}
+
+const WRITE = "UPDATE periodic_task SET summary = 'written' WHERE id = 'canary-0'"
+const READ = 'SELECT 1'
+
+function one(outcome: string | number, statement = READ): Expectation {
+  return {
+    during: async (scene) => {
+      // A cluster takes some seconds to see that a node is alone.
+      await until(`'${statement}' ends with ${outcome} somewhere`, async () =>
+        (await told(scene, statement)).includes(outcome),
+      )
+    },
+  }
+}
+
+function all(outcome: string | number, statement = READ): Expectation {
+  return {
+    during: async (scene) => {
+      const outcomes = await told(scene, statement)
+      expect(outcomes).toEqual(outcomes.map(() => outcome))
+    },
+  }
+}
+
+/** Of a connection of the workers' user that was there before. */
+async function connectedBefore(scene: Scene): Promise<mysql.Connection[]> {
+  return await Promise.all(
+    hostUrls(scene).map(async (uri) => {
+      const connection = await mysql.createConnection(uri)
+      connection.on('error', () => {})
+      await connection.query(READ)
+      return connection
+    }),
+  )
+}
+
+const strand: Expectation = {
+  async prepare(scene) {
+    const connections = await connectedBefore(scene)
+    return async () => {
+      for (const connection of connections) {
+        await expect(connection.query({ sql: READ, timeout: 300 })).rejects.toThrow(/timeout/i)
+        connection.destroy()
+      }
+      expect(new Set(await told(scene, READ))).toEqual(new Set(['done']))
+    }
+  },
+}
+
+const slow: Expectation = {
+  async prepare(scene) {
+    const connections = await connectedBefore(scene)
+    return async () => {
+      for (const connection of connections) {
+        const from = performance.now()
+        await connection.query(READ)
+        // There and back.
+        expect(performance.now() - from).toBeGreaterThan(40)
+        connection.destroy()
+      }
+    }
+  },
+}
+
+export const onNetworks: Readonly<Record<string, Expectation>> = {
+  'network.cut': all('cut'),
+  'network.half-open': all('silence'),
+  'network.strand': strand,
+  'network.slow': slow,
+  'network.cut-all': all('cut'),
+  'network.half-open-all': all('silence'),
+  'network.strand-all': strand,
+  'network.slow-all': slow,
+}
+
+export const onServerProcesses: Readonly<Record<string, Expectation>> = {
+  'server.kill': all('cut'),
+  'server.restart': { reports: /^stopped in \d+ ms and started again in \d+ ms$/ },
+  'server.stand-still': all('silence'),
+}
+
+const lockedRows = (table: string): Expectation => ({
+  reports: new RegExp(`^a transaction held [1-9]\\d* rows of ${table} `),
+})
+
+export const onServers: Readonly<Record<string, Expectation>> = {
+  'server.read-only': one(1290, WRITE),
+  'server.full': one(1040),
+  'server.kill-connections': {
+    async prepare(scene) {
+      const connections = await connectedBefore(scene)
+      return async () => {
+        for (const connection of connections) await expect(connection.query(READ)).rejects.toThrow()
+      }
+    },
+  },
+  'server.kill-queries': {
+    async prepare(scene) {
+      const connections = await connectedBefore(scene)
+      const sleeps = connections.map((connection) =>
+        connection.query<RowDataPacket[]>('SELECT SLEEP(20) AS slept').then(
+          ([rows]) => rows[0]?.['slept'],
+          (error: unknown) => errorNumber(error),
+        ),
+      )
+      return async () => {
+        // Told by the value, or by an error: 1317.
+        for (const slept of await Promise.all(sleeps)) expect([1, 1317]).toContain(slept)
+        for (const connection of connections) connection.destroy()
+      }
+    },
+  },
+}
+
+export const onLocks: Readonly<Record<string, Expectation>> = {
+  'locks.schedules': lockedRows('periodic_task'),
+  'locks.jobs': lockedRows('job'),
+  'locks.workers': lockedRows('worker'),
+  'locks.deadlocks': { reports: /: [1-9] deadlocks, [1-9] of them ours$/ },
+  'locks.long-read': { reports: /^a read of all \d+ jobs stayed open/ },
+}
+
+export const onTables: Readonly<Record<string, Expectation>> = {
+  'locks.tables': {
+    during: async ({ target }) => {
+      // Of a table that is locked, even those who only ask wait; this looks from outside.
+      expect(await target.query('SHOW OPEN TABLES WHERE In_use > 0')).not.toEqual([])
+    },
+  },
+  'locks.ddl': { reports: /^(ANALYZE|ALTER|OPTIMIZE) TABLE .* took \d+ ms$/ },
+}
+
+export const onDisks: Readonly<Record<string, Expectation>> = {
+  'disk.full': { reports: /^full for \d+ ms \([1-9]\d* MB taken\).*; a write: (?!went through)./ },
+}
+
+const clockIsAt: Expectation = {
+  during: async ({ target, journal }) => {
+    const moved = journal.findLast((entry) => entry.kind === 'clock')
+    const now = await databaseNow(target, target.query)
+    expect(Math.abs(now - Date.now() - (moved?.offsetMs ?? Number.NaN))).toBeLessThan(500)
+  },
+}
+
+export const onClocks: Readonly<Record<string, Expectation>> = {
+  'clock.forth': clockIsAt,
+  'clock.back': clockIsAt,
+  'clock.hours-back': clockIsAt,
+  // The last: an hour of slots is missed with it.
+  'clock.hour-forth': clockIsAt,
+}
+
+export const onClusters: Readonly<Record<string, Expectation>> = {
+  'cluster.kill-node': one('cut'),
+  'cluster.restart-node': { reports: /^stopped in \d+ ms, in step again/ },
+  'cluster.isolate-node': one(1047, WRITE),
+  'cluster.stand-still': one('silence'),
+  'cluster.backup-lock': {
+    during: async (scene) => {
+      expect(await told(scene, WRITE)).not.toEqual(['done', 'done', 'done'])
+    },
+  },
+  'cluster.split': {
+    during: async (scene) => {
+      await until('no node takes a write', async () =>
+        (await told(scene, WRITE)).every((outcome) => outcome !== 'done'),
+      )
+    },
+  },
+  'cluster.down': all('cut'),
+}
+
+export const onFiles: Readonly<Record<string, Expectation>> = {
+  'sqlite.kill-in-write': { reports: /^kill -9 while it held the write lock$/ },
+  'sqlite.write-lock': {
+    during: async ({ target }) => {
+      const other = await SqliteProcess.open((target.ways[0]?.url ?? '').slice('sqlite:'.length), {})
+      await other.rows('PRAGMA busy_timeout = 0')
+      await expect(other.rows('BEGIN IMMEDIATE')).rejects.toThrow(/locked/)
+      await other.close()
+    },
+  },
+  'sqlite.long-read': { reports: /^a read of \d+ jobs stayed open/ },
+  'sqlite.checkpoint': { reports: /^wal_checkpoint\(\w+\): \{"busy":[01],"log":\d+,"checkpointed":\d+\}$/ },
+  'sqlite.backup': { reports: /^a copy with [1-9]\d* jobs, made in \d+ ms$/ },
+}
