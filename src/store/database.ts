@@ -50,6 +50,8 @@ export interface Dialect {
   readonly batch: (columns: Readonly<Record<string, BatchColumn>>) => string
   /** Keeps the join order as it is written: the batch first, then the table by its key. */
   readonly straightJoin: string
+  /** Whether `updateFromBatch` writes in the order of the batch, so that a row may take a unique key from one before it. */
+  readonly updatesInOrder: boolean
   /** UPDATE of the rows that a batch names by `id`; the assignments may read the row as `t`, the batch as `b`. */
   readonly updateFromBatch: (
     table: string,

@@ -28,6 +28,7 @@ export const mysqlDialect: Dialect = {
     return `JSON_TABLE(?, '$[*]' COLUMNS (${list.join(', ')}))`
   },
   straightJoin: 'STRAIGHT_JOIN',
+  updatesInOrder: true,
   updateFromBatch(table, batch, assignments) {
     const list = Object.entries(assignments).map(([column, value]) => `t.${column} = ${value}`)
     return `UPDATE ${batch} AS b STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = b.id SET ${list.join(', ')}`

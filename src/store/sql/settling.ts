@@ -107,9 +107,10 @@ export async function endJobs(
   ended: readonly Ended[],
   schedules: ReadonlyMap<string, PlannableRow>,
 ): Promise<ReadonlyMap<string, string>> {
-  await writeJobs(sql, dialect, tables, ended)
+  const promoted = await nextInTurn(sql, dialect, tables, ended)
+  await writeJobs(sql, dialect, tables, ended, promoted)
   await writeSchedules(sql, dialect, tables, ended, schedules)
-  return promoteBlocked(sql, dialect, tables, ended)
+  return promoted
 }
 
 const fenceText = ({ id, worker, attempt }: Fence) => `${id}/${attempt}/${worker}`
@@ -151,62 +152,90 @@ async function lockSchedules(
 /** What a column holds at most. */
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
-async function writeJobs(sql: Sql, dialect: Dialect, tables: Tables, ended: readonly Ended[]): Promise<void> {
+/**
+ * Writes the ends, and the jobs whose turn has come, in one statement and in the order of the schedules, as jobs are
+ * inserted. The key that holds "one at a time" is theirs: to pass it on from one job to the next, the server locks
+ * what comes behind it in the index too. Written as two statements, two of these transactions held each what the
+ * other waited for.
+ */
+async function writeJobs(
+  sql: Sql,
+  dialect: Dialect,
+  tables: Tables,
+  ended: readonly Ended[],
+  promoted: ReadonlyMap<string, string>,
+): Promise<void> {
   if (ended.length === 0) return
-  const batch = ended.map(({ row, settlement }) =>
-    settlement.state === 'waiting'
-      ? {
-          id: row.id,
-          state: 'waiting',
-          reason: null,
-          attempt: settlement.countAttempt ? row.attempt : row.attempt - 1,
-          run_at:
-            settlement.delayMs === 0
-              ? null
-              : toText(
-                  new Date(Math.min(fromStored(row.clock).getTime() + settlement.delayMs, LAST_INSTANT)),
-                ),
-          finished: null,
-          result: null,
-          error: settlement.error,
-        }
-      : {
-          id: row.id,
-          state: settlement.state,
-          reason: settlement.reason,
-          attempt: row.attempt,
-          run_at: null,
-          finished: row.clock,
-          result: settlement.result,
-          error: settlement.error,
-        },
-  )
-  const { table, params } = batchTable(
-    dialect,
-    {
-      id: 'id',
-      state: 'text',
-      reason: 'text',
-      attempt: 'integer',
-      run_at: 'instant',
-      finished: 'instant',
-      result: 'long text',
-      error: 'long text',
-    },
-    batch,
-  )
-  // The worker of a final job stays, so that history tells who ran it.
+  const ends = ended.map((end) => ({ schedule: end.row.schedule ?? '', row: endRow(end) }))
+  const turns = [...promoted].map(([schedule, id]) => ({ schedule, row: { ...WAITING, id, promoted: 1 } }))
+  const inOrder = [...ends, ...turns]
+    .toSorted((a, b) => compare(a.schedule, b.schedule) || a.row.promoted - b.row.promoted)
+    .map(({ row }) => row)
+  const statements = dialect.updatesInOrder
+    ? [inOrder]
+    : [inOrder.filter((row) => row.promoted === 0), inOrder.filter((row) => row.promoted === 1)]
   const assignments = {
-    state: 'b.state',
+    // What somebody has cancelled by hand meanwhile has no turn.
+    state: "CASE WHEN b.promoted = 1 AND t.state <> 'blocked' THEN t.state ELSE b.state END",
     reason: 'COALESCE(b.reason, t.reason)',
-    attempt: 'b.attempt',
-    run_at: 'b.run_at',
-    finished: 'b.finished',
-    result: 'b.result',
+    attempt: ifEnded('attempt'),
+    run_at: ifEnded('run_at'),
+    finished: ifEnded('finished'),
+    result: ifEnded('result'),
     error: "CASE WHEN b.state = 'success' THEN NULL ELSE COALESCE(b.error, t.error) END",
+    // The worker of a final job stays, so that history tells who ran it.
     worker: "CASE WHEN b.state = 'waiting' THEN NULL ELSE t.worker END",
   }
-  await sql.run(dialect.updateFromBatch(tables.job, table, assignments), params)
+  for (const batch of statements.filter((rows) => rows.length > 0)) {
+    const { table, params } = batchTable(dialect, END_COLUMNS, batch)
+    await sql.run(dialect.updateFromBatch(tables.job, table, assignments), params)
+  }
+}
+
+const END_COLUMNS = {
+  id: 'id',
+  promoted: 'integer',
+  state: 'text',
+  reason: 'text',
+  attempt: 'integer',
+  run_at: 'instant',
+  finished: 'instant',
+  result: 'long text',
+  error: 'long text',
+} as const
+
+/** Of a job that is promoted, all but its state stays. */
+const ifEnded = (column: string) => `CASE WHEN b.promoted = 1 THEN t.${column} ELSE b.${column} END`
+
+const compare = (one: string, other: string) => (one < other ? -1 : Number(one > other))
+
+/** A job that waits, for its first attempt or for the next. */
+const WAITING = {
+  state: 'waiting',
+  reason: null,
+  attempt: 0,
+  run_at: null,
+  finished: null,
+  result: null,
+  error: null,
+}
+
+function endRow({ row, settlement }: Ended) {
+  const { id, attempt, clock } = row
+  if (settlement.state !== 'waiting') {
+    const { state, reason, result, error } = settlement
+    return { id, promoted: 0, state, reason, attempt, run_at: null, finished: clock, result, error }
+  }
+  const { delayMs, countAttempt, error } = settlement
+  return {
+    ...WAITING,
+    id,
+    promoted: 0,
+    attempt: countAttempt ? attempt : attempt - 1,
+    run_at:
+      delayMs === 0 ? null : toText(new Date(Math.min(fromStored(clock).getTime() + delayMs, LAST_INSTANT))),
+    error,
+  }
 }
 
 /** A count that somebody has set to the largest there is stays: it must keep no run from ending. */
@@ -336,31 +365,23 @@ async function openCounts(
   return new Map(rows.map((row) => [row.id, row.open]))
 }
 
-/** The turn of the job that was blocked behind one that is final now. @returns its id by schedule */
-async function promoteBlocked(
+/** The jobs that are blocked behind one that ends. @returns the first of them by schedule */
+async function nextInTurn(
   sql: Sql,
   dialect: Dialect,
   tables: Tables,
   ended: readonly Ended[],
 ): Promise<ReadonlyMap<string, string>> {
-  const schedules = [
-    ...new Set(
-      ended.flatMap(({ row, settlement }) =>
-        row.schedule !== null && settlement.state !== 'waiting' ? [row.schedule] : [],
-      ),
-    ),
-  ].toSorted()
+  const final = ended.filter(({ settlement }) => settlement.state !== 'waiting').map(({ row }) => row)
+  const schedules = [...new Set(final.flatMap(({ schedule }) => schedule ?? []))].toSorted()
   if (schedules.length === 0) return new Map()
-  const first = await sql.rows<{ id: string; schedule: string }>(
-    `SELECT MIN(id) AS id, periodic_task_id AS schedule FROM ${tables.job} AS b WHERE state = 'blocked' AND periodic_task_id IN (${placeholders(schedules)})
-     AND NOT EXISTS (SELECT 1 FROM ${tables.job} AS a WHERE a.state IN ('waiting', 'running') AND a.periodic_task_id = b.periodic_task_id) GROUP BY periodic_task_id`,
-    schedules,
+  const ids = final.map(({ id }) => id)
+  // Named, or MySQL walks over the history of each schedule.
+  const index = dialect.byIndex(tables.stateIndex)
+  const rows = await sql.rows<{ id: string; schedule: string }>(
+    `SELECT MIN(id) AS id, periodic_task_id AS schedule FROM ${tables.job} AS b ${index} WHERE state = 'blocked' AND periodic_task_id IN (${placeholders(schedules)}) AND id NOT IN (${placeholders(ids)})
+     AND NOT EXISTS (SELECT 1 FROM ${tables.job} AS a ${index} WHERE a.state IN ('waiting', 'running') AND a.periodic_task_id = b.periodic_task_id AND a.id NOT IN (${placeholders(ids)})) GROUP BY periodic_task_id`,
+    [...schedules, ...ids, ...ids],
   )
-  if (first.length > 0) {
-    // In the order of the schedules, as jobs are inserted: the key that holds "one at a time" is theirs.
-    const batch = first.toSorted((a, b) => (a.schedule < b.schedule ? -1 : 1)).map(({ id }) => ({ id }))
-    const { table, params } = batchTable(dialect, { id: 'id' }, batch)
-    await sql.run(dialect.updateFromBatch(tables.job, table, { state: `'waiting'` }), params)
-  }
-  return new Map(first.map((row) => [row.schedule, row.id]))
+  return new Map(rows.map((row) => [row.schedule, row.id]))
 }

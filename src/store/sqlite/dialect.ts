@@ -22,6 +22,7 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
     return `(SELECT ${list.join(', ')} FROM json_each(?))`
   },
   straightJoin: 'CROSS JOIN',
+  updatesInOrder: false,
   updateFromBatch(table, batch, assignments) {
     const list = Object.entries(assignments).map(([column, value]) => `${column} = ${value}`)
     return `UPDATE ${table} AS t SET ${list.join(', ')} FROM ${batch} AS b WHERE t.id = b.id`
