@@ -154,12 +154,11 @@ export class RestartableServer {
     })
     closeSync(log)
     let hasEnded = false
-    const exit = once(supervisor, 'exit').then(() => {
+    const exit = once(supervisor, 'exit')
+    void exit.then(async () => {
       hasEnded = true
       this.#running = null
-      if (this.#isWanted && this.#starting === null) {
-        void this.#told('ended by itself').then((log) => this.onOwnEnd(log))
-      }
+      if (this.#isWanted && this.#starting === null) this.onOwnEnd(await this.#told('ended by itself'))
     })
     for (;;) {
       const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''))

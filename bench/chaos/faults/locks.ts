@@ -104,9 +104,6 @@ async function crossing(admin: Admin): Promise<void> {
   const rows = await admin.query('SELECT id FROM periodic_task ORDER BY id')
   const one = String(rows[0]?.['id'])
   const other = String(rows.at(-1)?.['id'])
-  const lock = async (connection: Connection, id: string) => {
-    await connection.query('SELECT id FROM periodic_task WHERE id = ? FOR UPDATE', [id])
-  }
   let arrived = 0
   let open: (() => void) | null = null
   const both = new Promise<void>((resolve) => {
@@ -125,6 +122,10 @@ async function crossing(admin: Admin): Promise<void> {
       // A lock wait that timed out has crossed nobody.
       .catch(() => null)
   await Promise.all([take(one, other), take(other, one)])
+}
+
+async function lock(connection: Connection, id: string): Promise<void> {
+  await connection.query('SELECT id FROM periodic_task WHERE id = ? FOR UPDATE', [id])
 }
 
 function longRead(admin: Admin): Fault {

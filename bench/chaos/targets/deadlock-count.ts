@@ -1,4 +1,4 @@
-/** Deadlocks that a server has counted over its restarts, less those that were made on purpose. */
+/** Deadlocks that servers have counted over their restarts, less those that were made on purpose. */
 import type { Access } from './access.ts'
 import { serverDeadlocks } from './url.ts'
 
@@ -6,27 +6,22 @@ import { serverDeadlocks } from './url.ts'
 const LOOK_EVERY_MS = 1000
 
 export class DeadlockCount {
-  readonly #access: Pick<Access, 'query'>
-  readonly #isMariaDb: boolean
+  readonly #servers: readonly Server[]
   readonly #timer: NodeJS.Timeout
-  #ofEarlierLives = 0
-  #last: number | null = null
   #leftOut = 0
-  #looking: Promise<number | null> | null = null
 
-  constructor(access: Pick<Access, 'query'>, isMariaDb: boolean) {
-    this.#access = access
-    this.#isMariaDb = isMariaDb
+  /** @param servers  each node of a cluster counts its own */
+  constructor(servers: readonly Pick<Access, 'query'>[], isMariaDb: boolean) {
+    this.#servers = servers.map((access) => new Server(access, isMariaDb))
     this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS)
     this.#timer.unref()
   }
 
-  /** All so far; null: the server does not tell. */
+  /** All so far; null: no server tells. */
   async look(): Promise<number | null> {
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = null
-    })
-    return await this.#looking
+    const counts = await Promise.all(this.#servers.map((server) => server.look()))
+    const known = counts.filter((count) => count !== null)
+    return known.length === 0 ? null : known.reduce((sum, count) => sum + count, 0)
   }
 
   leaveOut(count: number): void {
@@ -40,7 +35,28 @@ export class DeadlockCount {
 
   async close(): Promise<void> {
     clearInterval(this.#timer)
-    await this.#looking
+    // One that is under way would ask a connection that is gone.
+    await this.look()
+  }
+}
+
+class Server {
+  readonly #access: Pick<Access, 'query'>
+  readonly #isMariaDb: boolean
+  #ofEarlierLives = 0
+  #last: number | null = null
+  #looking: Promise<number | null> | null = null
+
+  constructor(access: Pick<Access, 'query'>, isMariaDb: boolean) {
+    this.#access = access
+    this.#isMariaDb = isMariaDb
+  }
+
+  async look(): Promise<number | null> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null
+    })
+    return await this.#looking
   }
 
   async #look(): Promise<number | null> {

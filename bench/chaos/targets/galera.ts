@@ -36,12 +36,11 @@ export async function openGalera(options: TargetOptions): Promise<Target> {
     const [root = '', ...roots] = hosts.map((host) => `mysql://root@${host}/${DATABASE}`)
     const access = await openAccess(`mysql://root@${hosts.join(',')}/${DATABASE}`)
     open.push(() => access.close())
-    const counts = [root, ...roots].map(
-      (url) => new DeadlockCount({ query: (text) => once(url, text) }, true),
+    const deadlocks = new DeadlockCount(
+      [root, ...roots].map((url) => ({ query: (text) => once(url, text) })),
+      true,
     )
-    open.push(async () => {
-      await Promise.all(counts.map((count) => count.close()))
-    })
+    open.push(() => deadlocks.close())
     const ways: OpenWay[] = []
     for (let index = 0; index < options.workers; index += 1) {
       const first = index % hosts.length
@@ -53,9 +52,6 @@ export async function openGalera(options: TargetOptions): Promise<Target> {
       open.push(() => way.close())
     }
     const everywhere = new Admin(root, ...roots)
-    const adminOf = ({ url }: { readonly url: string }) => new Admin(`${url}/${DATABASE}`)
-    const sum = async (of: (count: DeadlockCount) => Promise<number | null>) =>
-      total(await Promise.all(counts.map(of)))
     clock?.beginAt(options.beginAt)
     return {
       kind: 'galera',
@@ -64,7 +60,7 @@ export async function openGalera(options: TargetOptions): Promise<Target> {
       environment: clock?.environment ?? {},
       query: access.query,
       transaction: access.transaction,
-      deadlocks: () => sum((count) => count.unmade()),
+      deadlocks: () => deadlocks.unmade(),
       faults: [
         ...networkFaults(ways, leaseMs),
         ...clusterFaults(cluster, adminOf, leaseMs),
@@ -77,8 +73,8 @@ export async function openGalera(options: TargetOptions): Promise<Target> {
           'mariadb',
         ),
         ...lockFaults(everywhere, {
-          counted: () => sum((count) => count.look()),
-          made: (deadlocks) => counts[0]?.leaveOut(deadlocks),
+          counted: () => deadlocks.look(),
+          made: (count) => deadlocks.leaveOut(count),
           ofTables: false,
         }),
         ...(clock === null ? [] : clockFaults(clock)),
@@ -91,6 +87,10 @@ export async function openGalera(options: TargetOptions): Promise<Target> {
   }
 }
 
+function adminOf({ url }: { readonly url: string }): Admin {
+  return new Admin(`${url}/${DATABASE}`)
+}
+
 /** Of a node that may be down: it is not waited for. */
 async function once(url: string, text: string): Promise<RowDataPacket[]> {
   const connection = await mysql.createConnection({ uri: url, connectTimeout: 1000 })
@@ -101,9 +101,4 @@ async function once(url: string, text: string): Promise<RowDataPacket[]> {
   } finally {
     connection.destroy()
   }
-}
-
-function total(counts: readonly (number | null)[]): number | null {
-  const known = counts.filter((count) => count !== null)
-  return known.length === 0 ? null : known.reduce((sum, count) => sum + count, 0)
 }

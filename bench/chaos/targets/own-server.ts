@@ -67,7 +67,7 @@ export async function openOwnServer(own: OwnServer, options: TargetOptions): Pro
     const admin = await prepared(`mysql://root@127.0.0.1:${adminPort}/${DATABASE}`, server.port)
     const access = await openAccess(admin.url)
     open.push(() => access.close())
-    const deadlocks = new DeadlockCount(access, kind === 'mariadb')
+    const deadlocks = new DeadlockCount([access], kind === 'mariadb')
     open.push(() => deadlocks.close())
     const workerUrl = workerUrlOf(`127.0.0.1:${server.port}`)
     const ways: OpenWay[] = []

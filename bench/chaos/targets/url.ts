@@ -77,7 +77,7 @@ async function openOnServer(
   const [server] = await access.query('SELECT VERSION() AS version')
   const version = String(server?.['version'])
   const isMariaDb = /mariadb/i.test(version)
-  const deadlocks = new DeadlockCount(access, isMariaDb)
+  const deadlocks = new DeadlockCount([access], isMariaDb)
   const before = (await deadlocks.look()) ?? 0
   const ways: OpenWay[] = []
   for (let index = 0; index < workers; index += 1)
