@@ -154,12 +154,12 @@ export class RestartableServer {
     })
     closeSync(log)
     let hasEnded = false
-    const exit = once(supervisor, 'exit')
-    void exit.then(async () => {
+    supervisor.on('exit', () => {
       hasEnded = true
       this.#running = null
-      if (this.#isWanted && this.#starting === null) this.onOwnEnd(await this.#told('ended by itself'))
+      if (this.#isWanted && this.#starting === null) void this.#tellOwnEnd()
     })
+    const exit = once(supervisor, 'exit')
     for (;;) {
       const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''))
       if (hasEnded) throw new Error(await this.#told('exited'))
@@ -170,6 +170,10 @@ export class RestartableServer {
       }
       await pause(20)
     }
+  }
+
+  async #tellOwnEnd(): Promise<void> {
+    this.onOwnEnd(await this.#told('ended by itself'))
   }
 
   get #logFile(): string {
