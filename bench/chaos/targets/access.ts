@@ -36,7 +36,8 @@ function accessOf(database: Database): Access {
 }
 
 async function statement(sql: Sql, text: string, params: readonly SqlValue[] = []): Promise<RowText[]> {
-  if (/^\s*(select|show|explain|check|pragma|with)\b/i.test(text)) return await sql.rows<RowText>(text, params)
+  if (/^\s*(select|show|explain|check|pragma|with)\b/i.test(text))
+    return await sql.rows<RowText>(text, params)
   await sql.run(text, params)
   return []
 }
