@@ -2,7 +2,7 @@
  * Three MariaDB Galera nodes of the tests' own on this machine, which can be killed, stopped, cut off from each
  * other and started again.
  *
- * Each node runs under supervise.sh, and galera-keep.sh removes the folder: nothing is left behind, also when
+ * Each node runs under supervise.sh, and keep-folder.sh removes the folder: nothing is left behind, also when
  * the test runner is killed. The first state is copied, not transferred, so the cluster is up in seconds; a
  * node that comes back takes what it missed from the cache of another, or everything by mariadb-backup.
  */
@@ -23,7 +23,7 @@ import { asUser, canInstall, findProgram, install, say } from './servers-program
 
 const run = promisify(execFile)
 const superviseScript = fileURLToPath(new URL('supervise.sh', import.meta.url))
-const keepScript = fileURLToPath(new URL('galera-keep.sh', import.meta.url))
+const keepScript = fileURLToPath(new URL('keep-folder.sh', import.meta.url))
 
 /** The state of a node that was never part of a cluster. */
 const nowhere = '00000000-0000-0000-0000-000000000000'

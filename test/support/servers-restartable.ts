@@ -1,7 +1,7 @@
 /**
  * A private server that can be killed, stopped and started again, on the same port and data.
  *
- * It runs under supervise.sh, as others do, but its folder outlives it: galera-keep.sh removes it, so that
+ * It runs under supervise.sh, as others do, but its folder outlives it: keep-folder.sh removes it, so that
  * nothing is left behind, also when whoever started it is killed.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -20,7 +20,7 @@ import {
 } from './servers-private.ts'
 
 const superviseScript = fileURLToPath(new URL('supervise.sh', import.meta.url))
-const keepScript = fileURLToPath(new URL('galera-keep.sh', import.meta.url))
+const keepScript = fileURLToPath(new URL('keep-folder.sh', import.meta.url))
 
 /** After a kill -9 it first mends its data. */
 const startWithinMs = 90_000

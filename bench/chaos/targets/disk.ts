@@ -18,7 +18,7 @@ export class SmallDisk {
   }
 
   /**
-   * @param folder  kept by galera-keep.sh, which lets the disk go; the disk is mounted at `data` in it
+   * @param folder  kept by keep-folder.sh, which lets the disk go; the disk is mounted at `data` in it
    * @returns a text that says why there can be none
    */
   static async open(folder: string): Promise<SmallDisk | string> {

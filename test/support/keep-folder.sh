@@ -1,5 +1,5 @@
 #!/bin/sh
-# Removes the folder of servers once whoever started them has gone: `galera-keep.sh folder`
+# Removes the folder of servers once whoever started them has gone: `keep-folder.sh folder`
 #
 # Holds on for as long as stdin stays open. The servers, each under supervise.sh on a stdin of its own, end at
 # the same moment; they hold a shared lock on a file in the folder, so nothing is removed under their feet.
