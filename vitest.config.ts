@@ -4,18 +4,44 @@ import { configDefaults, defineConfig } from 'vitest/config'
 // the version.
 const matrix = process.env['KALENDS_TEST_MATRIX'] === '1'
 
+const slow = 'test/**/*.slow.test.ts'
+const chaos = 'test/chaos/*.slow.test.ts'
+
+const common = {
+  pool: 'forks',
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+} as const
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: [
-      ...configDefaults.exclude,
-      ...(matrix ? ['test/**/*.slow.test.ts', 'test/examples/**', 'test/docs/**'] : []),
-    ],
     globalSetup: ['test/support/global-setup.ts'],
-    pool: 'forks',
-    // More than the cores of a small machine: most tests wait for a database or a process.
-    maxWorkers: 3,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    projects: [
+      {
+        test: {
+          ...common,
+          name: 'tests',
+          include: ['test/**/*.test.ts'],
+          exclude: [
+            ...configDefaults.exclude,
+            chaos,
+            ...(matrix ? [slow, 'test/examples/**', 'test/docs/**'] : []),
+          ],
+          // More than the cores of a small machine: most tests wait for a database or a process.
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'chaos',
+          include: matrix ? [] : [chaos],
+          // By itself, after the rest: how soon workers recover is measured.
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+        },
+      },
+    ],
   },
 })

@@ -42,7 +42,16 @@ async function withGalera(): Promise<string[]> {
 describe.concurrent('while workers, databases, networks and clocks break', { timeout: LIMIT_MS }, () => {
   test.each(databases)('nothing is lost or doubled on %s', async (database) => {
     const folder = mkdtempSync(join(tmpdir(), `kalends-chaos-${database}-`))
-    const { code, output } = await chaos([database, '--minutes', String(MINUTES), '--folder', folder])
+    const { code, output } = await chaos([
+      database,
+      '--minutes',
+      String(MINUTES),
+      // Four runs at once, on a machine with two cores.
+      '--schedules',
+      '100',
+      '--folder',
+      folder,
+    ])
     // With the seed, by which it can be played again.
     say(output.slice(output.indexOf('# Chaos on')))
     expect(code, output.slice(-8000)).toBe(0)
