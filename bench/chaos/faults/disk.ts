@@ -17,7 +17,7 @@ export function diskFaults(disk: SmallDisk, { probe, revive }: FullDiskOptions):
     {
       name: 'disk.full',
       weight: 3,
-      lastsMs: 11_000,
+      lastsMs: 18_000,
       scope: 'whole',
       async run(ground, random) {
         const ms = random.int(3000, 7000)

@@ -12,6 +12,7 @@ const CHUNK = Buffer.alloc(4096, 1)
 
 export class SmallDisk {
   readonly path: string
+  isFull = false
 
   private constructor(path: string) {
     this.path = path
@@ -47,6 +48,7 @@ export class SmallDisk {
 
   /** Until nothing more fits. @returns the bytes that were free */
   async fill(): Promise<number> {
+    this.isFull = true
     const { bavail, bsize } = await statfs(this.path)
     const free = bavail * bsize
     if (free > 0) await run('fallocate', ['--length', String(free), this.#filler]).catch(() => {})
@@ -64,6 +66,7 @@ export class SmallDisk {
 
   async free(): Promise<void> {
     await rm(this.#filler, { force: true })
+    this.isFull = false
   }
 
   get #filler(): string {

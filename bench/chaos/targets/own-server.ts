@@ -1,5 +1,4 @@
 /** A MariaDB or MySQL server of our own as a target: what both makes have in common. */
-import { setTimeout as delay } from 'node:timers/promises'
 import mysql from 'mysql2/promise'
 import type { PrivateServerPlan } from '../../../test/support/servers-private.ts'
 import { steadyPort } from '../../../test/support/servers-private.ts'
@@ -16,6 +15,7 @@ import { type Access, openAccess } from './access.ts'
 import { Admin } from './admin.ts'
 import { sweepSharedMemory, TargetClock } from './clock.ts'
 import { DeadlockCount } from './deadlock-count.ts'
+import { PROBE_TABLE, reviveServer, writeMuch } from './full-disk.ts'
 import { SmallDisk } from './disk.ts'
 
 export interface TargetOptions {
@@ -61,6 +61,8 @@ export async function openOwnServer(own: OwnServer, options: TargetOptions): Pro
     })
     open.push(() => server.stop())
     server.onOwnEnd = (log) => {
+      // Where there is no room it would not come up; who frees the disk starts it.
+      if (disk?.isFull === true) return
       say(`${log}\n${plan.name} is started again`)
       server.start().catch((error: unknown) => say(String(error)))
     }
@@ -69,6 +71,7 @@ export async function openOwnServer(own: OwnServer, options: TargetOptions): Pro
     open.push(() => access.close())
     const deadlocks = new DeadlockCount([access], kind === 'mariadb')
     open.push(() => deadlocks.close())
+    const rootUrl = `mysql://root@127.0.0.1:${server.port}/${DATABASE}`
     const workerUrl = workerUrlOf(`127.0.0.1:${server.port}`)
     const ways: OpenWay[] = []
     for (let index = 0; index < options.workers; index += 1) {
@@ -104,7 +107,10 @@ export async function openOwnServer(own: OwnServer, options: TargetOptions): Pro
       }),
       ...(disk === null
         ? []
-        : diskFaults(disk, { probe: () => probe(workerUrl), revive: () => revive(server) })),
+        : diskFaults(disk, {
+            probe: () => writeMuch(workerUrl),
+            revive: () => reviveServer(process, rootUrl),
+          })),
       ...(clock === null ? [] : clockFaults(clock)),
     ]
     return {
@@ -141,10 +147,7 @@ export async function prepare(connect: () => Promise<mysql.Connection>): Promise
   try {
     await connection.query(`CREATE DATABASE ${DATABASE} CHARACTER SET utf8mb4`)
     await connection.query(`CREATE USER '${WORKER.user}'@'%' IDENTIFIED BY '${WORKER.password}'`)
-    // What a full disk is felt by, apart from the workers' tables.
-    await connection.query(
-      `CREATE TABLE ${DATABASE}.probe (id INT PRIMARY KEY AUTO_INCREMENT, content LONGBLOB)`,
-    )
+    await connection.query(`CREATE TABLE ${DATABASE}.${PROBE_TABLE}`)
     await connection.query(`GRANT ALL PRIVILEGES ON ${DATABASE}.* TO '${WORKER.user}'@'%'`)
   } finally {
     connection.destroy()
@@ -157,40 +160,6 @@ async function prepared(url: string, port: number): Promise<Admin> {
   // Its own port answers as soon as the server does.
   await admin.query('SELECT 1')
   return admin
-}
-
-/** Into a table of its own, so that nothing of the workers is spoilt. */
-async function probe(url: string): Promise<string | null> {
-  const connection = await mysql.createConnection({ uri: url, connectTimeout: 3000 })
-  connection.on('error', () => {})
-  try {
-    for (let megabyte = 0; megabyte < 16; megabyte += 1) {
-      await connection.query({
-        sql: 'INSERT INTO probe (content) VALUES (?)',
-        values: [Buffer.alloc(1024 ** 2)],
-        timeout: 3000,
-      })
-    }
-    return null
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
-  } finally {
-    connection.destroy()
-  }
-}
-
-async function revive(server: RestartableServer): Promise<string> {
-  // A server that gives up on a full disk does so within moments.
-  await delay(100)
-  const isDown = server.pid === null
-  if (isDown) await server.start()
-  const connection = await mysql.createConnection(`mysql://root@127.0.0.1:${server.port}/${DATABASE}`)
-  try {
-    await connection.query('TRUNCATE TABLE probe')
-  } finally {
-    connection.destroy()
-  }
-  return isDown ? '; the server gave up, and was started again' : ''
 }
 
 async function nameOf(access: Access, make: string): Promise<string> {
