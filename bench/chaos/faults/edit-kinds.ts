@@ -311,7 +311,7 @@ export const EDIT_KINDS: readonly EditKind[] = [
 function argsOf(random: Random): string {
   const kinds: readonly (() => unknown)[] = [
     () => ({}),
-    () => ({ ms: 250, note: 'ß 🦊 \u0000 \u202e \ud83d' }),
+    () => ({ ms: 250, note: 'ß 🦊 \u0000 \u202e' }),
     () => ({ text: 'x'.repeat(100_000) }),
     () => JSON.parse(`${'['.repeat(30)}1${']'.repeat(30)}`),
     () => ({ ms: 100, '': { __proto__: null, "o'clock": '"\\' } }),
