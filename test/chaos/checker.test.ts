@@ -288,7 +288,7 @@ describe('a record that is spoiled in one way is caught', () => {
     [
       'a start before the submission',
       'early',
-      changed(middle('canary-1'), { started: later(middle('canary-1')['submitted'], -1000) }),
+      changed(middle('canary-1'), { started: later(middle('canary-1')['submitted'], -3000) }),
     ],
     [
       'a handler that began before the slot',

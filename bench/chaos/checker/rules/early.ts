@@ -2,7 +2,7 @@
 import { type Evidence, editsAround, jobText } from '../evidence.ts'
 import type { JobRow } from '../rows.ts'
 import { msOf } from '../../dates.ts'
-import { instantText, type Times } from '../times.ts'
+import { instantText, LOAD_MS, type Times } from '../times.ts'
 import type { Violation } from '../verdict.ts'
 
 export function early(evidence: Evidence): Violation[] {
@@ -39,16 +39,17 @@ export function early(evidence: Evidence): Violation[] {
   return violations
 }
 
-/**
- * Between the harness's two clocks, and between its and the database's. A statement tells the time at which it began,
- * and may then read what was submitted while it ran.
- */
+/** Between the harness's two clocks, and between its and the database's. */
 const SLACK_MS = 500
 
+/**
+ * What the handlers wrote tells when a run began. The row's `started` is the time at which the claim's statement
+ * began: on a loaded server it may then see what was submitted while it waited for its turn.
+ */
 function startedEarly({ submitted, started, finished }: JobRow, times: Times): string[] {
   const faults: string[] = []
   if (started === null || times.isRepeated(started)) return faults
-  if (submitted - started > SLACK_MS) faults.push(`started ${submitted - started} ms before it was submitted`)
+  if (submitted - started > LOAD_MS) faults.push(`started ${submitted - started} ms before it was submitted`)
   if (finished !== null && finished < started && !times.isRepeated(finished))
     faults.push(`finished ${started - finished} ms before it started`)
   return faults

@@ -2,6 +2,7 @@
 import type { RunLine } from '../../record.ts'
 import { type Evidence, jobText } from '../evidence.ts'
 import type { JobRow } from '../rows.ts'
+import { LOAD_MS } from '../times.ts'
 import type { Violation } from '../verdict.ts'
 
 export function together(evidence: Evidence): Violation[] {
@@ -14,10 +15,10 @@ export function together(evidence: Evidence): Violation[] {
   return violations
 }
 
-/** A statement tells the time at which it began, and may then see what ended while it ran. */
-const SLACK_MS = 500
-
-/** By the rows: the last attempt of one began before the one before it was final. */
+/**
+ * By the rows: the last attempt of one began before the one before it was final. A statement tells the time at
+ * which it began, and may then see what ended while it waited for its turn; the handlers tell it to the millisecond.
+ */
 function rowsTogether(schedule: string, jobs: readonly JobRow[], times: Evidence['times']): Violation[] {
   const violations: Violation[] = []
   let latest: JobRow | undefined
@@ -26,7 +27,7 @@ function rowsTogether(schedule: string, jobs: readonly JobRow[], times: Evidence
     const until = latest?.finished ?? null
     // Their order is not told by a clock that went back meanwhile.
     if (times.isRepeated(started ?? 0) || times.isRepeated(job.finished ?? 0)) continue
-    if (latest !== undefined && until !== null && started !== null && until - started > SLACK_MS)
+    if (latest !== undefined && until !== null && started !== null && until - started > LOAD_MS)
       violations.push({
         rule: 'together',
         schedule,
