@@ -9,7 +9,7 @@ folder=$1
 read -r _
 exec flock --timeout 90 "$folder/lock" sh -c '
   for mounted in $(awk -v below="$1/" "index(\$2, below) == 1 { print \$2 }" /proc/mounts 2>/dev/null); do
-    umount "$mounted" || umount -l "$mounted"
+    umount "$mounted" 2>/dev/null || { sleep 1; umount "$mounted" 2>/dev/null; } || umount -l "$mounted"
   done
   rm -rf --one-file-system "$1"
 ' sh "$folder"

@@ -15,19 +15,18 @@ const MOST_HOURS_FORTH = 1
 
 export function clockFaults(clock: TargetClock): Fault[] {
   let hoursForth = 0
+  const hoursBack = thereAndBack('clock.hours-back', 3, clock, (random) => -random.int(1, 5) * HOUR_MS)
   return [
     thereAndBack('clock.forth', 3, clock, (random) => random.int(1000, 8000)),
     thereAndBack('clock.back', 3, clock, (random) => -random.int(1000, 30_000)),
-    thereAndBack('clock.hours-back', 3, clock, (random) => -random.int(1, 5) * HOUR_MS),
+    hoursBack,
     {
       name: 'clock.hour-forth',
       weight: 1,
-      lastsMs: 4000,
+      lastsMs: 5500,
       scope: 'whole',
       async run(ground, random) {
-        if (hoursForth >= MOST_HOURS_FORTH) {
-          return { hit: 'database', detail: 'left alone: the clock has gone forth for good already' }
-        }
+        if (hoursForth >= MOST_HOURS_FORTH) return await hoursBack.run(ground, random)
         hoursForth += 1
         const byMs = HOUR_MS + random.int(0, 999)
         clock.move(ground, byMs)

@@ -16,7 +16,7 @@ export function clusterFaults(
   leaseMs: number,
 ): Fault[] {
   return [
-    ofNode('cluster.kill-node', 5, 28_000, nodes, async (node, ground, random) => {
+    ofNode('cluster.kill-node', 4, 24_000, nodes, async (node, ground, random) => {
       const ms = random.int(0, leaseMs + 3000)
       await node.kill()
       let backMs = 0
@@ -27,12 +27,12 @@ export function clusterFaults(
       }
       return { detail: `kill -9, started again after ${ms} ms, in step ${backMs} ms later` }
     }),
-    ofNode('cluster.restart-node', 3, 20_000, nodes, async (node) => {
+    ofNode('cluster.restart-node', 2, 15_000, nodes, async (node) => {
       const stopMs = await timed(node.stop())
       const backMs = await timed(node.start())
       return { detail: `stopped in ${stopMs} ms, in step again ${backMs} ms after its start` }
     }),
-    ofNode('cluster.isolate-node', 5, 16_000, nodes, async (node, ground, random) => {
+    ofNode('cluster.isolate-node', 4, 16_000, nodes, async (node, ground, random) => {
       const ms = random.int(2000, SUSPECT_MS + 3000)
       let backMs = 0
       try {
@@ -44,7 +44,7 @@ export function clusterFaults(
       }
       return { detail: `cut off from the others for ${ms} ms, in step ${backMs} ms later` }
     }),
-    ofNode('cluster.stand-still', 4, 18_000, nodes, async (node, ground, random) => {
+    ofNode('cluster.stand-still', 3, 18_000, nodes, async (node, ground, random) => {
       const ms = random.int(1500, SUSPECT_MS + 3000)
       if (node.pid === null) return { detail: 'it was down', trouble: `${node.name} was down` }
       const { pid } = node
@@ -71,7 +71,7 @@ export function clusterFaults(
     }),
     {
       name: 'cluster.split',
-      weight: 3,
+      weight: 2,
       lastsMs: 20_000,
       scope: 'whole',
       async run(ground, random) {
@@ -95,7 +95,7 @@ export function clusterFaults(
     {
       name: 'cluster.down',
       weight: 1,
-      lastsMs: 40_000,
+      lastsMs: 20_000,
       scope: 'whole',
       async run(ground, random) {
         const ms = random.int(0, 2000)

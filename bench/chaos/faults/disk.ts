@@ -4,6 +4,8 @@ import type { SmallDisk } from '../targets/disk.ts'
 import { seenByWorkers, withSeen } from './mending.ts'
 
 export interface FullDiskOptions {
+  /** Takes from the database's files the room that they hold for later. */
+  readonly tighten?: () => Promise<void>
   /** Writes more than any file still has room for. @returns the database's refusal; null: it did write */
   readonly probe: () => Promise<string | null>
   /** Brings the database up again, should it have given up; tells what it had to do. */
@@ -12,7 +14,7 @@ export interface FullDiskOptions {
 
 const MB = 1024 ** 2
 
-export function diskFaults(disk: SmallDisk, { probe, revive }: FullDiskOptions): Fault[] {
+export function diskFaults(disk: SmallDisk, { tighten, probe, revive }: FullDiskOptions): Fault[] {
   return [
     {
       name: 'disk.full',
@@ -26,6 +28,7 @@ export function diskFaults(disk: SmallDisk, { probe, revive }: FullDiskOptions):
         let filled = 0
         let revived = ''
         try {
+          await tighten?.()
           filled = await disk.fill()
           refusal = await probe()
           await ground.pause(ms)

@@ -1,5 +1,5 @@
 /** A SQLite file of our own, on a disk of its own where that can be had. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KeptFolder } from '../../../test/support/servers-restartable.ts'
@@ -41,7 +41,11 @@ export async function openSqlite(options: TargetOptions): Promise<Target> {
         ...sqliteFaults({ path, connect }),
         ...(disk === null
           ? []
-          : diskFaults(disk, { probe: () => probe(join(disk.path, 'probe')), revive: async () => '' })),
+          : diskFaults(disk, {
+              tighten: () => beside(connect, emptyLog),
+              probe: () => beside(connect, writeMuch),
+              revive: async () => '',
+            })),
         ...(clock === null ? [] : clockFaults(clock)),
       ],
       close,
@@ -52,13 +56,39 @@ export async function openSqlite(options: TargetOptions): Promise<Target> {
   }
 }
 
-async function probe(file: string): Promise<string | null> {
+async function beside<Result>(
+  connect: () => Promise<SqliteProcess>,
+  work: (other: SqliteProcess) => Promise<Result>,
+): Promise<Result> {
+  const other = await connect()
   try {
-    await writeFile(file, Buffer.alloc(1024 ** 2))
+    return await work(other)
+  } finally {
+    await other.close()
+  }
+}
+
+/** It grows with what is written, unless it has grown before. */
+async function emptyLog(other: SqliteProcess): Promise<void> {
+  await other.rows('PRAGMA wal_checkpoint(TRUNCATE)')
+}
+
+const MOST_MB = 32
+
+/** More than is kept in memory, and never committed. @returns the refusal; null: all was written */
+async function writeMuch(other: SqliteProcess): Promise<string | null> {
+  await other.rows('BEGIN IMMEDIATE')
+  try {
+    for (let megabyte = 0; megabyte < MOST_MB; megabyte += 1) {
+      await other.rows(
+        "INSERT INTO job (id, task, args) VALUES (?, 'probe', json_quote(hex(zeroblob(524288))))",
+        [`probe-${megabyte}`],
+      )
+    }
     return null
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   } finally {
-    await rm(file, { force: true })
+    await other.rows('ROLLBACK')
   }
 }
