@@ -1,4 +1,3 @@
-import { isRoot } from '../support/servers-programs.ts'
 import { wantedDatabases } from '../support/servers.ts'
 import {
   eachFault,
@@ -18,8 +17,7 @@ if (wantedDatabases(process.env).includes('mysql')) {
     ...onServers,
     ...onLocks,
     ...onTables,
-    // Without root there is no disk to fill.
-    ...(isRoot() ? onDisks : {}),
+    ...onDisks,
     ...onClocks,
   })
 }

@@ -1,4 +1,3 @@
-import { isRoot } from '../support/servers-programs.ts'
 import { wantedDatabases } from '../support/servers.ts'
 import {
   eachFault,
@@ -13,10 +12,8 @@ import {
 } from './targets-each.ts'
 
 const wanted = wantedDatabases(process.env)
-// Without root there is no disk to fill.
-const disks = isRoot() ? onDisks : {}
 
-if (wanted.includes('sqlite')) eachFault('sqlite', 60_000, { ...onFiles, ...disks, ...onClocks })
+if (wanted.includes('sqlite')) eachFault('sqlite', 60_000, { ...onFiles, ...onDisks, ...onClocks })
 if (wanted.includes('mariadb')) {
   eachFault('mariadb', 120_000, {
     ...onNetworks,
@@ -24,7 +21,7 @@ if (wanted.includes('mariadb')) {
     ...onServers,
     ...onLocks,
     ...onTables,
-    ...disks,
+    ...onDisks,
     ...onClocks,
   })
 }
