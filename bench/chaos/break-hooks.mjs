@@ -13,7 +13,9 @@ export async function load(url, context, nextLoad) {
   const loaded = await nextLoad(url, context)
   const those = mutations.filter(({ file }) => url.endsWith(`/dist/${file}`))
   if (those.length === 0) return loaded
-  let source = String(loaded.source)
+  if (loaded.source === undefined || loaded.source === null)
+    throw new Error(`${url} was loaded without its text`)
+  let source = typeof loaded.source === 'string' ? loaded.source : Buffer.from(loaded.source).toString()
   for (const { file, find, put } of those) {
     const parts = source.split(find)
     // A break that does not break would prove nothing.
