@@ -85,7 +85,7 @@ export function segmentsOf(
     if (next !== undefined) endingAt.set(next, segment)
     return [segment]
   })
-  for (const [piece, segment] of assigned(course.jobs, segments, endingAt)) segment?.pieces.push(piece)
+  for (const [piece, segment] of assigned(course.jobs, segments, endingAt, times)) segment?.pieces.push(piece)
   for (const { pieces } of segments) pieces.sort((a, b) => a.slot - b.slot)
   return segments
 }
@@ -137,6 +137,7 @@ function* assigned(
   jobs: readonly JobRow[],
   segments: readonly Segment[],
   endingAt: ReadonlyMap<Cut, Segment>,
+  times: Times,
 ): Generator<[Piece, Segment | undefined]> {
   const [only] = segments
   for (const job of jobs) {
@@ -156,11 +157,19 @@ function* assigned(
       yield [piece, segment]
       counted = newest.missed
     }
-    yield [{ slot, count: all - counted, job, isPart: counted > 0 }, segmentOf(slot, job.submitted, segments)]
+    yield [
+      { slot, count: all - counted, job, isPart: counted > 0 },
+      segmentOf(slot, job.submitted, segments, times),
+    ]
   }
 }
 
-function segmentOf(slot: number, submitted: number, segments: readonly Segment[]): Segment | undefined {
+function segmentOf(
+  slot: number,
+  submitted: number,
+  segments: readonly Segment[],
+  times: Times,
+): Segment | undefined {
   const inside = segments.filter(
     ({ start, end }) =>
       slot > (start.lastSlot ?? Number.NEGATIVE_INFINITY) &&
@@ -168,6 +177,10 @@ function segmentOf(slot: number, submitted: number, segments: readonly Segment[]
   )
   if (inside.length === 1) return inside[0]
   const inTime = (among: readonly Segment[]) =>
-    among.find(({ from, endUntil, isLast }) => from <= submitted && (isLast || submitted <= endUntil))
+    among.find(({ from, endUntil, host, endHost, isLast }) => {
+      // Where the clock was moved meanwhile, it showed more than lies between the two edits.
+      const { low, high } = times.range(host, Math.max(host, endHost))
+      return Math.min(from, low) <= submitted && (isLast || submitted <= Math.max(endUntil, high))
+    })
   return inTime(inside) ?? inTime(segments) ?? inside.at(-1) ?? segments.at(-1)
 }
