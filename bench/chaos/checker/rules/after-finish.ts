@@ -14,8 +14,8 @@ export interface Surroundings {
   readonly allowedMs: number
   readonly times: Times
   readonly isStopped: string | null
-  /** A job was edited or deleted by hand: then the sweep plans from the time at which it sees it. */
-  readonly isHandled: boolean
+  /** When jobs of it were edited or deleted by hand: the sweep plans from the time at which it sees that none is left. */
+  readonly handled: readonly { readonly from: number; readonly until: number }[]
 }
 
 /** The ends of runs, by the database's clock, in order. */
@@ -29,7 +29,7 @@ export function lostAfterFinish(
   schedule: ScheduleEvidence,
   segment: Segment,
   course: Course,
-  { begin, window, allowedMs, times, isStopped, isHandled }: Surroundings,
+  { begin, window, allowedMs, times, isStopped, handled }: Surroundings,
 ): Fault[] {
   const faults: Fault[] = []
   const ends = endsOfRuns(schedule.jobs)
@@ -52,6 +52,10 @@ export function lostAfterFinish(
     // Counted from a clock that had gone back it is no later than the last slot, and the time at which that is seen.
     const isOvertaken =
       before !== undefined && (course.next(before.job.finished ?? Number.NaN) ?? Infinity) <= before.slot
+    const isSwept = handled.some(({ from, until }) => {
+      const seenBy = times.range(until, times.deadline(until, 2 * allowedMs))
+      return slot > times.databaseAt(from) && slot <= seenBy.high + spanMs
+    })
     const isFolded = count > 1
     // Slots only grow: where a clock or a hand has put the last one ahead, the next is right behind it.
     const isPushed = slot === (before?.slot ?? segment.start.lastSlot ?? Number.NaN) + 1
@@ -64,7 +68,7 @@ export function lostAfterFinish(
         isFolded ||
         isPushed ||
         isOvertaken ||
-        isHandled ||
+        isSwept ||
         fromEnds.has(slot)
       )
     )

@@ -88,7 +88,12 @@ class Stretch {
         allowedMs: this.#allowedMs,
         times: this.#times,
         isStopped: stopped,
-        isHandled: this.#schedule.jobs.some(({ id }) => this.#jobEdits.has(id)),
+        handled: this.#schedule.jobs.flatMap(({ id }) =>
+          (this.#jobEdits.get(id) ?? []).map(({ host, from, until }) => ({
+            from: host - (until - from),
+            until: host,
+          })),
+        ),
       })
     }
     const next = this.#walk(begin, course)
