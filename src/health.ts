@@ -25,6 +25,7 @@ export interface Health {
   readonly loops: readonly LoopHealth[]
 }
 
+/** Something that health has to say about this worker. */
 export interface HealthNote {
   readonly code:
     | 'stopped'

@@ -56,6 +56,25 @@ describe('a good record passes', () => {
     expect(tally.skipped['missed']).toBeGreaterThan(0)
   })
 
+  it('with a job that somebody has deleted before it ended', () => {
+    const record = goodRecord()
+    const before = { ...record.jobs[0], id: 'by-hand', periodic_task_id: null, slot: null, state: 'waiting' }
+    const deletion: JournalEntry = {
+      kind: 'edit',
+      table: 'job',
+      id: 'by-hand',
+      columns: 'delete',
+      before,
+      row: null,
+      from: NOON,
+      until: NOON,
+      host: NOON,
+      mono: 0,
+    }
+    expect(rulesOf({ ...record, jobs: [...record.jobs, before] })).toEqual(['unfinished'])
+    expect(rulesOf({ ...record, journal: [...record.journal, deletion] })).toEqual([])
+  })
+
   const timers = fc.constantFrom(
     '*:*:*',
     '*:*:* Europe/Berlin',

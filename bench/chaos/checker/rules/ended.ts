@@ -10,12 +10,14 @@ const FINAL: ReadonlySet<string> = new Set(['success', 'failed', 'cancelled', 's
 export function ended(evidence: Evidence): Violation[] {
   const violations: Violation[] = []
   for (const job of evidence.jobs.values()) {
-    const edited = evidence.jobEdits.has(job.id)
+    const edits = evidence.jobEdits.get(job.id)
+    // What somebody has deleted need not end.
+    if (edits?.some(({ columns }) => columns === 'delete') === true) continue
     const fault = !FINAL.has(job.state)
       ? `left in state ${job.state}`
-      : edited
-        ? null
-        : (faultOf(job, evidence.runs.get(job.id) ?? []) ?? overTime(job, evidence))
+      : edits === undefined
+        ? (faultOf(job, evidence.runs.get(job.id) ?? []) ?? overTime(job, evidence))
+        : null
     if (fault !== null)
       violations.push({ rule: 'unfinished', schedule: job.schedule, text: `${fault}: ${jobText(job)}` })
   }
