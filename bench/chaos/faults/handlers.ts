@@ -128,6 +128,8 @@ async function submitAndWatch(troubled: Troubled, ground: Ground, random: Random
   const job = await finalJob(ground, isScheduled ? 'periodic_task_id' : 'id', id)
   const hit = String(job?.['worker'] ?? 'no worker')
   const detail = `${isScheduled ? 'one-off schedule' : 'job'} of '${troubled.task}': ${String(job?.['state'])} in attempt ${String(job?.['attempt'])}`
+  if (job === null && isScheduled && (await isOver(ground, id)))
+    return { hit, detail: `one-off schedule of '${troubled.task}': over before anybody could plan it` }
   if (job === null) return { hit, detail, trouble: `its job has not ended within ${LIMIT_MS} ms` }
   // Attempts are lost to other faults as well, so that what would succeed may fail; not the other way round.
   if (troubled.ends === 'failed' && job['state'] !== 'failed')
@@ -160,6 +162,12 @@ async function insertWith(
     `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
     Object.values(row),
   )
+}
+
+/** What is over when it is first planned, because no worker could reach the database until then, never comes. */
+async function isOver({ target }: Ground, id: string): Promise<boolean> {
+  const [row] = await target.query('SELECT idle, last_slot FROM periodic_task WHERE id = ?', [id])
+  return row?.['idle'] === 'done' && row['last_slot'] === null
 }
 
 async function finalJob({ target }: Ground, column: string, id: string): Promise<RowText | null> {
