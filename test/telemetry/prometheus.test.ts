@@ -38,7 +38,8 @@ eachDatabase((under) => {
     for (const each of [good, bad, hopeless]) await ended(kalends, await kalends.jobs.submit(each))
     const submitted = signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
     await kalends.schedules.create({ id: 's', task: good, timer: 'yearly', firstRun: 'now' })
-    await ended(kalends, (await submitted).jobs[0] ?? '')
+    const [job] = (await submitted).jobs
+    await signal(kalends, 'settled', ({ id }) => id === job)
     const started = signal(kalends, 'started')
     const held = await kalends.jobs.submit(good, { holds: true })
     await started
@@ -64,7 +65,10 @@ eachDatabase((under) => {
     expect(await registry.metrics()).toBe('\n')
     // And again, under another name.
     const endAgain = prometheus(kalends, { registry, prefix: 'app_' })
-    await ended(kalends, await kalends.jobs.submit(good))
+    // Counted when the worker hears of the end, which is after others can read it.
+    const settled = signal(kalends, 'settled')
+    await kalends.jobs.submit(good)
+    await settled
     expect((await samples(registry)).get('app_attempts_total{task="good",state="success"}')).toBe(1)
     endAgain()
     endAgain()
