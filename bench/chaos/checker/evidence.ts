@@ -1,4 +1,5 @@
 /** What is known of a run, by schedule and by job, so that each rule looks it up and none searches. */
+import { groupBy } from '../../../src/store/sql/group-by.ts'
 import type { EditEntry, PhaseEntry, RunLine, RunRecord, ScheduleEntry } from '../record.ts'
 import { type JobRow, jobRow, type ScheduleRow, scheduleRow } from './rows.ts'
 import { type Segment, segmentsOf } from './segments.ts'
@@ -35,7 +36,7 @@ export interface Evidence {
 
 export function evidenceOf(record: RunRecord): Evidence {
   const edits = record.journal.filter((entry) => entry.kind === 'edit')
-  const jobEdits = grouped(
+  const jobEdits = groupBy(
     edits.filter((entry) => entry.table === 'job'),
     (entry) => entry.id,
   )
@@ -58,11 +59,11 @@ export function evidenceOf(record: RunRecord): Evidence {
     if (jobs.has(job.id)) twins.push(job)
     else jobs.set(job.id, job)
   }
-  const bySchedule = grouped(
+  const bySchedule = groupBy(
     [...jobs.values()].filter((job) => job.slot !== null),
     (job) => job.schedule ?? '',
   )
-  const scheduleEdits = grouped(
+  const scheduleEdits = groupBy(
     edits.filter((entry) => entry.table === 'periodic_task'),
     (entry) => entry.id,
   )
@@ -89,7 +90,7 @@ export function evidenceOf(record: RunRecord): Evidence {
     }),
     jobs,
     jobEdits,
-    runs: grouped(
+    runs: groupBy(
       record.runs.toSorted((a, b) => a.mono - b.mono),
       (line) => line.job,
     ),
@@ -106,17 +107,6 @@ function endOf(record: RunRecord): Evidence['end'] {
   return phase === undefined
     ? { at: Number.NEGATIVE_INFINITY, host: Number.NEGATIVE_INFINITY }
     : { at: phase.at, host: phase.host }
-}
-
-export function grouped<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, Item[]> {
-  const groups = new Map<string, Item[]>()
-  for (const item of items) {
-    const key = keyOf(item)
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [item])
-    else group.push(item)
-  }
-  return groups
 }
 
 /** A job as a violation tells of it. */

@@ -1,5 +1,6 @@
 /** What a dead worker holds is let go: no mark stays, none is longer than the lease, no worker is left twice. */
-import { type Evidence, grouped } from '../evidence.ts'
+import { groupBy } from '../../../../src/store/sql/group-by.ts'
+import { type Evidence } from '../evidence.ts'
 import { scheduleRow } from '../rows.ts'
 import { instantText } from '../times.ts'
 import type { Violation } from '../verdict.ts'
@@ -52,7 +53,7 @@ function tooLong({ schedules, record }: Evidence): Violation[] {
 
 /** A name starts again with a new incarnation, and takes away what is left of the one before. */
 function workers(ids: readonly string[]): Violation[] {
-  return [...grouped(ids, (id) => id.slice(0, id.lastIndexOf('/')))]
+  return [...groupBy(ids, (id) => id.slice(0, id.lastIndexOf('/')))]
     .filter(([, of]) => of.length > 1)
     .map(([name, of]) => ({
       rule: 'mark',

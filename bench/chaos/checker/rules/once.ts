@@ -1,6 +1,7 @@
 /** Each occurrence is decided once, and each attempt of it begins once. */
+import { groupBy } from '../../../../src/store/sql/group-by.ts'
 import type { RunLine } from '../../record.ts'
-import { type Evidence, grouped, jobText } from '../evidence.ts'
+import { type Evidence, jobText } from '../evidence.ts'
 import type { Violation } from '../verdict.ts'
 import { instantText } from '../times.ts'
 
@@ -75,7 +76,7 @@ function lastEnd(lines: readonly RunLine[], attempt: number): RunLine | undefine
 /** A worker that stops gives its runs back, and that attempt has not been: the same number begins again elsewhere. */
 function attemptsOnce(job: string, schedule: string | null, lines: readonly RunLine[]): Violation[] {
   const violations: Violation[] = []
-  for (const [attempt, of] of grouped(lines, (line) => String(line.attempt))) {
+  for (const [attempt, of] of groupBy(lines, (line) => String(line.attempt))) {
     const starts = of.filter(({ event }) => event === 'start')
     for (const [index, start] of starts.entries()) {
       const before = starts[index - 1]
