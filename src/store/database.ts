@@ -31,6 +31,15 @@ export interface Database extends Sql {
 /** Types of the columns of a batch that travels as one JSON parameter. */
 export type BatchColumn = 'id' | 'text' | 'long text' | 'integer' | 'instant'
 
+/** Which turns are asked for. */
+export interface Turns {
+  /** How they lie to the group that is given. */
+  readonly from: '>' | '>='
+  /** How many tasks are given, one or more. */
+  readonly tasks: number
+  readonly limit: number
+}
+
 export interface Dialect {
   readonly name: 'mysql' | 'sqlite'
   /** The database's clock. */
@@ -61,10 +70,11 @@ export interface Dialect {
   /** Values as literals that mean the same in every session. */
   readonly withLiterals: (text: string, params: readonly SqlValue[]) => string
   /**
-   * The groups and tasks that have claimable jobs, each with the smallest rank, as a table: a loose scan of the
-   * claim index, which costs a probe per group and task, however many jobs there are.
+   * The first groups and tasks that have claimable jobs, each with the smallest rank, as a table: a loose scan of
+   * the claim index, which costs a probe per group and task, however many jobs there are.
+   * Its parameters are a group, and then the tasks.
    */
-  readonly turns: (job: string, claimIndex: string) => string
+  readonly turns: (job: string, claimIndex: string, of: Turns) => string
   /** Several ordered, limited selections as one statement. */
   readonly union: (selections: readonly string[]) => string
   /**

@@ -7,7 +7,7 @@
  */
 import type { EditEntry, ScheduleEntry } from '../record.ts'
 import { type JobRow, jobRow, type ScheduleRow, scheduleRow } from './rows.ts'
-import type { Times } from './times.ts'
+import type { Happening, Times } from './times.ts'
 
 /** A slot that was decided, or several that one row counts together. */
 export interface Piece {
@@ -34,8 +34,8 @@ export interface Segment {
   readonly endHost: number
   /** After it came no edit: what was done to the row then was the end of the run. */
   readonly isLast: boolean
-  /** An edit on one of its sides may have taken effect twice. */
-  readonly isUncertain: boolean
+  /** An edit on one of its sides may have taken effect twice, or a slot may be of this segment or another. */
+  isUncertain: boolean
   readonly pieces: Piece[]
 }
 
@@ -64,7 +64,7 @@ export function segmentsOf(
   end: { readonly at: number; readonly host: number },
   times: Times,
 ): Segment[] {
-  const cuts = cutsOf(course, (at) => times.dueSince(at, end.host))
+  const cuts = cutsOf(course, times)
   const endingAt = new Map<Cut, Segment>()
   const segments = cuts.flatMap((cut, index): Segment[] => {
     if (cut.after === null) return []
@@ -90,7 +90,7 @@ export function segmentsOf(
   return segments
 }
 
-function cutsOf({ written, edits, last }: CourseOf, hostAt: (at: number) => number): Cut[] {
+function cutsOf({ written, edits, last }: CourseOf, times: Times): Cut[] {
   const first = edits[0]?.before ?? last?.text ?? null
   const creation: Cut[] = []
   if (written !== null) {
@@ -114,7 +114,7 @@ function cutsOf({ written, edits, last }: CourseOf, hostAt: (at: number) => numb
       }),
       from: created,
       until: created,
-      host: hostAt(created),
+      host: times.firstShown(created),
       tries: 1,
       newest: null,
     })
@@ -157,30 +157,43 @@ function* assigned(
       yield [piece, segment]
       counted = newest.missed
     }
-    yield [
-      { slot, count: all - counted, job, isPart: counted > 0 },
-      segmentOf(slot, job.submitted, segments, times),
-    ]
+    const of = segmentsFor(slot, job.submitted, segments, times)
+    // What is not of one of them for sure says nothing about any.
+    if (of.length > 1) for (const segment of of) segment.isUncertain = true
+    yield [{ slot, count: all - counted, job, isPart: counted > 0 }, of[0]]
   }
 }
 
-function segmentOf(
+/** Those in which the slot may have been decided; several only where a hand has moved last_slot and clocks do not tell. */
+function segmentsFor(
   slot: number,
   submitted: number,
   segments: readonly Segment[],
   times: Times,
-): Segment | undefined {
+): readonly Segment[] {
   const inside = segments.filter(
     ({ start, end }) =>
       slot > (start.lastSlot ?? Number.NEGATIVE_INFINITY) &&
       slot <= (end?.lastSlot ?? Number.NEGATIVE_INFINITY),
   )
-  if (inside.length === 1) return inside[0]
-  const inTime = (among: readonly Segment[]) =>
-    among.find(({ from, endUntil, host, endHost, isLast }) => {
-      // Where the clock was moved meanwhile, it showed more than lies between the two edits.
-      const { low, high } = times.range(host, Math.max(host, endHost))
-      return Math.min(from, low) <= submitted && (isLast || submitted <= Math.max(endUntil, high))
-    })
-  return inTime(inside) ?? inTime(segments) ?? inside.at(-1) ?? segments.at(-1)
+  if (inside.length === 1) return inside
+  const inTime = (among: readonly Segment[]) => among.filter((segment) => canBeIn(segment, submitted, times))
+  const found = [inTime(inside), inTime(segments), inside.slice(-1), segments.slice(-1)]
+  return found.find(({ length }) => length > 0) ?? []
 }
+
+/** Whether what the database's clock dates may have been in a segment: between the two edits or during one. */
+export function canBeIn(segment: Segment, at: number, times: Times): boolean {
+  return times.order(at, segment) >= 0 && (segment.isLast || times.order(at, endOf(segment)) <= 0)
+}
+
+/** Whether it was between the two edits for sure. */
+export function mustBeIn(segment: Segment, at: number, times: Times): boolean {
+  return times.order(at, segment) > 0 && (segment.isLast || times.order(at, endOf(segment)) < 0)
+}
+
+const endOf = ({ endFrom, endUntil, endHost }: Segment): Happening => ({
+  from: endFrom,
+  until: endUntil,
+  host: endHost,
+})

@@ -10,6 +10,15 @@ interface Piece {
   readonly offsetMs: number
 }
 
+/** Something that took its time. */
+export interface Happening {
+  /** By the database's clock. */
+  readonly from: number
+  readonly until: number
+  /** When it was over, by the harness's clock. */
+  readonly host: number
+}
+
 export class Times {
   readonly #pieces: readonly Piece[]
   /** By the harness's clock; disjoint, in order. */
@@ -68,6 +77,43 @@ export class Times {
       if (since > begin) break
     }
     return since
+  }
+
+  /**
+   * Whether something that the database's clock dates was before something else, after it, or cannot be told from it.
+   *
+   * @returns negative: before; positive: after; 0: meanwhile, or the clock was moved so that it is not told
+   */
+  order(at: number, { from, until, host }: Happening): number {
+    const orders = new Set(
+      this.#hostsOf(at).map((own) => {
+        if (!this.#isMoved(Math.min(own, host), Math.max(own, host)))
+          // Where the clock went back meanwhile, the end has the smaller time.
+          return at < Math.min(from, until) ? -1 : Number(at > Math.max(from, until))
+        return Math.abs(own - host) > LOAD_MS + Math.abs(until - from) ? Math.sign(own - host) : 0
+      }),
+    )
+    const [only] = orders
+    return orders.size === 1 ? (only ?? 0) : 0
+  }
+
+  /** When the database's clock showed an instant first, by the harness's clock; Infinity: it never did. */
+  firstShown(at: number): number {
+    return Math.min(...this.#hostsOf(at))
+  }
+
+  /** When the database's clock may have shown an instant, by the harness's clock: several times, where it was moved. */
+  #hostsOf(at: number): number[] {
+    if (this.#pieces.length === 0) return [at]
+    return this.#pieces.flatMap(({ from, offsetMs }, index) => {
+      const host = at - offsetMs
+      const isSince = index === 0 || host >= from - LOAD_MS
+      return isSince && host <= (this.#pieces[index + 1]?.from ?? Infinity) + LOAD_MS ? [host] : []
+    })
+  }
+
+  #isMoved(from: number, until: number): boolean {
+    return this.#pieces.some((piece, index) => index > 0 && piece.from >= from - LOAD_MS && piece.from <= until)
   }
 
   /** Whether the database's clock has shown an instant twice, because it went back: then order is not told by it. */

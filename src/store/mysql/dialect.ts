@@ -33,8 +33,8 @@ export const mysqlDialect: Dialect = {
     const list = Object.entries(assignments).map(([column, value]) => `t.${column} = ${value}`)
     return `UPDATE ${batch} AS b STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = b.id SET ${list.join(', ')}`
   },
-  turns: (job, claimIndex) =>
-    `(SELECT claim_group, claim_task, MIN(claim_rank) AS claim_rank FROM ${job} FORCE INDEX (${claimIndex}) WHERE claim_group IS NOT NULL GROUP BY claim_group, claim_task)`,
+  turns: (job, claimIndex, { from, tasks, limit }) =>
+    `(SELECT claim_group, claim_task, MIN(claim_rank) AS claim_rank FROM ${job} FORCE INDEX (${claimIndex}) WHERE claim_group ${from} ? AND claim_task IN (${Array(tasks).fill('?').join(', ')}) GROUP BY claim_group, claim_task ORDER BY claim_group, claim_task LIMIT ${limit})`,
   union: (selections) => selections.map((selection) => `(${selection})`).join(' UNION ALL '),
   revisions: (database, tables) =>
     database.transaction(async (sql) => {

@@ -56,13 +56,7 @@ export class SqlExecuting implements ExecutingStore {
     const { dialect } = this.#database
     const names = [...tasks.keys()]
     if (names.length === 0 || limit <= 0) return []
-    // Whose turn it is: a loose index scan over groups and tasks, so neither a long queue of one of them nor
-    // jobs that nobody here can run are walked over.
-    const turns = await this.#database.rows<Turn>(
-      `SELECT claim_group, claim_task, claim_rank FROM ${dialect.turns(job, claimIndex)} AS turns WHERE claim_task IN (${placeholders(names)})`,
-      names,
-    )
-    const chosen = chooseTurns(turns, limit, afterGroup)
+    const chosen = await this.#turns(names, Math.min(limit, MOST_TURNS), afterGroup)
     if (chosen.length === 0) return []
     const share = Math.ceil(limit / chosen.length)
     const columns = `${jobColumns(dialect)}, ${dialect.now} AS clock`
@@ -150,6 +144,33 @@ export class SqlExecuting implements ExecutingStore {
     }))
   }
 
+  /**
+   * Whose turn it is: those of the groups after the one that had the last turn, then from the first group again. A
+   * loose index scan that ends when there are enough, so neither a long queue nor many of them are walked over.
+   */
+  async #turns(tasks: readonly string[], limit: number, afterGroup: string): Promise<Turn[]> {
+    const { job, claimIndex } = this.#tables
+    const { dialect } = this.#database
+    // The last group is whole even where others precede it in it by name only.
+    const of = { tasks: tasks.length, limit: limit + tasks.length }
+    const parts = (['>', '>='] as const).map(
+      (from) =>
+        `SELECT claim_group, claim_task, claim_rank, '${from}' AS part FROM ${dialect.turns(job, claimIndex, { from, ...of })} AS turns`,
+    )
+    const found = await this.#database.rows<Turn & { part: '>' | '>=' }>(dialect.union(parts), [
+      afterGroup,
+      ...tasks,
+      '',
+      ...tasks,
+    ])
+    const after = found.filter(({ part }) => part === '>')
+    const known = new Set(after.map((turn) => `${turn.claim_task}/${turn.claim_group}`))
+    const others = found.filter(
+      (turn) => turn.part === '>=' && !known.has(`${turn.claim_task}/${turn.claim_group}`),
+    )
+    return [inOrder(after), inOrder(others)].flat().slice(0, limit)
+  }
+
   /** The policy in force is written down with each attempt, so that whoever takes over from a lost worker knows it. */
   async #begin(
     sql: Sql,
@@ -176,15 +197,13 @@ export class SqlExecuting implements ExecutingStore {
   }
 }
 
-/** At most as many turns as there are places: groups after the one that had the last turn come first. */
-function chooseTurns(turns: readonly Turn[], limit: number, afterGroup: string): Turn[] {
-  const sorted = turns.toSorted(
+/** Groups by name, and within one the first of its jobs first. */
+function inOrder<Of extends Turn>(turns: readonly Of[]): Of[] {
+  return turns.toSorted(
     (a, b) =>
-      Number(a.claim_group <= afterGroup) - Number(b.claim_group <= afterGroup) ||
       (a.claim_group < b.claim_group ? -1 : Number(a.claim_group > b.claim_group)) ||
       a.claim_rank - b.claim_rank,
   )
-  return sorted.slice(0, Math.min(limit, MOST_TURNS))
 }
 
 /** Of each task no more than there is room for, first those that were found first. */

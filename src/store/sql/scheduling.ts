@@ -31,12 +31,10 @@ export class SqlScheduling implements SchedulingStore {
   async look(tasks: readonly string[]): Promise<Look> {
     const { schedule, job, claimIndex } = this.#tables
     const { now, turns } = this.#database.dialect
-    // Two ends of indexes, and the groups with claimable jobs as a loose index scan: it does not grow with the
-    // jobs that others are to run.
+    // Two ends of indexes, and the first turn there is: it does not grow with the jobs that others are to run.
+    const first = { from: '>=', tasks: tasks.length, limit: 1 } as const
     const claimable =
-      tasks.length === 0
-        ? '0'
-        : `EXISTS (SELECT 1 FROM ${turns(job, claimIndex)} AS turns WHERE claim_task IN (${placeholders(tasks)}))`
+      tasks.length === 0 ? '0' : `EXISTS (SELECT 1 FROM ${turns(job, claimIndex, first)} AS turns)`
     const [row] = await this.#database.rows<{
       clock: string
       wake_at: string | null
@@ -44,7 +42,7 @@ export class SqlScheduling implements SchedulingStore {
       claimable: number
     }>(
       `SELECT ${now} AS clock, (SELECT MIN(wake_at) FROM ${schedule}) AS wake_at, (SELECT MIN(due_at) FROM ${job}) AS due_at, ${claimable} AS claimable`,
-      tasks,
+      tasks.length === 0 ? [] : ['', ...tasks],
     )
     if (row === undefined) throw new StoreUnavailableError('The database answered a look with no row')
     return {

@@ -27,14 +27,14 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
     const list = Object.entries(assignments).map(([column, value]) => `${column} = ${value}`)
     return `UPDATE ${table} AS t SET ${list.join(', ')} FROM ${batch} AS b WHERE t.id = b.id`
   },
-  turns(job) {
-    // SQLite has no loose scan: the next group and task are probed for, one after the other.
+  turns(job, _claimIndex, { from, tasks, limit }) {
+    // SQLite has no loose scan: the next group and task are probed for, one after the other, until there are enough.
     const next = (column: string) =>
       `(SELECT ${column} FROM ${job} WHERE (claim_group, claim_task) > (g, t) ORDER BY claim_group, claim_task LIMIT 1)`
     return `(WITH RECURSIVE turn (g, t) AS (
-      SELECT * FROM (SELECT claim_group, claim_task FROM ${job} WHERE claim_group >= '' ORDER BY claim_group, claim_task LIMIT 1)
+      SELECT * FROM (SELECT claim_group, claim_task FROM ${job} WHERE claim_group ${from} ? ORDER BY claim_group, claim_task LIMIT 1)
       UNION ALL SELECT ${next('claim_group')}, ${next('claim_task')} FROM turn WHERE g IS NOT NULL
-    ) SELECT g AS claim_group, t AS claim_task, (SELECT MIN(claim_rank) FROM ${job} WHERE claim_group = g AND claim_task = t) AS claim_rank FROM turn WHERE g IS NOT NULL)`
+    ) SELECT g AS claim_group, t AS claim_task, (SELECT MIN(claim_rank) FROM ${job} WHERE claim_group = g AND claim_task = t) AS claim_rank FROM turn WHERE t IN (${Array(tasks).fill('?').join(', ')}) LIMIT ${limit})`
   },
   union: (selections) => selections.map((selection) => `SELECT * FROM (${selection})`).join(' UNION ALL '),
   async revisions(database, tables) {

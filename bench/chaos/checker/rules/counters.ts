@@ -1,7 +1,7 @@
 /** What a schedule counts is what its jobs tell; a hand that sets a counter sets where it counts on from. */
 import { type Evidence, editsAround, type ScheduleEvidence } from '../evidence.ts'
 import type { JobRow } from '../rows.ts'
-import type { Segment } from '../segments.ts'
+import { canBeIn, mustBeIn, type Segment } from '../segments.ts'
 import { instantText } from '../times.ts'
 import type { Rule, Violation } from '../verdict.ts'
 
@@ -53,16 +53,14 @@ function counted(
 /** How many of the jobs ended within a segment: what ended while it was edited is on one side or the other. */
 function within(
   jobs: readonly JobRow[],
-  { from, until, endFrom, endUntil, isLast }: Segment,
+  segment: Segment,
   { jobEdits, times }: Evidence,
 ): { least: number; most: number } {
   let least = 0
   let most = 0
   for (const job of jobs) {
-    const finished = job.finished ?? Number.NaN
-    const isUnclear = times.isRepeated(finished)
-    const canBe = isUnclear || (finished >= from && (isLast || finished <= endUntil))
-    const mustBe = !isUnclear && finished > until && (isLast || finished < endFrom)
+    const canBe = job.finished !== null && canBeIn(segment, job.finished, times)
+    const mustBe = job.finished !== null && mustBeIn(segment, job.finished, times)
     // By hand it may have been put back after it was counted, or ended without being counted.
     const edits = jobEdits.get(job.id)?.length ?? 0
     if (canBe || edits > 0) most += 1 + edits
@@ -93,8 +91,9 @@ function endedTwice({ runs }: Evidence, { id }: JobRow): boolean {
 function lastOnes(
   evidence: Evidence,
   { jobs }: ScheduleEvidence,
-  { start, end, pieces, isLast, endFrom }: Segment,
+  segment: Segment,
 ): string[] {
+  const { start, end, pieces } = segment
   if (end === null) return []
   const faults: string[] = []
   const latest = pieces.reduce(
@@ -118,14 +117,17 @@ function lastOnes(
     faults.push(
       `last_job ${job.id} ran from ${instantText(job.started)} to ${instantText(job.finished)}, but last_run is ${instantText(end.lastRun)} and last_finished ${instantText(end.lastFinished)}`,
     )
+  const { times } = evidence
+  // Written with the end of that job, so its end is no later than the clock showed then.
+  const lastEnd = end.lastFinished ?? Infinity
   const later = jobs.find(
     ({ id, state, finished }) =>
       (state === 'success' || state === 'failed') &&
       finished !== null &&
-      finished > (end.lastFinished ?? Infinity) &&
-      (isLast || finished < endFrom) &&
-      !evidence.times.isRepeated(finished) &&
-      !evidence.times.isRepeated(end.lastFinished ?? 0) &&
+      finished > lastEnd &&
+      mustBeIn(segment, finished, times) &&
+      !times.isRepeated(finished) &&
+      !times.isRepeated(lastEnd) &&
       !evidence.jobEdits.has(id),
   )
   if (later !== undefined)
