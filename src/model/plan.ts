@@ -187,7 +187,14 @@ function planEdited(readable: Readable, circumstances: Circumstances): Plan {
 function planFromNow({ schedule, event, afterFinish }: Readable, { now, open }: Circumstances): Plan {
   if (isUsedUp(schedule, open)) return withNextRun(schedule, null)
   if (afterFinish && countOf(open) > 0) return { ...unchanged(schedule), nextRun: null, idle: 'running' }
-  return withNextRun(schedule, event.next(laterOf(now, schedule.lastSlot)))
+  return withNextRun(schedule, event.next(laterOf(now, schedule.lastSlot)) ?? passedUnseen(schedule, event))
+}
+
+/** A one-off that passed before anybody planned it, because no worker was there, comes late rather than never. */
+function passedUnseen({ plannedDefinition, lastSlot, created }: Plannable, event: Elapses): Date | null {
+  if (plannedDefinition !== null || lastSlot !== null) return null
+  const only = event.next(created)
+  return only !== null && event.next(only) === null ? only : null
 }
 
 function planDue(readable: Readable, circumstances: Circumstances): Plan {

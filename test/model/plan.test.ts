@@ -116,6 +116,22 @@ describe('missed slots', () => {
     })
   })
 
+  test('a one-off that passed before anybody planned it is made up, too; what is done or was edited is not', () => {
+    const once = inserted({ timer: '2026-03-01 09:00', created: new Date('2026-03-01T08:59:55Z') })
+    const now = at('2026-03-01T09:00:20Z')
+    const first = plan(once, now)
+    expect(shown(first)).toMatchObject({ runs: [], next: '2026-03-01 09:00' })
+    if (first === null) throw new Error('a plan was expected')
+    expect(shown(plan(applied(once, first), now))).toMatchObject({ runs: ['2026-03-01 09:00'], next: 'done' })
+    for (const other of [
+      { ...once, created: new Date('2026-03-01T09:00:05Z') },
+      { ...once, plannedDefinition: 'enabled 2026-03-02 09:00' },
+      { ...once, lastSlot: new Date('2026-03-01T09:00Z') },
+      { ...once, timer: 'minutely', ends: new Date('2026-03-01T09:00:10Z'), created: new Date('2026-02-01') },
+    ])
+      expect(shown(plan(other, now))).toMatchObject({ runs: [], next: 'done' })
+  })
+
   test('a one-off that was missed is still made up', () => {
     const once = schedule({ timer: '2026-03-01 09:00', nextRun: new Date('2026-03-01T09:00Z') })
     expect(shown(plan(once, at('2026-04-01')))).toEqual({

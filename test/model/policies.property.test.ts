@@ -113,7 +113,13 @@ function birth(
   given: Omit<Partial<Finishing>, 'timer'>,
   within: { readonly exactly: boolean; readonly starts: number | null; readonly ends: number | null },
 ): Finishing {
-  const row = inserted({ timer: timer.text, created: new Date(CREATED), ...given })
+  // As an edit leaves it behind: what was before is not its business.
+  const row = inserted({
+    timer: timer.text,
+    created: new Date(CREATED),
+    plannedDefinition: 'another',
+    ...given,
+  })
   const shift = jitterShiftMs(row.id, row.jitterMs)
   const bound = (periods: number | null) => {
     if (periods === null) return null

@@ -10,6 +10,7 @@ import type { Decide } from '../../src/store/scheduling-store.ts'
 import {
   after,
   clock,
+  insert,
   instant,
   job,
   jobRow,
@@ -309,6 +310,34 @@ onEachStore((under) => {
       await end(one)
       expect(await schedule(under, 's')).toMatchObject({ status: 'done', run_count: 1, nextrun: null })
       expect(await pass()).toMatchObject({ submissions: [] })
+    })
+
+    it('a one-off that passed while nobody was there to plan it runs late', async () => {
+      const now = await clock(under)
+      const passed = new Date(Math.floor(now.getTime() / 1000) * 1000 - 2 * MINUTE)
+      const timer = passed.toISOString().replace('T', ' ').slice(0, 19)
+      const write = (id: string, created: Date, catchUp: number) =>
+        insert(under, 'periodic_task', {
+          id,
+          task: 'task',
+          timer,
+          catch_up: catchUp,
+          created: toText(created),
+        })
+      await write('before', after(passed, -1000), 1)
+      await write('without', after(passed, -1000), 0)
+      await write('too late', after(passed, 1000), 1)
+      await pass()
+      await pass()
+      expect(await under.query('SELECT periodic_task_id AS schedule, state FROM job ORDER BY 1')).toEqual([
+        { schedule: 'before', state: 'waiting' },
+        { schedule: 'without', state: 'skipped' },
+      ])
+      expect((await under.query('SELECT status FROM periodic_task')).map(({ status }) => status)).toEqual([
+        'done',
+        'done',
+        'done',
+      ])
     })
 
     it('a run that fails does not count', async () => {

@@ -113,7 +113,9 @@ export class Times {
   }
 
   #isMoved(from: number, until: number): boolean {
-    return this.#pieces.some((piece, index) => index > 0 && piece.from >= from - LOAD_MS && piece.from <= until)
+    return this.#pieces.some(
+      (piece, index) => index > 0 && piece.from >= from - LOAD_MS && piece.from <= until,
+    )
   }
 
   /** Whether the database's clock has shown an instant twice, because it went back: then order is not told by it. */

@@ -128,8 +128,6 @@ async function submitAndWatch(troubled: Troubled, ground: Ground, random: Random
   const job = await finalJob(ground, isScheduled ? 'periodic_task_id' : 'id', id)
   const hit = String(job?.['worker'] ?? 'no worker')
   const detail = `${isScheduled ? 'one-off schedule' : 'job'} of '${troubled.task}': ${String(job?.['state'])} in attempt ${String(job?.['attempt'])}`
-  if (job === null && isScheduled && (await isOver(ground, id)))
-    return { hit, detail: `one-off schedule of '${troubled.task}': over before anybody could plan it` }
   if (job === null) return { hit, detail, trouble: `its job has not ended within ${LIMIT_MS} ms` }
   // Attempts are lost to other faults as well, so that what would succeed may fail; not the other way round.
   if (troubled.ends === 'failed' && job['state'] !== 'failed')
@@ -152,22 +150,17 @@ async function scheduleOnce(
   journal.write({ kind: 'schedule', id, ...written })
 }
 
+/** Once, also where the answer of a try before was lost. */
 async function insertWith(
   query: Ground['target']['query'],
   table: string,
-  row: Readonly<Record<string, string | number | null>>,
+  row: Readonly<Record<string, string | number | null>> & { readonly id: string },
 ): Promise<void> {
   const names = Object.keys(row)
   await query(
-    `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
-    Object.values(row),
+    `INSERT INTO ${table} (${names.join(', ')}) SELECT ${names.map(() => '?').join(', ')} FROM (SELECT 1 AS one) AS once WHERE NOT EXISTS (SELECT 1 FROM ${table} AS other WHERE other.id = ?)`,
+    [...Object.values(row), row.id],
   )
-}
-
-/** What is over when it is first planned, because no worker could reach the database until then, never comes. */
-async function isOver({ target }: Ground, id: string): Promise<boolean> {
-  const [row] = await target.query('SELECT idle, last_slot FROM periodic_task WHERE id = ?', [id])
-  return row?.['idle'] === 'done' && row['last_slot'] === null
 }
 
 async function finalJob({ target }: Ground, column: string, id: string): Promise<RowText | null> {

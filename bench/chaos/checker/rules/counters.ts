@@ -88,11 +88,7 @@ function endedTwice({ runs }: Evidence, { id }: JobRow): boolean {
 }
 
 /** last_job, last_run and last_finished are of one job, the last that ended; last_slot is the last that was decided. */
-function lastOnes(
-  evidence: Evidence,
-  { jobs }: ScheduleEvidence,
-  segment: Segment,
-): string[] {
+function lastOnes(evidence: Evidence, { jobs }: ScheduleEvidence, segment: Segment): string[] {
   const { start, end, pieces } = segment
   if (end === null) return []
   const faults: string[] = []
