@@ -54,13 +54,13 @@ async function verdictOf(broken: Break | null, on: typeof server): Promise<Verdi
   }
 }
 
-/** Two at a time: more would show what a machine without time to spare does, and not what the break does. */
-let lanes: readonly [Promise<unknown>, Promise<unknown>] = [Promise.resolve(), Promise.resolve()]
+/** Three at a time: more would show what a machine without time to spare does, and not what the break does. */
+let lanes: readonly Promise<unknown>[] = Array.from({ length: 3 }, () => Promise.resolve())
 
 function inTurn(work: () => Promise<Verdict>): Promise<Verdict> {
-  const [next, other] = lanes
+  const [next = Promise.resolve(), ...others] = lanes
   const mine = next.then(work)
-  lanes = [other, mine.catch(() => undefined)]
+  lanes = [...others, mine.catch(() => undefined)]
   return mine
 }
 

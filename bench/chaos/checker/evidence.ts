@@ -26,8 +26,10 @@ export interface Evidence {
   readonly jobs: ReadonlyMap<string, JobRow>
   /** Edits of rows of job, in order. */
   readonly jobEdits: ReadonlyMap<string, readonly EditEntry[]>
-  /** What the handlers wrote, in the order in which they did. */
+  /** What the handlers wrote, by job, in the order in which they did. */
   readonly runs: ReadonlyMap<string, readonly RunLine[]>
+  /** The same, by the worker that wrote it. */
+  readonly runsBy: ReadonlyMap<string, readonly RunLine[]>
   /** Rows that stand beside another of the same id: only without a primary key. */
   readonly twins: readonly JobRow[]
   /** From here on slots need not be decided: of the database's clock, and of the harness's. */
@@ -75,6 +77,7 @@ export function evidenceOf(record: RunRecord): Evidence {
   ids.delete('')
   const times = new Times(record.journal)
   const end = endOf(record)
+  const runs = record.runs.toSorted((a, b) => a.mono - b.mono)
   return {
     record,
     times,
@@ -90,10 +93,8 @@ export function evidenceOf(record: RunRecord): Evidence {
     }),
     jobs,
     jobEdits,
-    runs: groupBy(
-      record.runs.toSorted((a, b) => a.mono - b.mono),
-      (line) => line.job,
-    ),
+    runs: groupBy(runs, (line) => line.job),
+    runsBy: groupBy(runs, (line) => line.worker),
     twins,
     end,
   }

@@ -50,8 +50,11 @@ function failureFault(job: JobRow): string | null {
 /** Tasks of the fleet whose handlers do not listen to their signal, or cannot. */
 export const DEAF: ReadonlySet<string> = new Set(['deaf', 'block', 'exit'])
 
-/** A handler that listens is told when its time is up. */
-function overTime(job: JobRow, { runs, times }: Evidence): string | null {
+/** From the end of a stretch in which its process could do nothing until a handler has been told. */
+const TELL_MS = 1000
+
+/** A handler that listens is told when its time is up, as soon as its process does anything at all. */
+function overTime(job: JobRow, { runs, runsBy, times }: Evidence): string | null {
   const timeoutMs = Number(job.text['timeout'] ?? Number.NaN)
   if (DEAF.has(job.task) || !Number.isFinite(timeoutMs)) return null
   const lines = runs.get(job.id) ?? []
@@ -61,8 +64,9 @@ function overTime(job: JobRow, { runs, times }: Evidence): string | null {
       (line) => line.event !== 'start' && line.mono > start.mono && line.worker === start.worker,
     )
     if (end === undefined || end.attempt !== start.attempt) continue
-    const from = times.hostOfMono(start.mono)
-    if (times.hostOfMono(end.mono) > times.deadline(from, timeoutMs + LOAD_MS))
+    const deadline = times.deadline(times.hostOfMono(start.mono), timeoutMs + LOAD_MS)
+    const isAwake = ({ mono }: RunLine) => times.hostOfMono(mono) > deadline && mono < end.mono - TELL_MS
+    if (runsBy.get(start.worker)?.some(isAwake) === true)
       return `attempt ${start.attempt} went on for ${Math.round(end.mono - start.mono)} ms, though its timeout is ${timeoutMs} ms`
   }
   return null
