@@ -45,7 +45,7 @@ const CONCURRENCY = 60
 const GRACE_MS = 1000
 /** Longer than a handler that blocks, and a database that comes back only after some time. */
 const STOP_LIMIT_MS = 45_000
-const START_LIMIT_MS = 120_000
+const START_LIMIT_MS = 300_000
 const HEALTH_LIMIT_MS = 2000
 /** Between two tries to start, as supervisors do. */
 const RESTART_MS = 300

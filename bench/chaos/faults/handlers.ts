@@ -116,7 +116,7 @@ export const handlerFaults: readonly Fault[] = TROUBLED.map((troubled) => ({
 }))
 
 /** Longer than a job takes over all its attempts, while workers die and the database goes away. */
-const LIMIT_MS = 90_000
+const LIMIT_MS = 300_000
 const FINAL: readonly unknown[] = ['success', 'failed', 'cancelled', 'skipped']
 
 async function submitAndWatch(troubled: Troubled, ground: Ground, random: Random): Promise<FaultReport> {

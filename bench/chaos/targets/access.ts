@@ -8,7 +8,7 @@ import type { Target } from '../fault.ts'
 import type { RowText } from '../record.ts'
 
 /** Longer than any fault keeps a database away. */
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = 300_000
 const AGAIN_MS = 200
 const CONNECTIONS = 6
 
