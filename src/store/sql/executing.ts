@@ -151,7 +151,7 @@ export class SqlExecuting implements ExecutingStore {
   async #turns(tasks: readonly string[], limit: number, afterGroup: string): Promise<Turn[]> {
     const { job, claimIndex } = this.#tables
     const { dialect } = this.#database
-    // The last group is whole even where others precede it in it by name only.
+    // As many more, so that the last group is seen whole: in it the rank decides, the scan goes by the task's name.
     const of = { tasks: tasks.length, limit: limit + tasks.length }
     const parts = (['>', '>='] as const).map(
       (from) =>
