@@ -16,7 +16,7 @@ export function clusterFaults(
   leaseMs: number,
 ): Fault[] {
   return [
-    ofNode('cluster.kill-node', 4, 24_000, nodes, async (node, ground, random) => {
+    ofNode('cluster.kill-node', 2, 24_000, nodes, async (node, ground, random) => {
       const ms = random.int(0, leaseMs + 3000)
       await node.kill()
       let backMs = 0
@@ -32,7 +32,7 @@ export function clusterFaults(
       const backMs = await timed(node.start())
       return { detail: `stopped in ${stopMs} ms, in step again ${backMs} ms after its start` }
     }),
-    ofNode('cluster.isolate-node', 4, 16_000, nodes, async (node, ground, random) => {
+    ofNode('cluster.isolate-node', 2, 16_000, nodes, async (node, ground, random) => {
       const ms = random.int(2000, SUSPECT_MS + 3000)
       let backMs = 0
       try {
@@ -44,7 +44,7 @@ export function clusterFaults(
       }
       return { detail: `cut off from the others for ${ms} ms, in step ${backMs} ms later` }
     }),
-    ofNode('cluster.stand-still', 3, 18_000, nodes, async (node, ground, random) => {
+    ofNode('cluster.stand-still', 2, 18_000, nodes, async (node, ground, random) => {
       const ms = random.int(1500, SUSPECT_MS + 3000)
       if (node.pid === null) return { detail: 'it was down', trouble: `${node.name} was down` }
       const { pid } = node
@@ -58,7 +58,7 @@ export function clusterFaults(
       }
       return { detail: `stood still for ${ms} ms, in step ${backMs} ms later` }
     }),
-    ofNode('cluster.backup-lock', 3, 9000, nodes, async (node, ground, random) => {
+    ofNode('cluster.backup-lock', 2, 9000, nodes, async (node, ground, random) => {
       const ms = random.int(1500, 6000)
       await adminOf(node).connected(async (connection) => {
         // As a donor does: it takes no writes, applies none of the others', and leaves their pace to them.
@@ -71,7 +71,7 @@ export function clusterFaults(
     }),
     {
       name: 'cluster.split',
-      weight: 2,
+      weight: 1,
       lastsMs: 20_000,
       scope: 'whole',
       async run(ground, random) {
