@@ -1,4 +1,6 @@
 /** Nodes of a Galera cluster die, stand still, are cut off from the others, or hold all of them up. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Connection } from 'mysql2/promise'
 import type { GaleraCluster, GaleraNode } from '../../../test/support/servers-galera.ts'
 import type { Fault, FaultReport, Ground } from '../fault.ts'
 import type { Random } from '../random.ts'
@@ -9,12 +11,39 @@ import { seenByWorkers, withSeen } from './mending.ts'
 /** Galera takes a node that says nothing for gone after 5 s. */
 const SUSPECT_MS = 5000
 
+/** They have agreed when reads that need all of them have been quick for so long. */
+const IN_STEP_MS = 1000
+const CAUSAL_READ_MS = 500
+const IN_STEP_LIMIT_MS = 120_000
+
+async function causalRead(connection: Connection): Promise<void> {
+  await connection.query('SET SESSION wsrep_sync_wait = 1')
+  await connection.query('SELECT COUNT(*) FROM mysql.user')
+}
+
 /** @param adminOf  an administrator on this one node */
 export function clusterFaults(
   { nodes }: Pick<GaleraCluster, 'nodes'>,
   adminOf: (node: GaleraNode) => Admin,
   leaseMs: number,
 ): Fault[] {
+  /**
+   * Until the nodes have agreed again on who belongs to them. What a node says of itself in the moment in which it
+   * goes on is how it was before; a causal read needs all of them.
+   */
+  const inStep = async () => {
+    await Promise.all(nodes.map((node) => node.ready()))
+    const deadline = performance.now() + IN_STEP_LIMIT_MS
+    for (let since = performance.now(); performance.now() - since < IN_STEP_MS; await delay(100)) {
+      const began = performance.now()
+      const isInStep = await Promise.all(nodes.map((node) => adminOf(node).connected(causalRead))).then(
+        () => performance.now() - began < CAUSAL_READ_MS,
+        () => false,
+      )
+      if (!isInStep) since = performance.now()
+      if (performance.now() > deadline) throw new Error('the nodes did not come together again')
+    }
+  }
   return [
     ofNode('cluster.kill-node', 2, 24_000, nodes, async (node, ground, random) => {
       const ms = random.int(0, leaseMs + 3000)
@@ -40,7 +69,7 @@ export function clusterFaults(
         await ground.pause(ms)
       } finally {
         await node.isolate(false)
-        backMs = await timed(node.ready())
+        backMs = await timed(inStep())
       }
       return { detail: `cut off from the others for ${ms} ms, in step ${backMs} ms later` }
     }),
@@ -54,7 +83,7 @@ export function clusterFaults(
         await ground.pause(ms)
       } finally {
         process.kill(pid, 'SIGCONT')
-        backMs = await timed(node.ready())
+        backMs = await timed(inStep())
       }
       return { detail: `stood still for ${ms} ms, in step ${backMs} ms later` }
     }),
@@ -86,7 +115,7 @@ export function clusterFaults(
           seen = ms > SUSPECT_MS + leaseMs ? await seenByWorkers(ground) : null
         } finally {
           await Promise.all(cutOff.map((node) => node.isolate(false)))
-          backMs = await timed(Promise.all(nodes.map((node) => node.ready())).then(() => undefined))
+          backMs = await timed(inStep())
         }
         const detail = `all three alone for ${ms} ms, ${one?.name ?? 'nobody'} without being told; in step ${backMs} ms later`
         return withSeen({ hit: 'all nodes', detail }, seen)
