@@ -49,7 +49,7 @@ export function scriptOf(options: ScriptOptions): Script {
   const { faults, count, seed } = options
   if (faults.length === 0 && count > 0) throw new RangeError('there are no faults to play')
   const random = randomOf(seed).fork('script')
-  const drawn = draw(faults, count, random)
+  const drawn = draw(options, random)
   const plays: Play[] = []
   const lengths: number[] = []
   for (const [burst, those] of dealt(drawn, burstsFor(drawn, options)).entries()) {
@@ -65,11 +65,13 @@ export function scriptOf(options: ScriptOptions): Script {
 
 /** As many as there is time for, with the quiet after each: faults of the same scope take their time one by one. */
 function burstsFor(drawn: readonly Fault[], { totalMs, quietMs, mostInTrouble }: ScriptOptions): number {
-  const sum = (scope: Fault['scope']) =>
-    drawn.filter((fault) => fault.scope === scope).reduce((ms, { lastsMs }) => ms + lastsMs, 0)
-  const busyMs = LOOSENESS * Math.max(sum('whole'), sum('worker') / mostInTrouble)
+  const busyMs = LOOSENESS * Math.max(sum(drawn, 'whole'), sum(drawn, 'worker') / mostInTrouble)
   const most = Math.min(drawn.length, Math.floor(totalMs / (BURST_MS + quietMs)))
   return Math.max(1, Math.min(most, Math.floor((totalMs - busyMs) / quietMs)))
+}
+
+function sum(faults: readonly Fault[], scope: Fault['scope']): number {
+  return faults.filter((fault) => fault.scope === scope).reduce((ms, { lastsMs }) => ms + lastsMs, 0)
 }
 
 /** Those of each scope in turn, so that no burst gets more than its share of what takes long. */
@@ -82,14 +84,18 @@ function dealt(drawn: readonly Fault[], bursts: number): Fault[][] {
   return hands
 }
 
-/** Each kind once in a random order while there is room, then by weight. */
-function draw(faults: readonly Fault[], count: number, random: Random): Fault[] {
+/** Each kind once in a random order while there is room, then by weight, among those that there is time for. */
+function draw({ faults, count, totalMs, quietMs, mostInTrouble }: ScriptOptions, random: Random): Fault[] {
   const left = faults.filter(({ weight }) => weight > 0)
-  const firsts: Fault[] = []
-  while (left.length > 0 && firsts.length < count) {
-    firsts.push(...left.splice(random.int(0, left.length - 1), 1))
+  const drawn: Fault[] = []
+  while (left.length > 0 && drawn.length < count)
+    drawn.push(...left.splice(random.int(0, left.length - 1), 1))
+  const busyMs = ((BURST_MS / (BURST_MS + quietMs)) * totalMs) / LOOSENESS
+  const most = { whole: busyMs, worker: busyMs * mostInTrouble, rows: Number.POSITIVE_INFINITY }
+  while (drawn.length < count) {
+    const fitting = faults.filter(({ scope, lastsMs }) => sum(drawn, scope) + lastsMs <= most[scope])
+    drawn.push(byWeight(fitting.length === 0 ? faults : fitting, random))
   }
-  const drawn = [...firsts, ...Array.from({ length: count - firsts.length }, () => byWeight(faults, random))]
   // The first ones spread over the whole run.
   for (let index = drawn.length - 1; index > 0; index -= 1) {
     const other = random.int(0, index)
