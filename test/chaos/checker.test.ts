@@ -3,6 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { check, type Rule } from '../../bench/chaos/checker/check.ts'
 import type { EditEntry, JournalEntry, RowText, RunRecord } from '../../bench/chaos/record.ts'
+import { Times } from '../../bench/chaos/checker/times.ts'
 import { Imitation } from './imitation.ts'
 
 const NOON = Date.UTC(2026, 10, 21, 12)
@@ -513,4 +514,38 @@ it('checks 200,000 jobs in well under a minute', { timeout: 120_000 }, () => {
   const begin = performance.now()
   expect(check(record).violations).toEqual([])
   expect(performance.now() - begin).toBeLessThan(60_000)
+})
+
+describe('the order of what the moved clock of a database dates', () => {
+  const clock = (host: number, offsetMs: number): JournalEntry => ({
+    kind: 'clock',
+    host,
+    offsetMs,
+    mono: host,
+  })
+  // As the harness's clock from 0 on; an hour behind from 100 s to 110 s.
+  const times = new Times([clock(0, 0), clock(100_000, -3_600_000), clock(110_000, 0)])
+  const at = (host: number, offsetMs = 0) => ({
+    from: host + offsetMs - 10,
+    until: host + offsetMs,
+    host,
+  })
+
+  it.each([
+    ['before, where the clock was not moved', 50_000, at(60_000), -1],
+    ['after, where the clock was not moved', 70_000, at(60_000), 1],
+    ['meanwhile', 59_995, at(60_000), 0],
+    ['before, though the clock has a smaller time by then', 90_000, at(105_000, -3_600_000), -1],
+    ['after, with the same smaller time', 106_000 - 3_600_000, at(105_000, -3_600_000), 1],
+    ['after, when the clock is right again', 115_000, at(105_000, -3_600_000), 1],
+    ['not told, when the clock was moved at about the same time', 101_000, at(100_500, -3_600_000), 0],
+    [
+      'meanwhile, when the clock went back in it',
+      99_700,
+      { ...at(100_500, -3_600_000), from: 99_500 },
+      0,
+    ],
+  ])('%s', (_, instant, happening, order) => {
+    expect(times.order(instant, happening)).toBe(order)
+  })
 })

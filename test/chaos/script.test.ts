@@ -38,6 +38,22 @@ describe('the script of a run', () => {
     )
   })
 
+  it('has many pauses, however long the faults that are drawn most last: then others are drawn', () => {
+    const kinds = [
+      { scope: 'whole', lastsMs: 20_000, weight: 20 },
+      { scope: 'worker', lastsMs: 12_000, weight: 20 },
+      { scope: 'rows', lastsMs: 3000, weight: 1 },
+    ] as const
+    const faults = kinds.map((kind): Fault => ({ ...kind, name: kind.scope, run: unplayed }))
+    const totalMs = 30 * 60_000
+    const script = scriptOf({ seed: 1, faults, totalMs, count: 510, quietMs: 7000, mostInTrouble: 2 })
+    expect(script.bursts.length).toBeGreaterThan(60)
+    const lastsMs = script.bursts.reduce((ms, burst) => ms + burst + 7000, 0)
+    expect(lastsMs).toBeLessThan(1.35 * totalMs)
+    const named = (name: string) => script.plays.filter(({ fault: { name: own } }) => own === name).length
+    expect([named('whole'), named('worker')].every((count) => count > 50)).toBe(true)
+  })
+
   it('differs for another seed', () => {
     const faults = ['a', 'b', 'c'].map(
       (name): Fault => ({ name, weight: 1, lastsMs: 2000, scope: 'rows', run: unplayed }),

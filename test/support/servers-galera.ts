@@ -422,6 +422,8 @@ class Node implements GaleraNode {
       'default-storage-engine=InnoDB',
       'innodb-autoinc-lock-mode=2',
       'innodb-buffer-pool-size=64M',
+      // Stopped and let go on, a node under load waited for ever for writes that io_uring had not ended.
+      'innodb-use-native-aio=OFF',
       'wsrep-on=ON',
       `wsrep-provider=${programs.provider}`,
       `wsrep-cluster-address=${address}`,

@@ -97,9 +97,10 @@ export class Times {
     return orders.size === 1 ? (only ?? 0) : 0
   }
 
-  /** When the database's clock showed an instant first, by the harness's clock; Infinity: it never did. */
+  /** When the database's clock showed an instant first, by the harness's clock; where it never did, when the run began. */
   firstShown(at: number): number {
-    return Math.min(...this.#hostsOf(at))
+    const hosts = this.#hostsOf(at)
+    return hosts.length > 0 ? Math.min(...hosts) : (this.#pieces[0]?.from ?? at)
   }
 
   /** When the database's clock may have shown an instant, by the harness's clock: several times, where it was moved. */
@@ -107,8 +108,8 @@ export class Times {
     if (this.#pieces.length === 0) return [at]
     return this.#pieces.flatMap(({ from, offsetMs }, index) => {
       const host = at - offsetMs
-      const isSince = index === 0 || host >= from - LOAD_MS
-      return isSince && host <= (this.#pieces[index + 1]?.from ?? Infinity) + LOAD_MS ? [host] : []
+      const until = this.#pieces[index + 1]?.from ?? Infinity
+      return host >= from - LOAD_MS && host <= until + LOAD_MS ? [host] : []
     })
   }
 
