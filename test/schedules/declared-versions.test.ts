@@ -205,7 +205,9 @@ eachDatabase((under) => {
       await next.kalends.stop()
       await becomes(old, 'c', 'retired')
       expect([await timerOf(old, 'a'), await statusOf(old, 'b')]).toEqual(['daily', 'active'])
-      expect(old.messages()).toContain("info: Declared schedule 'a' was changed: timer")
+      // Told after it was written.
+      const told = "info: Declared schedule 'a' was changed: timer"
+      await until(() => Promise.resolve(old.messages().includes(told) || null))
       expect(await on.database.query('SELECT id FROM job')).toEqual([])
       // The same version once more: it counts as the newer again.
       const again = await live(on, 'new', [hourly('a'), hourly('c')])
