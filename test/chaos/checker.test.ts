@@ -539,12 +539,7 @@ describe('the order of what the moved clock of a database dates', () => {
     ['after, with the same smaller time', 106_000 - 3_600_000, at(105_000, -3_600_000), 1],
     ['after, when the clock is right again', 115_000, at(105_000, -3_600_000), 1],
     ['not told, when the clock was moved at about the same time', 101_000, at(100_500, -3_600_000), 0],
-    [
-      'meanwhile, when the clock went back in it',
-      99_700,
-      { ...at(100_500, -3_600_000), from: 99_500 },
-      0,
-    ],
+    ['meanwhile, when the clock went back in it', 99_700, { ...at(100_500, -3_600_000), from: 99_500 }, 0],
   ])('%s', (_, instant, happening, order) => {
     expect(times.order(instant, happening)).toBe(order)
   })
