@@ -45,6 +45,8 @@ export interface Dialect {
   /** The database's clock. */
   readonly now: string
   readonly forUpdate: string
+  /** Ends a condition, and leaves out rows that cannot be found by their id. */
+  readonly andFindable: string
   readonly skipLocked: string
   /**
    * Rows are found by their key. Where an optimizer may think a scan of a small table cheaper, it must be told:

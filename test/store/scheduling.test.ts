@@ -103,6 +103,40 @@ onEachStore((under) => {
     )
   })
 
+  it('a BLOB for an id, which SQLite keeps as one, is passed over and holds up nobody', async () => {
+    const { executing } = under.store
+    await planned(under, 'good', await ago(1000))
+    await job(under, 'good')
+    await under.query(
+      "INSERT INTO periodic_task (id, task, timer, nextrun) VALUES (x'626164', 'task', 'daily', '2020-01-01 00:00:00.000')",
+    )
+    await under.query("INSERT INTO job (id, task, priority) VALUES (x'626164', 'task', 100)")
+    const claim = async () => (await executing.claim(WORKER, policies('task'), 1, '')).map(({ id }) => id)
+    // MySQL and MariaDB make a text of it.
+    const bad = under.kind === 'sqlite' ? [] : ['bad']
+    expect(ids(await mark(10))).toEqual([...bad, 'good'])
+    expect(ids(await mark(10))).toEqual([])
+    expect([...(await claim()), ...(await claim())]).toEqual([...bad, 'good'])
+    expect(await claim()).toEqual([])
+    const late = 'INSERT INTO job (id, task, run_at) VALUES'
+    await under.query(`${late} (x'6c617465', 'task', '2020-01-01 00:00:00.000')`)
+    expect(await executing.promoteDue(10)).toBe(bad.length)
+  })
+
+  it('text in columns of numbers, which SQLite keeps as it is, is as if nothing were said', async () => {
+    const isTaken = under.kind === 'sqlite'
+    const columns = ['jitter', 'max_runs', 'run_count', 'error_count', 'priority', 'timeout']
+    const insert = `INSERT INTO periodic_task (id, task, timer, ${columns.join(', ')}) VALUES ('odd', 'task', '*:*:*', ${columns.map(() => "'many'").join(', ')})`
+    if (!isTaken) {
+      await expect(under.query(insert)).rejects.toThrow()
+      return
+    }
+    await under.query(insert)
+    const { submissions } = await under.store.scheduling.submit(WORKER, await mark(10), submitDue)
+    expect(submissions.map(({ id }) => id)).toEqual(['odd'])
+    expect(await schedule(under, 'odd')).toMatchObject({ idle: null })
+  })
+
   describe('marking', () => {
     it('takes the earliest that are due, at most as many as asked for', async () => {
       await planned(under, 'future', after(await clock(under), MINUTE))

@@ -17,6 +17,7 @@ export const mysqlDialect: Dialect = {
   // Not NOW(): that is the session's zone, and the sessions are the application's.
   now: 'UTC_TIMESTAMP(3)',
   forUpdate: 'FOR UPDATE',
+  andFindable: '',
   skipLocked: 'FOR UPDATE SKIP LOCKED',
   byKey: 'FORCE INDEX (PRIMARY)',
   byIndex: (index) => `FORCE INDEX (${index})`,

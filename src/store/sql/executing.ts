@@ -34,10 +34,10 @@ export class SqlExecuting implements ExecutingStore {
 
   promoteDue(limit: number): Promise<number> {
     const { job, dueIndex } = this.#tables
-    const { now, skipLocked, byIndex, byKey } = this.#database.dialect
+    const { now, skipLocked, byIndex, byKey, andFindable } = this.#database.dialect
     return this.#database.transaction(async (sql) => {
       const due = await sql.rows<{ id: string }>(
-        `SELECT id FROM ${job} ${byIndex(dueIndex)} WHERE due_at <= ${now} ORDER BY due_at LIMIT ${limit} ${skipLocked}`,
+        `SELECT id FROM ${job} ${byIndex(dueIndex)} WHERE due_at <= ${now} ${andFindable} ORDER BY due_at LIMIT ${limit} ${skipLocked}`,
       )
       if (due.length === 0) return 0
       const ids = due.map((row) => row.id)
@@ -63,7 +63,7 @@ export class SqlExecuting implements ExecutingStore {
     return this.#database.transaction(async (sql) => {
       // The index holds filter and order of each part, so exactly the rows that are claimed get locked.
       const part = (turn: Turn) =>
-        `SELECT ${columns} FROM ${job} ${dialect.byIndex(claimIndex)} WHERE claim_group = ? AND claim_task = ? ORDER BY claim_group, claim_task, claim_rank, id LIMIT ${Math.min(share, rooms.get(turn.claim_task) ?? share)} ${dialect.skipLocked}`
+        `SELECT ${columns} FROM ${job} ${dialect.byIndex(claimIndex)} WHERE claim_group = ? AND claim_task = ? ${dialect.andFindable} ORDER BY claim_group, claim_task, claim_rank, id LIMIT ${Math.min(share, rooms.get(turn.claim_task) ?? share)} ${dialect.skipLocked}`
       const found = await sql.rows<JobRow & { clock: string }>(
         dialect.union(chosen.map(part)),
         chosen.flatMap((turn) => [turn.claim_group, turn.claim_task]),

@@ -55,12 +55,12 @@ export class SqlScheduling implements SchedulingStore {
 
   markDue(worker: string, limit: number, leaseMs: number): Promise<Mark[]> {
     const { schedule, wakeIndex } = this.#tables
-    const { now, skipLocked, byIndex, byKey } = this.#database.dialect
+    const { now, skipLocked, byIndex, byKey, andFindable } = this.#database.dialect
     return this.#database.transaction(async (sql) => {
       // wake_at alone filters and orders, so only the rows that are marked get locked; rows that others hold
       // are passed over. With the mark inside wake_at, rows marked by others are not even walked over.
       const due = await sql.rows<{ id: string; clock: string }>(
-        `SELECT id, ${now} AS clock FROM ${schedule} ${byIndex(wakeIndex)} WHERE wake_at <= ${now} ORDER BY wake_at LIMIT ${limit} ${skipLocked}`,
+        `SELECT id, ${now} AS clock FROM ${schedule} ${byIndex(wakeIndex)} WHERE wake_at <= ${now} ${andFindable} ORDER BY wake_at LIMIT ${limit} ${skipLocked}`,
       )
       const [first] = due
       if (first === undefined) return []

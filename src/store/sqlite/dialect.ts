@@ -13,6 +13,8 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   },
   // Transactions are BEGIN IMMEDIATE: there is one writer at a time, so there is nothing to lock or to skip.
   forUpdate: '',
+  // A BLOB that somebody has written for an id stays one, and is equal to no text.
+  andFindable: "AND typeof(id) = 'text'",
   skipLocked: '',
   byKey: '',
   byIndex: () => '',
