@@ -213,8 +213,8 @@ export const BREAKS: readonly Break[] = [
     mutations: [
       {
         file: 'store/sql/scheduling.js',
-        find: 'WHERE wake_at <= ${now} ORDER BY wake_at',
-        put: 'WHERE wake_at <= ${now} + INTERVAL 1 SECOND ORDER BY wake_at',
+        find: 'WHERE wake_at <= ${now} ${andFindable} ORDER BY wake_at',
+        put: 'WHERE wake_at <= ${now} + INTERVAL 1 SECOND ${andFindable} ORDER BY wake_at',
       },
       {
         file: 'model/plan.js',
