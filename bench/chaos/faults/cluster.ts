@@ -1,6 +1,5 @@
 /** Nodes of a Galera cluster die, stand still, are cut off from the others, or hold all of them up. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Connection } from 'mysql2/promise'
 import type { GaleraCluster, GaleraNode } from '../../../test/support/servers-galera.ts'
 import type { Fault, FaultReport, Ground } from '../fault.ts'
 import type { Random } from '../random.ts'
@@ -11,15 +10,15 @@ import { seenByWorkers, withSeen } from './mending.ts'
 /** Galera takes a node that says nothing for gone after 5 s. */
 const SUSPECT_MS = 5000
 
-/** They have agreed when reads that need all of them have been quick for so long. */
+/** They have agreed when a read that needs all of them has been quick on each for so long. */
 const IN_STEP_MS = 1000
 const CAUSAL_READ_MS = 500
-const IN_STEP_LIMIT_MS = 120_000
-
-async function causalRead(connection: Connection): Promise<void> {
-  await connection.query('SET SESSION wsrep_sync_wait = 1')
-  await connection.query('SELECT COUNT(*) FROM mysql.user')
-}
+const IN_STEP_LIMIT_MS = 240_000
+/**
+ * A node that Galera has not taken back after so long is started anew, as its operator would. One that is let back
+ * in the moment in which the others forget it may stay in its old view for good, without a word in its log.
+ */
+const TAKEN_BACK_MS = 30_000
 
 /** @param adminOf  an administrator on this one node */
 export function clusterFaults(
@@ -27,22 +26,27 @@ export function clusterFaults(
   adminOf: (node: GaleraNode) => Admin,
   leaseMs: number,
 ): Fault[] {
-  /**
-   * Until the nodes have agreed again on who belongs to them. What a node says of itself in the moment in which it
-   * goes on is how it was before; a causal read needs all of them.
-   */
-  const inStep = async () => {
-    await Promise.all(nodes.map((node) => node.ready()))
-    const deadline = performance.now() + IN_STEP_LIMIT_MS
-    for (let since = performance.now(); performance.now() - since < IN_STEP_MS; await delay(100)) {
-      const began = performance.now()
-      const isInStep = await Promise.all(nodes.map((node) => adminOf(node).connected(causalRead))).then(
-        () => performance.now() - began < CAUSAL_READ_MS,
-        () => false,
-      )
-      if (!isInStep) since = performance.now()
-      if (performance.now() > deadline) throw new Error('the nodes did not come together again')
+  /** Until the nodes have agreed again on who belongs to them; tells how long that took, and what it needed. */
+  const inStep = async (): Promise<string> => {
+    const began = performance.now()
+    const restarted: string[] = []
+    let patientSince = began
+    for (let since = began; performance.now() - since < IN_STEP_MS; await delay(100)) {
+      const [lost, ...others] = await outOfStep(nodes, adminOf)
+      if (lost === undefined) continue
+      if (performance.now() - began > IN_STEP_LIMIT_MS) {
+        throw new Error(`${[lost, ...others].map(({ name }) => name).join(' and ')} did not come back`)
+      }
+      if (performance.now() - patientSince > TAKEN_BACK_MS) {
+        await lost.kill()
+        await lost.start()
+        restarted.push(lost.name)
+        patientSince = performance.now()
+      }
+      since = performance.now()
     }
+    const ms = Math.round(performance.now() - began)
+    return `in step ${ms} ms later${restarted.map((name) => `, ${name} only once it was started anew`).join('')}`
   }
   return [
     ofNode('cluster.kill-node', 2, 24_000, nodes, async (node, ground, random) => {
@@ -63,29 +67,29 @@ export function clusterFaults(
     }),
     ofNode('cluster.isolate-node', 2, 16_000, nodes, async (node, ground, random) => {
       const ms = random.int(2000, SUSPECT_MS + 3000)
-      let backMs = 0
+      let back = ''
       try {
         await node.isolate(true)
         await ground.pause(ms)
       } finally {
         await node.isolate(false)
-        backMs = await timed(inStep())
+        back = await inStep()
       }
-      return { detail: `cut off from the others for ${ms} ms, in step ${backMs} ms later` }
+      return { detail: `cut off from the others for ${ms} ms, ${back}` }
     }),
     ofNode('cluster.stand-still', 2, 18_000, nodes, async (node, ground, random) => {
       const ms = random.int(1500, SUSPECT_MS + 3000)
       if (node.pid === null) return { detail: 'it was down', trouble: `${node.name} was down` }
       const { pid } = node
-      let backMs = 0
+      let back = ''
       process.kill(pid, 'SIGSTOP')
       try {
         await ground.pause(ms)
       } finally {
         process.kill(pid, 'SIGCONT')
-        backMs = await timed(inStep())
+        back = await inStep()
       }
-      return { detail: `stood still for ${ms} ms, in step ${backMs} ms later` }
+      return { detail: `stood still for ${ms} ms, ${back}` }
     }),
     ofNode('cluster.backup-lock', 2, 9000, nodes, async (node, ground, random) => {
       const ms = random.int(1500, 6000)
@@ -107,7 +111,7 @@ export function clusterFaults(
         const [one, ...others] = shuffled(nodes, random)
         const cutOff = others.length < 2 ? nodes : others
         const ms = random.int(2000, SUSPECT_MS + 3000)
-        let backMs = 0
+        let back = ''
         let seen: boolean | null = null
         try {
           await Promise.all(cutOff.map((node) => node.isolate(true)))
@@ -115,9 +119,9 @@ export function clusterFaults(
           seen = ms > SUSPECT_MS + leaseMs ? await seenByWorkers(ground) : null
         } finally {
           await Promise.all(cutOff.map((node) => node.isolate(false)))
-          backMs = await timed(inStep())
+          back = await inStep()
         }
-        const detail = `all three alone for ${ms} ms, ${one?.name ?? 'nobody'} without being told; in step ${backMs} ms later`
+        const detail = `all three alone for ${ms} ms, ${one?.name ?? 'nobody'} without being told; ${back}`
         return withSeen({ hit: 'all nodes', detail }, seen)
       },
     },
@@ -147,6 +151,31 @@ export function clusterFaults(
       },
     },
   ]
+}
+
+/** Those that cannot tell at once what all have agreed on. What a node says of itself may be how it was before. */
+async function outOfStep(
+  nodes: readonly GaleraNode[],
+  adminOf: (node: GaleraNode) => Admin,
+): Promise<GaleraNode[]> {
+  const answers = await Promise.all(
+    nodes.map(async (node) => {
+      const connection = await adminOf(node)
+        .connect(0)
+        .catch(() => null)
+      if (connection === null) return false
+      try {
+        await connection.query('SET SESSION wsrep_sync_wait = 1')
+        await connection.query({ sql: 'SELECT COUNT(*) FROM mysql.user', timeout: CAUSAL_READ_MS })
+        return true
+      } catch {
+        return false
+      } finally {
+        connection.destroy()
+      }
+    }),
+  )
+  return nodes.filter((_, index) => answers[index] === false)
 }
 
 type Hurt = (node: GaleraNode, ground: Ground, random: Random) => Promise<Omit<FaultReport, 'hit'>>
