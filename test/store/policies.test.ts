@@ -462,6 +462,15 @@ onEachStore((under) => {
       expect(await under.store.scheduling.sweep(LEASE_MS)).toEqual([])
     })
 
+    it("with 'running' set by hand goes on with the slot that it still has, not with the time of the sweep", async () => {
+      await inserted()
+      const slot = await come('s', 5)
+      await under.query("UPDATE periodic_task SET idle = 'running'")
+      expect(await pass()).toMatchObject({ submissions: [] })
+      expect(await under.store.scheduling.sweep(LEASE_MS)).toEqual([expect.stringContaining('schedule s')])
+      expect((await planOf('s')).plan).toMatchObject({ runs: [{ slot }], skips: [], idle: 'running' })
+    })
+
     it('whose job still goes on is left alone by the sweep', async () => {
       await inserted()
       await come('s', 5)

@@ -147,13 +147,13 @@ export class SqlScheduling implements SchedulingStore {
       })
       if (promoted > 0) healed.push(`the job ${id} was blocked by nothing`)
     }
-    // Its job was deleted by hand, so that no end of it will come: planned from now.
+    // Its job was deleted by hand, so that no end of it will come: planned from now, or on with a slot that it still has.
     const idle = await this.#database.rows<{ id: string }>(
       `SELECT id FROM ${schedule} AS s WHERE idle = 'running' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'blocked', 'running') AND a.periodic_task_id = s.id)`,
     )
     for (const { id } of idle) {
       const replanned = await this.#database.run(
-        `UPDATE ${schedule} SET planned_from = NULL WHERE id = ? AND idle = 'running' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'blocked', 'running') AND a.periodic_task_id = ${schedule}.id)`,
+        `UPDATE ${schedule} SET idle = NULL WHERE id = ? AND idle = 'running' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'blocked', 'running') AND a.periodic_task_id = ${schedule}.id)`,
         [id],
       )
       if (replanned > 0) healed.push(`the schedule ${id} waited for the end of a run that there is not`)
