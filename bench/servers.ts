@@ -68,12 +68,13 @@ export class Servers {
   /** A new, empty database; null: such a server cannot be had here. */
   async database(kind: DatabaseName): Promise<BenchDatabase | null> {
     this.#databases += 1
+    const number = this.#databases
     if (kind === 'SQLite') {
-      return openSqlite(join(await this.folder(), `${this.#databases}.db`))
+      return openSqlite(join(await this.folder(), `${number}.db`))
     }
     const server = await this.get(kind)
     if ('missing' in server) return null
-    return openOnServer(kind, server.url, `bench_${process.pid}_${this.#databases}`)
+    return openOnServer(kind, server.url, `bench_${process.pid}_${number}`)
   }
 
   /** @throws Error when it cannot be had */

@@ -17,6 +17,7 @@ await program(params, async ({ url, batch, rounds }, line) => {
     const ids = rows.map((row) => String(row['id']))
     const slot = new Date()
     const next = new Date(slot.getTime() + 3_600_000)
+    const planned = next.toISOString().replace('T', ' ').replace('Z', '')
     const began = performance.now()
     for (let from = 0; from < ids.length; from += batch) {
       const some = ids.slice(from, from + batch)
@@ -27,7 +28,8 @@ await program(params, async ({ url, batch, rounds }, line) => {
       )
       await connection.query(
         'UPDATE periodic_task SET nextrun = ?, last_slot = ?, planned_from = ? WHERE id IN (?)',
-        [next, slot, '1|hourly|0||||later', some],
+        // As the planner leaves them, or the worker beside it would plan them meanwhile.
+        [next, slot, `1|hourly|0||||${planned}`, some],
       )
       await connection.commit()
     }
