@@ -86,7 +86,8 @@ export class PeriodicScheduler {
     if (marked === NOTHING) return Infinity
     const first = this.#withHeld(marked)
     // Another queue is handed one batch at a time: what it does with two at once is not known.
-    const lanes = first.isFull && this.#options.elsewhere === null ? LANES : 1
+    const { store, elsewhere } = this.#options
+    const lanes = first.isFull && elsewhere === null && store.submitsInParallel ? LANES : 1
     const ends = await Promise.allSettled(
       Array.from({ length: lanes }, (_, index) => this.#lane(index === 0 ? first : null)),
     )

@@ -48,6 +48,8 @@ export interface Dialect {
   /** Ends a condition, and leaves out rows that cannot be found by their id. */
   readonly andFindable: string
   readonly skipLocked: string
+  /** Two transactions may write different rows at the same time; else one waits for the other to end. */
+  readonly writesInParallel: boolean
   /**
    * Rows are found by their key. Where an optimizer may think a scan of a small table cheaper, it must be told:
    * a scan waits for every row that somebody has locked, and in another order.

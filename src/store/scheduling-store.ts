@@ -55,6 +55,8 @@ export interface MarkedSchedule {
 export interface SchedulingStore {
   /** Schedules that one transaction should submit at most: fewer where several servers commit at the same time. */
   mostAtOnce(): number
+  /** Whether two transactions that submit different schedules need not wait for each other. */
+  readonly submitsInParallel: boolean
 
   /** One statement for all that a worker may wait for. @param tasks  the tasks that it handles */
   look(tasks: readonly string[]): Promise<Look>

@@ -15,12 +15,16 @@ function unused(): never {
 const written = (locked: readonly Mark[] = []): SubmitResult => ({ submissions: [], locked, failed: [] })
 
 /** A store with so many due schedules, whose submissions wait until the test lets them go on. */
-function burst(due: number, elsewhere: SubmitElsewhere | null = null) {
+function burst(
+  due: number,
+  { elsewhere = null, inParallel = true }: { elsewhere?: SubmitElsewhere | null; inParallel?: boolean } = {},
+) {
   let next = 0
   const underWay: { readonly ids: readonly string[]; readonly end: Gate<SubmitResult | Error> }[] = []
   const watched = { most: 0, begun: gate() }
   const store: SchedulingStore = {
     mostAtOnce: () => Number.POSITIVE_INFINITY,
+    submitsInParallel: inParallel,
     look: unused,
     clearStaleMarks: unused,
     sweep: unused,
@@ -93,7 +97,14 @@ it('what one batch holds is submitted by itself', async () => {
 })
 
 it('another queue is handed one batch at a time', async () => {
-  const { scheduler, watched, letAll } = burst(3 * BATCH, () => Promise.resolve())
+  const { scheduler, watched, letAll } = burst(3 * BATCH, { elsewhere: () => Promise.resolve() })
+  const batches = await letAll(scheduler.pass(), () => written())
+  expect(watched.most).toBe(1)
+  expect(batches.flat()).toHaveLength(3 * BATCH)
+})
+
+it('a database with one writer at a time is handed one batch at a time', async () => {
+  const { scheduler, watched, letAll } = burst(3 * BATCH, { inParallel: false })
   const batches = await letAll(scheduler.pass(), () => written())
   expect(watched.most).toBe(1)
   expect(batches.flat()).toHaveLength(3 * BATCH)

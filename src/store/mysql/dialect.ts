@@ -19,6 +19,7 @@ export const mysqlDialect: Dialect = {
   forUpdate: 'FOR UPDATE',
   andFindable: '',
   skipLocked: 'FOR UPDATE SKIP LOCKED',
+  writesInParallel: true,
   byKey: 'FORCE INDEX (PRIMARY)',
   byIndex: (index) => `FORCE INDEX (${index})`,
   instant: (column) => column,

@@ -24,6 +24,10 @@ export class SqlScheduling implements SchedulingStore {
     this.#submitting = new Submitting(database, tables)
   }
 
+  get submitsInParallel(): boolean {
+    return this.#database.dialect.writesInParallel
+  }
+
   mostAtOnce(): number {
     return this.#database.mostAtOnce?.() ?? Number.POSITIVE_INFINITY
   }

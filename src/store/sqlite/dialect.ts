@@ -16,6 +16,7 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   // A BLOB that somebody has written for an id stays one, and is equal to no text.
   andFindable: "AND typeof(id) = 'text'",
   skipLocked: '',
+  writesInParallel: false,
   byKey: '',
   byIndex: () => '',
   instant: (column) => `strftime('${FORMAT}', ${column})`,
