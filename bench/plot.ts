@@ -23,14 +23,14 @@ export function draw({ title, x, y, lines }: Plot): string {
   const yTicks = Array.from({ length: Y_TICKS + 1 }, (_, tick) => (top / Y_TICKS) * tick)
   return `${[
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escaped(title)}" font-family="system-ui, sans-serif" font-size="12" fill="${INK}">`,
-    text(WIDTH / 2, 20, title, 'middle', ' font-size="14"'),
+    text(WIDTH / 2, 14, title, 'middle', ' font-size="14"'),
     ...yTicks.map((tick) => {
       const line = `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${at(up(tick))}" y2="${at(up(tick))}" stroke="${INK}" stroke-opacity="0.25"/>`
       return line + text(LEFT - 8, up(tick) + 4, short(tick), 'end')
     }),
     ...xTicks.map((tick) => text(across(tick), HEIGHT - BOTTOM + 18, short(tick), 'middle')),
     text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 16, x, 'middle'),
-    text(16, TOP - 12, y, 'start'),
+    text(16, TOP - 7, y, 'start'),
     ...lines.map(({ label, points }, index) => {
       const colour = COLOURS[index % COLOURS.length] ?? INK
       const places = points.map(([px, py]) => [across(px), up(py)] as const)
@@ -38,7 +38,7 @@ export function draw({ title, x, y, lines }: Plot): string {
       const dots = places.map(
         ([px, py]) => `<circle cx="${at(px)}" cy="${at(py)}" r="3.5" fill="${colour}"/>`,
       )
-      const name = text(WIDTH - RIGHT, TOP - 12 + index * 16, label, 'end', ` style="fill: ${colour}"`)
+      const name = text(WIDTH - RIGHT, TOP - 7 + index * 16, label, 'end', ` style="fill: ${colour}"`)
       return `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="2"/>${dots.join('')}${name}`
     }),
     '</svg>',
