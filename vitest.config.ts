@@ -27,7 +27,7 @@ export default defineConfig({
             chaos,
             ...(matrix ? [slow, 'test/examples/**', 'test/docs/**'] : []),
           ],
-          // CI tells by name what needed a second try. Those of chaos have none: what is lost once is lost.
+          // CI tells by name what needed a second try. A run of chaos has none: what is lost once is lost.
           retry: process.env['CI'] === 'true' ? 1 : 0,
           // More than the cores of a small machine: most tests wait for a database or a process.
           maxWorkers: 3,
