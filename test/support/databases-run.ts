@@ -55,13 +55,12 @@ export function withDatabase(url: string, name: string): string {
 export async function dropDatabase(url: string, name: string): Promise<void> {
   const connection = await createConnection({ uri: withDatabase(url, '') })
   try {
-    const [others] = await connection.query<RowDataPacket[]>(
-      'SELECT id AS id FROM information_schema.processlist WHERE db = ?',
-      [name],
-    )
-    for (const { id } of others) {
+    // Not information_schema.processlist: on MySQL it fails where somebody's statement is not in the character set that
+    // it was said to be in.
+    const [sessions] = await connection.query<RowDataPacket[]>('SHOW PROCESSLIST')
+    for (const { Id: id, db } of sessions) {
       // One that has ended meanwhile is as good as killed.
-      await connection.query(`KILL ${Number(id)}`).catch(() => {})
+      if (db === name) await connection.query(`KILL ${Number(id)}`).catch(() => {})
     }
     await connection.query('SET SESSION lock_wait_timeout = 20')
     await connection.query(`DROP DATABASE IF EXISTS \`${name}\``)

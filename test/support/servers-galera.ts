@@ -31,6 +31,8 @@ const nodeNames = ['n1', 'n2', 'n3'] as const
 const providers = ['/usr/lib/galera/libgalera_smm.so', '/usr/lib64/galera-4/libgalera_smm.so']
 /** A full copy of the state on a busy machine. */
 const joinWithinMs = 180_000
+/** After so long a node that joins is taken for one that hangs. */
+const hangsAfterMs = 40_000
 /** A second apart: after them, survivors without a majority are told that they are the cluster. */
 const looksWithoutPrimary = 4
 
@@ -187,6 +189,7 @@ class Cluster {
     await run(this.#programs.initialize, [
       '--no-defaults',
       `--datadir=${first.data}`,
+      `--tmpdir=${first.folder}`,
       '--auth-root-authentication-method=normal',
       '--skip-test-db',
       ...asUser(),
@@ -221,7 +224,7 @@ class Cluster {
   async #start(node: Node): Promise<void> {
     if (node.pid !== null) return
     if (this.nodes.some(({ pid }) => pid !== null)) {
-      await this.#withPrimary(() => node.launch({ begins: false }))
+      await this.#withPrimary(() => node.join())
       return
     }
     const known = await Promise.all(
@@ -233,7 +236,7 @@ class Cluster {
     )
     if (most === undefined) return
     await most.node.launch({ begins: true })
-    if (most.node !== node) await node.launch({ begins: false })
+    if (most.node !== node) await node.join()
   }
 
   /** Joins a cluster that may have lost its majority: unless that comes back by itself, the survivors go on alone. */
@@ -337,8 +340,8 @@ class Node implements GaleraNode {
     await this.query(`SET GLOBAL wsrep_provider_options = 'gmcast.isolate=${on ? 1 : 0}'`)
   }
 
-  async ready(): Promise<void> {
-    const deadline = performance.now() + joinWithinMs
+  async ready(withinMs = joinWithinMs): Promise<void> {
+    const deadline = performance.now() + withinMs
     for (;;) {
       const state = await this.state().catch(() => null)
       if (state?.synced === true) return
@@ -346,7 +349,7 @@ class Node implements GaleraNode {
         throw new Error(`${this.name} exited. The end of its log:\n${await this.#log()}`)
       if (performance.now() > deadline) {
         throw new Error(
-          `${this.name} was not in step within ${joinWithinMs} ms. The end of its log:\n${await this.#log()}`,
+          `${this.name} was not in step within ${withinMs} ms. The end of its log:\n${await this.#log()}`,
         )
       }
       await pause(50)
@@ -382,7 +385,18 @@ class Node implements GaleraNode {
     return Number((await this.#startPosition()).split(':')[1])
   }
 
-  async launch({ begins }: { begins: boolean }): Promise<void> {
+  /** Once more if it hangs, as its operator would: one that comes back while the others forget it can wait for good. */
+  async join(): Promise<void> {
+    try {
+      await this.launch({ begins: false, withinMs: hangsAfterMs })
+    } catch (error) {
+      if (this.#running === null) throw error
+      await this.kill()
+      await this.launch({ begins: false })
+    }
+  }
+
+  async launch({ begins, withinMs }: { begins: boolean; withinMs?: number }): Promise<void> {
     await writeFile(this.#configuration, this.#settings())
     const position = await this.#startPosition()
     if (begins) await this.#allowBeginning()
@@ -392,7 +406,7 @@ class Node implements GaleraNode {
       ...(begins ? ['--wsrep-new-cluster'] : []),
       ...this.#plan.options,
     ])
-    await this.ready()
+    await this.ready(withinMs)
   }
 
   get #configuration(): string {

@@ -48,7 +48,10 @@ export async function startMariadb(programs: MariadbPrograms): Promise<PrivateSe
   return await startPrivateServer(await mariadbPlan(programs))
 }
 
-/** In a new folder, which exists already. */
+/**
+ * In a new folder, which exists already. Temporary files go there too, and while it is initialized: each MariaDB that
+ * starts removes what it takes for left behind in their folder, under the feet of those that run, and they crash.
+ */
 export async function mariadbPlan({ server, initialize }: MariadbPrograms): Promise<PrivateServerPlan> {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-mariadb-'))
   const data = join(folder, 'data')
@@ -62,6 +65,7 @@ export async function mariadbPlan({ server, initialize }: MariadbPrograms): Prom
       initialize,
       '--no-defaults',
       `--datadir=${data}`,
+      `--tmpdir=${folder}`,
       '--auth-root-authentication-method=normal',
       '--skip-test-db',
       ...asUser(),
@@ -73,8 +77,6 @@ export async function mariadbPlan({ server, initialize }: MariadbPrograms): Prom
       `--datadir=${data}`,
       `--socket=${socket}`,
       `--pid-file=${join(folder, 'pid')}`,
-      // Not a common one: each MariaDB that starts removes what it takes for left behind there, under the feet of
-      // those that run, and they crash.
       `--tmpdir=${folder}`,
       `--port=${port}`,
       '--bind-address=127.0.0.1',
