@@ -103,11 +103,10 @@ export interface TimerRow {
   readonly starts: Date | null
   readonly ends: Date | null
   readonly created: Date
-  readonly maxRuns: number | null
 }
 
 /** Schedules that elapse alike. */
-export interface TimerGroup extends Omit<TimerRow, 'id' | 'task' | 'maxRuns'> {
+export interface TimerGroup extends Omit<TimerRow, 'id' | 'task'> {
   readonly schedules: number
 }
 
@@ -154,8 +153,8 @@ export interface ListStore {
   tasks(limit: number): Promise<string[]>
   /** Active schedules, those together that elapse alike. */
   timerGroups(conditions: ScheduleConditions, bounds: ListBounds): Promise<TimerGroup[]>
-  /** Active schedules, in the order of their ids. */
-  timers(conditions: ScheduleConditions, after: string, limit: number): Promise<TimerRow[]>
+  /** Active schedules, in the order of their ids. @param atOnce  how many are looked at for one piece */
+  timers(conditions: ScheduleConditions, atOnce: number): AsyncGenerator<TimerRow[], void>
   /** Jobs that ended, by hour and state. Incomplete at its beginning when `complete` is false. */
   finishedPerHour(
     conditions: JobConditions & { readonly finishedFrom: Date; readonly finishedTo: Date },

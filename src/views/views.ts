@@ -6,7 +6,6 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { InvalidInputError, NotFoundError } from '../errors.ts'
 import { checkedInstant, checkedPage, checkedWhole } from '../model/input.ts'
 import type { Job, JobState } from '../model/job.ts'
-import { elapsesOf } from '../model/plan.ts'
 import type { Schedule, ScheduleStatus } from '../model/schedule.ts'
 import type {
   Counts,
@@ -19,8 +18,10 @@ import type {
   Revisions,
   ScheduleConditions,
 } from '../store/list-store.ts'
-import { timer } from '../timer/index.ts'
+import { Earliest, type Upcoming } from './earliest.ts'
 import { hourLoads, type Load, planned } from './load.ts'
+
+export type { Upcoming } from './earliest.ts'
 
 /** Which part of a view is wanted. */
 export interface ViewPage {
@@ -52,13 +53,6 @@ export interface FailureGroup {
   /** The newest. */
   readonly lastJob: string
   readonly lastFinished: Date | null
-}
-
-/** One elapse to come. */
-export interface Upcoming {
-  readonly at: Date
-  readonly schedule: string
-  readonly task: string
 }
 
 /** Which hours are looked at, and whose runs. */
@@ -203,7 +197,7 @@ export class Views {
   }
 
   /**
-   * The elapses between two instants, earliest first, of the first 20,000 active schedules.
+   * The elapses between two instants, earliest first, of the first 20,000 active schedules by id.
    *
    * @returns `complete` false: there are more schedules, or more elapses than `limit`
    */
@@ -214,52 +208,29 @@ export class Views {
     const from = checkedInstant('from', query.from)
     const to = checkedInstant('to', query.to)
     const { task, group, submitter } = query
-    let items: Upcoming[] = []
-    let complete = true
-    // What comes later than as many others is not looked for: of 20,000 hourly timers a day has half a million elapses.
-    let until = to
-    let after = ''
-    for (let seen = 0; ; ) {
-      const rows = await this.#store.timers({ task, group, submitter }, after, TIMERS_AT_ONCE)
-      for (const row of rows) {
-        const elapses = upTo(row, from, until, limit + 1)
-        items.push(...elapses.map((at) => ({ at, schedule: row.id, task: row.task })))
-      }
-      items.sort((one, other) => one.at.getTime() - other.at.getTime())
-      if (items.length > limit) {
-        complete = false
-        items = items.slice(0, limit)
-        until = items.at(-1)?.at ?? to
-      }
+    const earliest = new Earliest({ from, to, limit })
+    const pages = this.#store.timers({ task, group, submitter }, TIMERS_AT_ONCE)
+    let page = await pages.next()
+    for (let seen = 0, looked = TIMERS_AT_ONCE; page.done !== true; looked += TIMERS_AT_ONCE) {
+      const rows = page.value.slice(0, MOST_TIMERS - seen)
       seen += rows.length
-      after = rows.at(-1)?.id ?? after
-      if (rows.length < TIMERS_AT_ONCE) return { items, complete }
-      if (seen >= MOST_TIMERS) return { items, complete: false }
+      const goesOn = seen < MOST_TIMERS && looked < BOUNDS.searchWithin
+      const [next] = await Promise.all([
+        goesOn ? pages.next() : null,
+        // The statement is on its way by then, so that the database reads while we look.
+        turn().then(() => earliest.look(rows)),
+      ])
+      if (next === null) return { items: earliest.found().items, complete: false }
+      page = next
     }
+    const { items, isAll } = earliest.found()
+    return { items, complete: isAll }
   }
 
   /** One look that tells what has changed, whoever changed it. */
   revisions(): Promise<Revisions> {
     return this.#store.revisions()
   }
-}
-
-function upTo(row: Parameters<typeof elapsesOf>[0], from: Date, to: Date, limit: number): Date[] {
-  const elapses: Date[] = []
-  try {
-    // What is counted from the end of a run has no times of its own.
-    if (timer(row.timer).kind === 'after finish') return []
-    const event = elapsesOf(row)
-    for (
-      let at = event.next(new Date(from.getTime() - 1));
-      at !== null && at < to && elapses.length < limit;
-      at = event.next(at)
-    )
-      elapses.push(at)
-  } catch {
-    // A timer that cannot be read: its schedule says so.
-  }
-  return elapses
 }
 
 function checkedView({ limit, offset }: ViewPage): { limit: number; offset: number } {

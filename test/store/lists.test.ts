@@ -2,9 +2,10 @@
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type Job, type JobState } from '../../src/model/job.ts'
+import { ANY_OWNER, type Owner } from '../../src/model/owner.ts'
 import type { Schedule, ScheduleStatus } from '../../src/model/schedule.ts'
 import { toText } from '../../src/store/instant.ts'
-import type { JobConditions, PageBounds, ScheduleConditions } from '../../src/store/list-store.ts'
+import type { JobConditions, PageBounds, ScheduleConditions, TimerRow } from '../../src/store/list-store.ts'
 import { after, insert, job, MINUTE, onEachStore } from './conformance.ts'
 
 const START = new Date('2026-03-01T10:30:00.000Z')
@@ -222,10 +223,36 @@ onEachStore((under) => {
     expect(groups.filter(({ timer }) => timer === 'every 5min').every((one) => one.schedules === 1)).toBe(
       true,
     )
-    const timers = await lists.timers({ task: 'mail' }, '', 100)
-    expect(timers.map(({ id }) => id)).toEqual(
-      active.filter(({ task }) => task === 'mail').map(({ id }) => id),
-    )
+  })
+
+  it('the timers of active schedules come in pieces, however many of the others lie between', async () => {
+    const all = await everySchedule()
+    const timers = async (of: Owner, conditions: ScheduleConditions, atOnce: number) => {
+      const found: TimerRow[] = []
+      for await (const piece of under.store.lists.ownedBy(of).timers(conditions, atOnce)) found.push(...piece)
+      return found
+    }
+    const wanted = fc.record({
+      task: maybe(fc.constantFrom('mail', 'none')),
+      group: maybe(fc.constantFrom('', 'a')),
+      submitter: maybe(fc.constant('ann')),
+    })
+    const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id)
+    const holds = async (of: Owner, conditions: ScheduleConditions, atOnce: number) => {
+      const expected = all.filter(
+        (one) =>
+          one.status === 'active' &&
+          (of.group === null || one.group === of.group) &&
+          (of.submitter === null || one.submitter === of.submitter) &&
+          (['task', 'group', 'submitter'] as const).every(
+            (key) => conditions[key] === undefined || one[key] === conditions[key],
+          ),
+      )
+      expect(ids(await timers(of, conditions, atOnce))).toEqual(ids(expected))
+    }
+    await fc.assert(fc.asyncProperty(owner, wanted, fc.integer({ min: 1, max: 40 }), holds))
+    for (const row of await timers(ANY_OWNER, {}, 3))
+      expect(all.find(({ id }) => id === row.id)).toMatchObject({ ...row })
   })
 
   it('ended jobs are counted by hour and state', async () => {

@@ -1,5 +1,8 @@
+import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { Kalends } from '../../src/index.ts'
+import { elapsesOf } from '../../src/model/plan.ts'
+import { Earliest } from '../../src/views/earliest.ts'
 import { eachDatabase } from '../support/databases.ts'
 
 eachDatabase(({ fresh }) => {
@@ -23,4 +26,107 @@ eachDatabase(({ fresh }) => {
     expect(complete).toBe(false)
     await database.drop()
   })
+
+  it('what comes next is found behind thousands of schedules that are not active', async () => {
+    const database = await fresh()
+    await using kalends = await Kalends.open(database.url, { retention: false })
+    // The active ones among the paused, then many paused, then many active: the way to read them changes in between.
+    const rows = Array.from({ length: 4500 }, (_, index) => {
+      const isActive = index < 500 ? index % 2 === 0 : index >= 2500
+      const hours = isActive ? 10 : 8
+      return `('a${1000 + index}', '${isActive ? 'on' : 'off'}', 'x', '*-*-* ${hours}:00', ${isActive ? 1 : 0})`
+    })
+    await database.query(
+      `INSERT INTO periodic_task (id, task, group_, timer, enabled) VALUES ${rows.join(', ')}, ('z', 'on', 'x', '*-*-* 9:00', 1)`,
+    )
+
+    const day = { from: new Date('2030-01-01T00:00:00Z'), to: new Date('2030-01-02T00:00:00Z') }
+    for (const conditions of [{}, { group: 'x' }, { task: 'on' }]) {
+      const { items, complete } = await kalends.views.upcoming({ ...day, ...conditions, limit: 300 })
+      expect(items.map(({ schedule }) => schedule)).toEqual([
+        'z',
+        ...Array.from({ length: 250 }, (_, index) => `a${1000 + 2 * index}`),
+        ...Array.from({ length: 49 }, (_, index) => `a${3500 + index}`),
+      ])
+      expect(complete).toBe(false)
+    }
+    const off = await kalends.views.upcoming({ ...day, task: 'off' })
+    expect(off).toEqual({ items: [], complete: true })
+    await database.drop()
+  })
+
+  it('no more than 20,000 active schedules are looked at, and it says so', async () => {
+    const database = await fresh()
+    await using kalends = await Kalends.open(database.url, { retention: false })
+    // With a paused one among the first, pieces do not end where the 20,000 do.
+    for (let from = 0; from < 20_001; from += 5000) {
+      const rows = Array.from(
+        { length: Math.min(5000, 20_001 - from) },
+        (_, index) =>
+          `('s${10_000 + from + index}', 'noop', '2029-01-01 10:00', ${from + index === 7 ? 0 : 1})`,
+      )
+      await database.query(`INSERT INTO periodic_task (id, task, timer, enabled) VALUES ${rows.join(', ')}`)
+    }
+    const insert = (id: string) =>
+      database.query(`INSERT INTO periodic_task (id, task, timer) VALUES ('${id}', 'noop', '*-*-* 9:00')`)
+    const day = { from: new Date('2030-01-01T00:00:00Z'), to: new Date('2030-01-02T00:00:00Z') }
+    const seen = async () => {
+      const { items, complete } = await kalends.views.upcoming(day)
+      return { seen: items.map(({ schedule }) => schedule), complete }
+    }
+
+    await insert('z')
+    expect(await seen()).toEqual({ seen: [], complete: false })
+    await database.query("DELETE FROM periodic_task WHERE id IN ('s10008', 's10009')")
+    expect(await seen()).toEqual({ seen: ['z'], complete: true })
+    await database.drop()
+  })
+})
+
+it('the earliest of many elapses are those that a sort of all of them begins with', () => {
+  const from = new Date('2030-03-30T22:00:00Z')
+  const within = (hours: number) => new Date(from.getTime() + hours * 3_600_000)
+  const hour = fc.integer({ min: -30, max: 30 }).map(within)
+  const row = fc.record({
+    timer: fc.constantFrom(
+      'hourly',
+      '*-*-* *:00/20',
+      '*-*-* 2:30 Europe/Berlin',
+      '2030-03-31 00:00',
+      'cron 5 * * * *',
+      'every 7min',
+      'every 5min after finish',
+      'no timer at all',
+    ),
+    jitterMs: fc.constantFrom(0, 0, 600_000),
+    starts: fc.option(hour, { freq: 4 }),
+    ends: fc.option(hour, { freq: 4 }),
+    created: hour,
+  })
+  const rows = fc
+    .array(row, { maxLength: 12 })
+    .map((some) => some.map((one, index) => ({ ...one, id: `s${index}`, task: 'noop' })))
+  const pieces = fc.integer({ min: 1, max: 12 })
+  const lasting = fc.integer({ min: 0, max: 24 }).map(within)
+  fc.assert(
+    fc.property(rows, pieces, lasting, fc.integer({ min: 1, max: 40 }), (all, size, to, limit) => {
+      const earliest = new Earliest({ from, to, limit })
+      for (let start = 0; start < all.length; start += size) earliest.look(all.slice(start, start + size))
+
+      const readable = all.filter(
+        (one) => !['no timer at all', 'every 5min after finish'].includes(one.timer),
+      )
+      const expected = readable.flatMap((one) => {
+        const event = elapsesOf(one)
+        const found = []
+        for (let at = event.next(new Date(from.getTime() - 1)); at !== null && at < to; at = event.next(at))
+          found.push({ at, schedule: one.id, task: one.task })
+        return found
+      })
+      expect(earliest.found()).toEqual({
+        items: expected.toSorted((one, other) => one.at.getTime() - other.at.getTime()).slice(0, limit),
+        isAll: expected.length <= limit,
+      })
+    }),
+  )
 })

@@ -199,16 +199,32 @@ export class SqlLists implements ListStore {
     return rows.map((row) => ({ ...timed(row), schedules: row.schedules }))
   }
 
-  async timers(conditions: ScheduleConditions, after: string, limit: number): Promise<TimerRow[]> {
+  async *timers(conditions: ScheduleConditions, atOnce: number): AsyncGenerator<TimerRow[], void> {
     const { dialect } = this.#database
-    const range = scheduleRange(this.#tables, this.#owner, { ...conditions, status: 'active' }, { after })
-    const instants = ['starts', 'ends', 'created'].map((column) => `${dialect.instant(column)} AS ${column}`)
-    const rows = await this.#page<TimerColumns & { id: string; task: string; max_runs: number | null }>(
-      range,
-      { limit, offset: 0, countUpTo: limit, searchWithin: limit },
-      `id, task, timer, jitter, max_runs, ${instants.join(', ')}`,
-    )
-    return rows.map((row) => ({ id: row.id, task: row.task, maxRuns: row.max_runs, ...timed(row) }))
+    const served = scheduleRange(this.#tables, this.#owner, { ...conditions, status: 'active' })
+    // Where most are active the key is the shorter way: from the index, every row is looked up by itself. [20,000 of
+    // 1,000,000 rows on MariaDB: 15 ms by the key, 37 by the index; 63 for the keys of a page and then its rows.]
+    const byKey = { ...served, index: null, where: NOTHING, rest: both(served.where, served.rest) }
+    let range = served.index === this.#tables.scheduleStatusIndex ? byKey : served
+    const columns = ['starts', 'ends', 'created'].map((column) => `${dialect.instant(column)} AS ${column}`)
+    for (let after = ''; ; ) {
+      const from = { text: ' AND id > ?', params: [after] }
+      const rows = await this.#rows<TimerColumns & { id: string; task: string; hit: number }>(
+        searched({ ...range, where: both(range.where, from) }, dialect, atOnce, [
+          'id',
+          'task',
+          'timer',
+          'jitter',
+          ...columns,
+        ]),
+      )
+      const active = rows.filter(({ hit }) => hit === 1)
+      yield active.map((row) => ({ id: row.id, task: row.task, ...timed(row) }))
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < atOnce) return
+      after = last.id
+      if (active.length < atOnce / 2) range = served
+    }
   }
 
   async finishedPerHour(
@@ -320,7 +336,7 @@ function extra(range: Range): string[] {
   return range.order.map((column) => column.replace(/ DESC$/, ''))
 }
 
-function timed(row: TimerColumns): Omit<TimerRow, 'id' | 'task' | 'maxRuns'> {
+function timed(row: TimerColumns): Omit<TimerRow, 'id' | 'task'> {
   return {
     timer: row.timer,
     jitterMs: row.jitter,
