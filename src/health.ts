@@ -68,7 +68,7 @@ export interface Vitals {
 }
 
 /** Of the lease: so long a heartbeat may take until others may act on it. A connection is given up after the whole. */
-const STUCK_AFTER = 2 / 3
+const STUCK_AFTER = 3 / 5
 /** Before Kalends ends an endless statement itself, nobody needs to end the process. */
 const STUCK_FOR_GOOD_LEASES = 3
 const STUCK_FOR_GOOD_MS = 180_000
@@ -116,7 +116,7 @@ function loopReasons(loop: LoopHealth, leaseMs: number): HealthNote[] {
     notes.push({
       code: 'stuck',
       subject: name,
-      text: `the loop '${name}' is stuck: its pass goes on for ${seconds(busyMs)}, longer than two thirds of the lease; the database does not answer, or somebody holds a lock`,
+      text: `the loop '${name}' is stuck: its pass goes on for ${seconds(busyMs)}, longer than three fifths of the lease; the database does not answer, or somebody holds a lock`,
     })
   }
   if (lateMs > leaseMs * STUCK_AFTER) {

@@ -38,7 +38,7 @@ describe('it is well', () => {
   test.each<[string, Partial<Vitals>]>([
     ['with a loop that sleeps until it is woken, for however long', {}],
     ['with a loop that sleeps until a time', { loops: [{ ...idle, nextPass: ago(-30_000) }] }],
-    ['with a pass that goes on for up to two thirds of the lease', { loops: [busy(40_000)] }],
+    ['with a pass that goes on for up to three fifths of the lease', { loops: [busy(36_000)] }],
     [
       'with ends of runs that are being written',
       { unwritten: 5, loops: [{ ...busy(100), name: 'settler' }] },
@@ -57,10 +57,10 @@ describe('it is not ok, and says why:', () => {
     [
       'stuck',
       'scheduler',
-      { loops: [busy(41_000)] },
-      /stuck: its pass goes on for 41 s, longer than two thirds of the lease/,
+      { loops: [busy(37_000)] },
+      /stuck: its pass goes on for 37 s, longer than three fifths of the lease/,
     ],
-    ['late', 'scheduler', { loops: [{ ...idle, lateMs: 41_000 }] }, /41 s ago; this process stood still/],
+    ['late', 'scheduler', { loops: [{ ...idle, lateMs: 37_000 }] }, /37 s ago; this process stood still/],
     [
       'failing',
       'scheduler',

@@ -6,8 +6,8 @@
  * its running jobs, now orphans, are settled as lost attempts. A worker that finds its own row gone was taken
  * for dead: it aborts its handlers and registers again under a new id.
  *
- * With heartbeats every sixth of the lease and death at four of them unseen, what a dead worker held is free
- * within the lease.
+ * With heartbeats every fifth of the lease and death at three of them unseen, what a dead worker held is free
+ * within the lease: one until its last heartbeat is seen, the three, and one that the judge may be late.
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -18,8 +18,8 @@ import type { WorkerStore } from '../store/worker-store.ts'
 
 export interface LeaseOptions {
   readonly workers: WorkerStore
-  readonly executing: ExecutingStore
-  readonly scheduling: SchedulingStore
+  readonly executing: Pick<ExecutingStore, 'orphans' | 'settle'>
+  readonly scheduling: Pick<SchedulingStore, 'clearStaleMarks' | 'sweep'>
   readonly name: string
   readonly tasks: () => readonly string[]
   /** The declared sets of this code: name to hash. */
@@ -36,13 +36,13 @@ export interface LeaseOptions {
   readonly onError: (error: unknown, loop: string) => void
 }
 
-const BEATS_PER_LEASE = 6
-const BEATS_UNTIL_DEAD = 4
+const BEATS_PER_LEASE = 5
+const BEATS_UNTIL_DEAD = 3
 /** With more between two looks, the first of them says nothing about what was seen unchanged. */
 const BEATS_BETWEEN_LOOKS = 2
-/** One that took long, for the tables are large, comes more rarely. */
-const BEATS_PER_SWEEP = { quick: BEATS_PER_LEASE, slow: 5 * BEATS_PER_LEASE }
-/** A sweep is quick when it took less than this part of the lease, and always in so many ms. */
+/** A sweep of everything that took long, for the tables are large, comes more rarely. */
+const LEASES_PER_WHOLE_SWEEP = { quick: 1, slow: 5 }
+/** It is quick when it took less than this part of the lease, and always in so many ms. */
 const QUICK_SWEEP = { share: 1 / 500, ms: 50 }
 const ORPHANS_AT_ONCE = 200
 
@@ -62,9 +62,11 @@ export class Lease {
   #lastBeat: number | null = null
   #lost: number | null = null
   #lastLook = 0
-  #beats = 0
   #orphansLeft = false
+  /** In beats. */
   #untilSweep = 0
+  /** In sweeps. */
+  #untilWholeSweep = 0
 
   constructor(options: LeaseOptions) {
     this.#options = options
@@ -127,22 +129,27 @@ export class Lease {
     if (this.#id === null || !(await this.#options.workers.heartbeat(this.#id))) await this.#renew()
     this.#lastBeat = started
     const dead = await this.#buryDead()
-    this.#beats += 1
-    if (dead > 0 || this.#orphansLeft || this.#beats % BEATS_PER_LEASE === 1) await this.#takeOver()
+    if (dead > 0 || this.#orphansLeft) await this.#takeOver()
     this.#untilSweep -= 1
     if (this.#untilSweep <= 0) await this.#sweep()
     return Math.max(0, this.#beatMs - (performance.now() - started))
   }
 
-  /** Once a lease, so that what a hand edit has left holds a schedule for no longer than a dead worker does. */
+  /** Once a lease, so that what a hand edit or a take-over cut short has left holds nothing for longer than a dead worker does. */
   async #sweep(): Promise<void> {
     const { scheduling, leaseMs } = this.#options
-    const started = performance.now()
+    if (this.#id === null) return
+    this.#untilSweep = BEATS_PER_LEASE
+    this.#untilWholeSweep -= 1
+    const isWhole = this.#untilWholeSweep <= 0
     // Also after one that fails, or it would keep the heartbeat from its rhythm.
-    this.#untilSweep = BEATS_PER_SWEEP.slow
-    for (const text of await scheduling.sweep(leaseMs)) this.#options.onHealed(text)
-    if (performance.now() - started < Math.max(QUICK_SWEEP.ms, leaseMs * QUICK_SWEEP.share))
-      this.#untilSweep = BEATS_PER_SWEEP.quick
+    if (isWhole) this.#untilWholeSweep = LEASES_PER_WHOLE_SWEEP.slow
+    const started = performance.now()
+    const swept = await scheduling.sweep(this.#id, leaseMs, isWhole ? 'everything' : 'left by workers')
+    for (const text of swept.healed) this.#options.onHealed(text)
+    if (isWhole && performance.now() - started < Math.max(QUICK_SWEEP.ms, leaseMs * QUICK_SWEEP.share))
+      this.#untilWholeSweep = LEASES_PER_WHOLE_SWEEP.quick
+    if (swept.orphans) await this.#settleOrphans()
   }
 
   /** This worker was taken for dead: it goes on under a new id. */
@@ -193,8 +200,13 @@ export class Lease {
   }
 
   async #takeOver(): Promise<void> {
-    const { executing, scheduling, leaseMs } = this.#options
+    const { scheduling, leaseMs } = this.#options
     if (this.#id !== null) await scheduling.clearStaleMarks(this.#id, leaseMs)
+    await this.#settleOrphans()
+  }
+
+  async #settleOrphans(): Promise<void> {
+    const { executing } = this.#options
     const started = performance.now()
     for (;;) {
       const orphans = await executing.orphans(ORPHANS_AT_ONCE)

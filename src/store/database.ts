@@ -44,6 +44,8 @@ export interface Dialect {
   readonly name: 'mysql' | 'sqlite'
   /** The database's clock. */
   readonly now: string
+  /** What the database's clock will show in so many ms. */
+  readonly nowPlus: (ms: number) => string
   readonly forUpdate: string
   /** Ends a condition, and leaves out rows that cannot be found by their id. */
   readonly andFindable: string

@@ -51,6 +51,16 @@ export interface MarkedSchedule {
   readonly now: Date
 }
 
+/** What workers have left is found by the index, in a moment; where tables are large, everything takes long. */
+export type SweepExtent = 'left by workers' | 'everything'
+
+export interface Swept {
+  /** As texts to log. */
+  readonly healed: readonly string[]
+  /** Whether jobs run under the id of a worker that there is not. */
+  readonly orphans: boolean
+}
+
 /** What the scheduler needs of the database. */
 export interface SchedulingStore {
   /** Schedules that one transaction should submit at most: fewer where several servers commit at the same time. */
@@ -89,6 +99,11 @@ export interface SchedulingStore {
   /** Ends the marks of a worker's earlier incarnations and of workers that are gone. @returns how many */
   clearStaleMarks(worker: string, leaseMs: number): Promise<number>
 
-  /** Heals what hand edits and crashes leave behind. @returns what was healed, as texts to log */
-  sweep(leaseMs: number): Promise<string[]>
+  /**
+   * Ends stale marks, says whether there are orphans, and heals what hand edits and crashes leave behind. One
+   * statement where there is nothing of all that.
+   *
+   * @param worker  who asks, as for `clearStaleMarks`
+   */
+  sweep(worker: string, leaseMs: number, extent: SweepExtent): Promise<Swept>
 }

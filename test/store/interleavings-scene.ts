@@ -284,7 +284,7 @@ export const WORKERS: readonly Program[] = [
     name: 'e/1 sweeps',
     worker: 'e/1',
     run: async (actor) => {
-      await actor.store.scheduling.sweep(LEASE_MS)
+      await actor.store.scheduling.sweep('e/1', LEASE_MS, 'everything')
       await actor.store.executing.promoteDue(100)
     },
   },
@@ -382,7 +382,7 @@ export async function recover(actor: Actor, clock: Clock): Promise<void> {
   await register(actor, worker)
   await takeOver(actor, worker)
   for (let rounds = 0; rounds < 20; rounds += 1) {
-    await actor.store.scheduling.sweep(LEASE_MS)
+    await actor.store.scheduling.sweep(worker, LEASE_MS, 'everything')
     await schedulerPass(actor, worker)
     await actor.store.executing.promoteDue(100)
     if ((await claimAndRun(actor, worker)) === 0) return

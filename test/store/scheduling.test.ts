@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { occurrenceId } from '../../src/model/occurrence.ts'
 import type { Plan } from '../../src/model/plan.ts'
 import { toText } from '../../src/store/instant.ts'
-import type { Decide, Mark } from '../../src/store/scheduling-store.ts'
+import type { Decide, Mark, SweepExtent } from '../../src/store/scheduling-store.ts'
 import {
   after,
   clock,
@@ -34,6 +34,7 @@ onEachStore((under) => {
   const mark = (limit = 1000, worker = WORKER) => under.store.scheduling.markDue(worker, limit, LEASE_MS)
   const submit = (marks: readonly Mark[], decide: Decide = submitDue, worker = WORKER) =>
     under.store.scheduling.submit(worker, marks, decide)
+  const sweep = (extent: SweepExtent = 'everything') => under.store.scheduling.sweep(WORKER, LEASE_MS, extent)
   const ago = async (ms: number) => after(await clock(under), -ms)
 
   const marked = async (id: string, worker: string) => {
@@ -568,7 +569,7 @@ onEachStore((under) => {
       })
       await job(under, 'a', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state: 'running' })
       await job(under, 'b', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', state: 'blocked' })
-      expect(await under.store.scheduling.sweep(LEASE_MS)).toEqual([])
+      expect(await sweep()).toEqual({ healed: [], orphans: false })
       expect(await jobRow(under, 'b')).toMatchObject({ state: 'blocked' })
     })
 
@@ -577,11 +578,41 @@ onEachStore((under) => {
       await planned(under, 's', await ago(0), { worker: WORKER, marked: far, mark_ends: far })
       await planned(under, 'unmarked', after(await clock(under), 100 * LEASE_MS))
       await planned(under, 'without', await ago(0), { worker: WORKER, marked: null, mark_ends: far })
-      const healed = await under.store.scheduling.sweep(LEASE_MS)
+      const { healed } = await sweep()
       expect(healed).toHaveLength(1)
       expect(healed[0]).toContain('s')
       expect(await schedule(under, 's')).toMatchObject({ worker: null, mark_ends: null })
       expect(await schedule(under, 'without')).toMatchObject({ worker: null, mark_ends: null })
+    })
+
+    it('ends stale marks, without a word, and leaves those of living workers alone', async () => {
+      await register('other/1')
+      await marked('earlier', `${WORKER.slice(0, WORKER.indexOf('/'))}/earlier`)
+      await marked('dead', 'gone/1')
+      await marked('living', 'other/1')
+      expect(await sweep('left by workers')).toEqual({ healed: [], orphans: false })
+      expect(await stillMarked()).toEqual(['living'])
+    })
+
+    it('says that there are orphans, whatever else there is', async () => {
+      await register('other/1')
+      await job(under, 'living', { state: 'running', worker: 'other/1' })
+      expect(await sweep()).toEqual({ healed: [], orphans: false })
+      await marked('stale', 'gone/1')
+      for (const id of ['a', 'b']) await job(under, id, { state: 'running', worker: 'gone/1' })
+      expect(await sweep('left by workers')).toEqual({ healed: [], orphans: true })
+      expect(await sweep()).toEqual({ healed: [], orphans: true })
+      expect((await under.store.executing.orphans(10)).map(({ fence }) => fence.id).toSorted()).toEqual([
+        'a',
+        'b',
+      ])
+    })
+
+    it('of what workers have left does not go over the tables', async () => {
+      const far = toText(after(await clock(under), 100 * LEASE_MS))
+      await planned(under, 's', await ago(0), { worker: WORKER, marked: far, mark_ends: far })
+      expect(await sweep('left by workers')).toEqual({ healed: [], orphans: false })
+      expect(await stillMarked()).toEqual(['s'])
     })
 
     it('lets the first job go that is blocked by nothing', async () => {
@@ -598,12 +629,12 @@ onEachStore((under) => {
           state: 'blocked',
         })
       }
-      expect(await under.store.scheduling.sweep(LEASE_MS)).toHaveLength(2)
+      expect((await sweep()).healed).toHaveLength(2)
       expect(await under.query('SELECT id FROM job WHERE state = ? ORDER BY id', ['waiting'])).toEqual([
         { id: 'deleted1' },
         { id: 's1' },
       ])
-      expect(await under.store.scheduling.sweep(LEASE_MS)).toEqual([])
+      expect(await sweep()).toEqual({ healed: [], orphans: false })
     })
   })
 

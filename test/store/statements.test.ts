@@ -6,7 +6,7 @@ import { createConnection, type Connection, type RowDataPacket } from 'mysql2/pr
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toText } from '../../src/store/instant.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
-import { LEASE_MS, MINUTE, policies, submitDue, WORKER } from './conformance.ts'
+import { LEASE_MS, MINUTE, policies, setChanges, setVersion, submitDue, WORKER } from './conformance.ts'
 import { type Recording, recording } from './recording.ts'
 
 /** Schedules that are due, marked by others, or come later; jobs of one huge and some small groups in every state. */
@@ -401,6 +401,98 @@ eachDatabase(({ kind, fresh }) => {
         }
       } finally {
         await database.query("DELETE FROM job WHERE id LIKE 'g%'")
+      }
+    })
+  })
+
+  describe('where there is nothing to do', () => {
+    let calm: TestDatabase
+    let seen: Recording
+
+    beforeAll(async () => {
+      calm = await fresh()
+      seen = await recording(calm.url)
+      const { openStore } = await import('../../src/store/open.ts')
+      await (await openStore(calm.url)).close()
+      const far = toText(new Date(Date.now() + 1_000_000_000))
+      const soon = toText(new Date(Date.now() + LEASE_MS))
+      await insertAll(
+        calm,
+        'periodic_task (id, task, timer, nextrun, planned_from, worker, mark_ends)',
+        Array.from({ length: 8000 }, (_, index) => [
+          `s${index}`,
+          'task',
+          'yearly',
+          far,
+          `1|yearly|0||||${far}`,
+          ...(index < 20 ? ['other/1', soon] : [null, null]),
+        ]),
+      )
+      await insertAll(
+        calm,
+        'job (id, task, state, worker)',
+        Array.from({ length: 8000 }, (_, index) => [
+          `j${index}`,
+          'task',
+          index < 20 ? 'running' : 'success',
+          index < 20 ? 'other/1' : null,
+        ]),
+      )
+      await calm.query("INSERT INTO worker (id, name, host, pid, tasks) VALUES ('other/1', 'other', 'h', 1, '[]')")
+      if (kind !== 'sqlite') await calm.query('ANALYZE TABLE periodic_task, job, worker')
+    })
+
+    afterAll(async () => {
+      await seen.store.close()
+      await calm.drop()
+    })
+
+    const sent = async (work: () => Promise<unknown>): Promise<string[]> => {
+      seen.statements.length = 0
+      await work()
+      return [...seen.statements]
+    }
+
+    /** The statement, held against these tables. */
+    const plan = async (statement: string | undefined): Promise<Step[]> => {
+      const [own, server] = [database, side]
+      database = calm
+      side = server && (await createConnection({ uri: calm.url, dateStrings: true }))
+      try {
+        if (kind === 'mysql') await side?.query("SET explain_format = 'TRADITIONAL'")
+        return await explain(statement)
+      } finally {
+        await side?.end()
+        database = own
+        side = server
+      }
+    }
+
+    it('a sweep is one statement, and so is the search for stale marks', async () => {
+      const { scheduling } = seen.store
+      for (const extent of ['left by workers', 'everything'] as const)
+        expect(await sent(() => scheduling.sweep(WORKER, LEASE_MS, extent))).toHaveLength(1)
+      expect(await sent(() => scheduling.clearStaleMarks(WORKER, LEASE_MS))).toHaveLength(1)
+    })
+
+    it('what workers have left is found by wake_at, and among the few jobs that run', async () => {
+      const [statement] = await sent(() => seen.store.scheduling.sweep(WORKER, LEASE_MS, 'left by workers'))
+      const steps = await plan(statement)
+      expect(
+        steps.map((step) => step.key),
+        JSON.stringify(steps),
+      ).toEqual(expect.arrayContaining(['periodic_task_wake_at', 'job_held']))
+    })
+
+    it('a declared set is one statement, which finds its schedules by set and id', async () => {
+      const sync = () => seen.store.declared.sync(setVersion('a set', ['s1', 's2']), () => setChanges({}))
+      await sync()
+      const statements = await sent(sync)
+      expect(statements).toHaveLength(1)
+      const steps = await plan(statements[0])
+      for (const { table, access, extra } of steps) {
+        if (table === 'periodic_task') expect(access, JSON.stringify(steps)).not.toMatch(/^(ALL|index)$/)
+        expect(extra).not.toMatch(/SCAN periodic_task/)
       }
     })
   })

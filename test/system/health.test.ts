@@ -126,7 +126,7 @@ eachDatabase(({ kind, fresh }) => {
       const health = await healthThat(worker, 'it is told', ({ reasons }) => codes(reasons).includes('stuck'))
       expect(health).toMatchObject({ ok: false, live: true })
       const stuck = health.reasons.filter(({ code }) => code === 'stuck').map(({ subject }) => subject)
-      for (const name of stuck) expect(loop(health, String(name)).busyMs).toBeGreaterThan((LEASE_MS * 2) / 3)
+      for (const name of stuck) expect(loop(health, String(name)).busyMs).toBeGreaterThan((LEASE_MS * 3) / 5)
       proxy.mend()
       await wellAgain(worker)
     })

@@ -16,6 +16,7 @@ export const mysqlDialect: Dialect = {
   name: 'mysql',
   // Not NOW(): that is the session's zone, and the sessions are the application's.
   now: 'UTC_TIMESTAMP(3)',
+  nowPlus: (ms) => `UTC_TIMESTAMP(3) + INTERVAL ${Math.round(ms * 1000)} MICROSECOND`,
   forUpdate: 'FOR UPDATE',
   andFindable: '',
   skipLocked: 'FOR UPDATE SKIP LOCKED',

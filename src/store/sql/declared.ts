@@ -1,9 +1,25 @@
 import type { Database, Sql } from '../database.ts'
 import type { DeclaredStore, SetChanges, SetState, SetVersion } from '../declared-store.ts'
-import { scheduleColumns, type ScheduleRow, toSchedule } from './rows.ts'
+import { noScheduleColumns, scheduleColumns, type ScheduleRow, toSchedule } from './rows.ts'
 import { againOnDuplicate, changeSchedule, insertSchedule, lockSchedules } from './schedules.ts'
 import { textRecordOf, textsOf } from './stored-json.ts'
 import { placeholders, type Tables } from './tables.ts'
+
+/** What a worker says that it declares. */
+interface WorkerRow {
+  readonly kind: 'worker'
+  readonly said: string
+}
+
+/** What a version of the set declares. */
+interface VersionRow {
+  readonly kind: 'version'
+  readonly hash: string
+  readonly first_seen: string
+  readonly said: string
+}
+
+type LiveRow = WorkerRow | VersionRow
 
 export class SqlDeclared implements DeclaredStore {
   readonly #database: Database
@@ -15,21 +31,45 @@ export class SqlDeclared implements DeclaredStore {
   }
 
   async sync(version: SetVersion, decide: (state: SetState) => SetChanges): Promise<void> {
-    await this.#noteVersion(version)
-    const { text, params } = ofSet(version)
-    const rows = await this.#database.rows<ScheduleRow>(
-      `SELECT ${scheduleColumns(this.#database.dialect)} FROM ${this.#tables.schedule} WHERE ${text} ORDER BY id`,
-      params,
-    )
-    // Nothing to do, as mostly: then nothing is locked.
-    if (isNothing(decide({ existing: rows.map(toSchedule), ...(await this.#live(this.#database, version)) })))
-      return
+    // Nothing to do, as mostly: then it is one statement, and nothing is locked.
+    if (isNothing(decide(await this.#state(version)))) return
     await againOnDuplicate(this.#database, () =>
       this.#database.transaction(async (sql) => {
         const existing = await lockSchedules(sql, this.#database, this.#tables, ofSet(version))
-        await this.#apply(sql, decide({ existing, ...(await this.#live(sql, version)) }))
+        const { selections, params } = this.#live(version)
+        const rows = await sql.rows<LiveRow>(this.#database.dialect.union(selections), params)
+        await this.#apply(sql, decide({ existing, ...liveOf(version, rows) }))
       }),
     )
+  }
+
+  async #state(version: SetVersion): Promise<SetState> {
+    const seen = await this.#read(version)
+    if (seen.isKnown) return seen
+    await this.#noteVersion(version)
+    return this.#read(version)
+  }
+
+  async #read(version: SetVersion): Promise<SetState & { readonly isKnown: boolean }> {
+    const { dialect } = this.#database
+    const set = ofSet(version)
+    const live = this.#live(version)
+    const rows = await this.#database.rows<(ScheduleRow & { kind: 'schedule' }) | LiveRow>(
+      dialect.union([
+        `SELECT 'schedule' AS kind, NULL AS hash, NULL AS first_seen, NULL AS said, ${scheduleColumns(dialect)} FROM ${this.#tables.schedule} WHERE ${set.text}`,
+        ...live.selections.map(
+          (selection) => `SELECT l.*, ${noScheduleColumns(dialect)} FROM (${selection}) AS l`,
+        ),
+      ]),
+      [...set.params, ...live.params],
+    )
+    const existing = rows.filter((row) => row.kind === 'schedule').map(toSchedule)
+    const others = rows.filter((row) => row.kind !== 'schedule')
+    return {
+      existing: existing.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+      isKnown: others.some((row) => row.kind === 'version' && row.hash === version.hash),
+      ...liveOf(version, others),
+    }
   }
 
   async #apply(sql: Sql, changes: SetChanges): Promise<void> {
@@ -74,11 +114,6 @@ export class SqlDeclared implements DeclaredStore {
   /** The order in which versions were first seen decides which is the newest. */
   async #noteVersion({ name, hash, schedules }: SetVersion): Promise<void> {
     const { declaredSet } = this.#tables
-    const known = await this.#database.rows(`SELECT hash FROM ${declaredSet} WHERE name = ? AND hash = ?`, [
-      name,
-      hash,
-    ])
-    if (known.length > 0) return
     try {
       await this.#database.run(`INSERT INTO ${declaredSet} (name, hash, schedules) VALUES (?, ?, ?)`, [
         name,
@@ -90,25 +125,41 @@ export class SqlDeclared implements DeclaredStore {
     }
   }
 
-  async #live(sql: Sql, version: SetVersion): Promise<Omit<SetState, 'existing'>> {
-    const workers = await sql.rows<{ sets: string }>(`SELECT sets FROM ${this.#tables.worker}`)
-    const hashes = new Set([version.hash])
-    for (const { sets } of workers) {
-      const declared = textRecordOf(sets)
-      const hash = Object.hasOwn(declared, version.name) ? declared[version.name] : undefined
-      if (hash !== undefined) hashes.add(hash)
-    }
-    const versions = await sql.rows<{ hash: string; schedules: string }>(
-      `SELECT hash, schedules FROM ${this.#tables.declaredSet} WHERE name = ? AND hash IN (${placeholders([...hashes])}) ORDER BY first_seen, hash`,
-      [version.name, ...hashes],
-    )
-    const liveIds = versions.flatMap(({ schedules }) => textsOf(schedules))
+  /** What the workers say, and the versions of the set that one of them may mean, not all that there ever were. */
+  #live({ name, hash }: SetVersion): {
+    readonly selections: readonly string[]
+    readonly params: readonly string[]
+  } {
+    const { worker, declaredSet } = this.#tables
     return {
-      isNewest: versions.at(-1)?.hash === version.hash,
-      liveIds: new Set([...liveIds, ...version.schedules]),
+      selections: [
+        `SELECT 'worker' AS kind, NULL AS hash, NULL AS first_seen, sets AS said FROM ${worker}`,
+        `SELECT 'version' AS kind, hash, first_seen, schedules AS said FROM ${declaredSet} WHERE name = ? AND (hash = ? OR EXISTS (SELECT 1 FROM ${worker} WHERE INSTR(sets, hash) > 0))`,
+      ],
+      params: [name, hash],
     }
   }
 }
+
+function liveOf(version: SetVersion, rows: readonly LiveRow[]): Omit<SetState, 'existing'> {
+  const hashes = new Set([version.hash])
+  for (const row of rows) {
+    if (row.kind !== 'worker') continue
+    const declared = textRecordOf(row.said)
+    const hash = Object.hasOwn(declared, version.name) ? declared[version.name] : undefined
+    if (hash !== undefined) hashes.add(hash)
+  }
+  const versions = rows
+    .filter((row) => row.kind === 'version')
+    .filter(({ hash }) => hashes.has(hash))
+    .toSorted((a, b) => (inTime(a) < inTime(b) ? -1 : 1))
+  return {
+    isNewest: versions.at(-1)?.hash === version.hash,
+    liveIds: new Set([...versions.flatMap(({ said }) => textsOf(said)), ...version.schedules]),
+  }
+}
+
+const inTime = (version: VersionRow) => `${version.first_seen} ${version.hash}`
 
 function ofSet({ name, schedules }: SetVersion): { text: string; params: readonly string[] } {
   if (schedules.length === 0) return { text: 'declared_by = ?', params: [name] }

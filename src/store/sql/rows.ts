@@ -40,9 +40,36 @@ export interface PlannableRow {
   clock: string
 }
 
+function plannable({ instant, now }: Dialect): readonly string[] {
+  return [
+    'id',
+    'enabled',
+    'task',
+    'timer',
+    `${instant('nextrun')} AS nextrun`,
+    'idle',
+    `${instant('last_slot')} AS last_slot`,
+    'last_error',
+    `${instant('created')} AS created`,
+    `${instant('starts')} AS starts`,
+    `${instant('ends')} AS ends`,
+    'jitter',
+    'catch_up',
+    'overlap',
+    'on_exhausted',
+    'max_runs',
+    'run_count',
+    'error_count',
+    'definition',
+    'planned_from',
+    'worker',
+    `${instant('marked')} AS marked`,
+    `${now} AS clock`,
+  ]
+}
+
 export function plannableColumns(dialect: Dialect): string {
-  const { instant } = dialect
-  return `id, enabled, task, timer, ${instant('nextrun')} AS nextrun, idle, ${instant('last_slot')} AS last_slot, last_error, ${instant('created')} AS created, ${instant('starts')} AS starts, ${instant('ends')} AS ends, jitter, catch_up, overlap, on_exhausted, max_runs, run_count, error_count, definition, planned_from, worker, ${instant('marked')} AS marked, ${dialect.now} AS clock`
+  return plannable(dialect).join(', ')
 }
 
 export function toPlannable(row: PlannableRow): Finishing {
@@ -100,9 +127,35 @@ interface ScheduleRow extends PlannableRow {
 
 export type { ScheduleRow }
 
+function wholeSchedule(dialect: Dialect): readonly string[] {
+  return [
+    ...plannable(dialect),
+    'status',
+    'group_ AS group_name',
+    'args',
+    'subject',
+    'submitter',
+    'summary',
+    'priority',
+    'timeout',
+    'max_retries',
+    'retry_delay',
+    'retry_backoff',
+    'declared_by',
+    'last_job',
+    ...['last_run', 'last_finished'].map((column) => `${dialect.instant(column)} AS ${column}`),
+  ]
+}
+
 export function scheduleColumns(dialect: Dialect): string {
-  const instants = ['last_run', 'last_finished'].map((column) => `${dialect.instant(column)} AS ${column}`)
-  return `${plannableColumns(dialect)}, status, group_ AS group_name, args, subject, submitter, summary, priority, timeout, max_retries, retry_delay, retry_backoff, declared_by, last_job, ${instants.join(', ')}`
+  return wholeSchedule(dialect).join(', ')
+}
+
+/** In place of `scheduleColumns`, for what one statement selects beside schedules. */
+export function noScheduleColumns(dialect: Dialect): string {
+  return wholeSchedule(dialect)
+    .map(() => 'NULL')
+    .join(', ')
 }
 
 export function toSchedule(row: ScheduleRow): Schedule {

@@ -8,10 +8,22 @@ import type {
   MarkedSchedule,
   SchedulingStore,
   SubmitResult,
+  SweepExtent,
+  Swept,
 } from '../scheduling-store.ts'
+import { groupBy } from './group-by.ts'
 import { scheduleColumns, type ScheduleRow, toPlannable, toSchedule } from './rows.ts'
 import { Submitting } from './submitting.ts'
 import { placeholders, type Tables } from './tables.ts'
+
+/** What the sweep has to see to. */
+interface Found {
+  readonly kind: 'stale mark' | 'orphan' | 'far mark' | 'blocked job' | 'endless schedule'
+  readonly id: string
+  /** As it was when the mark was found. */
+  readonly worker: string | null
+  readonly marked: string | null
+}
 
 export class SqlScheduling implements SchedulingStore {
   readonly #database: Database
@@ -101,78 +113,101 @@ export class SqlScheduling implements SchedulingStore {
   }
 
   async clearStaleMarks(worker: string, leaseMs: number): Promise<number> {
+    const { text, params } = this.#stale(worker, leaseMs)
+    return this.#endMarks(await this.#database.rows<Found>(text, params))
+  }
+
+  async sweep(worker: string, leaseMs: number, extent: SweepExtent): Promise<Swept> {
+    const stale = this.#stale(worker, leaseMs)
+    const parts = [stale.text, this.#orphan(), ...(extent === 'everything' ? this.#broken(leaseMs) : [])]
+    // All are looked for at once, and mended one by one, each under the condition that it is still so.
+    const found = groupBy(
+      await this.#database.rows<Found>(this.#database.dialect.union(parts), stale.params),
+      (row) => row.kind,
+    )
+    const of = (kind: Found['kind']) => found.get(kind) ?? []
+    await this.#endMarks(of('stale mark'))
+    const healed: string[] = []
+    const tooFar = of('far mark')
+    if ((await this.#endMarks(tooFar)) > 0)
+      healed.push(`marks that would have ended too late: ${tooFar.map((row) => row.id).join(', ')}`)
+    for (const { id } of of('blocked job'))
+      if (await this.#unblock(id)) healed.push(`the job ${id} was blocked by nothing`)
+    for (const { id } of of('endless schedule'))
+      if (await this.#planAgain(id))
+        healed.push(`the schedule ${id} waited for the end of a run that there is not`)
+    return { healed, orphans: of('orphan').length > 0 }
+  }
+
+  #stale(worker: string, leaseMs: number): { readonly text: string; readonly params: readonly string[] } {
     const { schedule, worker: workers } = this.#tables
-    const { now, instant } = this.#database.dialect
+    const { now, nowPlus, instant } = this.#database.dialect
     // The name with the slash before the incarnation, which has none: 'web' is not 'web/eu'.
     const name = worker.slice(0, worker.lastIndexOf('/') + 1)
     // In characters, as the database counts.
     const length = Array.from(name).length
     // Marks end within the lease, so they are all in this range of the index. Read first, then ended by key and
     // fence: a mark that somebody made meanwhile stays.
-    const stale = await this.#database.rows<{ id: string; worker: string; marked: string | null }>(
-      `SELECT id, worker, ${instant('marked')} AS marked FROM ${schedule} WHERE wake_at BETWEEN ${now} AND ? AND worker IS NOT NULL AND worker <> ? AND ((SUBSTR(worker, 1, ${length}) = ? AND INSTR(SUBSTR(worker, ${length + 1}), '/') = 0) OR worker NOT IN (SELECT id FROM ${workers}))`,
-      [toText(new Date((await this.#now()).getTime() + 2 * leaseMs)), worker, name],
-    )
-    return this.#endMarks(stale)
+    return {
+      text: `SELECT 'stale mark' AS kind, id, worker, ${instant('marked')} AS marked FROM ${schedule} WHERE wake_at BETWEEN ${now} AND ${nowPlus(2 * leaseMs)} AND worker IS NOT NULL AND worker <> ? AND ((SUBSTR(worker, 1, ${length}) = ? AND INSTR(SUBSTR(worker, ${length + 1}), '/') = 0) OR worker NOT IN (SELECT id FROM ${workers}))`,
+      params: [worker, name],
+    }
   }
 
-  async sweep(leaseMs: number): Promise<string[]> {
+  /** Only whether there is one; by the index on held_by, of the few jobs that run. */
+  #orphan(): string {
+    const { job, worker } = this.#tables
+    return `SELECT 'orphan' AS kind, id, NULL AS worker, NULL AS marked FROM ${job} WHERE held_by >= '' AND held_by NOT IN (SELECT id FROM ${worker}) LIMIT 1`
+  }
+
+  #broken(leaseMs: number): string[] {
     const { schedule, job } = this.#tables
-    const { instant } = this.#database.dialect
-    const healed: string[] = []
-    // A mark that a hand edit or a clock has moved far ahead would hold the row for as long.
-    const tooFar = await this.#database.rows<{ id: string; worker: string; marked: string | null }>(
-      `SELECT id, worker, ${instant('marked')} AS marked FROM ${schedule} WHERE worker IS NOT NULL AND wake_at > ?`,
-      [toText(new Date((await this.#now()).getTime() + 2 * leaseMs))],
-    )
-    if (tooFar.length > 0 && (await this.#endMarks(tooFar)) > 0)
-      healed.push(`marks that would have ended too late: ${tooFar.map((row) => row.id).join(', ')}`)
-    // A blocked job whose turn nobody is left to announce: deleted by hand, or cut off by a crash.
-    const blocked = await this.#database.rows<{ id: string }>(
-      `SELECT MIN(id) AS id FROM ${job} AS b WHERE state = 'blocked' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'running') AND a.periodic_task_id = b.periodic_task_id) GROUP BY periodic_task_id LIMIT 1000`,
-    )
-    for (const { id } of blocked) {
-      const promoted = await this.#database.transaction(async (sql) => {
-        const [row] = await sql.rows<{ schedule: string }>(
-          `SELECT periodic_task_id AS schedule FROM ${job} WHERE id = ? AND state = 'blocked'`,
-          [id],
-        )
-        if (row === undefined) return 0
-        await sql.rows(`SELECT id FROM ${schedule} WHERE id = ? ${this.#database.dialect.forUpdate}`, [
-          row.schedule,
-        ])
-        const active = await sql.rows(
-          `SELECT id FROM ${job} WHERE state IN ('waiting', 'running') AND periodic_task_id = ?`,
-          [row.schedule],
-        )
-        return active.length > 0
-          ? 0
-          : sql.run(`UPDATE ${job} SET state = 'waiting' WHERE id = ? AND state = 'blocked'`, [id])
-      })
-      if (promoted > 0) healed.push(`the job ${id} was blocked by nothing`)
-    }
-    // Its job was deleted by hand, so that no end of it will come: planned from now, or on with a slot that it still has.
-    const idle = await this.#database.rows<{ id: string }>(
-      `SELECT id FROM ${schedule} AS s WHERE idle = 'running' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'blocked', 'running') AND a.periodic_task_id = s.id)`,
-    )
-    for (const { id } of idle) {
-      const replanned = await this.#database.run(
-        `UPDATE ${schedule} SET idle = NULL WHERE id = ? AND idle = 'running' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'blocked', 'running') AND a.periodic_task_id = ${schedule}.id)`,
+    const { nowPlus, instant } = this.#database.dialect
+    return [
+      // A mark that a hand edit or a clock has moved far ahead would hold the row for as long.
+      `SELECT 'far mark' AS kind, id, worker, ${instant('marked')} AS marked FROM ${schedule} WHERE worker IS NOT NULL AND wake_at > ${nowPlus(2 * leaseMs)}`,
+      // A blocked job whose turn nobody is left to announce: deleted by hand, or cut off by a crash.
+      `SELECT 'blocked job' AS kind, MIN(id) AS id, NULL AS worker, NULL AS marked FROM ${job} AS b WHERE state = 'blocked' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'running') AND a.periodic_task_id = b.periodic_task_id) GROUP BY periodic_task_id LIMIT 1000`,
+      // Its job was deleted by hand, so that no end of it will come: planned from now, or on with a slot that it still has.
+      `SELECT 'endless schedule' AS kind, id, NULL AS worker, NULL AS marked FROM ${schedule} AS s WHERE idle = 'running' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'blocked', 'running') AND a.periodic_task_id = s.id)`,
+    ]
+  }
+
+  /** @returns whether it was still blocked, with nothing before it */
+  #unblock(id: string): Promise<boolean> {
+    const { schedule, job } = this.#tables
+    return this.#database.transaction(async (sql) => {
+      const [row] = await sql.rows<{ schedule: string }>(
+        `SELECT periodic_task_id AS schedule FROM ${job} WHERE id = ? AND state = 'blocked'`,
         [id],
       )
-      if (replanned > 0) healed.push(`the schedule ${id} waited for the end of a run that there is not`)
-    }
-    return healed
+      if (row === undefined) return false
+      await sql.rows(`SELECT id FROM ${schedule} WHERE id = ? ${this.#database.dialect.forUpdate}`, [
+        row.schedule,
+      ])
+      const active = await sql.rows(
+        `SELECT id FROM ${job} WHERE state IN ('waiting', 'running') AND periodic_task_id = ?`,
+        [row.schedule],
+      )
+      if (active.length > 0) return false
+      return (
+        (await sql.run(`UPDATE ${job} SET state = 'waiting' WHERE id = ? AND state = 'blocked'`, [id])) > 0
+      )
+    })
   }
 
-  async #now(): Promise<Date> {
-    const [row] = await this.#database.rows<{ clock: string }>(
-      `SELECT ${this.#database.dialect.now} AS clock`,
+  /** @returns whether it still waited for the end of a run, and there was none */
+  async #planAgain(id: string): Promise<boolean> {
+    const { schedule, job } = this.#tables
+    return (
+      (await this.#database.run(
+        `UPDATE ${schedule} SET idle = NULL WHERE id = ? AND idle = 'running' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'blocked', 'running') AND a.periodic_task_id = ${schedule}.id)`,
+        [id],
+      )) > 0
     )
-    return fromStored(row?.clock ?? '')
   }
 
-  async #endMarks(marks: readonly { id: string; worker: string; marked: string | null }[]): Promise<number> {
+  async #endMarks(marks: readonly Found[]): Promise<number> {
     if (marks.length === 0) return 0
     const { byKey, instant, skipLocked } = this.#database.dialect
     const fences = new Map(marks.map((mark) => [mark.id, mark]))

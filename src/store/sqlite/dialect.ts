@@ -11,6 +11,10 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   get now() {
     return clock === null ? `strftime('${FORMAT}', 'now')` : `'${toText(clock())}'`
   },
+  nowPlus: (ms) =>
+    clock === null
+      ? `strftime('${FORMAT}', 'now', '${(ms / 1000).toFixed(3)} seconds')`
+      : `'${toText(new Date(clock().getTime() + ms))}'`,
   // Transactions are BEGIN IMMEDIATE: there is one writer at a time, so there is nothing to lock or to skip.
   forUpdate: '',
   // A BLOB that somebody has written for an id stays one, and is equal to no text.
