@@ -438,7 +438,9 @@ eachDatabase(({ kind, fresh }) => {
           index < 20 ? 'other/1' : null,
         ]),
       )
-      await calm.query("INSERT INTO worker (id, name, host, pid, tasks) VALUES ('other/1', 'other', 'h', 1, '[]')")
+      await calm.query(
+        "INSERT INTO worker (id, name, host, pid, tasks) VALUES ('other/1', 'other', 'h', 1, '[]')",
+      )
       if (kind !== 'sqlite') await calm.query('ANALYZE TABLE periodic_task, job, worker')
     })
 
