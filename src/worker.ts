@@ -208,10 +208,16 @@ export class Worker {
       missedAfterMs: leaseMs + wakeUpMs,
       elsewhere,
       batch: Math.min(BATCH, store.scheduling.mostAtOnce()),
+      keepRoom: (worker, most) => this.#executor?.keepRoom(worker, most) ?? null,
+      onBegun: (room, jobs) => this.#executor?.begun(room, jobs),
+      onUnheard: (room) => this.#executor?.unheard(room),
       onSubmitted: (submissions) => {
         for (const submission of submissions) this.#submitted(submission)
       },
-      onProgress: () => this.#wakeOthers(),
+      onProgress: (queued) => {
+        if (queued) this.#executor?.wake()
+        this.#watch.wake()
+      },
       onFault: (schedule, error) => {
         logger.error({ schedule, err: error }, `The schedule '${schedule}' could not be submitted`)
         events.emit('error', { where: `schedule ${schedule}`, error })

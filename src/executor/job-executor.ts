@@ -10,6 +10,7 @@ import { Loop, type LoopHealth } from '../loop.ts'
 import type { ClaimedJob, Fence } from '../model/job.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { ExecutingStore, SettleResult } from '../store/executing-store.ts'
+import type { Room } from '../store/scheduling-store.ts'
 import type { Around, HandledTask } from './handler.ts'
 import { Journal } from './journal.ts'
 import { ABANDON_MS, Run } from './run.ts'
@@ -58,7 +59,18 @@ export class JobExecutor {
   #lastStopLook = Number.NEGATIVE_INFINITY
   /** When the last claim failed, by performance.now(). */
   #claimFailed = Number.NEGATIVE_INFINITY
+  /** Whether its loops run. */
+  #open = false
   #stopping = false
+  /** A claim is under way, and may take all the room that there is. */
+  #claiming = false
+  /** The last claim has found no more. */
+  #queueIsEmpty = false
+  /** Room for jobs that are being submitted. */
+  #kept = 0
+  /** A claim found less room for that. */
+  #heldOff = false
+  #whenNoneKept: (() => void)[] = []
   #whenIdle: (() => void)[] = []
   #lastGroup = ''
   #onWake: (() => void) | null = null
@@ -76,6 +88,7 @@ export class JobExecutor {
   }
 
   start(): void {
+    this.#open = true
     for (const loop of [this.#journal, this.#settler, this.#stopLoop, this.#claimLoop]) loop.start()
   }
 
@@ -94,6 +107,35 @@ export class JobExecutor {
   /** The tasks that this worker has room for. */
   claimableTasks(): readonly string[] {
     return this.#room() > 0 && !this.#stopping ? [...this.#claimable().keys()] : []
+  }
+
+  /**
+   * Keeps room for jobs that this worker is about to submit, so that they begin in the same transaction: none while
+   * others wait that came before them. `begun` or `unheard` ends it.
+   *
+   * @param worker  that submits them
+   * @param most  jobs; more room would be of no use
+   */
+  keepRoom(worker: string, most: number): Room | null {
+    const limit = Math.min(most, this.#room())
+    if (!this.#open || this.#stopping || limit <= 0 || this.#options.worker() !== worker) return null
+    if (this.#claiming || !this.#queueIsEmpty || this.#isInDoubt()) return null
+    const room = { limit, tasks: this.#claimable(), limits: this.#taskRooms() }
+    this.#kept += limit
+    return room
+  }
+
+  /** These jobs began with their submission. */
+  begun(room: Room, jobs: readonly ClaimedJob[]): void {
+    this.#giveUp(room)
+    for (const job of jobs) this.#start(job)
+  }
+
+  /** It is not known whether any job began. */
+  unheard(room: Room): void {
+    this.#giveUp(room)
+    this.#claimFailed = performance.now()
+    this.#claimLoop.wake()
   }
 
   /**
@@ -149,6 +191,7 @@ export class JobExecutor {
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true
     await this.#claimLoop.stop()
+    if (this.#kept > 0) await new Promise<void>((resolve) => this.#whenNoneKept.push(resolve))
     await this.#idleWithin(graceMs)
     for (const run of this.#running.values())
       run.abort(new StoppedError('The worker stops; the job goes back to the queue'))
@@ -165,7 +208,7 @@ export class JobExecutor {
   }
 
   #room(): number {
-    return this.#options.concurrency - this.#running.size
+    return this.#options.concurrency - this.#running.size - this.#kept
   }
 
   /** The tasks that are not at their own limit. */
@@ -181,7 +224,8 @@ export class JobExecutor {
     for (const [name, { task }] of this.#options.handlers) {
       if (task.concurrency === null) continue
       const running = [...this.#running.values()].filter((run) => run.job.task === name).length
-      rooms.set(name, Math.max(0, task.concurrency - running))
+      // What the room is kept for may all be of this task.
+      rooms.set(name, Math.max(0, task.concurrency - running - this.#kept))
     }
     return rooms
   }
@@ -199,26 +243,45 @@ export class JobExecutor {
       const id = worker()
       const room = this.#room()
       const policies = this.#claimable()
+      this.#heldOff = this.#kept > 0
       if (id === null || room <= 0 || this.#stopping || policies.size === 0) return Infinity
-      const inDoubt = performance.now() - this.#claimFailed < DOUBT_MS
+      const inDoubt = this.#isInDoubt()
       if (inDoubt) await this.#giveBackUnheard(id)
+      this.#claiming = true
       const jobs = await store
         .claim(id, policies, room, this.#lastGroup, this.#taskRooms())
         .catch((error: unknown) => {
           this.#claimFailed = performance.now()
           throw error
         })
+        .finally(() => {
+          this.#claiming = false
+        })
+      this.#queueIsEmpty = jobs.length === 0 && policies.size === this.#options.handlers.size
       this.#lastGroup = jobs.at(-1)?.group ?? this.#lastGroup
       for (const job of jobs) this.#start(job)
       if (jobs.length === 0) return inDoubt ? DOUBT_LOOK_MS : Infinity
     }
   }
 
+  #giveUp({ limit }: Room): void {
+    this.#kept -= limit
+    if (this.#kept > 0) return
+    if (this.#heldOff) this.#claimLoop.wake()
+    for (const tell of this.#whenNoneKept.splice(0)) tell()
+  }
+
+  #isInDoubt(): boolean {
+    return performance.now() - this.#claimFailed < DOUBT_MS
+  }
+
   /**
-   * A claim that failed may have been made all the same, when only its answer was lost. While this worker lives,
-   * nobody would run those jobs or take them over.
+   * A claim that failed, or a submission, may have been made all the same, when only its answer was lost. While this
+   * worker lives, nobody would run those jobs or take them over.
    */
   async #giveBackUnheard(workerId: string): Promise<void> {
+    // Some may have begun with a submission whose answer is still to come.
+    if (this.#kept > 0) return
     // Before the question: what ends while it is under way is no news, and may be claimed again by now.
     const running = [...this.#running.values()].map(({ job: { id, worker, attempt } }) => ({
       id,

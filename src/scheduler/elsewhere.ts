@@ -66,7 +66,7 @@ export async function submitElsewhere(
       if (decided === undefined || isEdited(decided.before, schedule)) return 'again'
       return decided.plan === null ? null : withoutRefused(schedule.id, decided.plan, refused)
     },
-    'elsewhere',
+    { where: 'elsewhere' },
   )
   return { ...result, failed: [...result.failed, ...failed] }
 }

@@ -7,9 +7,10 @@
  * that or none; what stays marked is due again for everyone when the lease ends.
  */
 import { Loop, type LoopHealth } from '../loop.ts'
+import type { ClaimedJob } from '../model/job.ts'
 import { plan } from '../model/plan.ts'
 import { submitElsewhere, type SubmitElsewhere } from './elsewhere.ts'
-import type { Mark, SchedulingStore, Submission, SubmitResult } from '../store/scheduling-store.ts'
+import type { Mark, Room, SchedulingStore, Submission, SubmitResult } from '../store/scheduling-store.ts'
 
 export interface PeriodicSchedulerOptions {
   readonly store: SchedulingStore
@@ -22,9 +23,14 @@ export interface PeriodicSchedulerOptions {
   readonly elsewhere: SubmitElsewhere | null
   /** Most schedules in one transaction. */
   readonly batch: number
+  /** Keeps room for so many jobs to begin here with their submission; null: there is none. */
+  readonly keepRoom: (worker: string, most: number) => Room | null
+  /** What became of it. */
+  readonly onBegun: (room: Room, jobs: readonly ClaimedJob[]) => void
+  readonly onUnheard: (room: Room) => void
   readonly onSubmitted: (submissions: readonly Submission[]) => void
-  /** The pass has changed something: others may want to look again. */
-  readonly onProgress: () => void
+  /** The pass has changed something: others may want to look again. @param queued  jobs wait to be claimed */
+  readonly onProgress: (queued: boolean) => void
   readonly onFault: (scheduleId: string, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
 }
@@ -123,20 +129,32 @@ export class PeriodicScheduler {
 
   async #submit({ worker, marks }: Batch): Promise<void> {
     if (marks.length === 0) return
-    const { submissions, locked, failed } = await this.#written(worker, marks).catch((error: unknown) => {
-      // It is not known how it went: what was marked and could not be submitted comes with the next pass.
-      this.#held = [...this.#held, ...marks]
-      throw error
-    })
+    const { elsewhere, keepRoom, onBegun, onUnheard, onFault, onSubmitted, onProgress } = this.#options
+    const room = elsewhere === null ? keepRoom(worker, marks.length) : null
+    const { submissions, begun, locked, failed } = await this.#written(worker, marks, room).catch(
+      (error: unknown) => {
+        // It is not known how it went: what was marked and could not be submitted comes with the next pass.
+        this.#held = [...this.#held, ...marks]
+        if (room !== null) onUnheard(room)
+        throw error
+      },
+    )
     this.#held = [...this.#held, ...locked]
-    for (const { id, error } of failed) this.#options.onFault(id, error)
-    if (submissions.length > 0) this.#options.onSubmitted(submissions)
-    if (locked.length < marks.length) this.#options.onProgress()
+    for (const { id, error } of failed) onFault(id, error)
+    if (submissions.length > 0) onSubmitted(submissions)
+    if (room !== null) onBegun(room, begun)
+    const jobs = submissions.reduce((sum, submission) => sum + submission.jobs.length, 0)
+    if (locked.length < marks.length) onProgress(jobs > begun.length)
   }
 
-  #written(worker: string, marks: readonly Mark[]): Promise<SubmitResult> {
+  #written(worker: string, marks: readonly Mark[], room: Room | null): Promise<SubmitResult> {
     const { store, missedAfterMs, elsewhere } = this.#options
     if (elsewhere !== null) return submitElsewhere(store, worker, marks, elsewhere, missedAfterMs)
-    return store.submit(worker, marks, (schedule, now, open) => plan(schedule, { now, open, missedAfterMs }))
+    return store.submit(
+      worker,
+      marks,
+      (schedule, now, open) => plan(schedule, { now, open, missedAfterMs }),
+      { room },
+    )
   }
 }

@@ -1,5 +1,7 @@
+import type { ClaimedJob } from '../model/job.ts'
 import type { Schedule } from '../model/schedule.ts'
 import type { OpenJobs, Plan, Plannable } from '../model/plan.ts'
+import type { RunPolicy } from '../model/task.ts'
 
 /** The state of the database at one instant, as one look sees it. */
 export interface Look {
@@ -29,8 +31,27 @@ export interface Submission {
   readonly jobs: readonly string[]
 }
 
+/** Room that the worker which submits has for jobs: those that fit begin with their submission, without a claim. */
+export interface Room {
+  /** Most jobs. Of more, none begins: the queue decides who goes first. */
+  readonly limit: number
+  /** The tasks that the worker handles, with the policy that holds where the job has none. */
+  readonly tasks: ReadonlyMap<string, RunPolicy>
+  /** For some tasks, the most of their jobs. */
+  readonly limits: ReadonlyMap<string, number>
+}
+
+export interface SubmitOptions {
+  /** `elsewhere`: the jobs are in another queue already; only skips are written here. Default: `here`. */
+  readonly where?: 'here' | 'elsewhere'
+  /** Default: none. */
+  readonly room?: Room | null
+}
+
 export interface SubmitResult {
   readonly submissions: readonly Submission[]
+  /** Jobs of the submissions that are running already, as this worker's. */
+  readonly begun: readonly ClaimedJob[]
   /** Marked still, because somebody else holds the row: to be submitted again. */
   readonly locked: readonly Mark[]
   /** Schedules that could not be written for a lasting reason; they keep their mark as back-off. */
@@ -83,14 +104,12 @@ export interface SchedulingStore {
   /**
    * Plans and submits marked schedules in one transaction: the jobs, the advance and the end of the mark are
    * there together or not at all. A schedule whose mark is not this worker's any more is left alone.
-   *
-   * @param where  `elsewhere`: the jobs are in another queue already; only skips are written here
    */
   submit(
     worker: string,
     marks: readonly Mark[],
     decide: Decide,
-    where?: 'here' | 'elsewhere',
+    options?: SubmitOptions,
   ): Promise<SubmitResult>
 
   /** Reads what this worker has marked, for a queue that is elsewhere. */

@@ -1,46 +1,12 @@
 /** What a busy worker asks of its database: few and full batches, and no look that could find nothing new. */
 import { expect, it } from 'vitest'
 import { JobExecutor } from '../../src/executor/job-executor.ts'
-import type { ClaimedJob } from '../../src/model/job.ts'
-import { DEFAULT_POLICY, task } from '../../src/model/task.ts'
+import { task } from '../../src/model/task.ts'
 import type { ExecutingStore } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
+import { claimed, executingStore } from './claimed.ts'
 
 const CONCURRENCY = 200
-
-function claimed(id: string): ClaimedJob {
-  return {
-    id,
-    scheduleId: null,
-    slot: null,
-    missed: 0,
-    run: null,
-    task: 'noop',
-    group: '',
-    args: {},
-    argsText: '{}',
-    subject: null,
-    submitter: null,
-    priority: 0,
-    state: 'running',
-    reason: null,
-    worker: 'w/1',
-    attempt: 1,
-    submitted: new Date(0),
-    runAt: null,
-    started: new Date(0),
-    finished: null,
-    timeoutMs: null,
-    maxRetries: null,
-    retryDelayMs: null,
-    retryBackoff: null,
-    progress: null,
-    result: null,
-    error: null,
-    stopRequested: null,
-    policy: DEFAULT_POLICY,
-  }
-}
 
 it('jobs that end together make room for one full claim and are written as one batch', async () => {
   const jobs = 5 * CONCURRENCY
@@ -49,7 +15,7 @@ it('jobs that end together make room for one full claim and are written as one b
   let settled = 0
   const all = gate()
   const store: ExecutingStore = {
-    promoteDue: () => Promise.resolve(0),
+    ...executingStore,
     claim: (_worker, _tasks, limit) => {
       const ids = Array.from({ length: Math.min(limit, jobs - given) }, (_, index) => `j${given + index}`)
       given += ids.length
@@ -66,10 +32,6 @@ it('jobs that end together make room for one full claim and are written as one b
       calls.stopLooks += 1
       return Promise.resolve([])
     },
-    saveProgress: () => Promise.resolve(),
-    appendLogs: () => Promise.resolve(),
-    held: () => Promise.resolve([]),
-    orphans: () => Promise.resolve([]),
   }
   const executor = new JobExecutor({
     store,

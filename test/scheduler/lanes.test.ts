@@ -12,7 +12,12 @@ function unused(): never {
   throw new Error('not asked for here')
 }
 
-const written = (locked: readonly Mark[] = []): SubmitResult => ({ submissions: [], locked, failed: [] })
+const written = (locked: readonly Mark[] = []): SubmitResult => ({
+  submissions: [],
+  begun: [],
+  locked,
+  failed: [],
+})
 
 /** A store with so many due schedules, whose submissions wait until the test lets them go on. */
 function burst(
@@ -52,6 +57,9 @@ function burst(
     missedAfterMs: 61_000,
     elsewhere,
     batch: BATCH,
+    keepRoom: () => null,
+    onBegun: nothing,
+    onUnheard: nothing,
     onSubmitted: nothing,
     onProgress: nothing,
     onFault: nothing,

@@ -2,9 +2,11 @@
  * A small state of which every statement of a worker finds something to do, and what workers and people do to it.
  */
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
+import type { ClaimedJob } from '../../src/model/job.ts'
 import { PeriodicScheduler } from '../../src/scheduler/periodic-scheduler.ts'
 import type { Ending } from '../../src/model/settle.ts'
 import type { Attempt } from '../../src/store/executing-store.ts'
+import type { Room } from '../../src/store/scheduling-store.ts'
 import { ConflictError } from '../../src/errors.ts'
 import { toText } from '../../src/store/instant.ts'
 import type { TestDatabase } from '../support/databases.ts'
@@ -136,21 +138,29 @@ export interface Program {
   readonly wrongAtEnd?: (schedules: ReadonlyMap<string, Record<string, unknown>>) => string[]
 }
 
-const schedulerPass = (actor: Actor, worker: string): Promise<number> =>
-  new PeriodicScheduler({
+/** @returns the jobs that began with their submission */
+async function schedulerPass(actor: Actor, worker: string, room: Room | null = null): Promise<ClaimedJob[]> {
+  const running: ClaimedJob[] = []
+  const scheduler = new PeriodicScheduler({
     store: actor.store.scheduling,
     worker: () => worker,
     leaseMs: LEASE_MS,
     missedAfterMs: LEASE_MS + WAKE_UP_MS,
     elsewhere: null,
     batch: 100,
+    keepRoom: () => room,
+    onBegun: (_, jobs) => void running.push(...jobs),
+    onUnheard: () => undefined,
     onSubmitted: () => undefined,
     onProgress: () => undefined,
     onFault: (id, error) => {
       throw new Error(`The schedule ${id} could not be submitted`, { cause: error })
     },
     onError: () => undefined,
-  }).pass()
+  })
+  await scheduler.pass()
+  return running
+}
 
 /** What a job's result says of who has run it. */
 const success = (worker: string, attempt: number): Ending => ({
@@ -167,6 +177,11 @@ async function settleTwice(actor: Actor, attempts: readonly Attempt[]): Promise<
 /** @returns how many jobs were run */
 async function claimAndRun(actor: Actor, worker: string): Promise<number> {
   const jobs = await actor.store.executing.claim(worker, TASKS, 10, '')
+  await runAll(actor, worker, jobs)
+  return jobs.length
+}
+
+async function runAll(actor: Actor, worker: string, jobs: readonly ClaimedJob[]): Promise<void> {
   await settleTwice(
     actor,
     jobs.map(({ id, attempt, policy }) => ({
@@ -175,7 +190,6 @@ async function claimAndRun(actor: Actor, worker: string): Promise<number> {
       policy,
     })),
   )
-  return jobs.length
 }
 
 const register = (actor: Actor, worker: string) =>
@@ -251,6 +265,14 @@ const refused = async (work: Promise<unknown>): Promise<void> => {
 export const WORKERS: readonly Program[] = [
   pass('a/1'),
   pass('b/1'),
+  {
+    name: 'f/1 submits, and what it submits begins at once',
+    worker: 'f/1',
+    run: async (actor) => {
+      const room = { limit: 100, tasks: TASKS, limits: new Map<string, number>() }
+      await runAll(actor, 'f/1', await schedulerPass(actor, 'f/1', room))
+    },
+  },
   { name: 'c/1 runs jobs', worker: 'c/1', run: async (actor) => void (await claimAndRun(actor, 'c/1')) },
   {
     name: `${EARLY} finishes`,

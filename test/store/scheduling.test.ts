@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { occurrenceId } from '../../src/model/occurrence.ts'
 import type { Plan } from '../../src/model/plan.ts'
+import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import { toText } from '../../src/store/instant.ts'
 import type { Decide, Mark, SweepExtent } from '../../src/store/scheduling-store.ts'
 import {
@@ -360,7 +361,7 @@ onEachStore((under) => {
       const marks = await mark()
       await under.query(edit)
       const before = await schedule(under, 's')
-      expect(await submit(marks, never)).toEqual({ submissions: [], locked: [], failed: [] })
+      expect(await submit(marks, never)).toEqual({ submissions: [], begun: [], locked: [], failed: [] })
       expect(await schedule(under, 's')).toEqual(before)
     })
 
@@ -375,11 +376,104 @@ onEachStore((under) => {
       expect(result).toMatchObject({ locked: [], failed: [] })
     })
 
+    describe('where the worker has room', () => {
+      const room = (limit: number, limits: Readonly<Record<string, number>> = {}) => ({
+        limit,
+        tasks: policies('other', ['task', { timeoutMs: 7000, maxRetries: 2 }]),
+        limits: new Map(Object.entries(limits)),
+      })
+      const begin = async (
+        limit: number,
+        limits?: Readonly<Record<string, number>>,
+        decide: Decide = submitDue,
+      ) => under.store.scheduling.submit(WORKER, await mark(), decide, { room: room(limit, limits) })
+      const states = async () =>
+        (await under.query('SELECT state FROM job ORDER BY periodic_task_id')).map((row) => row['state'])
+
+      it('a job begins with its submission, as if it had been claimed', async () => {
+        const slot = await ago(1000)
+        await planned(under, 's', slot, { args: '{"to": "a@b"}', max_retries: 9 })
+        const { begun, submissions } = await begin(1)
+        const policy = { ...DEFAULT_POLICY, timeoutMs: 7000, maxRetries: 9 }
+        expect(begun).toMatchObject([
+          { scheduleId: 's', slot, run: 1, attempt: 1, worker: WORKER, state: 'running', policy },
+        ])
+        expect(begun[0]?.args).toEqual({ to: 'a@b' })
+        expect(submissions[0]?.jobs).toEqual([begun[0]?.id])
+        expect(await jobRow(under, begun[0]?.id ?? '')).toMatchObject({
+          state: 'running',
+          worker: WORKER,
+          attempt: 1,
+          timeout: 7000,
+          max_retries: 9,
+        })
+        expect(instant((await jobRow(under, begun[0]?.id ?? ''))['started'])).toEqual(begun[0]?.started)
+        // The slot is decided as it always is, and whoever ends the run finds it as after a claim.
+        expect(await schedule(under, 's')).toMatchObject({ worker: null, last_slot: toText(slot) })
+        const { settled } = await under.store.executing.settle(
+          begun.map(({ id, attempt }) => ({
+            fence: { id, worker: WORKER, attempt },
+            ending: { kind: 'success', result: null },
+            policy,
+          })),
+        )
+        expect(settled).toHaveLength(1)
+        expect(await schedule(under, 's')).toMatchObject({ run_count: 1 })
+      })
+
+      it('of more than there is room for, none begins: the queue decides who goes first', async () => {
+        const slot = await ago(1000)
+        for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
+        expect((await begin(2)).begun).toEqual([])
+        expect(await states()).toEqual(['waiting', 'waiting', 'waiting'])
+      })
+
+      it('of more of a task than its own limit, none begins', async () => {
+        const slot = await ago(1000)
+        for (const id of ['a', 'b']) await planned(under, id, slot)
+        await planned(under, 'c', slot, { task: 'other' })
+        expect((await begin(9, { task: 1, other: 1 })).begun).toEqual([])
+        expect(await states()).toEqual(['waiting', 'waiting', 'waiting'])
+      })
+
+      it('jobs of tasks that it does not handle wait, and those that it does begin', async () => {
+        const slot = await ago(1000)
+        await planned(under, 'a', slot)
+        await planned(under, 'b', slot, { task: 'of somebody else' })
+        expect((await begin(1)).begun.map((one) => one.scheduleId)).toEqual(['a'])
+        expect(await states()).toEqual(['running', 'waiting'])
+      })
+
+      it('a blocked job stays blocked, and a skip is none', async () => {
+        const slot = await ago(1000)
+        await planned(under, 'blocked', slot)
+        await planned(under, 'skips', slot)
+        await job(under, 'before', { periodic_task_id: 'skips' })
+        const decide: Decide = (row, now, open) => {
+          const plan = submitDue(row, now, open)
+          return { ...plan, runs: plan.runs.map((run) => ({ ...run, state: 'blocked' })) }
+        }
+        expect((await begin(9, {}, decide)).begun).toEqual([])
+        expect((await states()).map(String).toSorted((a, b) => a.localeCompare(b))).toEqual(['blocked', 'skipped', 'waiting'])
+      })
+
+      it('a row that cannot be written takes its turn alone, and the others wait to be claimed', async () => {
+        const slot = await ago(1000)
+        for (const id of ['a', 'b']) await planned(under, id, slot)
+        // The occurrence of one of them is there already.
+        await job(under, occurrenceId('a', slot))
+        const { begun, submissions } = await begin(9)
+        expect(begun).toEqual([])
+        expect(ids(submissions)).toEqual(['a', 'b'])
+        expect(await states()).toEqual(['waiting', 'waiting'])
+      })
+    })
+
     it('submitting the same marks twice changes nothing the second time', async () => {
       await planned(under, 's', await ago(1000))
       const marks = await mark()
       await submit(marks)
-      expect(await submit(marks, never)).toEqual({ submissions: [], locked: [], failed: [] })
+      expect(await submit(marks, never)).toEqual({ submissions: [], begun: [], locked: [], failed: [] })
       expect(await count(under, 'job')).toBe(1)
     })
 

@@ -193,11 +193,14 @@ eachDatabase(({ kind, fresh }) => {
         await database.drop()
       })
 
-      it('to a submission neither loses nor doubles it', async () => {
+      it.each([
+        ['at all', /INSERT INTO .*JSON_TABLE/s],
+        ['with which its job has begun', /UPDATE .*SET state = 'running'/],
+      ])('to a submission neither loses nor doubles it: %s', async (_, statement) => {
         const database = await fresh()
         const proxy = await Proxy.open(database.url)
         const worker = await WorkerProcess.start({ ...settings(database, 'w'), url: proxy.url })
-        const lost = proxy.loseAnswer(/INSERT INTO .*JSON_TABLE/s)
+        const lost = proxy.loseAnswer(statement)
         await database.query(
           "INSERT INTO periodic_task (id, task, timer, nextrun) VALUES ('once', 'tick', 'yearly', '2020-01-01')",
         )
@@ -208,6 +211,7 @@ eachDatabase(({ kind, fresh }) => {
         expect(await database.query('SELECT state, attempt FROM job')).toEqual([
           { state: 'success', attempt: 1 },
         ])
+        expect(worker.told('handling')).toHaveLength(1)
         expect(await database.query('SELECT worker FROM periodic_task')).toEqual([{ worker: null }])
         await proxy.close()
         await database.drop()

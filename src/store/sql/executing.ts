@@ -1,10 +1,10 @@
 import type { ClaimedJob, Fence } from '../../model/job.ts'
-import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
-import type { Database, Sql } from '../database.ts'
+import type { RunPolicy } from '../../model/task.ts'
+import type { Database } from '../database.ts'
 import type { Attempt, ExecutingStore, LogLine, SettleResult } from '../executing-store.ts'
-import { fromStored, toText } from '../instant.ts'
-import { groupBy } from './group-by.ts'
-import { jobColumns, type JobRow, policyOf, toJob } from './rows.ts'
+import { toText } from '../instant.ts'
+import { begin, type BeginnableRow, beginnableColumns } from './beginning.ts'
+import { jobColumns, type JobRow, policyOf } from './rows.ts'
 import { againOnDuplicate } from './schedules.ts'
 import { settleAll } from './settling.ts'
 import { placeholders, type Tables } from './tables.ts'
@@ -18,10 +18,6 @@ interface Turn {
 
 /** Selections of one statement; SQLite takes 500. */
 const MOST_TURNS = 250
-
-/** A number of attempts that somebody has written as large stays, or it would keep all others from being claimed. */
-const LARGEST_ATTEMPT = 2_147_483_647
-const nextAttempt = (row: JobRow) => Math.min(toJob(row).attempt + 1, LARGEST_ATTEMPT)
 
 export class SqlExecuting implements ExecutingStore {
   readonly #database: Database
@@ -59,32 +55,15 @@ export class SqlExecuting implements ExecutingStore {
     const chosen = await this.#turns(names, Math.min(limit, MOST_TURNS), afterGroup)
     if (chosen.length === 0) return []
     const share = Math.ceil(limit / chosen.length)
-    const columns = `${jobColumns(dialect)}, ${dialect.now} AS clock`
     return this.#database.transaction(async (sql) => {
       // The index holds filter and order of each part, so exactly the rows that are claimed get locked.
       const part = (turn: Turn) =>
-        `SELECT ${columns} FROM ${job} ${dialect.byIndex(claimIndex)} WHERE claim_group = ? AND claim_task = ? ${dialect.andFindable} ORDER BY claim_group, claim_task, claim_rank, id LIMIT ${Math.min(share, rooms.get(turn.claim_task) ?? share)} ${dialect.skipLocked}`
-      const found = await sql.rows<JobRow & { clock: string }>(
+        `SELECT ${beginnableColumns(dialect)} FROM ${job} ${dialect.byIndex(claimIndex)} WHERE claim_group = ? AND claim_task = ? ${dialect.andFindable} ORDER BY claim_group, claim_task, claim_rank, id LIMIT ${Math.min(share, rooms.get(turn.claim_task) ?? share)} ${dialect.skipLocked}`
+      const found = await sql.rows<BeginnableRow>(
         dialect.union(chosen.map(part)),
         chosen.flatMap((turn) => [turn.claim_group, turn.claim_task]),
       )
-      const rows = withinRooms(found, rooms).slice(0, limit)
-      const [first] = rows
-      if (first === undefined) return []
-      await this.#begin(sql, rows, first.clock, worker, tasks)
-      return rows.map((row): ClaimedJob => {
-        const policy = policyOf(row, tasks.get(row.task))
-        return {
-          ...toJob(row),
-          state: 'running',
-          worker,
-          attempt: nextAttempt(row),
-          started: fromStored(first.clock),
-          progress: null,
-          argsText: row.args,
-          policy,
-        }
-      })
+      return begin(sql, dialect, this.#tables, worker, withinRooms(found, rooms).slice(0, limit), tasks)
     })
   }
 
@@ -169,31 +148,6 @@ export class SqlExecuting implements ExecutingStore {
       (turn) => turn.part === '>=' && !known.has(`${turn.claim_task}/${turn.claim_group}`),
     )
     return [inOrder(after), inOrder(others)].flat().slice(0, limit)
-  }
-
-  /** The policy in force is written down with each attempt, so that whoever takes over from a lost worker knows it. */
-  async #begin(
-    sql: Sql,
-    rows: readonly JobRow[],
-    started: string,
-    worker: string,
-    tasks: ReadonlyMap<string, RunPolicy>,
-  ): Promise<void> {
-    for (const [task, of] of groupBy(rows, (row) => row.task)) {
-      const policy = tasks.get(task) ?? DEFAULT_POLICY
-      await sql.run(
-        `UPDATE ${this.#tables.job} ${this.#database.dialect.byKey} SET state = 'running', worker = ?, attempt = CASE WHEN attempt + 1 > ${LARGEST_ATTEMPT} THEN attempt ELSE attempt + 1 END, started = ?, progress = NULL, timeout = COALESCE(timeout, ?), max_retries = COALESCE(max_retries, ?), retry_delay = COALESCE(retry_delay, ?), retry_backoff = COALESCE(retry_backoff, ?) WHERE id IN (${placeholders(of)})`,
-        [
-          worker,
-          started,
-          policy.timeoutMs,
-          policy.maxRetries,
-          policy.retryDelayMs,
-          policy.retryBackoff,
-          ...of.map((row) => row.id),
-        ],
-      )
-    }
   }
 }
 

@@ -15,7 +15,7 @@ import type {
 } from '../schedule-store.ts'
 import { andEquals, type Condition, ownedBy } from './owned.ts'
 import { scheduleColumns, type ScheduleRow, settingColumns, toSchedule } from './rows.ts'
-import { latestRunNumbers } from './submitted-jobs.ts'
+import { latestRun } from './submitted-jobs.ts'
 import { placeholders, type Tables } from './tables.ts'
 
 export class SqlSchedules implements ScheduleStore {
@@ -152,8 +152,11 @@ export class SqlSchedules implements ScheduleStore {
         Math.max(fromStored(row.clock).getTime(), (fromText(row.last_slot)?.getTime() ?? 0) + 1),
       )
       const jobId = occurrenceId(id, slot)
-      const numbers = await latestRunNumbers(sql, this.#database.dialect, this.#tables, [id])
-      const number = Math.max(row.run_count + (open?.number ?? 0), numbers.get(id) ?? 0) + 1
+      const [latest] = await sql.rows<{ number: number | null }>(
+        `SELECT ${latestRun(job)} AS number FROM ${schedule} AS s WHERE s.id = ?`,
+        [id],
+      )
+      const number = Math.max(row.run_count + (open?.number ?? 0), latest?.number ?? 0) + 1
       await sql.run(
         `INSERT INTO ${job} (id, periodic_task_id, slot, run, task, group_, args, subject, submitter, priority, exclusive, reason, submitted, timeout, max_retries, retry_delay, retry_backoff)
          SELECT ?, id, ?, ?, task, group_, COALESCE(?, args), subject, submitter, priority, CASE WHEN overlap = 'allow' THEN 0 ELSE 1 END, 'run now', ${now}, timeout, max_retries, retry_delay, retry_backoff FROM ${schedule} WHERE id = ?`,

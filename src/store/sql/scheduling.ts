@@ -7,6 +7,7 @@ import type {
   Mark,
   MarkedSchedule,
   SchedulingStore,
+  SubmitOptions,
   SubmitResult,
   SweepExtent,
   Swept,
@@ -94,9 +95,9 @@ export class SqlScheduling implements SchedulingStore {
     worker: string,
     marks: readonly Mark[],
     decide: Decide,
-    where: 'here' | 'elsewhere' = 'here',
+    options?: SubmitOptions,
   ): Promise<SubmitResult> {
-    return this.#submitting.submit(worker, marks, decide, where)
+    return this.#submitting.submit(worker, marks, decide, options)
   }
 
   async readMarked(worker: string, marks: readonly Mark[]): Promise<MarkedSchedule[]> {

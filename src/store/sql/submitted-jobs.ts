@@ -1,8 +1,11 @@
+import type { ClaimedJob } from '../../model/job.ts'
 import { occurrenceId } from '../../model/occurrence.ts'
 import { NO_OPEN_JOBS, type OpenJobs, type Plan } from '../../model/plan.ts'
-import type { Database, Dialect, Sql } from '../database.ts'
+import type { Database, Sql } from '../database.ts'
 import { toText } from '../instant.ts'
+import type { Room } from '../scheduling-store.ts'
 import { batchTable } from './batch.ts'
+import { begin, type BeginnableRow, beginnableColumns } from './beginning.ts'
 import { groupBy } from './group-by.ts'
 import { type PlannableRow } from './rows.ts'
 import { placeholders, type Tables } from './tables.ts'
@@ -13,6 +16,8 @@ export interface Planned {
   readonly plan: Plan
   /** Jobs of it that have not ended, before the plan. */
   readonly open: OpenJobs
+  /** The number of its newest run, before the plan; 0: it had none. */
+  readonly latestRun: number
 }
 
 export interface OpenJob {
@@ -21,10 +26,15 @@ export interface OpenJob {
   readonly state: keyof OpenJobs
 }
 
-export interface OpenOfSchedule {
+/** The jobs of a schedule before it is planned. */
+export interface JobsBefore {
+  /** Those that are not final. */
   readonly jobs: readonly OpenJob[]
-  readonly counts: OpenJobs
+  readonly open: OpenJobs
+  readonly latestRun: number
 }
+
+export const NO_JOBS: JobsBefore = { jobs: [], open: NO_OPEN_JOBS, latestRun: 0 }
 
 /** The jobs of schedules that are being submitted: those that are there, and those that come. */
 export class SubmittedJobs {
@@ -39,30 +49,40 @@ export class SubmittedJobs {
   /**
    * The jobs of the schedules that are not final, whether or not the unique key holds them: the policy may have
    * been another when they were submitted. Where they are to give way they are locked, or one of them could be
-   * claimed meanwhile.
+   * claimed meanwhile. And the number of the latest run of each.
    */
-  async open(sql: Sql, rows: readonly PlannableRow[]): Promise<ReadonlyMap<string, OpenOfSchedule>> {
-    const open = new Map<string, OpenOfSchedule>()
-    if (rows.length === 0) return open
-    const { forUpdate, byIndex, byKey } = this.#database.dialect
-    const found = await sql.rows<OpenJob>(
-      `SELECT id, periodic_task_id AS schedule, state FROM ${this.#tables.job} ${byIndex(this.#tables.stateIndex)} WHERE state IN ('waiting', 'blocked', 'running') AND periodic_task_id IN (${placeholders(rows)})`,
-      rows.map((row) => row.id),
+  async before(sql: Sql, rows: readonly PlannableRow[]): Promise<ReadonlyMap<string, JobsBefore>> {
+    if (rows.length === 0) return new Map()
+    const { job, stateIndex } = this.#tables
+    const { dialect } = this.#database
+    const { forUpdate, byIndex, byKey } = dialect
+    const ids = rows.map((row) => row.id)
+    const found = await sql.rows<OpenJob | { id: null; schedule: string; number: number | null }>(
+      `SELECT id, periodic_task_id AS schedule, state, NULL AS number FROM ${job} ${byIndex(stateIndex)} WHERE state IN ('waiting', 'blocked', 'running') AND periodic_task_id IN (${placeholders(ids)}) UNION ALL SELECT NULL, s.id, NULL, ${latestRun(job)} FROM ${this.#tables.schedule} AS s ${byKey} WHERE s.id IN (${placeholders(ids)})`,
+      [...ids, ...ids],
     )
+    const open = found.flatMap((one) => (one.id === null ? [] : [one]))
     const replacing = new Set(rows.filter((row) => row.overlap === 'replace').map((row) => row.id))
-    const giveWay = found.filter((job) => replacing.has(job.schedule))
+    const giveWay = open.filter((one) => replacing.has(one.schedule))
     // By their keys, which were found first: locks taken through another index would meet those of a claim.
     const locked =
       giveWay.length === 0
         ? []
         : await sql.rows<OpenJob>(
-            `SELECT id, periodic_task_id AS schedule, state FROM ${this.#tables.job} ${byKey} WHERE id IN (${placeholders(giveWay)}) AND state IN ('waiting', 'blocked', 'running') ORDER BY id ${forUpdate}`,
-            giveWay.map((job) => job.id),
+            `SELECT id, periodic_task_id AS schedule, state FROM ${job} ${byKey} WHERE id IN (${placeholders(giveWay)}) AND state IN ('waiting', 'blocked', 'running') ORDER BY id ${forUpdate}`,
+            giveWay.map((one) => one.id),
           )
-    const jobs = [...found.filter((job) => !replacing.has(job.schedule)), ...locked]
-    for (const [id, of] of groupBy(jobs, (job) => job.schedule))
-      open.set(id, { jobs: of, counts: countStates(of) })
-    return open
+    const jobs = groupBy(
+      [...open.filter((one) => !replacing.has(one.schedule)), ...locked],
+      (one) => one.schedule,
+    )
+    return new Map(
+      found.flatMap((one) => {
+        if (one.id !== null) return []
+        const of = jobs.get(one.schedule) ?? []
+        return [[one.schedule, { jobs: of, open: countStates(of), latestRun: one.number ?? 0 }]]
+      }),
+    )
   }
 
   /** For a job that replaces them: those that wait are cancelled, those that run are asked to stop. */
@@ -134,14 +154,7 @@ export class SubmittedJobs {
   async insert(sql: Sql, planned: readonly Planned[], where: 'here' | 'elsewhere'): Promise<void> {
     const { schedule, job } = this.#tables
     const { dialect } = this.#database
-    const running = where === 'elsewhere' ? [] : planned.filter(({ plan }) => plan.runs.length > 0)
-    const lastNumbers = await latestRunNumbers(
-      sql,
-      dialect,
-      this.#tables,
-      running.map(({ row }) => row.id),
-    )
-    const batch = planned.flatMap(({ row, plan, open }) => [
+    const batch = planned.flatMap(({ row, plan, open, latestRun }) => [
       ...plan.skips.map((skip) => ({
         id: occurrenceId(row.id, skip.slot),
         schedule: row.id,
@@ -158,7 +171,7 @@ export class SubmittedJobs {
         schedule: row.id,
         slot: toText(run.slot),
         missed: run.missed,
-        number: Math.max(row.run_count + goingOn(open, plan), lastNumbers.get(row.id) ?? 0) + index + 1,
+        number: Math.max(row.run_count + goingOn(open, plan), latestRun) + index + 1,
         state: run.state,
         reason: null,
         error: null,
@@ -190,6 +203,24 @@ export class SubmittedJobs {
       params,
     )
   }
+
+  /** Begins those that were just inserted for the worker, if it has room for all of them. */
+  async begin(sql: Sql, worker: string, planned: readonly Planned[], room: Room): Promise<ClaimedJob[]> {
+    const { dialect } = this.#database
+    const runs = planned.flatMap(({ row: { id, task }, plan }) =>
+      plan.runs
+        .filter(({ state }) => state === 'waiting' && room.tasks.has(task))
+        .map(({ slot }) => ({ id: occurrenceId(id, slot), task })),
+    )
+    const fits = (of: readonly unknown[], limit = room.limit) => of.length <= limit
+    if (runs.length === 0 || !fits(runs)) return []
+    for (const [task, of] of groupBy(runs, (run) => run.task)) if (!fits(of, room.limits.get(task))) return []
+    const rows = await sql.rows<BeginnableRow>(
+      `SELECT ${beginnableColumns(dialect)} FROM ${this.#tables.job} ${dialect.byKey} WHERE id IN (${placeholders(runs)})`,
+      runs.map((run) => run.id),
+    )
+    return begin(sql, dialect, this.#tables, worker, rows, room.tasks)
+  }
 }
 
 /** Runs that may still count before the new ones do. */
@@ -204,19 +235,9 @@ function countStates(jobs: readonly OpenJob[]): OpenJobs {
 }
 
 /**
- * The number of the newest run of each schedule, so that the next has one of its own: those that were cancelled or
- * replaced have had a number too, but are counted nowhere. One probe of the key of occurrences for each.
+ * Selects the number of the newest run of the schedule `s`, so that the next has one of its own: those that were
+ * cancelled or replaced have had a number too, but are counted nowhere. One probe of the key of occurrences.
  */
-export async function latestRunNumbers(
-  sql: Sql,
-  dialect: Dialect,
-  { schedule, job }: Tables,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
-  if (ids.length === 0) return new Map()
-  const rows = await sql.rows<{ id: string; number: number | null }>(
-    `SELECT s.id AS id, (SELECT j.run FROM ${job} AS j WHERE j.periodic_task_id = s.id AND j.run IS NOT NULL ORDER BY j.slot DESC LIMIT 1) AS number FROM ${schedule} AS s ${dialect.byKey} WHERE s.id IN (${placeholders(ids)})`,
-    ids,
-  )
-  return new Map(rows.map((row) => [row.id, row.number ?? 0]))
+export function latestRun(job: string): string {
+  return `(SELECT j.run FROM ${job} AS j WHERE j.periodic_task_id = s.id AND j.run IS NOT NULL ORDER BY j.slot DESC LIMIT 1)`
 }

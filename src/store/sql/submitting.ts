@@ -1,21 +1,25 @@
 import { occurrenceId } from '../../model/occurrence.ts'
-import { NO_OPEN_JOBS, type Plan, type PlannedRun, planFault, withRuns } from '../../model/plan.ts'
+import { type Plan, type PlannedRun, planFault, withRuns } from '../../model/plan.ts'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Database, Sql } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
-import type { Decide, Mark, Submission, SubmitResult } from '../scheduling-store.ts'
+import type { Decide, Mark, Room, Submission, SubmitOptions, SubmitResult } from '../scheduling-store.ts'
 import { batchTable } from './batch.ts'
 import { plannableColumns, type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
-import { type Planned, SubmittedJobs } from './submitted-jobs.ts'
+import { NO_JOBS, type Planned, SubmittedJobs } from './submitted-jobs.ts'
 import { placeholders, type Tables } from './tables.ts'
 
 /** How marked schedules are submitted. */
 interface How {
   readonly decide: Decide
   readonly where: 'here' | 'elsewhere'
+  /** null: no job begins with its submission. */
+  readonly room: Room | null
   /** Trust no key: look whether the jobs are there already, however they came there. */
   readonly careful: boolean
 }
+
+const NOTHING: SubmitResult = { submissions: [], begun: [], locked: [], failed: [] }
 
 /** Plans marked schedules and writes what comes of them, in one transaction. */
 export class Submitting {
@@ -33,18 +37,21 @@ export class Submitting {
     worker: string,
     marks: readonly Mark[],
     decide: Decide,
-    where: 'here' | 'elsewhere' = 'here',
+    { where = 'here', room = null }: SubmitOptions = {},
   ): Promise<SubmitResult> {
-    if (marks.length === 0) return { submissions: [], locked: [], failed: [] }
-    const how = { decide, where, careful: false }
+    if (marks.length === 0) return NOTHING
+    const how = { decide, where, room: null, careful: false }
     try {
-      return await this.#database.transaction((sql) => this.#submitAll(sql, worker, marks, how))
+      return await this.#database.transaction((sql) =>
+        this.#submitAll(sql, worker, marks, { ...how, room: where === 'here' ? room : null }),
+      )
     } catch (error) {
       if (error instanceof StoreUnavailableError && !this.#database.dialect.isContended(error)) throw error
       // One bad row must not keep the others: row by row.
       const results: SubmitResult[] = []
       for (const mark of marks) results.push(await this.#submitOne(worker, mark, { ...how, careful: true }))
       return {
+        ...NOTHING,
         submissions: results.flatMap((result) => result.submissions),
         locked: results.flatMap((result) => result.locked),
         failed: results.flatMap((result) => result.failed),
@@ -60,7 +67,7 @@ export class Submitting {
       return await submitOne(how.decide)
     } catch (error) {
       // Somebody else is in the way: no reason to give the slot up.
-      if (this.#database.dialect.isContended(error)) return { submissions: [], locked: [mark], failed: [] }
+      if (this.#database.dialect.isContended(error)) return { ...NOTHING, locked: [mark] }
       if (error instanceof StoreUnavailableError) throw error
       const reason = error instanceof Error ? error.message : String(error)
       try {
@@ -71,7 +78,7 @@ export class Submitting {
         return { ...result, failed: [{ id: mark.id, error }] }
       } catch (again) {
         if (again instanceof StoreUnavailableError) throw again
-        return { submissions: [], locked: [], failed: [{ id: mark.id, error: again }] }
+        return { ...NOTHING, failed: [{ id: mark.id, error: again }] }
       }
     }
   }
@@ -80,7 +87,7 @@ export class Submitting {
     sql: Sql,
     worker: string,
     marks: readonly Mark[],
-    { decide, where, careful }: How,
+    { decide, where, room, careful }: How,
   ): Promise<SubmitResult> {
     const { schedule } = this.#tables
     const { skipLocked, byKey } = this.#database.dialect
@@ -95,27 +102,29 @@ export class Submitting {
     const owned = rows.filter(
       (row) => row.worker === worker && fromText(row.marked)?.getTime() === markedAt.get(row.id),
     )
-    const open = await this.#jobs.open(sql, owned)
+    const before = await this.#jobs.before(sql, owned)
     const planned: Planned[] = []
     const notDue: PlannableRow[] = []
     const again: string[] = []
     for (const row of owned) {
-      const counts = open.get(row.id)?.counts ?? NO_OPEN_JOBS
-      const plan = decide(toPlannable(row), fromStored(row.clock), counts)
+      const { open, latestRun } = before.get(row.id) ?? NO_JOBS
+      const plan = decide(toPlannable(row), fromStored(row.clock), open)
       if (plan === null) notDue.push(row)
       else if (plan === 'again') again.push(row.id)
       else
         planned.push({
           row,
           plan: careful ? await this.#withoutDecided(sql, row.id, plan) : plan,
-          open: counts,
+          open,
+          latestRun,
         })
     }
     await this.#jobs.giveWay(
       sql,
-      planned.flatMap(({ row, plan }) => (plan.replaces ? (open.get(row.id)?.jobs ?? []) : [])),
+      planned.flatMap(({ row, plan }) => (plan.replaces ? (before.get(row.id)?.jobs ?? []) : [])),
     )
     await this.#jobs.insert(sql, careful ? planned : await this.#jobs.foldSkips(sql, planned), where)
+    const begun = room === null ? [] : await this.#jobs.begin(sql, worker, planned, room)
     await this.#advance(sql, planned)
     await this.#unmark(sql, notDue)
     if (again.length > 0) {
@@ -132,6 +141,7 @@ export class Submitting {
         plan,
         jobs: plan.runs.map((run) => occurrenceId(row.id, run.slot)),
       })) satisfies Submission[],
+      begun,
       locked: await this.#locked(sql, marks, rows),
       failed: [],
     }
