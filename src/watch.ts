@@ -23,11 +23,15 @@ export interface WatchOptions {
 
 /** Time before the next look when something is due that somebody else seems to be busy with. */
 const BUSY_MS = 250
+/** Time before the next look when a schedule came to be due that the last one has announced: until it is submitted. */
+const SUBMITTED_MS = 20
 
 export class Watch {
   readonly #options: WatchOptions
   readonly #loop: Loop
   #clock: ClockDifference | null = null
+  /** When the first schedule is due that the last look has announced, by performance.now(). */
+  #scheduleDue = Infinity
 
   constructor(options: WatchOptions) {
     this.#options = options
@@ -58,15 +62,26 @@ export class Watch {
   /** @returns milliseconds until the next look */
   async pass(): Promise<number> {
     const { store, wakeUpMs, onScheduleDue, onJobDue } = this.#options
+    if (onScheduleDue !== null && performance.now() >= this.#scheduleDue) {
+      // What is known needs no look: that comes when it has been submitted, and then knows what is next.
+      this.#scheduleDue = Infinity
+      onScheduleDue()
+      return SUBMITTED_MS
+    }
     const tasks = this.#options.claimableTasks()
     const asked = performance.now()
     const before = this.#options.now().getTime()
     const look = await store.look(tasks)
-    const roundTripMs = performance.now() - asked
+    const answered = performance.now()
+    const roundTripMs = answered - asked
     this.#clock = { aheadMs: before + roundTripMs / 2 - look.now.getTime(), roundTripMs }
     const waits = [wakeUpMs]
-    if (onScheduleDue !== null && look.wakeAt !== null)
+    this.#scheduleDue = Infinity
+    if (onScheduleDue !== null && look.wakeAt !== null) {
+      const waitMs = look.wakeAt.getTime() - look.now.getTime()
+      if (waitMs > 0) this.#scheduleDue = answered + waitMs
       waits.push(tellWhenDue(look.wakeAt, look.now, onScheduleDue))
+    }
     // Also where there is no room at this moment: who makes room claims without a look.
     if (onJobDue !== null && look.dueAt !== null) waits.push(tellWhenDue(look.dueAt, look.now, onJobDue))
     if (onJobDue !== null && look.claimable) waits.push(tellWhenDue(look.now, look.now, onJobDue))

@@ -1,0 +1,81 @@
+/** When the watch looks, and when it need not. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import type { Look, SchedulingStore } from '../src/store/scheduling-store.ts'
+import { Watch } from '../src/watch.ts'
+import { gate } from './kalends/scene.ts'
+
+const START = new Date('2026-11-21T12:00:00.000Z')
+
+function unused(): never {
+  throw new Error('not asked for here')
+}
+
+/** A watch whose looks give one answer after the other, and the last of them for ever. */
+function watching(answers: readonly Partial<Look>[]) {
+  const told: string[] = []
+  const due = gate()
+  let looks = 0
+  const store: SchedulingStore = {
+    mostAtOnce: unused,
+    submitsInParallel: true,
+    look: () => {
+      const answer = answers[Math.min(looks, answers.length - 1)]
+      looks += 1
+      told.push('look')
+      return Promise.resolve({ now: START, wakeAt: null, dueAt: null, claimable: false, ...answer })
+    },
+    markDue: unused,
+    submit: unused,
+    readMarked: unused,
+    clearStaleMarks: unused,
+    sweep: unused,
+  }
+  const watch = new Watch({
+    store,
+    // Longer than any test takes.
+    wakeUpMs: 3_600_000,
+    now: () => new Date(),
+    claimableTasks: () => [],
+    onScheduleDue: () => {
+      told.push('due')
+      due.open()
+    },
+    onJobDue: null,
+    onError: (error) => {
+      throw error
+    },
+  })
+  return { watch, told, due }
+}
+
+const soon = { wakeAt: new Date(START.getTime() + 5) }
+
+it('what a look has announced is told when its time has come, without another look, which comes after', async () => {
+  const { watch, told, due } = watching([soon, {}])
+  const announced = performance.now()
+  watch.start()
+  await due.promise
+  expect(performance.now() - announced).toBeGreaterThanOrEqual(5)
+  expect(told).toEqual(['look', 'due'])
+  // By itself, should nobody wake it: what was due may have been taken by another worker.
+  while (told.length < 3) await nextTurn()
+  expect(told).toEqual(['look', 'due', 'look'])
+  await watch.stop()
+})
+
+it('whoever wakes it before makes it look, and what was announced before counts no more', async () => {
+  const { watch, told } = watching([soon, {}])
+  watch.start()
+  watch.wake()
+  while (told.length < 2 || watch.health().nextPass === null) await nextTurn()
+  expect(Number(watch.health().nextPass) - Date.now()).toBeGreaterThan(60_000)
+  expect(told).toEqual(['look', 'look'])
+  await watch.stop()
+})
+
+it('what is due at a look is told at once', async () => {
+  const { watch, told } = watching([{ wakeAt: START }])
+  expect(await watch.pass()).toBeLessThan(1000)
+  expect(told).toEqual(['look', 'due'])
+})
