@@ -35,7 +35,7 @@ export interface JobExecutorOptions {
 
 const PROMOTE_AT_ONCE = 500
 const SETTLE_PATIENCE_MS = 10_000
-/** For so long after a claim failed, the database may still carry it out. */
+/** For so long after it gave no answer, the database may still carry out what it was asked. */
 const DOUBT_MS = 30_000
 const DOUBT_LOOK_MS = 2000
 /** Attempts of one call of `runDue`. */
@@ -57,8 +57,8 @@ export class JobExecutor {
   #started = 0
   /** When stop requests were last looked for, by performance.now(). */
   #lastStopLook = Number.NEGATIVE_INFINITY
-  /** When the last claim failed, by performance.now(). */
-  #claimFailed = Number.NEGATIVE_INFINITY
+  /** When a claim, or a submission, last got no answer, by performance.now(); null: nothing is in doubt. */
+  #unanswered: number | null = null
   /** Whether its loops run. */
   #open = false
   #stopping = false
@@ -94,14 +94,14 @@ export class JobExecutor {
 
   /** Jobs may be claimable. */
   wake(): void {
-    this.#claimLoop.wake()
-    this.#onWake?.()
+    this.#queueIsEmpty = false
+    this.#wake()
   }
 
   /** The time of a waiting job may have come. */
   wakeForTime(): void {
     this.#promote = true
-    this.#claimLoop.wake()
+    this.wake()
   }
 
   /** The tasks that this worker has room for. */
@@ -119,7 +119,7 @@ export class JobExecutor {
   keepRoom(worker: string, most: number): Room | null {
     const limit = Math.min(most, this.#room())
     if (!this.#open || this.#stopping || limit <= 0 || this.#options.worker() !== worker) return null
-    if (this.#claiming || !this.#queueIsEmpty || this.#isInDoubt()) return null
+    if (this.#claiming || !this.#queueIsEmpty || this.#unanswered !== null) return null
     const room = { limit, tasks: this.#claimable(), limits: this.#taskRooms() }
     this.#kept += limit
     return room
@@ -134,7 +134,7 @@ export class JobExecutor {
   /** It is not known whether any job began. */
   unheard(room: Room): void {
     this.#giveUp(room)
-    this.#claimFailed = performance.now()
+    this.#unanswered = performance.now()
     this.#claimLoop.wake()
   }
 
@@ -241,17 +241,17 @@ export class JobExecutor {
       // What ends in this turn of the event loop makes room together: one claim of 200 instead of two of 100.
       if (gathers) await nextTurn()
       const id = worker()
+      if (id === null || this.#stopping) return this.#untilNextLook()
+      if (this.#unanswered !== null) await this.#giveBackUnheard(id, this.#unanswered)
       const room = this.#room()
       const policies = this.#claimable()
       this.#heldOff = this.#kept > 0
-      if (id === null || room <= 0 || this.#stopping || policies.size === 0) return Infinity
-      const inDoubt = this.#isInDoubt()
-      if (inDoubt) await this.#giveBackUnheard(id)
+      if (room <= 0 || policies.size === 0) return this.#untilNextLook()
       this.#claiming = true
       const jobs = await store
         .claim(id, policies, room, this.#lastGroup, this.#taskRooms())
         .catch((error: unknown) => {
-          this.#claimFailed = performance.now()
+          this.#unanswered = performance.now()
           throw error
         })
         .finally(() => {
@@ -260,7 +260,7 @@ export class JobExecutor {
       this.#queueIsEmpty = jobs.length === 0 && policies.size === this.#options.handlers.size
       this.#lastGroup = jobs.at(-1)?.group ?? this.#lastGroup
       for (const job of jobs) this.#start(job)
-      if (jobs.length === 0) return inDoubt ? DOUBT_LOOK_MS : Infinity
+      if (jobs.length === 0) return this.#untilNextLook()
     }
   }
 
@@ -271,17 +271,19 @@ export class JobExecutor {
     for (const tell of this.#whenNoneKept.splice(0)) tell()
   }
 
-  #isInDoubt(): boolean {
-    return performance.now() - this.#claimFailed < DOUBT_MS
+  /** Where something is in doubt, also without a reason to claim. */
+  #untilNextLook(): number {
+    return this.#unanswered === null ? Infinity : DOUBT_LOOK_MS
   }
 
   /**
-   * A claim that failed, or a submission, may have been made all the same, when only its answer was lost. While this
-   * worker lives, nobody would run those jobs or take them over.
+   * A claim that got no answer, or a submission, may have been made all the same. While this worker lives, nobody would
+   * run those jobs or take them over. The doubt ends with a look that comes late enough.
    */
-  async #giveBackUnheard(workerId: string): Promise<void> {
+  async #giveBackUnheard(workerId: string, since: number): Promise<void> {
     // Some may have begun with a submission whose answer is still to come.
     if (this.#kept > 0) return
+    const asked = performance.now()
     // Before the question: what ends while it is under way is no news, and may be claimed again by now.
     const running = [...this.#running.values()].map(({ job: { id, worker, attempt } }) => ({
       id,
@@ -291,6 +293,7 @@ export class JobExecutor {
     const known = new Set([...running, ...this.#settler.pending()].map(fenceText))
     const held = await this.#options.store.held(workerId)
     for (const attempt of held) if (!known.has(fenceText(attempt.fence))) this.#settler.add(attempt)
+    if (asked - since > DOUBT_MS && this.#unanswered === since) this.#unanswered = null
   }
 
   #start(job: ClaimedJob): void {
@@ -327,7 +330,12 @@ export class JobExecutor {
     if (this.#running.get(id) === run) this.#running.delete(id)
     if (ending !== null) this.#settler.add({ fence: { id, worker, attempt }, ending, policy })
     if (this.#running.size === 0) for (const tell of this.#whenIdle.splice(0)) tell()
-    this.wake()
+    this.#wake()
+  }
+
+  #wake(): void {
+    this.#claimLoop.wake()
+    this.#onWake?.()
   }
 
   #remember(run: Run): void {

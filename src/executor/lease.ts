@@ -62,6 +62,7 @@ export class Lease {
   #lastBeat: number | null = null
   #lost: number | null = null
   #lastLook = 0
+  /** There may be some. */
   #orphansLeft = false
   /** In beats. */
   #untilSweep = 0
@@ -128,8 +129,8 @@ export class Lease {
     const started = performance.now()
     if (this.#id === null || !(await this.#options.workers.heartbeat(this.#id))) await this.#renew()
     this.#lastBeat = started
-    const dead = await this.#buryDead()
-    if (dead > 0 || this.#orphansLeft) await this.#takeOver()
+    if ((await this.#buryDead()) > 0) this.#orphansLeft = true
+    if (this.#orphansLeft) await this.#takeOver()
     this.#untilSweep -= 1
     if (this.#untilSweep <= 0) await this.#sweep()
     return Math.max(0, this.#beatMs - (performance.now() - started))
@@ -145,11 +146,14 @@ export class Lease {
     // Also after one that fails, or it would keep the heartbeat from its rhythm.
     if (isWhole) this.#untilWholeSweep = LEASES_PER_WHOLE_SWEEP.slow
     const started = performance.now()
+    // Should it fail, the next beat looks for them.
+    this.#orphansLeft = true
     const swept = await scheduling.sweep(this.#id, leaseMs, isWhole ? 'everything' : 'left by workers')
+    this.#orphansLeft = swept.orphans
     for (const text of swept.healed) this.#options.onHealed(text)
     if (isWhole && performance.now() - started < Math.max(QUICK_SWEEP.ms, leaseMs * QUICK_SWEEP.share))
       this.#untilWholeSweep = LEASES_PER_WHOLE_SWEEP.quick
-    if (swept.orphans) await this.#settleOrphans()
+    if (this.#orphansLeft) await this.#settleOrphans()
   }
 
   /** This worker was taken for dead: it goes on under a new id. */

@@ -1,5 +1,5 @@
 /** Room for jobs that begin with their submission: how much there is, when there is none, and what ends it. */
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import type { HandledTask } from '../../src/executor/handler.ts'
 import { JobExecutor } from '../../src/executor/job-executor.ts'
 import { task } from '../../src/model/task.ts'
@@ -14,7 +14,13 @@ async function started(concurrency: number, own: number | null = null) {
   const limits: number[] = []
   const waiting: string[] = []
   const held: string[] = []
-  const state = { worker: WORKER, claims: gate(), answer: null as Gate | null, running: 0, most: 0 }
+  const state = {
+    worker: WORKER as string | null,
+    claims: gate(),
+    answer: null as Gate | null,
+    running: 0,
+    most: 0,
+  }
   const ends = new Map<string, Gate>()
   const released: string[] = []
   const store = {
@@ -163,6 +169,46 @@ it('where no answer came, what began unheard is given back, but not what another
   await settledDown()
   expect(released).toEqual(['x'])
   ends.get('y')?.open()
+  await executor.stop(1000)
+})
+
+it('the doubt ends with a look that comes late enough, and not while there is no database to look at', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { executor, state, held, released } = await started(1)
+  executor.unheard(kept(executor.keepRoom(WORKER, 1)))
+  await settledDown()
+  // The database is away, and with it the heartbeat; meanwhile it carries out what it was asked last.
+  state.worker = null
+  held.push('x')
+  await pass(120_000)
+  expect(released).toEqual([])
+  state.worker = WORKER
+  await pass(3000)
+  expect(released).toEqual(['x'])
+  held.length = 0
+  await pass(3000)
+  expect(kept(executor.keepRoom(WORKER, 1)).limit).toBe(1)
+  vi.useRealTimers()
+})
+
+/** In steps, so that each sleep that ends is seen. */
+async function pass(ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 500) {
+    await vi.advanceTimersByTimeAsync(500)
+    await settledDown()
+  }
+}
+
+it('jobs that are put in the queue come before those that are submitted next', async () => {
+  const { executor, waiting, state } = await started(4)
+  waiting.push('a')
+  executor.wake()
+  // The claim has not begun.
+  expect(executor.keepRoom(WORKER, 1)).toBeNull()
+  await settledDown()
+  expect(state.most).toBe(1)
+  executor.begun(kept(executor.keepRoom(WORKER, 1)), [])
   await executor.stop(1000)
 })
 

@@ -454,7 +454,11 @@ onEachStore((under) => {
           return { ...plan, runs: plan.runs.map((run) => ({ ...run, state: 'blocked' })) }
         }
         expect((await begin(9, {}, decide)).begun).toEqual([])
-        expect((await states()).map(String).toSorted((a, b) => a.localeCompare(b))).toEqual(['blocked', 'skipped', 'waiting'])
+        expect((await states()).map(String).toSorted((a, b) => a.localeCompare(b))).toEqual([
+          'blocked',
+          'skipped',
+          'waiting',
+        ])
       })
 
       it('a row that cannot be written takes its turn alone, and the others wait to be claimed', async () => {

@@ -49,12 +49,15 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     await page.getByLabel('Id', { exact: true }).fill('every/second')
     await page.getByRole('button', { name: 'Make the schedule' }).click()
     await page.getByText('a weekday is expected here').first().waitFor()
+    // Once it was refused, the field that is to blame has the focus.
+    await page.locator('#timer:focus').waitFor()
     expect(await application.kalends.schedules.get('every/second')).toBeNull()
 
     await timer.fill('*:*:*')
     await page.getByLabel('Args', { exact: true }).fill('{"a": }')
     await page.getByRole('button', { name: 'Make the schedule' }).click()
     await page.getByText('This is not JSON').waitFor()
+    await page.locator('#args:focus').waitFor()
     await page.getByLabel('Args', { exact: true }).fill('{"a": 1}')
     await page.getByRole('button', { name: 'Make the schedule' }).click()
 

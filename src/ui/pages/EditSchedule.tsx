@@ -51,6 +51,12 @@ function Allowed({ title, children }: { readonly title: string; readonly childre
   )
 }
 
+/** By the field's name; null: no field is to blame. */
+function faultsOf(error: unknown): Readonly<Record<string, string>> | null {
+  if (error instanceof InvalidArgs) return { args: error.message }
+  return error instanceof ApiError && Object.keys(error.fields).length > 0 ? error.fields : null
+}
+
 function Form({ title, before }: { readonly title: string; readonly before: Schedule | null }) {
   const [entries, setEntries] = useState<Entries>(before === null ? EMPTY : entriesOf(before))
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({})
@@ -70,10 +76,14 @@ function Form({ title, before }: { readonly title: string; readonly before: Sche
       say(before === null ? `${saved.id} is made` : `${saved.id} is changed`)
       go(link(['schedules', saved.id]))
     } catch (error) {
-      if (error instanceof InvalidArgs) setFaults({ args: error.message })
-      else if (error instanceof ApiError && Object.keys(error.fields).length > 0) setFaults(error.fields)
-      else complain(error)
-      requestAnimationFrame(() => document.querySelector<HTMLElement>('form [aria-invalid="true"]')?.focus())
+      const found = faultsOf(error)
+      if (found === null) complain(error)
+      else {
+        setFaults(found)
+        // Not what is marked as invalid: that may be a timer whose correction is still being checked.
+        const named = Object.keys(found).map((name) => `form [id="${CSS.escape(name)}"]`)
+        requestAnimationFrame(() => document.querySelector<HTMLElement>(named.join(', '))?.focus())
+      }
     } finally {
       setSending(false)
     }
