@@ -169,8 +169,8 @@ export const BREAKS: readonly Break[] = [
     mutations: [
       {
         file: 'store/sql/submitting.js',
-        find: 'return await this.#database.transaction((sql) => this.#submitAll(sql, worker, marks, how));',
-        put: `const result = await this.#database.transaction((sql) => this.#submitAll(sql, worker, marks, how)); ${pause(500)} await this.#database.transaction((sql) => this.#jobs.insert(sql, this.later, where)); return result;`,
+        find: "return await this.#database.transaction((sql) => this.#submitAll(sql, worker, marks, { ...how, room: where === 'here' ? room : null }));",
+        put: `const result = await this.#database.transaction((sql) => this.#submitAll(sql, worker, marks, { ...how, room: where === 'here' ? room : null })); ${pause(500)} await this.#database.transaction((sql) => this.#jobs.insert(sql, this.later, where)); return result;`,
       },
       {
         file: 'store/sql/submitting.js',
@@ -199,8 +199,8 @@ export const BREAKS: readonly Break[] = [
     mutations: [
       {
         file: 'executor/lease.js',
-        find: 'await this.#takeOver();\n        this.#untilSweep',
-        put: '{}\n        this.#untilSweep',
+        find: 'const orphans = await executing.orphans(ORPHANS_AT_ONCE);',
+        put: 'const orphans = [];',
       },
     ],
     sql: [],
