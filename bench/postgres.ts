@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { freePort } from '../test/support/servers-private.ts'
-import { canInstall, findProgram, install, isRoot } from '../test/support/servers-programs.ts'
+import { findOrInstall, findProgram, isRoot } from '../test/support/servers-programs.ts'
 
 const run = promisify(execFile)
 const superviseScript = fileURLToPath(new URL('../test/support/supervise.sh', import.meta.url))
@@ -23,14 +23,12 @@ export interface Postgres {
   readonly stop: () => Promise<void>
 }
 
-/** @returns the folder of its programs, or why there is none */
-export async function findPostgres(): Promise<{ folder: string } | { missing: string }> {
-  const found = programFolder()
-  if (found !== null) return { folder: found }
-  if (!canInstall()) return { missing: 'no PostgreSQL on this machine: install postgresql' }
-  await install('postgresql')
-  const folder = programFolder()
-  return folder === null ? { missing: 'apt-get installed postgresql, but no initdb came' } : { folder }
+/** @returns the folder of its programs; a text says why there is none */
+export async function findPostgres(): Promise<{ folder: string } | string> {
+  return await findOrInstall('PostgreSQL', ['postgresql'], () => {
+    const folder = programFolder()
+    return folder === null ? null : { folder }
+  })
 }
 
 export async function startPostgres(folder: string): Promise<Postgres> {

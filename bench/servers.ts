@@ -26,14 +26,14 @@ const START: Readonly<Record<ServerName, () => Promise<Provided>>> = {
   MySQL: () => sqlServer('mysql'),
   Redis: async () => {
     const found = await findRedis()
-    if ('missing' in found) return found
+    if (typeof found === 'string') return { missing: found }
     const version = /v=([\d.]+)/.exec(await versionOf(found.program))?.[1] ?? 'unknown'
     const durability = 'default: snapshots only, the last seconds are lost in a crash'
     return { ...(await startRedis(found.program, [])), version, durability }
   },
   PostgreSQL: async () => {
     const found = await findPostgres()
-    if ('missing' in found) return found
+    if (typeof found === 'string') return { missing: found }
     return { ...(await startPostgres(found.folder)), durability: 'synchronous_commit=on, fsync=on' }
   },
 }

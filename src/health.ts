@@ -16,6 +16,10 @@ export interface Health {
   readonly running: number
   /** Runs that have ended, and whose end is not written yet. */
   readonly unwritten: number
+  /** Of those, how many wait because someone else has locked their row. */
+  readonly locked: number
+  /** Runs that have ended, and whose end the database rejects. Their jobs stay running until this worker stops. */
+  readonly rejected: number
   /** How far this machine's clock is ahead of the database's, in ms; null: not known yet. */
   readonly clockAheadMs: number | null
   /** Why it is not ok, or not live. */
@@ -31,9 +35,12 @@ export interface HealthNote {
     | 'stopped'
     | 'stuck'
     | 'late'
+    | 'no-connection'
     | 'failing'
     | 'no-lease'
     | 'unwritten'
+    | 'locked-ends'
+    | 'rejected-ends'
     | 'lease-lost'
     | 'standstill'
     | 'clock'
@@ -60,6 +67,14 @@ export interface Vitals {
   readonly sinceLeaseLostMs: number | null
   readonly running: number
   readonly unwritten: number
+  readonly locked: number
+  /** For how long the first of the locked has been so. */
+  readonly lockedMs: number
+  readonly rejected: number
+  /** Whether further ends that cannot be written take up capacity. */
+  readonly isLimitReached: boolean
+  /** How long a loop has been waiting for a connection; 0: none waits. */
+  readonly connectionWaitMs: number
   readonly clock: ClockDifference | null
   readonly stood: Stood | null
   /** The tasks of handlers that go on although their runs were ended without them; as often as there are. */
@@ -69,6 +84,8 @@ export interface Vitals {
 
 /** Of the lease: so long a heartbeat may take until others may act on it. A connection is given up after the whole. */
 const STUCK_AFTER = 3 / 5
+/** How long a loop may wait for a connection: a fifth of the lease within these limits. */
+const CONNECTION_WAIT_MS = { least: 1000, most: 5000 }
 /** Before Kalends ends an endless statement itself, nobody needs to end the process. */
 const STUCK_FOR_GOOD_LEASES = 3
 const STUCK_FOR_GOOD_MS = 180_000
@@ -85,6 +102,8 @@ export function unstarted(isStopped: boolean): Health {
     worker: null,
     running: 0,
     unwritten: 0,
+    locked: 0,
+    rejected: 0,
     clockAheadMs: null,
     reasons: isStopped ? [stopped] : [],
     warnings: [],
@@ -93,8 +112,12 @@ export function unstarted(isStopped: boolean): Health {
 }
 
 export function judge(vitals: Vitals): Health {
-  const { worker, running, unwritten, loops, clock, leaseMs } = vitals
-  const reasons = [...loops.flatMap((loop) => loopReasons(loop, leaseMs)), ...leaseReasons(vitals)]
+  const { worker, running, unwritten, locked, rejected, loops, clock, leaseMs } = vitals
+  const reasons = [
+    ...loops.flatMap((loop) => loopReasons(loop, leaseMs)),
+    ...connectionReasons(vitals),
+    ...leaseReasons(vitals),
+  ]
   const forGoodMs = Math.max(STUCK_FOR_GOOD_MS, STUCK_FOR_GOOD_LEASES * leaseMs)
   return {
     ok: reasons.length === 0,
@@ -102,9 +125,11 @@ export function judge(vitals: Vitals): Health {
     worker,
     running,
     unwritten,
+    locked,
+    rejected,
     clockAheadMs: clock && Math.round(clock.aheadMs),
     reasons,
-    warnings: [...recent(vitals), ...lasting(vitals)],
+    warnings: [...recent(vitals), ...endWarnings(vitals), ...lasting(vitals)],
     loops,
   }
 }
@@ -134,6 +159,18 @@ function loopReasons(loop: LoopHealth, leaseMs: number): HealthNote[] {
     })
   }
   return notes
+}
+
+function connectionReasons({ connectionWaitMs, leaseMs }: Vitals): HealthNote[] {
+  const { least, most } = CONNECTION_WAIT_MS
+  if (connectionWaitMs <= Math.max(least, Math.min(most, leaseMs / 5))) return []
+  return [
+    {
+      code: 'no-connection',
+      subject: null,
+      text: `a loop has waited ${seconds(connectionWaitMs)} for a connection to the database: the pool that the application passed in has none free, or the server accepts no more; make the pool larger, or find what holds its connections`,
+    },
+  ]
 }
 
 function leaseReasons({ worker, sinceHeartbeatMs }: Vitals): HealthNote[] {
@@ -168,7 +205,8 @@ function recent({ leaseMs, sinceLeaseLostMs, stood, worker }: Vitals): HealthNot
   return notes
 }
 
-function lasting({ unwritten, clock, left, loops }: Vitals): HealthNote[] {
+/** Of runs that have ended. */
+function endWarnings({ unwritten, locked, lockedMs, rejected, isLimitReached, loops }: Vitals): HealthNote[] {
   const notes: HealthNote[] = []
   const settler = loops.find(({ name }) => name === 'settler')
   if (
@@ -182,6 +220,28 @@ function lasting({ unwritten, clock, left, loops }: Vitals): HealthNote[] {
       text: `${unwritten === 1 ? 'the end of 1 run waits' : `the ends of ${unwritten} runs wait`} to be written; they are lost to another attempt if this process ends now`,
     })
   }
+  const full = isLimitReached
+    ? '; there are so many that each further one takes up capacity, and this worker runs fewer jobs'
+    : ''
+  if (locked > 0 && (lockedMs > SLOW_WRITE_MS || isLimitReached)) {
+    notes.push({
+      code: 'locked-ends',
+      subject: 'settler',
+      text: `${locked === 1 ? 'the end of 1 run waits' : `the ends of ${locked} runs wait`}, the first for ${seconds(lockedMs)}, because someone else has locked the row of the job or its schedule: end that transaction${full}`,
+    })
+  }
+  if (rejected > 0) {
+    notes.push({
+      code: 'rejected-ends',
+      subject: 'settler',
+      text: `the database rejects ${rejected === 1 ? 'the end of 1 run' : `the ends of ${rejected} runs`}, whose jobs stay running: the log names them; repair their rows: the ends are tried again every five minutes${full}`,
+    })
+  }
+  return notes
+}
+
+function lasting({ clock, left }: Vitals): HealthNote[] {
+  const notes: HealthNote[] = []
   if (clock !== null && Math.abs(clock.aheadMs) > CLOCK_MS + clock.roundTripMs / 2) {
     notes.push({
       code: 'clock',

@@ -19,10 +19,12 @@ export { Kalends, type PruneOptions, type Scope, type WorkerStatus } from './kal
 export type { Logger } from './logger.ts'
 export type { Health, HealthNote } from './health.ts'
 export type { LoopHealth } from './loop.ts'
+export type { GrantedTasks, OwnerLimits } from './model/authority.ts'
 export type { Finding } from './model/diagnosis.ts'
 export type { ClaimedJob, FinalState, Job, JobId, JobState, SkipReason, Stored } from './model/job.ts'
 export type { Plan, PlannedRun, PlannedSkip } from './model/plan.ts'
 export type { Idle, OnExhausted, Overlap, Schedule, ScheduleStatus } from './model/schedule.ts'
+export type { Payload, Redaction, RedactRoot, Secrets } from './model/redaction.ts'
 export type { Settlement } from './model/settle.ts'
 export type { StandardSchema } from './model/standard-schema.ts'
 export {
@@ -39,7 +41,7 @@ export type { KalendsOptions, ScopeOptions, StartOptions } from './options.ts'
 export type { ElsewhereJob, SubmitElsewhere } from './scheduler/elsewhere.ts'
 export type { Declaration, Gone } from './schedules/declared.ts'
 export type { Explanation } from './schedules/explain.ts'
-export type { HistoryQuery, ScheduleQuery, Schedules } from './schedules/schedules.ts'
+export type { HistoryQuery, IfVersion, ScheduleQuery, Schedules } from './schedules/schedules.ts'
 export type {
   NewScheduleOptions,
   ScheduleChanges,
@@ -57,6 +59,8 @@ export type {
   Counts,
   HourCount,
   JobConditions,
+  LargeColumn,
+  Listed,
   ListPage,
   NumberedLine,
   RecentRun,

@@ -16,7 +16,9 @@ import {
 import { type Health, unstarted } from './health.ts'
 import type { Logger } from './logger.ts'
 import { diagnose, type Finding, schemaFindings } from './model/diagnosis.ts'
-import { ANY_OWNER, type Owner } from './model/owner.ts'
+import { type Authority, checkedLimits, checkedTasks, FULL_AUTHORITY } from './model/authority.ts'
+import { ANY_OWNER, prefixOf } from './model/owner.ts'
+import type { Redaction } from './model/redaction.ts'
 import { spanOption, type Task } from './model/task.ts'
 import {
   type CheckedOptions,
@@ -33,11 +35,12 @@ import {
   type DatabaseTarget,
   migrateDatabase,
   type MigrateOptions,
-  openStore,
+  openStores,
   openToInspect,
 } from './store/open.ts'
+import { OwnerTurns } from './owner-turns.ts'
 import { stopOnSignals } from './signals.ts'
-import type { Store } from './store/store.ts'
+import type { Store, Stores } from './store/store.ts'
 import type { WorkerRecord } from './store/worker-store.ts'
 import { Views } from './views/views.ts'
 import { type KalendsEvents, Worker } from './worker.ts'
@@ -66,6 +69,21 @@ export interface Scope {
   readonly views: Views
 }
 
+/** What the REST API works with, on separate connections. */
+export interface ApiAccess extends Scope {
+  scope(options: ScopeOptions): Scope
+  /** The rows of every owner, for a caller that may not use every task. */
+  everyOwner(options: EveryOwnerOptions): Scope
+  workers(): Promise<WorkerStatus[]>
+  doctor(): Promise<Finding[]>
+}
+
+/** What a caller of the API without a scope may write. */
+export interface EveryOwnerOptions extends Pick<ScopeOptions, 'tasks' | 'limits'> {
+  readonly builtInTasks: boolean
+}
+
+const SCOPE_FIELDS: ReadonlySet<string> = new Set(['group', 'submitter', 'tasks', 'limits'])
 const DEFAULT_GRACE_MS = 30_000
 
 /**
@@ -77,28 +95,42 @@ export class Kalends {
   readonly jobs: Jobs
   /** Pages and counts for people, which cost little however large the tables are. */
   readonly views: Views
-  readonly #store: Store
+  /**
+   * For `kalends/http`: the same, with limits and on connections that no loop waits for.
+   *
+   * @internal
+   */
+  readonly api: ApiAccess
+  readonly #stores: Stores
   readonly #options: CheckedOptions
   readonly #handlers = new Map<string, HandledTask>()
   readonly #declared = new DeclaredSets()
   readonly #housekeeping: DeclaredSets | null
   readonly #events: Emitter<KalendsEvents>
+  readonly #turns = new OwnerTurns()
   #worker: Worker | null = null
   #forgetSignals = () => {}
   #starting: Promise<void> | null = null
   #stopping: Promise<void> | null = null
 
-  private constructor(store: Store, options: CheckedOptions, housekeeping: DeclaredSets | null) {
-    this.#store = store
+  private constructor(stores: Stores, options: CheckedOptions, housekeeping: DeclaredSets | null) {
+    this.#stores = stores
     this.#options = options
     this.#housekeeping = housekeeping
     this.#events = new Emitter('kalends', (error) =>
       options.logger.error({ err: error }, 'A listener of an event threw'),
     )
-    const { schedules, jobs, views } = this.#reaching(ANY_OWNER)
+    const { schedules, jobs, views } = this.#reach(FULL_AUTHORITY, stores.calls)
     this.schedules = schedules
     this.jobs = jobs
     this.views = views
+    this.api = {
+      ...this.#reach(FULL_AUTHORITY, stores.api),
+      scope: (scope) => this.#scope(scope, stores.api),
+      everyOwner: (every) => this.#everyOwner(every, stores.api),
+      workers: () => this.#workers(stores.api),
+      doctor: () => findings(stores.api, options.leaseMs),
+    }
   }
 
   /**
@@ -119,8 +151,8 @@ export class Kalends {
       housekeeping.add(HOUSEKEEPING, housekeepingDeclarations(checkedRetention(retention)), 'retire')
     }
     // A loop whose connection died without a word is back at work when the lease of its marks has ended.
-    const store = await openStore(target, { ...options, longestUseMs: checked.leaseMs })
-    return new Kalends(store, checked, housekeeping)
+    const stores = await openStores(target, { ...options, longestUseMs: checked.leaseMs })
+    return new Kalends(stores, checked, housekeeping)
   }
 
   /**
@@ -211,12 +243,26 @@ export class Kalends {
   }
 
   /**
-   * The schedules and jobs of one owner, for what users of the application do: no call reaches beyond them. Their
-   * timers elapse at whole seconds.
+   * The schedules and jobs of one owner, for what users of the application do: no call reaches beyond them, and what
+   * it writes is of the given tasks and within the limits. Ids of the owner's choosing are in a namespace of their own.
    *
-   * @throws InvalidInputError when it would reach everything
+   * @throws InvalidInputError when it would reach everything, or is given a built-in task
    */
   scope(options: ScopeOptions): Scope {
+    return this.#scope(options, this.#stores.calls)
+  }
+
+  #scope(options: ScopeOptions, store: Store): Scope {
+    // Untyped code passes on what it has, such as the null of a session without a user.
+    if (typeof options !== 'object' || options === null)
+      throw new InvalidInputError('scope', `{ group, submitter } is needed, not ${JSON.stringify(options)}`)
+    // A misspelt one would leave a scope that reaches more than was meant.
+    const unknown = Object.keys(options).find((name) => !SCOPE_FIELDS.has(name))
+    if (unknown !== undefined)
+      throw new InvalidInputError(
+        'scope',
+        `unknown field '${unknown}'; it takes ${[...SCOPE_FIELDS].join(', ')}`,
+      )
     const owner = { group: ownerName('group', options), submitter: ownerName('submitter', options) }
     if (owner.group === null && owner.submitter === null) {
       throw new InvalidInputError(
@@ -224,7 +270,15 @@ export class Kalends {
         'a group or a submitter is needed, or the scope would reach everything',
       )
     }
-    return this.#reaching(owner)
+    return this.#reach(
+      {
+        owner,
+        tasks: checkedTasks(options.tasks),
+        builtInTasks: false,
+        limits: checkedLimits(options.limits),
+      },
+      store,
+    )
   }
 
   /** @returns a function that ends the subscription */
@@ -245,16 +299,25 @@ export class Kalends {
     return this.#options.logger
   }
 
+  /** What hides the secrets that the option `redact` names. */
+  get redaction(): Redaction {
+    return this.#options.redaction
+  }
+
   /** How this worker is, by the last good pass of each of its loops. Before `start` there are none. */
   health(): Health {
     return this.#worker?.health() ?? unstarted(this.#stopping !== null)
   }
 
   /** All registered workers of this database, also those that others have started. */
-  async workers(): Promise<WorkerStatus[]> {
-    const running = await this.#store.workers.running()
-    const workers = await this.#store.workers.list()
-    const now = (await this.#store.schedules.now()).getTime()
+  workers(): Promise<WorkerStatus[]> {
+    return this.#workers(this.#stores.calls)
+  }
+
+  async #workers(store: Store): Promise<WorkerStatus[]> {
+    const running = await store.workers.running()
+    const workers = await store.workers.list()
+    const now = (await store.schedules.now()).getTime()
     return workers.map((worker) => {
       const silentMs = Math.max(0, now - worker.heartbeat.getTime())
       return {
@@ -268,7 +331,7 @@ export class Kalends {
 
   /** What is wrong with this database, its schedules and its workers, and what to do about each. */
   doctor(): Promise<Finding[]> {
-    return findings(this.#store, this.#options.leaseMs)
+    return findings(this.#stores.calls, this.#options.leaseMs)
   }
 
   /**
@@ -278,7 +341,7 @@ export class Kalends {
    */
   async prune({ signal, onProgress, ...retention }: PruneOptions = {}): Promise<number> {
     const checked = checkedRetention(retention)
-    return prune(this.#store.retention, checked, signal ?? new AbortController().signal, onProgress)
+    return prune(this.#stores.calls.retention, checked, signal ?? new AbortController().signal, onProgress)
   }
 
   /**
@@ -312,7 +375,7 @@ export class Kalends {
     this.#starting = Promise.resolve()
     return async () => {
       const acted = (await this.#worker?.step()) ?? false
-      const { wakeAt, dueAt } = await this.#store.scheduling.look([])
+      const { wakeAt, dueAt } = await this.#stores.loops.scheduling.look([])
       const times = [wakeAt, dueAt].filter((at) => at !== null).map((at) => at.getTime())
       return { acted, next: times.length === 0 ? null : new Date(Math.min(...times)) }
     }
@@ -336,11 +399,11 @@ export class Kalends {
     const concurrency = elsewhere === null ? concurrencyOf(options.executor) : 0
     const runsJobs = concurrency > 0
     if (runsJobs && this.#housekeeping !== null && !this.#handlers.has(pruneTask.name)) {
-      this.handle(pruneTask, ({ args, signal }) => prune(this.#store.retention, args, signal))
+      this.handle(pruneTask, ({ args, signal }) => prune(this.#stores.loops.retention, args, signal))
     }
     return new Worker({
       ...this.#options,
-      store: this.#store,
+      store: this.#stores.loops,
       handlers: this.#handlers,
       sets: await this.#checkedSets(runsJobs),
       schedules: options.scheduler !== false,
@@ -353,7 +416,8 @@ export class Kalends {
   #checkedSets(runsJobs: boolean): Promise<DeclaredSet[]> {
     const context = {
       zone: this.#options.zone,
-      owner: ANY_OWNER,
+      authority: FULL_AUTHORITY,
+      argsLimit: this.#options.argsLimit,
       taskNamed: (name: string) => this.#taskNamed(name),
     }
     const isHandled = (task: string) => !runsJobs || this.#handlers.has(task)
@@ -368,30 +432,47 @@ export class Kalends {
     await this.#worker?.stop(graceMs)
     this.#worker = null
     this.#forgetSignals()
-    await this.#store.close()
+    await this.#stores.close()
   }
 
-  #reaching(owner: Owner): Scope {
-    const { zone, wakeUpMs, now } = this.#options
+  #everyOwner({ tasks, limits, builtInTasks }: EveryOwnerOptions, store: Store): Scope {
+    return this.#reach(
+      {
+        owner: ANY_OWNER,
+        tasks: tasks === undefined ? null : checkedTasks(tasks),
+        builtInTasks,
+        limits: limits === undefined ? null : checkedLimits(limits),
+      },
+      store,
+    )
+  }
+
+  #reach(authority: Authority, store: Store): Scope {
+    const { zone, wakeUpMs, now, redaction, argsLimit } = this.#options
+    const { owner } = authority
     const stores =
-      owner === ANY_OWNER
-        ? this.#store
+      prefixOf(owner) === ''
+        ? store
         : {
-            ...this.#store,
-            schedules: this.#store.schedules.ownedBy(owner),
-            jobs: this.#store.jobs.ownedBy(owner),
-            lists: this.#store.lists.ownedBy(owner),
+            ...store,
+            schedules: store.schedules.ownedBy(owner),
+            jobs: store.jobs.ownedBy(owner),
+            lists: store.lists.ownedBy(owner),
           }
     const taskNamed = (name: string) => this.#taskNamed(name)
     const onWrite = () => this.#worker?.wake()
+    const inTurn = <Result>(work: () => Promise<Result>) =>
+      authority.limits === null ? work() : this.#turns.run(prefixOf(owner), work)
     const onSettled = (listener: (jobId: string) => void) =>
       this.#events.on('settled', ({ id }) => listener(id))
     return {
-      schedules: new Schedules(stores, { zone, taskNamed, owner }, onWrite),
+      schedules: new Schedules(stores, { zone, taskNamed, authority, redaction, argsLimit, onWrite, inTurn }),
       views: new Views(stores.lists),
       jobs: new Jobs(stores.jobs, {
         taskNamed,
-        owner,
+        authority,
+        inTurn,
+        argsLimit,
         onWrite: () => this.#worker?.wakeForJobs(),
         onSettled,
         wakeUpMs,

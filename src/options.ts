@@ -4,8 +4,10 @@ import { InvalidInputError } from './errors.ts'
 import type { Around } from './executor/handler.ts'
 import type { RetentionOptions } from './jobs/retention.ts'
 import { harmless, type Logger, silentLogger } from './logger.ts'
-import { checkedText } from './model/input.ts'
-import { spanOption } from './model/task.ts'
+import type { GrantedTasks, OwnerLimits } from './model/authority.ts'
+import { checkedName, checkedText, checkedWhole, shownInput } from './model/input.ts'
+import { Redaction } from './model/redaction.ts'
+import { DEFAULT_ARGS_LIMIT, spanOption } from './model/task.ts'
 import type { SubmitElsewhere } from './scheduler/elsewhere.ts'
 import type { StoreOptions } from './store/open.ts'
 import { checkedZone } from './timer/index.ts'
@@ -24,8 +26,20 @@ export interface KalendsOptions extends StoreOptions {
   readonly wakeUp?: number | string | undefined
   /** How long final jobs stay; false: nothing is pruned. */
   readonly retention?: RetentionOptions | false | undefined
+  /**
+   * Most bytes of args, as JSON, that code, the command line and the API may store; default 262,144. Rows written in
+   * SQL are not checked. Results and progress have the same limit: a larger result fails the attempt, without a
+   * retry. Texts of errors are cut to it.
+   */
+  readonly argsLimit?: number | undefined
   /** Wraps each attempt of a job, for tracing and the like. */
   readonly around?: Around | undefined
+  /**
+   * Where args, results and progress contain secrets: `args.password`, `result.token`, `args.users.*.key`. What is
+   * there is shown as `[redacted]` by kalends/http, and is replaced by its value in errors, job logs, events and the
+   * logger's lines. Set it in every process.
+   */
+  readonly redact?: readonly string[] | undefined
 }
 
 /** Which parts of a worker run in this process. */
@@ -41,10 +55,14 @@ export interface StartOptions {
   readonly signals?: boolean | undefined
 }
 
-/** Whose schedules and jobs a scope reaches; at least one of the two. */
+/** Whose schedules and jobs a scope reaches: of a group, a submitter, or both; and what it may do there. */
 export interface ScopeOptions {
   readonly group?: string | undefined
   readonly submitter?: string | undefined
+  /** The tasks, or their names, whose schedules and jobs it may write; without them it may only read. */
+  readonly tasks?: GrantedTasks | undefined
+  /** How much its owner may have and ask for. */
+  readonly limits?: OwnerLimits | undefined
 }
 
 /** The options of `Kalends.open`, checked. */
@@ -55,23 +73,24 @@ export interface CheckedOptions {
   readonly leaseMs: number
   readonly wakeUpMs: number
   readonly around: Around | null
+  readonly redaction: Redaction
+  readonly argsLimit: number
   /** The machine's clock, or that of a test. */
   readonly now: () => Date
 }
 
+/** Of the columns: a LONGTEXT, sent as hexadecimal in a packet of at most 1 GB. */
+const LARGEST_ARGS_LIMIT = 2 ** 28
+const WORKER_NAME_LIMIT = 190
 const DEFAULT_LEASE_MS = 60_000
 const DEFAULT_WAKE_UP_MS = 1000
 const DEFAULT_CONCURRENCY = 10
 
 /** @throws InvalidInputError naming the option */
 export function checkedOptions(options: KalendsOptions): CheckedOptions {
-  const name = options.worker ?? hostname()
-  if (typeof name !== 'string' || !/^[^/]{1,190}$/.test(name)) {
-    throw new InvalidInputError(
-      'worker',
-      `a name of 1 to 190 characters without '/' is needed, not ${JSON.stringify(name)}`,
-    )
-  }
+  const name = checkedName('worker', options.worker ?? hostname(), WORKER_NAME_LIMIT)
+  if (name.includes('/'))
+    throw new InvalidInputError('worker', `a name without '/' is needed, not ${shownInput(name)}`)
   return {
     name,
     zone: options.zone === undefined ? null : checkedZone(options.zone),
@@ -79,19 +98,16 @@ export function checkedOptions(options: KalendsOptions): CheckedOptions {
     leaseMs: spanOption('lease', options.lease, DEFAULT_LEASE_MS, { least: 1000, most: 3_600_000 }),
     wakeUpMs: spanOption('wakeUp', options.wakeUp, DEFAULT_WAKE_UP_MS, { least: 20, most: 60_000 }),
     around: options.around ?? null,
+    redaction: new Redaction(options.redact ?? []),
+    argsLimit: checkedWhole('argsLimit', options.argsLimit, 2, LARGEST_ARGS_LIMIT) ?? DEFAULT_ARGS_LIMIT,
     now: options.clock ?? (() => new Date()),
   }
 }
 
-/** @throws InvalidInputError also for what may reach others: no name at all, or one that MySQL takes for another */
+/** @throws InvalidInputError also for an empty name, which would reach what belongs to no one */
 export function ownerName(field: 'group' | 'submitter', options: ScopeOptions): string | null {
   const name = checkedText(field, options[field]) ?? null
-  if (name !== null && (name === '' || name.endsWith(' '))) {
-    throw new InvalidInputError(
-      field,
-      `a scope needs a name that is not empty and does not end with a space, not ${JSON.stringify(name)}`,
-    )
-  }
+  if (name === '') throw new InvalidInputError(field, 'a scope needs a name that is not empty')
   return name
 }
 

@@ -12,10 +12,12 @@ import type { Logger } from './logger.ts'
 import { type Health, judge } from './health.ts'
 import { Loop } from './loop.ts'
 import { type ClaimedJob, isFinal } from './model/job.ts'
+import type { Redaction } from './model/redaction.ts'
+import { VERSION } from './model/version.ts'
 import { PeriodicScheduler } from './scheduler/periodic-scheduler.ts'
 import type { SubmitElsewhere } from './scheduler/elsewhere.ts'
 import { type DeclaredSet, syncSet } from './schedules/declared.ts'
-import type { Settled, SettleResult } from './store/executing-store.ts'
+import type { Attempt, Settled, SettleResult } from './store/executing-store.ts'
 import type { Submission } from './store/scheduling-store.ts'
 import type { Store } from './store/store.ts'
 import { Standstill } from './standstill.ts'
@@ -51,6 +53,8 @@ export interface WorkerOptions {
   /** How many jobs it runs at a time; 0: none at all. */
   readonly concurrency: number
   readonly around: Around | null
+  readonly redaction: Redaction
+  readonly argsLimit: number
   readonly now: () => Date
   readonly logger: Logger
   readonly events: Emitter<KalendsEvents>
@@ -80,7 +84,8 @@ export class Worker {
     this.#declared = new Loop({
       name: 'declared sets',
       pass: async () => {
-        await this.#sync(false)
+        // While it may take on no work, others decide what is declared.
+        if (this.#lease.id() !== null) await this.#sync(false)
         return options.leaseMs
       },
       onError: (error, loop) => this.#failed(loop, error),
@@ -150,13 +155,19 @@ export class Worker {
     const loops = [this.#watch.health(), this.#lease.health(), this.#declared.health()]
     if (this.#scheduler !== null) loops.push(this.#scheduler.health())
     if (this.#executor !== null) loops.push(...this.#executor.health())
+    const unwritten = this.#executor?.unwritten()
     return judge({
       leaseMs: this.#options.leaseMs,
       worker: this.#lease.id(),
       sinceHeartbeatMs: this.#lease.sinceHeartbeatMs(),
       sinceLeaseLostMs: this.#lease.sinceLostMs(),
       running: this.#executor?.runningCount() ?? 0,
-      unwritten: this.#executor?.unwrittenCount() ?? 0,
+      unwritten: unwritten?.waiting ?? 0,
+      locked: unwritten?.locked ?? 0,
+      lockedMs: unwritten?.lockedMs ?? 0,
+      rejected: unwritten?.rejected ?? 0,
+      isLimitReached: unwritten?.isLimitReached ?? false,
+      connectionWaitMs: this.#options.store.longestWaitMs(),
       clock: this.#watch.clock(),
       stood: this.#standstill.last(),
       left: this.#executor?.leftHandlers() ?? [],
@@ -182,6 +193,7 @@ export class Worker {
       tasks: () => (concurrency > 0 ? [...handlers.keys()] : []),
       sets: Object.fromEntries(sets.map((set) => [set.name, set.hash])),
       leaseMs,
+      version: VERSION,
       onLost: (worker) => {
         logger.warn({ worker }, 'This worker was taken for dead; it goes on under a new id')
         this.#executor?.leaseLost(worker)
@@ -192,6 +204,7 @@ export class Worker {
         events.emit('workerLost', { worker })
       },
       onTakenOver: (result) => this.#settled(result),
+      onRejected: (attempt, error) => this.#rejected(attempt, error),
       onHealed: (text) => logger.warn({}, `Healed: ${text}`),
       // Without an id the other loops do nothing; now there is one.
       onRegistered: () => this.wake(),
@@ -227,20 +240,24 @@ export class Worker {
   }
 
   #buildExecutor(): JobExecutor {
-    const { store, handlers, around, concurrency, wakeUpMs, now, logger, events } = this.#options
+    const { store, handlers, around, redaction, argsLimit, concurrency, wakeUpMs, now, logger, events } =
+      this.#options
     return new JobExecutor({
       store: store.executing,
       worker: () => this.#lease.id(),
       handlers,
       around,
+      redaction,
+      argsLimit,
       concurrency,
       wakeUpMs,
       now,
       onStarted: (job) => {
         logger.debug({ job: job.id, task: job.task, attempt: job.attempt }, 'Job started')
-        events.emit('started', job)
+        events.emit('started', withoutSecrets(job, redaction))
       },
       onSettled: (result) => this.#settled(result),
+      onRejected: (attempt, error) => this.#rejected(attempt, error),
       onError: (error, loop) => this.#failed(loop, error),
     })
   }
@@ -284,9 +301,9 @@ export class Worker {
       else logger.debug(fields, 'Job ended')
       events.emit('settled', settled)
     }
-    for (const { id: job, worker, attempt } of result.lost) {
+    for (const { id: job, worker, claim } of result.lost) {
       logger.warn(
-        { job, worker, attempt },
+        { job, worker, claim },
         'The end of an attempt was not written: the job belongs to another by now',
       )
     }
@@ -295,6 +312,13 @@ export class Worker {
     // A retry waits for its time; the end of a run may decide when its schedule runs next. Else a look finds nothing
     // new: a worker that is busy with jobs of their own would look hundreds of times per second.
     if (result.settled.some(setsATime)) this.#watch.wake()
+  }
+
+  /** The job stays running under its worker: it is not lost from view, and nothing repeats it meanwhile. */
+  #rejected({ fence: { id: job, worker, claim } }: Attempt, error: unknown): void {
+    const text = `The database rejected the end of the job '${job}', which stays running; repair its row or that of its schedule: the end is written within five minutes, or when the worker stops`
+    this.#options.logger.error({ job, worker, claim, err: error }, text)
+    this.#options.events.emit('error', { where: 'settler', error: new Error(text, { cause: error }) })
   }
 
   #failed(where: string, error: unknown): void {
@@ -306,4 +330,11 @@ export class Worker {
     this.#executor?.wake()
     this.#watch.wake()
   }
+}
+
+/** Events are also published on diagnostics channels, where other tools record them. */
+function withoutSecrets(job: ClaimedJob, redaction: Redaction): ClaimedJob {
+  if (!redaction.hides('args')) return job
+  const args = redaction.redacted('args', job.args)
+  return { ...job, args, argsText: JSON.stringify(args) }
 }

@@ -19,6 +19,7 @@ const INNER = [
   'watch',
   'health',
   'standstill',
+  'owner-turns',
   ...BASE,
 ]
 
@@ -35,6 +36,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   // They preview elapses.
   views: ['store interface', 'model', 'timer', ...BASE],
   standstill: [],
+  'owner-turns': BASE,
   health: ['standstill', ...BASE],
   watch: ['store interface', 'health', ...BASE],
   worker: INNER,
@@ -64,6 +66,7 @@ function placeOf(file: string): string | undefined {
       'watch',
       'health',
       'standstill',
+      'owner-turns',
       ...BASE,
     ].includes(name)
       ? name
@@ -158,6 +161,8 @@ describe('the design is kept', () => {
     const pure = [
       'src/model/jitter.ts → node:crypto',
       'src/model/occurrence.ts → node:crypto',
+      'src/model/owner.ts → node:crypto',
+      'src/model/schedule.ts → node:crypto',
       'src/model/schedule.ts → node:util',
     ]
     const outside = ['src/calendar', 'src/timer', 'src/model']

@@ -26,6 +26,11 @@ const well: Vitals = {
   sinceLeaseLostMs: null,
   running: 2,
   unwritten: 0,
+  locked: 0,
+  lockedMs: 0,
+  rejected: 0,
+  isLimitReached: false,
+  connectionWaitMs: 0,
   clock: { aheadMs: 3, roundTripMs: 2 },
   stood: null,
   left: [],
@@ -44,6 +49,7 @@ describe('it is well', () => {
       { unwritten: 5, loops: [{ ...busy(100), name: 'settler' }] },
     ],
     ['with clocks that differ no more than can be known', { clock: { aheadMs: 2900, roundTripMs: 2000 } }],
+    ['with a wait for a connection of up to five seconds', { connectionWaitMs: 5000 }],
     ['before the first look at the clock', { clock: null }],
     ['long after it stood still', { stood: { ms: 9000, until: ago(LEASE_MS + 1), agoMs: LEASE_MS + 1 } }],
     ['long after it was taken for dead', { sinceLeaseLostMs: LEASE_MS + 1 }],
@@ -54,6 +60,8 @@ describe('it is well', () => {
 
 describe('it is not ok, and says why:', () => {
   test.each<[HealthNote['code'], string | null, Partial<Vitals>, RegExp]>([
+    ['no-connection', null, { connectionWaitMs: 5100 }, /has waited 5\.1 s for a connection/],
+    ['no-connection', null, { connectionWaitMs: 1100, leaseMs: 2000 }, /1\.1 s/],
     [
       'stuck',
       'scheduler',
@@ -93,6 +101,17 @@ describe('it is ok, and warns:', () => {
     ['clock', { clock: { aheadMs: 90_000, roundTripMs: 4 } }, /90 s ahead of the database's/],
     ['clock', { clock: { aheadMs: -2100, roundTripMs: 4 } }, /2\.1 s behind the database's/],
     ['unwritten', { unwritten: 3, loops: [{ ...busy(6000), name: 'settler' }] }, /the ends of 3 runs wait/],
+    [
+      'locked-ends',
+      { unwritten: 2, locked: 2, lockedMs: 7000 },
+      /the ends of 2 runs wait, the first for 7\.0 s, .* end that transaction$/,
+    ],
+    [
+      'locked-ends',
+      { unwritten: 200, locked: 200, lockedMs: 10, isLimitReached: true },
+      /the ends of 200 runs wait.* each further one takes up capacity/,
+    ],
+    ['rejected-ends', { rejected: 1 }, /the database rejects the end of 1 run, whose jobs stay running/],
     ['handlers-left', { left: ['mail'] }, /a handler of 'mail' did not heed the signal and goes on/],
     ['handlers-left', { left: ['mail', 'mail'] }, /2 handlers of 'mail' .* go on/],
   ])('%s %#', (code, changes, text) => {

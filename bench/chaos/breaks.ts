@@ -81,8 +81,8 @@ export const BREAKS: readonly Break[] = [
       ANY_MARK,
       {
         file: 'store/sql/scheduling.js',
-        find: 'ORDER BY wake_at LIMIT ${limit} ${skipLocked}`);',
-        put: `ORDER BY wake_at LIMIT \${limit}\`); ${pause(50)}`,
+        find: "'wake_at')} LIMIT ${integerLiteral(limit)} ${skipLocked}`, notMarked);",
+        put: `'wake_at')} LIMIT \${integerLiteral(limit)}\`, notMarked); ${pause(50)}`,
       },
       {
         file: 'store/sql/submitting.js',
@@ -104,7 +104,7 @@ export const BREAKS: readonly Break[] = [
     mutations: [
       {
         file: 'store/sql/settling.js',
-        find: "row?.state !== 'running' || row.worker !== fence.worker || row.attempt !== fence.attempt",
+        find: "row?.state !== 'running' || row.worker !== fence.worker || row.claim !== fence.claim",
         put: 'row === undefined',
       },
       {
@@ -169,8 +169,8 @@ export const BREAKS: readonly Break[] = [
     mutations: [
       {
         file: 'store/sql/submitting.js',
-        find: "return await this.#database.transaction((sql) => this.#submitAll(sql, worker, marks, { ...how, room: where === 'here' ? room : null }));",
-        put: `const result = await this.#database.transaction((sql) => this.#submitAll(sql, worker, marks, { ...how, room: where === 'here' ? room : null })); ${pause(500)} await this.#database.transaction((sql) => this.#jobs.insert(sql, this.later, where)); return result;`,
+        find: 'return await this.#database.transaction((sql) => this.#submitAll(sql, worker, some, all));',
+        put: `const result = await this.#database.transaction((sql) => this.#submitAll(sql, worker, some, all)); ${pause(500)} await this.#database.transaction((sql) => this.#jobs.insert(sql, this.later, where)); return result;`,
       },
       {
         file: 'store/sql/submitting.js',
@@ -199,8 +199,8 @@ export const BREAKS: readonly Break[] = [
     mutations: [
       {
         file: 'executor/lease.js',
-        find: 'const orphans = await executing.orphans(ORPHANS_AT_ONCE);',
-        put: 'const orphans = [];',
+        find: 'const found = await executing.orphans(ORPHANS_AT_ONCE);',
+        put: 'const found = [];',
       },
     ],
     sql: [],
@@ -213,8 +213,8 @@ export const BREAKS: readonly Break[] = [
     mutations: [
       {
         file: 'store/sql/scheduling.js',
-        find: 'WHERE wake_at <= ${now} ${andFindable} ORDER BY wake_at',
-        put: 'WHERE wake_at <= ${now} + INTERVAL 1 SECOND ${andFindable} ORDER BY wake_at',
+        find: 'WHERE wake_at <= ${now} ${andFindable} ${except}',
+        put: 'WHERE wake_at <= ${now} + INTERVAL 1 SECOND ${andFindable} ${except}',
       },
       {
         file: 'model/plan.js',

@@ -61,8 +61,12 @@ export interface Target {
   /** What the server counts itself; null: it does not. */
   deadlocks(): Promise<number | null>
   readonly faults: readonly Fault[]
+  /** Why faults are missing from that list, by the first part of their names: `clock`, `disk`. */
+  readonly leftOut: LeftOut
   close(): Promise<void>
 }
+
+export type LeftOut = Readonly<Partial<Record<'clock' | 'disk', string>>>
 
 export interface Way {
   /** As Kalends.open takes it. */

@@ -7,8 +7,11 @@ import { msOf } from './dates.ts'
 import type { FaultEntry, RunRecord } from './record.ts'
 import { CANARY } from './workload.ts'
 
-/** For a machine that is busy with the harness, the servers and all workers at once. */
-export const ALLOWANCE_MS = 1000
+/**
+ * For a machine that is busy with the harness, the servers and all workers at once. CI runs four of these runs at the
+ * same time on two cores. [The longest there: 1.1 s, on Galera.]
+ */
+export const ALLOWANCE_MS = 3000
 
 export interface Recovery {
   /** By the name of the fault: how long after its end, at worst, a canary's slot was submitted that was due by then. */

@@ -48,8 +48,8 @@ await program(params, async ({ url, claims, groups }) => {
     }
     last = jobs.at(-1)?.group ?? last
     await store.executing.settle(
-      jobs.map(({ id, worker, attempt }) => ({
-        fence: { id, worker, attempt },
+      jobs.map(({ id, worker, claim }) => ({
+        fence: { id, worker, claim },
         ending: { kind: 'success', result: null },
         policy,
       })),

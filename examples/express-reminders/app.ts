@@ -6,7 +6,14 @@
  */
 /* oxlint-disable oxc/no-async-endpoint-handlers -- Express 5 answers what a handler rejects with by itself */
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
-import { ConflictError, InvalidInputError, type Kalends, NotFoundError, type Schedule } from 'kalends'
+import {
+  ConflictError,
+  InvalidInputError,
+  type Kalends,
+  LimitError,
+  NotFoundError,
+  type Schedule,
+} from 'kalends'
 import { checkTimer, localText, type TimerFault } from 'kalends/timer'
 import { z } from 'zod'
 import { remind } from './reminder.ts'
@@ -17,8 +24,6 @@ export interface AppOptions {
 }
 
 const MOST_REMINDERS = 100
-/** Rules of the application, which Kalends knows nothing of. */
-const SHORTEST_MS = 60_000
 
 const zone = z.string().default('UTC')
 const text = z.string().trim().min(1).max(500)
@@ -46,7 +51,8 @@ export function reminders(kalends: Kalends, { userOf }: AppOptions): Express {
   const schedulesOf = (request: Request) => {
     const user = userOf(request)
     if (user === null) throw new NotSignedIn()
-    return kalends.scope({ submitter: user }).schedules
+    return kalends.scope({ submitter: user, tasks: [remind.name], limits: { schedules: MOST_REMINDERS } })
+      .schedules
   }
 
   /** The id of a reminder of this user; other schedules of theirs are not this page's affair. */
@@ -61,9 +67,6 @@ export function reminders(kalends: Kalends, { userOf }: AppOptions): Express {
   app.post('/reminders', async (request, response) => {
     const schedules = schedulesOf(request)
     const input = newReminder.parse(request.body)
-    const { total } = await schedules.list({ task: remind.name, limit: 1 })
-    if (total >= MOST_REMINDERS)
-      throw new ConflictError(`There are ${total} reminders already; delete one first`)
     const schedule = await schedules.create({
       task: remind,
       timer: checked(input),
@@ -138,11 +141,8 @@ class NotSignedIn extends Error {}
 function checked({ timer, zone }: { readonly timer: string; readonly zone: string }): string {
   const check = checkTimer(timer, { zone, limit: 20 })
   if (!check.valid) throw new TimerRefused(check.fault)
-  const times = check.elapses.map(({ at }) => at.getTime())
-  if (times.length === 0)
+  if (check.elapses.length === 0)
     throw new TimerRefused({ message: 'It never elapses again', column: null, hint: null })
-  if (times.some((at, index) => index > 0 && at - (times[index - 1] ?? 0) < SHORTEST_MS))
-    throw new TimerRefused({ message: 'A reminder comes once a minute at most', column: null, hint: null })
   return check.text
 }
 
@@ -180,6 +180,7 @@ const answer: ErrorRequestHandler = (error: unknown, _request, response: Respons
   else if (error instanceof InvalidInputError)
     response.status(400).json({ field: error.field, message: error.message })
   else if (error instanceof NotFoundError) response.status(404).json({ message: 'There is no such reminder' })
+  else if (error instanceof LimitError) response.status(429).json({ message: error.message })
   else if (error instanceof ConflictError) response.status(409).json({ message: error.message })
   // Not JSON, or too much of it: Express' own errors know their status.
   else next(error)

@@ -64,7 +64,7 @@ async function main(): Promise<void> {
     )
     await kalends.start()
     page = await openPage(kalends, Number(values.port))
-    write(`The page: ${page.url}\n`)
+    write(`The page: ${page.link}\n`)
     await report.schedules(kalends)
     if (!(await hasDigests(values.digests))) await digestNow(kalends)
     await stopped

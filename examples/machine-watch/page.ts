@@ -1,23 +1,26 @@
-/** The web page and the REST API, for whoever is on this machine. */
+/** The web page and the REST API, for whoever has the link that is printed. */
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Kalends } from 'kalends'
-import { http, node } from 'kalends/http'
+import { bearer, http, node } from 'kalends/http'
 
 export interface Page {
-  readonly url: string
+  /** It signs in who opens it: the token is behind #, which browsers send to no server. */
+  readonly link: string
   close(): Promise<void>
 }
 
 const HOST = '127.0.0.1'
 
 /**
- * Nobody has to sign in, so it listens to this machine alone, and answers only under its names.
+ * It listens to this machine alone, and asks for a token all the same: this machine has other accounts.
  *
  * @param port  if another one of us has it already, any that is free
  */
 export async function openPage(kalends: Kalends, port: number): Promise<Page> {
-  const handler = http(kalends, { open: 'admin' })
+  const token = randomBytes(32).toString('hex')
+  const handler = http(kalends, { authorize: bearer({ [token]: { role: 'admin', user: 'page' } }) })
   const server = createServer(node(handler))
   const listen = async (on: number) => {
     server.listen(on, HOST)
@@ -31,7 +34,7 @@ export async function openPage(kalends: Kalends, port: number): Promise<Page> {
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('The server has no port')
   return {
-    url: `http://${HOST}:${address.port}/`,
+    link: `http://${HOST}:${address.port}/#token=${token}`,
     close: async () => {
       const closed = once(server, 'close')
       server.close()

@@ -4,6 +4,7 @@ import { type CalendarEvent, CalendarSyntaxError, calendar } from '../calendar/i
 import { baseTime } from './base-time.ts'
 import { calendarReport, type ReportContext } from './calendar-report.ts'
 import { CommandError } from './failure.ts'
+import { harmlessJson } from './output.ts'
 
 export interface CalendarCommandOptions {
   readonly now?: () => Date
@@ -94,7 +95,7 @@ function jsonLine(expression: string, event: CalendarEvent, { after, iterations 
     elapses.push(new Date(Math.ceil(at / 1000)))
   }
   const base = new Date(Math.floor(after / 1000))
-  return `${JSON.stringify({ expression, normalized: String(event), zone: event.zone, base, elapses })}\n`
+  return `${harmlessJson(JSON.stringify({ expression, normalized: String(event), zone: event.zone, base, elapses }))}\n`
 }
 
 /** The message, and the text with a caret under what is wrong. */

@@ -3,7 +3,8 @@
  * database may then run programs as the worker's user.
  *
  * A program gets its arguments as they are, no shell reads them unless that is asked for, and the environment that is
- * listed: not the worker's own, which knows the password of the database. Its output goes to the job's log, its exit
+ * listed, not the worker's own. That keeps secrets from programs that print their environment, not from programs that
+ * look for them: as the same user, they can read the worker's environment and files. Its output goes to the job's log, its exit
  * code decides. Timeout, cancel and the end of the grace period end its whole process group.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -12,6 +13,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { type HandlerContext, PermanentError, type StandardSchema, type Task, task } from '../index.ts'
 import { COMMAND_TASK, type CommandArgs } from './command-args.ts'
+import { type CommandUser, USER_NAME } from './command-user.ts'
 
 /** After SIGTERM, and before the worker gives the run up for lost. */
 const KILL_AFTER_MS = 3000
@@ -28,15 +30,24 @@ export const commandTask: Task<CommandArgs, CommandArgs> = task(COMMAND_TASK, {
   retries: 0,
 })
 
-export async function runCommand({
-  args,
-  signal,
-  log,
-}: HandlerContext<CommandArgs>): Promise<{ exitCode: 0 }> {
-  const [file, ...rest] = commandLine(args)
+/** @param user  whom every command runs as; null: the worker's user, or whom a job names where the worker is root */
+export function commandRunner(
+  user: CommandUser | null,
+): (context: HandlerContext<CommandArgs>) => Promise<{ exitCode: 0 }> {
+  return (context) => runCommand(context, user)
+}
+
+async function runCommand(
+  { args, signal, log }: HandlerContext<CommandArgs>,
+  user: CommandUser | null,
+): Promise<{ exitCode: 0 }> {
+  const [file, ...rest] = user === null ? commandLine(args) : commandLineAs(user, args)
   const child = spawn(file, rest, {
-    cwd: args.cwd ?? homedir(),
-    env: environmentOf(args),
+    cwd: args.cwd ?? user?.home ?? homedir(),
+    env: environmentOf(args, user),
+    // Becoming the user is the last step before the program is found and started, so neither PATH nor LD_PRELOAD of
+    // the job act on anything that is still root. The user's other groups are left out.
+    ...(user !== null && { uid: user.uid, gid: user.gid }),
     // A process group of its own, that can be ended as a whole.
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -70,10 +81,7 @@ export async function runCommand({
 
 /** The program and its arguments, through `runuser` when it is to be another user's. */
 function commandLine(args: CommandArgs): readonly [string, ...string[]] {
-  const line: readonly [string, ...string[]] =
-    args.shell === undefined
-      ? [args.argv?.[0] ?? '', ...(args.argv?.slice(1) ?? [])]
-      : [shellOf(args), '-c', args.shell]
+  const line = programOf(args)
   const { username, uid } = userInfo()
   if (args.user === undefined || args.user === username) return line
   if (uid !== 0)
@@ -83,14 +91,28 @@ function commandLine(args: CommandArgs): readonly [string, ...string[]] {
   return ['runuser', '-u', args.user, '--', ...line]
 }
 
+/** A job cannot choose another user than the one the worker was started with. */
+function commandLineAs({ name }: CommandUser, args: CommandArgs): readonly [string, ...string[]] {
+  if (args.user === undefined || args.user === name) return programOf(args)
+  throw new PermanentError(
+    `this worker runs all commands as '${name}' (--command-user), and this one names the user '${args.user}': leave 'user' out`,
+  )
+}
+
+function programOf(args: CommandArgs): readonly [string, ...string[]] {
+  return args.shell === undefined
+    ? [args.argv?.[0] ?? '', ...(args.argv?.slice(1) ?? [])]
+    : [shellOf(args), '-c', args.shell]
+}
+
 function shellOf({ shellPath = '/bin/sh' }: CommandArgs): string {
   return shellPath
 }
 
-function environmentOf(args: CommandArgs): Record<string, string> {
+function environmentOf(args: CommandArgs, as: CommandUser | null): Record<string, string> {
   const { username, homedir: home } = userInfo()
-  const user = args.user ?? username
-  return { PATH, HOME: home, SHELL: shellOf(args), LOGNAME: user, USER: user, ...args.env }
+  const user = as?.name ?? args.user ?? username
+  return { PATH, HOME: as?.home ?? home, SHELL: shellOf(args), LOGNAME: user, USER: user, ...args.env }
 }
 
 function endOf(child: ChildProcess): Promise<{ code: number | null; by: NodeJS.Signals | null }> {
@@ -155,26 +177,37 @@ function schema(): StandardSchema<CommandArgs, CommandArgs> {
   }
 }
 
+/** NUL would end it for the operating system, which refuses it. */
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && !value.includes('\0')
+}
+
 function faultsOf(value: unknown): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return ['an object is needed']
   const faults: string[] = []
   const given = new Map<string, unknown>(Object.entries(value))
-  for (const key of given.keys()) if (!KEYS.has(key)) faults.push(`there is no '${key}'`)
+  // Keys and values of the input are not repeated: anybody may have written them.
+  if (![...given.keys()].every((key) => KEYS.has(key)))
+    faults.push(`there are no fields but ${[...KEYS].join(', ')}`)
   const argv = given.get('argv')
-  const isArgv =
-    Array.isArray(argv) && argv.length > 0 && argv.every((part) => typeof part === 'string') && argv[0] !== ''
+  const isArgv = Array.isArray(argv) && argv.length > 0 && argv.every(isText) && argv[0] !== ''
   if (given.has('argv') === given.has('shell')) faults.push("either 'argv' or 'shell' is needed")
   else if (given.has('argv') && !isArgv)
     faults.push("'argv' must be a list of texts, the first of them the program")
   for (const key of ['shell', 'shellPath', 'cwd', 'stdin', 'user']) {
-    if (given.has(key) && typeof given.get(key) !== 'string') faults.push(`'${key}' must be a text`)
+    // Bytes for the program to read may be any.
+    const isFine = key === 'stdin' ? typeof given.get(key) === 'string' : isText(given.get(key))
+    if (given.has(key) && !isFine) faults.push(`'${key}' must be a text without NUL`)
   }
   const user = given.get('user')
-  if (typeof user === 'string' && !/^[a-z_][\w.-]*\$?$/i.test(user))
-    faults.push(`'user' is no user's name: '${user}'`)
+  if (typeof user === 'string' && !USER_NAME.test(user))
+    faults.push("'user' must be the name of a user: letters, digits, '_', '.' and '-'")
   const env = given.get('env')
   const isEnv =
-    typeof env === 'object' && env !== null && Object.values(env).every((text) => typeof text === 'string')
-  if (given.has('env') && !isEnv) faults.push("'env' must be an object of texts")
+    typeof env === 'object' &&
+    env !== null &&
+    !Array.isArray(env) &&
+    Object.entries(env).every(([name, text]) => /^[^=\0]+$/.test(name) && isText(text))
+  if (given.has('env') && !isEnv) faults.push("'env' must be an object of texts without NUL")
   return faults
 }

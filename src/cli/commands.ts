@@ -3,6 +3,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { harmlessLines } from './output.ts'
 
 interface Entry {
   readonly summary: string
@@ -90,6 +91,7 @@ async function programWith(isLoaded: (name: string) => boolean): Promise<Command
     .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })
     .showHelpAfterError('(kalends --help tells more)')
     .addHelpText('after', HELP)
+    .configureOutput({ outputError: (text, write) => write(`${harmlessLines(text.trimEnd())}\n`) })
     .exitOverride()
   for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
     const command = isLoaded(name) ? await load() : new Command(name)

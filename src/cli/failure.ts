@@ -1,6 +1,7 @@
 /** How a command fails: one clear message on stderr, and the exit code that tells a script which kind it was. */
 import { CommanderError } from 'commander'
 import { errorText, InvalidInputError } from '../errors.ts'
+import { harmlessLines } from './output.ts'
 
 /** What a script can tell apart. */
 export const EXIT = {
@@ -41,7 +42,7 @@ const EXIT_CODES: ReadonlyMap<string, number> = new Map([
 /** The option behind a field that the library complains about. */
 const OPTIONS: ReadonlyMap<string, string> = new Map(
   [
-    'age args catchUp concurrency database ends group jitter lease limit maxRuns onExhausted overlap perSchedule priority retries',
+    'age args catchUp concurrency database ends group jitter lease limit maxRuns onExhausted overlap perSchedule priority redact retries',
     'retryBackoff retryDelay runAt starts subject submitter summary tablePrefix timeout timer wakeUp worker zone',
   ]
     .flatMap((fields) => fields.split(' '))
@@ -58,7 +59,8 @@ export function report(error: unknown, verbose: boolean, write: (text: string) =
   // commander has said it already; help and version are no faults.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (error instanceof QuietFailure) return error.exitCode
-  write(`error: ${verbose ? errorText(error) : messageOf(error)}\n`)
+  // Names of rows and files, and what drivers say, may hold anything.
+  write(`${harmlessLines(`error: ${verbose ? errorText(error) : messageOf(error)}`)}\n`)
   if (!verbose && error instanceof Error && error.cause !== undefined) write('(--verbose shows where)\n')
   return exitCodeOf(error)
 }

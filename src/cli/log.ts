@@ -1,6 +1,7 @@
 /** The log of a worker: one readable line for each event, or JSON for machines. */
 import { type DestinationStream, pino } from 'pino'
 import type { Logger } from '../logger.ts'
+import { harmlessJson, harmlessText } from './output.ts'
 
 export interface LogOptions {
   readonly json: boolean
@@ -9,7 +10,9 @@ export interface LogOptions {
 }
 
 export function commandLog({ json, verbose }: LogOptions, write: (text: string) => void): Logger {
-  const destination: DestinationStream = { write: (line) => write(json ? line : readable(line)) }
+  const destination: DestinationStream = {
+    write: (line) => write(json ? harmlessJson(line) : readable(line)),
+  }
   return pino({ level: verbose ? 'debug' : 'info', base: null }, destination)
 }
 
@@ -29,16 +32,7 @@ export function readable(line: string): string {
     .map(([name, value]) => ` ${name}=${oneLine(typeof value === 'string' ? value : JSON.stringify(value))}`)
   const error = errorOf(err)
   const text = `${String(msg)}${rest.join('')}${error === '' ? '' : `: ${error}`}`
-  return `${at} ${LEVELS.get(level) ?? String(level)} ${withoutControls(text)}\n`
-}
-
-/** Names may hold anything: none of it moves the cursor of a terminal, or begins a line that looks like ours. */
-function withoutControls(text: string): string {
-  return text.replace(
-    // oxlint-disable-next-line no-control-regex -- they are what is looked for
-    /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g,
-    (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return `${at} ${LEVELS.get(level) ?? String(level)} ${harmlessText(text)}\n`
 }
 
 function oneLine(text: string): string {

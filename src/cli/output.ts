@@ -10,12 +10,12 @@ export function print(text: string): void {
 
 /** One line for programs. */
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`)
+  process.stdout.write(`${harmlessJson(JSON.stringify(value))}\n`)
 }
 
 /** What is said about the work, not its result. */
 export function say(text: string): void {
-  process.stderr.write(`${text}\n`)
+  process.stderr.write(`${harmlessLines(text)}\n`)
 }
 
 export function painted(style: Style | undefined, text: string): string {
@@ -34,12 +34,34 @@ export function lineWidth(): number {
   return process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : Infinity
 }
 
+/** Characters that a terminal obeys or that reorder the text around them: C0, C1, line separators, bidi controls. */
+const ACTIVE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
+
 /** Text of rows may hold anything: what would move the cursor or change colours is shown, not obeyed. */
 export function harmlessText(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, (character) => {
+  return text.replaceAll(ACTIVE, (character) => {
     const code = character.codePointAt(0) ?? 0
     if (character === '\n') return '\\n'
     if (character === '\t') return '\\t'
     return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`
   })
+}
+
+/**
+ * A message of several lines, such as one with a stack. The lines after the first are indented, so that a name with a
+ * line break in it cannot begin a line that looks like another message.
+ */
+export function harmlessLines(text: string): string {
+  return text
+    .split('\n')
+    .map((line, index) => (index === 0 || line === '' || /^ {2}/.test(line) ? '' : '  ') + harmlessText(line))
+    .join('\n')
+}
+
+/** JSON that parses to the same value. JSON.stringify escapes the C0 characters and leaves the others as they are. */
+export function harmlessJson(json: string): string {
+  return json.replaceAll(ACTIVE, (character) =>
+    // pino ends its lines with one; inside a text it is escaped already.
+    character === '\n' ? character : `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+  )
 }

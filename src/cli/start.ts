@@ -3,14 +3,17 @@ import { Command, InvalidArgumentError } from 'commander'
 import { Kalends } from '../kalends.ts'
 import { timeSpan } from '../timer/index.ts'
 import { configurationOf, type DatabaseFlags, shownUrl, withDatabaseOptions } from './configuration.ts'
+import { type CommandUser, commandUser } from './command-user.ts'
 import { CommandError, EXIT } from './failure.ts'
-import { checkedToken, type HttpAddress, httpAddress } from './http-address.ts'
+import { httpAddress } from './http-address.ts'
 import { loadModule, type Setup } from './load-module.ts'
 import { commandLog } from './log.ts'
+import { say } from './output.ts'
 import type { Serving } from './serve.ts'
+import { type HttpOptions, PLAIN_HTTP, servingOf, signInLines } from './serving.ts'
 import { stopSignal } from './signals.ts'
 
-interface Options extends DatabaseFlags {
+interface Options extends DatabaseFlags, HttpOptions {
   readonly worker?: string
   readonly concurrency: number
   readonly scheduler: boolean
@@ -18,10 +21,10 @@ interface Options extends DatabaseFlags {
   readonly zone?: string
   readonly lease?: string
   readonly wakeUp?: string
+  readonly redact?: string[]
   readonly grace: string
   readonly allowCommands?: boolean
-  readonly http?: HttpAddress
-  readonly token?: string
+  readonly commandUser?: string
   readonly json?: boolean
   /** Of the program. */
   readonly verbose?: boolean
@@ -40,11 +43,13 @@ The module is a JavaScript file (TypeScript on a Node that imports it, 22.18 or 
 Without a module the worker submits what is due and runs no jobs: jobs wait for a worker that handles
 their task. Any number of workers may share one database.
 
-With --allow-commands it also runs programs, such as those of an imported crontab: as this user, without the
-environment of this process. Whoever may write to the database may then run what he likes here.
+With --allow-commands it also runs programs, such as those of an imported crontab. Anyone with write access to the
+database can then run arbitrary commands as this user, who can read the environment and the files of this process;
+with --http-built-in-tasks so can everyone with the token of the API. As root, name a user with fewer rights: --command-user.
 
-With --http it serves the REST API, so that programs in any language can use it. On this machine alone it asks
-for nothing; where others can reach it, it needs a token, which clients send as authorization: Bearer.
+With --http it serves the REST API and the web page. Clients send a token as authorization: Bearer. It comes from
+--token-file or KALENDS_TOKEN; where neither is given, one is created, kept in a file that only you can read, and
+printed as a sign-in link. A Unix socket needs no token: only this user can connect to it.
 
 Ctrl-C or SIGTERM stops it cleanly: nothing more is claimed, what runs gets the grace period to end, the
 rest goes back to the queue. A second Ctrl-C ends it at once.
@@ -54,7 +59,8 @@ Examples:
   $ kalends start app.js --database mysql://root@localhost/app --concurrency 50
   $ kalends start app.js --no-scheduler --worker runner-1     only run jobs
   $ kalends start --allow-commands                            run commands, as a crontab does
-  $ kalends start app.js --http 127.0.0.1:4040                with the REST API
+  $ kalends start app.js --http 127.0.0.1:4040                with the REST API and the web page
+  $ kalends start app.js --http unix:/run/kalends.sock        with the REST API, for this user alone
   $ kalends start                                             only submit them`
 
 export function startCommand(): Command {
@@ -69,10 +75,27 @@ export function startCommand(): Command {
     .option('--zone <zone>', "written into the code's timers that name none: an IANA name, or 'local'")
     .option('--lease <span>', 'after this time what a dead worker held is free for others (default: 60s)')
     .option('--wake-up <span>', 'how often to look for what others have changed (default: 1s)')
+    .option(
+      '--redact <paths>',
+      'secrets to hide in errors, logs and the API, such as args.password,args.users.key',
+      (paths: string) => paths.split(','),
+    )
     .option('--grace <span>', 'time for running jobs to end at a stop', checkedSpan, '30s')
     .option('--allow-commands', 'run jobs of the task command: programs that the database names, see below')
-    .option('--http <host:port>', 'serve the REST API there, such as 127.0.0.1:4040', httpAddress)
-    .option('--token <token>', 'who calls the API must send it; better in the environment, as KALENDS_TOKEN')
+    .option('--command-user <name>', 'run all commands as this user (root only)')
+    .option(
+      '--http <address>',
+      'serve the REST API there: 127.0.0.1:4040, or unix:/run/kalends.sock',
+      httpAddress,
+    )
+    .option('--token-file <file>', 'the token of the API; created where it is missing (KALENDS_TOKEN)')
+    .option(
+      '--trusted-proxy <cidr>',
+      'a proxy in front of the API, such as 10.0.0.0/8; may be repeated',
+      (range: string, before: readonly string[]) => [...before, range],
+      [],
+    )
+    .option('--http-built-in-tasks', 'callers of the API may use the tasks command and kalends.*')
     .option('--json', 'log JSON instead of readable lines')
     .addHelpText('after', HELP)
     .action(async (module: string | undefined, _own: unknown, self: Command) => {
@@ -91,15 +114,13 @@ async function start(module: string | undefined, options: Options): Promise<void
       { exitCode: EXIT.usage },
     )
   }
-  const token =
-    options.http === undefined
-      ? null
-      : checkedToken(options.http, options.token ?? process.env['KALENDS_TOKEN'])
+  const { database, tablePrefix } = configurationOf(options)
+  const runsAs = commandUserOf(options)
+  const serving = await servingOf(options, database)
   const setup = module === undefined ? null : await loadModule(module)
   const log = commandLog({ json: options.json === true, verbose: options.verbose === true }, (text) =>
     process.stdout.write(text),
   )
-  const { database, tablePrefix } = configurationOf(options)
   const stopped = stopSignal()
   const kalends = await Kalends.open(database, {
     tablePrefix,
@@ -107,18 +128,21 @@ async function start(module: string | undefined, options: Options): Promise<void
     zone: options.zone,
     lease: options.lease,
     wakeUp: options.wakeUp,
+    redact: options.redact,
     logger: log,
   })
   let server: Serving | null = null
   try {
-    await run(kalends, setup, options, runsJobs)
-    if (options.http !== undefined) {
-      const { serve } = await import('./serve.ts')
-      server = await serve(kalends, options.http, token, log)
+    await run(kalends, setup, options, runsJobs, runsAs)
+    if (serving !== null) {
+      server = await serving.open(kalends, log)
       log.info(
-        { url: server.url, token: token === null ? 'none needed' : 'needed' },
+        { url: server.url, token: serving.token === null ? 'none needed' : 'needed' },
         'The REST API is served',
       )
+      if (server.isRemote) log.warn({ url: server.url }, PLAIN_HTTP)
+      // Not through the logger: logs are kept and sent on.
+      for (const line of signInLines(server, serving.token)) say(line)
     }
     log.info({ database: shownUrl(database) }, 'Ready; Ctrl-C stops it')
     if (!hasHandlers) log.info({}, 'No module was given: jobs are submitted here and run elsewhere')
@@ -132,16 +156,24 @@ async function start(module: string | undefined, options: Options): Promise<void
   process.exit(EXIT.ok)
 }
 
+/** @throws CommandError */
+function commandUserOf({ allowCommands, commandUser: name }: Options): CommandUser | null {
+  if (name === undefined) return null
+  if (allowCommands === true) return commandUser(name)
+  throw new CommandError("option '--command-user': it goes with --allow-commands", { exitCode: EXIT.usage })
+}
+
 async function run(
   kalends: Kalends,
   setup: Setup | null,
   options: Options,
   runsJobs: boolean,
+  runsAs: CommandUser | null,
 ): Promise<void> {
   await setup?.(kalends)
   if (options.allowCommands === true) {
-    const { commandTask, runCommand } = await import('./command-task.ts')
-    kalends.handle(commandTask, runCommand)
+    const { commandRunner, commandTask } = await import('./command-task.ts')
+    kalends.handle(commandTask, commandRunner(runsAs))
   }
   await kalends.start({
     scheduler: options.scheduler,

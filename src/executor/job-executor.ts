@@ -1,20 +1,23 @@
 /**
  * The JobExecutor: promote → claim → run → settle, for the tasks that this worker handles.
  *
- * A claim makes a job this worker's for as long as its heartbeat goes on. Whatever ends a run is fenced by id,
- * worker, attempt and state: a worker that was taken for dead changes nothing.
+ * A claim makes a job this worker's for as long as its heartbeat goes on. Each write about a run is fenced by id,
+ * worker, claim and state: a worker that was taken for dead changes nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { CancelledError, LeaseLostError, StoppedError } from '../errors.ts'
+import { CancelledError, LeaseLostError, StoppedError, StoreUnavailableError } from '../errors.ts'
 import { Loop, type LoopHealth } from '../loop.ts'
-import type { ClaimedJob, Fence } from '../model/job.ts'
+import { shownInput } from '../model/input.ts'
+import { type ClaimedJob, fenceOf, fenceText } from '../model/job.ts'
+import type { Redaction } from '../model/redaction.ts'
+import { SetAside } from '../model/set-aside.ts'
 import type { RunPolicy } from '../model/task.ts'
-import type { ExecutingStore, SettleResult } from '../store/executing-store.ts'
+import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 import type { Room } from '../store/scheduling-store.ts'
 import type { Around, HandledTask } from './handler.ts'
 import { Journal } from './journal.ts'
 import { ABANDON_MS, Run } from './run.ts'
-import { Settler } from './settler.ts'
+import { Settler, type Unwritten } from './settler.ts'
 
 export interface JobExecutorOptions {
   readonly store: ExecutingStore
@@ -23,6 +26,10 @@ export interface JobExecutorOptions {
   readonly handlers: ReadonlyMap<string, HandledTask>
   /** Wraps each attempt. */
   readonly around: Around | null
+  /** Hides the secrets of args in what an attempt logs and throws. */
+  readonly redaction: Redaction
+  /** Most bytes of a result, of progress and of the text of an error. */
+  readonly argsLimit: number
   /** Most jobs at the same time. */
   readonly concurrency: number
   /** How often to look whether a running job is to be stopped, in milliseconds. */
@@ -30,9 +37,13 @@ export interface JobExecutorOptions {
   readonly now: () => Date
   readonly onStarted: (job: ClaimedJob) => void
   readonly onSettled: (result: SettleResult) => void
+  /** The database rejects the end of this attempt for good. */
+  readonly onRejected: (attempt: Attempt, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
+/** A job that cannot be started is claimed again after this time. */
+const BACK_OFF = { firstMs: 1000, longestMs: 300_000, most: 1000, now: () => performance.now() }
 const PROMOTE_AT_ONCE = 500
 const SETTLE_PATIENCE_MS = 10_000
 /** For so long after it gave no answer, the database may still carry out what it was asked. */
@@ -49,6 +60,8 @@ export class JobExecutor {
   readonly #settler: Settler
   readonly #journal: Journal
   readonly #running = new Map<string, Run>()
+  /** Jobs that this worker has claimed and could not start. */
+  readonly #setAside: SetAside
   readonly #finishing = new Set<Promise<void>>()
   /** Their handlers go on although their ends are written. */
   readonly #left = new Set<Run>()
@@ -83,8 +96,12 @@ export class JobExecutor {
       pass: () => this.#heedStopRequests(),
       onError: options.onError,
     })
+    this.#setAside = new SetAside({
+      ...BACK_OFF,
+      onAdded: (_, error) => options.onError(error, 'executor'),
+    })
     this.#journal = new Journal(options.store, options.onError)
-    this.#settler = new Settler(options.store, (result) => this.#settled(result), options.onError)
+    this.#settler = new Settler({ ...options, onSettled: (result) => this.#settled(result) })
   }
 
   start(): void {
@@ -95,7 +112,8 @@ export class JobExecutor {
   /** Jobs may be claimable. */
   wake(): void {
     this.#queueIsEmpty = false
-    this.#wake()
+    this.#claimLoop.wake()
+    this.#onWake?.()
   }
 
   /** The time of a waiting job may have come. */
@@ -170,8 +188,8 @@ export class JobExecutor {
   }
 
   /** Runs that have ended, and whose end is not written yet. */
-  unwrittenCount(): number {
-    return this.#settler.pendingCount()
+  unwritten(): Unwritten {
+    return this.#settler.unwritten()
   }
 
   /** The tasks of handlers that go on although their runs were ended without them. */
@@ -207,8 +225,9 @@ export class JobExecutor {
     return [this.#claimLoop, this.#stopLoop, this.#settler, this.#journal].map((loop) => loop.health())
   }
 
+  /** A crash repeats what runs, and what has ended and is not written: together no more than the concurrency. */
   #room(): number {
-    return this.#options.concurrency - this.#running.size - this.#kept
+    return this.#options.concurrency - this.#running.size - this.#settler.occupied() - this.#kept
   }
 
   /** The tasks that are not at their own limit. */
@@ -235,7 +254,11 @@ export class JobExecutor {
     const { store, worker } = this.#options
     if (this.#promote) {
       this.#promote = false
-      await store.promoteDue(PROMOTE_AT_ONCE)
+      await store.promoteDue(PROMOTE_AT_ONCE).catch((error: unknown) => {
+        if (error instanceof StoreUnavailableError) throw error
+        // Jobs that cannot be made claimable must not keep others from being claimed.
+        this.#options.onError(error, 'executor')
+      })
     }
     for (;;) {
       // What ends in this turn of the event loop makes room together: one claim of 200 instead of two of 100.
@@ -249,7 +272,7 @@ export class JobExecutor {
       if (room <= 0 || policies.size === 0) return this.#untilNextLook()
       this.#claiming = true
       const jobs = await store
-        .claim(id, policies, room, this.#lastGroup, this.#taskRooms())
+        .claim(id, policies, room, this.#lastGroup, this.#taskRooms(), this.#setAside)
         .catch((error: unknown) => {
           this.#unanswered = performance.now()
           throw error
@@ -285,21 +308,31 @@ export class JobExecutor {
     if (this.#kept > 0) return
     const asked = performance.now()
     // Before the question: what ends while it is under way is no news, and may be claimed again by now.
-    const running = [...this.#running.values()].map(({ job: { id, worker, attempt } }) => ({
-      id,
-      worker,
-      attempt,
-    }))
+    const running = [...this.#running.values()].map(({ job }) => fenceOf(job))
     const known = new Set([...running, ...this.#settler.pending()].map(fenceText))
     const held = await this.#options.store.held(workerId)
     for (const attempt of held) if (!known.has(fenceText(attempt.fence))) this.#settler.add(attempt)
     if (asked - since > DOUBT_MS && this.#unanswered === since) this.#unanswered = null
   }
 
+  /** A claimed job that cannot be started goes back: it must stand in the way of no other, and not stay `running`. */
   #start(job: ClaimedJob): void {
+    try {
+      this.#run(job)
+      this.#setAside.forget(job.id)
+    } catch (error) {
+      this.#setAside.add(job.id, error)
+      this.#settler.add({ fence: fenceOf(job), ending: { kind: 'released' }, policy: job.policy })
+    }
+  }
+
+  /** @throws when the job cannot be started */
+  #run(job: ClaimedJob): void {
     const handled = this.#options.handlers.get(job.task)
     if (handled === undefined)
-      throw new RangeError(`A job of the task '${job.task}' was claimed, which is not handled here`)
+      throw new RangeError(
+        `The job ${shownInput(job.id)} of the task ${shownInput(job.task)} was claimed, which is not handled here; it goes back to the queue`,
+      )
     // An attempt that goes on here although its job is claimed again was taken away unnoticed.
     this.#running
       .get(job.id)
@@ -317,7 +350,7 @@ export class JobExecutor {
   async #finish(run: Run): Promise<void> {
     const ending = await run.ending
     this.#remember(run)
-    const { id, worker, attempt, policy } = run.job
+    const { id, attempt, policy } = run.job
     // The row keeps the last error alone; whoever asks what became of the attempts before reads it in the log.
     if (ending?.kind === 'error' && !ending.permanent && attempt <= policy.maxRetries)
       run.note('warn', `Attempt ${attempt} failed: ${ending.error.split('\n', 1)[0] ?? ''}`)
@@ -328,13 +361,10 @@ export class JobExecutor {
       this.#options.onError(error, 'journal')
     }
     if (this.#running.get(id) === run) this.#running.delete(id)
-    if (ending !== null) this.#settler.add({ fence: { id, worker, attempt }, ending, policy })
+    // Its place is free when its end is written.
+    if (ending === null) this.#claimLoop.wake()
+    else this.#settler.add({ fence: fenceOf(run.job), ending, policy })
     if (this.#running.size === 0) for (const tell of this.#whenIdle.splice(0)) tell()
-    this.#wake()
-  }
-
-  #wake(): void {
-    this.#claimLoop.wake()
     this.#onWake?.()
   }
 
@@ -346,10 +376,9 @@ export class JobExecutor {
   }
 
   #settled(result: SettleResult): void {
-    this.#options.onSettled(result)
-    // A blocked job may have got its turn.
-    if (result.settled.some((settled) => settled.promoted !== null || settled.settlement.state === 'waiting'))
-      this.#claimLoop.wake()
+    if (result.settled.length > 0 || result.lost.length > 0) this.#options.onSettled(result)
+    // There may be room again, and a blocked job may have got its turn.
+    this.#claimLoop.wake()
   }
 
   async #heedStopRequests(): Promise<number> {
@@ -362,8 +391,10 @@ export class JobExecutor {
     const leftMs = this.#lastStopLook + wakeUpMs - performance.now()
     if (leftMs > 0) return leftMs
     this.#lastStopLook = performance.now()
-    for (const jobId of await store.stopRequests(id)) {
-      this.#running.get(jobId)?.abort(new CancelledError('The job was cancelled'))
+    for (const fence of await store.stopRequests(id)) {
+      const run = this.#running.get(fence.id)
+      // The answer may be about an earlier claim of the job, which has ended meanwhile.
+      if (run?.job.claim === fence.claim) run.abort(new CancelledError('The job was cancelled'))
     }
     return wakeUpMs
   }
@@ -378,8 +409,4 @@ export class JobExecutor {
       })
     })
   }
-}
-
-function fenceText({ id, worker, attempt }: Fence): string {
-  return `${id} ${worker} ${attempt}`
 }

@@ -11,10 +11,14 @@
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import { SchemaError } from '../errors.ts'
 import { Loop, type LoopHealth } from '../loop.ts'
-import type { ExecutingStore, SettleResult } from '../store/executing-store.ts'
+import { fenceText } from '../model/job.ts'
+import { versionFault } from '../model/version.ts'
+import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 import type { SchedulingStore } from '../store/scheduling-store.ts'
 import type { WorkerStore } from '../store/worker-store.ts'
+import { settleIsolated } from './settle-isolated.ts'
 
 export interface LeaseOptions {
   readonly workers: WorkerStore
@@ -25,10 +29,14 @@ export interface LeaseOptions {
   /** The declared sets of this code: name to hash. */
   readonly sets: Readonly<Record<string, string>>
   readonly leaseMs: number
+  /** Of the software. */
+  readonly version: string
   /** This worker was taken for dead: whatever it runs belongs to others. */
   readonly onLost: (workerId: string) => void
   /** Orphans were settled. */
   readonly onTakenOver: (result: SettleResult) => void
+  /** The database rejects the end of this orphan. */
+  readonly onRejected: (attempt: Attempt, error: unknown) => void
   /** This worker has an id, which it may not have had before. */
   readonly onRegistered: () => void
   readonly onDead: (workerId: string) => void
@@ -61,6 +69,8 @@ export class Lease {
   /** By performance.now(); null before the first. */
   #lastBeat: number | null = null
   #lost: number | null = null
+  /** Why this version may not work on the tables any more. */
+  #outdated: string | null = null
   #lastLook = 0
   /** There may be some. */
   #orphansLeft = false
@@ -89,6 +99,7 @@ export class Lease {
   /** The id of this worker, while it may take on work; null when its last heartbeat is too long ago. */
   id(): string | null {
     const sinceMs = this.sinceHeartbeatMs()
+    if (this.#outdated !== null) return null
     return sinceMs !== null && sinceMs < this.#beatMs * BEATS_UNTIL_DEAD ? this.#id : null
   }
 
@@ -129,6 +140,9 @@ export class Lease {
     const started = performance.now()
     if (this.#id === null || !(await this.#options.workers.heartbeat(this.#id))) await this.#renew()
     this.#lastBeat = started
+    // After the heartbeat: what this worker still runs may end, and must not be taken over meanwhile.
+    this.#outdated = versionFault(await this.#options.workers.lowestVersion(), this.#options.version)
+    if (this.#outdated !== null) throw new SchemaError(`${this.#outdated}; it takes on no work until then`)
     if ((await this.#buryDead()) > 0) this.#orphansLeft = true
     if (this.#orphansLeft) await this.#takeOver()
     this.#untilSweep -= 1
@@ -210,16 +224,21 @@ export class Lease {
   }
 
   async #settleOrphans(): Promise<void> {
-    const { executing } = this.#options
+    const { executing, onRejected } = this.#options
     const started = performance.now()
+    const rejected = new Set<string>()
     for (;;) {
-      const orphans = await executing.orphans(ORPHANS_AT_ONCE)
+      const found = await executing.orphans(ORPHANS_AT_ONCE)
+      const orphans = found.filter(({ fence }) => !rejected.has(fenceText(fence)))
       this.#orphansLeft = orphans.length > 0
       // However many there are, the own heartbeat comes first.
       if (!this.#orphansLeft || performance.now() - started > this.#beatMs) return
       // Buried since the last heartbeat: the own handlers must know before their jobs go to others.
       if (orphans.some(({ fence }) => fence.worker === this.#id)) await this.#renew()
-      const result = await executing.settle(orphans)
+      const result = await settleIsolated(executing, orphans, (attempt, error) => {
+        rejected.add(fenceText(attempt.fence))
+        onRejected(attempt, error)
+      })
       this.#options.onTakenOver(result)
       // What somebody else holds is taken over with the next beat.
       if (result.settled.length === 0) return

@@ -2,12 +2,15 @@ import {
   CancelledError,
   errorText,
   InvalidInputError,
+  isA,
   LeaseLostError,
+  messageOf,
   PermanentError,
   StoppedError,
   TimeoutError,
 } from '../errors.ts'
-import type { ClaimedJob } from '../model/job.ts'
+import { type ClaimedJob, fenceOf } from '../model/job.ts'
+import type { Redaction, Secrets } from '../model/redaction.ts'
 import type { Ending } from '../model/settle.ts'
 import { checkResult, jsonText, readArgs } from '../model/task.ts'
 import type { LogLevel } from '../store/executing-store.ts'
@@ -27,6 +30,8 @@ export class Run {
   readonly #around: Around
   readonly #now: () => Date
   readonly #worker: () => string | null
+  readonly #limit: number
+  readonly #secrets: Secrets
   readonly #controller = new AbortController()
   #over = false
   #left: Promise<unknown> | null = null
@@ -38,10 +43,15 @@ export class Run {
     options: {
       readonly around: Around | null
       readonly now: () => Date
+      readonly redaction: Redaction
       readonly worker: () => string | null
+      /** Most bytes of the result, of progress and of the text of an error. */
+      readonly argsLimit: number
     },
   ) {
+    this.#secrets = options.redaction.secretsOf({ args: job.args })
     this.#worker = options.worker
+    this.#limit = options.argsLimit
     this.#around = options.around ?? ((_, run) => run())
     this.#now = options.now
     this.job = job
@@ -93,7 +103,7 @@ export class Run {
       args = await readArgs(this.#handled.task, job.argsText)
     } catch (error) {
       // Arguments that do not fit today will not fit with the next attempt.
-      return { kind: 'error', error: errorText(error), permanent: error instanceof InvalidInputError }
+      return { kind: 'error', error: this.#errorText(error), permanent: isA(error, InvalidInputError) }
     }
     // Another handler of the same claim has held up this process for longer than the lease, or the claim's answer
     // came late: others may run the job by now. Where they do not, it goes back and the attempt does not count.
@@ -105,7 +115,7 @@ export class Run {
         throw new TypeError('The option `around` has not called the function that runs the handler')
       return { kind: 'success', result: this.#resultText(result) }
     } catch (error) {
-      return { kind: 'error', error: errorText(error), permanent: error instanceof PermanentError }
+      return { kind: 'error', error: this.#errorText(error), permanent: isA(error, PermanentError) }
     } finally {
       // Also where `around` has not waited for it: the attempt ends when its handler has ended.
       await call.running?.catch(() => undefined)
@@ -128,6 +138,7 @@ export class Run {
     // Whatever it returns after that: who wraps the attempt is to learn how it ended.
     signal.throwIfAborted()
     await this.#checkResult(result)
+    this.#resultText(result)
     return result
   }
 
@@ -136,28 +147,27 @@ export class Run {
     try {
       await checkResult(this.#handled.task, result)
     } catch (error) {
-      throw new PermanentError(error instanceof Error ? error.message : String(error), { cause: error })
+      throw new PermanentError(messageOf(error), { cause: error })
     }
   }
 
-  /** The work is done whether or not its result can be stored. */
+  /** A result that cannot be stored will not be storable the next time either. */
   #resultText(result: unknown): string | null {
     if (result === undefined) return null
     try {
-      return jsonText('result', result)
+      return this.#jsonText('result', result)
     } catch (error) {
-      this.#log(
-        'warn',
-        `The result was not stored: ${error instanceof Error ? error.message : String(error)}`,
-      )
-      return null
+      throw new PermanentError(messageOf(error), { cause: error })
     }
   }
 
+  #jsonText(field: 'result' | 'progress', value: unknown): string {
+    return jsonText(field, value, { limit: this.#limit, loneSurrogates: 'replace' })
+  }
+
   #progress(value: unknown): void {
-    const json = jsonText('progress', value)
-    const { id, worker, attempt } = this.job
-    if (!this.#over) this.#journal.progress({ id, worker, attempt }, json)
+    const json = this.#jsonText('progress', value)
+    if (!this.#over) this.#journal.progress(fenceOf(this.job), json)
   }
 
   #logger(): JobLogger {
@@ -176,8 +186,28 @@ export class Run {
 
   #log(level: LogLevel, message: string): void {
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion -- handlers in JavaScript log anything
-    this.#journal.log({ jobId: this.job.id, at: this.#now(), level, message: String(message) })
+    const text = this.#shown(String(message))
+    this.#journal.log({ jobId: this.job.id, at: this.#now(), level, message: text })
   }
+
+  #errorText(error: unknown): string {
+    return cut(this.#shown(errorText(error)), this.#limit)
+  }
+
+  /** Without the secrets of the args, and as every database stores it. */
+  #shown(text: string): string {
+    return this.#secrets.hiddenInText(text).toWellFormed()
+  }
+}
+
+/** The beginning of a text of more than so many bytes. */
+function cut(text: string, limit: number): string {
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= limit) return text
+  const note = `… (cut, of ${bytes} bytes)`
+  const start = Buffer.from(text).subarray(0, Math.max(0, limit - Buffer.byteLength(note)))
+  // The last character may have been cut in two.
+  return `${start.toString().replace(/\ufffd$/, '')}${note}`
 }
 
 function endingOf(reason: unknown, abandoned: boolean): Ending | null {

@@ -1,36 +1,68 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { StoreUnavailableError } from '../errors.ts'
 import { Loop, type LoopHealth } from '../loop.ts'
-import type { Fence } from '../model/job.ts'
-import type { Ending } from '../model/settle.ts'
+import { type Fence, fenceText } from '../model/job.ts'
 import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
+import { settleIsolated } from './settle-isolated.ts'
 
 const AT_ONCE = 200
-/** A schedule that somebody else holds is tried again after this time. */
+/** An end whose row is locked by someone else is tried again after this time. */
 const LOCKED_RETRY_MS = 250
+/** Ends that the database rejects are tried again after this time: what rejects them may have been repaired. */
+const REJECTED_RETRY_MS = 300_000
+/**
+ * So many ends that cannot be written now, because their row is locked or the database rejects them, take up no
+ * capacity: one lock must not stop a worker. What is beyond counts, for each of them is a run that a crash repeats.
+ */
+export const MOST_EXEMPT = 200
+
+export interface SettlerOptions {
+  readonly store: Pick<ExecutingStore, 'settle'>
+  /** Ends were written, found to be lost, found to be locked, or set aside: there may be capacity again. */
+  readonly onSettled: (result: SettleResult) => void
+  /** The database rejects this end for good: it is set aside. */
+  readonly onRejected: (attempt: Attempt, error: unknown) => void
+  readonly onError: (error: unknown, loop: string) => void
+}
+
+/** Ends of runs that are not in the database. */
+export interface Unwritten {
+  /** All that are still tried. */
+  readonly waiting: number
+  /** Of those, how many are tried again because someone else has locked their row. */
+  readonly locked: number
+  /** For how long the first of the locked has been so; 0: none is. */
+  readonly lockedMs: number
+  /** Set aside, for the database rejects them. */
+  readonly rejected: number
+  /** Whether as many as may be cannot be written now, so that more of them take up capacity. */
+  readonly isLimitReached: boolean
+}
 
 /**
  * Writes the ends of runs in small batches: those that end while one batch is being written form the next. A
  * database that is away delays them; it loses none.
  */
 export class Settler {
-  readonly #store: ExecutingStore
+  readonly #options: SettlerOptions
   readonly #loop: Loop
-  readonly #onSettled: (result: SettleResult) => void
-  readonly #onError: (error: unknown, loop: string) => void
   #queue: Attempt[] = []
+  /** Since when they were found locked, by performance.now(); in the order in which they are tried again. */
+  readonly #locked = new Map<Attempt, number>()
+  /** By performance.now(). */
+  #lockedRetry = 0
+  readonly #rejected: Attempt[] = []
+  /** By performance.now(). */
+  #rejectedRetry = Infinity
   #whenEmpty: (() => void)[] = []
 
-  constructor(
-    store: ExecutingStore,
-    onSettled: (result: SettleResult) => void,
-    onError: (error: unknown, loop: string) => void,
-  ) {
-    this.#store = store
-    this.#onSettled = onSettled
-    this.#onError = onError
+  constructor(options: SettlerOptions) {
+    this.#options = options
     // What ends in this turn of the event loop is written together.
-    this.#loop = new Loop({ name: 'settler', pass: () => nextTurn().then(() => this.#pass()), onError })
+    this.#loop = new Loop({
+      name: 'settler',
+      pass: () => nextTurn().then(() => this.#pass()),
+      onError: options.onError,
+    })
   }
 
   start(): void {
@@ -50,18 +82,32 @@ export class Settler {
     this.#loop.wake()
   }
 
-  /** The attempts whose end is known, and not yet written. */
+  /** Ends that are known here, and not written. */
   pending(): Fence[] {
-    return this.#queue.map((attempt) => attempt.fence)
+    return [...this.#queue, ...this.#locked.keys(), ...this.#rejected].map((attempt) => attempt.fence)
   }
 
-  pendingCount(): number {
-    return this.#queue.length
+  /** How much capacity they take up: a crash repeats the run of each. */
+  occupied(): number {
+    return this.#queue.length + Math.max(0, this.#exempt() - MOST_EXEMPT)
   }
 
-  /** Waits until all that was added is written, or the time is over. */
+  unwritten(): Unwritten {
+    const [since] = [...this.#locked.values()].toSorted((one, other) => one - other)
+    return {
+      waiting: this.#queue.length + this.#locked.size,
+      locked: this.#locked.size,
+      lockedMs: since === undefined ? 0 : performance.now() - since,
+      rejected: this.#rejected.length,
+      isLimitReached: this.#exempt() >= MOST_EXEMPT,
+    }
+  }
+
+  /** Waits until all is written, or the time is over. What was set aside is tried once more: it may be mended by now. */
   async drain(limitMs: number): Promise<void> {
-    if (this.#queue.length === 0) return
+    this.#retryRejected()
+    if (this.#isEmpty()) return
+    this.#loop.wake()
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, limitMs)
       this.#whenEmpty.push(() => {
@@ -77,56 +123,62 @@ export class Settler {
   }
 
   async #pass(): Promise<number> {
+    if (performance.now() >= this.#rejectedRetry) this.#retryRejected()
+    if (this.#locked.size > 0 && performance.now() >= this.#lockedRetry) await this.#retryLocked()
+    else if (this.#queue.length > 0) await this.#write()
+    if (this.#isEmpty()) for (const tell of this.#whenEmpty.splice(0)) tell()
+    if (this.#queue.length > 0) return 0
+    const next = Math.min(this.#locked.size > 0 ? this.#lockedRetry : Infinity, this.#rejectedRetry)
+    return Math.max(0, next - performance.now())
+  }
+
+  async #write(): Promise<void> {
     const batch = this.#queue.slice(0, AT_ONCE)
-    if (batch.length === 0) return Infinity
     const result = await this.#settle(batch)
     // Only now: what could not be written stays in the queue.
-    this.#queue = [...this.#queue.slice(batch.length), ...result.locked]
-    if (result.settled.length > 0 || result.lost.length > 0) this.#onSettled(result)
-    if (this.#queue.length === 0) {
-      for (const tell of this.#whenEmpty.splice(0)) tell()
-      return Infinity
-    }
-    return this.#queue.length === result.locked.length ? LOCKED_RETRY_MS : 0
+    this.#queue.splice(0, batch.length)
+    if (this.#locked.size === 0) this.#lockedRetry = performance.now() + LOCKED_RETRY_MS
+    for (const attempt of result.locked) this.#locked.set(attempt, performance.now())
+    this.#options.onSettled(result)
+  }
+
+  async #retryLocked(): Promise<void> {
+    const batch = [...this.#locked.keys()].slice(0, AT_ONCE)
+    // Also when it fails, so that others are written in between.
+    this.#lockedRetry = performance.now() + LOCKED_RETRY_MS
+    const result = await this.#settle(batch)
+    this.#lockedRetry = performance.now() + LOCKED_RETRY_MS
+    const since = new Map(batch.map((attempt) => [fenceText(attempt.fence), this.#locked.get(attempt)]))
+    for (const attempt of batch) this.#locked.delete(attempt)
+    // At the end, so that all have their turn.
+    for (const attempt of result.locked)
+      this.#locked.set(attempt, since.get(fenceText(attempt.fence)) ?? performance.now())
+    if (result.locked.length < batch.length) this.#options.onSettled(result)
   }
 
   async #settle(batch: readonly Attempt[]): Promise<SettleResult> {
-    try {
-      return await this.#store.settle(batch)
-    } catch (error) {
-      if (error instanceof StoreUnavailableError) throw error
-      if (batch.length > 1) {
-        const results: SettleResult[] = []
-        for (const attempt of batch) results.push(await this.#settle([attempt]))
-        return {
-          settled: results.flatMap((result) => result.settled),
-          lost: results.flatMap((result) => result.lost),
-          locked: results.flatMap((result) => result.locked),
-        }
-      }
-      this.#onError(error, 'settler')
-      return await this.#settleWithoutTexts(batch, error)
+    const rejected: { attempt: Attempt; error: unknown }[] = []
+    const result = await settleIsolated(this.#options.store, batch, (attempt, error) =>
+      rejected.push({ attempt, error }),
+    )
+    for (const { attempt, error } of rejected) {
+      this.#rejected.push(attempt)
+      this.#rejectedRetry = performance.now() + REJECTED_RETRY_MS
+      this.#options.onRejected(attempt, error)
     }
+    return result
   }
 
-  async #settleWithoutTexts(batch: readonly Attempt[], refusal: unknown): Promise<SettleResult> {
-    try {
-      return await this.#store.settle(
-        batch.map((attempt) => ({ ...attempt, ending: withoutTexts(attempt.ending, refusal) })),
-      )
-    } catch (error) {
-      if (error instanceof StoreUnavailableError) throw error
-      // Its row is at fault. It waits for somebody to mend that, and keeps no other end from being written.
-      return { settled: [], lost: [], locked: batch }
-    }
+  #retryRejected(): void {
+    this.#rejectedRetry = Infinity
+    this.#queue.push(...this.#rejected.splice(0))
   }
-}
 
-/** Its own result or error is what the database refuses; how the run ended can still be said. */
-function withoutTexts(ending: Ending, refusal: unknown): Ending {
-  if (ending.kind === 'released') return ending
-  // The work is done whether or not its result can be stored.
-  if (ending.kind === 'success') return { kind: 'success', result: null }
-  const reason = refusal instanceof Error ? refusal.message : String(refusal)
-  return { ...ending, error: `The outcome of the run could not be stored: ${reason}` }
+  #exempt(): number {
+    return this.#locked.size + this.#rejected.length
+  }
+
+  #isEmpty(): boolean {
+    return this.#queue.length + this.#locked.size === 0
+  }
 }

@@ -1,8 +1,7 @@
 /** Who did what: one line for each write, through the logger. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Job, Logger, Schedule } from '../index.ts'
+import type { Job, Logger, Redaction, Schedule } from '../index.ts'
 import type { Access } from './access.ts'
-import type { Redaction } from './redact.ts'
 
 export interface AuditEvent {
   /** The operation. */
@@ -66,10 +65,11 @@ export class Audit {
     const differing = Object.entries(state).filter(
       ([key, value]) => other === null || !isDeepStrictEqual(value, other[key]),
     )
+    const secrets = this.#redaction.secretsOf({ args: state['args'] })
     return Object.fromEntries(
       differing.map(([key, value]) => [
         key,
-        key === 'args' ? this.#redaction.redacted('args', value) : value,
+        key === 'args' ? this.#redaction.redacted('args', value, secrets) : secrets.hiddenIn(value),
       ]),
     )
   }

@@ -8,21 +8,27 @@ export interface BodyLimits {
 }
 
 /**
+ * @param turn  awaited before the body, which is complete then, is decoded and parsed
  * @returns the parsed body; undefined when there is none
  * @throws Problem 400, 408, 413, 415, 422
  */
-export async function readBody(request: Request, limits: BodyLimits): Promise<unknown> {
+export async function readBody(
+  request: Request,
+  limits: BodyLimits,
+  turn: () => Promise<void>,
+): Promise<unknown> {
   if (request.body === null) return undefined
   const bytes = await readBytes(request, limits)
   if (bytes.length === 0) return undefined
-  const type = request.headers.get('content-type')
-  if (!/^application\/(?:json|[\w.+-]+\+json)\s*(?:;|$)/i.test(type ?? '')) {
+  const [type = ''] = (request.headers.get('content-type') ?? '').toLowerCase().split(';', 1)
+  if (!/^application\/(?:json|\S+\+json)$/.test(type.trim())) {
     throw new Problem(
       415,
       'UNSUPPORTED_MEDIA_TYPE',
       'The body must be JSON: send the header content-type: application/json',
     )
   }
+  await turn()
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -74,28 +80,52 @@ async function readBytes(request: Request, { bytes: most, timeMs }: BodyLimits):
   }
 }
 
-const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{}]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const MINUS = 0x2d
 
-/** Before it is parsed: a deep body would cost every function that walks through it. */
+/**
+ * Before it is parsed: a deep body would cost every function that walks through it. One pass, whatever comes in:
+ * a regular expression for strings starts again at each quote of a string that is not closed.
+ */
 function checkTokens(text: string, most: number): void {
   let depth = 0
-  for (const [token] of text.matchAll(TOKEN)) {
-    if (token === '[' || token === '{') {
+  let isInText = false
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) isInText = !isInText
+    else if (isInText) {
+      // The escaped character may be a quote.
+      if (code === BACKSLASH) at += 1
+    } else if (code === 0x5b || code === 0x7b) {
       depth += 1
-      if (depth > most) throw new Problem(400, 'TOO_DEEP', `The body is nested more than ${most} levels deep`)
-    } else if (token === ']' || token === '}') depth -= 1
-    else if (!token.startsWith('"') && isInexact(token)) {
-      throw new Problem(
-        422,
-        'INEXACT_NUMBER',
-        `The number ${token.slice(0, 40)} would not stay exact; send it as a string`,
-      )
+      if (depth > most) throw new Problem(422, 'TOO_DEEP', `The body is nested more than ${most} levels deep`)
+    } else if (code === 0x5d || code === 0x7d) depth -= 1
+    else if (code === MINUS || isDigit(code)) {
+      const start = at
+      while (isOfNumber(text.charCodeAt(at + 1))) at += 1
+      checkNumber(text.slice(start, at + 1))
     }
   }
 }
 
-/** Whole numbers that a double rounds, and what becomes infinite. */
-function isInexact(token: string): boolean {
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39
+}
+
+/** Digits, `+`, `-`, `.`, `e` and `E`. NaN, behind the end, is none. */
+function isOfNumber(code: number): boolean {
+  return isDigit(code) || code === 0x2b || code === MINUS || code === 0x2e || (code | 0x20) === 0x65
+}
+
+/** Whole numbers that a double rounds, and what becomes infinite. What is not a number is left to JSON.parse. */
+function checkNumber(token: string): void {
   const value = Number(token)
-  return !Number.isFinite(value) || (/^-?\d+$/.test(token) && !Number.isSafeInteger(value))
+  const isWhole = !token.includes('.') && !token.includes('e') && !token.includes('E')
+  if (Number.isNaN(value) || (Number.isFinite(value) && (!isWhole || Number.isSafeInteger(value)))) return
+  throw new Problem(
+    422,
+    'INEXACT_NUMBER',
+    `The number ${token.slice(0, 40)} would not stay exact; send it as a string`,
+  )
 }

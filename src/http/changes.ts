@@ -6,7 +6,7 @@
  * tells no secret, and missing one costs nothing: a client that comes back with `Last-Event-ID` gets the topics
  * that changed since, or all of them when nobody can know.
  *
- * Bounded: messages (two a second), listeners, the life of a connection (it comes back by itself, and is
+ * Bounded: messages (two a second), listeners, also those of one user, the life of a connection (it comes back by itself, and is
  * authorized anew), and what waits for a slow client (one message, in which topics come together).
  */
 import { randomBytes } from 'node:crypto'
@@ -19,6 +19,8 @@ const TOPICS: readonly Topic[] = ['schedules', 'jobs', 'workers']
 export interface ChangesOptions {
   /** Most listeners at a time; default 200. */
   readonly listeners?: number | undefined
+  /** Most listeners of one user, or where the user has no name, of one address; default 10. */
+  readonly perUser?: number | undefined
   /** How long a connection may last, in milliseconds; default 10 minutes. */
   readonly lifeMs?: number | undefined
 }
@@ -31,11 +33,17 @@ const WAITING = 8
 /** A client that takes nothing for so long is gone. */
 const PATIENCE_MS = 30_000
 
+/** How often a listener of a scope gets an event. The times of events must not reveal when other owners change something. */
+const SCOPED_MS = 5000
+const SCOPED_TOPICS: readonly Topic[] = ['schedules', 'jobs']
+
 /** Until a connection has begun. */
 const noEnd = (): void => undefined
 
 interface Listener {
-  readonly topics: ReadonlySet<Topic>
+  readonly user: string | null
+  /** Whether it hears at a fixed pace, and not of changes. */
+  readonly isScoped: boolean
   /** Waits until the client has taken what it was sent. */
   readonly pending: Set<Topic>
   stuckSince: number | null
@@ -45,7 +53,7 @@ interface Listener {
 
 export class Changes {
   readonly #kalends: Kalends
-  readonly #limits: { readonly listeners: number; readonly lifeMs: number }
+  readonly #limits: { readonly listeners: number; readonly perUser: number; readonly lifeMs: number }
   /** Event ids of another process say nothing here. */
   readonly #instance = randomBytes(4).toString('hex')
   readonly #listeners = new Set<Listener>()
@@ -59,9 +67,9 @@ export class Changes {
   #lastFlush = -Infinity
   #flushing: NodeJS.Timeout | null = null
 
-  constructor(kalends: Kalends, { listeners = 200, lifeMs = 600_000 }: ChangesOptions = {}) {
+  constructor(kalends: Kalends, { listeners = 200, perUser = 10, lifeMs = 600_000 }: ChangesOptions = {}) {
     this.#kalends = kalends
-    this.#limits = { listeners, lifeMs }
+    this.#limits = { listeners, perUser, lifeMs }
   }
 
   /** Something was changed here. */
@@ -74,12 +82,26 @@ export class Changes {
 
   /**
    * @param lastId  the header `Last-Event-ID`
-   * @param allowed  the topics that the caller may hear of
-   * @throws Problem 503 when there are too many listeners
+   * @param options.isScoped  the caller sees only the rows of one owner
+   * @param options.user  whose listeners are counted together; null: not known
+   * @throws Problem 429 when this user has too many listeners, 503 when all together are too many
    */
-  subscribe(lastId: string | null, signal: AbortSignal, allowed: readonly Topic[] = TOPICS): Response {
+  subscribe(
+    lastId: string | null,
+    signal: AbortSignal,
+    {
+      isScoped = false,
+      user = null,
+    }: { readonly isScoped?: boolean | undefined; readonly user?: string | null | undefined } = {},
+  ): Response {
+    const own = user === null ? 0 : [...this.#listeners].filter((listener) => listener.user === user).length
+    if (own >= this.#limits.perUser) {
+      throw new Problem(429, 'TOO_MANY_STREAMS', `You have ${own} event streams open; close one first`, {
+        headers: { 'retry-after': '10' },
+      })
+    }
     if (this.#listeners.size >= this.#limits.listeners) {
-      throw new Problem(503, 'TOO_MANY_LISTENERS', 'Too many listen already; try again later', {
+      throw new Problem(503, 'TOO_MANY_LISTENERS', 'Too many event streams are open; try again later', {
         headers: { 'retry-after': '10' },
       })
     }
@@ -89,7 +111,8 @@ export class Changes {
       {
         start: (controller) => {
           const listener: Listener = {
-            topics: new Set(allowed),
+            isScoped,
+            user,
             pending: new Set(),
             stuckSince: null,
             send: (text) => {
@@ -137,10 +160,10 @@ export class Changes {
 
   #join(listener: Listener, lastId: string | null): void {
     this.#listeners.add(listener)
-    listener.send(`retry: 2000\nid: ${this.#id(this.#sequence)}\nevent: hello\ndata: {}\n\n`)
+    listener.send(`retry: 2000\nid: ${this.#id(listener)}\nevent: hello\ndata: {}\n\n`)
     if (lastId !== null) {
-      const missed = this.#changedSince(lastId).filter((topic) => listener.topics.has(topic))
-      if (missed.length > 0) listener.send(this.#message(missed))
+      const missed = listener.isScoped ? SCOPED_TOPICS : this.#changedSince(lastId)
+      if (missed.length > 0) listener.send(this.#message(listener, missed))
     }
     if (this.#stop === null) this.#start()
     // What was marked while nobody listened.
@@ -182,8 +205,10 @@ export class Changes {
       })
     }, LOOK_MS).unref()
     const pings = setInterval(() => this.#ping(), PING_MS).unref()
+    const paces = setInterval(() => this.#pace(), SCOPED_MS).unref()
     this.#stop = () => {
       clearInterval(looks)
+      clearInterval(paces)
       clearInterval(pings)
       for (const forget of subscriptions) forget()
     }
@@ -193,7 +218,7 @@ export class Changes {
   async #look(): Promise<void> {
     let seen: Revisions
     try {
-      seen = await this.#kalends.views.revisions()
+      seen = await this.#kalends.api.views.revisions()
     } catch {
       // The database is away: the loops say so, and the next look will tell.
       return
@@ -215,14 +240,23 @@ export class Changes {
     this.#dirty.clear()
     for (const topic of topics) this.#lastOf.set(topic, this.#sequence)
     for (const listener of this.#listeners) {
-      for (const topic of topics) if (listener.topics.has(topic)) listener.pending.add(topic)
+      if (listener.isScoped) continue
+      for (const topic of topics) listener.pending.add(topic)
+      this.#deliver(listener)
+    }
+  }
+
+  #pace(): void {
+    for (const listener of this.#listeners) {
+      if (!listener.isScoped) continue
+      for (const topic of SCOPED_TOPICS) listener.pending.add(topic)
       this.#deliver(listener)
     }
   }
 
   #deliver(listener: Listener): void {
     if (listener.pending.size === 0) return
-    if (listener.send(this.#message([...listener.pending]))) {
+    if (listener.send(this.#message(listener, [...listener.pending]))) {
       listener.pending.clear()
       listener.stuckSince = null
       return
@@ -238,11 +272,12 @@ export class Changes {
     }
   }
 
-  #id(sequence: number): string {
-    return `${this.#instance}-${sequence}`
+  /** The number of messages so far tells how much others change. */
+  #id({ isScoped }: Listener): string {
+    return `${this.#instance}-${isScoped ? 0 : this.#sequence}`
   }
 
-  #message(topics: readonly Topic[]): string {
-    return `id: ${this.#id(this.#sequence)}\nevent: change\ndata: ${JSON.stringify({ topics })}\n\n`
+  #message(listener: Listener, topics: readonly Topic[]): string {
+    return `id: ${this.#id(listener)}\nevent: change\ndata: ${JSON.stringify({ topics })}\n\n`
   }
 }

@@ -9,12 +9,13 @@ type Json = Record<string, unknown>
 const PROBLEMS: Readonly<Record<string, string>> = {
   '400': 'The request cannot be read, or is made in the wrong state',
   '401': 'Nobody has signed in',
-  '403': 'The role or the scope does not allow it, or it comes from a foreign page',
+  '403': 'The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page',
   '404': 'There is no such thing, or it belongs to others',
   '409': 'Something is in the way',
   '413': 'The body is too large',
   '415': 'The body is not JSON',
   '422': 'A field is wrong',
+  '429': 'Too many sign-ins from this address have failed',
   '503': 'The database does not answer just now',
 }
 
@@ -57,8 +58,8 @@ function operationObject(one: Operation): Json {
     tags: [one.tag],
     summary: one.summary,
     ...(one.description !== undefined && { description: one.description }),
-    'x-role': one.role ?? 'anyone',
-    ...(one.role === null && { security: [] }),
+    'x-permission': one.permission ?? 'anyone',
+    ...(one.permission === null && { security: [] }),
     parameters: [
       ...(one.params === null ? [] : parameters(one.params, 'path')),
       ...parameters(one.query, 'query'),
@@ -92,7 +93,7 @@ function problemsOf(one: Operation): Json {
   const own = Object.entries(one.answers).filter(([status]) => Number(status) >= 400)
   const all = { ...PROBLEMS, ...Object.fromEntries(own.map(([status, { says }]) => [status, says])) }
   const fits = (status: string) =>
-    one.role === null
+    one.permission === null
       ? status === '503'
       : ((status !== '413' && status !== '415') || one.body !== null) &&
         (status !== '404' || one.params !== null) &&

@@ -5,6 +5,6 @@
  */
 export { type Access, type Authorize, bearer, type RequestContext, type Role } from './access.ts'
 export type { ChangesOptions } from './changes.ts'
-export { http, type HttpHandler, type HttpOptions } from './http.ts'
+export { http, type HttpHandler, type HttpOptions, type Permit, type WriteRequest } from './http.ts'
 export type { MetricsRegistry } from './metrics.ts'
 export { node } from './node.ts'

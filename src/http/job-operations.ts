@@ -4,10 +4,9 @@ import { ConflictError, NotFoundError } from '../errors.ts'
 import type { Job, JobConditions, Jobs, Views } from '../index.ts'
 import { type Call, operation, type Operation } from './operation.ts'
 import { invalidField, problemOf } from './problem.ts'
-import type { Redaction } from './redact.ts'
 import { checkOwner } from './schedule-operations.ts'
 import * as schemas from './schemas.ts'
-import { shownJob } from './shown.ts'
+import { shownJob, shownText } from './shown.ts'
 
 const { JobParams, NoQuery } = schemas
 const PATH = '/api/v1/jobs'
@@ -37,13 +36,14 @@ export const jobOperations: readonly Operation[] = [
       summary: 'Jobs, newest first, page by page',
       description:
         'Totals are counted up to 10,000. What no index serves, such as the text of errors, is looked for among the newest 100,000 that the other filters leave.',
-      role: 'read',
+      permission: 'read',
       query: schemas.JobsQuery,
       answers: { 200: { says: 'A page', schema: schemas.JobPage } },
-      run: async ({ query, reach, redaction }) => {
-        checkSearch(query, redaction)
+      run: async (call) => {
+        const { query, reach } = call
+        checkSearch(query, call)
         const { items, ...total } = await reach.views.jobs(query)
-        return { status: 200, body: { items: items.map((job) => shownJob(job, redaction)), ...total } }
+        return { status: 200, body: { items: items.map((job) => shownJob(job, call)), ...total } }
       },
     },
     NoQuery,
@@ -55,7 +55,7 @@ export const jobOperations: readonly Operation[] = [
       path: PATH,
       summary: 'Submit a job of its own, beside all schedules',
       description: 'With an id of your choosing it can be sent again: it is submitted once.',
-      role: 'admin',
+      permission: 'submit',
       body: schemas.NewJob,
       answers: {
         200: { says: 'It was there already, and is the same', schema: schemas.Job },
@@ -63,6 +63,7 @@ export const jobOperations: readonly Operation[] = [
       },
       run: async (call) => {
         checkOwner(call.body, call.access)
+        await call.permit({ task: call.body.task, job: call.body.id ?? null })
         const { job, isNew } = await submitted(call)
         if (isNew) {
           call.audit.job('submitJob', job.id, null, job)
@@ -70,7 +71,7 @@ export const jobOperations: readonly Operation[] = [
         }
         return {
           status: isNew ? 201 : 200,
-          body: shownJob(job, call.redaction),
+          body: shownJob(job, call),
           headers: { location: `${call.base}api/v1/jobs/${encodeURIComponent(job.id)}` },
         }
       },
@@ -83,12 +84,12 @@ export const jobOperations: readonly Operation[] = [
       method: 'GET',
       path: ONE,
       summary: 'A job',
-      role: 'read',
+      permission: 'read',
       params: JobParams,
       answers: { 200: { says: 'The job', schema: schemas.Job } },
-      run: async ({ params, reach, redaction }) => ({
+      run: async (call) => ({
         status: 200,
-        body: shownJob(await existing(reach.jobs, params.id), redaction),
+        body: shownJob(await existing(call.reach.jobs, call.params.id), call),
       }),
     },
     NoQuery,
@@ -100,14 +101,19 @@ export const jobOperations: readonly Operation[] = [
       path: `${ONE}/logs`,
       summary: 'What its attempts have logged, in order',
       description: 'To follow it, ask again with `after` the id of the last line.',
-      role: 'read',
+      permission: 'read',
       params: JobParams,
       query: schemas.LogsQuery,
       answers: { 200: { says: 'Lines', schema: schemas.LogLines } },
-      run: async ({ params, query, reach }) => ({
-        status: 200,
-        body: { items: await reach.views.logs(params.id, query) },
-      }),
+      run: async (call) => {
+        const { params, query, reach } = call
+        const job = call.redaction.hides() ? await existing(reach.jobs, params.id) : null
+        const lines = await reach.views.logs(params.id, query)
+        return {
+          status: 200,
+          body: { items: lines.map((line) => ({ ...line, message: shownText(line.message, job, call) })) },
+        }
+      },
     },
     NoQuery,
   ),
@@ -118,7 +124,7 @@ export const jobOperations: readonly Operation[] = [
         method: 'POST',
         path: `${ONE}/${action}`,
         summary: ACTIONS[action].summary,
-        role: 'operate',
+        permission: 'operate',
         params: JobParams,
         answers: {
           200: { says: 'Its state now: `running` when it was asked to stop', schema: schemas.JobStateAnswer },
@@ -138,7 +144,7 @@ export const jobOperations: readonly Operation[] = [
         path: `${PATH}/${action}`,
         summary: ACTIONS[action].many,
         description: `By their ids, or all that a filter finds, of the state ${ACTIONS[action].states.join(' or ')} (default ${ACTIONS[action].states[0]}), up to a thousand at a time. With dryRun it only says how many there are.`,
-        role: 'operate',
+        permission: 'operate',
         body: schemas.JobsAction,
         answers: { 200: { says: 'What was done', schema: schemas.JobsActionAnswer } },
         run: async (call) => ({ status: 200, body: await actOnMany(call, action) }),
@@ -148,10 +154,23 @@ export const jobOperations: readonly Operation[] = [
   ]),
 ]
 
-/** A search tells what it finds: letter by letter one could read what is hidden. */
-export function checkSearch({ args }: JobConditions, redaction: Redaction): void {
-  if (args !== undefined && redaction.hides('args'))
-    throw invalidField('args', 'cannot be searched here, because parts of the args are hidden')
+/**
+ * A search reveals letter by letter what it looks through, so what is hidden from a caller cannot be searched.
+ *
+ * @param path  of the conditions, in a body
+ */
+export function checkSearch(
+  conditions: JobConditions,
+  { access, redaction }: Pick<Call, 'access' | 'redaction'>,
+  path = '',
+): void {
+  if (conditions.args !== undefined && redaction.hides('args'))
+    throw invalidField(`${path}args`, 'cannot be searched here, because parts of the args are hidden')
+  if (access.scope === undefined) return
+  if (conditions.error !== undefined)
+    throw invalidField(`${path}error`, 'callers with a scope cannot search errors, parts of which are hidden')
+  if (conditions.worker !== undefined)
+    throw invalidField(`${path}worker`, 'callers with a scope cannot search by worker')
 }
 
 async function submitted({
@@ -185,6 +204,7 @@ async function existing(jobs: Jobs, id: string): Promise<Job> {
 async function acted(call: Call, action: Action, id: string): Promise<{ id: string }> {
   const { jobs } = call.reach
   const before = await existing(jobs, id)
+  await call.permit({ task: before.task, schedule: before.scheduleId, job: id })
   await jobs[action](id)
   call.audit.job(`${action}Job`, id, before, await jobs.get(id))
   call.changes.mark(['schedules', 'jobs'])
@@ -198,7 +218,7 @@ async function actOnMany(
   const { ids, filter, dryRun = false, limit = MOST_AT_ONCE } = call.body
   const found =
     ids === undefined
-      ? await matching(call.reach.views, conditionsOf(filter ?? {}, action, call.redaction), limit)
+      ? await matching(call.reach.views, conditionsOf(filter ?? {}, action, call), limit)
       : { ids: [...new Set(ids)], matched: new Set(ids).size, matchedIsExact: true }
   const { matched, matchedIsExact } = found
   if (dryRun) return { matched, matchedIsExact, changed: [], refused: [], more: false }
@@ -228,8 +248,12 @@ async function matching(
   return { ids: items.map(({ id }) => id), matched: total, matchedIsExact: totalIsExact }
 }
 
-function conditionsOf(filter: JobConditions, action: Action, redaction: Redaction): JobConditions {
-  checkSearch(filter, redaction)
+function conditionsOf(
+  filter: JobConditions,
+  action: Action,
+  call: Pick<Call, 'access' | 'redaction'>,
+): JobConditions {
+  checkSearch(filter, call, 'filter.')
   const states: readonly Job['state'][] = ACTIONS[action].states
   const { state = states[0] } = filter
   if (state === undefined || !states.includes(state))

@@ -6,6 +6,8 @@ import type { HttpHandler } from './http.ts'
 type Incoming = IncomingMessage & {
   /** Of Express, which cuts the mount point off `url`. */
   readonly originalUrl?: string
+  /** Of Express: the mount point. */
+  readonly baseUrl?: string
   readonly body?: unknown
   rawBody?: Buffer
 }
@@ -17,10 +19,11 @@ type Incoming = IncomingMessage & {
  */
 export function node(handler: HttpHandler): (request: IncomingMessage, response: ServerResponse) => void {
   return (request: Incoming, response) => {
+    const basePath = mountPointOf(request)
     if (request.originalUrl !== undefined) request.url = request.originalUrl
     if (request.readableDidRead && request.body !== undefined && request.body !== null)
       request.rawBody = bytesOf(request.body)
-    const listener = getRequestListener((web) => handler(web, { incoming: request }), {
+    const listener = getRequestListener((web) => handler(web, { incoming: request, basePath }), {
       // The globals belong to the application.
       overrideGlobalObjects: false,
       errorHandler: () => new Response(null, { status: 400 }),
@@ -28,6 +31,14 @@ export function node(handler: HttpHandler): (request: IncomingMessage, response:
     // What cannot be answered any more is a connection that is gone.
     listener(request, response).catch(() => response.destroy())
   }
+}
+
+/** Undefined where no framework has cut anything off. */
+function mountPointOf({ baseUrl, originalUrl, url }: Incoming): string | undefined {
+  // Express has a mount point with parameters, too. Connect only cuts it off.
+  if (baseUrl !== undefined) return baseUrl
+  if (originalUrl === undefined || url === undefined || !originalUrl.endsWith(url)) return undefined
+  return originalUrl.slice(0, originalUrl.length - url.length)
 }
 
 function bytesOf(body: unknown): Buffer {

@@ -1,11 +1,10 @@
 /** One operation of the API: where it is, who may, what it takes, what it gives. The document is made of these. */
 import type { z } from 'zod'
-import type { Kalends, Scope } from '../index.ts'
-import type { Access, RequestContext, Role } from './access.ts'
+import type { Kalends, Redaction, Scope } from '../index.ts'
+import type { Access, Permission, RequestContext } from './access.ts'
 import type { Audit } from './audit.ts'
 import type { Changes } from './changes.ts'
 import type { Metrics } from './metrics.ts'
-import type { Redaction } from './redact.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -21,11 +20,20 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly reach: Scope
   readonly kalends: Kalends
   readonly redaction: Redaction
+  /** Asks the application's hook, before each write. @throws Problem 403 when it refuses */
+  readonly permit: (subject: Subject) => Promise<void>
   readonly audit: Audit
   readonly changes: Changes
   readonly metrics: Metrics
   /** The mount point: `/` or such as `/kalends/`. */
   readonly base: string
+}
+
+/** What is about to be written; ids as the caller knows them. */
+export interface Subject {
+  readonly task: string
+  readonly schedule?: string | null
+  readonly job?: string | null
 }
 
 export interface Answer {
@@ -48,9 +56,9 @@ export interface Operation {
   readonly tag: string
   readonly summary: string
   readonly description?: string | undefined
-  /** Null: whoever asks. */
-  readonly role: Role | null
-  /** It tells of everything: nobody with a scope may. */
+  /** Null: any caller, also without a sign-in. */
+  readonly permission: Permission | null
+  /** It covers all owners: callers with a scope cannot use it. */
   readonly unscoped: boolean
   readonly params: z.ZodObject | null
   readonly query: z.ZodObject
@@ -66,7 +74,7 @@ interface Definition<
   Params extends z.ZodObject | undefined,
   Query extends z.ZodObject | undefined,
   Body extends z.ZodType | undefined,
-> extends Pick<Operation, 'id' | 'method' | 'path' | 'summary' | 'description' | 'role' | 'answers'> {
+> extends Pick<Operation, 'id' | 'method' | 'path' | 'summary' | 'description' | 'permission' | 'answers'> {
   readonly unscoped?: boolean
   readonly params?: Params
   readonly query?: Query

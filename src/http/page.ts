@@ -29,10 +29,6 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The addresses of the page, as src/ui knows them. */
-const ROUTE = /^(.*?)(?:\/schedules(?:\/[^/]+(?:\/edit)?)?|\/jobs(?:\/[^/]+)?|\/calendar|\/workers)\/?$/
-/** Whose paths end as those of the page do. */
-const API = '/api/v1'
 const FOREVER = 'public, max-age=31536000, immutable'
 
 interface File {
@@ -42,13 +38,10 @@ interface File {
 }
 
 export class WebPage {
-  readonly #base: string | null
   readonly #html: string | null
   readonly #files = new Map<string, File>()
 
-  /** @param base  the mount point without a slash at its end; null: whatever stands before the page's own addresses */
-  constructor(base: string | null) {
-    this.#base = base
+  constructor() {
     const index = join(FOLDER, 'index.html')
     this.#html = existsSync(index) ? readFileSync(index, 'utf8') : null
     if (this.#html === null) return
@@ -60,38 +53,63 @@ export class WebPage {
     }
   }
 
-  /** What a browser that shows a page asks for at one of its addresses; null: something else. */
+  /**
+   * What a browser that shows a page asks for at one of its addresses; null: something else.
+   *
+   * @param path  below the mount point, which itself is the empty path
+   */
   shown(request: Request, path: string): Response | null {
-    if (!wantsPage(request)) return null
-    const at = this.#base ?? ROUTE.exec(path)?.[1]
-    if (at === undefined || at.endsWith(API) || !path.startsWith(`${at}/`)) return null
-    const below = path.slice(at.length)
-    return below === '/' || ROUTE.exec(below)?.[1] === '' ? this.#page(below) : null
+    return wantsPage(request) && isAddress(path) ? this.#page(path) : null
   }
 
-  /** Where nothing else is: the files of the page, and the place where it is mounted. */
-  found(request: Request, path: string): Response | null {
+  /**
+   * Where nothing else is: the files of the page, the mount point without a slash, and addresses that do not exist.
+   *
+   * @param base  the mount point
+   */
+  found(request: Request, base: string, path: string): Response | null {
     if (this.#html === null || (request.method !== 'GET' && request.method !== 'HEAD')) return null
-    for (const [name, file] of this.#files)
-      if (this.#base === null ? path.endsWith(`/${name}`) : path === `${this.#base}/${name}`)
-        return answerWith(file, name, request)
+    const file = this.#files.get(path.slice(1))
+    if (file !== undefined) return answerWith(file, path.slice(1), request)
     if (!wantsPage(request)) return null
-    if (path.endsWith('/')) return this.#base === null || path === `${this.#base}/` ? this.#page('/') : null
-    if (this.#base !== null && path !== this.#base) return null
-    // Relative addresses start from the folder, so the mount point has to look like one. Only what is below the
-    // server's name is told: the name itself is what the caller says.
-    return new Response(null, { status: 308, headers: { location: `./${path.split('/').at(-1) ?? ''}/` } })
+    // The page says that there is no such address, and leads back.
+    if (path !== '') return path.startsWith('/api/') ? null : this.#page(path, 404)
+    // Relative addresses start from the folder, so the mount point has to look like one. The location names only
+    // the last step: the server's name is what the caller says.
+    return new Response(null, {
+      status: 308,
+      headers: { location: `./${base.slice(base.lastIndexOf('/') + 1)}/` },
+    })
   }
 
-  #page(below: string): Response | null {
+  #page(below: string, status = 200): Response | null {
     if (this.#html === null) return null
     const up = '../'.repeat(below.split('/').length - 2)
     return new Response(
       this.#html.replace('<base href="./" />', `<base href="${up === '' ? './' : up}" />`),
       {
+        status,
         headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY },
       },
     )
+  }
+}
+
+/** Whether the page has this address, as src/ui knows them. */
+function isAddress(path: string): boolean {
+  if (path === '/') return true
+  const [root, place, id, edit, ...more] = (path.endsWith('/') ? path.slice(0, -1) : path).split('/')
+  if (root !== '' || id === '' || more.length > 0) return false
+  switch (place) {
+    case 'schedules':
+      return edit === undefined || edit === 'edit'
+    case 'jobs':
+      return edit === undefined
+    case 'calendar':
+    case 'workers':
+      return id === undefined
+    default:
+      return false
   }
 }
 

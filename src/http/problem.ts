@@ -3,10 +3,15 @@ import type { z } from 'zod'
 import { CalendarSyntaxError } from '../calendar/index.ts'
 import {
   ConflictError,
+  ForbiddenError,
   InvalidInputError,
   KalendsError,
+  LimitError,
   NotFoundError,
+  OverloadedError,
   StoreUnavailableError,
+  TooSlowError,
+  VersionError,
 } from '../errors.ts'
 import { CronSyntaxError, InvalidTimeSpanError } from '../timer/index.ts'
 
@@ -37,14 +42,23 @@ const TITLES: Readonly<Record<number, string>> = {
   405: 'Method not allowed',
   408: 'Request timed out',
   409: 'Conflict',
+  412: 'Precondition failed',
   413: 'Body too large',
+  414: 'URL too long',
   415: 'Unsupported media type',
   421: 'Misdirected request',
   422: 'Invalid input',
+  429: 'Too many requests',
+  431: 'Header too long',
   500: 'Internal error',
   501: 'Not implemented',
   503: 'Unavailable',
 }
+
+/** The answer to a body must not be larger than the body. */
+const MOST_ERRORS = 20
+const LONGEST_FIELD = 200
+const LONGEST_DETAIL = 1000
 
 /** Thrown anywhere in an operation; becomes the answer. */
 export class Problem extends Error {
@@ -86,23 +100,24 @@ export function invalidField(field: string, detail: string): Problem {
 
 /** What the schemas found wrong with a body or a query. */
 export function invalidInput(error: z.ZodError): Problem {
-  const errors = error.issues.flatMap(faultsOf)
-  return new Problem(
-    422,
-    'INVALID_INPUT',
-    errors.map(({ field, detail }) => `${field === '' ? 'body' : field}: ${detail}`).join('; '),
-    { errors },
-  )
+  const all = error.issues.flatMap(faultsOf)
+  const errors = all.slice(0, MOST_ERRORS)
+  const details = errors.map(({ field, detail }) => `${field === '' ? 'body' : field}: ${detail}`)
+  const more = all.length - errors.length
+  const detail = `${shortened(details.join('; '), LONGEST_DETAIL)}${more === 0 ? '' : `; and ${more} more errors`}`
+  return new Problem(422, 'INVALID_INPUT', detail, { errors })
 }
 
 function faultsOf(issue: z.core.$ZodIssue): FieldFault[] {
-  const path = issue.path.map(String)
+  const path = issue.path.map((key) => shortened(String(key)))
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({
-      field: [...path, shortened(key)].join('.'),
-      detail: 'there is no such field here; leave it out',
+      field: shortened([...path, shortened(key)].join('.'), LONGEST_FIELD),
+      detail: 'unknown field',
     }))
-  return [{ field: path.join('.'), detail: issue.message }]
+  return [
+    { field: shortened(path.join('.'), LONGEST_FIELD), detail: shortened(issue.message, LONGEST_DETAIL) },
+  ]
 }
 
 /** Of anything that was thrown; null: a fault of ours. */
@@ -122,9 +137,14 @@ export function problemOf(error: unknown): Problem | null {
       errors: [{ field: 'timer', detail: message, column, token, hint }],
     })
   }
+  if (error instanceof ForbiddenError) return new Problem(403, error.code, error.message)
+  if (error instanceof LimitError) return new Problem(429, error.code, error.message)
+  if (error instanceof VersionError) return new Problem(412, error.code, error.message)
   if (error instanceof NotFoundError) return new Problem(404, error.code, error.message)
   if (error instanceof ConflictError)
     return new Problem(409, error.code, error.message, { jobId: error.jobId ?? undefined })
+  if (error instanceof OverloadedError || error instanceof TooSlowError)
+    return new Problem(503, error.code, error.message, { headers: { 'retry-after': '5' } })
   if (error instanceof StoreUnavailableError)
     // What the driver said may name hosts and users.
     return new Problem(503, error.code, 'The database does not answer just now; try again', {
@@ -135,6 +155,6 @@ export function problemOf(error: unknown): Problem | null {
 }
 
 /** What came in may be long. */
-export function shortened(text: string): string {
-  return text.length > 80 ? `${text.slice(0, 77)}...` : text
+export function shortened(text: string, longest = 80): string {
+  return text.length > longest ? `${text.slice(0, longest - 3)}...` : text
 }

@@ -1,8 +1,8 @@
 /** `/api/v1/schedules` */
-import { ConflictError, NotFoundError } from '../errors.ts'
-import type { Schedule, Schedules } from '../index.ts'
+import { ConflictError, NotFoundError, VersionError } from '../errors.ts'
+import type { IfVersion, Schedule, Schedules } from '../index.ts'
 import { inWords, localText, timer } from '../timer/index.ts'
-import { type Access, requireRole } from './access.ts'
+import { type Access, requirePermission } from './access.ts'
 import { type Answer, type Call, operation, type Operation } from './operation.ts'
 import { Problem, invalidField } from './problem.ts'
 import * as schemas from './schemas.ts'
@@ -26,10 +26,11 @@ export const scheduleOperations: readonly Operation[] = [
       summary: 'Schedules, page by page',
       description:
         'In the order of their ids. Totals are counted up to 10,000; text is looked for among the first 100,000 that the other filters leave.',
-      role: 'read',
+      permission: 'read',
       query: schemas.SchedulesQuery,
       answers: { 200: { says: 'A page', schema: schemas.SchedulePage } },
-      run: async ({ query, reach, redaction }) => {
+      run: async (call) => {
+        const { query, reach } = call
         const { runs, ...view } = query
         if (runs !== undefined && (view.limit ?? 100) > RUNS_WITHIN)
           throw invalidField('limit', `with runs, at most ${RUNS_WITHIN} schedules come at a time`)
@@ -45,7 +46,7 @@ export const scheduleOperations: readonly Operation[] = [
           status: 200,
           body: {
             items: items.map((item) => ({
-              ...shownSchedule(item, redaction),
+              ...shownSchedule(item, call),
               words: wordsOf(item.timer),
               ...(recent !== null && { runs: recent.get(item.id) ?? [] }),
             })),
@@ -63,16 +64,17 @@ export const scheduleOperations: readonly Operation[] = [
       path: PATH,
       summary: 'Make a schedule',
       description: 'With an id of your choosing it can be sent again: it is made once.',
-      role: 'admin',
+      permission: 'admin',
       body: schemas.NewSchedule,
       answers: {
         200: { says: 'It was there already, and says the same', schema: schemas.Schedule },
         201: { says: 'It was made', schema: schemas.Schedule },
       },
       run: async (call) => {
-        const { body, reach, audit, redaction, base } = call
+        const { body, reach, audit, base } = call
         checkOwner(body, call.access)
         const { id, ...input } = body
+        await call.permit({ task: input.task, schedule: id ?? null })
         const settings = withoutMarkers(input, call, null)
         const { result, schedule: made } =
           id === undefined
@@ -84,8 +86,11 @@ export const scheduleOperations: readonly Operation[] = [
         }
         return {
           status: result === 'created' ? 201 : 200,
-          body: shownSchedule(made, redaction),
-          headers: { location: `${base}api/v1/schedules/${encodeURIComponent(made.id)}` },
+          body: shownSchedule(made, call),
+          headers: {
+            ...tagOf(made, reach.schedules),
+            location: `${base}api/v1/schedules/${encodeURIComponent(made.id)}`,
+          },
         }
       },
     },
@@ -97,14 +102,16 @@ export const scheduleOperations: readonly Operation[] = [
       method: 'POST',
       path: `${PATH}/batch-delete`,
       summary: 'Delete many schedules',
-      description: 'Ids that are not there are left out.',
-      role: 'admin',
+      description: 'Ids that are not there are left out. It ends at the first that may not be deleted.',
+      permission: 'admin',
       body: schemas.Ids,
       answers: { 204: { says: 'They are gone' } },
-      run: async ({ body, reach, audit, changes }) => {
+      run: async ({ body, reach, permit, audit, changes }) => {
         for (const id of new Set(body.ids)) {
           const before = await reach.schedules.get(id)
-          if (before === null || !(await deleted(reach.schedules, id))) continue
+          if (before === null) continue
+          await permit({ task: before.task, schedule: id })
+          if (!(await deleted(reach.schedules, id, before))) continue
           audit.schedule('deleteSchedules', id, before, null)
           changes.mark(['schedules'])
         }
@@ -119,13 +126,13 @@ export const scheduleOperations: readonly Operation[] = [
       method: 'GET',
       path: ONE,
       summary: 'A schedule',
-      role: 'read',
+      permission: 'read',
       params: ScheduleParams,
       answers: { 200: schedule },
-      run: async ({ params, reach, redaction }) => ({
-        status: 200,
-        body: shownSchedule(await existing(reach.schedules, params.id), redaction),
-      }),
+      run: async (call) => {
+        const found = await existing(call.reach.schedules, call.params.id)
+        return { status: 200, body: shownSchedule(found, call), headers: tagOf(found, call.reach.schedules) }
+      },
     },
     NoQuery,
   ),
@@ -137,7 +144,7 @@ export const scheduleOperations: readonly Operation[] = [
       summary: 'Make a schedule, or change it to this',
       description:
         'What is left out has its default. `enabled` and `firstRun` count only for a new one: what was paused stays paused.',
-      role: 'admin',
+      permission: 'admin',
       params: ScheduleParams,
       body: schemas.ScheduleInput,
       answers: {
@@ -145,18 +152,24 @@ export const scheduleOperations: readonly Operation[] = [
         201: { says: 'It was made', schema: schemas.Schedule },
       },
       run: async (call) => {
-        const { params, body, reach, redaction, audit } = call
+        const { params, body, reach, audit } = call
         checkOwner(body, call.access)
-        const before = await reach.schedules.get(params.id)
-        const { result, schedule: after } = await reach.schedules.put(
-          params.id,
-          withoutMarkers(body, call, before),
-        )
+        const { before, result, after } = await onBasis(call, params.id, async (before, options) => {
+          for (const task of new Set([before?.task ?? body.task, body.task]))
+            await call.permit({ task, schedule: params.id })
+          const input = withoutMarkers(body, call, before)
+          const { result, schedule: after } = await reach.schedules.put(params.id, input, options)
+          return { before, result, after }
+        })
         if (result !== 'unchanged') {
           audit.schedule('putSchedule', params.id, before, after)
           call.changes.mark(['schedules'])
         }
-        return { status: result === 'created' ? 201 : 200, body: shownSchedule(after, redaction) }
+        return {
+          status: result === 'created' ? 201 : 200,
+          body: shownSchedule(after, call),
+          headers: tagOf(after, reach.schedules),
+        }
       },
     },
     NoQuery,
@@ -168,15 +181,14 @@ export const scheduleOperations: readonly Operation[] = [
       path: ONE,
       summary: 'Change what is given',
       description: 'What is left out stays. A new timer is planned from now.',
-      role: 'admin',
+      permission: 'admin',
       params: ScheduleParams,
       body: schemas.ScheduleChanges,
       answers: { 200: changed },
       run: async (call) => {
         checkOwner(call.body, call.access)
-        const before = await existing(call.reach.schedules, call.params.id)
-        return changedAnswer(call, 'changeSchedule', () =>
-          call.reach.schedules.update(call.params.id, withoutMarkers(call.body, call, before)),
+        return changedAnswer(call, 'changeSchedule', (before, options) =>
+          call.reach.schedules.update(call.params.id, withoutMarkers(call.body, call, before), options),
         )
       },
     },
@@ -189,12 +201,17 @@ export const scheduleOperations: readonly Operation[] = [
       path: ONE,
       summary: 'Delete a schedule',
       description: 'Jobs that were submitted already stay.',
-      role: 'admin',
+      permission: 'admin',
       params: ScheduleParams,
       answers: { 204: { says: 'It is gone' } },
-      run: async ({ params, reach, audit, changes }) => {
-        const before = await existing(reach.schedules, params.id)
-        await reach.schedules.delete(params.id)
+      run: async (call) => {
+        const { params, reach, permit, audit, changes } = call
+        const before = await onBasis(call, params.id, async (found, options) => {
+          if (found === null) throw new NotFoundError('schedule', params.id)
+          await permit({ task: found.task, schedule: params.id })
+          await reach.schedules.delete(params.id, options)
+          return found
+        })
         audit.schedule('deleteSchedule', params.id, before, null)
         changes.mark(['schedules'])
         return NOTHING
@@ -213,17 +230,17 @@ export const scheduleOperations: readonly Operation[] = [
           resume: 'Go on, planned from now',
           reset: 'Revive a schedule that is done or dead, with cleared counters',
         }[action],
-        role: 'operate',
+        permission: 'operate',
         params: ScheduleParams,
         answers: { 200: changed, 400: { says: 'It is not in the state for this' } },
         run: (call) =>
-          changedAnswer(call, `${action}Schedule`, () => call.reach.schedules[action](call.params.id)).catch(
-            (error: unknown) => {
-              // The id is right and nothing is in the way: it is asked of the wrong state.
-              if (error instanceof ConflictError) throw new Problem(400, 'WRONG_STATE', error.message)
-              throw error
-            },
-          ),
+          changedAnswer(call, `${action}Schedule`, (_, options) =>
+            call.reach.schedules[action](call.params.id, options),
+          ).catch((error: unknown) => {
+            // The id is right and nothing is in the way: it is asked of the wrong state.
+            if (error instanceof ConflictError) throw new Problem(400, 'WRONG_STATE', error.message)
+            throw error
+          }),
       },
       NoQuery,
     ),
@@ -235,16 +252,20 @@ export const scheduleOperations: readonly Operation[] = [
       path: `${ONE}/run`,
       summary: 'Run it now, beside its timer',
       description: 'Also while it is paused. Refused with the id of the job while one is waiting or running.',
-      role: 'operate',
+      permission: 'operate',
       params: ScheduleParams,
       body: schemas.RunInput,
       bodyOptional: true,
       answers: { 200: { says: 'It was submitted', schema: schemas.JobReference } },
-      run: async ({ params, body, reach, access, audit, changes, redaction }) => {
-        if (body?.args !== undefined) requireRole(access, 'admin')
+      run: async ({ params, body, reach, access, permit, audit, changes, redaction }) => {
+        if (body?.args !== undefined) requirePermission(access, 'submit')
         const before = await existing(reach.schedules, params.id)
+        await permit({ task: before.task, schedule: params.id })
         const args = redaction.restored('args', body?.args, before.args)
-        const job = await reach.schedules.runNow(params.id, args === undefined ? {} : { args })
+        const job = await reach.schedules.runNow(params.id, {
+          task: before.task,
+          ...(args !== undefined && { args }),
+        })
         audit.write({
           action: 'runSchedule',
           schedule: params.id,
@@ -264,13 +285,13 @@ export const scheduleOperations: readonly Operation[] = [
       method: 'GET',
       path: `${ONE}/history`,
       summary: 'Its runs and skips, newest slot first',
-      role: 'read',
+      permission: 'read',
       params: ScheduleParams,
       query: schemas.HistoryQuery,
       answers: { 200: { says: 'Runs and skips', schema: schemas.History } },
-      run: async ({ params, query, reach, redaction }) => {
-        const jobs = await reach.schedules.history(params.id, query)
-        return { status: 200, body: { items: jobs.map((job) => shownJob(job, redaction)) } }
+      run: async (call) => {
+        const jobs = await call.reach.schedules.history(call.params.id, call.query)
+        return { status: 200, body: { items: jobs.map((job) => shownJob(job, call)) } }
       },
     },
     NoQuery,
@@ -281,7 +302,7 @@ export const scheduleOperations: readonly Operation[] = [
       method: 'GET',
       path: `${ONE}/elapses`,
       summary: 'Its next elapses',
-      role: 'read',
+      permission: 'read',
       params: ScheduleParams,
       query: schemas.ElapsesQuery,
       answers: { 200: { says: 'Elapses', schema: schemas.Elapses } },
@@ -307,7 +328,7 @@ export const scheduleOperations: readonly Operation[] = [
       method: 'GET',
       path: `${ONE}/explain`,
       summary: 'Why it did or did not run, and when it will next',
-      role: 'read',
+      permission: 'read',
       params: ScheduleParams,
       query: schemas.ExplainQuery,
       answers: { 200: { says: 'Reasons, the most telling first', schema: schemas.Explanation } },
@@ -320,18 +341,65 @@ export const scheduleOperations: readonly Operation[] = [
   ),
 ]
 
-/** A scope writes its owner by itself; another one is refused rather than overwritten without a word. */
+/**
+ * A scope writes its owner by itself; another one is refused rather than overwritten without a word. So is the field
+ * that the scope leaves open: with it, a row would appear among those of another owner.
+ */
 export function checkOwner(
   body: { readonly group?: string | undefined; readonly submitter?: string | null | undefined },
-  { scope = {} }: Access,
+  { scope }: Access,
 ): void {
-  for (const field of ['group', 'submitter'] as const) {
-    const [own, wanted] = [scope[field], body[field]]
-    if (own !== undefined && wanted !== undefined && wanted !== own)
+  if (scope === undefined) return
+  for (const field of ['group', 'submitter'] as const)
+    if (body[field] !== undefined && body[field] !== scope[field])
       throw new Problem(403, 'OUT_OF_SCOPE', `${field}: you may only write your own`, {
         errors: [{ field, detail: 'you may only write your own; leave it out' }],
       })
+}
+
+function tagOf(found: Schedule, schedules: Schedules): { readonly etag: string } {
+  return { etag: `"${schedules.versionOf(found)}"` }
+}
+
+/** How often a change is tried again after a concurrent edit. */
+const MOST_TRIES = 3
+
+/**
+ * Changes a schedule on the basis of what was read: what the hook has permitted, and the secrets that were put back, are
+ * those of this very row.
+ *
+ * @throws Problem 412 when the caller's `If-Match` names another version
+ * @throws ConflictError when others change the schedule again and again
+ */
+async function onBasis<Result>(
+  { request, reach }: Pick<Call, 'request' | 'reach'>,
+  id: string,
+  change: (before: Schedule | null, options: IfVersion) => Promise<Result>,
+): Promise<Result> {
+  const wanted = ifMatch(request)
+  for (let attempt = 1; ; attempt += 1) {
+    const before = await reach.schedules.get(id)
+    try {
+      return await change(before, wanted ?? { ifVersion: before ?? undefined })
+    } catch (error) {
+      if (!(error instanceof VersionError) || wanted !== null) throw error
+      if (attempt === MOST_TRIES) throw new ConflictError(error.message)
+    }
   }
+}
+
+/**
+ * The version that the header `If-Match` asks for (RFC 9110, section 13.1.1); null: any.
+ *
+ * @throws Problem 422 for what is not one strong entity tag
+ */
+function ifMatch(request: Request): IfVersion | null {
+  const wanted = request.headers.get('if-match')
+  if (wanted === null) return null
+  const tag = /^ *"([\w-]{22})" *$/.exec(wanted)?.[1]
+  if (tag === undefined)
+    throw invalidField('if-match', 'one entity tag is needed, as the header etag of the schedule has it')
+  return { ifVersion: tag }
 }
 
 async function existing(schedules: Schedules, id: string): Promise<Schedule> {
@@ -340,9 +408,9 @@ async function existing(schedules: Schedules, id: string): Promise<Schedule> {
   return found
 }
 
-async function deleted(schedules: Schedules, id: string): Promise<boolean> {
+async function deleted(schedules: Schedules, id: string, before: Schedule): Promise<boolean> {
   try {
-    await schedules.delete(id)
+    await schedules.delete(id, { ifVersion: before })
     return true
   } catch (error) {
     if (error instanceof NotFoundError) return false
@@ -351,15 +419,19 @@ async function deleted(schedules: Schedules, id: string): Promise<boolean> {
 }
 
 async function changedAnswer(
-  { params, reach, audit, redaction, changes }: Call<{ id: string }>,
+  call: Call<{ id: string }>,
   action: string,
-  change: () => Promise<Schedule>,
+  change: (before: Schedule, options: IfVersion) => Promise<Schedule>,
 ): Promise<Answer> {
-  const before = await existing(reach.schedules, params.id)
-  const after = await change()
+  const { params, reach, permit, audit, changes } = call
+  const { before, after } = await onBasis(call, params.id, async (found, options) => {
+    if (found === null) throw new NotFoundError('schedule', params.id)
+    await permit({ task: found.task, schedule: params.id })
+    return { before: found, after: await change(found, options) }
+  })
   audit.schedule(action, params.id, before, after)
   changes.mark(['schedules'])
-  return { status: 200, body: shownSchedule(after, redaction) }
+  return { status: 200, body: shownSchedule(after, call), headers: tagOf(after, reach.schedules) }
 }
 
 /** What was hidden from the one who edits is not overwritten by what was shown in its place. */

@@ -16,13 +16,15 @@ export const instantIn = z.iso
 const instant = z.iso.datetime().meta({ description: 'RFC 3339, in UTC' })
 const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable()
 
-/** No text of ours holds it, and some databases end at it. */
+/** Some databases end a text at NUL, and none stores half a surrogate pair. */
 const text = (most: number, least = 0) =>
   z
     .string()
     .min(least, { error: least === 1 ? 'a text is needed, not an empty one' : undefined })
     .max(most, { error: `at most ${most} characters can be stored` })
-    .refine((value) => !value.includes('\0'), { error: 'a text without NUL is needed' })
+    .refine((value) => !value.includes('\0') && value.isWellFormed(), {
+      error: 'a text without NUL and without lone surrogates is needed',
+    })
 
 /** A URL cannot name what is called like a step in a path. */
 const addressable = (most: number) =>
@@ -31,7 +33,7 @@ const addressable = (most: number) =>
   })
 
 export const scheduleId = addressable(190).meta({ description: 'Of your choosing, 1 to 190 characters' })
-export const jobId = addressable(36)
+export const jobId = addressable(190)
 const taskName = text(190, 1)
 const span = z.union(
   [
@@ -100,7 +102,7 @@ export const ScheduleInput = z.strictObject({
 export const NewSchedule = ScheduleInput.extend({ id: scheduleId.optional() })
 export const ScheduleChanges = z.strictObject({ ...settingsIn, timer: settingsIn.timer.optional() })
 export const RunInput = z.strictObject({
-  args: anyJson.optional().meta({ description: "For this run alone; needs the role 'admin'" }),
+  args: anyJson.optional().meta({ description: "For this run alone; needs the permission 'submit'" }),
 })
 export const Ids = z.strictObject({ ids: z.array(scheduleId).min(1).max(1000) })
 
@@ -220,7 +222,7 @@ export const UpcomingQuery = z.strictObject({
 })
 
 export const ScheduleParams = z.object({ id: scheduleId })
-export const JobParams = z.object({ id: text(190, 1) })
+export const JobParams = z.object({ id: jobId })
 
 const names = z.array(z.string())
 
@@ -260,6 +262,14 @@ export const Schedule = z.strictObject({
   lastError: orNull(z.string()),
   markedBy: orNull(z.string()),
 })
+/** Of a row of a list. */
+const truncated = z
+  .partialRecord(z.enum(['args', 'result', 'progress', 'error', 'lastError']), z.int())
+  .optional()
+  .meta({
+    description:
+      'Large values that the list leaves out (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row shows them.',
+  })
 export const RecentRun = z.strictObject({
   id: z.string(),
   state,
@@ -268,6 +278,7 @@ export const RecentRun = z.strictObject({
   finished: orNull(instant),
 })
 export const ListedSchedule = Schedule.extend({
+  truncated,
   words: orNull(z.string()).meta({ description: 'The timer in words; null when it cannot be read' }),
   runs: z.array(RecentRun).optional().meta({ description: 'Newest first, where asked for' }),
 })
@@ -305,8 +316,9 @@ export const Job = z.strictObject({
   error: orNull(z.string()),
   stopRequested: orNull(instant),
 })
-export const JobPage = z.strictObject({ items: z.array(Job), ...total })
-export const History = z.strictObject({ items: z.array(Job) })
+export const ListedJob = Job.extend({ truncated })
+export const JobPage = z.strictObject({ items: z.array(ListedJob), ...total })
+export const History = z.strictObject({ items: z.array(ListedJob) })
 export const JobReference = z.strictObject({ job: z.string() })
 export const JobStateAnswer = z.strictObject({ id: z.string(), state })
 export const JobsActionAnswer = z.strictObject({
@@ -349,6 +361,7 @@ export const Failures = z.strictObject({
       lastFinished: orNull(instant),
     }),
   ),
+  complete: z.boolean().meta({ description: 'False: there are more, or there may be' }),
 })
 export const Tasks = z.strictObject({
   items: z.array(
@@ -413,6 +426,10 @@ export const Upcoming = z.strictObject({
 })
 export const Me = z.strictObject({
   role: z.enum(['read', 'operate', 'admin']),
+  submit: z
+    .boolean()
+    .meta({ description: 'Whether you may submit jobs, and run a schedule with other args' }),
+  tasks: orNull(names).meta({ description: 'The tasks that you may write; null: all but the built-in ones' }),
   user: orNull(z.string()),
   scope: z.strictObject({ group: orNull(z.string()), submitter: orNull(z.string()) }),
   zone: z.string().meta({ description: 'Written into timers that name none' }),
@@ -427,6 +444,14 @@ export const Health = z.strictObject({
   worker: orNull(z.string()).optional(),
   running: z.int().optional(),
   unwritten: z.int().optional().meta({ description: 'Runs that have ended, and whose end is not written' }),
+  locked: z
+    .int()
+    .optional()
+    .meta({ description: 'Of those, how many wait for a row that someone else has locked' }),
+  rejected: z
+    .int()
+    .optional()
+    .meta({ description: 'Runs that have ended, and whose end the database rejects' }),
   clockAheadMs: orNull(z.number())
     .optional()
     .meta({ description: "How far the machine's clock is ahead of the database's" }),
@@ -496,6 +521,7 @@ export const NAMED = {
   ListedSchedule,
   SchedulePage,
   Job,
+  ListedJob,
   JobPage,
   History,
   JobReference,

@@ -1,16 +1,64 @@
-/** Rows as they go out: without secrets. */
-import type { Job, Schedule } from '../index.ts'
-import type { Redaction } from './redact.ts'
+/** Rows as they go out: without secrets and, for owners, without what describes the server. */
+import { errorTextForOwner, logTextForOwner } from '../errors.ts'
+import type { Job, Listed, Payload, Schedule } from '../index.ts'
+import type { Call } from './operation.ts'
 
-export function shownSchedule(schedule: Schedule, redaction: Redaction): Schedule {
-  return { ...schedule, args: redaction.redacted('args', schedule.args) }
+/** Who reads it, and what is hidden from every reader. */
+type Reader = Pick<Call, 'access' | 'redaction'>
+
+export function shownSchedule(schedule: Listed<Schedule>, { access, redaction }: Reader): Schedule {
+  const secrets = redaction.secretsOf(schedule)
+  const { lastError } = schedule
+  return {
+    ...schedule,
+    args: redaction.redacted('args', schedule.args, secrets),
+    lastError: lastError && textFor(access, secrets.hiddenInText(lastError)),
+    markedBy: isOwner(access) ? null : schedule.markedBy,
+  }
 }
 
-export function shownJob(job: Job, redaction: Redaction): Job {
+export function shownJob(job: Listed<Job>, { access, redaction }: Reader): Job {
+  const secrets = redaction.secretsOf(job)
   return {
     ...job,
-    args: redaction.redacted('args', job.args),
-    result: redaction.redacted('result', job.result),
-    progress: redaction.redacted('progress', job.progress),
+    args: redaction.redacted('args', job.args, secrets),
+    result: redaction.redacted('result', job.result, secrets),
+    progress: redaction.redacted('progress', job.progress, secrets),
+    error: job.error && textFor(access, secrets.hiddenInText(job.error)),
+    worker: isOwner(access) ? null : job.worker,
   }
+}
+
+/** What a handler has logged. @param job  that wrote it; null where nothing is hidden */
+export function shownText(text: string, job: Job | null, { access, redaction }: Reader): string {
+  const shown = job === null ? text : redaction.secretsOf(job).hiddenInText(text)
+  return isOwner(access) ? logTextForOwner(shown) : shown
+}
+
+/** Of a job that is gone, or has another error by now. */
+const UNKNOWN: Payload = { truncated: { args: 0, result: 0, progress: 0 } }
+/** Characters of a failure, after its secrets are replaced. */
+const MOST_FAILURE_CHARACTERS = 500
+
+/**
+ * The error that tells failures apart: its first line, or the beginning of it.
+ *
+ * @param start  as stored; it may end in the middle of a secret, which cannot be recognised then
+ * @param newest  the whole job, where anything is hidden; null when it is gone
+ */
+export function shownFailure(start: string, newest: Job | null, { access, redaction }: Reader): string {
+  const error = newest?.error ?? ''
+  const isSame = error.startsWith(start)
+  const secrets = redaction.secretsOf(newest !== null && isSame ? newest : UNKNOWN)
+  const [line = ''] = secrets.hiddenInText(isSame ? error : start).split(/\r?\n/, 1)
+  return textFor(access, line).slice(0, MOST_FAILURE_CHARACTERS)
+}
+
+function textFor(access: Reader['access'], text: string): string {
+  return isOwner(access) ? errorTextForOwner(text) : text
+}
+
+/** A user of the application, who has rows on this server and is not to learn about the server itself. */
+function isOwner({ scope }: Reader['access']): boolean {
+  return scope !== undefined
 }

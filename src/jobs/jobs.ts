@@ -1,11 +1,13 @@
 /** What people and code do to jobs: submit, wait for, look at, cancel, retry. */
 import { ConflictError, InvalidInputError, NotFoundError, TimeoutError } from '../errors.ts'
+import { type Authority, checkOpenJobs, checkWithin, requireTask } from '../model/authority.ts'
 import { checkedInstant, checkedPage, checkedText, checkedWhole, LARGEST_PRIORITY } from '../model/input.ts'
 import { isFinal, type Job, type JobState, type JobId, type Stored } from '../model/job.ts'
-import { JOB_ID_LIMIT, newJobId } from '../model/occurrence.ts'
-import type { Owner } from '../model/owner.ts'
+import { isOccurrenceId, newJobId } from '../model/occurrence.ts'
+import { newId, requireOwnFields, shownId } from '../model/owner.ts'
 import {
   type ArgsOption,
+  checkedTaskName,
   type PolicyOptions,
   runPolicy,
   spanOption,
@@ -18,7 +20,7 @@ import type { Page } from '../store/schedule-store.ts'
 
 /** When and how a job of its own runs; what is left out is as its task says. Times are milliseconds or time spans. */
 export interface JobOptions extends PolicyOptions {
-  /** Up to 36 characters of the application's choosing; default a new UUID. */
+  /** Up to 190 characters of the application's choosing, without a slash and no UUIDv8; default a new UUID. */
   readonly id?: string | undefined
   /** Not before this time; default at once. */
   readonly runAt?: Date | undefined
@@ -60,8 +62,12 @@ export interface WaitOptions {
 export interface JobsContext {
   /** The task of a name, where this process knows it. */
   readonly taskNamed: (name: string) => Task | null
-  /** Written over what comes in: whose jobs these are. */
-  readonly owner: Owner
+  /** What the caller may do; its owner is written over what comes in. */
+  readonly authority: Authority
+  /** Runs what counts against a limit of this owner after what did so before it. */
+  readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
+  /** Most bytes of args. */
+  readonly argsLimit: number
   /** Something was written that the executor of this process may act on at once. */
   readonly onWrite: () => void
   /** Tells of each attempt that ended in this process. @returns a function that ends it */
@@ -89,6 +95,8 @@ export class Jobs {
    * @returns the job's id
    * @throws InvalidInputError naming the field
    * @throws ConflictError when there is a job with this id
+   * @throws ForbiddenError when the task is not one of the scope's
+   * @throws LimitError when the owner has as many open jobs as it may have
    */
   submit<Input, Result>(
     task: Task<Input, unknown, Result>,
@@ -97,10 +105,7 @@ export class Jobs {
   submit(task: string, args?: unknown, options?: SubmitOptions): Promise<string>
   async submit(task: Task | string, args: unknown = {}, options: SubmitOptions = {}): Promise<string> {
     const { tx, ...given } = options
-    const job = await this.#newJob({ ...given, task, args })
-    await this.#store.submit([job], tx)
-    this.#context.onWrite()
-    return job.id
+    return this.#submit([await this.#newJob({ ...given, task, args })], tx).then(([id = '']) => id)
   }
 
   /**
@@ -118,9 +123,7 @@ export class Jobs {
     const inputs = jobs as readonly AnyJobInput[]
     const ready: NewJob[] = []
     for (const input of inputs) ready.push(await this.#newJob(input))
-    await this.#store.submit(ready, options.tx)
-    this.#context.onWrite()
-    return ready.map((job) => job.id)
+    return this.#submit(ready, options.tx)
   }
 
   /** @returns null when there is no such job, or no more */
@@ -150,7 +153,7 @@ export class Jobs {
     // From before the first look on, or an end between look and wait would be noticed late.
     let hasSettled = false
     const forget = this.#context.onSettled((settled) => {
-      if (settled !== id) return
+      if (shownId(this.#context.authority.owner, settled) !== id) return
       hasSettled = true
       tell?.()
     })
@@ -183,7 +186,8 @@ export class Jobs {
    * @throws NotFoundError
    */
   async cancel(id: string): Promise<JobState> {
-    const state = await this.#store.cancel(id)
+    const { authority } = this.#context
+    const state = await this.#store.cancel(id, ({ task }) => requireTask(authority, task))
     if (state === null) throw new NotFoundError('job', id)
     this.#context.onWrite()
     return state
@@ -196,7 +200,11 @@ export class Jobs {
    * @throws ConflictError when it is neither, or another job of its schedule is not final
    */
   async retry(id: string): Promise<void> {
-    const state = await this.#store.retry(id)
+    const { authority, inTurn } = this.#context
+    const state = await inTurn(async () => {
+      await this.#checkOpen(1)
+      return this.#store.retry(id, ({ task }) => requireTask(authority, task))
+    })
     if (state === null) throw new NotFoundError('job', id)
     if (state !== 'failed' && state !== 'cancelled') {
       throw new ConflictError(
@@ -211,22 +219,58 @@ export class Jobs {
     return this.#store.logs(id)
   }
 
+  /** @throws LimitError when there is no room for so many more */
+  async #checkOpen(more: number): Promise<void> {
+    const { limits } = this.#context.authority
+    if (limits !== null) checkOpenJobs(limits, await this.#store.countOpen(limits.openJobs), more)
+  }
+
+  /**
+   * A row of this owner whose id has no prefix is in the way under the same name: the new one would hide it.
+   *
+   * @throws ConflictError
+   */
+  async #checkNames(jobs: readonly NewJob[]): Promise<void> {
+    const { owner } = this.#context.authority
+    const named = jobs.map(({ id }) => shownId(owner, id)).filter((name, index) => name !== jobs[index]?.id)
+    if (named.length === 0) return
+    const [first] = await this.#store.existing(named)
+    if (first !== undefined) throw new ConflictError(`There is a job with the id '${first}' already`)
+  }
+
+  /** @returns the ids, as their owner sees them */
+  async #submit(jobs: readonly NewJob[], tx: Transaction | undefined): Promise<string[]> {
+    const { authority, inTurn, onWrite } = this.#context
+    // A turn could wait for a lock of this very transaction, and a look for a connection that it holds.
+    if (tx !== undefined) await this.#store.submit(jobs, tx)
+    else
+      await inTurn(async () => {
+        await this.#checkNames(jobs)
+        await this.#checkOpen(jobs.length)
+        await this.#store.submit(jobs)
+      })
+    onWrite()
+    return jobs.map(({ id }) => shownId(authority.owner, id))
+  }
+
   async #newJob({ task, args, ...options }: AnyJobInput): Promise<NewJob> {
-    const { owner, taskNamed, now } = this.#context
+    const { authority, taskNamed, now, argsLimit } = this.#context
+    const { owner } = authority
     const known = typeof task === 'string' ? (taskNamed(task) ?? { name: task, schema: null }) : task
-    const { id = newJobId(now()) } = options
-    if (typeof id !== 'string' || id === '' || id.length > JOB_ID_LIMIT || id.includes('\0')) {
+    requireTask(authority, known.name)
+    requireOwnFields(owner, options)
+    const id = options.id === undefined ? newJobId(now()) : newId(owner, options.id)
+    if (isOccurrenceId(options.id ?? ''))
       throw new InvalidInputError(
         'id',
-        `1 to ${JOB_ID_LIMIT} characters without NUL are needed, not ${JSON.stringify(id)}`,
+        `'${options.id}' has the form of the ids that occurrences of schedules get (UUIDv8); choose another`,
       )
-    }
     const policy = runPolicy(options)
-    return {
+    const job = {
       id,
-      task: known.name,
+      task: checkedTaskName(known.name),
       group: owner.group ?? checkedText('group', options.group) ?? '',
-      args: await storedArgs(known, args),
+      args: await storedArgs(known, args, argsLimit),
       subject: checkedText('subject', options.subject) ?? null,
       submitter: owner.submitter ?? checkedText('submitter', options.submitter) ?? null,
       priority: checkedWhole('priority', options.priority, -LARGEST_PRIORITY, LARGEST_PRIORITY) ?? 0,
@@ -236,6 +280,8 @@ export class Jobs {
       retryDelayMs: policy.retryDelayMs ?? null,
       retryBackoff: policy.retryBackoff ?? null,
     }
+    checkWithin(authority.limits, job)
+    return job
   }
 }
 

@@ -1,5 +1,6 @@
 /** Kalends' own housekeeping: a task that prunes final jobs and their logs, declared as any other. */
 import { checkedWhole } from '../model/input.ts'
+import type { Issue, StandardSchema } from '../model/standard-schema.ts'
 import { spanOption, task } from '../model/task.ts'
 import type { Retention, RetentionStore } from '../store/retention-store.ts'
 
@@ -12,12 +13,49 @@ export interface RetentionOptions {
 }
 
 export const HOUSEKEEPING = 'kalends'
-export const pruneTask = task<Retention>('kalends.prune', { timeout: '1h', retries: 0 })
-
 const DEFAULT: Retention = { ageMs: 30 * 86_400_000, perSchedule: 10_000 }
 const LIMITS = { least: 1000, most: Number.MAX_SAFE_INTEGER }
 /** Jobs in one transaction: small enough that nobody waits for it. */
 const BATCH = 500
+
+export const pruneTask = task<Retention>('kalends.prune', {
+  args: pruneArgs(),
+  timeout: '1h',
+  retries: 0,
+})
+
+/** By hand: the library does not load zod. What comes in is not repeated: it may be anybody's, and SQL. */
+function pruneArgs(): StandardSchema<Retention> {
+  const limits = { ageMs: LIMITS, perSchedule: { ...LIMITS, least: 1 } }
+  const issues = (value: unknown): Issue[] => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return [{ message: 'an object is needed' }]
+    const isKnown = (key: string) => Object.hasOwn(limits, key)
+    const given = new Map<string, unknown>(Object.entries(value))
+    return [
+      ...Object.entries(limits).flatMap(([key, { least, most }]) => {
+        const number = given.get(key)
+        const isFine =
+          typeof number === 'number' && Number.isInteger(number) && number >= least && number <= most
+        return isFine ? [] : [{ path: [key], message: `a whole number from ${least} to ${most} is needed` }]
+      }),
+      ...([...given.keys()].every(isKnown)
+        ? []
+        : [{ message: 'there are no fields but ageMs and perSchedule' }]),
+    ]
+  }
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'kalends',
+      validate: (value) => {
+        const found = issues(value)
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- that is what the issues are about
+        return found.length === 0 ? { value: value as Retention } : { issues: found }
+      },
+    },
+  }
+}
 
 /** @throws InvalidInputError naming the option */
 export function checkedRetention(options: RetentionOptions): Retention {

@@ -47,6 +47,10 @@ export interface SchemaDrift {
   readonly pending: readonly string[]
   /** Such as `table job` or `column job.state`. */
   readonly missing: readonly string[]
+  /** Tables without transactions. */
+  readonly engines: readonly { readonly table: string; readonly engine: string }[]
+  /** Why this version may not work on the tables; null: it may. */
+  readonly version: string | null
 }
 
 /** Something that is wrong, or may be, and what to do about it. */
@@ -81,8 +85,15 @@ const CLOCK_SKEW_MS = 2000
 const LATE_MS = 10_000
 const MOST_SUBJECTS = 10
 
-export function schemaFindings({ pending, missing }: SchemaDrift): Finding[] {
+export function schemaFindings({ pending, missing, engines, version }: SchemaDrift): Finding[] {
   const findings: Finding[] = []
+  if (version !== null)
+    findings.push(
+      finding('schema', ['version'], {
+        problem: version,
+        fix: 'upgrade this process and every worker that is older; until then older workers take on no work',
+      }),
+    )
   if (pending.length > 0)
     findings.push(
       finding('schema', pending, {
@@ -95,6 +106,13 @@ export function schemaFindings({ pending, missing }: SchemaDrift): Finding[] {
       finding('schema', missing, {
         problem: `the tables were changed by others: missing are ${missing.slice(0, MOST_SUBJECTS).join(', ')}`,
         fix: 'restore them from drizzle/ of this package, or from a backup; migrations do not run twice',
+      }),
+    )
+  for (const { table, engine } of engines)
+    findings.push(
+      finding('schema', [`table ${table}`], {
+        problem: `the table ${table} is of the engine ${engine}, which has no transactions: jobs are lost and started twice`,
+        fix: `stop all workers, and run \`ALTER TABLE ${table} ENGINE=InnoDB\``,
       }),
     )
   return findings

@@ -10,17 +10,60 @@ const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const DEFAULT_LIMIT = 100
 const MOST_AT_ONCE = 1000
 
-/** @throws InvalidInputError when it is no text, too long for its column, or has a NUL, where SQLite's driver ends it */
+/** Rejected input as error messages quote it: escaped, and not longer than a line or two. */
+export function shownInput(value: unknown): string {
+  // JSON.stringify gives undefined for a function or a symbol, which its type does not say.
+  const text: string = JSON.stringify(value) ?? typeof value
+  return text.length > 200 ? `${text.slice(0, 197)}...` : text
+}
+
+/**
+ * Whether every database stores the text as it is. SQLite's driver ends a text at NUL. UTF-8 cannot express half a
+ * surrogate pair: the drivers would silently store U+FFFD in its place.
+ */
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed()
+}
+
+/**
+ * Whether a text can be a name, which decides who runs what: every database stores and compares it as it is.
+ * Blanks around a name and control characters within it only ever come from a mistake.
+ */
+export function isName(value: unknown, limit: number): value is string {
+  return (
+    typeof value === 'string' &&
+    value !== '' &&
+    value.length <= limit &&
+    value === value.trim() &&
+    value.isWellFormed() &&
+    !/\p{Cc}/u.test(value)
+  )
+}
+
+/** @throws InvalidInputError when it cannot be a name */
+export function checkedName(field: string, value: unknown, limit: number): string {
+  if (isName(value, limit)) return value
+  throw new InvalidInputError(
+    field,
+    `a name of 1 to ${limit} characters without blanks around it, control characters or lone surrogates is needed, not ${shownInput(value)}`,
+  )
+}
+
+/** The texts that name the owner of a row; an empty one names none. */
+const NAMES: ReadonlySet<string> = new Set(['group', 'submitter'])
+
+/** @throws InvalidInputError when it is not text, too long for its column, not storable, or no name where one is needed */
 export function checkedText<Value extends string | null | undefined>(
   field: keyof typeof TEXT_LIMITS,
   value: Value,
 ): Value {
   const limit = TEXT_LIMITS[field]
   if (value === undefined || value === null) return value
-  if (typeof value !== 'string' || value.length > limit || value.includes('\0')) {
+  if (NAMES.has(field) && value !== '') checkedName(field, value, limit)
+  if (typeof value !== 'string' || value.length > limit || !isStorable(value)) {
     throw new InvalidInputError(
       field,
-      `a text of at most ${limit} characters without NUL is needed, not ${JSON.stringify(value)}`,
+      `a text of at most ${limit} characters without NUL or lone surrogates is needed, not ${shownInput(value)}`,
     )
   }
   return value

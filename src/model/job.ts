@@ -5,6 +5,14 @@ export type JobState = 'waiting' | 'blocked' | 'running' | FinalState
 /** How a job ended. skipped: the slot became no run. */
 export type FinalState = 'success' | 'failed' | 'cancelled' | 'skipped'
 
+export const OPEN_STATES = ['waiting', 'blocked', 'running'] as const satisfies readonly JobState[]
+export const FINAL_STATES = [
+  'success',
+  'failed',
+  'cancelled',
+  'skipped',
+] as const satisfies readonly FinalState[]
+
 export function isFinal(state: JobState): state is FinalState {
   return state !== 'waiting' && state !== 'blocked' && state !== 'running'
 }
@@ -68,15 +76,26 @@ export interface Job<Result = unknown> {
 export interface ClaimedJob extends Job {
   readonly worker: string
   readonly started: Date
+  /** The number of the claim, which only grows: an attempt that does not count has one too. */
+  readonly claim: number
   /** JSON text, as stored. */
   readonly argsText: string
   /** The policy in force: the job's own, else the task's. */
   readonly policy: RunPolicy
 }
 
-/** Whoever is to end a run must still own it: the same worker in the same attempt. */
+/** What a write about a run must still find: the job is running under this worker, in this claim. */
 export interface Fence {
   readonly id: string
   readonly worker: string
-  readonly attempt: number
+  readonly claim: number
+}
+
+export function fenceOf({ id, worker, claim }: Fence): Fence {
+  return { id, worker, claim }
+}
+
+/** The same text for equal fences. */
+export function fenceText({ id, worker, claim }: Fence): string {
+  return `${id}/${claim}/${worker}`
 }

@@ -37,8 +37,13 @@ function counted(bytes: Buffer): Buffer {
   return next
 }
 
-/** An id of one's choosing is stored as it is; only its length is limited. */
-export const JOB_ID_LIMIT = 36
+/**
+ * Whether a text has the form of the ids of occurrences. No caller may choose such an id for a job: it might be the
+ * one that the next occurrence of a schedule will have.
+ */
+export function isOccurrenceId(id: string): boolean {
+  return /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/i.test(id)
+}
 
 function uuid(version: 7 | 8, unixMs: number, bytes: Uint8Array): string {
   const time = Math.max(0, unixMs).toString(16).padStart(12, '0')

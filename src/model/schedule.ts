@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { RetryBackoff } from './task.ts'
 
@@ -111,6 +112,13 @@ export const DEFAULT_SETTINGS: Omit<ScheduleSettings, 'task' | 'timer'> = {
   retryDelayMs: null,
   retryBackoff: null,
   declaredBy: null,
+}
+
+/** Of all settings of a schedule: 22 characters of base64url, others after each edit. */
+export function settingsHash(schedule: Schedule): string {
+  const settings = Object.keys({ ...DEFAULT_SETTINGS, task: '', timer: '' }).toSorted()
+  const values = settings.map((key): unknown => Reflect.get(schedule, key))
+  return createHash('sha256').update(JSON.stringify(values)).digest('base64url').slice(0, 22)
 }
 
 /** The settings that differ from what a schedule has. Args are compared as JSON values. */

@@ -1,6 +1,6 @@
-import { InvalidInputError } from '../errors.ts'
+import { InvalidInputError, messageOf } from '../errors.ts'
 import { timeSpan } from '../timer/index.ts'
-import { checkedWhole } from './input.ts'
+import { checkedName, checkedWhole } from './input.ts'
 import { issuesText, type StandardSchema } from './standard-schema.ts'
 
 /** How long a run may take and what happens when it fails. */
@@ -70,6 +70,15 @@ export type ArgsOption<Input> = {} extends Input
 export const TASK_NAME_LIMIT = 190
 
 /**
+ * Whether a task is Kalends' own, or runs programs: no caller of the API gets these unless the server was started with
+ * them. A name that only differs by blanks around it counts too: no one is to see it as another one.
+ */
+export function isBuiltInTask(name: string): boolean {
+  const trimmed = name.trim()
+  return trimmed === 'command' || trimmed.startsWith('kalends.')
+}
+
+/**
  * Defines a task.
  *
  * @throws InvalidInputError when a name or an option cannot be meant
@@ -78,19 +87,18 @@ export function task<Input = AnyArgs, Args = Input, Result = unknown>(
   name: string,
   options: TaskOptions<Input, Args, Result> = {},
 ): Task<Input, Args, Result> {
-  if (typeof name !== 'string' || name.trim() === '' || name.length > TASK_NAME_LIMIT) {
-    throw new InvalidInputError(
-      'task',
-      `a name of 1 to ${TASK_NAME_LIMIT} characters is needed, not ${JSON.stringify(name)}`,
-    )
-  }
   return {
-    name,
+    name: checkedTaskName(name),
     schema: options.args ?? null,
     resultSchema: options.result ?? null,
     policy: { ...DEFAULT_POLICY, ...runPolicy(options) },
     concurrency: checkedWhole('concurrency', options.concurrency, 1, 10_000) ?? null,
   }
+}
+
+/** @throws InvalidInputError */
+export function checkedTaskName(name: string): string {
+  return checkedName('task', name, TASK_NAME_LIMIT)
 }
 
 /** How long a run may take and what happens when it fails; what is left out is as the task says. */
@@ -156,14 +164,22 @@ export function spanOption(
   }
 }
 
+/** Bytes of args, results, progress and error texts; see `argsLimit` of `Kalends.open`. */
+export const DEFAULT_ARGS_LIMIT = 262_144
+
 /**
  * Checks arguments against the task's schema, as they are before they are stored.
  *
+ * @param limit  most bytes of the JSON text
  * @returns the JSON text to store: what came in, not what the schema makes of it
- * @throws InvalidInputError with the schema's issues, or when the value is no JSON
+ * @throws InvalidInputError with the schema's issues, or when the value is no JSON, or too large
  */
-export async function storedArgs(task: Pick<Task, 'name' | 'schema'>, args: unknown): Promise<string> {
-  const text = jsonText('args', args ?? {})
+export async function storedArgs(
+  task: Pick<Task, 'name' | 'schema'>,
+  args: unknown,
+  limit = DEFAULT_ARGS_LIMIT,
+): Promise<string> {
+  const text = jsonText('args', args ?? {}, { limit })
   await readArgs(task, text)
   return text
 }
@@ -199,18 +215,79 @@ export async function checkResult(task: Pick<Task, 'name' | 'resultSchema'>, res
   }
 }
 
-/** @throws InvalidInputError when the value has no JSON form */
-export function jsonText(field: string, value: unknown): string {
+/** MariaDB rejects JSON that is nested 32 levels deep, MySQL more than 100 levels, SQLite more than 1000. */
+const MOST_JSON_LEVELS = 31
+
+export interface JsonTextOptions {
+  /** Most bytes of the text. */
+  readonly limit?: number
+  /** 'replace': they become U+FFFD, where work that is done must not fail because of its text. */
+  readonly loneSurrogates?: 'reject' | 'replace'
+}
+
+/** @throws InvalidInputError when the value has no JSON form, a too large one, or none that every database stores unchanged */
+export function jsonText(
+  field: string,
+  value: unknown,
+  { limit = Infinity, loneSurrogates = 'reject' }: JsonTextOptions = {},
+): string {
   let text: string | undefined
   try {
     text = JSON.stringify(value)
   } catch (error) {
-    throw new InvalidInputError(
-      field,
-      `cannot be written as JSON: ${error instanceof Error ? error.message : String(error)}`,
-      { cause: error },
-    )
+    throw new InvalidInputError(field, `cannot be written as JSON: ${messageOf(error)}`, { cause: error })
   }
   if (text === undefined) throw new InvalidInputError(field, `a ${typeof value} cannot be written as JSON`)
-  return text
+  const bytes = Buffer.byteLength(text)
+  if (bytes > limit) {
+    throw new InvalidInputError(
+      field,
+      `${bytes} bytes of JSON are more than the limit of ${limit}; store the data elsewhere and pass a reference, or raise argsLimit of Kalends.open`,
+    )
+  }
+  const { levels, loneAt } = scanJson(text)
+  if (levels > MOST_JSON_LEVELS)
+    throw new InvalidInputError(
+      field,
+      `at most ${MOST_JSON_LEVELS} levels of nesting can be stored, not ${levels}; flatten it`,
+    )
+  const [first] = loneAt
+  if (first === undefined) return text
+  if (loneSurrogates === 'reject')
+    throw new InvalidInputError(
+      field,
+      `a key or a text contains the lone surrogate ${text.slice(first, first + ESCAPE_LENGTH)}, which cannot be stored; remove it`,
+    )
+  const parts = loneAt.map((at, index) =>
+    text.slice(index === 0 ? 0 : (loneAt[index - 1] ?? 0) + ESCAPE_LENGTH, at),
+  )
+  return [...parts, text.slice((loneAt.at(-1) ?? 0) + ESCAPE_LENGTH)].join('\ufffd')
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b])
+const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d])
+const ESCAPE_LENGTH = String.raw`\ud800`.length
+
+/** @param text  from JSON.stringify, which writes a surrogate as an escape only where it stands alone */
+function scanJson(text: string): { readonly levels: number; readonly loneAt: readonly number[] } {
+  const loneAt: number[] = []
+  let levels = 0
+  let level = 0
+  let isInText = false
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) isInText = !isInText
+    else if (isInText) {
+      if (code !== BACKSLASH) continue
+      if (text.startsWith(String.raw`\ud`, at)) loneAt.push(at)
+      // The escaped character may be a quote.
+      at += 1
+    } else if (OPENING.has(code)) {
+      level += 1
+      levels = Math.max(levels, level)
+    } else if (CLOSING.has(code)) level -= 1
+  }
+  return { levels, loneAt }
 }

@@ -7,14 +7,15 @@
 import { createHash } from 'node:crypto'
 import { DeclarationError, InvalidInputError } from '../errors.ts'
 import type { Logger } from '../logger.ts'
+import { ANY_OWNER, newId } from '../model/owner.ts'
 import { changedSettings, type ScheduleSettings } from '../model/schedule.ts'
+import { checkedName } from '../model/input.ts'
 import type { Task } from '../model/task.ts'
 import type { DeclaredStore, SetChanges, SetState } from '../store/declared-store.ts'
 import type { NewSchedule } from '../store/schedule-store.ts'
 import {
   type AnyScheduleInput,
   checkedFirstRun,
-  checkedId,
   newSettings,
   settingsFaults,
   type ScheduleInput,
@@ -54,17 +55,14 @@ export interface SyncReport {
   readonly taken: readonly string[]
 }
 
+const SET_NAME_LIMIT = 190
+
 export class DeclaredSets {
   readonly #declared: { name: string; declarations: readonly AnyDeclaration[]; gone: Gone }[] = []
 
   /** @throws InvalidInputError when a set of this name was declared already */
   add(name: string, declarations: readonly AnyDeclaration[], gone: Gone): void {
-    if (typeof name !== 'string' || name.trim() === '' || name.length > 190) {
-      throw new InvalidInputError(
-        'declare',
-        `a set needs a name of 1 to 190 characters, not ${JSON.stringify(name)}`,
-      )
-    }
+    checkedName('declare', name, SET_NAME_LIMIT)
     if (this.#declared.some((set) => set.name === name))
       throw new InvalidInputError('declare', `the set '${name}' was declared already`)
     if (!Object.hasOwn(GONE, gone))
@@ -101,7 +99,7 @@ export class DeclaredSets {
           fault(`no handler for the task '${declaration.task.name}'; call kalends.handle(…) before start`)
         }
         try {
-          checkedId(id)
+          newId(ANY_OWNER, id)
         } catch (error) {
           fault(error instanceof Error ? error.message : String(error))
         }

@@ -25,6 +25,8 @@ export interface Evidence {
   readonly liveWorkers: number
   /** The tasks that live workers run. */
   readonly handledTasks: ReadonlySet<string>
+  /** Whether the reader may know the ids of workers. */
+  readonly namesWorkers: boolean
   readonly now: Date
   /** The time that is asked about; null: now. */
   readonly at: Date | null
@@ -48,7 +50,7 @@ export function startOfMinute(at: Date): Date {
 
 const MINUTE_MS = 60_000
 
-function aboutStatus({ schedule, liveWorkers, now }: Evidence): string[] {
+function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): string[] {
   const { status, nextRun, lastError, maxRuns, ends, declaredBy } = schedule
   switch (status) {
     case 'paused':
@@ -84,7 +86,10 @@ function aboutStatus({ schedule, liveWorkers, now }: Evidence): string[] {
       if (nextRun === null || nextRun <= now) {
         const due =
           nextRun === null ? 'It has not been planned yet' : `It is due since ${shown(nextRun, schedule)}`
-        if (schedule.markedBy !== null) return [`${due}: the worker ${schedule.markedBy} is submitting it.`]
+        if (schedule.markedBy !== null)
+          return [
+            `${due}: ${namesWorkers ? `the worker ${schedule.markedBy}` : 'a worker'} is submitting it.`,
+          ]
         return [
           liveWorkers === 0
             ? `${due}, and no worker is alive to do it.`
@@ -95,11 +100,11 @@ function aboutStatus({ schedule, liveWorkers, now }: Evidence): string[] {
   }
 }
 
-function aboutOpenJobs({ open, schedule, handledTasks, now }: Evidence): string[] {
+function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evidence): string[] {
   return open.map((job): string => {
     if (job.state === 'running') {
       const asked = job.stopRequested === null ? '' : '; it was asked to stop'
-      return `The job ${job.id} is running since ${shown(job.started ?? now, schedule)} on ${job.worker ?? 'a worker'}, in its ${ordinal(job.attempt)} attempt${asked}.`
+      return `The job ${job.id} is running since ${shown(job.started ?? now, schedule)} on ${(namesWorkers ? job.worker : null) ?? 'a worker'}, in its ${ordinal(job.attempt)} attempt${asked}.`
     }
     if (job.state === 'blocked') return `The job ${job.id} waits for the end of the one before it.`
     if (job.runAt !== null && job.attempt > 0) {

@@ -2,21 +2,38 @@
  * What people and code do to schedules. Nothing here plans: the scheduler sees every edit, whether it was made
  * here or in SQL.
  */
-import { ConflictError, InvalidInputError, NotFoundError } from '../errors.ts'
+import {
+  ConflictError,
+  errorTextForOwner,
+  InvalidInputError,
+  LimitError,
+  NotFoundError,
+  VersionError,
+} from '../errors.ts'
+import { checkOpenJobs, checkPeriod, checkWithin, requireTask } from '../model/authority.ts'
 import { checkedInstant, checkedPage } from '../model/input.ts'
 import { newJobId } from '../model/occurrence.ts'
-import { changedSettings, type Schedule } from '../model/schedule.ts'
+import { newId, prefixOf } from '../model/owner.ts'
+import type { Payload, Redaction } from '../model/redaction.ts'
+import { changedSettings, type Schedule, settingsHash } from '../model/schedule.ts'
 import type { Job, JobState } from '../model/job.ts'
 import { elapsesOf } from '../model/plan.ts'
 import { storedArgs } from '../model/task.ts'
 import type { JobStore } from '../store/job-store.ts'
+import type { Listed } from '../store/list-store.ts'
 import type { WorkerStore } from '../store/worker-store.ts'
-import type { NewSchedule, Page, PutResult, ScheduleFilter, ScheduleStore } from '../store/schedule-store.ts'
+import type {
+  Check,
+  NewSchedule,
+  Page,
+  PutResult,
+  ScheduleFilter,
+  ScheduleStore,
+} from '../store/schedule-store.ts'
 import { explain, type Explanation, startOfMinute } from './explain.ts'
 import {
   type AnyScheduleInput,
   checkedFirstRun,
-  checkedId,
   newSettings,
   type ScheduleChanges,
   type ScheduleInput,
@@ -48,6 +65,21 @@ export interface HistoryQuery {
   readonly before?: Date | undefined
 }
 
+/** What the row must still be for a change to be made. */
+export interface IfVersion {
+  /** What `versionOf` told, or the schedule as it was read; default: whatever it is. */
+  readonly ifVersion?: string | Schedule | undefined
+}
+
+export interface SchedulesContext extends SettingsContext {
+  /** Explanations quote errors. */
+  readonly redaction: Redaction
+  /** Something was written that the scheduler of this process may act on at once. */
+  readonly onWrite: () => void
+  /** Runs what counts against a limit of this owner after what did so before it. */
+  readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
+}
+
 /**
  * What people and code do to schedules: `kalends.schedules`, and `schedules` of a scope, which reaches only its owner's.
  */
@@ -55,33 +87,42 @@ export class Schedules {
   readonly #store: ScheduleStore
   readonly #jobs: JobStore
   readonly #workers: WorkerStore
-  readonly #context: SettingsContext
-  readonly #onWrite: () => void
+  readonly #context: SchedulesContext
 
-  /** @param onWrite  something was written that the scheduler of this process may act on at once */
-  constructor(stores: ScheduleStores, context: SettingsContext, onWrite: () => void) {
+  constructor(stores: ScheduleStores, context: SchedulesContext) {
     this.#store = stores.schedules
     this.#jobs = stores.jobs
     this.#workers = stores.workers
     this.#context = context
-    this.#onWrite = onWrite
   }
 
   /**
    * Makes a schedule.
    *
-   * @param input.id  1 to 190 characters of the application's choosing; default a new UUID
+   * @param input.id  1 to 190 characters of the application's choosing, without a slash; default a new UUID
    * @throws InvalidInputError naming the field, CalendarSyntaxError when the timer cannot be read
    * @throws ConflictError when the id is in use
+   * @throws ForbiddenError when the task is not one of the scope's
+   * @throws LimitError when the owner has as many schedules as it may have
    */
   create<Input>(input: ScheduleInput<Input> & { readonly id?: string }): Promise<Schedule>
   create(input: AnyScheduleInput & { readonly task: string; readonly id?: string }): Promise<Schedule>
   async create(input: AnyScheduleInput & { readonly id?: string }): Promise<Schedule> {
-    const id = input.id === undefined ? newJobId(new Date()) : checkedId(input.id)
-    const { settings, firstRun } = await this.#new(id, input)
-    await this.#store.create(id, settings, firstRun)
-    this.#onWrite()
-    return this.#existing(id)
+    const { owner } = this.#context.authority
+    const { id } = input
+    const stored = id === undefined ? newJobId(new Date()) : newId(owner, id)
+    const { settings, firstRun } = await this.#new(stored, input)
+    await this.#context.inTurn(async () => {
+      // A row of this owner whose id has no prefix is in the way under the same name.
+      if (id !== undefined && id !== stored && (await this.#store.get(id)) !== null)
+        throw new ConflictError(
+          `There is a schedule with the id '${id}' already; use put or update to change it`,
+        )
+      await this.#checkCount()
+      await this.#store.create(stored, settings, firstRun)
+    })
+    this.#context.onWrite()
+    return this.#existing(id ?? stored)
   }
 
   /**
@@ -93,7 +134,7 @@ export class Schedules {
   async createOnce(
     input: AnyScheduleInput & { readonly task: string; readonly id: string },
   ): Promise<{ result: 'created' | 'unchanged'; schedule: Schedule }> {
-    const id = checkedId(input.id)
+    const { id } = input
     const existing = await this.#store.get(id)
     if (existing === null) return { result: 'created', schedule: await this.create(input) }
     const { settings } = await this.#new(id, input, existing.timer)
@@ -111,16 +152,42 @@ export class Schedules {
    *
    * @throws as `create` does, but never because the id is in use
    */
-  put<Input>(id: string, input: ScheduleInput<Input>): Promise<{ result: PutResult; schedule: Schedule }>
+  put<Input>(
+    id: string,
+    input: ScheduleInput<Input>,
+    options?: IfVersion,
+  ): Promise<{ result: PutResult; schedule: Schedule }>
   put(
     id: string,
     input: AnyScheduleInput & { readonly task: string },
+    options?: IfVersion,
   ): Promise<{ result: PutResult; schedule: Schedule }>
-  async put(id: string, input: AnyScheduleInput): Promise<{ result: PutResult; schedule: Schedule }> {
-    const { settings, firstRun } = await this.#new(checkedId(id), input, (await this.#store.get(id))?.timer)
-    const result = await this.#store.put(id, settings, firstRun)
-    if (result !== 'unchanged') this.#onWrite()
+  async put(
+    id: string,
+    input: AnyScheduleInput,
+    { ifVersion }: IfVersion = {},
+  ): Promise<{ result: PutResult; schedule: Schedule }> {
+    const { settings, firstRun } = await this.#new(id, input, (await this.#store.get(id))?.timer)
+    const check = this.#checkOf(id, ifVersion)
+    const result = await this.#context.inTurn(async () => {
+      const isNew = (await this.#store.get(id)) === null
+      if (isNew) await this.#checkCount()
+      return this.#store.put(id, settings, firstRun, (current) => {
+        if (current !== null) check(current)
+        // Deleted since: what was not counted is not created.
+        else if (ifVersion !== undefined || !isNew) throw new VersionError(id)
+      })
+    })
+    if (result !== 'unchanged') this.#context.onWrite()
     return { result, schedule: await this.#existing(id) }
+  }
+
+  /**
+   * The version of a schedule's settings, for `ifVersion`: another one after each edit, and the same however often it
+   * runs. It leaves out what `redact` hides, or a version would let callers guess what is hidden.
+   */
+  versionOf(schedule: Schedule): string {
+    return settingsHash({ ...schedule, args: this.#context.redaction.redacted('args', schedule.args) })
   }
 
   /** @returns null when there is no such schedule */
@@ -138,29 +205,31 @@ export class Schedules {
    *
    * @throws NotFoundError, and as `create` does
    */
-  async update(id: string, changes: ScheduleChanges): Promise<Schedule> {
+  async update(id: string, changes: ScheduleChanges, { ifVersion }: IfVersion = {}): Promise<Schedule> {
     const { task } = await this.#existing(id)
-    if (!(await this.#store.update(id, await settingsChanges(task, changes, this.#context)))) {
+    const settings = await settingsChanges(task, changes, this.#context)
+    if (settings.timer !== undefined) await this.#checkPeriod(settings.timer)
+    if (!(await this.#store.update(id, settings, this.#checkOf(id, ifVersion)))) {
       throw new NotFoundError('schedule', id)
     }
-    this.#onWrite()
+    this.#context.onWrite()
     return this.#existing(id)
   }
 
   /** Jobs that were submitted already stay. @throws NotFoundError */
-  async delete(id: string): Promise<void> {
-    if (!(await this.#store.delete(id))) throw new NotFoundError('schedule', id)
-    this.#onWrite()
+  async delete(id: string, { ifVersion }: IfVersion = {}): Promise<void> {
+    if (!(await this.#store.delete(id, this.#checkOf(id, ifVersion)))) throw new NotFoundError('schedule', id)
+    this.#context.onWrite()
   }
 
   /** Nothing is submitted until `resume`; a job that is waiting or running is not touched. */
-  pause(id: string): Promise<Schedule> {
-    return this.#enable(id, false)
+  pause(id: string, options: IfVersion = {}): Promise<Schedule> {
+    return this.#enable(id, false, options)
   }
 
   /** Plans from now: what a pause leaves out is not missed. */
-  resume(id: string): Promise<Schedule> {
-    return this.#enable(id, true)
+  resume(id: string, options: IfVersion = {}): Promise<Schedule> {
+    return this.#enable(id, true, options)
   }
 
   /**
@@ -169,12 +238,12 @@ export class Schedules {
    * @throws NotFoundError
    * @throws ConflictError when it is neither
    */
-  async reset(id: string): Promise<Schedule> {
-    if (!(await this.#store.reset(id))) {
+  async reset(id: string, { ifVersion }: IfVersion = {}): Promise<Schedule> {
+    if (!(await this.#store.reset(id, this.#checkOf(id, ifVersion)))) {
       const { status } = await this.#existing(id)
       throw new ConflictError(`The schedule '${id}' is ${status}; only one that is done or dead can be reset`)
     }
-    this.#onWrite()
+    this.#context.onWrite()
     return this.#existing(id)
   }
 
@@ -182,15 +251,31 @@ export class Schedules {
    * Submits a run now, beside the timer, also of a paused schedule.
    *
    * @param options.args  for this run alone; default the schedule's own
+   * @param options.task  the task that the schedule must have; default: whichever it is
    * @returns the id of the job
    * @throws NotFoundError
+   * @throws VersionError when it has another task
    * @throws InvalidInputError when the args are not what the task takes
    * @throws ConflictError naming the job of the schedule that is not final, unless its runs may overlap
    */
-  async runNow(id: string, options: { readonly args?: unknown } = {}): Promise<string> {
-    const job = await this.#store.runNow(id, await this.#argsOfOneRun(id, options.args))
+  async runNow(
+    id: string,
+    options: { readonly args?: unknown; readonly task?: string | undefined } = {},
+  ): Promise<string> {
+    // Args are checked against the schema of a task: it must still be that one when they are stored.
+    const wanted = options.task ?? (options.args === undefined ? undefined : (await this.#existing(id)).task)
+    const args = await this.#argsOfOneRun(wanted, options.args)
+    const { authority, inTurn } = this.#context
+    const { limits } = authority
+    const job = await inTurn(async () => {
+      if (limits !== null) checkOpenJobs(limits, await this.#jobs.countOpen(limits.openJobs), 1)
+      return this.#store.runNow(id, args, ({ task }) => {
+        requireTask(authority, task)
+        if (wanted !== undefined && task !== wanted) throw new VersionError(id)
+      })
+    })
     if (job === null) throw new NotFoundError('schedule', id)
-    this.#onWrite()
+    this.#context.onWrite()
     return job
   }
 
@@ -210,8 +295,8 @@ export class Schedules {
     return elapses
   }
 
-  /** Runs and skips in one list, newest slot first. @throws NotFoundError */
-  async history(id: string, query: HistoryQuery = {}): Promise<Job[]> {
+  /** Runs and skips in one list, newest slot first, without what is large. @throws NotFoundError */
+  async history(id: string, query: HistoryQuery = {}): Promise<Listed<Job>[]> {
     await this.#existing(id)
     return this.#jobs.history(
       id,
@@ -232,10 +317,13 @@ export class Schedules {
     const open = (state: JobState) => this.#jobs.list({ scheduleId: id, state, limit: MOST_OPEN, offset: 0 })
     const pages = await Promise.all([open('running'), open('waiting'), open('blocked')])
     const workers = await this.#workers.list()
+    const around = at === null ? [] : await this.#jobs.historyFrom(id, startOfMinute(at), AROUND)
+    const shownJob = (job: Listed<Job>): Job => ({ ...job, error: this.#shown(job.error, job) })
     return explain({
-      schedule,
-      open: pages.flatMap(({ items }) => items.toReversed()),
-      around: at === null ? [] : await this.#jobs.historyFrom(id, startOfMinute(at), AROUND),
+      schedule: { ...schedule, lastError: this.#shown(schedule.lastError, schedule) },
+      open: pages.flatMap(({ items }) => items.toReversed().map(shownJob)),
+      around: around.map(shownJob),
+      namesWorkers: prefixOf(this.#context.authority.owner) === '',
       liveWorkers: workers.length,
       handledTasks: new Set(workers.flatMap(({ tasks }) => tasks)),
       now: await this.#store.now(),
@@ -243,11 +331,20 @@ export class Schedules {
     })
   }
 
+  /** An error as an explanation may quote it. */
+  #shown(error: string | null, row: Payload): string | null {
+    const { authority, redaction } = this.#context
+    if (error === null) return null
+    const text = redaction.secretsOf(row).hiddenInText(error)
+    return prefixOf(authority.owner) === '' ? text : errorTextForOwner(text)
+  }
+
   /** @param timer  what the schedule has already: that it has elapsed is no fault */
   async #new(id: string, input: AnyScheduleInput, timer?: string): Promise<NewSchedule> {
     const settings = await newSettings(input, this.#context)
     const firstRun = checkedFirstRun(input.firstRun)
     const now = await this.#store.now()
+    checkPeriod(this.#context.authority.limits, settings.timer, now)
     if (
       firstRun !== 'now' &&
       settings.timer !== timer &&
@@ -261,20 +358,50 @@ export class Schedules {
     return { id, settings, firstRun }
   }
 
-  async #argsOfOneRun(id: string, args: unknown): Promise<string | null> {
-    if (args === undefined) return null
-    const { task } = await this.#existing(id)
-    return storedArgs(this.#context.taskNamed(task) ?? { name: task, schema: null }, args)
+  async #argsOfOneRun(task: string | undefined, args: unknown): Promise<string | null> {
+    if (args === undefined || task === undefined) return null
+    const { authority, taskNamed, argsLimit } = this.#context
+    const stored = await storedArgs(taskNamed(task) ?? { name: task, schema: null }, args, argsLimit)
+    checkWithin(authority.limits, { args: stored })
+    return stored
   }
 
-  async #enable(id: string, enabled: boolean): Promise<Schedule> {
+  /** For a row under lock: whether this caller may write it, and whether it is the one that the caller has seen. */
+  #checkOf(id: string, ifVersion?: string | Schedule): Check<Schedule> {
+    return (current) => {
+      requireTask(this.#context.authority, current.task)
+      if (ifVersion === undefined) return
+      const isSame =
+        typeof ifVersion === 'string'
+          ? ifVersion === this.versionOf(current)
+          : settingsHash(ifVersion) === settingsHash(current)
+      if (!isSame) throw new VersionError(id)
+    }
+  }
+
+  /** @throws LimitError when this owner may have no more schedules */
+  async #checkCount(): Promise<void> {
+    const { limits } = this.#context.authority
+    if (limits === null || (await this.#store.count(limits.schedules)) < limits.schedules) return
+    throw new LimitError(
+      'schedules',
+      `${limits.schedules} schedules are allowed, and there are as many; delete one first`,
+    )
+  }
+
+  async #checkPeriod(timer: string): Promise<void> {
+    const { limits } = this.#context.authority
+    if (limits !== null) checkPeriod(limits, timer, await this.#store.now())
+  }
+
+  async #enable(id: string, enabled: boolean, options: IfVersion): Promise<Schedule> {
     const { status } = await this.#existing(id)
     if (status !== (enabled ? 'paused' : 'active')) {
       throw new ConflictError(
         `The schedule '${id}' is ${status}; only one that is ${enabled ? 'paused can be resumed' : 'active can be paused'}`,
       )
     }
-    return this.update(id, { enabled })
+    return this.update(id, { enabled }, options)
   }
 
   async #existing(id: string): Promise<Schedule> {

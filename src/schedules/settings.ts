@@ -1,10 +1,12 @@
 /** From what people and code write about a schedule to what is stored. */
 import { InvalidInputError } from '../errors.ts'
+import { type Authority, checkWithin, requireTask } from '../model/authority.ts'
 import { checkedInstant, checkedText, checkedWhole, LARGEST_PRIORITY } from '../model/input.ts'
-import type { Owner } from '../model/owner.ts'
+import { requireOwnFields } from '../model/owner.ts'
 import { DEFAULT_SETTINGS, type OnExhausted, type Overlap, type ScheduleSettings } from '../model/schedule.ts'
 import {
   type ArgsOption,
+  checkedTaskName,
   type PolicyOptions,
   runPolicy,
   spanOption,
@@ -74,14 +76,11 @@ export type ScheduleChanges = Partial<Omit<ScheduleOptions, 'timer'>> & {
   readonly args?: unknown
 }
 
-export const ID_LIMIT = 190
 const MOST_CATCH_UP = 1000
 const JITTER = { least: 0, most: 2 ** 31 - 1 }
 const OVERLAPS: readonly Overlap[] = ['skip', 'queue_one', 'replace', 'allow']
 const ON_EXHAUSTED: readonly OnExhausted[] = ['continue', 'stop']
 const FIRST_RUNS: readonly FirstRun[] = ['next', 'now', 'if-due']
-/** Timers of a scope elapse at whole seconds. */
-const FINEST_MS = 1000
 
 /** What settings are checked against. */
 export interface SettingsContext {
@@ -89,19 +88,10 @@ export interface SettingsContext {
   readonly zone: string | null
   /** The task of a name, where this process knows it. */
   readonly taskNamed: (name: string) => Task | null
-  /** Written over what comes in: whose schedules these are. */
-  readonly owner: Owner
-}
-
-/** @throws InvalidInputError */
-export function checkedId(id: string): string {
-  if (typeof id !== 'string' || id.trim() === '' || id.length > ID_LIMIT || id.includes('\0')) {
-    throw new InvalidInputError(
-      'id',
-      `1 to ${ID_LIMIT} characters without NUL are needed, not ${JSON.stringify(id)}`,
-    )
-  }
-  return id
+  /** What the caller may do; its owner is written over what comes in. */
+  readonly authority: Authority
+  /** Most bytes of args. */
+  readonly argsLimit: number
 }
 
 /**
@@ -116,14 +106,18 @@ export async function newSettings(
 ): Promise<ScheduleSettings> {
   const name = typeof input.task === 'string' ? input.task : input.task.name
   const task = typeof input.task === 'string' ? taskNamed(input.task, context) : input.task
-  return {
+  requireTask(context.authority, name)
+  requireOwnFields(context.authority.owner, input)
+  const settings = {
     ...DEFAULT_SETTINGS,
     ...changedColumns(input, context),
-    ...ownedSettings(context.owner),
-    task: name,
+    ...ownedSettings(context),
+    task: checkedTaskName(name),
     timer: checkedTimer(input.timer, context),
-    args: await storedArgs(task, input.args),
+    args: await storedArgs(task, input.args, context.argsLimit),
   }
+  checkWithin(context.authority.limits, settings)
+  return settings
 }
 
 /** Everything that is wrong with what `newSettings` would take, one error per option. */
@@ -141,7 +135,11 @@ export async function settingsFaults(input: AnyScheduleInput, context: SettingsC
     return {}
   })
   parts.push(async () => ({
-    args: await storedArgs(typeof task === 'string' ? taskNamed(name, context) : task, args),
+    args: await storedArgs(
+      typeof task === 'string' ? taskNamed(name, context) : task,
+      args,
+      context.argsLimit,
+    ),
   }))
   const outcomes = await Promise.allSettled(parts.map((part) => part()))
   return outcomes.flatMap((outcome) => {
@@ -150,17 +148,23 @@ export async function settingsFaults(input: AnyScheduleInput, context: SettingsC
   })
 }
 
-/** The settings that are to be changed. Throws as newSettings does. */
+/** The settings that are to be changed of a schedule of this task. Throws as newSettings does. */
 export async function settingsChanges(
   taskName: string,
   changes: ScheduleChanges,
   context: SettingsContext,
 ): Promise<Partial<ScheduleSettings>> {
-  return {
+  requireTask(context.authority, taskName)
+  requireOwnFields(context.authority.owner, changes)
+  const settings = {
     ...changedColumns(changes, context),
-    ...ownedSettings(context.owner),
-    ...(changes.args !== undefined && { args: await storedArgs(taskNamed(taskName, context), changes.args) }),
+    ...ownedSettings(context),
+    ...(changes.args !== undefined && {
+      args: await storedArgs(taskNamed(taskName, context), changes.args, context.argsLimit),
+    }),
   }
+  checkWithin(context.authority.limits, settings)
+  return settings
 }
 
 function taskNamed(name: string, context: SettingsContext): Pick<Task, 'name' | 'schema'> {
@@ -218,28 +222,16 @@ function oneOf<Value extends string>(
   )
 }
 
-function ownedSettings({ group, submitter }: Owner): Partial<ScheduleSettings> {
+function ownedSettings({ authority }: SettingsContext): Partial<ScheduleSettings> {
+  const { group, submitter } = authority.owner
   return { ...(group !== null && { group }), ...(submitter !== null && { submitter }) }
 }
 
-/** Of a schedule that users make: nothing below a second, which a typing error is enough to ask for. */
-function refuseTooFine(text: string): void {
-  const event = timer(text)
-  // The normal form has a fraction only where a second is not whole.
-  const isFine = event.spanMs === null ? /\d\.\d/u.test(event.text) : event.spanMs < FINEST_MS
-  if (isFine)
-    throw new InvalidInputError(
-      'timer',
-      `'${text}' elapses more often than once a second, or between seconds`,
-    )
-}
-
-function checkedTimer(value: string, { zone, owner }: SettingsContext): string {
+function checkedTimer(value: string, { zone }: SettingsContext): string {
   if (typeof value !== 'string')
     throw new InvalidInputError('timer', `a calendar event is needed, not ${JSON.stringify(value)}`)
   const zoned = zone === null ? value : withZone(value, zone)
   timer(zoned)
-  if (owner.group !== null || owner.submitter !== null) refuseTooFine(zoned)
   if (zoned.length > 512)
     throw new InvalidInputError('timer', `at most 512 characters can be stored, not ${zoned.length}`)
   return zoned

@@ -5,6 +5,12 @@
 
 export type SqlValue = string | number | null
 
+/**
+ * What connections are for. Each use has its own, so that none waits for another: the loops and the heartbeat, the
+ * application's calls, and the API.
+ */
+export type Use = 'loops' | 'calls' | 'api'
+
 /** Runs statements. The type of the rows is what the statement selects: the one place where SQL meets types. */
 export interface Sql {
   rows<Row>(text: string, params?: readonly SqlValue[]): Promise<Row[]>
@@ -25,6 +31,8 @@ export interface Database extends Sql {
   exclusively<Result>(name: string, work: (sql: Sql) => Promise<Result>): Promise<Result>
   /** Rows that one transaction should write at most, as far as is known by now; without it, any number. */
   mostAtOnce?(): number
+  /** How long the work that has waited longest for a connection has waited; 0: none waits. */
+  longestWaitMs?(): number
   close(): Promise<void>
 }
 
@@ -59,6 +67,8 @@ export interface Dialect {
   readonly byKey: string
   /** Rows are found and ordered by this index, for the same reason. */
   readonly byIndex: (index: string) => string
+  /** Rows are found by this index, on every database; an error where it does not serve the conditions. */
+  readonly onlyByIndex: (index: string) => string
   /** An instant as normalised text, whatever somebody may have written there by hand. */
   readonly instant: (column: string) => string
   /** A batch of objects, given as one JSON parameter, as a table. */
@@ -73,6 +83,14 @@ export interface Dialect {
     batch: string,
     assignments: Readonly<Record<string, string>>,
   ) => string
+  /** Ends each CREATE TABLE: nothing is left to the defaults of a server. */
+  readonly tableOptions: string
+  /**
+   * Looks whether the session of a transaction that the application has begun stores what it is given.
+   *
+   * @throws InvalidInputError naming the setting
+   */
+  readonly checkTransaction?: (execute: (statement: string) => unknown) => Promise<void>
   /** Values as literals that mean the same in every session. */
   readonly withLiterals: (text: string, params: readonly SqlValue[]) => string
   /**
@@ -90,6 +108,8 @@ export interface Dialect {
   readonly revisions: (database: Database, tables: readonly string[]) => Promise<string[]>
   /** Selects the `name` of each table there is among the given number of names. */
   readonly tablesAmong: (count: number) => string
+  /** Selects the `name` and `engine` of each table among the given number of names that has no transactions; null: all have. */
+  readonly withoutTransactions: ((count: number) => string) | null
   /** Selects a `part` for each column and index of a number of tables, whose names are given twice. */
   readonly partsOf: (count: number) => string
   /** The error says that a row with that key exists. */

@@ -1,4 +1,5 @@
 import type { ClaimedJob, Fence, FinalState } from '../model/job.ts'
+import type { SetAside } from '../model/set-aside.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { Ending, Settlement } from '../model/settle.ts'
 
@@ -51,11 +52,13 @@ export interface ExecutingStore {
 
   /**
    * Claims jobs for this worker: groups and tasks take turns, and within one the larger priority goes first,
-   * then the older job. Each claim is a new attempt.
+   * then the older job. Each claim is a new attempt,
+   * and increments the number of the claim.
    *
    * @param tasks  the tasks that this worker handles, with the policy that holds where the job has none
    * @param afterGroup  the group that had its turn last
    * @param rooms  for some tasks, the most of their jobs to claim
+   * @param setAside  jobs to leave alone; those that cannot be written are added
    */
   claim(
     worker: string,
@@ -63,13 +66,14 @@ export interface ExecutingStore {
     limit: number,
     afterGroup: string,
     rooms?: ReadonlyMap<string, number>,
+    setAside?: SetAside,
   ): Promise<ClaimedJob[]>
 
   /** Writes the ends of attempts; only of those that still are their worker's. */
   settle(attempts: readonly Attempt[]): Promise<SettleResult>
 
-  /** The jobs of this worker that somebody wants stopped. */
-  stopRequests(worker: string): Promise<string[]>
+  /** The runs of this worker that are asked to stop. */
+  stopRequests(worker: string): Promise<readonly Fence[]>
 
   /** @param progress  JSON text */
   saveProgress(fence: Fence, progress: string): Promise<void>

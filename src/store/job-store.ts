@@ -2,7 +2,8 @@ import type { Job, JobState } from '../model/job.ts'
 import type { Owner } from '../model/owner.ts'
 import type { RetryBackoff } from '../model/task.ts'
 import type { LogLine } from './executing-store.ts'
-import type { Page } from './schedule-store.ts'
+import type { Listed } from './list-store.ts'
+import type { Check, Page } from './schedule-store.ts'
 
 export interface NewJob {
   readonly id: string
@@ -45,16 +46,19 @@ export type Transaction =
 
 /** What people and code do to jobs. */
 export interface JobStore {
-  /** The same, reaching only the rows of an owner. */
+  /** The same, reaching only the rows of an owner, under the names that this owner has for them. */
   ownedBy(owner: Owner): JobStore
   /**
    * All of them or none.
    *
+   * @param jobs  with ids as they are stored
    * @param transaction  the application's own, which then decides whether they are submitted
    * @throws ConflictError when an id is in use
    */
   submit(jobs: readonly NewJob[], transaction?: Transaction): Promise<void>
   get(id: string): Promise<Job | null>
+  /** @returns the ids among these that this owner has a job for */
+  existing(ids: readonly string[]): Promise<string[]>
   /** Newest first. */
   list(filter: JobFilter): Promise<Page<Job>>
   /**
@@ -62,17 +66,19 @@ export interface JobStore {
    *
    * @returns the job's state afterwards; null when there is no such job
    */
-  cancel(id: string): Promise<JobState | null>
+  cancel(id: string, check?: Check<Pick<Job, 'task'>>): Promise<JobState | null>
   /**
    * Lets a failed or cancelled job run again, from its first attempt.
    *
    * @returns the job's state before; only `failed` and `cancelled` ones are changed; null when there is no such job
    * @throws ConflictError when another job of its schedule is not final
    */
-  retry(id: string): Promise<JobState | null>
+  retry(id: string, check?: Check<Pick<Job, 'task'>>): Promise<JobState | null>
+  /** How many jobs of this owner are not final; counted up to `most`. */
+  countOpen(most: number): Promise<number>
   /** Runs and skips of a schedule, newest slot first. */
-  history(scheduleId: string, limit: number, before: Date | null): Promise<Job[]>
+  history(scheduleId: string, limit: number, before: Date | null): Promise<Listed<Job>[]>
   /** The same from a time on, oldest slot first. */
-  historyFrom(scheduleId: string, from: Date, limit: number): Promise<Job[]>
+  historyFrom(scheduleId: string, from: Date, limit: number): Promise<Listed<Job>[]>
   logs(id: string): Promise<LogLine[]>
 }

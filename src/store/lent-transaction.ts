@@ -5,12 +5,15 @@ import type { Transaction } from './job-store.ts'
 /**
  * Runs statements in a transaction that the application has begun, and ends or undoes.
  *
- * @throws InvalidInputError when it is nothing that can run a statement
+ * @throws InvalidInputError when it is nothing that can run a statement, or its session would store something else
  */
 export function lentTransaction(transaction: Transaction, dialect: Dialect): Pick<Sql, 'run'> {
   const execute = executorOf(transaction)
+  let checked: Promise<void> | undefined
   return {
     run: async (text, params = []) => {
+      checked ??= dialect.checkTransaction?.(execute)
+      await checked
       // Values become literals, for each driver has its own way with parameters.
       await execute(dialect.withLiterals(text, params))
       return 0

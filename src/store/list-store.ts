@@ -9,6 +9,8 @@ export interface ListBounds {
   readonly countUpTo: number
   /** Rows that are looked through for conditions that no index serves, first ones first. */
   readonly searchWithin: number
+  /** Milliseconds after which a search ends with what it has found. */
+  readonly searchMs: number
 }
 
 export interface PageBounds extends ListBounds {
@@ -58,6 +60,17 @@ export interface ScheduleSelection extends ScheduleConditions, PageBounds {
 export interface JobSelection extends JobConditions, PageBounds {
   /** Only ids before it: the last one of the page before. */
   readonly before?: string | undefined
+}
+
+/** Columns that may be large. */
+export type LargeColumn = 'args' | 'result' | 'progress' | 'error' | 'lastError'
+
+/**
+ * A row of a list. What is large is left out: JSON is null, of an error there are its first lines. `get` reads all of it.
+ */
+export type Listed<Row> = Row & {
+  /** The bytes of what is left out or shortened; missing: nothing is. */
+  readonly truncated?: Readonly<Partial<Record<LargeColumn, number>>>
 }
 
 /** Part of a list, and how many there are, as far as was counted. */
@@ -136,26 +149,35 @@ export interface Revisions {
 
 /** What people look at: pages and counts that cost little however large the tables are. */
 export interface ListStore {
-  /** The same, reaching only the rows of an owner. */
+  /** The same, reaching only the rows of an owner, under the names that this owner has for them. */
   ownedBy(owner: Owner): ListStore
-  schedules(selection: ScheduleSelection): Promise<ListPage<Schedule>>
-  /** Newest first. */
-  jobs(selection: JobSelection): Promise<ListPage<Job>>
+  schedules(selection: ScheduleSelection): Promise<ListPage<Listed<Schedule>>>
+  /** Newest first; those of a schedule by slot, and those that ended within a time by their end, except for an owner. */
+  jobs(selection: JobSelection): Promise<ListPage<Listed<Job>>>
   scheduleCounts(conditions: ScheduleConditions, bounds: ListBounds): Promise<Counts<ScheduleStatus>>
   jobCounts(conditions: JobConditions, bounds: ListBounds): Promise<Counts<JobState>>
   /** The last runs and skips of each of some schedules, newest first. */
   recentRuns(schedules: readonly string[], limit: number): Promise<ReadonlyMap<string, readonly RecentRun[]>>
   /** What a job has logged after a line, in order; null when there is no such job. */
   logs(job: string, after: number, limit: number): Promise<NumberedLine[] | null>
-  /** The newest jobs that failed. */
-  failures(conditions: JobConditions, bounds: PageBounds): Promise<Failure[]>
+  /** The newest jobs that failed. `complete` false: there are more, or there may be. */
+  failures(
+    conditions: JobConditions,
+    bounds: ListBounds & { readonly limit: number },
+  ): Promise<{ readonly items: Failure[]; readonly complete: boolean }>
   /** The tasks of schedules, each once, in order. */
   tasks(limit: number): Promise<string[]>
-  /** Active schedules, those together that elapse alike. */
-  timerGroups(conditions: ScheduleConditions, bounds: ListBounds): Promise<TimerGroup[]>
+  /** Active schedules, those together that elapse alike. `complete` false: there may be more. */
+  timerGroups(
+    conditions: ScheduleConditions,
+    bounds: ListBounds,
+  ): Promise<{ readonly groups: TimerGroup[]; readonly complete: boolean }>
   /** Active schedules, in the order of their ids. @param atOnce  how many are looked at for one piece */
   timers(conditions: ScheduleConditions, atOnce: number): AsyncGenerator<TimerRow[], void>
-  /** Jobs that ended, by hour and state. Incomplete at its beginning when `complete` is false. */
+  /**
+   * Jobs that ended, by hour and state. `complete` false: those that ended first are missing, or of an owner, those
+   * that were submitted first.
+   */
   finishedPerHour(
     conditions: JobConditions & { readonly finishedFrom: Date; readonly finishedTo: Date },
     bounds: ListBounds,

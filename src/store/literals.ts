@@ -21,6 +21,26 @@ export function withLiterals(
 function literal(value: SqlValue, textLiteral: (value: string) => string): string {
   if (value === null) return 'NULL'
   if (typeof value === 'string') return textLiteral(value)
-  if (!Number.isFinite(value)) throw new RangeError(`${value} is no SQL number`)
+  if (!Number.isFinite(value)) throw new RangeError(`SQL has no literal for ${shown(value)}`)
   return String(value)
+}
+
+/**
+ * A number for places that take no parameter in every dialect, such as LIMIT. Whatever the types say, it may come from
+ * a request or from the args of a job: only a whole number becomes text of a statement.
+ *
+ * @throws RangeError that does not repeat a text, which may be SQL
+ */
+export function integerLiteral(value: number): string {
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw new RangeError(
+      `SQL takes a whole number from 0 to ${Number.MAX_SAFE_INTEGER} here, not ${shown(value)}`,
+    )
+  }
+  return String(value)
+}
+
+/** Nothing but numbers is shown: a text could be SQL. */
+function shown(value: unknown): string {
+  return typeof value === 'number' ? String(value) : `a value of type ${typeof value}`
 }

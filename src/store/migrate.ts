@@ -6,20 +6,37 @@
 import { readFile } from 'node:fs/promises'
 import { SchemaError } from '../errors.ts'
 import type { SchemaDrift } from '../model/diagnosis.ts'
-import type { Database, Sql } from './database.ts'
-import { TABLE_NAMES } from './sql/tables.ts'
+import type { Database, Dialect, Sql } from './database.ts'
+import { lowestVersion } from './sql/lowest-version.ts'
+import { TABLE_NAMES, tables } from './sql/tables.ts'
+import { versionFault } from '../model/version.ts'
 
 const FOLDER = new URL('../../drizzle/', import.meta.url)
 const BREAKPOINT = '--> statement-breakpoint'
+
+/** The lowest version that may work on the tables once a migration has begun; without one, any that could before. */
+const LOWEST_VERSIONS: Readonly<Record<string, string>> = { '0000_first': '0.1.0' }
+
+export interface Migration {
+  /** `0000_first`, the name of its file. */
+  readonly tag: string
+  /** Names of tables, indexes and constraints begin with `{prefix}`. */
+  readonly statements: readonly string[]
+  /** Of the software; null: any that could work on the tables before. */
+  readonly lowestVersion: string | null
+}
 
 interface Step {
   /** `0000_first/3`: the migration and the number of its statement. */
   readonly name: string
   readonly statement: string
+  /** The lowest version that may work on the tables from here on; null: as before. */
+  readonly lowest: string | null
 }
 
 /**
  * @param onStep  told before each statement: on large tables one may take long
+ * @param migrations  in order; those of drizzle/ unless a test has others
  * @returns the migrations that were applied; empty when there was nothing to do
  * @throws SchemaError when a table of the application has one of our names
  */
@@ -27,8 +44,9 @@ export async function migrate(
   database: Database,
   prefix: string,
   onStep: (done: number, of: number) => void = () => undefined,
+  migrations?: readonly Migration[],
 ): Promise<string[]> {
-  const steps = await readSteps(database, prefix)
+  const steps = stepsOf(migrations ?? (await readMigrations(database)), prefix)
   const before = await appliedSteps(database, database, prefix)
   if (before !== null && steps.every((step) => before.has(step.name))) return []
   // In a cluster the lock is that of one server: another may be at it all the same, and do any step before this one.
@@ -48,7 +66,7 @@ async function begin(database: Database, sql: Sql, prefix: string): Promise<Read
   try {
     await refuseForeignTables(sql, database, prefix)
     await sql.run(
-      `CREATE TABLE ${bookkeeping(prefix)} (name VARCHAR(190) NOT NULL PRIMARY KEY, applied VARCHAR(32) NOT NULL)`,
+      `CREATE TABLE ${bookkeeping(prefix)} (name VARCHAR(190) NOT NULL PRIMARY KEY, applied VARCHAR(32) NOT NULL, lowest VARCHAR(32))${database.dialect.tableOptions}`,
     )
     return new Set()
   } catch (error) {
@@ -64,35 +82,82 @@ async function isRecorded(sql: Sql, prefix: string, { name }: Step): Promise<boo
 
 async function apply(database: Database, sql: Sql, prefix: string, step: Step): Promise<void> {
   const { dialect } = database
+  // Before the tables change: an older worker must know before it meets what it does not know.
+  if (step.lowest !== null) await record(database, sql, prefix, migrationOf(step), step.lowest)
   try {
     await sql.run(step.statement)
   } catch (error) {
     // Run, but not recorded: the process ended in between, or another has not come to it yet.
     if (!dialect.isAlreadyApplied(error)) throw error
   }
+  await record(database, sql, prefix, step.name, null)
+}
+
+async function record(
+  { dialect }: Database,
+  sql: Sql,
+  prefix: string,
+  name: string,
+  lowest: string | null,
+): Promise<void> {
   try {
-    await sql.run(`INSERT INTO ${bookkeeping(prefix)} (name, applied) VALUES (?, ?)`, [
-      step.name,
+    await sql.run(`INSERT INTO ${bookkeeping(prefix)} (name, applied, lowest) VALUES (?, ?, ?)`, [
+      name,
       new Date().toISOString(),
+      lowest,
     ])
   } catch (error) {
     if (!dialect.isDuplicate(error)) throw error
   }
 }
 
+/** @throws SchemaError when the tables need a later version of the software, which it names */
+export async function checkVersion(database: Database, prefix: string): Promise<void> {
+  const fault = await tablesVersionFault(database, prefix)
+  if (fault !== null) throw new SchemaError(fault)
+}
+
+async function tablesVersionFault(database: Database, prefix: string): Promise<string | null> {
+  const isMigrated = (await appliedSteps(database, database, prefix)) !== null
+  return isMigrated ? versionFault(await lowestVersion(database, bookkeeping(prefix))) : null
+}
+
 /** @throws SchemaError when the tables are not what this version needs */
 export async function checkMigrated(database: Database, prefix: string): Promise<void> {
   const applied = await appliedSteps(database, database, prefix)
-  const missing = (await readSteps(database, prefix)).filter((step) => applied?.has(step.name) !== true)
+  const missing = stepsOf(await readMigrations(database), prefix).filter(
+    (step) => applied?.has(step.name) !== true,
+  )
   if (missing.length > 0)
     throw new SchemaError(
       `The tables of Kalends are missing or older than this version: ${missing.length} step(s) to do; run 'kalends migrate', or open with migrate: true`,
     )
 }
 
+/**
+ * On an engine without transactions nothing holds: jobs are started twice, and no error tells of it.
+ *
+ * @throws SchemaError when a table has such an engine
+ */
+export async function checkEngines(database: Database, prefix: string): Promise<void> {
+  const wrong = await wrongEngines(database, prefix)
+  if (wrong.length === 0) return
+  throw new SchemaError(
+    `Kalends needs tables of the engine InnoDB: ${wrong.map(({ table, engine }) => `'${table}' is ${engine}`).join(', ')}. Stop all workers, and run ${wrong.map(({ table }) => `ALTER TABLE \`${table}\` ENGINE=InnoDB`).join('; ')}`,
+  )
+}
+
+async function wrongEngines(database: Database, prefix: string): Promise<SchemaDrift['engines']> {
+  const { withoutTransactions } = database.dialect
+  if (withoutTransactions === null) return []
+  const ours = [...TABLE_NAMES, 'kalends_migration'].map((name) => `${prefix}${name}`)
+  const rows = await database.rows<{ name: string; engine: string }>(withoutTransactions(ours.length), ours)
+  return rows.map(({ name, engine }) => ({ table: name, engine }))
+}
+
 /** How the tables differ from what the migrations made: which of those were not applied, and what others have removed. */
 export async function schemaDrift(database: Database, prefix: string): Promise<SchemaDrift> {
-  const steps = await readSteps(database, prefix)
+  const steps = stepsOf(await readMigrations(database), prefix)
   const applied = await appliedSteps(database, database, prefix)
   const pending = steps.filter((step) => applied?.has(step.name) !== true)
   const made = new Set<string>()
@@ -110,6 +175,8 @@ export async function schemaDrift(database: Database, prefix: string): Promise<S
   return {
     pending: [...new Set(pending.map((step) => migrationOf(step)))],
     missing: [...made].filter((part) => !there.has(part.toLowerCase())),
+    engines: await wrongEngines(database, prefix),
+    version: await tablesVersionFault(database, prefix),
   }
 }
 
@@ -145,7 +212,7 @@ function migrationOf({ name }: Step): string {
 }
 
 function bookkeeping(prefix: string): string {
-  return `\`${prefix}kalends_migration\``
+  return tables(prefix).migration
 }
 
 /** @returns null when nothing was ever migrated */
@@ -169,7 +236,7 @@ async function refuseForeignTables(sql: Sql, database: Database, prefix: string)
   )
 }
 
-async function readSteps(database: Database, prefix: string): Promise<Step[]> {
+export async function readMigrations(database: Database): Promise<Migration[]> {
   const folder = new URL(`${database.dialect.name}/`, FOLDER)
   const journal: { entries: { tag: string }[] } = JSON.parse(
     await readFile(new URL('meta/_journal.json', folder), 'utf8'),
@@ -180,14 +247,28 @@ async function readSteps(database: Database, prefix: string): Promise<Step[]> {
       text: await readFile(new URL(`${tag}.sql`, folder), 'utf8'),
     })),
   )
-  return files.flatMap(({ tag, text }) =>
-    text
+  return files.map(({ tag, text }) => ({
+    tag,
+    statements: text
       .split(BREAKPOINT)
       .map((statement) => statement.trim())
       .filter((statement) => statement !== '')
-      .map((statement, index) => ({
-        name: `${tag}/${index}`,
-        statement: statement.replaceAll('{prefix}', prefix),
-      })),
+      .map((statement) => withTableOptions(statement, database.dialect)),
+    lowestVersion: LOWEST_VERSIONS[tag] ?? null,
+  }))
+}
+
+function stepsOf(migrations: readonly Migration[], prefix: string): Step[] {
+  return migrations.flatMap(({ tag, statements, lowestVersion: lowest }) =>
+    statements.map((statement, index) => ({
+      name: `${tag}/${index}`,
+      statement: statement.replaceAll('{prefix}', prefix),
+      lowest: index === 0 ? lowest : null,
+    })),
   )
+}
+
+/** drizzle-kit does not write them. */
+function withTableOptions(statement: string, { tableOptions }: Dialect): string {
+  return statement.startsWith('CREATE TABLE') ? statement.replace(/\);?$/, `)${tableOptions}`) : statement
 }

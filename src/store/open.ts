@@ -2,8 +2,9 @@
 import type { Pool as CallbackPool } from 'mysql2'
 import type { Pool } from 'mysql2/promise'
 import { InvalidInputError } from '../errors.ts'
-import type { Database } from './database.ts'
-import { checkMigrated, migrate } from './migrate.ts'
+import { admitted } from './admission.ts'
+import type { Database, Use } from './database.ts'
+import { checkEngines, checkMigrated, checkVersion, migrate } from './migrate.ts'
 import { SqlDeclared } from './sql/declared.ts'
 import { SqlExecuting } from './sql/executing.ts'
 import { SqlInspection } from './sql/inspection.ts'
@@ -14,7 +15,7 @@ import { SqlSchedules } from './sql/schedules.ts'
 import { SqlScheduling } from './sql/scheduling.ts'
 import { tables } from './sql/tables.ts'
 import { SqlWorkers } from './sql/workers.ts'
-import type { Store } from './store.ts'
+import type { Store, Stores } from './store.ts'
 
 /**
  * `mysql://user:password@host:port/database` (also `mariadb://`, and several hosts, `h1:3306,h2`), `sqlite:./file.db`, `sqlite::memory:`, a
@@ -33,26 +34,46 @@ export interface StoreOptions {
   readonly clock?: (() => Date) | undefined
 }
 
-/** Connections of a pool of our own: the loops, and some for the application's calls. */
-const CONNECTIONS = 10
+/** Most connections of each use to one host. */
+const CONNECTIONS: Readonly<Record<Use, number>> = { loops: 10, calls: 10, api: 2 }
+/** Of a caller-supplied pool: the API holds at most one connection in so many. */
+const API_SHARE = 3
+const API_WAITING = { waiting: 64, waitMs: 5000 }
+/** For a statement of the API. */
+const API_STATEMENT_MS = 5000
 const PREFIX = /^[a-z0-9_]{0,32}$/i
 
 /**
  * @throws InvalidInputError when the target or an option cannot be meant
  * @throws StoreUnavailableError when the database cannot be reached
- * @throws SchemaError when a table of the application has one of our names, or the tables are out of date
+ * @throws SchemaError when a table of the application has one of our names, a table has an engine
+ *   without transactions, or the tables are out of date or need a later version of Kalends
  */
 export async function openStore(target: DatabaseTarget, options: StoreOptions = {}): Promise<Store> {
+  const stores = await openStores(target, options)
+  return { ...stores.loops, close: () => stores.close() }
+}
+
+/** As `openStore`, for each use. */
+export async function openStores(target: DatabaseTarget, options: StoreOptions = {}): Promise<Stores> {
   const prefix = checkedPrefix(options)
-  const database = await openDatabase(target, options)
+  const uses = await openDatabase(target, options)
+  const { loops, calls, api, close } = uses
   try {
-    if (options.migrate === false) await checkMigrated(database, prefix)
-    else await migrate(database, prefix)
+    await checkVersion(loops, prefix)
+    if (options.migrate === false) await checkMigrated(loops, prefix)
+    else await migrate(loops, prefix)
+    await checkEngines(loops, prefix)
   } catch (error) {
-    await database.close()
+    await close()
     throw error
   }
-  return storeOn(database, prefix)
+  return {
+    loops: storeOn(loops, prefix),
+    calls: storeOn(calls, prefix),
+    api: storeOn(api, prefix),
+    close,
+  }
 }
 
 /** The roles on a database whose tables are there. */
@@ -68,6 +89,7 @@ export function storeOn(database: Database, prefix: string): Store {
     retention: new SqlRetention(database, names),
     lists: new SqlLists(database, names),
     inspection: new SqlInspection(database, names, prefix),
+    longestWaitMs: () => database.longestWaitMs?.() ?? 0,
     close: () => database.close(),
   }
 }
@@ -78,7 +100,8 @@ export async function openToInspect(
   options: Pick<StoreOptions, 'tablePrefix'>,
 ): Promise<Store> {
   const prefix = checkedPrefix(options)
-  return storeOn(await openDatabase(target), prefix)
+  const { calls, close } = await openDatabase(target)
+  return { ...storeOn(calls, prefix), close }
 }
 
 /** Options of `Kalends.migrate`. */
@@ -93,20 +116,26 @@ export async function migrateDatabase(
   options: MigrateOptions = {},
 ): Promise<string[]> {
   const prefix = checkedPrefix(options)
-  const database = await openDatabase(target)
+  const { calls, close } = await openDatabase(target)
   try {
-    return await migrate(database, prefix, options.onStep)
+    await checkVersion(calls, prefix)
+    return await migrate(calls, prefix, options.onStep)
   } finally {
-    await database.close()
+    await close()
   }
 }
 
 function checkedPrefix({ tablePrefix = '' }: StoreOptions): string {
-  if (PREFIX.test(tablePrefix)) return tablePrefix
+  if (typeof tablePrefix === 'string' && PREFIX.test(tablePrefix)) return tablePrefix
   throw new InvalidInputError(
     'tablePrefix',
     `up to 32 letters, digits and underscores are needed, not '${tablePrefix}'`,
   )
+}
+
+/** One database by use. */
+interface Databases extends Readonly<Record<Use, Database>> {
+  readonly close: () => Promise<void>
 }
 
 async function openDatabase(
@@ -115,7 +144,7 @@ async function openDatabase(
     clock = null,
     longestUseMs,
   }: { clock?: (() => Date) | null | undefined; longestUseMs?: number | undefined } = {},
-): Promise<Database> {
+): Promise<Databases> {
   if (clock !== null && !(typeof target === 'string' && target.startsWith('sqlite:'))) {
     throw new InvalidInputError('clock', 'only SQLite can have a clock of its own')
   }
@@ -127,11 +156,33 @@ async function openDatabase(
         'database',
         'a URL, a mysql2 pool or a drizzle database on a mysql2 pool is needed',
       )
-    return new MysqlDatabase('promise' in pool ? pool.promise() : pool, { lent: true })
+    const lent = 'promise' in pool ? pool.promise() : pool
+    const shared = new MysqlDatabase(lent, { lent: true })
+    const limited = new MysqlDatabase(lent, { lent: true, statementLimitMs: API_STATEMENT_MS })
+    const atOnce = Math.max(1, Math.floor((lent.pool.config.connectionLimit ?? 1) / API_SHARE))
+    return {
+      loops: shared,
+      calls: shared,
+      api: admitted(limited, { atOnce, ...API_WAITING }),
+      close: () => shared.close(),
+    }
   }
   if (/^(mysql|mariadb):\/\//.test(target)) {
     const { MysqlDatabase } = await import('./mysql/database.ts')
-    return MysqlDatabase.open(target, CONNECTIONS, longestUseMs)
+    const loops = MysqlDatabase.open(target, CONNECTIONS.loops, { longestUseMs })
+    const calls = MysqlDatabase.open(target, CONNECTIONS.calls, { longestUseMs })
+    const api = MysqlDatabase.open(target, CONNECTIONS.api, {
+      longestUseMs,
+      statementLimitMs: API_STATEMENT_MS,
+    })
+    return {
+      loops,
+      calls,
+      api: admitted(api, { atOnce: CONNECTIONS.api, ...API_WAITING }),
+      close: async () => {
+        await Promise.all([loops, calls, api].map((database) => database.close()))
+      },
+    }
   }
   if (target.startsWith('sqlite:')) {
     const path = target.slice('sqlite:'.length).replace(/^\/\//, '')
@@ -141,7 +192,13 @@ async function openDatabase(
         'the URL names no file; write sqlite:./file.db or sqlite::memory:',
       )
     const { SqliteDatabase } = await import('./sqlite/database.ts')
-    return SqliteDatabase.open(path, clock)
+    const loops = await SqliteDatabase.open(path, clock)
+    return {
+      loops,
+      calls: loops.beside('calls'),
+      api: admitted(loops.beside('api'), { atOnce: 1, ...API_WAITING }),
+      close: () => loops.close(),
+    }
   }
   throw new InvalidInputError(
     'database',

@@ -35,11 +35,15 @@ export interface NewSchedule {
   readonly firstRun: FirstRun
 }
 
+/** Told of the row as it is under lock, before it is written; what it throws leaves the row as it is. */
+export type Check<Row> = (current: Row) => void
+
 /** What people and code do to schedules. Planning is left to the scheduler, which sees every edit. */
 export interface ScheduleStore {
-  /** The same, reaching only the rows of an owner. */
+  /** The same, reaching only the rows of an owner, under the names that this owner has for them. */
   ownedBy(owner: Owner): ScheduleStore
   /**
+   * @param id  as it is stored
    * @param firstRun  default `next`
    * @throws ConflictError when the id is in use
    */
@@ -47,16 +51,23 @@ export interface ScheduleStore {
   /**
    * Creates the schedule, or changes what differs; `enabled` and `declaredBy` are only for a new one.
    *
-   * @throws ConflictError when the id is in use by another owner
+   * @param check  told of null when there is none yet
    */
-  put(id: string, settings: ScheduleSettings, firstRun?: FirstRun): Promise<PutResult>
+  put(
+    id: string,
+    settings: ScheduleSettings,
+    firstRun?: FirstRun,
+    check?: Check<Schedule | null>,
+  ): Promise<PutResult>
   get(id: string): Promise<Schedule | null>
   list(filter: ScheduleFilter): Promise<Page<Schedule>>
   /** @returns whether there is such a schedule */
-  update(id: string, changes: Partial<ScheduleSettings>): Promise<boolean>
-  delete(id: string): Promise<boolean>
+  update(id: string, changes: Partial<ScheduleSettings>, check?: Check<Schedule>): Promise<boolean>
+  delete(id: string, check?: Check<Schedule>): Promise<boolean>
   /** Revives a schedule that is done or dead, with cleared counters. @returns whether it was one */
-  reset(id: string): Promise<boolean>
+  reset(id: string, check?: Check<Schedule>): Promise<boolean>
+  /** How many schedules this owner has; counted up to `most`. */
+  count(most: number): Promise<number>
   /**
    * Submits a run now, beside the timer.
    *
@@ -64,7 +75,7 @@ export interface ScheduleStore {
    * @returns the job's id; null when there is no such schedule
    * @throws ConflictError naming the job that is not final, unless runs may overlap
    */
-  runNow(id: string, args?: string | null): Promise<string | null>
+  runNow(id: string, args?: string | null, check?: Check<Pick<Schedule, 'task'>>): Promise<string | null>
   /** The database's clock. */
   now(): Promise<Date>
 }

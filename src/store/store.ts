@@ -22,6 +22,20 @@ export interface Store {
   readonly retention: RetentionStore
   readonly lists: ListStore
   readonly inspection: InspectionStore
+  /** How long the work that has waited longest for a connection has waited; 0: none waits. */
+  longestWaitMs(): number
   /** Ends connections that Kalends opened itself; what was lent stays open. */
+  close(): Promise<void>
+}
+
+/** The same database for each use: what one of them holds, the others never wait for. */
+export interface Stores {
+  /** Of the loops and the heartbeat. */
+  readonly loops: Store
+  /** Of the application's calls. */
+  readonly calls: Store
+  /** Of the API: few at a time, a bounded queue, statements that end in time. Connects with its first use. */
+  readonly api: Store
+  /** Closes all of them. */
   close(): Promise<void>
 }

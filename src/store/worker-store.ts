@@ -20,6 +20,8 @@ export interface WorkerStore {
   /** @returns false when the row is gone: this worker was taken for dead */
   heartbeat(id: string): Promise<boolean>
   list(): Promise<WorkerRecord[]>
+  /** The lowest version of the software that may work on the tables; null: any. */
+  lowestVersion(): Promise<string | null>
   /** How many jobs each worker runs; without those that run none. */
   running(): Promise<ReadonlyMap<string, number>>
   /** Removes a worker whose heartbeat is still the one that was seen. @returns whether it was removed */

@@ -178,7 +178,9 @@ function SignIn() {
       }}
     >
       <h1 tabIndex={-1}>Sign in</h1>
-      <p class="lead">The server wants to know who this is. Its operator has the token.</p>
+      <p class="lead">
+        Sign in with an access token, or open the sign-in link that the server printed when it started.
+      </p>
       <div class="field">
         <label for="token">Token</label>
         <input

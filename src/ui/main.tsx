@@ -1,5 +1,6 @@
 import { render } from 'preact'
 import { startSession } from './api/calls.ts'
+import { startSignInLinks } from './api/client.ts'
 import { startLive } from './api/live.ts'
 import { App } from './app.tsx'
 import { startKeyboard } from './keyboard.ts'
@@ -7,6 +8,7 @@ import { startRouter } from './router.ts'
 import { startClock } from './time/clock.ts'
 import { startTimes } from './time/Time.tsx'
 
+startSignInLinks()
 startRouter()
 startKeyboard()
 startClock()

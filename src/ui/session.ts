@@ -5,6 +5,8 @@ export type Role = 'read' | 'operate' | 'admin'
 
 export interface Session {
   readonly role: Role
+  /** Whether they may submit jobs, and run a schedule with other args. */
+  readonly submit: boolean
   readonly user: string | null
   /** Only these rows; both null: everything. */
   readonly scope: { readonly group: string | null; readonly submitter: string | null }
@@ -25,3 +27,5 @@ export const isScoped = computed(() => {
 export const mayOperate = computed(() => session.value !== null && session.value.role !== 'read')
 /** Make, change and delete schedules. */
 export const mayEdit = computed(() => session.value?.role === 'admin')
+/** Run a schedule with other args. */
+export const maySubmit = computed(() => session.value?.submit === true)

@@ -7,6 +7,7 @@ const HOUR_MS = 3_600_000
 const MOST_OF_ONE = 20_000
 /** And in all. */
 const MOST = 300_000
+const STEPS_PER_YIELD = 200
 
 /** Planned and ended runs of one hour. */
 export interface HourLoad {
@@ -37,14 +38,27 @@ export interface Planned {
   readonly isExact: boolean
 }
 
-/** Walks through the elapses of each group; yields now and then, so that others get their turn. */
-export function* planned(groups: readonly TimerGroup[], from: Date, hours: number): Generator<void, Planned> {
+/**
+ * Walks through the elapses of each group; yields now and then, so that others get their turn.
+ *
+ * @param hasTime  false: the rest is left out
+ */
+export function* planned(
+  groups: readonly TimerGroup[],
+  from: Date,
+  hours: number,
+  hasTime: () => boolean,
+): Generator<void, Planned> {
   const counts = Array.from({ length: hours }, () => 0)
   const end = from.getTime() + hours * HOUR_MS
   let left = MOST
   let isExact = true
   for (const group of groups) {
-    const walk = walked(group, from, end, Math.min(MOST_OF_ONE, left))
+    if (!hasTime()) {
+      isExact = false
+      break
+    }
+    const walk = yield* walked(group, from, end, Math.min(MOST_OF_ONE, left))
     if (walk === null) continue
     left -= walk.elapses.length
     isExact &&= walk.until === end
@@ -65,7 +79,7 @@ interface Walk {
 }
 
 /** Null: the timer cannot be read, which its schedule says by itself. */
-function walked(group: TimerGroup, from: Date, end: number, most: number): Walk | null {
+function* walked(group: TimerGroup, from: Date, end: number, most: number): Generator<void, Walk | null> {
   try {
     const event = elapsesWithin(timer(group.timer), {
       anchor: group.created,
@@ -81,6 +95,7 @@ function walked(group: TimerGroup, from: Date, end: number, most: number): Walk 
     ) {
       if (elapses.length >= most) return { elapses, until: at.getTime() }
       elapses.push(at.getTime())
+      if (elapses.length % STEPS_PER_YIELD === 0) yield
     }
     return { elapses, until: end }
   } catch {

@@ -11,12 +11,14 @@ import type {
   Counts,
   JobConditions,
   ListBounds,
+  Listed,
   ListPage,
   ListStore,
   NumberedLine,
   RecentRun,
   Revisions,
   ScheduleConditions,
+  TimerRow,
 } from '../store/list-store.ts'
 import { Earliest, type Upcoming } from './earliest.ts'
 import { hourLoads, type Load, planned } from './load.ts'
@@ -77,13 +79,19 @@ export interface UpcomingQuery {
 }
 
 /** [1,000,000 rows on MariaDB: a count of 10,000 takes 2 ms, a search through 100,000 rows 60 to 200 ms.] */
-const BOUNDS: ListBounds = { countUpTo: 10_000, searchWithin: 100_000 }
+const BOUNDS: ListBounds = { countUpTo: 10_000, searchWithin: 100_000, searchMs: 2000 }
+/** How long a view may compute, beside what the database takes. */
+const COMPUTE_MS = 2000
+/** The event loop runs other work at least this often meanwhile. */
+const TURN_MS = 10
 const LARGEST_OFFSET = 100_000
 const HOUR_MS = 3_600_000
 const MOST_HOURS = 744
 /** Schedules whose elapses are looked at one by one. */
 const MOST_TIMERS = 20_000
 const TIMERS_AT_ONCE = 1000
+/** Timers whose elapses are looked at without a break. */
+const TIMERS_PER_TURN = 50
 const MOST_FAILURES = 10_000
 const MOST_TASKS = 1000
 
@@ -96,7 +104,7 @@ export class Views {
   }
 
   /** By id, or what comes next first. */
-  async schedules(view: ScheduleView = {}): Promise<ListPage<Schedule>> {
+  async schedules(view: ScheduleView = {}): Promise<ListPage<Listed<Schedule>>> {
     const { order = 'id' } = view
     if (order === 'nextRun' && view.after !== undefined)
       throw new InvalidInputError('after', 'goes with the order by id only; use offset')
@@ -104,7 +112,7 @@ export class Views {
   }
 
   /** Newest first. */
-  async jobs(view: JobView = {}): Promise<ListPage<Job>> {
+  async jobs(view: JobView = {}): Promise<ListPage<Listed<Job>>> {
     return this.#store.jobs({ ...BOUNDS, ...view, ...checkedView(view) })
   }
 
@@ -142,9 +150,18 @@ export class Views {
     return lines
   }
 
-  /** The newest failed jobs by the first line of their error, most frequent first. */
-  async failures(conditions: JobConditions = {}): Promise<FailureGroup[]> {
-    const failures = await this.#store.failures(conditions, { ...BOUNDS, limit: MOST_FAILURES, offset: 0 })
+  /**
+   * The newest 10,000 failed jobs by the first line of their error, most frequent first.
+   *
+   * @returns `complete` false: there are more, or there may be
+   */
+  async failures(
+    conditions: JobConditions = {},
+  ): Promise<{ readonly items: readonly FailureGroup[]; readonly complete: boolean }> {
+    const { items: failures, complete } = await this.#store.failures(conditions, {
+      ...BOUNDS,
+      limit: MOST_FAILURES,
+    })
     const groups = new Map<string, FailureGroup>()
     for (const { id, task, error, finished } of failures) {
       const line = error.split(/\r?\n/, 1)[0] ?? ''
@@ -157,7 +174,7 @@ export class Views {
         lastFinished: group?.lastFinished ?? finished,
       })
     }
-    return [...groups.values()].toSorted((one, other) => other.jobs - one.jobs)
+    return { items: [...groups.values()].toSorted((one, other) => other.jobs - one.jobs), complete }
   }
 
   /** The tasks of schedules, each once, in order; at most a thousand. */
@@ -174,15 +191,20 @@ export class Views {
     const to = new Date(from.getTime() + hours * HOUR_MS)
     const { task, group, submitter } = query
     const conditions = { task, group, submitter }
-    const groups = await this.#store.timerGroups(conditions, BOUNDS)
+    const { groups, complete } = await this.#store.timerGroups(conditions, BOUNDS)
     const ended = await this.#store.finishedPerHour(
       { ...conditions, finishedFrom: from, finishedTo: to },
       BOUNDS,
     )
-    const steps = planned(groups, from, hours)
+    const deadline = performance.now() + COMPUTE_MS
+    const steps = planned(groups, from, hours, () => performance.now() < deadline)
+    let turned = performance.now()
     let step = steps.next()
-    for (let count = 1; step.done !== true; count += 1) {
-      if (count % 20 === 0) await turn()
+    while (step.done !== true) {
+      if (performance.now() - turned >= TURN_MS) {
+        await turn()
+        turned = performance.now()
+      }
       step = steps.next()
     }
     const schedules = groups.reduce((sum, one) => sum + one.schedules, 0)
@@ -191,7 +213,7 @@ export class Views {
       to,
       hours: hourLoads(from, step.value, ended.hours),
       schedules,
-      plannedIsExact: step.value.isExact && schedules < BOUNDS.searchWithin,
+      plannedIsExact: step.value.isExact && complete,
       endedIsComplete: ended.complete,
     }
   }
@@ -199,7 +221,7 @@ export class Views {
   /**
    * The elapses between two instants, earliest first, of the first 20,000 active schedules by id.
    *
-   * @returns `complete` false: there are more schedules, or more elapses than `limit`
+   * @returns `complete` false: there are more schedules, or more elapses than `limit`, or it took too long
    */
   async upcoming(
     query: UpcomingQuery,
@@ -209,16 +231,17 @@ export class Views {
     const to = checkedInstant('to', query.to)
     const { task, group, submitter } = query
     const earliest = new Earliest({ from, to, limit })
+    const deadline = performance.now() + COMPUTE_MS
     const pages = this.#store.timers({ task, group, submitter }, TIMERS_AT_ONCE)
     let page = await pages.next()
     for (let seen = 0, looked = TIMERS_AT_ONCE; page.done !== true; looked += TIMERS_AT_ONCE) {
       const rows = page.value.slice(0, MOST_TIMERS - seen)
       seen += rows.length
-      const goesOn = seen < MOST_TIMERS && looked < BOUNDS.searchWithin
+      const goesOn = seen < MOST_TIMERS && looked < BOUNDS.searchWithin && performance.now() < deadline
       const [next] = await Promise.all([
         goesOn ? pages.next() : null,
         // The statement is on its way by then, so that the database reads while we look.
-        turn().then(() => earliest.look(rows)),
+        lookInTurns(earliest, rows),
       ])
       if (next === null) return { items: earliest.found().items, complete: false }
       page = next
@@ -230,6 +253,13 @@ export class Views {
   /** One look that tells what has changed, whoever changed it. */
   revisions(): Promise<Revisions> {
     return this.#store.revisions()
+  }
+}
+
+async function lookInTurns(earliest: Earliest, rows: readonly TimerRow[]): Promise<void> {
+  for (let start = 0; start < rows.length; start += TIMERS_PER_TURN) {
+    await turn()
+    earliest.look(rows.slice(start, start + TIMERS_PER_TURN))
   }
 }
 

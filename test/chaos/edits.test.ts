@@ -37,6 +37,7 @@ eachDatabase(({ kind, fresh }) => {
       target: {
         kind,
         name: kind,
+        leftOut: {},
         ways: [],
         environment: {},
         query: access.query,

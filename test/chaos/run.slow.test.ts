@@ -8,12 +8,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, inject, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { check } from '../../bench/chaos/checker/check.ts'
 import { readRecord } from '../../bench/chaos/record-files.ts'
-import { findGalera } from '../support/servers-galera.ts'
 import { say } from '../support/servers-programs.ts'
-import { isCi } from '../support/servers.ts'
+import { isAvailable } from './available.ts'
 
 const MINUTES = Number(process.env['KALENDS_TEST_CHAOS_MINUTES'] ?? 3)
 /** The same each time, so that a change is judged by what it does; other seeds are what long runs are for. */
@@ -25,21 +24,9 @@ const LEAST_OCCURRENCES = MINUTES * 60 * 35
 const LEAST_FAULTS = MINUTES * 8
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const given = inject('testRun')
-const databases = [
-  ...(given.sqlite ? ['sqlite'] : []),
-  ...given.servers.map(({ kind }) => kind as string),
-  ...(await withGalera()),
-]
-
-async function withGalera(): Promise<string[]> {
-  if (!given.servers.some(({ kind }) => kind === 'mariadb')) return []
-  const programs = await findGalera()
-  if (typeof programs !== 'string') return ['galera']
-  say(`chaos on Galera is NOT TESTED: ${programs}`)
-  if (isCi(process.env)) throw new Error(`CI tests Galera. ${programs}`)
-  return []
-}
+const databases: string[] = []
+for (const kind of ['sqlite', 'mariadb', 'mysql', 'galera'] as const)
+  if (await isAvailable(kind)) databases.push(kind)
 
 describe.concurrent('while workers, databases, networks and clocks break', { timeout: LIMIT_MS }, () => {
   test.each(databases)('nothing is lost or doubled on %s', async (database) => {

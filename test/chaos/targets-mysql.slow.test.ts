@@ -1,4 +1,3 @@
-import { wantedDatabases } from '../support/servers.ts'
 import {
   eachFault,
   onClocks,
@@ -10,14 +9,12 @@ import {
   onTables,
 } from './targets-each.ts'
 
-if (wantedDatabases(process.env).includes('mysql')) {
-  eachFault('mysql', 180_000, {
-    ...onNetworks,
-    ...onServerProcesses,
-    ...onServers,
-    ...onLocks,
-    ...onTables,
-    ...onDisks,
-    ...onClocks,
-  })
-}
+await eachFault('mysql', 180_000, {
+  ...onNetworks,
+  ...onServerProcesses,
+  ...onServers,
+  ...onLocks,
+  ...onTables,
+  ...onDisks,
+  ...onClocks,
+})

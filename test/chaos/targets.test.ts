@@ -1,4 +1,3 @@
-import { wantedDatabases } from '../support/servers.ts'
 import {
   eachFault,
   onClocks,
@@ -11,17 +10,13 @@ import {
   onTables,
 } from './targets-each.ts'
 
-const wanted = wantedDatabases(process.env)
-
-if (wanted.includes('sqlite')) eachFault('sqlite', 60_000, { ...onFiles, ...onDisks, ...onClocks })
-if (wanted.includes('mariadb')) {
-  eachFault('mariadb', 120_000, {
-    ...onNetworks,
-    ...onServerProcesses,
-    ...onServers,
-    ...onLocks,
-    ...onTables,
-    ...onDisks,
-    ...onClocks,
-  })
-}
+await eachFault('sqlite', 60_000, { ...onFiles, ...onDisks, ...onClocks })
+await eachFault('mariadb', 120_000, {
+  ...onNetworks,
+  ...onServerProcesses,
+  ...onServers,
+  ...onLocks,
+  ...onTables,
+  ...onDisks,
+  ...onClocks,
+})

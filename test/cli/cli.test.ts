@@ -34,6 +34,7 @@ describe('help and usage', () => {
     [['start', '--lease', '5 parsecs'], /option '--lease': .*parsecs/],
     [['start', '--zone', 'Mars/Olympus'], /option '--zone': .*Mars\/Olympus/],
     [['start', '--worker', 'a/b'], /option '--worker': .*a\/b/],
+    [['start', '--redact', 'args.password,secret'], /option '--redact': .*"secret"/],
     [['start', '--no-scheduler'], /nothing else to do/],
     [['start', '--no-scheduler', '--no-executor'], /leave nothing to do/],
     [['start', 'missing.js'], /there is no module 'missing\.js' \(looked for \//],

@@ -410,6 +410,39 @@ eachDatabase(({ fresh }) => {
     )
   })
 
+  test.runIf(process.getuid?.() === 0)(
+    'with --command-user every command runs as that user, and a job cannot choose another one',
+    async () => {
+      const { cli, worker, json } = await operator()
+      await worker('export default () => {}', '--allow-commands', '--command-user', 'nobody')
+      const secret = await cli(
+        'jobs',
+        'submit',
+        'command',
+        '--args',
+        JSON.stringify({
+          shell: 'id -un; id -Gn; echo "$USER $HOME"; cat /proc/$PPID/environ || echo refused',
+          user: 'nobody',
+          // What is still root must act on nothing of these.
+          env: { PATH: '/no/such/folder:/usr/bin:/bin', LD_PRELOAD: '' },
+        }),
+        '--wait',
+      )
+      expect(secret.code).toBe(0)
+      const logged = (await json('jobs', 'logs', secret.stdout.split(':')[0] ?? '')).flatMap(
+        ({ level, message }) => (level === 'info' ? [message] : []),
+      )
+      expect(logged).toEqual(['nobody', 'nogroup', expect.stringMatching(/^nobody \//), 'refused'])
+      for (const user of ['root', 'daemon']) {
+        const args = JSON.stringify({ argv: ['id'], user })
+        const other = await cli('jobs', 'submit', 'command', '--args', args, '--retries', '3', '--wait')
+        expect(other.stdout).toMatch(/failed: .*runs all commands as 'nobody' \(--command-user\)/)
+        const [job] = await json('jobs', 'show', other.stdout.split(':')[0] ?? '')
+        expect(job).toMatchObject({ state: 'failed', attempt: 1 })
+      }
+    },
+  )
+
   test('a command that is cancelled or takes too long ends with all that it has started', async () => {
     const { cli, worker, json } = await operator()
     await worker('export default () => {}', '--allow-commands')

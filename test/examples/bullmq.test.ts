@@ -1,23 +1,24 @@
 /** The scheduler alone, with BullMQ as queue: exactly once by id, through a crash. */
 import { Queue } from 'bullmq'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest'
 import { start, temporaryFolder } from '../cli/program.ts'
 import { eachDatabase } from '../support/databases.ts'
+import { orNotTested } from '../support/not-tested.ts'
 import { until } from '../support/worker-process.ts'
 import { findRedis, type Redis, startRedis } from './redis.ts'
 
 const SCHEDULER = 'examples/dist/bullmq/scheduler.js'
 const WORKER = 'examples/dist/bullmq/worker.js'
 
-const found = await findRedis()
+const found = orNotTested(inject('testRun'), 'BullMQ', await findRedis())
 let redis: Redis | null = null
 beforeAll(async () => {
-  if ('program' in found) redis = await startRedis(found.program)
+  if (found !== null) redis = await startRedis(found.program)
 }, 120_000)
 afterAll(() => redis?.stop())
 
 eachDatabase(({ kind, fresh }) => {
-  test.skipIf('missing' in found)(
+  test.skipIf(found === null)(
     'a crash between submit and advance: BullMQ gets the same job again, and runs it once',
     async () => {
       const url = redis?.url ?? ''

@@ -19,7 +19,11 @@ eachDatabase(({ fresh }) => {
     )
     const answer = await fetch(page, { headers: { accept: 'text/html' } })
     expect(await answer.text()).toContain('<title>Kalends</title>')
-    const schedules = await fetch(new URL('api/v1/schedules', page))
+    // The link signs in, and without it nobody does.
+    const api = new URL('api/v1/schedules', page)
+    expect((await fetch(api)).status).toBe(401)
+    const [, token = ''] = /^#token=([\da-f]{64})$/.exec(new URL(page).hash) ?? []
+    const schedules = await fetch(api, { headers: { authorization: `Bearer ${token}` } })
     expect(await schedules.json()).toMatchObject({ total: expect.any(Number) })
     watch.child.kill('SIGINT')
     const { code, stdout, stderr } = await watch.ended

@@ -1,6 +1,5 @@
 /**
- * A Redis of the test's own, on a free port, loopback only. As root on Debian it is installed where it is missing;
- * where it cannot be had, CI fails and a developer is told.
+ * A Redis of the test's own, on a free port, loopback only. As root on Debian it is installed where it is missing.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,8 +8,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { canInstall, findProgram, install, say } from '../support/servers-programs.ts'
-import { isCi } from '../support/servers.ts'
+import { findOrInstall, findProgram } from '../support/servers-programs.ts'
 
 const superviseScript = fileURLToPath(new URL('../support/supervise.sh', import.meta.url))
 
@@ -19,20 +17,12 @@ export interface Redis {
   readonly stop: () => Promise<void>
 }
 
-/** @returns the program, or why there is none */
-export async function findRedis(): Promise<{ program: string } | { missing: string }> {
-  const found = findProgram('redis-server')
-  if (found !== null) return { program: found }
-  if (canInstall()) {
-    say('no redis-server on this machine: installing it with apt-get, as root; it is not started')
-    await install('redis-server')
+/** @returns a text that says why there is none */
+export async function findRedis(): Promise<{ program: string } | string> {
+  return await findOrInstall('redis-server', ['redis-server'], () => {
     const program = findProgram('redis-server')
-    if (program !== null) return { program }
-  }
-  const missing = 'no redis-server on this machine: install redis-server'
-  if (isCi(process.env)) throw new Error(`CI tests BullMQ: ${missing}`)
-  say(`BullMQ is NOT TESTED: ${missing}`)
-  return { missing }
+    return program === null ? null : { program }
+  })
 }
 
 /** @param durability  what it keeps on disk; without a word it is as Redis has it by default */

@@ -221,7 +221,7 @@ eachDatabase((under) => {
     expect((await ended(kalends, await kalends.jobs.submit(silent))).result).toBeNull()
   })
 
-  it('a result that is no JSON does not fail the run, and the log of the job says why it is missing', async () => {
+  it('a result that is no JSON fails the job at once: the next attempt would return it as well', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const circular: Record<string, unknown> = {}
@@ -232,12 +232,8 @@ eachDatabase((under) => {
     await kalends.start()
     for (const index of results.keys()) {
       const job = await ended(kalends, await kalends.jobs.submit(answer, { index }))
-      expect(job).toMatchObject({ state: 'success', result: null, error: null, attempt: 1 })
-      const [line] = await kalends.jobs.logs(job.id)
-      expect(line).toMatchObject({
-        level: 'warn',
-        message: expect.stringMatching(/^The result was not stored: /),
-      })
+      expect(job).toMatchObject({ state: 'failed', reason: 'permanent', result: null, attempt: 1 })
+      expect(job.error).toMatch(/^PermanentError: result: .*cannot be written as JSON/)
     }
   })
 

@@ -1,7 +1,8 @@
 /** What a busy worker asks of its database: few and full batches, and no look that could find nothing new. */
 import { expect, it } from 'vitest'
 import { JobExecutor } from '../../src/executor/job-executor.ts'
-import { task } from '../../src/model/task.ts'
+import { DEFAULT_ARGS_LIMIT, task } from '../../src/model/task.ts'
+import { Redaction } from '../../src/model/redaction.ts'
 import type { ExecutingStore } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
 import { claimed, executingStore } from './claimed.ts'
@@ -38,12 +39,15 @@ it('jobs that end together make room for one full claim and are written as one b
     worker: () => 'w/1',
     handlers: new Map([['noop', { task: task('noop'), handler: () => Promise.resolve() }]]),
     around: null,
+    redaction: new Redaction([]),
+    argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency: CONCURRENCY,
     // Longer than any test takes.
     wakeUpMs: 3_600_000,
     now: () => new Date(),
     onStarted: () => {},
     onSettled: () => {},
+    onRejected: () => {},
     onError: (error) => {
       throw error
     },

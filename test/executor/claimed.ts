@@ -22,6 +22,7 @@ export function claimed(id: string): ClaimedJob {
     reason: null,
     worker: 'w/1',
     attempt: 1,
+    claim: 1,
     submitted: new Date(0),
     runAt: null,
     started: new Date(0),

@@ -1,16 +1,29 @@
 /** What a beat of the heart asks of the database, and when. */
-import { afterEach, expect, it, vi } from 'vitest'
-import { Lease } from '../../src/executor/lease.ts'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { Lease, type LeaseOptions } from '../../src/executor/lease.ts'
+import { DEFAULT_POLICY } from '../../src/model/task.ts'
+import type { Attempt, Settled } from '../../src/store/executing-store.ts'
 import type { SweepExtent } from '../../src/store/scheduling-store.ts'
-import type { WorkerStore } from '../../src/store/worker-store.ts'
+import type { WorkerRecord, WorkerStore } from '../../src/store/worker-store.ts'
 
 const LEASE_MS = 60_000
 const BEATS_PER_LEASE = 5
+const BEAT_MS = LEASE_MS / BEATS_PER_LEASE
+/** What each beat asks for. */
+const BEAT: ReadonlySet<string> = new Set(['heartbeat', 'lowest version', 'list'])
 
 afterEach(() => void vi.restoreAllMocks())
 
-/** A worker alone, whose sweeps take so long and find orphans or not. */
-function alone({ sweepMs = 0, orphans = false } = {}) {
+interface Scene extends Partial<Pick<LeaseOptions, 'executing' | 'onRejected'>> {
+  /** How long a sweep of everything takes. */
+  readonly sweepMs?: number
+  /** Whether sweeps find orphans. */
+  readonly orphans?: boolean
+  readonly others?: readonly WorkerRecord[]
+}
+
+/** A worker whose clock the test moves. */
+function alone({ sweepMs = 0, orphans = false, others = [], ...options }: Scene = {}) {
   const asked: string[] = []
   const healed: string[] = []
   let now = 0
@@ -22,7 +35,8 @@ function alone({ sweepMs = 0, orphans = false } = {}) {
   const workers: WorkerStore = {
     register: () => ask('register', undefined),
     heartbeat: () => ask('heartbeat', true),
-    list: () => ask('list', []),
+    list: () => ask('list', [...others]),
+    lowestVersion: () => ask('lowest version', null),
     running: () => ask('running', new Map()),
     bury: () => ask('bury', true),
     unregister: () => ask('unregister', undefined),
@@ -44,14 +58,17 @@ function alone({ sweepMs = 0, orphans = false } = {}) {
     tasks: () => [],
     sets: {},
     leaseMs: LEASE_MS,
+    version: '0.1.0',
     onLost: () => {},
     onTakenOver: () => {},
+    onRejected: () => {},
     onRegistered: () => {},
     onDead: () => {},
     onHealed: (text) => void healed.push(text),
     onError: (error) => {
       throw error
     },
+    ...options,
   })
   /** What a lease asks for beside heartbeats and the workers there are. */
   const oneLease = async () => {
@@ -60,10 +77,11 @@ function alone({ sweepMs = 0, orphans = false } = {}) {
       now += LEASE_MS / BEATS_PER_LEASE
       await lease.beat()
     }
-    expect(asked.filter((what) => what === 'heartbeat' || what === 'list')).toHaveLength(2 * BEATS_PER_LEASE)
-    return asked.filter((what) => what !== 'heartbeat' && what !== 'list')
+    expect(asked.filter((what) => BEAT.has(what))).toHaveLength(BEAT.size * BEATS_PER_LEASE)
+    return asked.filter((what) => !BEAT.has(what))
   }
-  return { lease, oneLease, healed }
+  const pass = (ms: number) => void (now += ms)
+  return { lease, oneLease, healed, asked, pass }
 }
 
 it('a lease is a few heartbeats, and one sweep of everything', async () => {
@@ -88,4 +106,92 @@ it('where a sweep says that there are orphans, they are settled in the same beat
   const { lease, oneLease } = alone({ orphans: true })
   await lease.beat()
   expect(await oneLease()).toEqual(['sweep: everything', 'orphans'])
+})
+
+it('an orphan whose end the database rejects keeps no other orphan, and no heartbeat', async () => {
+  const taken: string[] = []
+  const rejected: string[] = []
+  const orphan = (id: string): Attempt => ({
+    fence: { id, worker: 'dead/1', claim: 1 },
+    ending: { kind: 'lost', error: 'gone' },
+    policy: DEFAULT_POLICY,
+  })
+  let orphans = ['a', 'bad', 'c'].map(orphan)
+  const { lease } = alone({
+    orphans: true,
+    executing: {
+      orphans: () => Promise.resolve(orphans),
+      settle: (attempts) => {
+        if (attempts.some(({ fence }) => fence.id === 'bad')) return Promise.reject(new Error('CHECK'))
+        taken.push(...attempts.map(({ fence }) => fence.id))
+        orphans = orphans.filter((one) => !attempts.includes(one))
+        return Promise.resolve({ settled: attempts.map(settledAs), lost: [], locked: [] })
+      },
+    },
+    onRejected: ({ fence }) => void rejected.push(fence.id),
+  })
+  await lease.beat()
+  expect(taken).toEqual(['a', 'c'])
+  expect(rejected).toEqual(['bad'])
+})
+
+/** Its heartbeat never moves. */
+const SILENT: WorkerRecord = {
+  id: 'silent/1',
+  name: 'silent',
+  host: 'h',
+  pid: 1,
+  tasks: [],
+  sets: {},
+  started: new Date(0),
+  heartbeat: new Date(1000),
+}
+
+const settledAs = ({ fence: { id } }: Attempt): Settled => ({
+  id,
+  task: 't',
+  scheduleId: null,
+  attempt: 1,
+  settlement: { state: 'waiting', delayMs: 0, countAttempt: true, error: 'gone' },
+  started: new Date(0),
+  ended: new Date(0),
+  promoted: null,
+})
+
+describe('a worker that takes no other for dead because of itself', () => {
+  it('trusts its own id for three fifths of a lease after a heartbeat, and no longer', async () => {
+    const { lease, pass } = alone()
+    expect(lease.id()).toBeNull()
+    await lease.beat()
+    const id = lease.id()
+    expect(id).toMatch(/^w\//)
+    pass(LEASE_MS * 0.6 - 1)
+    expect(lease.id()).toBe(id)
+    pass(1)
+    // Others may take it for dead from now on.
+    expect(lease.id()).toBeNull()
+    await lease.beat()
+    expect(lease.id()).toBe(id)
+  })
+
+  it('judges no other by what it saw before it stood still itself', async () => {
+    const { lease, pass, asked } = alone({ others: [SILENT] })
+    const buried = () => asked.filter((what) => what === 'bury').length
+    await lease.beat()
+    pass(BEAT_MS)
+    await lease.beat()
+    // Both stood still: the other may be about to go on.
+    pass(10 * LEASE_MS)
+    await lease.beat()
+    expect(buried()).toBe(0)
+    pass(BEAT_MS)
+    await lease.beat()
+    pass(BEAT_MS)
+    await lease.beat()
+    expect(buried()).toBe(0)
+    // Three beats after the first look it is dead.
+    pass(BEAT_MS)
+    await lease.beat()
+    expect(buried()).toBe(1)
+  })
 })

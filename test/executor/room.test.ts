@@ -1,8 +1,9 @@
 /** Room for jobs that begin with their submission: how much there is, when there is none, and what ends it. */
 import { expect, it, onTestFinished, vi } from 'vitest'
+import { Redaction } from '../../src/model/redaction.ts'
 import type { HandledTask } from '../../src/executor/handler.ts'
 import { JobExecutor } from '../../src/executor/job-executor.ts'
-import { task } from '../../src/model/task.ts'
+import { DEFAULT_ARGS_LIMIT, task } from '../../src/model/task.ts'
 import type { Room } from '../../src/store/scheduling-store.ts'
 import { type Gate, gate } from '../kalends/scene.ts'
 import { claimed, executingStore } from './claimed.ts'
@@ -36,13 +37,16 @@ async function started(concurrency: number, own: number | null = null) {
     held: () =>
       Promise.resolve(
         held.map((id) => ({
-          fence: { id, worker: WORKER, attempt: 1 },
+          fence: { id, worker: WORKER, claim: 1 },
           ending: { kind: 'released' as const },
           policy: claimed(id).policy,
         })),
       ),
     settle: (attempts: readonly { fence: { id: string }; ending: { kind: string } }[]) => {
-      for (const { fence, ending } of attempts) if (ending.kind === 'released') released.push(fence.id)
+      for (const { fence, ending } of attempts) {
+        if (ending.kind === 'released') released.push(fence.id)
+        if (held.includes(fence.id)) held.splice(held.indexOf(fence.id), 1)
+      }
       return Promise.resolve({ settled: [], lost: [], locked: [] })
     },
   }
@@ -61,12 +65,15 @@ async function started(concurrency: number, own: number | null = null) {
     worker: () => state.worker,
     handlers: new Map([['noop', handled]]),
     around: null,
+    redaction: new Redaction([]),
+    argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency,
     // Longer than any test takes.
     wakeUpMs: 3_600_000,
     now: () => new Date(),
     onStarted: () => {},
     onSettled: () => {},
+    onRejected: () => {},
     onError: () => {},
   })
   expect(executor.keepRoom(WORKER, 5)).toBeNull()

@@ -28,7 +28,7 @@ function storeWith(parts: Partial<ExecutingStore>): ExecutingStore {
 }
 
 function attempt(id: string, ending: Ending): Attempt {
-  return { fence: { id, worker: 'w/1', attempt: 1 }, ending, policy: DEFAULT_POLICY }
+  return { fence: { id, worker: 'w/1', claim: 1 }, ending, policy: DEFAULT_POLICY }
 }
 
 function settledAll(attempts: readonly Attempt[]): SettleResult {
@@ -58,14 +58,15 @@ async function settle(settleAttempts: ExecutingStore['settle'], attempts: readon
   const errors: unknown[] = []
   const written: Record<string, unknown> = {}
   const all = gate()
-  const settler = new Settler(
-    storeWith({ settle: settleAttempts }),
-    ({ settled }) => {
+  const settler = new Settler({
+    store: storeWith({ settle: settleAttempts }),
+    onSettled: ({ settled }) => {
       for (const { id, settlement } of settled) written[id] = settlement
       if (Object.keys(written).length === attempts.length) all.open()
     },
-    (error) => errors.push(error),
-  )
+    onRejected: unused,
+    onError: (error) => errors.push(error),
+  })
   for (const one of attempts) settler.add(one)
   settler.start()
   await all.promise
@@ -116,8 +117,8 @@ describe('the end of a run', () => {
     expect(written).toMatchObject({ a: { result: '1' }, b: { result: '2' } })
   })
 
-  it('that the database refuses keeps no other; a success stays one, without its result', async () => {
-    const { written, errors } = await settle(
+  it('whose texts the database rejects keeps no other, and fails the attempt', async () => {
+    const { written } = await settle(
       async (attempts) => {
         if (attempts.some(({ ending }) => ending.kind === 'success' && ending.result === 'too large'))
           throw new RangeError('too large for the packet')
@@ -132,13 +133,15 @@ describe('the end of a run', () => {
         attempt('d', success('4')),
       ],
     )
-    expect(errors).toHaveLength(2)
     expect(written).toMatchObject({
       a: { state: 'success', result: '1' },
-      b: { state: 'success', result: null },
+      b: {
+        state: 'failed',
+        error: 'The result of the run could not be stored: too large for the packet',
+      },
       c: {
         state: 'failed',
-        error: 'The outcome of the run could not be stored: Incorrect string value',
+        error: 'The error of the run could not be stored: Incorrect string value',
       },
       d: { state: 'success', result: '4' },
     })
@@ -146,7 +149,7 @@ describe('the end of a run', () => {
 })
 
 const line = (message: string): LogLine => ({ jobId: 'j', at: new Date(0), level: 'info', message })
-const fence = { id: 'j', worker: 'w/1', attempt: 1 }
+const fence = { id: 'j', worker: 'w/1', claim: 1 }
 
 describe('the journal', () => {
   it('a flush waits for the one under way, so that nothing of before is missing after it', async () => {
@@ -215,6 +218,30 @@ describe('the journal', () => {
     await journal.flush()
     expect(written).toEqual(['one', 'three'])
     expect(errors).toHaveLength(1)
+  })
+
+  it('a step of progress that comes while the one before it is being written is written next', async () => {
+    const [begun, release] = [gate(), gate()]
+    const written: string[] = []
+    const journal = new Journal(
+      storeWith({
+        saveProgress: async (_, json) => {
+          begun.open()
+          await release.promise
+          written.push(json)
+        },
+      }),
+      unused,
+    )
+    journal.progress(fence, '1')
+    const first = journal.flush()
+    await begun.promise
+    journal.progress(fence, '2')
+    release.open()
+    await first
+    await journal.flush()
+    await journal.flush()
+    expect(written).toEqual(['1', '2'])
   })
 
   it('writes of many steps of progress the last', async () => {

@@ -143,8 +143,9 @@ it.skipIf(sqlite === undefined)(
   async () => {
     const api = await scene()
     let looks = 0
-    const revisions = api.kalends.views.revisions.bind(api.kalends.views)
-    api.kalends.views.revisions = () => {
+    const { views } = api.kalends.api
+    const revisions = views.revisions.bind(views)
+    views.revisions = () => {
       looks += 1
       return revisions()
     }
@@ -169,6 +170,33 @@ it.skipIf(sqlite === undefined)('listeners are bounded, and so is the life of a 
   // A look at the headers does not listen.
   for (let index = 0; index < 5; index += 1) expect((await api.send('HEAD /api/v1/events')).status).toBe(200)
   expect((await api.send('GET /api/v1/events')).status).toBe(200)
+})
+
+it.skipIf(sqlite === undefined)('one reader takes ten of the places and no more', async () => {
+  const api = await scene()
+  const own = await Promise.all(Array.from({ length: 10 }, () => follow(api, { as: 'reader' })))
+  const eleventh = await api.call('GET /api/v1/events', { as: 'reader' })
+  expect([eleventh.status, eleventh.body.code, eleventh.headers.get('retry-after')]).toEqual([
+    429,
+    'TOO_MANY_STREAMS',
+    '10',
+  ])
+  await follow(api, { as: 'operator' })
+  await own[0]?.leave()
+  await follow(api, { as: 'reader' })
+})
+
+it.skipIf(sqlite === undefined)('readers without a name are counted by their address', async () => {
+  if (sqlite === undefined) return
+  const { handler } = await apiScene(sqlite, {
+    authorize: () => ({ role: 'read' }),
+    events: { perUser: 2 },
+  })
+  const status = async (address: string) =>
+    (await handler(new Request('https://app.example/api/v1/events'), { address })).status
+  const statuses: number[] = []
+  for (const address of ['10.0.0.1', '10.0.0.1', '10.0.0.1', '10.0.0.2']) statuses.push(await status(address))
+  expect(statuses).toEqual([200, 200, 429, 200])
 })
 
 it.skipIf(sqlite === undefined)('a slow client holds up nobody, and little waits for it', async () => {

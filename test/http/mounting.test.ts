@@ -7,12 +7,14 @@ import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { http, type HttpHandler, node } from '../../src/http/index.ts'
+import { http, type HttpHandler, type HttpOptions, node } from '../../src/http/index.ts'
 import { Kalends } from '../../src/index.ts'
 
 const mail = { task: 'mail', timer: 'daily', args: { to: 'ä' } }
 
-async function kalendsAndHandler(): Promise<{ kalends: Kalends; handler: HttpHandler }> {
+async function kalendsAndHandler(
+  options: HttpOptions = {},
+): Promise<{ kalends: Kalends; handler: HttpHandler }> {
   const kalends = await Kalends.open('sqlite::memory:')
   onTestFinished(() => kalends.stop())
   const handler = http(kalends, {
@@ -22,6 +24,7 @@ async function kalendsAndHandler(): Promise<{ kalends: Kalends; handler: HttpHan
         incoming === undefined ? request.headers.get('x-user') : incoming.headers['x-user']
       return typeof user === 'string' ? { role: 'admin', user } : null
     },
+    ...options,
   })
   onTestFinished(() => handler.close())
   return { kalends, handler }
@@ -47,7 +50,7 @@ const mounts: Record<string, () => Promise<{ url: string }>> = {
     }
   },
   'node:http under a path': async () => {
-    const { handler } = await kalendsAndHandler()
+    const { handler } = await kalendsAndHandler({ basePath: '/deep/er' })
     return {
       url: `${await listening(createServer((request, response) => node(handler)(request, response)))}/deep/er`,
     }
@@ -66,7 +69,7 @@ const mounts: Record<string, () => Promise<{ url: string }>> = {
     return { url: `${await listening(createServer(app))}/kalends` }
   },
   'Fastify 5': async () => {
-    const { handler } = await kalendsAndHandler()
+    const { handler } = await kalendsAndHandler({ basePath: '/kalends' })
     const app = fastify({ forceCloseConnections: true })
     await app.register((scope, _options, done) => {
       scope.removeAllContentTypeParsers()
@@ -81,7 +84,7 @@ const mounts: Record<string, () => Promise<{ url: string }>> = {
     return { url: `${await app.listen({ port: 0, host: '127.0.0.1' })}/kalends` }
   },
   Hono: async () => {
-    const { handler } = await kalendsAndHandler()
+    const { handler } = await kalendsAndHandler({ basePath: '/kalends' })
     const app = new Hono()
     app.all('/kalends/*', (c) => handler(c.req.raw))
     return {
@@ -107,19 +110,19 @@ describe.each(Object.entries(mounts))('%s', (_name, mount) => {
         ...(body !== undefined && { body: JSON.stringify(body) }),
       })
     expect((await fetch(`${url}/api/v1/schedules`)).status).toBe(401)
-    const made = await call('POST', '/api/v1/schedules', { ...mail, id: 'a b/c' })
+    const made = await call('POST', '/api/v1/schedules', { ...mail, id: 'a b?c' })
     expect(made.status).toBe(201)
     expect(made.headers.get('location')).toBe(
-      `${new URL(url).pathname.replace(/^\/$/, '')}/api/v1/schedules/a%20b%2Fc`,
+      `${new URL(url).pathname.replace(/^\/$/, '')}/api/v1/schedules/a%20b%3Fc`,
     )
     expect(await (await call('GET', '/api/v1/schedules/?limit=1')).json()).toMatchObject({
-      items: [{ id: 'a b/c', args: { to: 'ä' } }],
+      items: [{ id: 'a b?c', args: { to: 'ä' } }],
       total: 1,
     })
-    expect((await call('PATCH', '/api/v1/schedules/a%20b%2Fc/', { summary: 'x' })).status).toBe(200)
-    expect((await call('POST', '/api/v1/schedules/a%20b%2Fc/pause')).status).toBe(200)
+    expect((await call('PATCH', '/api/v1/schedules/a%20b%3Fc/', { summary: 'x' })).status).toBe(200)
+    expect((await call('POST', '/api/v1/schedules/a%20b%3Fc/pause')).status).toBe(200)
     expect((await call('POST', '/api/v1/schedules', { ...mail, unknown: 1 })).status).toBe(422)
-    expect((await call('DELETE', '/api/v1/schedules/a%20b%2Fc')).status).toBe(204)
+    expect((await call('DELETE', '/api/v1/schedules/a%20b%3Fc')).status).toBe(204)
     expect((await call('GET', '/health')).status).toBe(200)
     expect((await call('GET', '/health/live')).status).toBe(200)
     expect(await (await call('GET', '/metrics')).text()).toContain('kalends_running_jobs 0')
@@ -136,6 +139,78 @@ describe.each(Object.entries(mounts))('%s', (_name, mount) => {
     const first = await events.body?.getReader().read()
     expect(new TextDecoder().decode(first?.value)).toContain('event: hello')
     controller.abort()
+  })
+})
+
+describe('without basePath', () => {
+  it.each(['/evil/api/v1/me', '/evil/health', '/api/v1x/api/v1/me', '/kalends/', '/evil/'])(
+    '%s is not answered: nothing is mounted there',
+    async (path) => {
+      const { handler } = await kalendsAndHandler()
+      const response = await handler(
+        new Request(`http://localhost${path}`, { headers: { 'x-user': 'ada', accept: 'text/html' } }),
+      )
+      expect(response.status).toBe(404)
+    },
+  )
+
+  it('Express tells its mount point, also one with parameters', async () => {
+    const { handler } = await kalendsAndHandler()
+    const app = express()
+    app.use('/:tenant/kalends', node(handler))
+    const url = await listening(createServer(app))
+    const status = async (path: string) =>
+      (await fetch(`${url}${path}`, { headers: { 'x-user': 'ada', accept: 'text/html' } })).status
+    expect(await status('/acme/kalends/api/v1/me')).toBe(200)
+    expect(await status('/acme/kalends/evil/api/v1/me')).toBe(404)
+    // Redirected to the mount point with its slash, where the page is.
+    expect(await status('/acme/kalends?x=1')).toBe(200)
+  })
+
+  it('so does what only cuts it off, as Connect does', async () => {
+    const { handler } = await kalendsAndHandler()
+    const listener = node(handler)
+    const url = await listening(
+      createServer((request, response) => {
+        const whole = request.url ?? ''
+        request.url = whole.replace('/mounted', '')
+        listener(Object.assign(request, { originalUrl: whole }), response)
+      }),
+    )
+    const status = async (path: string) =>
+      (await fetch(`${url}${path}`, { headers: { 'x-user': 'ada' } })).status
+    expect(await status('/mounted/api/v1/me?x')).toBe(422)
+    expect(await status('/mounted/api/v1/me')).toBe(200)
+    expect(await status('/mounted/evil/api/v1/me')).toBe(404)
+  })
+})
+
+describe('with basePath', () => {
+  it.each(['/kalends', 'kalends', '/kalends/', '//kalends//'])(
+    '%s, only what is below it is answered',
+    async (basePath) => {
+      const { handler } = await kalendsAndHandler({ basePath })
+      const status = async (path: string) =>
+        (await handler(new Request(`http://localhost${path}`, { headers: { 'x-user': 'ada' } }))).status
+      expect(await status('/kalends/api/v1/me')).toBe(200)
+      for (const path of [
+        '/api/v1/me',
+        '/kalendsx/api/v1/me',
+        '/evil/kalends/api/v1/me',
+        '/kalends/x/api/v1/me',
+      ])
+        expect([path, await status(path)]).toEqual([path, 404])
+    },
+  )
+
+  it('it is written as in a request, or as people write it', async () => {
+    const { handler } = await kalendsAndHandler({ basePath: '/größe' })
+    const request = new Request('http://localhost/größe/api/v1/me', { headers: { 'x-user': 'ada' } })
+    expect((await handler(request)).status).toBe(200)
+  })
+
+  it.each(['/a?b', '/a#b', '\\a'])('%s is refused: it is no path', async (basePath) => {
+    await expect(kalendsAndHandler({ basePath })).rejects.toThrow('basePath: ')
   })
 })
 

@@ -33,11 +33,17 @@ export interface ApiScene {
 
 /** Who there is; a token is the name. */
 export const USERS: Readonly<Record<string, Access>> = {
-  admin: { role: 'admin', user: 'ada' },
+  admin: { role: 'admin', submit: true, user: 'ada' },
   operator: { role: 'operate', user: 'olaf' },
   reader: { role: 'read', user: 'rita' },
-  ann: { role: 'admin', user: 'ann', scope: { submitter: 'ann' } },
-  bob: { role: 'admin', user: 'bob', scope: { submitter: 'bob', group: 'b' } },
+  ann: { role: 'admin', submit: true, user: 'ann', scope: { submitter: 'ann' }, tasks: ['mail', 'work'] },
+  bob: {
+    role: 'admin',
+    submit: true,
+    user: 'bob',
+    scope: { submitter: 'bob', group: 'b' },
+    tasks: ['mail', 'work'],
+  },
   annReads: { role: 'read', user: 'ann', scope: { submitter: 'ann' } },
 }
 

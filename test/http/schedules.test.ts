@@ -29,7 +29,7 @@ eachDatabase((under) => {
 
   it('what is sent twice with an id of one’s own is made once', async () => {
     const { call, kalends } = await apiScene(under)
-    const body = { ...mail, id: 'a/ä 1' }
+    const body = { ...mail, id: 'a?ä 1' }
     expect((await call('POST /api/v1/schedules', { body })).status).toBe(201)
     expect((await call('POST /api/v1/schedules', { body })).status).toBe(200)
     expect(await call('POST /api/v1/schedules', { body: { ...body, timer: 'hourly' } })).toMatchObject({

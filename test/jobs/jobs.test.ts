@@ -152,7 +152,11 @@ eachDatabase((under) => {
 
   it.each<[string, object]>([
     ['id', { id: '' }],
-    ['id', { id: 'i'.repeat(37) }],
+    ['id', { id: 'i'.repeat(191) }],
+    ['id', { id: 'a/b' }],
+    // The form of the ids of occurrences.
+    ['id', { id: '019d2e4e-a87b-8ff7-8909-74f1365d34a0' }],
+    ['id', { id: '019D2E4E-A87B-8FF7-8909-74F1365D34A0' }],
     ['id', { id: 7 }],
     ['runAt', { runAt: new Date('soon') }],
     ['runAt', { runAt: '2030-01-01' }],

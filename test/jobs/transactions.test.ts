@@ -41,7 +41,7 @@ async function proves(database: TestDatabase, kalends: Kalends, inTransaction: I
   expect(await jobs.get('never')).toBeNull()
 
   // A duplicate is a conflict, and the transaction goes on without the job; also where it needs several statements.
-  const large = 'x'.repeat(300_000)
+  const large = 'x'.repeat(250_000)
   await inTransaction(async (tx) => {
     const again = jobs.submit(mail, {}, { tx, id: 'mine' })
     await expect(again).rejects.toThrow(ConflictError)
@@ -126,6 +126,28 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
           throw error
         }
       })
+    })
+
+    it.each([
+      ['sql_mode', "'NO_BACKSLASH_ESCAPES'"],
+      ['unique_checks', '0'],
+      ...(under.kind === 'mariadb' ? [['check_constraint_checks', '0']] : []),
+    ])('is refused when its session has %s = %s, by name and with what to do', async (name, value) => {
+      const { open, database } = await scene(under)
+      const { jobs } = await open()
+      for (const options of [{}, { rowsAsArray: true }, { nestTables: true }]) {
+        const connection = await connected(database.url, options)
+        await connection.query(`SET SESSION ${name} = ${value}`)
+        await connection.beginTransaction()
+        for (const tx of [connection, (sql: string) => connection.query(sql)]) {
+          const submitting = jobs.submit(mail, {}, { tx })
+          await expect(submitting).rejects.toMatchObject({ code: 'INVALID_INPUT', field: 'tx' })
+          await expect(submitting).rejects.toThrow(`the session of the transaction has ${name} = `)
+          await expect(submitting).rejects.toThrow(`SET SESSION ${name} = `)
+        }
+        await connection.commit()
+      }
+      expect(await database.query('SELECT id FROM job')).toEqual([])
     })
 
     it('a connection of mysql2 with callbacks, also one of a pool', async () => {

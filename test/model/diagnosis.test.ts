@@ -188,11 +188,23 @@ describe('is found:', () => {
 })
 
 test('tables: what was not applied comes before what is missing because of it', () => {
-  expect(schemaFindings({ pending: [], missing: [] })).toEqual([])
-  expect(schemaFindings({ pending: ['0001_x'], missing: ['column a.b'] })).toMatchObject([
-    { code: 'schema', subjects: ['0001_x'], fix: expect.stringContaining('kalends migrate') },
-  ])
-  expect(schemaFindings({ pending: [], missing: ['column a.b'] })).toMatchObject([
+  expect(schemaFindings({ pending: [], missing: [], engines: [], version: null })).toEqual([])
+  expect(
+    schemaFindings({ pending: ['0001_x'], missing: ['column a.b'], engines: [], version: null }),
+  ).toMatchObject([{ code: 'schema', subjects: ['0001_x'], fix: expect.stringContaining('kalends migrate') }])
+  expect(schemaFindings({ pending: [], missing: ['column a.b'], engines: [], version: null })).toMatchObject([
     { problem: expect.stringContaining('column a.b') },
+  ])
+})
+
+test('tables: one on an engine without transactions is told with the statement that mends it', () => {
+  const engines = [{ table: 'a_job', engine: 'Aria' }]
+  expect(schemaFindings({ pending: [], missing: [], engines, version: null })).toMatchObject([
+    {
+      code: 'schema',
+      subjects: ['table a_job'],
+      problem: expect.stringContaining('Aria'),
+      fix: expect.stringContaining('ALTER TABLE a_job ENGINE=InnoDB'),
+    },
   ])
 })

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { CalendarEvent } from '../../src/calendar/index.ts'
-import { plan, planFault } from '../../src/model/plan.ts'
+import { plan, planFault, withRuns } from '../../src/model/plan.ts'
 import { applied, at, edited, inserted, schedule, shown } from './plannable.ts'
 
 afterEach(() => {
@@ -240,6 +240,20 @@ describe('overlap replace', () => {
   })
 })
 
+describe('overlap replace, when the new run cannot be written', () => {
+  const planned = plan({ ...hourly, overlap: 'replace' }, at('2026-03-01T09:00Z', { running: 1 }))
+  if (planned === null) throw new Error('it is due')
+
+  test('for a lasting reason: what runs is not asked to stop', () => {
+    expect(planned.replaces).toBe(true)
+    expect(planFault(planned, 'Check constraint is violated')).toMatchObject({ runs: [], replaces: false })
+  })
+
+  test('because its slot has a job already: what runs is not asked to stop', () => {
+    expect(withRuns(planned, [])).toMatchObject({ runs: [], replaces: false })
+  })
+})
+
 describe('overlap allow', () => {
   const row = { ...hourly, overlap: 'allow' as const }
 
@@ -318,6 +332,20 @@ describe('every … after finish', () => {
       runs: [],
       skips: ['1 missed to 2026-03-01 09:00'],
       next: '2026-03-02 12:05',
+    })
+  })
+
+  test('a slot counts as missed only when it is later than lease and wake-up period together', () => {
+    const never = { ...row, catchUp: 0 }
+    for (const late of ['2026-03-01T09:00:00.001Z', '2026-03-01T09:01:01.000Z'])
+      expect(shown(plan(never, at(late)))).toEqual({
+        runs: ['2026-03-01 09:00'],
+        skips: [],
+        next: 'running',
+      })
+    expect(shown(plan(never, at('2026-03-01T09:01:01.001Z')))).toMatchObject({
+      runs: [],
+      skips: ['1 missed to 2026-03-01 09:00'],
     })
   })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { InvalidInputError } from '../../src/errors.ts'
-import { readArgs, runPolicy, storedArgs, task } from '../../src/model/task.ts'
+import { isBuiltInTask, readArgs, runPolicy, storedArgs, task } from '../../src/model/task.ts'
 
 function fault(act: () => unknown): Error {
   try {
@@ -90,4 +90,19 @@ describe('args', () => {
   test('pass as they are without a schema', async () => {
     expect(await readArgs(task('any'), '{"a":[1,null]}')).toEqual({ a: [1, null] })
   })
+})
+
+test.each([
+  ['command', true],
+  [' command ', true],
+  ['kalends.prune', true],
+  ['kalends.', true],
+  ['\tkalends.anything\n', true],
+  ['commands', false],
+  ['command.x', false],
+  ['kalends', false],
+  ['my.kalends.prune', false],
+  ['', false],
+])('%j is built in: %s', (name, expected) => {
+  expect(isBuiltInTask(name)).toBe(expected)
 })

@@ -267,7 +267,7 @@ eachDatabase((under) => {
       expect.stringContaining(`${where('one', 'bad-timer')}priority: `),
       expect.stringMatching(/^set 'one', schedule 'bad-zone': .*Europe\/Atlantis/),
       `${where('one', 'twice')}the id is declared twice; give one of them another id`,
-      expect.stringContaining(`${where('one', 'i'.repeat(191))}id: 1 to 190 characters`),
+      expect.stringContaining(`${where('one', 'i'.repeat(191))}id: a name of 1 to 190 characters`),
       `${where('one', 'unhandled')}no handler for the task 'nobody-runs-this'; call kalends.handle(…) before start`,
       `${where('two', 'good')}the id is declared in the set 'one' as well`,
       expect.stringContaining(`${where('two', 'bad-args')}args: not what the task 'cleanup' takes: days`),

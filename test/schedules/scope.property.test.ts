@@ -109,11 +109,13 @@ async function rowsOfOthers(database: TestDatabase, owner: Owner): Promise<Row[]
 async function fill(kalends: Kalends, database: TestDatabase): Promise<void> {
   for (const table of ['periodic_task', 'job', 'job_log']) await database.query(`DELETE FROM ${table}`)
   for (const [index, owner] of OWNERS.entries()) {
-    const { schedules, jobs } = kalends.scope(owner)
+    const { schedules, jobs } = kalends.scope({ ...owner, tasks: ['work'] })
     const of = MARK + nameOf(owner)
     await schedules.create({ id: `s${index}`, task: work, timer: 'yearly', args: { of } })
     await jobs.submit(work, { of }, { id: `j${index}` })
-    await database.query(`INSERT INTO job_log (job_id, message) VALUES ('j${index}', '${of}')`)
+    await database.query(
+      `INSERT INTO job_log (job_id, message) VALUES ('${owner.group}:${owner.submitter}/j${index}', '${of}')`,
+    )
   }
 }
 
@@ -130,11 +132,13 @@ eachDatabase((under) => {
           await fill(kalends, database)
           for (const [owner, run] of calls) {
             const before = await rowsOfOthers(database, owner)
-            const answer: unknown = await run(kalends.scope(owner), owner).catch((error: unknown) => {
-              // Whatever is refused is refused with a reason, and not by an accident in the database.
-              if (!(error instanceof KalendsError)) throw error
-              return error.message
-            })
+            const answer: unknown = await run(kalends.scope({ ...owner, tasks: ['work'] }), owner).catch(
+              (error: unknown) => {
+                // Whatever is refused is refused with a reason, and not by an accident in the database.
+                if (!(error instanceof KalendsError)) throw error
+                return error.message
+              },
+            )
             expect(await rowsOfOthers(database, owner)).toEqual(before)
             const text = JSON.stringify(answer) ?? ''
             for (const other of OWNERS) if (other !== owner) expect(text).not.toContain(MARK + nameOf(other))

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
  * What every store must do, on every database: the suites in this folder run on SQLite, MariaDB and MySQL. One
  * database per file and kind; its tables are emptied before each test.
  */
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { afterEach, beforeAll, beforeEach } from 'vitest'
 import type { OpenJobs, Plan, Plannable, PlannedRun } from '../../src/model/plan.ts'
 import { DEFAULT_SETTINGS, type ScheduleSettings } from '../../src/model/schedule.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
@@ -61,6 +61,10 @@ export function onEachStore(suite: (under: StoreUnderTest) => void, options: Sto
     beforeAll(async () => {
       database = await fresh()
       store = await openStore(database.url, options)
+      return async () => {
+        await store.close()
+        await database.drop()
+      }
     })
     beforeEach(async () => {
       const prefix = options.tablePrefix ?? ''
@@ -69,10 +73,6 @@ export function onEachStore(suite: (under: StoreUnderTest) => void, options: Sto
     })
     afterEach(async () => {
       for (const cleanup of cleanups.splice(0).toReversed()) await cleanup()
-    })
-    afterAll(async () => {
-      await store.close()
-      await database.drop()
     })
     suite(under)
   })

@@ -47,7 +47,7 @@ onEachStore((under) => {
       await under.store.jobs.submit([
         newJob('j', { args: '{"b": 1, "a": [1.0, null]}', timeoutMs: 5, retryBackoff: 'fixed' }),
       ])
-      await under.query('UPDATE job SET attempt = 2, progress = ?', ['50'])
+      await under.query('UPDATE job SET attempt = 2, claim = 6, progress = ?', ['50'])
       const policy = { timeoutMs: 5, maxRetries: 7, retryDelayMs: 8, retryBackoff: 'fixed' } as const
       const [first] = await claim(
         1,
@@ -58,6 +58,7 @@ onEachStore((under) => {
         state: 'running',
         worker: WORKER,
         attempt: 3,
+        claim: 7,
         argsText: '{"b": 1, "a": [1.0, null]}',
         args: { b: 1, a: [1, null] },
         progress: null,
@@ -68,6 +69,7 @@ onEachStore((under) => {
         state: 'running',
         worker: WORKER,
         attempt: 3,
+        claim: 7,
         timeout: 5,
         max_retries: 7,
         retry_delay: 8,
@@ -191,8 +193,10 @@ onEachStore((under) => {
       await claim(2)
       await claim(1, policies('task'), '', 'w/2')
       await under.query("UPDATE job SET stop_requested = '2026-01-01 00:00:00.000' WHERE id <> 'b'")
-      expect(await under.store.executing.stopRequests(WORKER)).toEqual(['a'])
-      expect(await under.store.executing.stopRequests('w/2')).toEqual(['c'])
+      expect(await under.store.executing.stopRequests(WORKER)).toEqual([
+        { id: 'a', worker: WORKER, claim: 1 },
+      ])
+      expect(await under.store.executing.stopRequests('w/2')).toEqual([{ id: 'c', worker: 'w/2', claim: 1 }])
       expect(await under.store.executing.stopRequests('w/3')).toEqual([])
     })
 
@@ -200,9 +204,9 @@ onEachStore((under) => {
       await under.store.jobs.submit([newJob('j')])
       await claim(1)
       const progress = JSON.stringify({ text: ODD })
-      await under.store.executing.saveProgress({ id: 'j', worker: WORKER, attempt: 1 }, progress)
-      await under.store.executing.saveProgress({ id: 'j', worker: WORKER, attempt: 2 }, '2')
-      await under.store.executing.saveProgress({ id: 'j', worker: 'w/2', attempt: 1 }, '3')
+      await under.store.executing.saveProgress({ id: 'j', worker: WORKER, claim: 1 }, progress)
+      await under.store.executing.saveProgress({ id: 'j', worker: WORKER, claim: 2 }, '2')
+      await under.store.executing.saveProgress({ id: 'j', worker: 'w/2', claim: 1 }, '3')
       expect((await under.store.jobs.get('j'))?.progress).toEqual({ text: ODD })
     })
 
@@ -236,7 +240,7 @@ onEachStore((under) => {
     const orphans = await under.store.executing.orphans(10)
     expect(orphans).toMatchObject([
       {
-        fence: { id: 'a', worker: WORKER, attempt: 1 },
+        fence: { id: 'a', worker: WORKER, claim: 1 },
         ending: { kind: 'lost' },
         policy: { timeoutMs: 1, maxRetries: 2, retryDelayMs: 3, retryBackoff: 'fixed' },
       },

@@ -15,8 +15,8 @@ import type { Store } from '../../src/store/store.ts'
 import type { Row } from '../support/databases.ts'
 import { occurrenceFaults, occurrenceRows, scheduleEnds, sqlInstant } from '../support/occurrences.ts'
 import { findGalera, type GaleraCluster, type GaleraNode, startGalera } from '../support/servers-galera.ts'
-import { say } from '../support/servers-programs.ts'
-import { isCi } from '../support/servers.ts'
+import { orNotTested } from '../support/not-tested.ts'
+import { wantedDatabases } from '../support/servers.ts'
 import { killWorkers, until, WorkerProcess } from '../support/worker-process.ts'
 
 const run = promisify(execFile)
@@ -28,14 +28,16 @@ const CONFORMANCE = ['declared', 'executing', 'jobs', 'migrate', 'policies', 're
   .concat('schedules', 'settling', 'workers')
   .map((name) => `test/store/${name}.test.ts`)
 
-const wanted = inject('testRun').servers.some(({ kind }) => kind === 'mariadb')
-const programs = wanted ? await findGalera() : 'MariaDB is not among the databases of this run'
-if (typeof programs === 'string') {
-  say(`Galera is NOT TESTED: ${programs}`)
-  if (isCi(process.env)) throw new Error(`CI tests Galera. ${programs}`)
-}
+const testRun = inject('testRun')
+const programs = wantedDatabases(process.env).includes('mariadb')
+  ? orNotTested(
+      testRun,
+      'Galera',
+      testRun.missing.find(({ kind }) => kind === 'mariadb')?.missing ?? (await findGalera()),
+    )
+  : null
 
-describe.skipIf(typeof programs === 'string')('Galera', () => {
+describe.skipIf(programs === null)('Galera', () => {
   let cluster: GaleraCluster
   const name = `kalends_${randomBytes(6).toString('hex')}`
   const node = (index: number): GaleraNode => {
@@ -54,7 +56,7 @@ describe.skipIf(typeof programs === 'string')('Galera', () => {
     })
 
   beforeAll(async () => {
-    if (typeof programs === 'string') return
+    if (programs === null) return
     cluster = await startGalera(programs)
     await ask(node(0).url, `CREATE DATABASE ${name} CHARACTER SET utf8mb4`)
   }, 180_000)
@@ -66,7 +68,12 @@ describe.skipIf(typeof programs === 'string')('Galera', () => {
     expect(applied.flat()).not.toEqual([])
     for (const { url } of cluster.nodes) {
       const store = await openStore(`${url}/${name}`, { migrate: false })
-      expect(await store.inspection.schemaDrift()).toEqual({ pending: [], missing: [] })
+      expect(await store.inspection.schemaDrift()).toEqual({
+        pending: [],
+        missing: [],
+        engines: [],
+        version: null,
+      })
       await store.close()
     }
   })
@@ -94,13 +101,13 @@ describe.skipIf(typeof programs === 'string')('Galera', () => {
     beforeAll(async () => {
       one = await openStore(`${node(0).url}/${name}`)
       other = await openStore(`${node(1).url}/${name}`)
+      return async () => {
+        await one.close()
+        await other.close()
+      }
     })
     afterEach(async () => {
       for (const table of ['periodic_task', 'job', 'worker']) await query(`DELETE FROM ${table}`)
-    })
-    afterAll(async () => {
-      await one.close()
-      await other.close()
     })
 
     it('reads on one what was committed on the other, also while that one is behind', async () => {
@@ -173,7 +180,7 @@ describe.skipIf(typeof programs === 'string')('Galera', () => {
               ? other.jobs.cancel(`a${time}`)
               : other.executing.settle([
                   {
-                    fence: { id: `a${time}`, worker: 'b/1', attempt: 1 },
+                    fence: { id: `a${time}`, worker: 'b/1', claim: 1 },
                     ending: { kind: 'success', result: null },
                     policy: DEFAULT_POLICY,
                   },

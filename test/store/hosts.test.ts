@@ -33,6 +33,9 @@ describe('the hosts of a URL', () => {
     ['mysql://root:s3cret/x@h1,h2/app', '%2F for /'],
     ['mysql://root:s3cret#x@h1,h2/app', '%23 for #'],
     ['mysql://root:s3cret%@h1,h2/app', '%25 for %'],
+    ['mysql://root:s3cret@h1,h2/app?ssl=true', 'ssl=true is no setting of the driver'],
+    ['mysql://root:s3cret@h1/app?ssl=required', 'NODE_EXTRA_CA_CERTS'],
+    ['mysql://root:s3cret@h1/app?ssl=', 'ssl={"verifyIdentity":true}'],
   ])('%s is refused, and the password is not told', (url, said) => {
     const refuse = () => hostsOf(url)
     expect(refuse).toThrow(InvalidInputError)

@@ -4,9 +4,19 @@ import { newJob, onEachStore, settings } from './conformance.ts'
 
 onEachStore((under) => {
   it('tables as the migrations made them have not drifted, under a prefix as well', async () => {
-    expect(await under.store.inspection.schemaDrift()).toEqual({ pending: [], missing: [] })
+    expect(await under.store.inspection.schemaDrift()).toEqual({
+      pending: [],
+      missing: [],
+      engines: [],
+      version: null,
+    })
     const prefixed = await under.another({ tablePrefix: 'Pre_' })
-    expect(await prefixed.inspection.schemaDrift()).toEqual({ pending: [], missing: [] })
+    expect(await prefixed.inspection.schemaDrift()).toEqual({
+      pending: [],
+      missing: [],
+      engines: [],
+      version: null,
+    })
   })
 
   it('what others have removed is named, and migrations that were not applied', async () => {
@@ -21,11 +31,27 @@ onEachStore((under) => {
     const store = await openStore(database.url)
     under.afterwards(() => store.close())
     await database.query(under.kind === 'sqlite' ? 'DROP INDEX job_claim' : 'DROP INDEX job_claim ON job')
-    await database.query('ALTER TABLE periodic_task DROP COLUMN summary')
+    await database.query('ALTER TABLE periodic_task DROP COLUMN last_finished')
     const { pending, missing } = await empty.inspection.schemaDrift()
     expect(pending).toEqual([])
-    expect(missing.toSorted()).toEqual(['column periodic_task.summary', 'index job_claim'])
+    expect(missing.toSorted()).toEqual(['column periodic_task.last_finished', 'index job_claim'])
   })
+
+  if (under.kind === 'mariadb')
+    it('a unique key that is too long, which MariaDB holds as a hash, is missing as an index', async () => {
+      const database = await under.fresh()
+      const store = await openStore(database.url)
+      under.afterwards(() => store.close())
+      await database.query(
+        'ALTER TABLE job DROP INDEX job_occurrence, ADD UNIQUE job_occurrence (periodic_task_id, slot, error)',
+      )
+      expect(await store.inspection.schemaDrift()).toEqual({
+        pending: [],
+        missing: ['index job_occurrence'],
+        engines: [],
+        version: null,
+      })
+    })
 
   it('one look sees clocks, workers, marks, schedules, waiting jobs and orphans', async () => {
     await under.store.workers.register({ id: 'w/1', name: 'w', host: 'h', pid: 1, tasks: ['a'] })

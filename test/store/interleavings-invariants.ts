@@ -135,6 +135,9 @@ function wrongMark(by: Program, worker: string, old: Row, row: Row, before: Pict
 /** Runs are ended by who runs them, or when that is dead; what is final stays. */
 function wrongEnd(by: Program, worker: string, old: Row, row: Row, before: Picture): string[] {
   const id = text(row, 'id')
+  const claims = Number(row['claim']) - Number(old['claim'])
+  if (claims !== Number(row['state'] === 'running' && old['state'] !== 'running'))
+    return [`${by.name} has changed the claim of ${id} from ${text(old, 'claim')} to ${text(row, 'claim')}`]
   const changed = differ(old, row, ['state', 'worker', 'attempt', 'result', 'finished'])
   if (changed.length === 0) return []
   const state = text(old, 'state')

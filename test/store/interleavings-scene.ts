@@ -105,13 +105,14 @@ export async function reset(database: TestDatabase, clock: Clock): Promise<void>
     'task',
     state,
     attempt,
+    attempt,
     state === 'running' ? EARLY : null,
     state === 'running' || state === 'failed' ? slot : null,
     state === 'failed' ? slot : null,
   ])
   await insertRows(
     database,
-    'job (id, periodic_task_id, slot, task, state, attempt, worker, started, finished)',
+    'job (id, periodic_task_id, slot, task, state, attempt, claim, worker, started, finished)',
     jobs,
   )
   await insertRows(database, 'worker (id, name, host, pid, tasks)', [[EARLY, 'early', 'host', 1, '["task"]']])
@@ -184,8 +185,8 @@ async function claimAndRun(actor: Actor, worker: string): Promise<number> {
 async function runAll(actor: Actor, worker: string, jobs: readonly ClaimedJob[]): Promise<void> {
   await settleTwice(
     actor,
-    jobs.map(({ id, attempt, policy }) => ({
-      fence: { id, worker, attempt },
+    jobs.map(({ id, attempt, claim, policy }) => ({
+      fence: { id, worker, claim },
       ending: success(worker, attempt),
       policy,
     })),
@@ -219,7 +220,7 @@ const endings = (ending: (id: string) => Ending): Attempt[] =>
   JOBS.flatMap(([, , state], index) => {
     const id = `00000000-0000-8000-8000-00000000000${index}`
     return state === 'running'
-      ? [{ fence: { id, worker: EARLY, attempt: 1 }, ending: ending(id), policy: DEFAULT_POLICY }]
+      ? [{ fence: { id, worker: EARLY, claim: 1 }, ending: ending(id), policy: DEFAULT_POLICY }]
       : []
   })
 

@@ -134,7 +134,7 @@ onEachStore((under) => {
       expect(await under.store.jobs.cancel('j')).toBe('running')
       const { stop_requested: first } = await jobRow(under, 'j')
       expect(first).not.toBeNull()
-      expect(await under.store.executing.stopRequests(WORKER)).toEqual(['j'])
+      expect(await under.store.executing.stopRequests(WORKER)).toMatchObject([{ id: 'j' }])
       expect(await under.store.jobs.cancel('j')).toBe('running')
       expect((await jobRow(under, 'j'))['stop_requested']).toBe(first)
     })

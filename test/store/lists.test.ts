@@ -7,10 +7,17 @@ import type { Schedule, ScheduleStatus } from '../../src/model/schedule.ts'
 import { toText } from '../../src/store/instant.ts'
 import type { JobConditions, PageBounds, ScheduleConditions, TimerRow } from '../../src/store/list-store.ts'
 import { after, insert, job, MINUTE, onEachStore } from './conformance.ts'
+import { recording } from './recording.ts'
 
 const START = new Date('2026-03-01T10:30:00.000Z')
 const STATES = ['waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped'] as const
-const bounds: PageBounds = { limit: 1000, offset: 0, countUpTo: 10_000, searchWithin: 100_000 }
+const bounds: PageBounds = {
+  limit: 1000,
+  offset: 0,
+  countUpTo: 10_000,
+  searchWithin: 100_000,
+  searchMs: 60_000,
+}
 const of = <Value>(values: readonly Value[], index: number): Value => {
   const value = values[index % values.length]
   if (value === undefined) throw new Error('no values')
@@ -177,6 +184,191 @@ onEachStore((under) => {
     expect(await lists.scheduleCounts({ text: 'none' }, few)).toEqual({ counts: {}, isExact: false })
   })
 
+  it('a search whose time is over ends with what it has found, and says so', async () => {
+    for (let start = 0; start < 600; start += 100) {
+      await under.query('BEGIN')
+      for (let index = start; index < start + 100; index += 1) {
+        await insert(under, 'periodic_task', {
+          id: `t${index}`,
+          task: 'many',
+          timer: 'daily',
+          group_: 'many',
+        })
+        await job(under, `j${index}`, {
+          task: 'many',
+          group_: 'many',
+          state: 'failed',
+          exclusive: 0,
+          error: 'Error: many',
+          finished: toText(after(START, index)),
+        })
+      }
+      await under.query('COMMIT')
+    }
+    const { lists } = under.store
+    const day = { finishedFrom: after(START, -1), finishedTo: after(START, 60 * MINUTE) }
+    const looks = async (searchMs: number) => {
+      const within = { ...bounds, searchMs, limit: 1 }
+      return {
+        schedules: await lists.schedules({ ...within, text: 'MANY', order: 'id' }),
+        byTime: await lists.jobs({ ...within, ...day, error: 'many' }),
+        jobs: await lists.jobs({ ...within, error: 'many' }),
+        counts: await lists.jobCounts({ error: 'many' }, within),
+        failures: await lists.failures({ group: 'many' }, { ...within, limit: 1000 }),
+        groups: await lists.timerGroups({ group: 'many' }, within),
+        hours: await lists.finishedPerHour({ ...day, group: 'many' }, within),
+      }
+    }
+
+    const whole = await looks(60_000)
+    expect(whole.schedules).toMatchObject({ total: 600, totalIsExact: true })
+    expect(whole.byTime).toMatchObject({ total: 600, totalIsExact: true })
+    expect(whole.jobs).toMatchObject({ total: 600, totalIsExact: true })
+    expect(whole.counts).toEqual({ counts: { failed: 600 }, isExact: true })
+    expect(whole.failures.items).toHaveLength(600)
+    expect(whole.failures.complete).toBe(true)
+    expect(whole.groups).toMatchObject({ groups: [{ schedules: 600 }], complete: true })
+    expect(whole.hours).toMatchObject({ hours: [{ jobs: 600 }], complete: true })
+
+    const short = await looks(0)
+    expect(short.schedules.totalIsExact).toBe(false)
+    expect(short.byTime.totalIsExact).toBe(false)
+    expect(short.jobs.totalIsExact).toBe(false)
+    expect(short.counts.isExact).toBe(false)
+    expect(short.failures.complete).toBe(false)
+    expect(short.groups.complete).toBe(false)
+    expect(short.hours.complete).toBe(false)
+  })
+
+  it('a search finds what was there, also while newer rows are inserted', async () => {
+    await under.query('BEGIN')
+    for (let index = 0; index < 100; index += 1)
+      await job(under, `m${String(index).padStart(3, '0')}`, { task: 'many', group_: 'many', error: 'many' })
+    await under.query('COMMIT')
+    let isNext = false
+    let inserted = 0
+    const { store } = await recording(under.url, async (statement) => {
+      // Between the end of a slice and the slice itself.
+      if (isNext && inserted < 40)
+        for (let index = 0; index < 20; index += 1)
+          await job(under, `n${inserted++}`, { task: 'many', group_: 'many', error: 'many' })
+      isNext = statement.startsWith('SELECT id FROM')
+    })
+    under.afterwards(() => store.close())
+    const { items, totalIsExact } = await store.lists.jobs({ ...bounds, group: 'many', error: 'MANY' })
+    const found = new Set(items.map(({ id }) => id))
+    expect(inserted).toBe(40)
+    expect([...found].filter((id) => id.startsWith('m'))).toHaveLength(100)
+    expect(totalIsExact).toBe(true)
+  })
+
+  it.each<[string, Owner, RegExp]>([
+    ['submitter', { group: null, submitter: 'eve' }, /job_submitter\b|periodic_task_submitter\b/],
+    ['group', { group: 'eves', submitter: null }, /job_group\b|periodic_task_group\b/],
+    ['group and submitter', { group: 'eves', submitter: 'eve' }, /job_submitter\b|periodic_task_submitter\b/],
+  ])('what others have changes no answer to a scope with a %s', async (_, own, index) => {
+    const generated = '0199a000-0000-7000-8000-000000000000'
+    const rowsOf = async (name: string, count: number, nextrun: string, finished: Date) => {
+      const ours = { submitter: name, group_: `${name}s`, task: 'some' }
+      await under.query('BEGIN')
+      for (let number = 0; number < count; number += 1) {
+        const id = `${name}${String(number).padStart(3, '0')}`
+        await insert(under, 'periodic_task', {
+          ...ours,
+          id,
+          timer: 'daily',
+          nextrun,
+          planned_from: `1|daily|0||||${nextrun}`,
+        })
+        const isRunning = number % 2 === 0
+        await job(under, id, {
+          ...ours,
+          exclusive: 0,
+          periodic_task_id: generated,
+          slot: toText(after(finished, number)),
+          state: isRunning ? 'running' : 'failed',
+          worker: isRunning ? 'w/1' : null,
+          finished: isRunning ? null : toText(after(finished, number)),
+        })
+      }
+      await under.query('COMMIT')
+    }
+    const { store, statements } = await recording(under.url)
+    under.afterwards(() => store.close())
+    const lists = store.lists.ownedBy(own)
+    const few = { ...bounds, searchWithin: 30, countUpTo: 20, limit: 10 }
+    const ended = { finishedFrom: START, finishedTo: after(START, 24 * 60 * MINUTE) }
+    const answers = async () => ({
+      ended: await lists.jobs({ ...few, ...ended }),
+      failed: await lists.jobs({ ...few, ...ended, state: 'failed' }),
+      running: await lists.jobs({ ...few, worker: 'w/1' }),
+      ofSchedule: await lists.jobs({ ...few, schedule: generated }),
+      counts: await lists.jobCounts(ended, few),
+      hours: await lists.finishedPerHour(ended, few),
+      failures: await lists.failures(ended, few),
+      next: await lists.schedules({ ...few, order: 'nextRun' }),
+      nextSearched: await lists.schedules({ ...few, order: 'nextRun', task: 'some', text: 'EVE' }),
+    })
+    await rowsOf('eve', 4, '2036-01-01 00:00:00.000', after(START, MINUTE))
+    const before = await answers()
+    expect(before).toMatchObject({
+      ended: { total: 2, totalIsExact: true },
+      running: { total: 2, totalIsExact: true },
+      ofSchedule: { total: 4, totalIsExact: true },
+      counts: { counts: { failed: 2 }, isExact: true },
+      hours: { hours: [{ jobs: 2 }], complete: true },
+      next: { total: 4, totalIsExact: true, items: [0, 1, 2, 3].map((number) => ({ id: `eve00${number}` })) },
+      nextSearched: { total: 4, totalIsExact: true },
+    })
+
+    await rowsOf('mallory', 100, '2035-01-01 00:00:00.000', after(START, 2 * MINUTE))
+    statements.length = 0
+    expect(await answers()).toEqual(before)
+
+    const ranges = statements.filter((statement) => statement.includes(' LIMIT '))
+    expect(ranges.length).toBeGreaterThan(9)
+    for (const statement of ranges) {
+      const explain = under.kind === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN'
+      const plan = JSON.stringify(await under.query(`${explain} ${statement}`))
+      expect(plan, statement).toMatch(index)
+      expect(plan, statement).not.toMatch(/job_finished|job_held|job_occurrence|job_state|task_wake_at/)
+    }
+  })
+
+  it('a list leaves out what is large and says how large it is; a single row has all of it', async () => {
+    const large = { json: JSON.stringify('x'.repeat(900_000)), error: `Error: first\n${'y'.repeat(3000)}` }
+    await insert(under, 'periodic_task', {
+      id: 'large',
+      task: 'large',
+      timer: 'daily',
+      args: large.json,
+      last_error: large.error,
+    })
+    await job(under, 'large', {
+      task: 'large',
+      state: 'failed',
+      periodic_task_id: 'large',
+      slot: toText(START),
+      args: large.json,
+      result: large.json,
+      progress: large.json,
+      error: large.error,
+    })
+    const { lists, jobs, schedules } = under.store
+    const sizes = { args: 900_002, result: 900_002, progress: 900_002, error: 3013 }
+    const shortened = { args: null, result: null, progress: null, error: 'Error: first', truncated: sizes }
+    expect((await lists.jobs({ ...bounds, task: 'large' })).items).toMatchObject([shortened])
+    expect(await jobs.history('large', 1000, null)).toMatchObject([shortened])
+    expect(await jobs.historyFrom('large', START, 10)).toMatchObject([shortened])
+    expect((await lists.schedules({ ...bounds, task: 'large', order: 'id' })).items).toMatchObject([
+      { args: null, lastError: 'Error: first', truncated: { args: 900_002, lastError: 3013 } },
+    ])
+    const [small] = (await lists.jobs({ ...bounds, task: 'mail', limit: 1 })).items
+    expect(small).not.toHaveProperty('truncated')
+    expect(await jobs.get('large')).toMatchObject({ args: 'x'.repeat(900_000), error: large.error })
+    expect(await schedules.get('large')).toMatchObject({ args: 'x'.repeat(900_000), lastError: large.error })
+  })
+
   it('what comes next comes first, and what has nothing to come is left out', async () => {
     await under.query(
       "UPDATE periodic_task SET nextrun = '2026-05-01 00:00:00.000', planned_from = CONCAT(definition, '|2026-05-01 00:00:00.000')".replace(
@@ -209,14 +401,19 @@ onEachStore((under) => {
 
   it('failures come with the beginning of their error, tasks once, timers together that elapse alike', async () => {
     const { lists } = under.store
-    const failures = await lists.failures({ task: 'mail' }, bounds)
+    const { items: failures, complete } = await lists.failures({ task: 'mail' }, bounds)
+    expect(complete).toBe(true)
+    expect(await lists.failures({ task: 'mail' }, { ...bounds, limit: 1 })).toEqual({
+      items: failures.slice(0, 1),
+      complete: false,
+    })
     expect(failures.length).toBeGreaterThan(0)
     for (const failure of failures)
       expect(failure).toMatchObject({ task: 'mail', error: expect.stringMatching(/^Error: /) })
     expect(await lists.tasks(10)).toEqual(['clean', 'mail', 'report'])
     expect(await lists.tasks(1)).toEqual(['clean'])
     expect(await lists.ownedBy({ group: 'nobody', submitter: null }).tasks(10)).toEqual([])
-    const groups = await lists.timerGroups({}, bounds)
+    const { groups } = await lists.timerGroups({}, bounds)
     const active = (await everySchedule()).filter(({ status }) => status === 'active')
     expect(groups.reduce((sum, { schedules }) => sum + schedules, 0)).toBe(active.length)
     expect(groups.filter(({ timer }) => timer === 'daily')).toHaveLength(1)

@@ -103,9 +103,10 @@ onEachStore((under) => {
           state: 'running',
           worker: WORKER,
           attempt: 1,
+          claim: 1,
         })
         attempts.push({
-          fence: { id: `${id} job`, worker: WORKER, attempt: 1 },
+          fence: { id: `${id} job`, worker: WORKER, claim: 1 },
           ending: { kind: 'success' as const, result: null },
           policy: { timeoutMs: 1, maxRetries: 0, retryDelayMs: 0, retryBackoff: 'fixed' as const },
         })
@@ -122,6 +123,36 @@ onEachStore((under) => {
       const rest = await under.store.executing.settle(result.locked)
       expect(ids(rest.settled)).toEqual(['b job', 'c job'])
       expect(await jobRow(under, 'c job')).toMatchObject({ state: 'success', priority: 7 })
+    })
+
+    it('on a blocked job delays only the end of the run before it', async () => {
+      const attempts = []
+      for (const id of ['a', 'b']) {
+        await planned(under, id, null, { idle: 'done' })
+        const slot = '2026-01-01 00:00:00.000'
+        const running = { state: 'running', worker: WORKER, attempt: 1, claim: 1 }
+        await job(under, `${id} job`, { periodic_task_id: id, slot, ...running })
+        await job(under, `${id} next`, {
+          periodic_task_id: id,
+          slot: '2026-01-02 00:00:00.000',
+          state: 'blocked',
+        })
+        attempts.push({
+          fence: { id: `${id} job`, worker: WORKER, claim: 1 },
+          ending: { kind: 'success' as const, result: null },
+          policy: { timeoutMs: 1, maxRetries: 0, retryDelayMs: 0, retryBackoff: 'fixed' as const },
+        })
+      }
+      const admin = await administrator()
+      await admin.query('START TRANSACTION')
+      await admin.query("UPDATE job SET priority = 7 WHERE id = 'b next'")
+      const result = await under.store.executing.settle(attempts)
+      expect(result.settled.map(({ id, promoted }) => [id, promoted])).toEqual([['a job', 'a next']])
+      expect(result.locked.map(({ fence }) => fence.id)).toEqual(['b job'])
+      await admin.query('COMMIT')
+      const rest = await under.store.executing.settle(result.locked)
+      expect(rest.settled.map(({ id, promoted }) => [id, promoted])).toEqual([['b job', 'b next']])
+      expect(await jobRow(under, 'b next')).toMatchObject({ state: 'waiting', priority: 7 })
     })
 
     it('on a waiting job delays only that one', async () => {
@@ -222,11 +253,11 @@ onEachStore((under) => {
       const admin = await administrator()
       await admin.query('START TRANSACTION')
       await admin.query("UPDATE periodic_task SET summary = 'mine' WHERE id = 'a'")
-      const store = await openStore(impatient(1))
-      const updating = store.schedules.update('a', { group: 'g' })
+      const database = new MysqlDatabase(impatient(1), { lent: true })
+      const updating = database.run("UPDATE periodic_task SET group_ = 'g' WHERE id = 'a'")
       await untilItRuns('group_ =')
       await admin.query('COMMIT')
-      expect(await updating).toBe(true)
+      expect(await updating).toBe(1)
       expect(await schedule(under, 'a')).toMatchObject({ group_: 'g', summary: 'mine' })
     })
   })
@@ -354,8 +385,8 @@ onEachStore((under) => {
         const claimed = await store.executing.claim(worker, policies('task'), 20, '')
         const { locked } = await store.executing.settle([
           ...held,
-          ...claimed.map(({ id, attempt, policy }) => ({
-            fence: { id, worker, attempt },
+          ...claimed.map(({ id, claim, policy }) => ({
+            fence: { id, worker, claim },
             ending:
               round % 3 === 0
                 ? ({ kind: 'released' } as const)

@@ -1,6 +1,12 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { InvalidInputError, SchemaError, StoreUnavailableError } from '../../src/errors.ts'
+import { Kalends, task } from '../../src/index.ts'
+import { VERSION } from '../../src/model/version.ts'
+import { migrate, readMigrations } from '../../src/store/migrate.ts'
+import { MysqlDatabase } from '../../src/store/mysql/database.ts'
 import { migrateDatabase, openStore } from '../../src/store/open.ts'
+import { SqliteDatabase } from '../../src/store/sqlite/database.ts'
+import { ended, gate, until } from '../kalends/scene.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 import { newJob, onEachStore, settings } from './conformance.ts'
 
@@ -69,7 +75,7 @@ onEachStore((under) => {
     const database = await under.fresh()
     await migrateDatabase(database.url)
     await database.query("DELETE FROM kalends_migration WHERE name >= '0000_first/3'")
-    expect(await migrateDatabase(database.url)).toEqual(['0000_first', '0001_lists'])
+    expect(await migrateDatabase(database.url)).toEqual(['0000_first'])
     expect(await migrateDatabase(database.url)).toEqual([])
   })
 
@@ -86,7 +92,7 @@ onEachStore((under) => {
       from,
       from,
     ])
-    expect(await migrateDatabase(database.url)).toEqual(['0000_first', '0001_lists'])
+    expect(await migrateDatabase(database.url)).toEqual(['0000_first'])
     expect(await tableNames(database)).toEqual(OURS)
     const store = await openStore(database.url, { migrate: false })
     expect(await store.executing.promoteDue(1)).toBe(0)
@@ -107,7 +113,122 @@ onEachStore((under) => {
   })
 })
 
+/** The migration of a version to come, which older ones do not know. */
+const NEXT = {
+  tag: '0001_next',
+  statements: ['ALTER TABLE `{prefix}job` ADD `next` int'],
+  lowestVersion: '99.2.0',
+}
+
+/** What an upgrade does: the migrations of this version, and the next. */
+async function upgrade({ kind, url }: Pick<TestDatabase, 'kind' | 'url'>): Promise<string[]> {
+  const database =
+    kind === 'sqlite' ? await SqliteDatabase.open(url.slice('sqlite:'.length)) : MysqlDatabase.open(url, 1)
+  try {
+    return await migrate(database, '', () => {}, [...(await readMigrations(database)), NEXT])
+  } finally {
+    await database.close()
+  }
+}
+
 eachDatabase(({ kind, fresh }) => {
+  const own = async () => {
+    const database = await fresh()
+    onTestFinished(() => database.drop())
+    return database
+  }
+
+  describe('tables that need a later version', () => {
+    it('are refused by name of the version, by open with and without migrate, and by migrate', async () => {
+      const database = await own()
+      await migrateDatabase(database.url)
+      expect(await upgrade(database)).toEqual(['0001_next'])
+      for (const open of [
+        () => openStore(database.url),
+        () => openStore(database.url, { migrate: false }),
+        () => migrateDatabase(database.url),
+      ]) {
+        const refused = await open().catch((error: unknown) => error)
+        expect(refused).toBeInstanceOf(SchemaError)
+        expect(String(refused)).toContain(`need Kalends 99.2.0 or later, and this is ${VERSION}`)
+      }
+      expect(await Kalends.doctor(database.url)).toMatchObject([
+        { code: 'schema', subjects: ['version'], problem: expect.stringContaining('99.2.0') },
+      ])
+    })
+
+    it('are known before the first statement that changes them', async () => {
+      const database = await own()
+      await migrateDatabase(database.url)
+      // The statement fails, as where the process ends before it.
+      await database.query('ALTER TABLE job RENAME TO hidden')
+      await expect(upgrade(database)).rejects.toThrow()
+      await database.query('ALTER TABLE hidden RENAME TO job')
+      // On SQLite nothing of it was done, as all of it is one transaction.
+      if (kind === 'sqlite') await (await openStore(database.url)).close()
+      else await expect(openStore(database.url)).rejects.toThrow('99.2.0')
+    })
+
+    it('stop a running worker: its run ends, it takes on no work, and health names the version', async () => {
+      const database = await own()
+      const kalends = await Kalends.open(database.url, { wakeUp: 50, lease: 2000, retention: false })
+      onTestFinished(() => kalends.stop({ grace: 0 }))
+      const running = gate()
+      const release = gate()
+      kalends.handle(task('hold'), async () => {
+        running.open()
+        await release.promise
+        return 'the result'
+      })
+      kalends.handle(task('tick'), () => null)
+      await kalends.start()
+      const held = await kalends.jobs.submit('hold')
+      await running.promise
+      await upgrade(database)
+      await until(async () =>
+        kalends.health().reasons.some(({ text }) => text.includes('need Kalends 99.2.0')) ? true : null,
+      )
+      expect(kalends.health()).toMatchObject({ ok: false, worker: null, running: 1 })
+      await database.query("INSERT INTO job (id, task) VALUES ('after', 'tick')")
+      await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('s', 'tick', '*:*:*')")
+      // Others see it alive for longer than its lease, so its run is not taken over.
+      const beat = async () => {
+        const [row] = await database.query('SELECT heartbeat FROM worker')
+        return String(row?.['heartbeat'])
+      }
+      const seen = new Set<string>()
+      await until(async () => (seen.add(await beat()).size > 6 ? true : null))
+      release.open()
+      expect(await ended(kalends, held)).toMatchObject({ state: 'success', result: 'the result', attempt: 1 })
+      expect(await database.query("SELECT state FROM job WHERE task = 'tick'")).toEqual([
+        { state: 'waiting' },
+      ])
+      // Where the tables go back, it goes on by itself.
+      await database.query("DELETE FROM kalends_migration WHERE name LIKE '0001_next%'")
+      expect(await ended(kalends, 'after')).toMatchObject({ state: 'success' })
+    })
+  })
+
+  it.skipIf(kind === 'sqlite').each(kind === 'mariadb' ? ['Aria', 'MyISAM'] : ['MyISAM'])(
+    'a table of the engine %s, which has no transactions, is refused with what to do',
+    async (engine) => {
+      const database = await own()
+      await migrateDatabase(database.url)
+      await database.query(`ALTER TABLE job_log ENGINE=${engine}`)
+      for (const migrate of [true, false]) {
+        const refused = await openStore(database.url, { migrate }).catch((error: unknown) => error)
+        expect(refused).toBeInstanceOf(SchemaError)
+        expect(String(refused)).toContain(`'job_log' is ${engine}`)
+        expect(String(refused)).toContain('ALTER TABLE `job_log` ENGINE=InnoDB')
+      }
+      expect(await Kalends.doctor(database.url)).toMatchObject([
+        { code: 'schema', subjects: ['table job_log'], problem: expect.stringContaining(engine) },
+      ])
+      await database.query('ALTER TABLE job_log ENGINE=InnoDB')
+      await (await openStore(database.url)).close()
+    },
+  )
+
   it
     .skipIf(kind === 'sqlite')
     .each([

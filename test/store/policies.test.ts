@@ -58,7 +58,7 @@ onEachStore((under) => {
 
   const claim = (limit = 100) => under.store.executing.claim(WORKER, policies('task'), limit, '')
   const end = (id: string, ending: Ending = success, policy: RunPolicy = DEFAULT_POLICY) =>
-    under.store.executing.settle([{ fence: { id, worker: WORKER, attempt: 1 }, ending, policy }])
+    under.store.executing.settle([{ fence: { id, worker: WORKER, claim: 1 }, ending, policy }])
   /** state, reason, slots stood for, run number; by slot. */
   const jobs = async () =>
     (await under.query('SELECT state, reason, missed, run FROM job ORDER BY slot, id')).map((row) =>
@@ -558,7 +558,7 @@ onEachStore((under) => {
       if (claimed === undefined) throw new Error('nothing to claim')
       await under.store.executing.settle([
         {
-          fence: { id, worker: WORKER, attempt },
+          fence: { id, worker: WORKER, claim: attempt },
           ending: { kind: 'error', error: 'boom', permanent: false },
           policy: claimed.policy,
         },
@@ -599,8 +599,8 @@ onEachStore((under) => {
             const claimed = await store.executing.claim(me, policies('task'), 3, '')
             const ending: Ending = index === 0 ? success : { kind: 'error', error: 'boom', permanent: false }
             await store.executing.settle(
-              claimed.map(({ id, attempt, policy }) => ({
-                fence: { id, worker: me, attempt },
+              claimed.map(({ id, claim: number, policy }) => ({
+                fence: { id, worker: me, claim: number },
                 ending,
                 policy,
               })),

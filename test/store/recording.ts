@@ -1,7 +1,6 @@
 /** A store whose statements are recorded as they reach the database. */
 import type { Database, Sql, SqlValue } from '../../src/store/database.ts'
 import { MysqlDatabase } from '../../src/store/mysql/database.ts'
-import { withLiterals } from '../../src/store/mysql/literal.ts'
 import { storeOn } from '../../src/store/open.ts'
 import { SqliteDatabase } from '../../src/store/sqlite/database.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -12,17 +11,31 @@ export interface Recording {
   readonly statements: string[]
 }
 
-export async function recording(url: string): Promise<Recording> {
+/** What is told before a transaction: within it, nothing else can write to a SQLite file. */
+export const START = 'START TRANSACTION'
+
+/** @param before  runs before each statement that reads, and, given START, before each transaction */
+export async function recording(
+  url: string,
+  before: (statement: string) => Promise<unknown> = async () => undefined,
+): Promise<Recording> {
   const database = url.startsWith('sqlite:')
     ? await SqliteDatabase.open(url.slice('sqlite:'.length))
     : MysqlDatabase.open(url, 4)
+  // Its literals depend on the server.
+  await database.rows('SELECT 1')
   const statements: string[] = []
-  return { store: storeOn(recorded(database, statements), ''), statements }
+  return { store: storeOn(recorded(database, statements, before), ''), statements }
 }
 
-function recorded(database: Database, statements: string[]): Database {
+function recorded(
+  database: Database,
+  statements: string[],
+  before: (statement: string) => Promise<unknown>,
+): Database {
   const recordedSql = (sql: Sql): Sql => ({
-    rows: <Row>(text: string, params: readonly SqlValue[] = []) => {
+    rows: async <Row>(text: string, params: readonly SqlValue[] = []) => {
+      await before(text)
       statements.push(complete(database, text, params))
       return sql.rows<Row>(text, params)
     },
@@ -34,14 +47,17 @@ function recorded(database: Database, statements: string[]): Database {
   return {
     ...recordedSql(database),
     dialect: database.dialect,
-    transaction: (work) => database.transaction((sql) => work(recordedSql(sql))),
+    transaction: async (work) => {
+      await before(START)
+      return await database.transaction((sql) => work(recordedSql(sql)))
+    },
     exclusively: (name, work) => database.exclusively(name, (sql) => work(recordedSql(sql))),
     close: () => database.close(),
   }
 }
 
 function complete(database: Database, text: string, params: readonly SqlValue[]): string {
-  if (database.dialect.name === 'mysql') return withLiterals(text, params)
+  if (database.dialect.name === 'mysql') return database.dialect.withLiterals(text, params)
   let index = 0
   return text.replaceAll('?', () => {
     const value = params[index++] ?? null

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import type { Retention } from '../../src/store/retention-store.ts'
 import { toText } from '../../src/store/instant.ts'
 import { after, clock, insert, job, MINUTE, onEachStore, type StoreUnderTest } from './conformance.ts'
+import { recording, START } from './recording.ts'
 
 const DAY = 86_400_000
 
@@ -107,6 +108,18 @@ onEachStore((under) => {
     await finals(under, 's', 2, { state: 'failed' })
     await under.query(`UPDATE job SET state = 'waiting', finished = NULL WHERE id = 's-0'`)
     expect(await prune(under, { ageMs: 1000, perSchedule: 1 })).toBe(1)
+    expect(await under.query('SELECT job_id FROM job_log')).toEqual([{ job_id: 's-0' }])
+  })
+
+  it('a job that is retried after it was selected and before it is removed stays with its log', async () => {
+    await finals(under, 's', 2, { state: 'failed' })
+    const { store } = await recording(under.url, async (statement) => {
+      if (statement === START)
+        await under.query(`UPDATE job SET state = 'waiting', finished = NULL WHERE id = 's-0'`)
+    })
+    under.afterwards(() => store.close())
+    expect(await store.retention.prune({ ageMs: 1000, perSchedule: 1000 }, 500)).toBe(1)
+    expect(await left(under)).toEqual(['s-0'])
     expect(await under.query('SELECT job_id FROM job_log')).toEqual([{ job_id: 's-0' }])
   })
 })

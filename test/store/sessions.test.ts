@@ -1,7 +1,22 @@
 /** What an application lends may be set up as it likes: nothing of it changes what Kalends writes or reads. */
 import { createPool as createCallbackPool } from 'mysql2'
-import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
+import {
+  type Connection,
+  createConnection,
+  createPool,
+  type Pool,
+  type PoolOptions,
+  type RowDataPacket,
+} from 'mysql2/promise'
 import { describe, expect, it } from 'vitest'
+import { MysqlDatabase } from '../../src/store/mysql/database.ts'
+import {
+  borrowing,
+  OWN_SESSION,
+  SESSION_STATE,
+  SESSION_VARIABLES,
+  type SessionState,
+} from '../../src/store/mysql/session-variables.ts'
 import { type DatabaseTarget, openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
@@ -23,6 +38,24 @@ import {
 } from './conformance.ts'
 
 const ODD = 'naïve 😀 Ελλάς \' " \\ \\\\ ? % `'
+
+/** For each variable of the table, a value that will not do. */
+const UNFIT: Readonly<Record<string, string>> = {
+  autocommit: '0',
+  completion_type: "'CHAIN'",
+  sql_mode: "''",
+  character_set_results: 'latin1',
+  collation_connection: 'cp1251_general_ci',
+  sql_select_limit: '1',
+  sql_safe_updates: '1',
+  sql_big_selects: '0, SESSION max_join_size = 1',
+  sql_auto_is_null: '1',
+  max_sort_length: '64',
+  unique_checks: '0',
+  check_constraint_checks: '0',
+  tx_read_only: '1',
+  transaction_read_only: '1',
+}
 
 const SESSIONS: readonly [name: string, setup: readonly string[], options?: PoolOptions][] = [
   ['time zone +05:30', ["SET time_zone = '+05:30'"]],
@@ -56,12 +89,24 @@ const SESSIONS: readonly [name: string, setup: readonly string[], options?: Pool
     },
   ],
   ['a driver without casts', [], { typeCast: false, timezone: 'local' }],
+  ['the driver’s cp1251', [], { charset: 'cp1251_general_ci' }],
+  ['the driver’s gbk', [], { charset: 'gbk_chinese_ci' }],
+  ['the driver’s sjis', [], { charset: 'sjis_japanese_ci' }],
+  ...Object.entries(UNFIT).map(([name, value]): [string, string[]] => [
+    `${name} = ${value}`,
+    [`SET SESSION ${name} = ${value}`],
+  ]),
   [
     'everything at once',
     ["SET time_zone = '+05:30', sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES', autocommit = 0", 'SET NAMES latin1'],
     { timezone: '+09:00', flags: ['-FOUND_ROWS'], rowsAsArray: true },
   ],
 ]
+
+async function state(connection: Connection): Promise<SessionState> {
+  const [[row]] = await connection.query<RowDataPacket[]>(SESSION_STATE)
+  return row ?? {}
+}
 
 onEachStore((under) => {
   const server = under.kind !== 'sqlite'
@@ -117,8 +162,8 @@ onEachStore((under) => {
     await store.executing.appendLogs([{ jobId: 'x', at: now, level: 'info', message: ODD }])
     expect(await store.jobs.logs('x')).toEqual([{ jobId: 'x', at: now, level: 'info', message: ODD }])
     const { settled } = await store.executing.settle(
-      jobs.map(({ id, attempt, policy }) => ({
-        fence: { id, worker: WORKER, attempt },
+      jobs.map(({ id, claim, policy }) => ({
+        fence: { id, worker: WORKER, claim },
         ending: { kind: 'success', result: args },
         policy,
       })),
@@ -128,7 +173,7 @@ onEachStore((under) => {
     expect((await store.jobs.get(claimed?.id ?? ''))?.result).toEqual({ text: ODD })
     expect((await store.schedules.list({ submitter: ODD, limit: 1, offset: 0 })).total).toBe(0)
     // What is too long is refused, not cut off.
-    if (server) await expect(store.jobs.submit([newJob('x'.repeat(37))])).rejects.toThrow()
+    if (server) await expect(store.jobs.submit([newJob('x'.repeat(191))])).rejects.toThrow()
     expect(await store.schedules.delete(ODD)).toBe(true)
   }
 
@@ -137,11 +182,26 @@ onEachStore((under) => {
       await roundTrip(await openStore(pool(setup, options)))
     })
 
+    it('migrates', async () => {
+      const database = await under.fresh()
+      await database.query('ALTER DATABASE CHARACTER SET latin1')
+      const lent = pool(setup, { uri: database.url, ...options })
+      const store = await openStore(lent)
+      await planned(database, 's', new Date('2026-11-21T01:02:03.456Z'), { timer: 'ünï|😀' })
+      expect(instant((await schedule(database, 's'))['wake_at'])).toEqual(
+        new Date('2026-11-21T01:02:03.456Z'),
+      )
+      await job(database, 'j', { group_: 'ü😀' })
+      expect((await store.executing.claim(WORKER, policies('task'), 1, ''))[0]).toMatchObject({
+        group: 'ü😀',
+      })
+    })
+
     it('is given back as it was', async () => {
       const lent = pool(setup, { ...options, connectionLimit: 1 })
       const state = async () => {
         const [rows] = await lent.query({
-          sql: "SELECT CONCAT_WS('|', @@time_zone, @@sql_mode, @@autocommit, COALESCE(@@character_set_results, ''), @@character_set_client, @@collation_connection) AS state",
+          sql: "SELECT CONCAT_WS('|', @@time_zone, @@sql_mode, @@autocommit, COALESCE(@@character_set_results, ''), @@character_set_client, @@collation_connection, @@completion_type, @@sql_select_limit, @@sql_safe_updates, @@sql_big_selects, @@sql_auto_is_null, @@max_sort_length, @@unique_checks, @@max_join_size /*M! , @@check_constraint_checks, @@tx_read_only */ /*!80000 , @@transaction_read_only */) AS state LIMIT 1",
           rowsAsArray: true,
           typeCast: true,
         })
@@ -157,27 +217,31 @@ onEachStore((under) => {
     })
   })
 
-  it.skipIf(!server)('migrates through any session', async () => {
-    for (const [, setup, options] of SESSIONS) {
-      const database = await under.fresh()
-      const lent = createPool({ uri: database.url, connectionLimit: 2, ...options })
-      lent.pool.on('connection', (connection) => {
-        for (const statement of setup) connection.query(statement, () => {})
-      })
-      try {
-        const store = await openStore(lent)
-        await planned(database, 's', new Date('2026-11-21T01:02:03.456Z'), { timer: 'ünï|😀' })
-        expect(instant((await schedule(database, 's'))['wake_at'])).toEqual(
-          new Date('2026-11-21T01:02:03.456Z'),
-        )
-        await job(database, 'j', { group_: 'ü😀' })
-        expect((await store.executing.claim(WORKER, policies('task'), 1, ''))[0]).toMatchObject({
-          group: 'ü😀',
-        })
-      } finally {
-        await lent.end()
-      }
+  it('each variable that Kalends depends on is tested with a value that will not do', () => {
+    expect(Object.keys(UNFIT)).toEqual(SESSION_VARIABLES.map(({ name }) => name))
+    for (const { name, accepts } of SESSION_VARIABLES)
+      expect([name, accepts(UNFIT[name]?.replaceAll("'", '').split(',')[0] ?? '')]).toEqual([name, false])
+  })
+
+  it.skipIf(!server)('a session as the server gives it costs no statement beside the work', async () => {
+    const connection = await createConnection({ uri: under.url })
+    under.afterwards(() => connection.end())
+    expect(borrowing(await state(connection), null)).toEqual({ before: null, after: null })
+  })
+
+  it.skipIf(!server)('a session of our own is set up, whatever the server gives it', async () => {
+    const connection = await createConnection({ uri: under.url })
+    under.afterwards(() => connection.end())
+    const names = Object.keys(await state(connection))
+    for (const name of Object.keys(UNFIT).filter((name) => names.includes(name))) {
+      await connection.query(`SET SESSION ${name} = ${UNFIT[name]}`)
+      expect(borrowing(await state(connection), null).before).toContain(`${name} = `)
     }
+    await connection.query(OWN_SESSION)
+    expect(borrowing(await state(connection), null)).toEqual({ before: null, after: null })
+    const own = MysqlDatabase.open(under.url, 1)
+    under.afterwards(() => own.close())
+    expect(await own.rows('SELECT @@sql_mode AS mode')).toEqual([{ mode: 'STRICT_TRANS_TABLES' }])
   })
 
   describe.skipIf(!server)('what may be lent', () => {

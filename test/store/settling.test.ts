@@ -1,5 +1,6 @@
 /** The end of attempts: fenced, counted, and with the turn of the job that was blocked behind. */
 import { describe, expect, it } from 'vitest'
+import { fenceOf } from '../../src/model/job.ts'
 import type { Ending } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
 import type { Attempt } from '../../src/store/executing-store.ts'
@@ -25,7 +26,7 @@ const passing: Ending = { kind: 'error', error: 'boom', permanent: false }
 onEachStore((under) => {
   const policy: RunPolicy = { ...DEFAULT_POLICY, maxRetries: 1, retryDelayMs: 5000 }
   const attempt = (id: string, ending: Ending = success, fence: Partial<Attempt['fence']> = {}): Attempt => ({
-    fence: { id, worker: WORKER, attempt: 1, ...fence },
+    fence: { id, worker: WORKER, claim: 1, ...fence },
     ending,
     policy,
   })
@@ -36,6 +37,7 @@ onEachStore((under) => {
       state: 'running',
       worker: WORKER,
       attempt: 1,
+      claim: 1,
       started: '2026-01-01 00:00:00.000',
       ...more,
     })
@@ -107,7 +109,7 @@ onEachStore((under) => {
 
     it('fails for the last time is final', async () => {
       await running('j', { attempt: 2 })
-      await settle(attempt('j', passing, { attempt: 2 }))
+      await settle(attempt('j', passing))
       expect(await jobRow(under, 'j')).toMatchObject({
         state: 'failed',
         reason: 'exhausted',
@@ -135,10 +137,10 @@ onEachStore((under) => {
     })
 
     it('has the largest number there is keeps nobody from being claimed', async () => {
-      await job(under, 'j', { attempt: 2_147_483_647 })
+      await job(under, 'j', { attempt: 2_147_483_647, claim: 2_147_483_647 })
       await job(under, 'k')
       expect((await claim()).map(({ id }) => id)).toEqual(['j', 'k'])
-      await settle(attempt('j', success, { attempt: 2_147_483_647 }), attempt('k'))
+      await settle(attempt('j', success, { claim: 2_147_483_647 }), attempt('k'))
       expect(await jobRow(under, 'j')).toMatchObject({ state: 'success' })
       expect(await jobRow(under, 'k')).toMatchObject({ state: 'success' })
     })
@@ -171,7 +173,7 @@ onEachStore((under) => {
   describe('a zombie changes nothing', () => {
     it.each([
       ['another worker', { worker: 'w/2' }],
-      ['another attempt', { attempt: 2 }],
+      ['another claim', { claim: 2 }],
       ['another job', { id: 'none' }],
     ])('%s', async (_, fence) => {
       await running('j')
@@ -184,7 +186,22 @@ onEachStore((under) => {
     it.each(['waiting', 'success', 'cancelled'])('a job that is %s', async (state) => {
       await running('j', { state })
       const before = await jobRow(under, 'j')
-      expect((await settle(attempt('j'))).lost).toEqual([{ id: 'j', worker: WORKER, attempt: 1 }])
+      expect((await settle(attempt('j'))).lost).toEqual([{ id: 'j', worker: WORKER, claim: 1 }])
+      expect(await jobRow(under, 'j')).toEqual(before)
+    })
+
+    it('of an earlier claim by the same worker, whose end, release or progress comes a second time', async () => {
+      await job(under, 'j')
+      const [first] = await claim()
+      if (first === undefined) throw new Error('nothing was claimed')
+      const fence = fenceOf(first)
+      await settle({ fence, ending: { kind: 'released' }, policy })
+      // The same worker, and the same number of the attempt: the first one did not count.
+      expect(await claim()).toMatchObject([{ id: 'j', worker: first.worker, attempt: first.attempt }])
+      const before = await jobRow(under, 'j')
+      for (const ending of [{ kind: 'released' }, success, failure, { kind: 'lost', error: 'gone' }] as const)
+        expect(await settle({ fence, ending, policy })).toEqual({ settled: [], lost: [fence], locked: [] })
+      await under.store.executing.saveProgress(fence, '0.5')
       expect(await jobRow(under, 'j')).toEqual(before)
     })
 
@@ -252,7 +269,7 @@ onEachStore((under) => {
       await ofSchedule('s')
       await ofSchedule('t')
       await under.query(
-        "UPDATE periodic_task SET run_count = 9223372036854775807, error_count = 9223372036854775807 WHERE id = 's'",
+        `UPDATE periodic_task SET run_count = ${Number.MAX_SAFE_INTEGER}, error_count = ${Number.MAX_SAFE_INTEGER} WHERE id = 's'`,
       )
       await settle(attempt('s job', failure), attempt('t job'))
       expect(await jobRow(under, 's job')).toMatchObject({ state: 'failed' })

@@ -3,7 +3,8 @@
  * serves them, what they lock, and what they read, with tables as large as in real life.
  */
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Owner } from '../../src/model/owner.ts'
 import { toText } from '../../src/store/instant.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 import { LEASE_MS, MINUTE, policies, setChanges, setVersion, submitDue, WORKER } from './conformance.ts'
@@ -96,15 +97,13 @@ eachDatabase(({ kind, fresh }) => {
     await (await openStore(database.url)).close()
     await fill(database)
     recorded = await recording(database.url)
-    if (kind === 'sqlite') return
-    side = await createConnection({ uri: database.url, dateStrings: true })
-    if (kind === 'mysql') await side.query("SET explain_format = 'TRADITIONAL'")
-  })
-
-  afterAll(async () => {
-    await side?.end()
-    await recorded.store.close()
-    await database.drop()
+    if (kind !== 'sqlite') side = await createConnection({ uri: database.url, dateStrings: true })
+    if (kind === 'mysql') await side?.query("SET explain_format = 'TRADITIONAL'")
+    return async () => {
+      await side?.end()
+      await recorded.store.close()
+      await database.drop()
+    }
   })
 
   const connection = (): Connection => {
@@ -199,6 +198,35 @@ eachDatabase(({ kind, fresh }) => {
   }
 
   describe('plans', () => {
+    it.each<[string, Owner, RegExp]>([
+      ['submitter', { group: null, submitter: 'ann' }, /^job_open_submitter$/],
+      ['group', { group: 'huge', submitter: null }, /^job_open_group$/],
+      ['group and submitter', { group: 'huge', submitter: 'ann' }, /^job_open_submitter$/],
+    ])('the open jobs of a %s are counted without its history', async (_, owner, index) => {
+      await insertAll(
+        database,
+        'job (id, task, group_, submitter, state)',
+        Array.from({ length: 3000 }, (_row, number) => [
+          `${index.source}${owner.group}${number}`,
+          'task',
+          'huge',
+          'ann',
+          number < 5 ? 'waiting' : 'success',
+        ]),
+      )
+      const jobs = recorded.store.jobs.ownedBy(owner)
+      let open = 0
+      const [count = ''] = await statementsOf(async () => {
+        open = await jobs.countOpen(5)
+      })
+      expect(open).toBe(5)
+      const steps = await explain(count)
+      expect(steps.map(({ key }) => key).filter((key) => index.test(key))).toHaveLength(1)
+      expect(steps.map(({ access }) => access)).not.toContain('index')
+      if (kind !== 'sqlite') expect(await entriesRead(count)).toBeLessThan(50)
+      await database.query("DELETE FROM job WHERE submitter = 'ann'")
+    })
+
     it('marking reads the earliest by wake_at, in its order, and writes by key', async () => {
       const statements = await statementsOf(() => recorded.store.scheduling.markDue(WORKER, 100, LEASE_MS))
       await readsBy(found(statements, /^SELECT.*wake_at <=/s), /^periodic_task_wake_at$/)
@@ -252,7 +280,7 @@ eachDatabase(({ kind, fresh }) => {
     it('settling reads and writes by key', async () => {
       const jobs = await recorded.store.executing.claim(WORKER, policies('task', 'other'), 50, '')
       const attempts = jobs.map(({ id, policy }) => ({
-        fence: { id, worker: WORKER, attempt: 1 },
+        fence: { id, worker: WORKER, claim: 1 },
         ending: { kind: 'success', result: null } as const,
         policy,
       }))
@@ -291,8 +319,8 @@ eachDatabase(({ kind, fresh }) => {
         expect(claiming).toHaveLength(3)
         const settling = await statementsOf(() =>
           recorded.store.executing.settle(
-            jobs.map(({ id, policy, attempt }) => ({
-              fence: { id, worker: WORKER, attempt },
+            jobs.map(({ id, policy, claim }) => ({
+              fence: { id, worker: WORKER, claim },
               ending: { kind: 'success', result: null },
               policy,
             })),
@@ -311,6 +339,31 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   describe.skipIf(kind === 'sqlite')('locks', () => {
+    it('an owner looks up ids by the index of its own rows: those of others cost and tell nothing', async () => {
+      const cost = new Map<string, number[]>()
+      // One that code has, one that another owner has, one that is nobody's.
+      for (const [owner, index] of [
+        [{ submitter: 'ann', group: null }, 'submitter'],
+        [{ submitter: null, group: 'acme' }, 'group'],
+        [{ submitter: 'ann', group: 'acme' }, 'submitter'],
+      ] as const)
+        for (const id of ['s1', 'bob/s1', 'none'])
+          for (const [table, call, work] of [
+            ['periodic_task', 'get', () => recorded.store.schedules.ownedBy(owner).get(id)],
+            ['periodic_task', 'delete', () => recorded.store.schedules.ownedBy(owner).delete(id)],
+            ['job', 'get', () => recorded.store.jobs.ownedBy(owner).get(id.replace('s1', 'j00001'))],
+            ['job', 'cancel', () => recorded.store.jobs.ownedBy(owner).cancel(id.replace('s1', 'j00001'))],
+            ['job', 'logs', () => recorded.store.lists.ownedBy(owner).logs(id.replace('s1', 'j00001'), 0, 1)],
+          ] as const) {
+            const [first = ''] = (await statementsOf(work)).filter((one) => one.includes(`\`${table}\``))
+            await readsBy(first, new RegExp(`^${table}_${index}$`))
+            if (side === undefined) continue
+            const what = `${call} of ${table} by ${index}`
+            cost.set(what, [...(cost.get(what) ?? []), await entriesRead(first)])
+          }
+      for (const [what, entries] of cost) expect(new Set(entries).size, `${what}: ${entries.join()}`).toBe(1)
+    })
+
     it('marking locks the rows that it marks', async () => {
       const statements = await statementsOf(() => recorded.store.scheduling.markDue(WORKER, 0, LEASE_MS))
       const selection = found(statements, /^SELECT.*wake_at <=/s)?.replace('LIMIT 0', 'LIMIT 50')
@@ -442,11 +495,10 @@ eachDatabase(({ kind, fresh }) => {
         "INSERT INTO worker (id, name, host, pid, tasks) VALUES ('other/1', 'other', 'h', 1, '[]')",
       )
       if (kind !== 'sqlite') await calm.query('ANALYZE TABLE periodic_task, job, worker')
-    })
-
-    afterAll(async () => {
-      await seen.store.close()
-      await calm.drop()
+      return async () => {
+        await seen.store.close()
+        await calm.drop()
+      }
     })
 
     const sent = async (work: () => Promise<unknown>): Promise<string[]> => {

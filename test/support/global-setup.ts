@@ -1,6 +1,6 @@
 /**
  * Runs once around all tests: gets the databases, hands them to the suites, and at the very end tells
- * which were tested. Started by vitest.config.ts.
+ * what was tested and what was not. Started by vitest.config.ts.
  */
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -16,7 +16,8 @@ import {
   type TestRun,
   usedMark,
 } from './databases-run.ts'
-import { canInstall, findProgram, install, say } from './servers-programs.ts'
+import { notTestedLines } from './not-tested.ts'
+import { say } from './servers-programs.ts'
 import { isCi, provideServer, type Server, wantedDatabases } from './servers.ts'
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -38,7 +39,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
       else servers.push(outcome.value)
     }
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
-    if (wanted.includes('mariadb')) await ensureMariadbClient()
     for (const line of missing.map(tellMissing)) say(line)
     if (missing.length > 0 && isCi(process.env)) {
       throw new Error(`CI tests every database. ${missing.map(tellMissing).join('; ')}`)
@@ -66,20 +66,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 }
 
-/** Some suites play the administrator with MariaDB's command-line client. */
-async function ensureMariadbClient(): Promise<void> {
-  if (findProgram('mariadb') !== null) return
-  const how = 'install mariadb-client'
-  if (canInstall()) {
-    say('no mariadb client on this machine: installing mariadb-client with apt-get, as root')
-    await install('mariadb-client')
-  } else if (isCi(process.env)) {
-    throw new Error(`CI needs the mariadb command-line client: ${how}`)
-  } else {
-    say(`no mariadb client on this machine, the tests that use it will fail: ${how}`)
-  }
-}
-
 function tellMissing({ kind, missing }: MissingServer): string {
   return `${databaseNames[kind]} is NOT TESTED: ${missing}`
 }
@@ -98,6 +84,7 @@ function tellTested(run: TestRun, servers: readonly Server[]): string {
     `databases tested: ${tell(used) || 'none'}`,
     ...(unused.length > 0 ? [`ready, but no test of this run used: ${tell(unused)}`] : []),
     ...run.missing.map(tellMissing),
+    ...notTestedLines(run),
   ].join('\n')
 }
 

@@ -1,9 +1,11 @@
 import { expect, it } from 'vitest'
 import { eachDatabase } from './databases.ts'
-import { mariadbClient } from './mariadb-client.ts'
+import { hasMariadbClient, mariadbClient } from './mariadb-client.ts'
+
+const hasClient = await hasMariadbClient()
 
 eachDatabase(({ kind, fresh }) => {
-  it.skipIf(kind === 'sqlite')(
+  it.skipIf(kind === 'sqlite' || !hasClient)(
     'takes SQL from the command-line client, as an administrator types it',
     async () => {
       const database = await fresh()

@@ -19,7 +19,7 @@ import { promisify } from 'node:util'
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { findMariadb, type MariadbPrograms } from './servers-mariadb.ts'
 import { freePort } from './servers-private.ts'
-import { asUser, canInstall, findProgram, install, say } from './servers-programs.ts'
+import { asUser, findOrInstall, findProgram } from './servers-programs.ts'
 
 const run = promisify(execFile)
 const superviseScript = fileURLToPath(new URL('supervise.sh', import.meta.url))
@@ -80,19 +80,10 @@ export interface GaleraOptions {
 export async function findGalera(): Promise<GaleraPrograms | string> {
   const mariadb = await findMariadb()
   if (typeof mariadb === 'string') return mariadb
-  if (galeraProvider() === null || missingTools().length > 0) {
-    if (!canInstall()) {
-      return 'no Galera on this machine, and apt-get can install it for root on Debian only: install galera-4, mariadb-backup and socat'
-    }
-    say('no Galera on this machine: installing galera-4, mariadb-backup and socat with apt-get, as root')
-    await install('galera-4', 'mariadb-backup', 'socat')
-  }
-  const provider = galeraProvider()
-  const missing = missingTools()
-  if (provider === null || missing.length > 0) {
-    return `apt-get installed galera-4, mariadb-backup and socat, but there is no ${missing.join(', ') || 'libgalera_smm.so'}`
-  }
-  return { ...mariadb, provider }
+  return await findOrInstall('Galera', ['galera-4', 'mariadb-backup', 'socat'], () => {
+    const provider = galeraProvider()
+    return provider === null || missingTools().length > 0 ? null : { ...mariadb, provider }
+  })
 }
 
 function galeraProvider(): string | null {

@@ -2,7 +2,7 @@
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { asUser, canInstall, findProgram, install, say, versionOf } from './servers-programs.ts'
+import { asUser, findOrInstall, findProgram, versionOf } from './servers-programs.ts'
 import {
   type PrivateServer,
   type PrivateServerPlan,
@@ -18,19 +18,12 @@ export interface MariadbPrograms {
 
 /** The programs, installed if need be; a text says why they cannot be had. */
 export async function findMariadb(): Promise<MariadbPrograms | string> {
-  const found = await programs('private')
-  if (found !== null) return found
-  if (!canInstall()) {
-    return 'no mariadbd on this machine, and apt-get can install it for root on Debian only: install mariadb-server or set KALENDS_TEST_MARIADB_URL (mysql://root@127.0.0.1:3306)'
-  }
-  say(
-    'no mariadbd on this machine: installing mariadb-server with apt-get, as root; nothing of it is started',
-  )
-  await install('mariadb-server')
-  return (
-    (await programs('private, installed by this run')) ??
-    'apt-get installed mariadb-server, but no mariadbd came'
-  )
+  const found =
+    (await programs('private')) ??
+    (await findOrInstall('mariadbd', ['mariadb-server'], () => programs('private, installed by this run')))
+  return typeof found === 'string'
+    ? `${found}, or set KALENDS_TEST_MARIADB_URL (mysql://root@127.0.0.1:3306)`
+    : found
 }
 
 async function programs(origin: string): Promise<MariadbPrograms | null> {

@@ -1,20 +1,22 @@
 /** Programs of this machine that the tests use, and how to get them. */
 import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { basename, delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 const installScript = fileURLToPath(new URL('apt-install.sh', import.meta.url))
 
-/** Servers live where a user's PATH does not look. */
-const moreFolders = ['/usr/sbin', '/usr/local/sbin', '/usr/libexec', '/usr/local/mysql/bin']
+/** Servers are installed next to the folders that an ordinary user's PATH lists, such as in /usr/sbin. */
+const siblingsOfBin = ['sbin', 'libexec', 'mysql/bin']
 
 export function findProgram(name: string): string | null {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...moreFolders]
-  for (const folder of folders) {
-    if (folder === '') continue
+  const listed = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
+  const siblings = listed
+    .filter((folder) => basename(folder) === 'bin')
+    .flatMap((folder) => siblingsOfBin.map((sibling) => join(dirname(folder), sibling)))
+  for (const folder of [...listed, ...siblings]) {
     const program = join(folder, name)
     try {
       accessSync(program, constants.X_OK)
@@ -40,12 +42,39 @@ export function asUser(): string[] {
   return isRoot() ? ['--user=root'] : []
 }
 
-export function canInstall(): boolean {
-  return isRoot() && findProgram('apt-get') !== null
+/**
+ * Finds what a suite needs, and installs it with apt-get if the tests run as root on Debian.
+ *
+ * @param what  for messages: 'redis-server'
+ * @returns a text that says why it is not available
+ */
+export async function findOrInstall<Found extends object>(
+  what: string,
+  packages: readonly string[],
+  find: () => Found | null | Promise<Found | null>,
+): Promise<Found | string> {
+  const found = await find()
+  if (found !== null) return found
+  const names = packages.join(', ')
+  if (!isRoot() || findProgram('apt-get') === null) {
+    return `there is no ${what} on this machine, and only root on Debian can install it here: install ${names}`
+  }
+  say(`there is no ${what} on this machine: installing ${names} with apt-get, as root; no service is started`)
+  const problem = await install(packages)
+  return (await find()) ?? problem ?? `apt-get installed ${names}, but there is still no ${what}`
 }
 
-export async function install(...packages: string[]): Promise<void> {
-  await run('sh', [installScript, ...packages], { maxBuffer: 64 * 1024 * 1024 })
+/** @returns why apt-get failed, as without a network; null: it did not */
+async function install(packages: readonly string[]): Promise<string | null> {
+  try {
+    await run('sh', [installScript, ...packages], { maxBuffer: 64 * 1024 * 1024 })
+    return null
+  } catch (error) {
+    const output = error instanceof Error && 'stderr' in error ? String(error.stderr) : ''
+    const lines = output.split('\n').filter((line) => line.trim() !== '')
+    const reason = lines.findLast((line) => line.startsWith('E: ')) ?? lines.at(-1) ?? String(error)
+    return `apt-get could not install ${packages.join(', ')}: ${reason}`
+  }
 }
 
 /** What the person who started the tests should know about their servers. */

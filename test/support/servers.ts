@@ -14,6 +14,7 @@ import {
 } from './databases-run.ts'
 import { findMariadb, startMariadb } from './servers-mariadb.ts'
 import { findMysql, startMysql } from './servers-mysql.ts'
+import type { PrivateServer } from './servers-private.ts'
 import { say } from './servers-programs.ts'
 
 export interface Server {
@@ -69,13 +70,13 @@ export async function provideServer(
     const version = await checkedVersion(kind, url, variable)
     return { kind, url, version, origin: variable, stop: async () => {} }
   }
-  const started = kind === 'mariadb' ? await privateMariadb() : await privateMysql(environment)
-  if (typeof started === 'string') return { kind, missing: started }
+  const server = kind === 'mariadb' ? await privateMariadb() : await privateMysql(environment)
+  if (typeof server === 'string') return { kind, missing: server }
   try {
-    const version = await checkedVersion(kind, started.url, started.origin)
-    return { kind, url: started.url, version, origin: started.origin, stop: started.stop }
+    const version = await checkedVersion(kind, server.url, server.origin)
+    return { kind, url: server.url, version, origin: server.origin, stop: server.stop }
   } catch (error) {
-    await started.stop()
+    await server.stop()
     throw error
   }
 }
@@ -84,14 +85,25 @@ async function privateMariadb() {
   const programs = await findMariadb()
   if (typeof programs === 'string') return programs
   say(`starting a private MariaDB (${programs.server})`)
-  return { ...(await startMariadb(programs)), origin: programs.origin }
+  return await started(programs.origin, startMariadb(programs))
 }
 
 async function privateMysql(environment: NodeJS.ProcessEnv) {
   const program = await findMysql(environment)
   if (typeof program === 'string') return program
   say(`starting a private MySQL (${program.root ?? program.server})`)
-  return { ...(await startMysql(program)), origin: program.origin }
+  return await started(program.origin, startMysql(program))
+}
+
+/** A text says why it does not start, as where AppArmor keeps a server out of /tmp: that database is missing. */
+async function started(origin: string, starting: Promise<PrivateServer>) {
+  try {
+    return { ...(await starting), origin }
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    say(`${origin} does not start: ${message}`)
+    return `it does not start here (${origin}): ${message.split('\n')[0]}`
+  }
 }
 
 /** A URL may point at the wrong make, or at a version that Kalends does not support. */

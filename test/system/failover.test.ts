@@ -21,11 +21,9 @@ eachDatabase(({ kind, fresh }) => {
     const [first, second] = [await Proxy.open(server.url), await Proxy.open(server.url)]
     const hosts = [first, second].map((proxy) => new URL(proxy.url).host)
     const url = new URL(server.url)
-    const database = MysqlDatabase.open(
-      `mysql://root:@${hosts.join(',')}${url.pathname}`,
-      connections,
-      LONGEST_USE_MS,
-    )
+    const database = MysqlDatabase.open(`mysql://root:@${hosts.join(',')}${url.pathname}`, connections, {
+      longestUseMs: LONGEST_USE_MS,
+    })
     cleanups.push(
       server.drop,
       () => first.close(),

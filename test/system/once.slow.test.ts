@@ -9,7 +9,8 @@ import { occurrenceFaults, occurrenceRows, scheduleEnds, sqlInstant, tally } fro
 import { killWorkers, until, WorkerProcess } from '../support/worker-process.ts'
 
 const SECONDS = Number(process.env['KALENDS_TEST_SECONDS'] ?? 60)
-const SCHEDULES = Number(process.env['KALENDS_TEST_SCHEDULES'] ?? 500)
+/** Well below what two cores submit and run in a second beside other tests: what is checked is that nothing is lost. */
+const SCHEDULES = Number(process.env['KALENDS_TEST_SCHEDULES'] ?? 200)
 const WORKERS = 4
 const LEASE_MS = 4000
 const KILL_EVERY_MS = 3500
@@ -132,13 +133,13 @@ async function insertSchedules(database: TestDatabase, from: number): Promise<vo
   )
 }
 
-/** An administrator would try again after a deadlock as well. */
+/** An administrator would retry after a deadlock or a lock wait timeout as well. */
 async function disable(database: TestDatabase): Promise<boolean> {
   try {
     await database.query('UPDATE periodic_task SET enabled = 0')
     return true
   } catch (error) {
-    if (error instanceof Error && 'errno' in error && error.errno === 1213) return false
+    if (error instanceof Error && 'errno' in error && [1205, 1213].includes(Number(error.errno))) return false
     throw error
   }
 }

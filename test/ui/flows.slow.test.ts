@@ -46,12 +46,12 @@ describe.each(wanted)('$kind', ({ fresh }) => {
       await page.evaluate('[document.activeElement.selectionStart, document.activeElement.selectionEnd]'),
     ).toEqual([5, 8])
     await page.getByLabel('Task', { exact: true }).fill('quick')
-    await page.getByLabel('Id', { exact: true }).fill('every/second')
+    await page.getByLabel('Id', { exact: true }).fill('every?second')
     await page.getByRole('button', { name: 'Make the schedule' }).click()
     await page.getByText('a weekday is expected here').first().waitFor()
     // Once it was refused, the field that is to blame has the focus.
     await page.locator('#timer:focus').waitFor()
-    expect(await application.kalends.schedules.get('every/second')).toBeNull()
+    expect(await application.kalends.schedules.get('every?second')).toBeNull()
 
     await timer.fill('*:*:*')
     await page.getByLabel('Args', { exact: true }).fill('{"a": }')
@@ -61,11 +61,11 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     await page.getByLabel('Args', { exact: true }).fill('{"a": 1}')
     await page.getByRole('button', { name: 'Make the schedule' }).click()
 
-    await page.getByRole('heading', { name: 'every/second' }).waitFor()
+    await page.getByRole('heading', { name: 'every?second' }).waitFor()
     await page.getByRole('table', { name: 'Runs and skips' }).getByText('success').nth(2).waitFor()
     await page.reload()
-    await page.getByRole('heading', { name: 'every/second' }).waitFor()
-    expect((await application.kalends.schedules.get('every/second'))?.args).toEqual({ a: 1 })
+    await page.getByRole('heading', { name: 'every?second' }).waitFor()
+    expect((await application.kalends.schedules.get('every?second'))?.args).toEqual({ a: 1 })
     noErrors()
   })
 
@@ -92,6 +92,20 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
+  it('does not overwrite what somebody else has edited while a form was open', async ({ skip }) => {
+    const { application } = await start()
+    const { schedules } = application.kalends
+    await schedules.create({ id: 'nightly', task: task('quick'), timer: 'daily' })
+    const page = await opened(skip)
+    await page.goto(`${application.url}schedules/nightly/edit`)
+    await page.getByLabel('Timer', { exact: true }).fill('hourly')
+    await schedules.update('nightly', { timer: 'weekly' })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('has changed since you read it', { exact: false }).waitFor()
+    expect(await schedules.get('nightly')).toMatchObject({ timer: 'weekly' })
+    noErrors()
+  })
+
   it('shows what was changed in SQL, in two browsers at once', async ({ skip }) => {
     const { application, database } = await start()
     await application.kalends.schedules.create({ id: 'nightly', task: task('quick'), timer: 'daily' })
@@ -108,6 +122,21 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('second', 'quick', 'hourly')")
     for (const page of pages) await page.getByRole('link', { name: 'second', exact: true }).waitFor()
     noErrors()
+  })
+
+  it('shows the calendar also where the address says nonsense', async ({ skip }) => {
+    const { application } = await start()
+    const page = await opened(skip)
+    const thisWeek = await weekAt('calendar')
+    for (const query of ['at=garbage', 'at=', 'week=2026-99-99', 'week=garbage&at=9999999999-01-01'])
+      expect([query, await weekAt(`calendar?${query}`)]).toEqual([query, thisWeek])
+    noErrors()
+
+    async function weekAt(address: string): Promise<string | null> {
+      await page.goto(`${application.url}${address}`)
+      await page.getByRole('group', { name: 'Runs by day and hour' }).waitFor()
+      return page.locator('p.lead').textContent()
+    }
   })
 
   it('keeps rows where they are while somebody points at them', async ({ skip }) => {
@@ -204,9 +233,11 @@ describe('on SQLite', () => {
     return application
   }
 
-  it.skipIf(under === undefined)('works under a base path that nobody has told it', async ({ skip }) => {
+  it.skipIf(under === undefined)('works under a base path', async ({ skip }) => {
     const application = await start({ base: '/admin/tools/kalends' })
-    await application.kalends.schedules.create({ id: 'a b/ü?', task: task('quick'), timer: 'daily' })
+    // Of an owner, whose prefix ends with a slash.
+    const { schedules } = application.kalends.scope({ submitter: 'a b', tasks: ['quick'] })
+    await schedules.create({ id: 'ü?', task: task('quick'), timer: 'daily' })
     const page = await opened(skip)
     await page.goto(application.url)
     await page.getByRole('link', { name: 'Schedules', exact: true }).click()
@@ -236,6 +267,52 @@ describe('on SQLite', () => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('link', { name: 'web-1' }).waitFor()
     await page.getByRole('button', { name: 'Live' }).waitFor()
+  })
+
+  it.skipIf(under === undefined)(
+    'takes the token of a sign-in link, and shows it nowhere',
+    async ({ skip }) => {
+      const application = await start({
+        http: {
+          open: undefined,
+          authorize: (request) =>
+            request.headers.get('authorization') === 'Bearer swordfish'
+              ? { role: 'operate', user: 'ada' }
+              : null,
+        },
+      })
+      const page = await opened(skip)
+      const requested: string[] = []
+      page.on('request', (request) => requested.push(request.url()))
+      await page.goto(`${application.url}workers?x=1#token=swordfish`)
+      await page.getByRole('link', { name: 'web-1' }).waitFor()
+      expect(page.url()).toBe(`${application.url}workers?x=1`)
+      expect(await page.evaluate('history.length')).toBeLessThanOrEqual(2)
+      // It lasts as long as the tab.
+      await page.reload()
+      await page.getByRole('link', { name: 'web-1' }).waitFor()
+      await page.getByRole('link', { name: 'Jobs', exact: true }).click()
+      await page.goBack()
+      await page.getByRole('link', { name: 'web-1' }).waitFor()
+      expect(page.url()).toBe(`${application.url}workers?x=1`)
+      expect(requested.filter((url) => url.includes('swordfish'))).toEqual([])
+    },
+  )
+
+  it.skipIf(under === undefined)('takes it also in a tab that shows the page already', async ({ skip }) => {
+    const application = await start({
+      http: {
+        open: undefined,
+        authorize: (request) =>
+          request.headers.get('authorization') === 'Bearer swordfish' ? { role: 'operate' } : null,
+      },
+    })
+    const page = await opened(skip)
+    await page.goto(`${application.url}workers`)
+    await page.getByLabel('Token').waitFor()
+    await page.goto(`${application.url}workers#token=swordfish`)
+    await page.getByRole('link', { name: 'web-1' }).waitFor()
+    expect(page.url()).toBe(`${application.url}workers`)
   })
 
   it.skipIf(under === undefined)('tells in two clicks what comes at an hour', async ({ skip }) => {
@@ -300,7 +377,7 @@ describe('on SQLite', () => {
     const application = await start({
       http: {
         open: undefined,
-        authorize: () => ({ role: 'admin', scope: { submitter: 'ann' } }),
+        authorize: () => ({ role: 'admin', scope: { submitter: 'ann' }, tasks: ['quick'] }),
       },
     })
     const { kalends } = application

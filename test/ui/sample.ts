@@ -161,8 +161,8 @@ const KINDS: readonly Kind[] = [
   {
     task: 'etl.nightly-consolidation-of-all-subsidiaries-and-their-branches',
     ids: [
-      'consolidate/eu-central-1/ledger-and-sub-ledgers-including-intercompany-eliminations-and-currency-translation',
-      'consolidate/ap-southeast-2/inventory-valuation',
+      'consolidate:eu-central-1:ledger-and-sub-ledgers-including-intercompany-eliminations-and-currency-translation',
+      'consolidate:ap-southeast-2:inventory-valuation',
     ],
     timers: [
       'Mon..Fri *-*-* 01:30:00 Europe/Zurich',

@@ -127,7 +127,7 @@ async function prepared(
     { name: 'schedules-scripts', path: `schedules?task=${encodeURIComponent('報告書.送信')}` },
     {
       name: 'schedule-long',
-      path: `schedules/${encodeURIComponent(ids.find((id) => id.startsWith('consolidate/eu')) ?? '')}`,
+      path: `schedules/${encodeURIComponent(ids.find((id) => id.startsWith('consolidate:eu')) ?? '')}`,
     },
     { name: 'schedule', path: 'schedules/backup-orders' },
     { name: 'schedule-dead', path: 'schedules/sync-inventory-delphi-eu' },

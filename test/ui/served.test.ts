@@ -13,56 +13,59 @@ async function served(options: HttpOptions = { open: 'read' }) {
     handler(new Request(`http://localhost:4040${path}`, { headers }))
 }
 
-describe('without a base path', () => {
-  it.each([
-    ['/', './'],
-    ['/schedules', './'],
-    ['/schedules/', '../'],
-    ['/jobs/one', '../'],
-    ['/schedules/a%2Fb/edit', '../../'],
-    ['/admin/kalends/', './'],
-    ['/admin/kalends/calendar', './'],
-    ['/admin/kalends/schedules/jobs', '../'],
-    ['/admin/kalends/schedules/health', '../'],
-  ])('%s is the page, whose addresses start at %s', async (path, base) => {
-    const get = await served()
-    const response = await get(path)
+describe.each([
+  ['', './'],
+  ['/schedules', './'],
+  ['/schedules/', '../'],
+  ['/jobs/one', '../'],
+  ['/calendar', './'],
+  ['/workers', './'],
+  ['/schedules/jobs', '../'],
+  ['/schedules/health', '../'],
+  ['/schedules/a%2Fb/edit', '../../'],
+])('the address %j of the page', (address, base) => {
+  it.each([undefined, '/kalends', '/deep/er'])('below the mount point %j', async (basePath) => {
+    const get = await served({ open: 'read', basePath })
+    const response = await get(`${basePath ?? ''}${address === '' ? '/' : address}`)
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(response.headers.get('content-security-policy')).toContain("script-src 'self'")
     expect(await response.text()).toContain(`<base href="${base}" />`)
   })
 
-  it('the mount point without a slash leads to the one with a slash', async () => {
-    const response = await (await served())('/admin/kalends')
-    expect(response.status).toBe(308)
-    expect(
-      new URL(response.headers.get('location') ?? '', 'http://localhost:4040/admin/kalends').pathname,
-    ).toBe('/admin/kalends/')
-  })
-
-  it('its files come from there, zipped, and those with a hash may be kept for ever', async () => {
+  it('is nowhere else', async () => {
     const get = await served()
-    const html = await (await get('/kalends/')).text()
-    const [, script] = /src="\.\/(assets\/[^"]+\.js)"/.exec(html) ?? []
-    const response = await get(`/kalends/${script}`, { 'accept-encoding': 'gzip, br' })
-    expect(response.headers.get('content-encoding')).toBe('gzip')
-    expect(response.headers.get('cache-control')).toContain('immutable')
-    expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
+    expect((await get(`/evil${address === '' ? '/' : address}`)).status).toBe(404)
   })
 })
 
-describe('with a base path', () => {
-  const options: HttpOptions = { open: 'read', basePath: '/jobs' }
+it.each(['/schedules/a/b', '/schedules//edit', '/jobs/one/two', '/calendar/x', '/schedules//', '//', '/x'])(
+  '%s is no address of the page',
+  async (path) => {
+    const response = await (await served())(path)
+    expect(response.status).toBe(404)
+    // The page says so, and leads back.
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+  },
+)
 
-  it('only what is below it is the page', async () => {
-    const get = await served(options)
-    expect(await (await get('/jobs/')).text()).toContain('<base href="./" />')
-    expect(await (await get('/jobs/schedules/jobs')).text()).toContain('<base href="../" />')
-    expect((await get('/jobs')).status).toBe(308)
-    for (const path of ['/', '/schedules', '/other/theme.js']) expect((await get(path)).status).toBe(404)
-    expect((await get('/jobs/theme.js')).status).toBe(200)
-  })
+it('the mount point without a slash leads to the one with a slash', async () => {
+  const get = await served({ open: 'read', basePath: '/admin/kalends/' })
+  const response = await get('/admin/kalends')
+  expect(response.status).toBe(308)
+  const location = response.headers.get('location') ?? ''
+  expect(new URL(location, 'http://localhost:4040/admin/kalends').pathname).toBe('/admin/kalends/')
+})
+
+it('the files of the page are zipped, and those with a hash may be kept for ever', async () => {
+  const get = await served({ open: 'read', basePath: 'kalends' })
+  const html = await (await get('/kalends/')).text()
+  const [, script] = /src="\.\/(assets\/[^"]+\.js)"/.exec(html) ?? []
+  const response = await get(`/kalends/${script}`, { 'accept-encoding': 'gzip, br' })
+  expect(response.headers.get('content-encoding')).toBe('gzip')
+  expect(response.headers.get('cache-control')).toContain('immutable')
+  expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
+  for (const path of [`/${script}`, `/other/${script}`]) expect((await get(path)).status).toBe(404)
 })
 
 it('the API answers as before, also to browsers', async () => {

@@ -9,7 +9,7 @@
 import { copyFile, readdir, rm } from 'node:fs/promises'
 import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { canInstall, install, say } from '../../../test/support/servers-programs.ts'
+import { findOrInstall } from '../../../test/support/servers-programs.ts'
 import type { Ground } from '../fault.ts'
 import { faketimeLibrary } from '../worker-clock.ts'
 
@@ -37,13 +37,10 @@ export class TargetClock {
    * @returns a text that says why clocks cannot be moved here
    */
   static async open(folder: string): Promise<TargetClock | string> {
-    if (faketimeLibrary() === null && canInstall()) {
-      say('no libfaketime on this machine: installing faketime with apt-get, as root')
-      await install('faketime')
-    }
-    const library = faketimeLibrary()
-    if (library === null) return 'there is no libfaketime; install the package faketime'
-    return new TargetClock(folder, library)
+    return await findOrInstall('libfaketime', ['faketime'], () => {
+      const library = faketimeLibrary()
+      return library === null ? null : new TargetClock(folder, library)
+    })
   }
 
   /** The database's clock is the machine's plus this. */

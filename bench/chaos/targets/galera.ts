@@ -16,7 +16,15 @@ import { openAccess } from './access.ts'
 import { Admin } from './admin.ts'
 import { sweepSharedMemory, TargetClock } from './clock.ts'
 import { DeadlockCount } from './deadlock-count.ts'
-import { DATABASE, LEASE_MS, orSay, prepare, type TargetOptions, workerUrlOf } from './own-server.ts'
+import {
+  DATABASE,
+  LEASE_MS,
+  type LeftOutParts,
+  orLeftOut,
+  prepare,
+  type TargetOptions,
+  workerUrlOf,
+} from './own-server.ts'
 
 export async function openGalera(options: TargetOptions): Promise<Target> {
   const programs = await findGalera()
@@ -28,7 +36,8 @@ export async function openGalera(options: TargetOptions): Promise<Target> {
     for (const each of open.splice(0).toReversed()) await each()
   }
   try {
-    const clock = orSay('the clock', await TargetClock.open(folder.path))
+    const leftOut: LeftOutParts = {}
+    const clock = orLeftOut('clock', await TargetClock.open(folder.path), leftOut)
     const cluster = await startGalera(programs, { environment: clock?.environment ?? {} })
     open.push(() => cluster.stop())
     const hosts = cluster.nodes.map(({ url }) => new URL(url).host)
@@ -79,6 +88,7 @@ export async function openGalera(options: TargetOptions): Promise<Target> {
         }),
         ...(clock === null ? [] : clockFaults(clock)),
       ],
+      leftOut,
       close,
     }
   } catch (error) {

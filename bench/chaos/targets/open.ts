@@ -1,5 +1,9 @@
 /** A database to run on: a server or a file of our own, or what a URL names. */
 import type { Target } from '../fault.ts'
+import { findGalera } from '../../../test/support/servers-galera.ts'
+import { findMariadb } from '../../../test/support/servers-mariadb.ts'
+import { findMysql } from '../../../test/support/servers-mysql.ts'
+import { findProgram } from '../../../test/support/servers-programs.ts'
 import { openGalera } from './galera.ts'
 import { openMariadb } from './mariadb.ts'
 import { openMysql } from './mysql.ts'
@@ -16,6 +20,19 @@ const own: Readonly<Record<string, (options: TargetOptions) => Promise<Target>>>
 
 /** The names of those that are ours from begin to end. */
 export const ownTargets: readonly string[] = Object.keys(own)
+
+/** @returns why a target of ours is not available on this machine, and how to get it; null: it is */
+export async function missingFor(kind: Target['kind']): Promise<string | null> {
+  if (findProgram('flock') === null) return 'there is no flock on this machine: install util-linux'
+  const found = {
+    sqlite: async () => null,
+    mariadb: findMariadb,
+    mysql: () => findMysql(process.env),
+    galera: findGalera,
+  }
+  const programs = await found[kind]()
+  return typeof programs === 'string' ? programs : null
+}
 
 /**
  * @param name  `sqlite`, `mariadb`, `mysql`, `galera`, or a URL

@@ -4,7 +4,7 @@ import type { PrivateServerPlan } from '../../../test/support/servers-private.ts
 import { steadyPort } from '../../../test/support/servers-private.ts'
 import { KeptFolder, RestartableServer } from '../../../test/support/servers-restartable.ts'
 import { say } from '../../../test/support/servers-programs.ts'
-import type { Fault, Target } from '../fault.ts'
+import type { Fault, LeftOut, Target } from '../fault.ts'
 import { clockFaults } from '../faults/clock.ts'
 import { diskFaults } from '../faults/disk.ts'
 import { lockFaults } from '../faults/locks.ts'
@@ -52,8 +52,9 @@ export async function openOwnServer(own: OwnServer, options: TargetOptions): Pro
     await sweepSharedMemory(own.root)
   }
   try {
-    const disk = orSay('disk.full', await SmallDisk.open(plan.folder))
-    const clock = orSay('the clock', await TargetClock.open(plan.folder))
+    const leftOut: LeftOutParts = {}
+    const disk = orLeftOut('disk', await SmallDisk.open(plan.folder), leftOut)
+    const clock = orLeftOut('clock', await TargetClock.open(plan.folder), leftOut)
     const adminPort = await steadyPort()
     const server = await RestartableServer.start(plan, folder, {
       options: own.adminOptions(adminPort),
@@ -122,6 +123,7 @@ export async function openOwnServer(own: OwnServer, options: TargetOptions): Pro
       transaction: access.transaction,
       deadlocks: () => deadlocks.unmade(),
       faults,
+      leftOut,
       close,
     }
   } catch (error) {
@@ -134,10 +136,17 @@ export function workerUrlOf(host: string): string {
   return `mysql://${WORKER.user}:${encodeURIComponent(WORKER.password)}@${host}/${DATABASE}`
 }
 
-/** What cannot be had is said, and only what needs it is left out. */
-export function orSay<Thing>(name: string, got: Thing | string): Thing | null {
+export type LeftOutParts = { -readonly [Part in keyof LeftOut]: LeftOut[Part] }
+
+/** Only the faults that need what is missing are left out, and the target says why. */
+export function orLeftOut<Thing>(
+  part: keyof LeftOut,
+  got: Thing | string,
+  leftOut: LeftOutParts,
+): Thing | null {
   if (typeof got !== 'string') return got
-  say(`${name} is left out: ${got}`)
+  say(`faults of the ${part} are left out: ${got}`)
+  leftOut[part] = got
   return null
 }
 

@@ -9,7 +9,7 @@ import { diskFaults } from '../faults/disk.ts'
 import { sqliteFaults } from '../faults/sqlite.ts'
 import { sweepSharedMemory, TargetClock } from './clock.ts'
 import { SmallDisk } from './disk.ts'
-import { orSay, type TargetOptions } from './own-server.ts'
+import { type LeftOutParts, orLeftOut, type TargetOptions } from './own-server.ts'
 import { accessOf, SqliteProcess } from './sqlite-process.ts'
 
 export async function openSqlite(options: TargetOptions): Promise<Target> {
@@ -19,8 +19,9 @@ export async function openSqlite(options: TargetOptions): Promise<Target> {
     for (const each of open.splice(0).toReversed()) await each()
   }
   try {
-    const disk = orSay('disk.full', await SmallDisk.open(folder.path))
-    const clock = orSay('the clock', await TargetClock.open(folder.path))
+    const leftOut: LeftOutParts = {}
+    const disk = orLeftOut('disk', await SmallDisk.open(folder.path), leftOut)
+    const clock = orLeftOut('clock', await TargetClock.open(folder.path), leftOut)
     const environment = clock?.environment ?? {}
     const path = join(disk?.path ?? folder.path, 'chaos.db')
     const connect = (other = path) => SqliteProcess.open(other, environment)
@@ -48,6 +49,7 @@ export async function openSqlite(options: TargetOptions): Promise<Target> {
             })),
         ...(clock === null ? [] : clockFaults(clock)),
       ],
+      leftOut,
       close,
     }
   } catch (error) {

@@ -47,6 +47,7 @@ async function openFile(url: string, suffix: string): Promise<Target> {
     ...statementsOf(access),
     deadlocks: async () => null,
     faults: [],
+    leftOut: {},
     async close() {
       await access.close()
       for (const side of SIDE_FILES) await rm(`${path}${side}`, { force: true })
@@ -98,6 +99,7 @@ async function openOnServer(
       return unmade === null ? null : unmade - before
     },
     faults: [...networkFaults(ways, leaseMs), ...locks],
+    leftOut: {},
     async close() {
       for (const way of ways) await way.close()
       await deadlocks.close()

@@ -6,6 +6,7 @@ import type { Host } from './hosts.ts'
 import { giveUpAfter, isSilent } from './patience.ts'
 
 export interface Connections {
+  /** Whatever the reason for which there is none, it is no fault of the work that needs one. */
   take(): Promise<mysql.PoolConnection>
   give(connection: mysql.PoolConnection): void
   /** Work on it ended with an error of the server or the network: it is not used again. */
@@ -22,8 +23,17 @@ export class LentConnections implements Connections {
     this.#pool = pool
   }
 
-  take(): Promise<mysql.PoolConnection> {
-    return this.#pool.getConnection()
+  async take(): Promise<mysql.PoolConnection> {
+    try {
+      return await this.#pool.getConnection()
+    } catch (error) {
+      // The driver's error has a text and no code.
+      if (!(error instanceof Error) || error.message !== 'Queue limit reached.') throw error
+      throw new StoreUnavailableError(
+        'The pool that the application passed in has no free connection, and its queueLimit is reached: raise its connectionLimit, or leave out queueLimit',
+        { cause: error },
+      )
+    }
   }
 
   give(connection: mysql.PoolConnection): void {

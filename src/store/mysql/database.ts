@@ -7,15 +7,22 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type mysql from 'mysql2/promise'
-import { StoreUnavailableError } from '../../errors.ts'
+import { StoreUnavailableError, TooSlowError } from '../../errors.ts'
 import type { Database, Sql, SqlValue } from '../database.ts'
 import { type Connections, LentConnections, OwnConnections } from './connections.ts'
 import { mysqlDialect } from './dialect.ts'
-import { isLockWait, isTransient, isUnavailable } from './errors.ts'
+import { advice, isLockWait, isTooSlow, isTransient, isUnavailable } from './errors.ts'
 import { hostsOf } from './hosts.ts'
-import { borrowing, type Borrowing, SESSION_STATE, type SessionState } from './lent.ts'
-import { withLiterals } from './literal.ts'
+import { EITHER_EXACT, exactCollation, type ExactCollation, withLiterals } from './literal.ts'
 import { giveUpAfter } from './patience.ts'
+import {
+  borrowing,
+  type Borrowing,
+  limitStatements,
+  OWN_SESSION,
+  SESSION_STATE,
+  type SessionState,
+} from './session-variables.ts'
 
 /** How often work is begun anew after a deadlock. */
 const MOST_TRIES = 10
@@ -47,18 +54,29 @@ const NUMBERS: ReadonlySet<string> = new Set([
   'NEWDECIMAL',
 ])
 
+export interface MysqlOptions {
+  /** A connection that is busy with one piece of work for longer is given up; default a minute. */
+  readonly longestUseMs?: number | undefined
+  /** A SELECT, on MariaDB any statement, that takes longer is ended by the server; default: no limit. */
+  readonly statementLimitMs?: number | undefined
+}
+
 export class MysqlDatabase implements Database {
-  readonly dialect = mysqlDialect
+  readonly dialect = mysqlDialect(() => this.#server?.exact ?? EITHER_EXACT)
   readonly #connections: Connections
   readonly #lent: boolean
   readonly #borrowings = new WeakMap<object, Borrowing>()
   readonly #longestUseMs: number
-  #packetLimit: number | null = null
+  readonly #statementLimitMs: number | null
+  /** When each piece of work that waits for a connection began to wait, in order. */
+  readonly #waiting = new Set<{ readonly since: number }>()
+  #server: Server | null = null
 
-  constructor(pool: mysql.Pool | Connections, options: { lent: boolean; longestUseMs?: number }) {
+  constructor(pool: mysql.Pool | Connections, options: MysqlOptions & { readonly lent: boolean }) {
     this.#connections = 'getConnection' in pool ? new LentConnections(pool) : pool
     this.#lent = options.lent
     this.#longestUseMs = options.longestUseMs ?? LONGEST_USE_MS
+    this.#statementLimitMs = options.statementLimitMs ?? null
   }
 
   /**
@@ -66,19 +84,29 @@ export class MysqlDatabase implements Database {
    *
    * @param url  `mysql://user:password@host:port/database`; of several hosts, `h1:3306,h2`, one is worked with
    * @param connections  most to one host
-   * @param longestUseMs  a connection that is busy with one piece of work for longer is given up
    */
-  static open(url: string, connections: number, longestUseMs = LONGEST_USE_MS): MysqlDatabase {
+  static open(
+    url: string,
+    connections: number,
+    { longestUseMs = LONGEST_USE_MS, statementLimitMs }: MysqlOptions = {},
+  ): MysqlDatabase {
     const hosts = hostsOf(url)
     const own = new OwnConnections(hosts, {
       connections,
       setup: [
         'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
-        `SET SESSION sql_mode = 'STRICT_TRANS_TABLES', SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
+        OWN_SESSION,
+        `SET SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
+        ...(statementLimitMs === undefined ? [] : [limitStatements(statementLimitMs)]),
       ],
       patienceMs: Math.min(hosts.length > 1 ? HOST_PATIENCE_MS : ONLY_HOST_PATIENCE_MS, longestUseMs),
     })
-    return new MysqlDatabase(own, { lent: false, longestUseMs })
+    return new MysqlDatabase(own, { lent: false, longestUseMs, statementLimitMs })
+  }
+
+  longestWaitMs(): number {
+    const [first] = this.#waiting
+    return first === undefined ? 0 : performance.now() - first.since
   }
 
   mostAtOnce(): number {
@@ -168,7 +196,7 @@ export class MysqlDatabase implements Database {
     let connection: mysql.PoolConnection | null = null
     let watchdog: NodeJS.Timeout | undefined
     try {
-      connection = await this.#connections.take()
+      connection = await this.#take()
       watchdog = limitMs === null ? undefined : giveUpAfter(connection, limitMs)
       const sql = await this.#session(connection)
       const after = this.#lent ? await this.#borrow(connection, sql) : null
@@ -179,14 +207,17 @@ export class MysqlDatabase implements Database {
         if (after !== null) await connection.query(after).catch(() => connection?.destroy())
       }
     } catch (error) {
-      if (!isUnavailable(error)) throw error
+      if (this.#statementLimitMs !== null && isTooSlow(error)) {
+        throw new TooSlowError(
+          `The database took longer than ${this.#statementLimitMs / 1000} s; narrow the filter, or ask for less`,
+          { cause: error },
+        )
+      }
+      if (connection === null || !isUnavailable(error)) throw error
       // The next to use a connection in doubt would inherit the doubt.
-      if (connection !== null) this.#connections.drop(connection, error)
+      this.#connections.drop(connection, error)
       connection = null
-      throw new StoreUnavailableError(
-        `The database does not answer or refuses to work: ${error instanceof Error ? error.message : String(error)}`,
-        { cause: error },
-      )
+      throw unavailable(error)
     } finally {
       clearTimeout(watchdog)
       // Of one that was destroyed, this does nothing.
@@ -194,14 +225,21 @@ export class MysqlDatabase implements Database {
     }
   }
 
-  async #session(connection: mysql.PoolConnection): Promise<Sql> {
-    if (this.#packetLimit === null) {
-      const [row] = await session(connection, Number.POSITIVE_INFINITY).rows<{ most: number }>(
-        'SELECT @@max_allowed_packet AS most',
-      )
-      this.#packetLimit = row?.most ?? Number.POSITIVE_INFINITY
+  async #take(): Promise<mysql.PoolConnection> {
+    const waiting = { since: performance.now() }
+    this.#waiting.add(waiting)
+    try {
+      return await this.#connections.take()
+    } catch (error) {
+      throw unavailable(error)
+    } finally {
+      this.#waiting.delete(waiting)
     }
-    return session(connection, this.#packetLimit)
+  }
+
+  async #session(connection: mysql.PoolConnection): Promise<Sql> {
+    this.#server ??= await examined(connection)
+    return session(connection, this.#server)
   }
 
   /** @returns the statement that gives the connection back as it was */
@@ -210,7 +248,8 @@ export class MysqlDatabase implements Database {
     let { before, after } = this.#borrowings.get(key) ?? {}
     if (before === undefined || after === undefined) {
       const [state] = await sql.rows<SessionState>(SESSION_STATE)
-      const found = state === undefined ? { before: null, after: null } : borrowing(state)
+      const found =
+        state === undefined ? { before: null, after: null } : borrowing(state, this.#statementLimitMs)
       this.#borrowings.set(key, found)
       ;({ before, after } = found)
     }
@@ -219,9 +258,37 @@ export class MysqlDatabase implements Database {
   }
 }
 
-function session(connection: mysql.PoolConnection, packetLimit: number): Sql {
+function unavailable(error: unknown): StoreUnavailableError {
+  if (error instanceof StoreUnavailableError) return error
+  const text = error instanceof Error ? error.message : String(error)
+  const whatToDo = advice(error)
+  return new StoreUnavailableError(
+    `The database does not answer or refuses to work: ${text}${whatToDo === null ? '' : `; ${whatToDo}`}`,
+    { cause: error },
+  )
+}
+
+/** What statements depend on. */
+interface Server {
+  readonly exact: ExactCollation
+  /** Most bytes of a statement. */
+  readonly packetLimit: number
+}
+
+async function examined(connection: mysql.PoolConnection): Promise<Server> {
+  // Without values, so that no collation is needed yet.
+  const unknown: Server = { exact: 'utf8mb4_0900_bin', packetLimit: Number.POSITIVE_INFINITY }
+  const [row] = await session(connection, unknown).rows<{ most: number; version: string }>(
+    // With a LIMIT, or that of the session would hold.
+    'SELECT @@max_allowed_packet AS most, VERSION() AS version LIMIT 1',
+  )
+  if (row === undefined) throw new StoreUnavailableError('The database did not state its version')
+  return { exact: exactCollation(row.version), packetLimit: row.most }
+}
+
+function session(connection: mysql.PoolConnection, { exact, packetLimit }: Server): Sql {
   const query = async (text: string, params: readonly SqlValue[]) => {
-    const statement = withLiterals(text, params)
+    const statement = withLiterals(text, params, exact)
     // The server would close the connection, and nobody could tell that from an outage.
     if (statement.length >= packetLimit) {
       throw new RangeError(
@@ -229,12 +296,13 @@ function session(connection: mysql.PoolConnection, packetLimit: number): Sql {
       )
     }
     // Every option that a lent pool may have set otherwise is set here, for this statement.
-    const [result] = await connection.query({
-      sql: statement,
-      rowsAsArray: false,
-      nestTables: false,
-      typeCast: castField,
-    })
+    const [result] = await connection
+      .query({ sql: statement, rowsAsArray: false, nestTables: false, typeCast: castField })
+      .catch((error: unknown) => {
+        // The driver adds the whole statement, with the args of jobs in it, and loggers write every property.
+        if (error instanceof Error) Reflect.deleteProperty(error, 'sql')
+        throw error
+      })
     return result
   }
   return {

@@ -1,28 +1,38 @@
 import { StoreUnavailableError } from '../../errors.ts'
 import type { BatchColumn, Dialect } from '../database.ts'
-import { withLiterals } from './literal.ts'
+import { integerLiteral } from '../literals.ts'
+import { type ExactCollation, withLiterals } from './literal.ts'
+import { checkTransaction, stateIn, TRANSACTION_STATE } from './session-variables.ts'
 import { isAlreadyApplied, isDuplicate, isTransient } from './errors.ts'
 
 const BATCH_TYPES: Readonly<Record<BatchColumn, string>> = {
-  // Column against column, a _bin collation wins over any other, so the keys stay usable.
-  id: 'VARCHAR(255) CHARACTER SET utf8mb4',
-  text: 'VARCHAR(1000) CHARACTER SET utf8mb4',
-  'long text': 'LONGTEXT CHARACTER SET utf8mb4',
+  // The collation of the keys, so that they stay usable.
+  id: 'VARCHAR(255) CHARACTER SET utf8mb4 COLLATE {exact}',
+  text: 'VARCHAR(1000) CHARACTER SET utf8mb4 COLLATE {exact}',
+  'long text': 'LONGTEXT CHARACTER SET utf8mb4 COLLATE {exact}',
   integer: 'BIGINT',
   instant: 'DATETIME(3)',
 }
 
-export const mysqlDialect: Dialect = {
+/**
+ * Some servers keep names in lower case, and compare them so, with a collation of information_schema that does not mix
+ * with that of our literals.
+ */
+const NAME = 'LOWER(CONVERT(table_name USING utf8mb4))'
+
+/** @param exact  the collation of the server that is worked with */
+export const mysqlDialect = (exact: () => ExactCollation): Dialect => ({
   name: 'mysql',
   // Not NOW(): that is the session's zone, and the sessions are the application's.
   now: 'UTC_TIMESTAMP(3)',
-  nowPlus: (ms) => `UTC_TIMESTAMP(3) + INTERVAL ${Math.round(ms * 1000)} MICROSECOND`,
+  nowPlus: (ms) => `UTC_TIMESTAMP(3) + INTERVAL ${integerLiteral(Math.round(ms * 1000))} MICROSECOND`,
   forUpdate: 'FOR UPDATE',
   andFindable: '',
   skipLocked: 'FOR UPDATE SKIP LOCKED',
   writesInParallel: true,
   byKey: 'FORCE INDEX (PRIMARY)',
   byIndex: (index) => `FORCE INDEX (${index})`,
+  onlyByIndex: (index) => `FORCE INDEX (${index})`,
   instant: (column) => column,
   batch(columns) {
     const list = Object.entries(columns).map(
@@ -37,30 +47,39 @@ export const mysqlDialect: Dialect = {
     return `UPDATE ${batch} AS b STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = b.id SET ${list.join(', ')}`
   },
   turns: (job, claimIndex, { from, tasks, limit }) =>
-    `(SELECT claim_group, claim_task, MIN(claim_rank) AS claim_rank FROM ${job} FORCE INDEX (${claimIndex}) WHERE claim_group ${from} ? AND claim_task IN (${Array(tasks).fill('?').join(', ')}) GROUP BY claim_group, claim_task ORDER BY claim_group, claim_task LIMIT ${limit})`,
+    `(SELECT claim_group, claim_task, MIN(claim_rank) AS claim_rank FROM ${job} FORCE INDEX (${claimIndex}) WHERE claim_group ${from} ? AND claim_task IN (${Array(tasks).fill('?').join(', ')}) GROUP BY claim_group, claim_task ORDER BY claim_group, claim_task LIMIT ${integerLiteral(limit)})`,
   union: (selections) => selections.map((selection) => `(${selection})`).join(' UNION ALL '),
   revisions: (database, tables) =>
     database.transaction(async (sql) => {
       const names = tables.map((table) => table.replaceAll('`', ''))
       // MySQL shows a day old cache unless told otherwise; MariaDB has none and takes this for a comment.
       await sql.run('SET @kalends = 0 /*!80000 , SESSION information_schema_stats_expiry = 0 */')
+      // By plain literals of the names that our tables have, so that the server looks at no other table.
       const rows = await sql.rows<{ name: string; updated: string | null }>(
-        `SELECT table_name AS name, CAST(update_time AS CHAR) AS updated FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN (${names.map(() => '?').join(', ')})`,
-        names,
+        `SELECT table_name AS name, CAST(update_time AS CHAR) AS updated FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN (${names.flatMap((name) => [`'${name}'`, `'${name.toLowerCase()}'`]).join(', ')})`,
       )
       await sql.run('SET @kalends = NULL /*!80000 , SESSION information_schema_stats_expiry = DEFAULT */')
       const updated = new Map(rows.map((row) => [row.name.toLowerCase(), row.updated]))
       return names.map((name) => updated.get(name.toLowerCase()) ?? '')
     }),
   tablesAmong: (count) =>
-    // Some servers keep names in lower case, and compare them so.
-    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND LOWER(table_name) IN (${Array(count).fill('LOWER(?)').join(', ')})`,
+    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND ${NAME} IN (${Array(count).fill('LOWER(?)').join(', ')})`,
+  withoutTransactions: (count) =>
+    // A view has no engine.
+    `SELECT table_name AS name, COALESCE(engine, table_type) AS engine FROM information_schema.tables WHERE table_schema = DATABASE() AND ${NAME} IN (${Array(count).fill('LOWER(?)').join(', ')}) AND COALESCE(engine, '') <> 'InnoDB' ORDER BY table_name`,
   partsOf: (count) => {
-    const among = `table_schema = DATABASE() AND LOWER(table_name) IN (${Array(count).fill('LOWER(?)').join(', ')})`
-    return `SELECT CONCAT('column ', table_name, '.', column_name) AS part FROM information_schema.columns WHERE ${among} UNION SELECT CONCAT('index ', index_name) AS part FROM information_schema.statistics WHERE ${among}`
+    // MariaDB makes a hash of a unique key that is too long, which holds no order and no range.
+    const among = `table_schema = DATABASE() AND ${NAME} IN (${Array(count).fill('LOWER(?)').join(', ')})`
+    return `SELECT CONCAT('column ', table_name, '.', column_name) AS part FROM information_schema.columns WHERE ${among} UNION SELECT CONCAT('index ', index_name) AS part FROM information_schema.statistics WHERE ${among} AND index_type = 'BTREE'`
   },
-  withLiterals,
+  async checkTransaction(execute) {
+    const state = stateIn(await execute(TRANSACTION_STATE))
+    // Of a function of the application it is not known what it returns.
+    if (state !== null) checkTransaction(state)
+  },
+  withLiterals: (text, params) => withLiterals(text, params, exact()),
+  tableOptions: ' ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE {exact}',
   isDuplicate,
   isContended: (error) => error instanceof StoreUnavailableError && isTransient(error.cause),
   isAlreadyApplied,
-}
+})

@@ -25,15 +25,23 @@ const UNAVAILABLE: ReadonlySet<number> = new Set([
   1203, // user has too many connections
   1226, // user resource limit
   1290, // read-only by option
+  1665, // binlog_format=STATEMENT, which takes no write of READ COMMITTED
   1836, // read-only mode
   1927, // MariaDB: connection was killed
+  1016, // a file of a table cannot be opened
+  1017,
   1021, // disk full
+  1023,
+  1024,
+  1026, // error writing a file
+  1036, // the table is read-only
   1037, // out of memory
   1041,
   1114, // table full
   1206, // no memory for locks
   1317, // KILL QUERY
   1792, // read-only transaction
+  1878, // error writing a temporary file
   1969, // MariaDB: max_statement_time
   2006,
   2013,
@@ -43,9 +51,16 @@ const UNAVAILABLE: ReadonlySet<number> = new Set([
   4031, // disconnected by inactivity
 ])
 
+/** Errors of the server's file system calls: 3 is a write that failed, 20 a full disk. */
+const LAST_FILE_ERROR = 99
+/** "Got error 28 from storage engine": the number is one of the operating system, or from here on one of the engine. */
+const ENGINE_ERROR = 1030
+const FIRST_OF_ENGINE = 120
+
 /** Of those, what is about the one statement or the load, and says nothing about the host. */
 const PASSING: ReadonlySet<number> = new Set([
-  1021, 1037, 1040, 1041, 1114, 1203, 1206, 1226, 1317, 1792, 1969, 3024,
+  1016, 1017, 1021, 1023, 1024, 1026, 1036, 1037, 1040, 1041, 1114, 1203, 1206, 1226, 1317, 1792, 1878, 1969,
+  3024,
 ])
 
 const DUPLICATE = 1062
@@ -58,6 +73,12 @@ export function errorNumber(error: unknown): number | null {
   return typeof error.errno === 'number' ? error.errno : null
 }
 
+/** The statement took longer than the session allows. */
+export function isTooSlow(error: unknown): boolean {
+  const number = errorNumber(error)
+  return number === 1969 || number === 3024
+}
+
 /** Has cost the time of the wait already. */
 export function isLockWait(error: unknown): boolean {
   return errorNumber(error) === 1205
@@ -68,7 +89,7 @@ export function isTransient(error: unknown): boolean {
 }
 
 export function isUnavailable(error: unknown): boolean {
-  if (UNAVAILABLE.has(errorNumber(error) ?? 0)) return true
+  if (UNAVAILABLE.has(errorNumber(error) ?? 0) || isFileError(error)) return true
   if (!(error instanceof Error)) return false
   // The driver's own: PROTOCOL_CONNECTION_LOST, ECONNREFUSED, ETIMEDOUT, a pool that was closed, …
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
@@ -78,9 +99,29 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
+/** What the server's own text does not say: how to mend it. */
+export function advice(error: unknown): string | null {
+  switch (errorNumber(error)) {
+    case 1040:
+      return 'raise max_connections of the server; a worker has up to 22 connections'
+    case 1665:
+      return 'set binlog_format = ROW or MIXED on the server (SET GLOBAL, and in its configuration), then reconnect'
+    default:
+      return null
+  }
+}
+
 /** The host may have become another since its connections were made: restarted, read-only, cut off from its cluster. */
 export function condemnsHost(error: unknown): boolean {
-  return isUnavailable(error) && !PASSING.has(errorNumber(error) ?? 0)
+  return isUnavailable(error) && !PASSING.has(errorNumber(error) ?? 0) && !isFileError(error)
+}
+
+/** A disk that is full or broken: a fault of the server, whichever row was to be written. */
+function isFileError(error: unknown): boolean {
+  const number = errorNumber(error) ?? 0
+  if (number !== ENGINE_ERROR) return number > 0 && number <= LAST_FILE_ERROR
+  const [cause] = (error instanceof Error && /\d+/.exec(error.message)) || []
+  return cause !== undefined && Number(cause) < FIRST_OF_ENGINE
 }
 
 export function isDuplicate(error: unknown): boolean {

@@ -40,6 +40,12 @@ function check({ name, url }: Host, index: number, all: readonly Host[]): void {
   }
   if (!URL.canParse(url) || !decodes(url)) throw refused(UNREADABLE)
   if (new URL(url).pathname.length < 2) throw refused('the URL names no database')
+  const ssl = new URL(url).searchParams.get('ssl')
+  // A profile of the driver has a name such as 'Amazon RDS'.
+  if (ssl !== null && /^(true|false|1|0|on|off|yes|no|required?|preferred|disabled|)$/i.test(ssl))
+    throw refused(
+      `ssl=${ssl} is no setting of the driver: for a server whose certificate is signed by a public authority write ssl={"verifyIdentity":true}, percent-encoded; for an authority of your own also set NODE_EXTRA_CA_CERTS, or pass a mysql2 pool with ssl: { ca }; without TLS leave ssl out`,
+    )
   if (all.some((other, at) => at < index && sameAddress(other.name, name))) {
     throw refused(`${which} is there twice`)
   }

@@ -2,7 +2,8 @@
  * The tables on MySQL and MariaDB. `npm run schema` generates the migrations in drizzle/mysql from this file;
  * `{prefix}` becomes the `tablePrefix` when they run. Nothing imports it at run time.
  *
- * Texts that are compared are utf8mb4_bin, whatever the database's default. Instants are DATETIME(3) in UTC:
+ * Texts are compared exactly, whatever the database's default: `{exact}` becomes the collation of the server that compares
+ * byte by byte and does not pad with blanks. The engine is added when a migration runs. Instants are DATETIME(3) in UTC:
  * TIMESTAMP would depend on the session's zone and end in 2038.
  */
 import { type SQL, sql } from 'drizzle-orm'
@@ -17,28 +18,41 @@ import {
   tinyint,
   uniqueIndex,
 } from 'drizzle-orm/mysql-core'
+import {
+  GROUP,
+  JOB_CHECKS,
+  JOB_LOG_CHECKS,
+  NAME,
+  PERIODIC_TASK_CHECKS,
+  SUBJECT,
+  SUMMARY,
+  TIMER,
+  WORKER,
+  serverChecks,
+  type TableChecks,
+} from '../checks.ts'
 
 const characters = (length: number) =>
   customType<{ data: string }>({
-    dataType: () => `varchar(${length}) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+    dataType: () => `varchar(${length}) CHARACTER SET utf8mb4 COLLATE {exact}`,
   })
 const longText = customType<{ data: string }>({
-  dataType: () => 'longtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin',
+  dataType: () => 'longtext CHARACTER SET utf8mb4 COLLATE {exact}',
 })
 const instant = customType<{ data: string }>({ dataType: () => 'datetime(3)' })
 
-const ID = 190
-const name = characters(ID)
-const jobId = characters(36)
-const workerId = characters(255)
+const name = characters(NAME)
+const jobId = name
+const workerId = characters(WORKER)
 const short = characters(16)
 const now = sql`(utc_timestamp(3))`
 /**
  * Sorts by time as UUIDv7 of RFC 9562 does, so that jobs inserted by hand keep their turn. The server makes the
- * start of uuid() different each time; rand() tells servers of a cluster apart. MySQL 9 takes no hash here.
+ * start of uuid() different each time; rand() tells servers of a cluster apart. MySQL 9 takes no hash here. With no
+ * collation named, MariaDB would mix that of the session with that of the table, and refuse every statement.
  */
 const uuidv7 = sql.raw(
-  "(lower(concat(left(lpad(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 12, '0'), 8), '-', right(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 4), '-7', lpad(hex(floor(rand() * 4096)), 3, '0'), '-8', lpad(hex(floor(rand() * 4096)), 3, '0'), '-', left(uuid(), 8), right(uuid(), 4))))",
+  "(lower(concat(left(lpad(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 12, _utf8mb4'0' collate {exact}), 8), '-', right(hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000), 4), '-7', lpad(hex(floor(rand() * 4096)), 3, _utf8mb4'0' collate {exact}), '-8', lpad(hex(floor(rand() * 4096)), 3, _utf8mb4'0' collate {exact}), '-', left(uuid(), 8), right(uuid(), 4))))",
 )
 
 const EPOCH = "timestamp'1970-01-01 00:00:00.000'"
@@ -46,19 +60,22 @@ const EPOCH = "timestamp'1970-01-01 00:00:00.000'"
 const DEFINITION =
   "concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, ''))"
 
+const checks = (table: string, of: TableChecks) =>
+  serverChecks(of).map(({ column, condition }) => check(`{prefix}${table}_${column}`, sql.raw(condition)))
+
 export const periodicTask = mysqlTable(
   '{prefix}periodic_task',
   {
     id: name('id').primaryKey(),
     enabled: tinyint('enabled').notNull().default(1),
     task: name('task').notNull(),
-    group: characters(100)('group_').notNull().default(''),
+    group: characters(GROUP)('group_').notNull().default(''),
     args: longText('args').notNull().default(sql`('{}')`),
-    subject: characters(255)('subject'),
+    subject: characters(SUBJECT)('subject'),
     submitter: name('submitter'),
-    summary: characters(1000)('summary'),
+    summary: characters(SUMMARY)('summary'),
     priority: int('priority').notNull().default(0),
-    timer: characters(512)('timer').notNull(),
+    timer: characters(TIMER)('timer').notNull(),
     nextrun: instant('nextrun'),
     starts: instant('starts'),
     ends: instant('ends'),
@@ -111,14 +128,8 @@ export const periodicTask = mysqlTable(
     index('{prefix}periodic_task_task').on(table.task),
     index('{prefix}periodic_task_group').on(table.group),
     index('{prefix}periodic_task_submitter').on(table.submitter),
-    check('{prefix}periodic_task_enabled', sql`\`enabled\` in (0, 1)`),
-    check('{prefix}periodic_task_args', sql`json_valid(\`args\`)`),
-    check('{prefix}periodic_task_catch_up', sql`\`catch_up\` between 0 and 1000`),
-    check('{prefix}periodic_task_overlap', sql`\`overlap\` in ('skip', 'queue_one', 'replace', 'allow')`),
-    check('{prefix}periodic_task_exhausted', sql`\`on_exhausted\` in ('continue', 'stop')`),
-    check('{prefix}periodic_task_jitter', sql`\`jitter\` >= 0`),
-    check('{prefix}periodic_task_max_runs', sql`\`max_runs\` > 0`),
-    check('{prefix}periodic_task_backoff', sql`\`retry_backoff\` in ('exponential', 'fixed')`),
+    check('{prefix}periodic_task_json', sql`json_valid(\`args\`)`),
+    ...checks('periodic_task', PERIODIC_TASK_CHECKS),
   ],
 )
 
@@ -131,9 +142,9 @@ export const job = mysqlTable(
     missed: int('missed').notNull().default(0),
     run: bigint('run', { mode: 'number' }),
     task: name('task').notNull(),
-    group: characters(100)('group_').notNull().default(''),
+    group: characters(GROUP)('group_').notNull().default(''),
     args: longText('args').notNull().default(sql`('{}')`),
-    subject: characters(255)('subject'),
+    subject: characters(SUBJECT)('subject'),
     submitter: name('submitter'),
     priority: int('priority').notNull().default(0),
     state: short('state').notNull().default('waiting'),
@@ -141,6 +152,7 @@ export const job = mysqlTable(
     exclusive: tinyint('exclusive').notNull().default(1),
     worker: workerId('worker'),
     attempt: int('attempt').notNull().default(0),
+    claim: int('claim').notNull().default(0),
     submitted: instant('submitted').notNull().default(now),
     runAt: instant('run_at'),
     started: instant('started'),
@@ -158,7 +170,7 @@ export const job = mysqlTable(
         sql`case when \`exclusive\` = 1 and \`state\` in ('waiting', 'running') then \`periodic_task_id\` end`,
       { mode: 'stored' },
     ),
-    claimGroup: characters(100)('claim_group').generatedAlwaysAs(
+    claimGroup: characters(GROUP)('claim_group').generatedAlwaysAs(
       (): SQL => sql`case when \`state\` = 'waiting' and \`run_at\` is null then \`group_\` end`,
       { mode: 'stored' },
     ),
@@ -166,7 +178,8 @@ export const job = mysqlTable(
       (): SQL => sql`case when \`state\` = 'waiting' and \`run_at\` is null then \`task\` end`,
       { mode: 'stored' },
     ),
-    claimRank: int('claim_rank').generatedAlwaysAs(
+    // Wider than the priority: its negative always fits.
+    claimRank: bigint('claim_rank', { mode: 'number' }).generatedAlwaysAs(
       (): SQL => sql`case when \`state\` = 'waiting' and \`run_at\` is null then -\`priority\` end`,
       { mode: 'stored' },
     ),
@@ -198,12 +211,11 @@ export const job = mysqlTable(
     index('{prefix}job_task').on(table.task),
     index('{prefix}job_group').on(table.group),
     index('{prefix}job_submitter').on(table.submitter),
-    check('{prefix}job_args', sql`json_valid(\`args\`)`),
-    check(
-      '{prefix}job_state',
-      sql`\`state\` in ('waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped')`,
-    ),
-    check('{prefix}job_backoff', sql`\`retry_backoff\` in ('exponential', 'fixed')`),
+    // For the limit of open jobs of an owner, whose history may be long.
+    index('{prefix}job_open_group').on(table.group, table.state),
+    index('{prefix}job_open_submitter').on(table.submitter, table.state),
+    check('{prefix}job_json', sql`json_valid(\`args\`)`),
+    ...checks('job', JOB_CHECKS),
   ],
 )
 
@@ -216,7 +228,7 @@ export const jobLog = mysqlTable(
     level: short('level').notNull().default('info'),
     message: longText('message').notNull(),
   },
-  (table) => [index('{prefix}job_log_job').on(table.jobId, table.id)],
+  (table) => [index('{prefix}job_log_job').on(table.jobId, table.id), ...checks('job_log', JOB_LOG_CHECKS)],
 )
 
 export const worker = mysqlTable('{prefix}worker', {

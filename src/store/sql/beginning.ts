@@ -2,6 +2,7 @@ import type { ClaimedJob } from '../../model/job.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
 import type { Dialect, Sql } from '../database.ts'
 import { fromStored } from '../instant.ts'
+import { integerLiteral } from '../literals.ts'
 import { groupBy } from './group-by.ts'
 import { jobColumns, type JobRow, policyOf, toJob } from './rows.ts'
 import { placeholders, type Tables } from './tables.ts'
@@ -11,9 +12,11 @@ export interface BeginnableRow extends JobRow {
   readonly clock: string
 }
 
-/** A number of attempts that somebody has written as large stays, or it would keep all others from being begun. */
-const LARGEST_ATTEMPT = 2_147_483_647
-const nextAttempt = (row: JobRow) => Math.min(toJob(row).attempt + 1, LARGEST_ATTEMPT)
+/** A number that was written by hand as large stays, or it would keep all others from being begun. */
+const LARGEST = 2_147_483_647
+const next = (number: number) => Math.min(number + 1, LARGEST)
+const nextOf = (column: 'attempt' | 'claim') =>
+  `${column} = CASE WHEN ${column} + 1 > ${integerLiteral(LARGEST)} THEN ${column} ELSE ${column} + 1 END`
 
 export function beginnableColumns(dialect: Dialect): string {
   return `${jobColumns(dialect)}, ${dialect.now} AS clock`
@@ -36,7 +39,7 @@ export async function begin(
   for (const [task, of] of groupBy(rows, (row) => row.task)) {
     const policy = tasks.get(task) ?? DEFAULT_POLICY
     await sql.run(
-      `UPDATE ${job} ${dialect.byKey} SET state = 'running', worker = ?, attempt = CASE WHEN attempt + 1 > ${LARGEST_ATTEMPT} THEN attempt ELSE attempt + 1 END, started = ?, progress = NULL, timeout = COALESCE(timeout, ?), max_retries = COALESCE(max_retries, ?), retry_delay = COALESCE(retry_delay, ?), retry_backoff = COALESCE(retry_backoff, ?) WHERE id IN (${placeholders(of)})`,
+      `UPDATE ${job} ${dialect.byKey} SET state = 'running', worker = ?, ${nextOf('attempt')}, ${nextOf('claim')}, started = ?, progress = NULL, timeout = COALESCE(timeout, ?), max_retries = COALESCE(max_retries, ?), retry_delay = COALESCE(retry_delay, ?), retry_backoff = COALESCE(retry_backoff, ?) WHERE id IN (${placeholders(of)})`,
       [
         worker,
         first.clock,
@@ -50,11 +53,13 @@ export async function begin(
   }
   return rows.map((row): ClaimedJob => {
     const policy = policyOf(row, tasks.get(row.task))
+    const before = toJob(row)
     return {
-      ...toJob(row),
+      ...before,
       state: 'running',
       worker,
-      attempt: nextAttempt(row),
+      attempt: next(before.attempt),
+      claim: next(row.claim),
       started: fromStored(first.clock),
       progress: null,
       argsText: row.args,

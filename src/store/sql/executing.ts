@@ -1,8 +1,12 @@
-import type { ClaimedJob, Fence } from '../../model/job.ts'
+import { StoreUnavailableError } from '../../errors.ts'
+import { byHalves } from '../../model/halves.ts'
+import { type ClaimedJob, type Fence, fenceOf } from '../../model/job.ts'
+import { SetAside } from '../../model/set-aside.ts'
 import type { RunPolicy } from '../../model/task.ts'
-import type { Database } from '../database.ts'
+import type { Database, Sql } from '../database.ts'
 import type { Attempt, ExecutingStore, LogLine, SettleResult } from '../executing-store.ts'
 import { toText } from '../instant.ts'
+import { integerLiteral } from '../literals.ts'
 import { begin, type BeginnableRow, beginnableColumns } from './beginning.ts'
 import { jobColumns, type JobRow, policyOf } from './rows.ts'
 import { againOnDuplicate } from './schedules.ts'
@@ -16,29 +20,57 @@ interface Turn {
   readonly claim_rank: number
 }
 
+/** A job that cannot be made claimable is tried again after this time. */
+const BACK_OFF = { firstMs: 10_000, longestMs: 300_000, most: 1000, now: () => performance.now() }
+
 /** Selections of one statement; SQLite takes 500. */
 const MOST_TURNS = 250
 
 export class SqlExecuting implements ExecutingStore {
   readonly #database: Database
   readonly #tables: Tables
+  readonly #notPromoted = new SetAside(BACK_OFF)
 
   constructor(database: Database, tables: Tables) {
     this.#database = database
     this.#tables = tables
   }
 
-  promoteDue(limit: number): Promise<number> {
+  async promoteDue(limit: number): Promise<number> {
     const { job, dueIndex } = this.#tables
     const { now, skipLocked, byIndex, byKey, andFindable } = this.#database.dialect
-    return this.#database.transaction(async (sql) => {
-      const due = await sql.rows<{ id: string }>(
-        `SELECT id FROM ${job} ${byIndex(dueIndex)} WHERE due_at <= ${now} ${andFindable} ORDER BY due_at LIMIT ${limit} ${skipLocked}`,
+    const except = exceptFor(this.#notPromoted.ids())
+    let ids: readonly string[] = []
+    const promote = (sql: Sql, some: readonly string[]) =>
+      sql.run(
+        `UPDATE ${job} ${byKey} SET run_at = NULL WHERE id IN (${placeholders(some)}) AND due_at <= ${now}`,
+        some,
       )
-      if (due.length === 0) return 0
-      const ids = due.map((row) => row.id)
-      return sql.run(`UPDATE ${job} ${byKey} SET run_at = NULL WHERE id IN (${placeholders(ids)})`, ids)
-    })
+    try {
+      return await this.#database.transaction(async (sql) => {
+        const due = await sql.rows<{ id: string }>(
+          `SELECT id FROM ${job} ${byIndex(dueIndex)} WHERE due_at <= ${now} ${andFindable} ${except.text} ORDER BY due_at LIMIT ${integerLiteral(limit)} ${skipLocked}`,
+          except.params,
+        )
+        ids = due.map((row) => row.id)
+        return ids.length === 0 ? 0 : await promote(sql, ids)
+      })
+    } catch (error) {
+      if (!isOfARow(error) || ids.length === 0) throw error
+      const promoted = await byHalves(
+        ids,
+        (some) => this.#database.transaction((sql) => promote(sql, some)),
+        (id, refusal) => {
+          this.#notPromoted.add(id, refusal)
+          return 0
+        },
+        isOfARow,
+      )
+      const total = promoted.reduce((sum, count) => sum + count, 0)
+      // Otherwise the error would be known to no one.
+      if (total === 0) throw error
+      return total
+    }
   }
 
   async claim(
@@ -47,23 +79,60 @@ export class SqlExecuting implements ExecutingStore {
     limit: number,
     afterGroup: string,
     rooms: ReadonlyMap<string, number> = new Map(),
+    setAside: SetAside = new SetAside(BACK_OFF),
   ): Promise<ClaimedJob[]> {
     const { job, claimIndex } = this.#tables
     const { dialect } = this.#database
     const names = [...tasks.keys()]
     if (names.length === 0 || limit <= 0) return []
-    const chosen = await this.#turns(names, Math.min(limit, MOST_TURNS), afterGroup)
+    const except = exceptFor(setAside.ids())
+    // One more turn for each job that is set aside: it may be the only one of its group.
+    const turns = Math.min(limit + except.params.length, MOST_TURNS)
+    const chosen = await this.#turns(names, turns, afterGroup)
     if (chosen.length === 0) return []
     const share = Math.ceil(limit / chosen.length)
-    return this.#database.transaction(async (sql) => {
+    let found: readonly BeginnableRow[] = []
+    const claimFound = async (sql: Sql) => {
       // The index holds filter and order of each part, so exactly the rows that are claimed get locked.
       const part = (turn: Turn) =>
-        `SELECT ${beginnableColumns(dialect)} FROM ${job} ${dialect.byIndex(claimIndex)} WHERE claim_group = ? AND claim_task = ? ${dialect.andFindable} ORDER BY claim_group, claim_task, claim_rank, id LIMIT ${Math.min(share, rooms.get(turn.claim_task) ?? share)} ${dialect.skipLocked}`
-      const found = await sql.rows<BeginnableRow>(
+        `SELECT ${beginnableColumns(dialect)} FROM ${job} ${dialect.byIndex(claimIndex)} WHERE claim_group = ? AND claim_task = ? ${dialect.andFindable} ${except.text} ORDER BY claim_group, claim_task, claim_rank, id LIMIT ${integerLiteral(Math.min(share, rooms.get(turn.claim_task) ?? share))} ${dialect.skipLocked}`
+      const rows = await sql.rows<BeginnableRow>(
         dialect.union(chosen.map(part)),
-        chosen.flatMap((turn) => [turn.claim_group, turn.claim_task]),
+        chosen.flatMap((turn) => [turn.claim_group, turn.claim_task, ...except.params]),
       )
-      return begin(sql, dialect, this.#tables, worker, withinRooms(found, rooms).slice(0, limit), tasks)
+      found = withinRooms(rows, rooms).slice(0, limit)
+      return begin(sql, dialect, this.#tables, worker, found, tasks)
+    }
+    try {
+      return await this.#database.transaction(claimFound)
+    } catch (error) {
+      if (!isOfARow(error) || found.length === 0) throw error
+      const claimed = await byHalves(
+        found,
+        (some) => this.#claimThese(worker, tasks, some),
+        (row, refusal) => {
+          setAside.add(row.id, refusal)
+          return []
+        },
+        isOfARow,
+      )
+      return claimed.flat()
+    }
+  }
+
+  /** Those of the jobs that still can be claimed. */
+  #claimThese(
+    worker: string,
+    tasks: ReadonlyMap<string, RunPolicy>,
+    jobs: readonly BeginnableRow[],
+  ): Promise<ClaimedJob[]> {
+    const { dialect } = this.#database
+    return this.#database.transaction(async (sql) => {
+      const rows = await sql.rows<BeginnableRow>(
+        `SELECT ${beginnableColumns(dialect)} FROM ${this.#tables.job} ${dialect.byKey} WHERE id IN (${placeholders(jobs)}) AND claim_task IS NOT NULL ORDER BY id ${dialect.skipLocked}`,
+        jobs.map(({ id }) => id),
+      )
+      return begin(sql, dialect, this.#tables, worker, rows, tasks)
     })
   }
 
@@ -75,18 +144,17 @@ export class SqlExecuting implements ExecutingStore {
     )
   }
 
-  async stopRequests(worker: string): Promise<string[]> {
-    const rows = await this.#database.rows<{ id: string }>(
-      `SELECT id FROM ${this.#tables.job} WHERE held_by = ? AND stop_requested IS NOT NULL`,
+  stopRequests(worker: string): Promise<Fence[]> {
+    return this.#database.rows<Fence>(
+      `SELECT id, worker, claim FROM ${this.#tables.job} WHERE held_by = ? AND stop_requested IS NOT NULL`,
       [worker],
     )
-    return rows.map((row) => row.id)
   }
 
   async saveProgress(fence: Fence, progress: string): Promise<void> {
     await this.#database.run(
-      `UPDATE ${this.#tables.job} SET progress = ? WHERE id = ? AND worker = ? AND attempt = ? AND state = 'running'`,
-      [progress, fence.id, fence.worker, fence.attempt],
+      `UPDATE ${this.#tables.job} SET progress = ? WHERE id = ? AND worker = ? AND claim = ? AND state = 'running'`,
+      [progress, fence.id, fence.worker, fence.claim],
     )
   }
 
@@ -104,7 +172,7 @@ export class SqlExecuting implements ExecutingStore {
       [worker],
     )
     return rows.map((row) => ({
-      fence: { id: row.id, worker, attempt: row.attempt },
+      fence: { id: row.id, worker, claim: row.claim },
       ending: { kind: 'released' },
       policy: policyOf(row),
     }))
@@ -114,11 +182,14 @@ export class SqlExecuting implements ExecutingStore {
     const { job, worker } = this.#tables
     // From the few running jobs by the index on held_by; what is running is never much.
     const rows = await this.#database.rows<JobRow & { worker: string }>(
-      `SELECT ${jobColumns(this.#database.dialect)} FROM ${job} WHERE held_by >= '' AND held_by NOT IN (SELECT id FROM ${worker}) LIMIT ${limit}`,
+      `SELECT ${jobColumns(this.#database.dialect)} FROM ${job} WHERE held_by >= '' AND held_by NOT IN (SELECT id FROM ${worker}) LIMIT ${integerLiteral(limit)}`,
     )
     return rows.map((row) => ({
-      fence: { id: row.id, worker: row.worker, attempt: row.attempt },
-      ending: { kind: 'lost', error: `The worker ${row.worker} was lost during attempt ${row.attempt}` },
+      fence: fenceOf(row),
+      ending: {
+        kind: 'lost',
+        error: `The worker ${row.worker} was lost during attempt ${String(row.attempt)}`,
+      },
       policy: policyOf(row),
     }))
   }
@@ -143,12 +214,21 @@ export class SqlExecuting implements ExecutingStore {
       ...tasks,
     ])
     const after = found.filter(({ part }) => part === '>')
-    const known = new Set(after.map((turn) => `${turn.claim_task}/${turn.claim_group}`))
-    const others = found.filter(
-      (turn) => turn.part === '>=' && !known.has(`${turn.claim_task}/${turn.claim_group}`),
-    )
+    const named = ({ claim_group, claim_task }: Turn) => JSON.stringify([claim_group, claim_task])
+    const known = new Set(after.map(named))
+    const others = found.filter((turn) => turn.part === '>=' && !known.has(named(turn)))
     return [inOrder(after), inOrder(others)].flat().slice(0, limit)
   }
+}
+
+/** The error is about what is written, and not about the way to the database. */
+function isOfARow(error: unknown): boolean {
+  return !(error instanceof StoreUnavailableError)
+}
+
+/** Ends a condition, and leaves out the rows with these ids. */
+function exceptFor(ids: readonly string[]): { readonly text: string; readonly params: readonly string[] } {
+  return { text: ids.length === 0 ? '' : `AND id NOT IN (${placeholders(ids)})`, params: ids }
 }
 
 /** Groups by name, and within one the first of its jobs first. */

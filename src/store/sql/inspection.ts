@@ -2,12 +2,15 @@ import type { InspectedSchedule, Inspection, SchemaDrift } from '../../model/dia
 import type { Database } from '../database.ts'
 import type { InspectionStore } from '../inspection-store.ts'
 import { fromStored, fromText } from '../instant.ts'
+import { integerLiteral } from '../literals.ts'
 import { schemaDrift } from '../migrate.ts'
 import type { Tables } from './tables.ts'
 import { SqlWorkers } from './workers.ts'
 
 /** Most rows of a kind: whoever has more of them needs no full list. */
 const MOST = 10_000
+/** Jobs that wait are counted up to so many. */
+const MOST_WAITING = 100_000
 
 interface ScheduleRow {
   id: string
@@ -72,7 +75,7 @@ export class SqlInspection implements InspectionStore {
   async #marks(): Promise<Inspection['marks']> {
     const { instant } = this.#database.dialect
     const rows = await this.#database.rows<{ id: string; worker: string; ends: string | null }>(
-      `SELECT id, worker, ${instant('mark_ends')} AS ends FROM ${this.#tables.schedule} WHERE worker IS NOT NULL ORDER BY id LIMIT ${MOST}`,
+      `SELECT id, worker, ${instant('mark_ends')} AS ends FROM ${this.#tables.schedule} WHERE worker IS NOT NULL ORDER BY id LIMIT ${integerLiteral(MOST)}`,
     )
     return rows.map((row) => ({ ...row, ends: fromText(row.ends) }))
   }
@@ -80,7 +83,7 @@ export class SqlInspection implements InspectionStore {
   async #schedules(): Promise<InspectedSchedule[]> {
     const { instant, now } = this.#database.dialect
     const rows = await this.#database.rows<ScheduleRow>(
-      `SELECT id, task, timer, idle, ${instant('nextrun')} AS nextrun, ${instant('created')} AS created, last_error, CASE WHEN worker IS NULL AND wake_at <= ${now} THEN 1 ELSE 0 END AS due FROM ${this.#tables.schedule} WHERE enabled = 1 AND (idle IS NULL OR idle IN ('invalid', 'dead')) ORDER BY id LIMIT ${MOST}`,
+      `SELECT id, task, timer, idle, ${instant('nextrun')} AS nextrun, ${instant('created')} AS created, last_error, CASE WHEN worker IS NULL AND wake_at <= ${now} THEN 1 ELSE 0 END AS due FROM ${this.#tables.schedule} WHERE enabled = 1 AND (idle IS NULL OR idle IN ('invalid', 'dead')) ORDER BY id LIMIT ${integerLiteral(MOST)}`,
     )
     return rows.map((row) => ({
       id: row.id,
@@ -96,7 +99,7 @@ export class SqlInspection implements InspectionStore {
 
   async #waiting(): Promise<Inspection['waiting']> {
     const rows = await this.#database.rows<{ task: string; amount: number; since: string }>(
-      `SELECT claim_task AS task, COUNT(*) AS amount, MIN(submitted) AS since FROM ${this.#tables.job} WHERE claim_group IS NOT NULL GROUP BY claim_task ORDER BY claim_task`,
+      `SELECT claim_task AS task, COUNT(*) AS amount, MIN(submitted) AS since FROM (SELECT claim_task, submitted FROM ${this.#tables.job} WHERE claim_group IS NOT NULL LIMIT ${integerLiteral(MOST_WAITING)}) AS waiting GROUP BY claim_task ORDER BY claim_task`,
     )
     return rows.map(({ task, amount, since }) => ({ task, count: amount, since: fromStored(since) }))
   }
@@ -104,21 +107,21 @@ export class SqlInspection implements InspectionStore {
   #blocked(): Promise<{ id: string; schedule: string }[]> {
     const { job } = this.#tables
     return this.#database.rows(
-      `SELECT MIN(id) AS id, periodic_task_id AS schedule FROM ${job} AS b WHERE state = 'blocked' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'running') AND a.periodic_task_id = b.periodic_task_id) GROUP BY periodic_task_id ORDER BY id LIMIT ${MOST}`,
+      `SELECT MIN(id) AS id, periodic_task_id AS schedule FROM ${job} AS b WHERE state = 'blocked' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'running') AND a.periodic_task_id = b.periodic_task_id) GROUP BY periodic_task_id ORDER BY id LIMIT ${integerLiteral(MOST)}`,
     )
   }
 
   #endless(): Promise<{ id: string }[]> {
     const { schedule, job } = this.#tables
     return this.#database.rows(
-      `SELECT id FROM ${schedule} AS s WHERE idle = 'running' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'blocked', 'running') AND a.periodic_task_id = s.id) ORDER BY id LIMIT ${MOST}`,
+      `SELECT id FROM ${schedule} AS s WHERE idle = 'running' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'blocked', 'running') AND a.periodic_task_id = s.id) ORDER BY id LIMIT ${integerLiteral(MOST)}`,
     )
   }
 
   #orphans(): Promise<{ id: string; worker: string }[]> {
     const { job, worker } = this.#tables
     return this.#database.rows(
-      `SELECT id, held_by AS worker FROM ${job} WHERE held_by IS NOT NULL AND held_by NOT IN (SELECT id FROM ${worker}) ORDER BY id LIMIT ${MOST}`,
+      `SELECT id, held_by AS worker FROM ${job} WHERE held_by IS NOT NULL AND held_by NOT IN (SELECT id FROM ${worker}) ORDER BY id LIMIT ${integerLiteral(MOST)}`,
     )
   }
 }

@@ -1,5 +1,5 @@
 /** Which index serves a list, and what is left to be looked for. */
-import type { Owner } from '../../model/owner.ts'
+import { type Owner, prefixOf, storedIds } from '../../model/owner.ts'
 import type { SqlValue } from '../database.ts'
 import { toText } from '../instant.ts'
 import type { JobConditions, ScheduleConditions } from '../list-store.ts'
@@ -26,7 +26,8 @@ export function scheduleRange(
     typeof value === 'string' ? [{ index, condition: on(`${column} = ?`, value) }] : []
   const { status, text } = conditions
   const isCommon = status === 'active'
-  // The one that leaves least comes first.
+  const isScoped = prefixOf(owner) !== ''
+  // The owner comes first, so that an answer never depends on rows of others; then the one that leaves least.
   const choices = [
     ...equal('submitter', tables.scheduleSubmitterIndex, owner.submitter),
     ...equal('group_', tables.scheduleGroupIndex, owner.group),
@@ -41,27 +42,45 @@ export function scheduleRange(
     text === undefined
       ? NOTHING
       : on(
-          `(${['id', 'summary', 'subject', 'task'].map((column) => `INSTR(LOWER(COALESCE(${column}, '')), LOWER(?)) > 0`).join(' OR ')})`,
+          `(INSTR(LOWER(REPLACE(id, ?, '')), LOWER(?)) > 0 OR ${['summary', 'subject', 'task'].map((column) => `INSTR(LOWER(COALESCE(${column}, '')), LOWER(?)) > 0`).join(' OR ')})`,
+          // Not in the prefix, which the owner does not see.
+          prefixOf(owner),
           text,
           text,
           text,
           text,
         )
-  if (page.order === 'nextRun') {
+  // As a range, or SQLite would not take the index.
+  const wakes = on("wake_at >= '1970-01-01 00:00:00'")
+  if (page.order === 'nextRun' && !isScoped) {
     return {
       table: tables.schedule,
       index: tables.wakeIndex,
-      // As a range, or SQLite would not take the index; the key, or the order of insertion there, breaks ties.
-      where: on("wake_at >= '1970-01-01 00:00:00'"),
+      isOnlyIndex: false,
+      where: wakes,
       from: NOTHING,
+      // The key, or the order of insertion on SQLite, breaks ties.
       order: ['wake_at'],
       rest: both(...choices.map(({ condition }) => condition), search),
     }
   }
   const [first, ...others] = choices
+  if (page.order === 'nextRun') {
+    return {
+      table: tables.schedule,
+      index: first?.index ?? null,
+      isOnlyIndex: true,
+      // All schedules of the owner are read and sorted: the index on wake_at would read those of others as well.
+      where: both(first?.condition ?? NOTHING, wakes),
+      from: NOTHING,
+      order: ['wake_at', 'id'],
+      rest: both(...others.map(({ condition }) => condition), search),
+    }
+  }
   return {
     table: tables.schedule,
     index: first?.index ?? null,
+    isOnlyIndex: isScoped,
     where: first?.condition ?? NOTHING,
     from: page.after === undefined ? NOTHING : on('id > ?', page.after),
     order: ['id'],
@@ -83,11 +102,11 @@ export function jobRange(
     value === undefined ? NOTHING : on(`INSTR(LOWER(COALESCE(${column}, '')), LOWER(?)) > 0`, value)
   const { id, state, schedule, finishedFrom, finishedTo } = conditions
   const isCommon = state === 'success' || state === 'skipped'
-  // The one that leaves least comes first.
+  // The owner comes first, so that an answer never depends on rows of others; then the one that leaves least.
   const choices: Choice[] = [
-    ...(id === undefined
-      ? []
-      : [{ index: null, condition: on('id >= ? AND id <= ?', id, `${id}\u{10ffff}`) }]),
+    ...equal('submitter', tables.jobSubmitterIndex, owner.submitter),
+    ...equal('group_', tables.jobGroupIndex, owner.group),
+    ...(id === undefined ? [] : [{ index: null, condition: beginsWith(storedIds(owner, id)) }]),
     ...equal('periodic_task_id', tables.occurrenceIndex, schedule).map((choice) => ({
       ...choice,
       // Ids of occurrences begin with their slot.
@@ -95,8 +114,6 @@ export function jobRange(
     })),
     ...equal('held_by', tables.heldIndex, conditions.worker),
     ...finishedChoice(tables, finishedFrom, finishedTo),
-    ...equal('submitter', tables.jobSubmitterIndex, owner.submitter),
-    ...equal('group_', tables.jobGroupIndex, owner.group),
     ...equal('submitter', tables.jobSubmitterIndex, conditions.submitter),
     ...equal('group_', tables.jobGroupIndex, conditions.group),
     ...equal('state', tables.jobStateIndex, isCommon ? undefined : state),
@@ -107,6 +124,7 @@ export function jobRange(
   return {
     table: tables.job,
     index: first?.index ?? null,
+    isOnlyIndex: prefixOf(owner) !== '',
     where: first?.condition ?? NOTHING,
     from: page.before === undefined ? NOTHING : on('id < ?', page.before),
     order: first?.order ?? NEWEST_FIRST,
@@ -116,6 +134,13 @@ export function jobRange(
       contains('args', conditions.args),
     ),
   }
+}
+
+function beginsWith(starts: readonly string[]): Condition {
+  return on(
+    `(${starts.map(() => 'id >= ? AND id <= ?').join(' OR ')})`,
+    ...starts.flatMap((start) => [start, `${start}\u{10ffff}`]),
+  )
 }
 
 function finishedChoice(tables: Tables, from: Date | undefined, to: Date | undefined): Choice[] {

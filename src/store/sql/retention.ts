@@ -1,5 +1,6 @@
 import type { Database } from '../database.ts'
 import { fromStored, toText } from '../instant.ts'
+import { integerLiteral } from '../literals.ts'
 import type { Retention, RetentionStore } from '../retention-store.ts'
 import { placeholders, type Tables } from './tables.ts'
 
@@ -23,10 +24,11 @@ export class SqlRetention implements RetentionStore {
     const { job } = this.#tables
     const { now } = this.#database.dialect
     const [clock] = await this.#database.rows<{ clock: string }>(`SELECT ${now} AS clock`)
-    const before = toText(new Date(fromStored(clock?.clock ?? '').getTime() - ageMs))
+    // Not before 1970: instants of the far past have a form that does not compare.
+    const before = toText(new Date(Math.max(0, fromStored(clock?.clock ?? '').getTime() - ageMs)))
     // The index on `finished` holds filter and order; a job that is not final has none.
     const rows = await this.#database.rows<{ id: string }>(
-      `SELECT id FROM ${job} WHERE finished < ? AND ${FINAL} ORDER BY finished LIMIT ${limit}`,
+      `SELECT id FROM ${job} WHERE finished < ? AND ${FINAL} ORDER BY finished LIMIT ${integerLiteral(limit)}`,
       [before],
     )
     return this.#remove(rows.map((row) => row.id))
@@ -37,17 +39,17 @@ export class SqlRetention implements RetentionStore {
     // Only what may be removed is counted, or schedules with many open jobs would keep others from their turn.
     const removable = `${FINAL} AND periodic_task_id IS NOT NULL AND slot IS NOT NULL`
     const crowded = await this.#database.rows<{ id: string }>(
-      `SELECT periodic_task_id AS id FROM ${job} WHERE ${removable} GROUP BY periodic_task_id HAVING COUNT(*) > ${perSchedule} LIMIT 100`,
+      `SELECT periodic_task_id AS id FROM ${job} WHERE ${removable} GROUP BY periodic_task_id HAVING COUNT(*) > ${integerLiteral(perSchedule)} LIMIT 100`,
     )
     let removed = 0
     for (const { id } of crowded) {
       const [newest] = await this.#database.rows<{ slot: string }>(
-        `SELECT slot FROM ${job} WHERE periodic_task_id = ? AND ${removable} ORDER BY slot DESC LIMIT 1 OFFSET ${perSchedule}`,
+        `SELECT slot FROM ${job} WHERE periodic_task_id = ? AND ${removable} ORDER BY slot DESC LIMIT 1 OFFSET ${integerLiteral(perSchedule)}`,
         [id],
       )
       if (newest === undefined) continue
       const rows = await this.#database.rows<{ id: string }>(
-        `SELECT id FROM ${job} WHERE periodic_task_id = ? AND slot <= ? AND ${FINAL} ORDER BY slot LIMIT ${limit - removed}`,
+        `SELECT id FROM ${job} WHERE periodic_task_id = ? AND slot <= ? AND ${FINAL} ORDER BY slot LIMIT ${integerLiteral(limit - removed)}`,
         [id, newest.slot],
       )
       removed += await this.#remove(rows.map((row) => row.id))

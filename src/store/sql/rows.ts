@@ -12,6 +12,8 @@ import type {
 import { DEFAULT_POLICY, type RetryBackoff, type RunPolicy } from '../../model/task.ts'
 import type { Dialect, SqlValue } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
+import { integerLiteral } from '../literals.ts'
+import type { LargeColumn, Listed } from '../list-store.ts'
 
 /** The part of a schedule's row that planning reads. args stay in the database: they may be large. */
 export interface PlannableRow {
@@ -147,8 +149,82 @@ function wholeSchedule(dialect: Dialect): readonly string[] {
   ]
 }
 
-export function scheduleColumns(dialect: Dialect): string {
-  return wholeSchedule(dialect).join(', ')
+/** @param most  of a list: columns with more bytes are left out or shortened, see `ListedRow` */
+export function scheduleColumns(dialect: Dialect, most?: number): string {
+  const columns = wholeSchedule(dialect)
+  if (most === undefined) return columns.join(', ')
+  const small = columns.filter((column) => column !== 'args' && column !== 'last_error')
+  return [...small, ...jsonPreview('args', most), ...textPreview('last_error', most)].join(', ')
+}
+
+/** What the large values of a list may take together. */
+const LIST_BYTES = 4_000_000
+/** Of one value; much more is seldom looked at in a list. */
+const MOST_PREVIEW_BYTES = 2048
+/** Of a row. */
+const LARGE_COLUMNS = 4
+
+/** How many bytes of each large column a list of so many rows reads. */
+export function previewBytes(rows: number): number {
+  return Math.min(MOST_PREVIEW_BYTES, Math.floor(LIST_BYTES / LARGE_COLUMNS / rows))
+}
+
+/** The database reads what is too large; it never leaves the database. */
+function jsonPreview(column: string, most: number): string[] {
+  return [
+    `CASE WHEN OCTET_LENGTH(${column}) <= ${integerLiteral(most)} THEN ${column} END AS ${column}`,
+    `CASE WHEN OCTET_LENGTH(${column}) > ${integerLiteral(most)} THEN OCTET_LENGTH(${column}) END AS ${column}_bytes`,
+  ]
+}
+
+function textPreview(column: string, most: number): string[] {
+  return [
+    `SUBSTR(${column}, 1, ${integerLiteral(most)}) AS ${column}`,
+    `CASE WHEN OCTET_LENGTH(${column}) > ${integerLiteral(most)} THEN OCTET_LENGTH(${column}) END AS ${column}_bytes`,
+  ]
+}
+
+/** A row of a list: the bytes of what is left out or shortened; null: nothing is. */
+export type ListedRow<Row> = Row & {
+  readonly args_bytes: number | null
+  readonly last_error_bytes?: number | null
+  readonly result_bytes?: number | null
+  readonly progress_bytes?: number | null
+  readonly error_bytes?: number | null
+}
+
+function truncatedOf(row: ListedRow<object>): Pick<Listed<object>, 'truncated'> {
+  const sizes: Readonly<Record<LargeColumn, number | null | undefined>> = {
+    args: row.args_bytes,
+    result: row.result_bytes,
+    progress: row.progress_bytes,
+    error: row.error_bytes,
+    lastError: row.last_error_bytes,
+  }
+  const truncated = Object.fromEntries(
+    Object.entries(sizes).filter(([, bytes]) => bytes !== null && bytes !== undefined),
+  )
+  return Object.keys(truncated).length === 0 ? {} : { truncated }
+}
+
+/** Without the line that was cut off: the beginning of a secret would not be recognised as one. */
+function wholeLines(text: string | null, bytes: number | null | undefined): string | null {
+  if (text === null || bytes === null || bytes === undefined) return text
+  return text.slice(0, Math.max(0, text.lastIndexOf('\n')))
+}
+
+export function toListedSchedule(row: ListedRow<ScheduleRow>): Listed<Schedule> {
+  const schedule = toSchedule({
+    ...row,
+    args: row.args ?? 'null',
+    last_error: wholeLines(row.last_error, row.last_error_bytes),
+  })
+  return { ...schedule, ...truncatedOf(row) }
+}
+
+export function toListedJob(row: ListedRow<JobRow>): Listed<Job> {
+  const job = toJob({ ...row, args: row.args ?? 'null', error: wholeLines(row.error, row.error_bytes) })
+  return { ...job, ...truncatedOf(row) }
 }
 
 /** In place of `scheduleColumns`, for what one statement selects beside schedules. */
@@ -253,6 +329,7 @@ export interface JobRow {
   reason: string | null
   worker: string | null
   attempt: number
+  claim: number
   submitted: string
   run_at: string | null
   started: string | null
@@ -267,11 +344,19 @@ export interface JobRow {
   stop_requested: string | null
 }
 
-export function jobColumns(dialect: Dialect): string {
+/** @param most  of a list: columns with more bytes are left out or shortened, see `ListedRow` */
+export function jobColumns(dialect: Dialect, most?: number): string {
   const instants = ['slot', 'submitted', 'run_at', 'started', 'finished', 'stop_requested'].map(
     (column) => `${dialect.instant(column)} AS ${column}`,
   )
-  return `id, periodic_task_id, missed, run, task, group_ AS group_name, args, subject, submitter, priority, state, reason, worker, attempt, timeout, max_retries, retry_delay, retry_backoff, progress, result, error, ${instants.join(', ')}`
+  const large =
+    most === undefined
+      ? ['args', 'progress', 'result', 'error']
+      : [
+          ...['args', 'progress', 'result'].flatMap((column) => jsonPreview(column, most)),
+          ...textPreview('error', most),
+        ]
+  return `id, periodic_task_id, missed, run, task, group_ AS group_name, subject, submitter, priority, state, reason, worker, attempt, claim, timeout, max_retries, retry_delay, retry_backoff, ${[...large, ...instants].join(', ')}`
 }
 
 export function toJob(row: JobRow): Job {

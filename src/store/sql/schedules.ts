@@ -1,11 +1,13 @@
 import { ConflictError } from '../../errors.ts'
 import { occurrenceId } from '../../model/occurrence.ts'
-import { ANY_OWNER, type Owner } from '../../model/owner.ts'
+import { ANY_OWNER, newId, type Owner, shownId } from '../../model/owner.ts'
 import { elapsesOf } from '../../model/plan.ts'
 import { changedSettings, type Schedule, type ScheduleSettings } from '../../model/schedule.ts'
 import type { Database, Sql, SqlValue } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
+import { integerLiteral } from '../literals.ts'
 import type {
+  Check,
   FirstRun,
   NewSchedule,
   Page,
@@ -13,20 +15,23 @@ import type {
   ScheduleFilter,
   ScheduleStore,
 } from '../schedule-store.ts'
+import { findOpenJob, findOwn, openJobConflict, shownSchedule } from './own-ids.ts'
 import { andEquals, type Condition, ownedBy } from './owned.ts'
 import { scheduleColumns, type ScheduleRow, settingColumns, toSchedule } from './rows.ts'
-import { latestRun } from './submitted-jobs.ts'
+import { latestRun, nextNumber } from './submitted-jobs.ts'
 import { placeholders, type Tables } from './tables.ts'
 
 export class SqlSchedules implements ScheduleStore {
   readonly #database: Database
   readonly #tables: Tables
+  readonly #owner: Owner
   /** Part of every statement that reaches a row. */
   readonly #own: Condition
 
   constructor(database: Database, tables: Tables, owner: Owner = ANY_OWNER) {
     this.#database = database
     this.#tables = tables
+    this.#owner = owner
     this.#own = ownedBy(owner)
   }
 
@@ -44,18 +49,28 @@ export class SqlSchedules implements ScheduleStore {
     }
   }
 
-  async put(id: string, settings: ScheduleSettings, firstRun: FirstRun = 'next'): Promise<PutResult> {
+  async put(
+    id: string,
+    settings: ScheduleSettings,
+    firstRun: FirstRun = 'next',
+    check: Check<Schedule | null> = () => undefined,
+  ): Promise<PutResult> {
     const write = () =>
       this.#database.transaction(async (sql): Promise<PutResult> => {
-        const [current] = await lockSchedules(sql, this.#database, this.#tables, this.#where(id))
-        if (current === undefined) {
-          await insertSchedule(sql, this.#database, this.#tables, { id, settings, firstRun })
+        const current = await this.#locked(sql, id)
+        check(current && shownSchedule(this.#owner, current))
+        if (current === null) {
+          await insertSchedule(sql, this.#database, this.#tables, {
+            id: newId(this.#owner, id),
+            settings,
+            firstRun,
+          })
           return 'created'
         }
         const { enabled: _, declaredBy: __, ...rest } = settings
         const changes = changedSettings(current, rest)
         if (Object.keys(changes).length === 0) return 'unchanged'
-        await changeSchedule(sql, this.#tables, id, changes)
+        await changeSchedule(sql, this.#tables, current.id, changes)
         return 'changed'
       })
     try {
@@ -66,12 +81,14 @@ export class SqlSchedules implements ScheduleStore {
   }
 
   async get(id: string): Promise<Schedule | null> {
-    const { text, params } = this.#where(id)
+    const stored = await this.#find(this.#database, id)
+    if (stored === null) return null
+    const { text, params } = this.#where(stored)
     const [row] = await this.#database.rows<ScheduleRow>(
       `SELECT ${scheduleColumns(this.#database.dialect)} FROM ${this.#tables.schedule} WHERE ${text}`,
       params,
     )
-    return row === undefined ? null : toSchedule(row)
+    return row === undefined ? null : shownSchedule(this.#owner, toSchedule(row))
   }
 
   async list(filter: ScheduleFilter): Promise<Page<Schedule>> {
@@ -88,65 +105,77 @@ export class SqlSchedules implements ScheduleStore {
     const searched = filter.text === undefined ? [] : [filter.text, filter.text]
     const params = [...equals.params, ...searched, ...this.#own.params]
     const rows = await this.#database.rows<ScheduleRow>(
-      `SELECT ${scheduleColumns(this.#database.dialect)} FROM ${this.#tables.schedule} ${where} ORDER BY id LIMIT ${filter.limit} OFFSET ${filter.offset}`,
+      `SELECT ${scheduleColumns(this.#database.dialect)} FROM ${this.#tables.schedule} ${where} ORDER BY id LIMIT ${integerLiteral(filter.limit)} OFFSET ${integerLiteral(filter.offset)}`,
       params,
     )
     const [count] = await this.#database.rows<{ total: number }>(
       `SELECT COUNT(*) AS total FROM ${this.#tables.schedule} ${where}`,
       params,
     )
-    return { items: rows.map(toSchedule), total: count?.total ?? 0 }
+    const items = rows.map((row) => shownSchedule(this.#owner, toSchedule(row)))
+    return { items, total: count?.total ?? 0 }
   }
 
-  async update(id: string, changes: Partial<ScheduleSettings>): Promise<boolean> {
-    const columns = settingColumns(changes)
-    if (columns.length === 0) return (await this.get(id)) !== null
-    const assignments = columns.map(([column]) => `${column} = ?`).join(', ')
-    return this.#write(
-      `UPDATE ${this.#tables.schedule} SET ${assignments}`,
-      columns.map(([, value]) => value),
-      this.#where(id),
+  update(id: string, changes: Partial<ScheduleSettings>, check?: Check<Schedule>): Promise<boolean> {
+    return this.#changing(id, check, async (sql, current) => {
+      await changeSchedule(sql, this.#tables, current.id, changes)
+      return true
+    })
+  }
+
+  delete(id: string, check?: Check<Schedule>): Promise<boolean> {
+    return this.#changing(id, check, async (sql, current) => {
+      await sql.run(`DELETE FROM ${this.#tables.schedule} WHERE id = ?`, [current.id])
+      return true
+    })
+  }
+
+  reset(id: string, check?: Check<Schedule>): Promise<boolean> {
+    return this.#changing(id, check, async (sql, current) => {
+      if (current.idle !== 'done' && current.idle !== 'dead') return false
+      // planned_from NULL: planned anew, from now.
+      await sql.run(
+        `UPDATE ${this.#tables.schedule} SET idle = NULL, nextrun = NULL, planned_from = NULL, run_count = 0, error_count = 0, last_error = NULL WHERE id = ?`,
+        [current.id],
+      )
+      return true
+    })
+  }
+
+  async count(most: number): Promise<number> {
+    const [row] = await this.#database.rows<{ total: number }>(
+      `SELECT COUNT(*) AS total FROM (SELECT 1 AS one FROM ${this.#tables.schedule} WHERE 1 = 1${this.#own.text} LIMIT ?) AS counted`,
+      [...this.#own.params, most],
     )
+    return row?.total ?? 0
   }
 
-  delete(id: string): Promise<boolean> {
-    return this.#write(`DELETE FROM ${this.#tables.schedule}`, [], this.#where(id))
-  }
-
-  reset(id: string): Promise<boolean> {
-    const { text, params } = this.#where(id)
-    // planned_from NULL: planned anew, from now.
-    return this.#write(
-      `UPDATE ${this.#tables.schedule} SET idle = NULL, nextrun = NULL, planned_from = NULL, run_count = 0, error_count = 0, last_error = NULL`,
-      [],
-      { text: `${text} AND idle IN ('done', 'dead')`, params },
-    )
-  }
-
-  runNow(id: string, args: string | null = null): Promise<string | null> {
+  runNow(
+    name: string,
+    args: string | null = null,
+    check: Check<Pick<Schedule, 'task'>> = () => undefined,
+  ): Promise<string | null> {
     const { schedule, job } = this.#tables
     const { now, instant, forUpdate } = this.#database.dialect
-    const own = this.#where(id)
     const submit = async (sql: Sql) => {
+      const id = await this.#find(sql, name)
+      if (id === null) return null
+      const own = this.#where(id)
       const [row] = await sql.rows<{
+        task: string
         last_slot: string | null
         overlap: string
         run_count: number
         clock: string
       }>(
-        `SELECT ${instant('last_slot')} AS last_slot, overlap, run_count, ${now} AS clock FROM ${schedule} WHERE ${own.text} ${forUpdate}`,
+        `SELECT task, ${instant('last_slot')} AS last_slot, overlap, run_count, ${now} AS clock FROM ${schedule} WHERE ${own.text} ${forUpdate}`,
         own.params,
       )
       if (row === undefined) return null
-      const [open] = await sql.rows<{ id: string; state: string; number: number }>(
-        `SELECT id, state, COUNT(*) OVER () AS number FROM ${job} WHERE periodic_task_id = ? AND state IN ('waiting', 'blocked', 'running') ORDER BY id LIMIT 1`,
-        [id],
-      )
-      if (open !== undefined && row.overlap !== 'allow')
-        throw new ConflictError(
-          `The schedule '${id}' cannot run now: its job ${open.id} is ${open.state}; wait for its end or cancel it`,
-          { jobId: open.id },
-        )
+      check(row)
+      const open = await findOpenJob(sql, this.#tables, this.#owner, id)
+      if (open !== null && row.overlap !== 'allow')
+        throw openJobConflict(`The schedule '${name}' cannot run now`, open)
       // Slots only grow, so that the run counts as one of its own.
       const slot = new Date(
         Math.max(fromStored(row.clock).getTime(), (fromText(row.last_slot)?.getTime() ?? 0) + 1),
@@ -156,7 +185,7 @@ export class SqlSchedules implements ScheduleStore {
         `SELECT ${latestRun(job)} AS number FROM ${schedule} AS s WHERE s.id = ?`,
         [id],
       )
-      const number = Math.max(row.run_count + (open?.number ?? 0), latest?.number ?? 0) + 1
+      const number = nextNumber(Math.max(row.run_count + (open?.number ?? 0), latest?.number ?? 0))
       await sql.run(
         `INSERT INTO ${job} (id, periodic_task_id, slot, run, task, group_, args, subject, submitter, priority, exclusive, reason, submitted, timeout, max_retries, retry_delay, retry_backoff)
          SELECT ?, id, ?, ?, task, group_, COALESCE(?, args), subject, submitter, priority, CASE WHEN overlap = 'allow' THEN 0 ELSE 1 END, 'run now', ${now}, timeout, max_retries, retry_delay, retry_backoff FROM ${schedule} WHERE id = ?`,
@@ -180,14 +209,39 @@ export class SqlSchedules implements ScheduleStore {
     return { text: `id = ?${this.#own.text}`, params: [id, ...this.#own.params] }
   }
 
-  async #write(statement: string, values: readonly SqlValue[], where: Condition): Promise<boolean> {
-    return (await this.#database.run(`${statement} WHERE ${where.text}`, [...values, ...where.params])) > 0
+  /** @returns the id under which it is stored; null when this owner has none of this name */
+  async #find(sql: Sql, name: string): Promise<string | null> {
+    const { dialect } = this.#database
+    const found = await findOwn(sql, dialect, this.#tables, 'schedule', this.#owner, [name])
+    return found.get(name) ?? null
+  }
+
+  /** As it is stored. */
+  async #locked(sql: Sql, name: string): Promise<Schedule | null> {
+    const id = await this.#find(sql, name)
+    if (id === null) return null
+    const [current] = await lockSchedules(sql, this.#database, this.#tables, this.#where(id))
+    return current ?? null
+  }
+
+  /** @returns false also when there is no such schedule */
+  #changing(
+    name: string,
+    check: Check<Schedule> = () => undefined,
+    change: (sql: Sql, current: Schedule) => Promise<boolean>,
+  ): Promise<boolean> {
+    return this.#database.transaction(async (sql) => {
+      const current = await this.#locked(sql, name)
+      if (current === null) return false
+      check(shownSchedule(this.#owner, current))
+      return change(sql, current)
+    })
   }
 
   #orConflict(error: unknown, id: string): unknown {
     if (!this.#database.dialect.isDuplicate(error)) return error
     return new ConflictError(
-      `There is a schedule with the id '${id}' already; use put or update to change it`,
+      `There is a schedule with the id '${shownId(this.#owner, id)}' already; use put or update to change it`,
       { cause: error },
     )
   }

@@ -1,6 +1,9 @@
 import { StoreUnavailableError } from '../../errors.ts'
-import type { Database } from '../database.ts'
+import { byHalves } from '../../model/halves.ts'
+import { SetAside } from '../../model/set-aside.ts'
+import type { Database, Sql } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
+import { integerLiteral } from '../literals.ts'
 import type {
   Decide,
   Look,
@@ -17,6 +20,15 @@ import { scheduleColumns, type ScheduleRow, toPlannable, toSchedule } from './ro
 import { Submitting } from './submitting.ts'
 import { placeholders, type Tables } from './tables.ts'
 
+/** A schedule that cannot be marked is tried again after this time. */
+const BACK_OFF = { firstMs: 10_000, longestMs: 300_000, most: 1000, now: () => performance.now() }
+
+/** A schedule that is due, and the database's clock. */
+interface DueRow {
+  readonly id: string
+  readonly clock: string
+}
+
 /** What the sweep has to see to. */
 interface Found {
   readonly kind: 'stale mark' | 'orphan' | 'far mark' | 'blocked job' | 'endless schedule'
@@ -30,6 +42,7 @@ export class SqlScheduling implements SchedulingStore {
   readonly #database: Database
   readonly #tables: Tables
   readonly #submitting: Submitting
+  readonly #notMarked = new SetAside(BACK_OFF)
 
   constructor(database: Database, tables: Tables) {
     this.#database = database
@@ -70,15 +83,13 @@ export class SqlScheduling implements SchedulingStore {
     }
   }
 
-  markDue(worker: string, limit: number, leaseMs: number): Promise<Mark[]> {
+  async markDue(worker: string, limit: number, leaseMs: number): Promise<Mark[]> {
     const { schedule, wakeIndex } = this.#tables
     const { now, skipLocked, byIndex, byKey, andFindable } = this.#database.dialect
-    return this.#database.transaction(async (sql) => {
-      // wake_at alone filters and orders, so only the rows that are marked get locked; rows that others hold
-      // are passed over. With the mark inside wake_at, rows marked by others are not even walked over.
-      const due = await sql.rows<{ id: string; clock: string }>(
-        `SELECT id, ${now} AS clock FROM ${schedule} ${byIndex(wakeIndex)} WHERE wake_at <= ${now} ${andFindable} ORDER BY wake_at LIMIT ${limit} ${skipLocked}`,
-      )
+    const notMarked = this.#notMarked.ids()
+    const except = notMarked.length === 0 ? '' : `AND id NOT IN (${placeholders(notMarked)})`
+    let found: readonly DueRow[] = []
+    const mark = async (sql: Sql, due: readonly DueRow[]): Promise<Mark[]> => {
       const [first] = due
       if (first === undefined) return []
       const marked = fromStored(first.clock)
@@ -88,7 +99,41 @@ export class SqlScheduling implements SchedulingStore {
         [worker, first.clock, toText(new Date(marked.getTime() + leaseMs)), ...ids],
       )
       return ids.map((id) => ({ id, marked }))
-    })
+    }
+    const select = (where: string, order: string) =>
+      `SELECT id, ${now} AS clock FROM ${schedule} ${where} ORDER BY ${order}`
+    try {
+      return await this.#database.transaction(async (sql) => {
+        // wake_at alone filters and orders, so only the rows that are marked get locked; rows that others hold
+        // are passed over. With the mark inside wake_at, rows marked by others are not even walked over.
+        found = await sql.rows<DueRow>(
+          `${select(`${byIndex(wakeIndex)} WHERE wake_at <= ${now} ${andFindable} ${except}`, 'wake_at')} LIMIT ${integerLiteral(limit)} ${skipLocked}`,
+          notMarked,
+        )
+        return await mark(sql, found)
+      })
+    } catch (error) {
+      if (error instanceof StoreUnavailableError || found.length === 0) throw error
+      const marks = await byHalves(
+        found,
+        (some) =>
+          this.#database.transaction(async (sql) => {
+            const due = await sql.rows<DueRow>(
+              `${select(`${byKey} WHERE id IN (${placeholders(some)}) AND wake_at <= ${now}`, 'id')} ${skipLocked}`,
+              some.map(({ id }) => id),
+            )
+            return await mark(sql, due)
+          }),
+        ({ id }, refusal) => {
+          this.#notMarked.add(id, refusal)
+          return []
+        },
+        (refusal) => !(refusal instanceof StoreUnavailableError),
+      )
+      // Otherwise the error would be known to no one.
+      if (marks.flat().length === 0) throw error
+      return marks.flat()
+    }
   }
 
   submit(
@@ -150,7 +195,7 @@ export class SqlScheduling implements SchedulingStore {
     // Marks end within the lease, so they are all in this range of the index. Read first, then ended by key and
     // fence: a mark that somebody made meanwhile stays.
     return {
-      text: `SELECT 'stale mark' AS kind, id, worker, ${instant('marked')} AS marked FROM ${schedule} WHERE wake_at BETWEEN ${now} AND ${nowPlus(2 * leaseMs)} AND worker IS NOT NULL AND worker <> ? AND ((SUBSTR(worker, 1, ${length}) = ? AND INSTR(SUBSTR(worker, ${length + 1}), '/') = 0) OR worker NOT IN (SELECT id FROM ${workers}))`,
+      text: `SELECT 'stale mark' AS kind, id, worker, ${instant('marked')} AS marked FROM ${schedule} WHERE wake_at BETWEEN ${now} AND ${nowPlus(2 * leaseMs)} AND worker IS NOT NULL AND worker <> ? AND ((SUBSTR(worker, 1, ${integerLiteral(length)}) = ? AND INSTR(SUBSTR(worker, ${integerLiteral(length + 1)}), '/') = 0) OR worker NOT IN (SELECT id FROM ${workers}))`,
       params: [worker, name],
     }
   }

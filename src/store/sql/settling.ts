@@ -2,12 +2,13 @@
  * The end of attempts, as one transaction: the job, the counters of its schedule, and the turn of the job
  * that was blocked behind it.
  */
-import type { Fence, JobState } from '../../model/job.ts'
+import { type Fence, fenceText, type JobState } from '../../model/job.ts'
 import { finish, spanOfTimer } from '../../model/finish.ts'
 import { type Settlement, settle } from '../../model/settle.ts'
 import type { Dialect, Sql } from '../database.ts'
 import type { Attempt, Settled, SettleResult } from '../executing-store.ts'
 import { fromStored, toText } from '../instant.ts'
+import { integerLiteral } from '../literals.ts'
 import { batchTable } from './batch.ts'
 import { groupBy } from './group-by.ts'
 import { plannableColumns, type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
@@ -21,6 +22,7 @@ export interface EndingRow {
   state: JobState
   worker: string | null
   attempt: number
+  claim: number
   started: string | null
   stop_requested: string | null
   clock: string
@@ -59,7 +61,7 @@ export async function settleAll(
     const { fence } = attempt
     const row = running.get(fence.id)
     if (passedOver.has(fenceText(fence))) locked.push(attempt)
-    else if (row?.state !== 'running' || row.worker !== fence.worker || row.attempt !== fence.attempt)
+    else if (row?.state !== 'running' || row.worker !== fence.worker || row.claim !== fence.claim)
       lost.push(attempt)
     else if (row.schedule !== null && schedules.locked.has(row.schedule)) locked.push(attempt)
     else
@@ -67,15 +69,23 @@ export async function settleAll(
         row,
         settlement: settle(
           attempt.ending,
-          fence.attempt,
+          row.attempt,
           attempt.policy,
           row.stop_requested !== null,
           row.schedule === null ? null : spanOfTimer(schedules.rows.get(row.schedule)?.timer ?? ''),
         ),
       })
   }
-  const promoted = await endJobs(sql, dialect, tables, ended, schedules.rows)
-  const settled = ended.map(
+  const turns = await nextInTurn(sql, dialect, tables, ended)
+  const heldTurns = await heldAmong(sql, dialect, tables, turns)
+  // An end waits as long as the job that would come next is locked: the two are written together.
+  const isHeld = ({ row }: Ended) => row.schedule !== null && heldTurns.has(row.schedule)
+  const held = new Set(ended.filter(isHeld).map(({ row }) => row.id))
+  locked.push(...attempts.filter(({ fence }) => held.has(fence.id)))
+  const written = ended.filter((end) => !isHeld(end))
+  const promoted = new Map([...turns].filter(([schedule]) => !heldTurns.has(schedule)))
+  await writeEnds(sql, dialect, tables, written, promoted, schedules.rows)
+  const settled = written.map(
     ({ row, settlement }): Settled => ({
       id: row.id,
       task: row.task,
@@ -92,7 +102,7 @@ export async function settleAll(
 }
 
 export function endingColumns(dialect: Dialect): string {
-  return `id, periodic_task_id AS schedule, task, state, worker, attempt, ${dialect.instant('started')} AS started, stop_requested, ${dialect.now} AS clock`
+  return `id, periodic_task_id AS schedule, task, state, worker, attempt, claim, ${dialect.instant('started')} AS started, stop_requested, ${dialect.now} AS clock`
 }
 
 /**
@@ -108,18 +118,44 @@ export async function endJobs(
   schedules: ReadonlyMap<string, PlannableRow>,
 ): Promise<ReadonlyMap<string, string>> {
   const promoted = await nextInTurn(sql, dialect, tables, ended)
-  await writeJobs(sql, dialect, tables, ended, promoted)
-  await writeSchedules(sql, dialect, tables, ended, schedules)
+  await writeEnds(sql, dialect, tables, ended, promoted, schedules)
   return promoted
 }
 
-const fenceText = ({ id, worker, attempt }: Fence) => `${id}/${attempt}/${worker}`
+async function writeEnds(
+  sql: Sql,
+  dialect: Dialect,
+  tables: Tables,
+  ended: readonly Ended[],
+  promoted: ReadonlyMap<string, string>,
+  schedules: ReadonlyMap<string, PlannableRow>,
+): Promise<void> {
+  await writeJobs(sql, dialect, tables, ended, promoted)
+  await writeSchedules(sql, dialect, tables, ended, schedules)
+}
+
+/** @returns the schedules whose next job is locked by someone else */
+async function heldAmong(
+  sql: Sql,
+  dialect: Dialect,
+  tables: Tables,
+  turns: ReadonlyMap<string, string>,
+): Promise<ReadonlySet<string>> {
+  if (turns.size === 0) return new Set()
+  const ids = [...turns.values()].toSorted()
+  const rows = await sql.rows<{ id: string }>(
+    `SELECT id FROM ${tables.job} ${dialect.byKey} WHERE id IN (${placeholders(ids)}) ORDER BY id ${dialect.skipLocked}`,
+    ids,
+  )
+  const got = new Set(rows.map(({ id }) => id))
+  return new Set([...turns].filter(([, id]) => !got.has(id)).map(([schedule]) => schedule))
+}
 
 /** The jobs that run but could not be locked: somebody else holds their row. */
 async function runningAmong(sql: Sql, tables: Tables, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set()
   const rows = await sql.rows<Fence>(
-    `SELECT id, worker, attempt FROM ${tables.job} WHERE id IN (${placeholders(ids)}) AND state = 'running' AND worker IS NOT NULL`,
+    `SELECT id, worker, claim FROM ${tables.job} WHERE id IN (${placeholders(ids)}) AND state = 'running' AND worker IS NOT NULL`,
     ids,
   )
   return new Set(rows.map(fenceText))
@@ -231,16 +267,16 @@ function endRow({ row, settlement }: Ended) {
     ...WAITING,
     id,
     promoted: 0,
-    attempt: countAttempt ? attempt : attempt - 1,
+    attempt: countAttempt ? attempt : Math.max(0, attempt - 1),
     run_at:
       delayMs === 0 ? null : toText(new Date(Math.min(fromStored(clock).getTime() + delayMs, LAST_INSTANT))),
     error,
   }
 }
 
-/** A count that somebody has set to the largest there is stays: it must keep no run from ending. */
+/** A count stops at the largest number that is exact: it must keep no run from ending. */
 const counted = (column: string, more: string) =>
-  `CASE WHEN t.${column} < ${Number.MAX_SAFE_INTEGER} THEN t.${column} + b.${more} ELSE t.${column} END`
+  `CASE WHEN t.${column} > ${integerLiteral(Number.MAX_SAFE_INTEGER)} - b.${more} THEN ${integerLiteral(Number.MAX_SAFE_INTEGER)} ELSE t.${column} + b.${more} END`
 const ifCounted = (column: string) => `CASE WHEN b.runs > 0 THEN b.${column} ELSE t.${column} END`
 const ifMoved = (column: string) => `CASE WHEN b.moved = 1 THEN b.${column} ELSE t.${column} END`
 
@@ -331,9 +367,10 @@ async function writeSchedules(
 }
 
 /**
- * Writes to schedules and leaves them as they are. In a cluster a lock is known to one server only: what holds two
+ * Writes to schedules and leaves them as they are. In a cluster a lock is known to one server only: what keeps two
  * transactions apart on all of them is that both write the same row, and a value that stays the same is not
- * written. Without it, a job that is submitted behind one that ends elsewhere at that moment is blocked by nothing.
+ * written. Without this, a job that is submitted behind one that ends elsewhere at that moment would stay blocked by
+ * nothing. The lowest bit is flipped twice, so the column accepts it whatever its value.
  */
 export async function touchSchedules(
   sql: Sql,
@@ -342,9 +379,9 @@ export async function touchSchedules(
   ids: readonly string[],
 ): Promise<void> {
   if (ids.length === 0) return
-  for (const change of ['+ 1', '- 1']) {
+  for (let turn = 0; turn < 2; turn += 1) {
     await sql.run(
-      `UPDATE ${tables.schedule} ${dialect.byKey} SET error_count = error_count ${change} WHERE id IN (${placeholders(ids)})`,
+      `UPDATE ${tables.schedule} ${dialect.byKey} SET error_count = error_count + 1 - 2 * (error_count % 2) WHERE id IN (${placeholders(ids)})`,
       ids.toSorted(),
     )
   }

@@ -3,6 +3,7 @@ import { occurrenceId } from '../../model/occurrence.ts'
 import { NO_OPEN_JOBS, type OpenJobs, type Plan } from '../../model/plan.ts'
 import type { Database, Sql } from '../database.ts'
 import { toText } from '../instant.ts'
+import { integerLiteral } from '../literals.ts'
 import type { Room } from '../scheduling-store.ts'
 import { batchTable } from './batch.ts'
 import { begin, type BeginnableRow, beginnableColumns } from './beginning.ts'
@@ -18,6 +19,14 @@ export interface Planned {
   readonly open: OpenJobs
   /** The number of its newest run, before the plan; 0: it had none. */
   readonly latestRun: number
+  /** By the id of an occurrence, the one that it gets because another row has that id already. */
+  readonly otherIds: ReadonlyMap<string, string>
+}
+
+/** The id of the job of a planned slot. */
+export function idOf({ row, otherIds }: Planned, { slot }: { readonly slot: Date }): string {
+  const id = occurrenceId(row.id, slot)
+  return otherIds.get(id) ?? id
 }
 
 export interface OpenJob {
@@ -137,7 +146,8 @@ export class SubmittedJobs {
     )
     const assignments = {
       slot: 'b.slot',
-      missed: 't.missed + b.count',
+      // The largest count stays: it must keep no schedule from going on.
+      missed: `CASE WHEN t.missed + b.count > ${integerLiteral(MOST_MISSED)} THEN ${integerLiteral(MOST_MISSED)} ELSE t.missed + b.count END`,
       submitted: 'b.finished',
       finished: 'b.finished',
     }
@@ -154,30 +164,33 @@ export class SubmittedJobs {
   async insert(sql: Sql, planned: readonly Planned[], where: 'here' | 'elsewhere'): Promise<void> {
     const { schedule, job } = this.#tables
     const { dialect } = this.#database
-    const batch = planned.flatMap(({ row, plan, open, latestRun }) => [
-      ...plan.skips.map((skip) => ({
-        id: occurrenceId(row.id, skip.slot),
-        schedule: row.id,
-        slot: toText(skip.slot),
-        missed: skip.count,
-        number: null,
-        state: 'skipped',
-        reason: skip.reason,
-        error: skip.error,
-        finished: row.clock,
-      })),
-      ...(where === 'elsewhere' ? [] : plan.runs).map((run, index) => ({
-        id: occurrenceId(row.id, run.slot),
-        schedule: row.id,
-        slot: toText(run.slot),
-        missed: run.missed,
-        number: Math.max(row.run_count + goingOn(open, plan), latestRun) + index + 1,
-        state: run.state,
-        reason: null,
-        error: null,
-        finished: null,
-      })),
-    ])
+    const batch = planned.flatMap((one) => {
+      const { row, plan, open, latestRun } = one
+      return [
+        ...plan.skips.map((skip) => ({
+          id: idOf(one, skip),
+          schedule: row.id,
+          slot: toText(skip.slot),
+          missed: skip.count,
+          number: null,
+          state: 'skipped',
+          reason: skip.reason,
+          error: skip.error,
+          finished: row.clock,
+        })),
+        ...(where === 'elsewhere' ? [] : plan.runs).map((run, index) => ({
+          id: idOf(one, run),
+          schedule: row.id,
+          slot: toText(run.slot),
+          missed: run.missed,
+          number: nextNumber(Math.max(row.run_count + goingOn(open, plan), latestRun) + index),
+          state: run.state,
+          reason: null,
+          error: null,
+          finished: null,
+        })),
+      ]
+    })
     if (batch.length === 0) return
     // One parameter for the whole batch, and args copied inside the database: neither grows with the other
     // into the server's packet limit.
@@ -207,11 +220,12 @@ export class SubmittedJobs {
   /** Begins those that were just inserted for the worker, if it has room for all of them. */
   async begin(sql: Sql, worker: string, planned: readonly Planned[], room: Room): Promise<ClaimedJob[]> {
     const { dialect } = this.#database
-    const runs = planned.flatMap(({ row: { id, task }, plan }) =>
-      plan.runs
+    const runs = planned.flatMap((one) => {
+      const { task } = one.row
+      return one.plan.runs
         .filter(({ state }) => state === 'waiting' && room.tasks.has(task))
-        .map(({ slot }) => ({ id: occurrenceId(id, slot), task })),
-    )
+        .map((run) => ({ id: idOf(one, run), task }))
+    })
     const fits = (of: readonly unknown[], limit = room.limit) => of.length <= limit
     if (runs.length === 0 || !fits(runs)) return []
     for (const [task, of] of groupBy(runs, (run) => run.task)) if (!fits(of, room.limits.get(task))) return []
@@ -221,6 +235,14 @@ export class SubmittedJobs {
     )
     return begin(sql, dialect, this.#tables, worker, rows, room.tasks)
   }
+}
+
+/** What the column holds. */
+const MOST_MISSED = 2_147_483_647
+
+/** The number of the run after this one; the largest stays. */
+export function nextNumber(number: number): number {
+  return Math.min(number + 1, Number.MAX_SAFE_INTEGER)
 }
 
 /** Runs that may still count before the new ones do. */

@@ -1,12 +1,14 @@
-import { occurrenceId } from '../../model/occurrence.ts'
-import { type Plan, type PlannedRun, planFault, withRuns } from '../../model/plan.ts'
+import { byHalves } from '../../model/halves.ts'
+import { newJobId, occurrenceId } from '../../model/occurrence.ts'
+import { type PlannedRun, planFault, withRuns } from '../../model/plan.ts'
+import { SetAside } from '../../model/set-aside.ts'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Database, Sql } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
 import type { Decide, Mark, Room, Submission, SubmitOptions, SubmitResult } from '../scheduling-store.ts'
 import { batchTable } from './batch.ts'
 import { plannableColumns, type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
-import { NO_JOBS, type Planned, SubmittedJobs } from './submitted-jobs.ts'
+import { idOf, NO_JOBS, type Planned, SubmittedJobs } from './submitted-jobs.ts'
 import { placeholders, type Tables } from './tables.ts'
 
 /** How marked schedules are submitted. */
@@ -19,13 +21,36 @@ interface How {
   readonly careful: boolean
 }
 
+const NO_OTHERS: ReadonlyMap<string, string> = new Map()
+/** How long a row that failed is submitted by itself; the first success ends this. */
+const BACK_OFF = { firstMs: 600_000, longestMs: 3_600_000, most: 1000, now: () => performance.now() }
 const NOTHING: SubmitResult = { submissions: [], begun: [], locked: [], failed: [] }
+
+function together(results: readonly SubmitResult[]): SubmitResult {
+  return {
+    submissions: results.flatMap((result) => result.submissions),
+    begun: results.flatMap((result) => result.begun),
+    locked: results.flatMap((result) => result.locked),
+    failed: results.flatMap((result) => result.failed),
+  }
+}
+
+/** One after the other. */
+async function each<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = []
+  for (const item of items) results.push(await work(item))
+  return results
+}
 
 /** Plans marked schedules and writes what comes of them, in one transaction. */
 export class Submitting {
   readonly #database: Database
   readonly #tables: Tables
   readonly #jobs: SubmittedJobs
+  readonly #failed = new SetAside(BACK_OFF)
 
   constructor(database: Database, tables: Tables) {
     this.#database = database
@@ -39,24 +64,35 @@ export class Submitting {
     decide: Decide,
     { where = 'here', room = null }: SubmitOptions = {},
   ): Promise<SubmitResult> {
-    if (marks.length === 0) return NOTHING
     const how = { decide, where, room: null, careful: false }
-    try {
-      return await this.#database.transaction((sql) =>
-        this.#submitAll(sql, worker, marks, { ...how, room: where === 'here' ? room : null }),
-      )
-    } catch (error) {
-      if (error instanceof StoreUnavailableError && !this.#database.dialect.isContended(error)) throw error
-      // One bad row must not keep the others: row by row.
-      const results: SubmitResult[] = []
-      for (const mark of marks) results.push(await this.#submitOne(worker, mark, { ...how, careful: true }))
-      return {
-        ...NOTHING,
-        submissions: results.flatMap((result) => result.submissions),
-        locked: results.flatMap((result) => result.locked),
-        failed: results.flatMap((result) => result.failed),
-      }
-    }
+    const submitOne = (mark: Mark) => this.#submitOne(worker, mark, { ...how, careful: true })
+    const suspects = marks.filter(({ id }) => this.#failed.has(id))
+    // A room is for one transaction: in two, more jobs than it holds could begin.
+    let first = where === 'here' ? room : null
+    const results = await byHalves(
+      marks.filter((mark) => !suspects.includes(mark)),
+      async (some) => {
+        const all = { ...how, room: first }
+        first = null
+        try {
+          return await this.#database.transaction((sql) => this.#submitAll(sql, worker, some, all))
+        } catch (error) {
+          if (some.length === 1 || !this.#database.dialect.isContended(error)) throw error
+          // A lock wait takes seconds. By themselves, only those that are locked wait again.
+          return together(await each(some, submitOne))
+        }
+      },
+      submitOne,
+      (error) => !(error instanceof StoreUnavailableError) || this.#database.dialect.isContended(error),
+    )
+    // Those that failed before come last, and by themselves. What has begun must be told in any case.
+    const last = await each(suspects, (mark) =>
+      submitOne(mark).catch((error: unknown) => {
+        if (error instanceof StoreUnavailableError) return { ...NOTHING, locked: [mark] }
+        throw error
+      }),
+    )
+    return together([...results, ...last])
   }
 
   /** A row by itself: what cannot be submitted for a lasting reason is skipped as a fault. */
@@ -64,11 +100,14 @@ export class Submitting {
     const submitOne = (decide: Decide) =>
       this.#database.transaction((sql) => this.#submitAll(sql, worker, [mark], { ...how, decide }))
     try {
-      return await submitOne(how.decide)
+      const result = await submitOne(how.decide)
+      this.#failed.forget(mark.id)
+      return result
     } catch (error) {
       // Somebody else is in the way: no reason to give the slot up.
       if (this.#database.dialect.isContended(error)) return { ...NOTHING, locked: [mark] }
       if (error instanceof StoreUnavailableError) throw error
+      this.#failed.add(mark.id, error)
       const reason = error instanceof Error ? error.message : String(error)
       try {
         const result = await submitOne((schedule, now, open) => {
@@ -112,12 +151,11 @@ export class Submitting {
       if (plan === null) notDue.push(row)
       else if (plan === 'again') again.push(row.id)
       else
-        planned.push({
-          row,
-          plan: careful ? await this.#withoutDecided(sql, row.id, plan) : plan,
-          open,
-          latestRun,
-        })
+        planned.push(
+          careful
+            ? await this.#withoutDecided(sql, { row, plan, open, latestRun, otherIds: NO_OTHERS })
+            : { row, plan, open, latestRun, otherIds: NO_OTHERS },
+        )
     }
     await this.#jobs.giveWay(
       sql,
@@ -134,12 +172,12 @@ export class Submitting {
       )
     }
     return {
-      submissions: planned.map(({ row, plan }) => ({
-        id: row.id,
-        task: row.task,
-        timer: row.timer,
-        plan,
-        jobs: plan.runs.map((run) => occurrenceId(row.id, run.slot)),
+      submissions: planned.map((one) => ({
+        id: one.row.id,
+        task: one.row.task,
+        timer: one.row.timer,
+        plan: one.plan,
+        jobs: one.plan.runs.map((run) => idOf(one, run)),
       })) satisfies Submission[],
       begun,
       locked: await this.#locked(sql, marks, rows),
@@ -147,15 +185,22 @@ export class Submitting {
     }
   }
 
-  /** Leaves out what stands in the job table already, although the schedule says otherwise. */
-  async #withoutDecided(sql: Sql, id: string, plan: Plan): Promise<Plan> {
+  /**
+   * Leaves out the slots that stand in the job table already, although the schedule says otherwise. Only schedule and
+   * slot decide: where another row has the id of an occurrence, the occurrence gets another id.
+   */
+  async #withoutDecided(sql: Sql, planned: Planned): Promise<Planned> {
+    const { row, plan } = planned
     const decided = new Set<string>()
+    const otherIds = new Map<string, string>()
     for (const { slot } of [...plan.runs, ...plan.skips]) {
-      const found = await sql.rows(
-        `SELECT id FROM ${this.#tables.job} WHERE (periodic_task_id = ? AND slot = ?) OR id = ?`,
-        [id, toText(slot), occurrenceId(id, slot)],
+      const id = occurrenceId(row.id, slot)
+      const found = await sql.rows<{ own: number }>(
+        `SELECT CASE WHEN periodic_task_id = ? AND slot = ? THEN 1 ELSE 0 END AS own FROM ${this.#tables.job} WHERE (periodic_task_id = ? AND slot = ?) OR id = ?`,
+        [row.id, toText(slot), row.id, toText(slot), id],
       )
-      if (found.length > 0) decided.add(toText(slot))
+      if (found.some(({ own }) => own === 1)) decided.add(toText(slot))
+      else if (found.length > 0) otherIds.set(id, newJobId(slot))
     }
     const isNew = ({ slot }: { slot: Date }) => !decided.has(toText(slot))
     // The first of those that are left has before it what the first of all had.
@@ -163,7 +208,7 @@ export class Submitting {
     const runs = plan.runs
       .filter(isNew)
       .map((run, index): PlannedRun => (index === 0 && first ? { ...run, state: first.state } : run))
-    return { ...withRuns(plan, runs), skips: plan.skips.filter(isNew) }
+    return { ...planned, plan: { ...withRuns(plan, runs), skips: plan.skips.filter(isNew) }, otherIds }
   }
 
   /** Moves the schedules on and ends their marks. */

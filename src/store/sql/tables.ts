@@ -5,6 +5,8 @@ export interface Tables {
   readonly log: string
   readonly worker: string
   readonly declaredSet: string
+  /** The bookkeeping of the migrations. */
+  readonly migration: string
   readonly wakeIndex: string
   readonly claimIndex: string
   readonly dueIndex: string
@@ -18,6 +20,8 @@ export interface Tables {
   readonly jobTaskIndex: string
   readonly jobGroupIndex: string
   readonly jobSubmitterIndex: string
+  readonly jobOpenGroupIndex: string
+  readonly jobOpenSubmitterIndex: string
   readonly occurrenceIndex: string
   readonly heldIndex: string
   readonly finishedIndex: string
@@ -33,6 +37,7 @@ export function tables(prefix: string): Tables {
     log: quoted('job_log'),
     worker: quoted('worker'),
     declaredSet: quoted('declared_set'),
+    migration: quoted('kalends_migration'),
     wakeIndex: quoted('periodic_task_wake_at'),
     claimIndex: quoted('job_claim'),
     dueIndex: quoted('job_due'),
@@ -46,6 +51,8 @@ export function tables(prefix: string): Tables {
     jobTaskIndex: quoted('job_task'),
     jobGroupIndex: quoted('job_group'),
     jobSubmitterIndex: quoted('job_submitter'),
+    jobOpenGroupIndex: quoted('job_open_group'),
+    jobOpenSubmitterIndex: quoted('job_open_submitter'),
     occurrenceIndex: quoted('job_occurrence'),
     heldIndex: quoted('job_held'),
     finishedIndex: quoted('job_finished'),

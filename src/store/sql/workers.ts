@@ -1,6 +1,7 @@
 import type { Database } from '../database.ts'
 import { fromStored, toText } from '../instant.ts'
 import type { NewWorker, WorkerRecord, WorkerStore } from '../worker-store.ts'
+import { lowestVersion } from './lowest-version.ts'
 import { textRecordOf, textsOf } from './stored-json.ts'
 import type { Tables } from './tables.ts'
 
@@ -60,6 +61,10 @@ export class SqlWorkers implements WorkerStore {
       started: fromStored(row.started),
       heartbeat: fromStored(row.heartbeat),
     }))
+  }
+
+  lowestVersion(): Promise<string | null> {
+    return lowestVersion(this.#database, this.#tables.migration)
   }
 
   async running(): Promise<ReadonlyMap<string, number>> {

@@ -1,15 +1,17 @@
 /**
  * SQLite in one file, for one machine, through libsql: any number of processes, one writer at a time.
  *
- * The driver is synchronous and there is one connection, so transactions of this process queue up. Waiting
+ * The driver is synchronous and there is one connection, so transactions of this process queue up (see turns.ts). Waiting
  * for another process's write lock happens outside of the driver: its busy timeout would block the event loop.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import Libsql from 'libsql'
 import { StoreUnavailableError } from '../../errors.ts'
-import type { Database, Dialect, Sql, SqlValue } from '../database.ts'
+import type { Database, Dialect, Sql, SqlValue, Use } from '../database.ts'
 import { sqliteDialect } from './dialect.ts'
 import { isBusy, isUnavailable } from './errors.ts'
+import { DatabaseFile, makePrivate } from './file.ts'
+import { Turns } from './turns.ts'
 
 /** The event loop stands still for no longer than this in one try for the lock. */
 const BUSY_TIMEOUT_MS = 5
@@ -23,27 +25,42 @@ export class SqliteDatabase implements Database {
   readonly dialect: Dialect
   readonly #connection: Libsql.Database
   readonly #statements = new Map<string, Statement>()
-  /** The end of the queue of those who use the connection. */
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #turns: Turns
+  readonly #use: Use
+  readonly #file: DatabaseFile | null
   readonly #direct: Sql
+  readonly #beside: (use: Use) => SqliteDatabase
 
-  constructor(connection: Libsql.Database, clock: (() => Date) | null = null) {
+  constructor(
+    connection: Libsql.Database,
+    clock: (() => Date) | null = null,
+    {
+      turns = new Turns(),
+      use = 'loops',
+      file = null,
+    }: { readonly turns?: Turns; readonly use?: Use; readonly file?: DatabaseFile | null } = {},
+  ) {
     this.dialect = sqliteDialect(clock)
     this.#connection = connection
+    this.#turns = turns
+    this.#use = use
+    this.#file = file
+    this.#beside = (other) => new SqliteDatabase(connection, clock, { turns, use: other, file })
     this.#direct = {
       rows: async <Row>(text: string, params: readonly SqlValue[] = []) => {
-        const rows = this.#prepared(text).all(...params)
+        const rows = this.#prepared(text).all(...bindable(params))
         for (const row of rows) blobsToText(row)
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rows are what the statement selects; see Sql
         return rows as Row[]
       },
-      run: async (text, params = []) => this.#prepared(text).run(...params).changes,
+      run: async (text, params = []) => this.#prepared(text).run(...bindable(params)).changes,
     }
   }
 
   /** @param path  a file, created when it is missing, or `:memory:` */
   static async open(path: string, clock: (() => Date) | null = null): Promise<SqliteDatabase> {
     let connection: Libsql.Database
+    makePrivate(path)
     try {
       connection = new Libsql(path)
     } catch (error) {
@@ -52,7 +69,7 @@ export class SqliteDatabase implements Database {
         { cause: error },
       )
     }
-    const database = new SqliteDatabase(connection, clock)
+    const database = new SqliteDatabase(connection, clock, { file: DatabaseFile.at(path) })
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     // The switch to WAL takes the whole file for a moment, which several processes may want at once.
     await database.#patiently(async () => connection.exec('PRAGMA journal_mode = WAL'))
@@ -61,8 +78,20 @@ export class SqliteDatabase implements Database {
     return database
   }
 
+  /** The same connection for another use: whose turn it is decides `Turns`. Closed with this one. */
+  beside(use: Use): SqliteDatabase {
+    return this.#beside(use)
+  }
+
+  longestWaitMs(): number {
+    return this.#turns.longestWaitMs(this.#use)
+  }
+
   rows<Row>(text: string, params: readonly SqlValue[] = []): Promise<Row[]> {
-    return this.#inTurn(() => this.#patiently(() => this.#direct.rows<Row>(text, params)))
+    return this.#inTurn(() => {
+      this.#file?.mustBeThere()
+      return this.#patiently(() => this.#direct.rows<Row>(text, params))
+    })
   }
 
   run(text: string, params: readonly SqlValue[] = []): Promise<number> {
@@ -74,14 +103,16 @@ export class SqliteDatabase implements Database {
 
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
     return this.#inTurn(async () => {
+      this.#file?.mustBeThere()
       await this.#patiently(async () => this.#connection.exec('BEGIN IMMEDIATE'))
       try {
         const result = await work(this.#direct)
+        this.#file?.mustBeThere()
         await this.#patiently(async () => this.#connection.exec('COMMIT'))
         return result
       } catch (error) {
         if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK')
-        throw error
+        throw isUnavailable(error) ? unavailable(error) : error
       }
     })
   }
@@ -108,9 +139,7 @@ export class SqliteDatabase implements Database {
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = this.#last.then(work)
-    this.#last = turn.catch(() => undefined)
-    return turn
+    return this.#turns.take(this.#use, work)
   }
 
   async #patiently<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -120,16 +149,28 @@ export class SqliteDatabase implements Database {
         return await work()
       } catch (error) {
         if (isUnavailable(error) || (isBusy(error) && performance.now() > giveUp)) {
-          throw new StoreUnavailableError(
-            `The database file cannot be used: ${error instanceof Error ? error.message : String(error)}`,
-            { cause: error },
-          )
+          throw unavailable(error)
         }
         if (!isBusy(error)) throw error
         await delay(Math.random() * Math.min(2 ** attempt, 25))
       }
     }
   }
+}
+
+function unavailable(error: unknown): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `The database file cannot be used: ${error instanceof Error ? error.message : String(error)}`,
+    { cause: error },
+  )
+}
+
+/** The driver ends the process where a value is an object, which code without types may give. @throws RangeError */
+function bindable(params: readonly unknown[]): readonly unknown[] {
+  for (const value of params)
+    if (value !== null && typeof value !== 'string' && typeof value !== 'number')
+      throw new RangeError(`SQL takes texts and numbers, not a value of type ${typeof value}`)
+  return params
 }
 
 /** A column of text takes bytes as well, written by hand; whoever reads it counts on text. */

@@ -1,6 +1,6 @@
 import type { Dialect } from '../database.ts'
 import { toText } from '../instant.ts'
-import { withLiterals as fill } from '../literals.ts'
+import { integerLiteral, withLiterals as fill } from '../literals.ts'
 import { isAlreadyApplied, isDuplicate } from './errors.ts'
 
 const FORMAT = '%Y-%m-%d %H:%M:%f'
@@ -13,7 +13,7 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   },
   nowPlus: (ms) =>
     clock === null
-      ? `strftime('${FORMAT}', 'now', '${(ms / 1000).toFixed(3)} seconds')`
+      ? `strftime('${FORMAT}', 'now', '${seconds(ms)} seconds')`
       : `'${toText(new Date(clock().getTime() + ms))}'`,
   // Transactions are BEGIN IMMEDIATE: there is one writer at a time, so there is nothing to lock or to skip.
   forUpdate: '',
@@ -23,6 +23,7 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   writesInParallel: false,
   byKey: '',
   byIndex: () => '',
+  onlyByIndex: (index) => `INDEXED BY ${index}`,
   instant: (column) => `strftime('${FORMAT}', ${column})`,
   batch(columns) {
     const list = Object.keys(columns).map((name) => `json_extract(value, '$.${name}') AS ${name}`)
@@ -41,27 +42,35 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
     return `(WITH RECURSIVE turn (g, t) AS (
       SELECT * FROM (SELECT claim_group, claim_task FROM ${job} WHERE claim_group ${from} ? ORDER BY claim_group, claim_task LIMIT 1)
       UNION ALL SELECT ${next('claim_group')}, ${next('claim_task')} FROM turn WHERE g IS NOT NULL
-    ) SELECT g AS claim_group, t AS claim_task, (SELECT MIN(claim_rank) FROM ${job} WHERE claim_group = g AND claim_task = t) AS claim_rank FROM turn WHERE t IN (${Array(tasks).fill('?').join(', ')}) LIMIT ${limit})`
+    ) SELECT g AS claim_group, t AS claim_task, (SELECT MIN(claim_rank) FROM ${job} WHERE claim_group = g AND claim_task = t) AS claim_rank FROM turn WHERE t IN (${Array(tasks).fill('?').join(', ')}) LIMIT ${integerLiteral(limit)})`
   },
   union: (selections) => selections.map((selection) => `SELECT * FROM (${selection})`).join(' UNION ALL '),
   async revisions(database, tables) {
     // The first counts what other connections have committed, the second what this one has written.
     const [others] = await database.rows<{ data_version: number }>('PRAGMA data_version')
     const [own] = await database.rows<{ changes: number }>('SELECT total_changes() AS changes')
-    return tables.map(() => `${others?.data_version}/${own?.changes}`)
+    return tables.map(() => `${String(others?.data_version)}/${String(own?.changes)}`)
   },
   tablesAmong: (count) =>
     `SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name IN (${Array(count).fill('?').join(', ')})`,
+  withoutTransactions: null,
   partsOf: (count) => {
     const names = Array(count).fill('?').join(', ')
     return `SELECT 'column ' || t.name || '.' || c.name AS part FROM sqlite_master AS t, pragma_table_xinfo(t.name) AS c WHERE t.type = 'table' AND t.name IN (${names}) UNION SELECT 'index ' || name AS part FROM sqlite_master WHERE type = 'index' AND tbl_name IN (${names})`
   },
   withLiterals: (text, params) => fill(text, params, textLiteral),
+  tableOptions: '',
   isDuplicate,
   // The whole file is locked or nothing is.
   isContended: () => false,
   isAlreadyApplied,
 })
+
+/** To the millisecond. */
+function seconds(ms: number): string {
+  const digits = integerLiteral(Math.round(ms)).padStart(4, '0')
+  return `${digits.slice(0, -3)}.${digits.slice(-3)}`
+}
 
 /** A text literal would end at a NUL character. */
 function textLiteral(value: string): string {

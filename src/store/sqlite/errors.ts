@@ -18,7 +18,7 @@ export function isBusy(error: unknown): boolean {
 }
 
 export function isUnavailable(error: unknown): boolean {
-  return /^SQLITE_(IOERR|FULL|CANTOPEN|READONLY|CORRUPT|NOTADB|NOMEM)/.test(code(error))
+  return /^SQLITE_(IOERR|FULL|CANTOPEN|READONLY|CORRUPT|NOTADB|NOMEM|PERM|PROTOCOL)/.test(code(error))
 }
 
 export function isDuplicate(error: unknown): boolean {

@@ -3,7 +3,7 @@ import { session, type Session } from '../session.ts'
 import { setServerTime } from '../time/clock.ts'
 import { address, get, send, type Values } from './client.ts'
 import { connections } from './live.ts'
-import type { JobsAction, JobState } from './types.ts'
+import type { JobsAction, JobState, Schedule } from './types.ts'
 
 export const urls = {
   session: () => address(['me']),
@@ -29,7 +29,8 @@ export type ScheduleAction = 'pause' | 'resume' | 'run' | 'reset'
 
 export const calls = {
   create: (body: unknown) => send<{ id: string }>('POST', ['schedules'], body),
-  change: (id: string, body: unknown) => send<{ id: string }>('PATCH', ['schedules', id], body),
+  change: (before: Schedule, body: unknown) =>
+    send<{ id: string }>('PATCH', ['schedules', before.id], body, before),
   remove: (id: string) => send<null>('DELETE', ['schedules', id]),
   removeMany: (ids: readonly string[]) => send<null>('POST', ['schedules', 'batch-delete'], { ids }),
   act: (id: string, action: ScheduleAction, body?: unknown) =>

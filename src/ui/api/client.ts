@@ -28,6 +28,8 @@ export class OfflineError extends Error {}
 export const signInNeeded = signal(false)
 
 let token = readToken()
+// Before the router reads the address.
+signInByLink()
 
 export function signIn(value: string): void {
   token = value
@@ -37,6 +39,25 @@ export function signIn(value: string): void {
     // Without storage it lasts until the page is left.
   }
   signInNeeded.value = false
+}
+
+/** A link may also be opened in a tab that shows the page already: then only what is behind # changes. */
+export function startSignInLinks(): void {
+  addEventListener('hashchange', () => {
+    if (signInByLink()) location.reload()
+  })
+}
+
+/**
+ * A sign-in link carries the token behind #, which browsers send to no server. It leaves the address bar and the
+ * history at once, so that it is not passed on with the address.
+ */
+function signInByLink(): boolean {
+  const [, value] = /^#token=([!-~]+)$/.exec(location.hash) ?? []
+  if (value === undefined) return false
+  history.replaceState(history.state, '', location.pathname + location.search)
+  signIn(value)
+  return true
 }
 
 export type Values = Readonly<Record<string, string | number | boolean | undefined>>
@@ -62,23 +83,33 @@ export async function request(url: URL, init: RequestInit = {}): Promise<Respons
   throw new ApiError(response.status, isRecord(problem) ? problem : {})
 }
 
+/** The entity tag of each answer that has one. */
+const tags = new WeakMap<object, string>()
+
 /** What the server answers is what its schemas say: the types are those of the API's document. */
 export async function get<Answer>(url: URL, signal?: AbortSignal): Promise<Answer> {
   const response = await request(url, signal === undefined ? {} : { signal })
-  return response.json()
+  const answer: Answer = await response.json()
+  const tag = response.headers.get('etag')
+  if (tag !== null && typeof answer === 'object' && answer !== null) tags.set(answer, tag)
+  return answer
 }
 
 export async function send<Answer>(
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: readonly string[],
   body?: unknown,
+  /** What the change is based on: it is refused where the server has a newer version. */
+  basis?: object,
 ): Promise<Answer> {
+  const tag = basis && tags.get(basis)
   const response = await request(address(path), {
     method,
-    ...(body !== undefined && {
-      body: JSON.stringify(body),
-      headers: { 'content-type': 'application/json' },
-    }),
+    headers: {
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(tag !== undefined && { 'if-match': tag }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
   })
   const answer = await response.text()
   return JSON.parse(answer === '' ? 'null' : answer)

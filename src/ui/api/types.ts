@@ -84,6 +84,8 @@ export interface Job {
   readonly result: unknown
   readonly error: string | null
   readonly stopRequested: Instant | null
+  /** Of a row of a list: bytes of what the list leaves out or shortens. */
+  readonly truncated?: Readonly<Record<string, number>>
 }
 
 export interface Page<Item> {

@@ -26,18 +26,25 @@ function shifted(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
 }
 
+/** An instant in the address, which people and other pages write; undefined when it is not one that can be shown. */
+function hourAt(text: string | undefined): string | undefined {
+  const at = Date.parse(text ?? '')
+  // Its hour must have an end that can be written as well.
+  return Number.isNaN(at) || Number.isNaN(new Date(at + HOUR_MS).getTime()) ? undefined : text
+}
+
 export function CalendarPage() {
   const thisWeek = mondayOf(now.peek(), zone.value)
-  const week = /^\d{4}-\d\d-\d\d$/.test(query.value['week'] ?? '')
-    ? mondayOf(new Date(`${query.value['week']}T12:00:00Z`), 'UTC')
-    : thisWeek
+  const day = query.value['week'] ?? ''
+  const isDay = /^\d{4}-\d\d-\d\d$/.test(day) && !Number.isNaN(Date.parse(day))
+  const week = isDay ? mondayOf(new Date(`${day}T12:00:00Z`), 'UTC') : thisWeek
   const from = instantOf(`${week}T00:00`, zone.value) ?? new Date()
   const filters = Object.fromEntries(FILTERS.map((name) => [name, query.value[name]]))
   const { data, error, reload } = useApi<Load>(
     urls.load({ ...filters, from: from.toISOString(), hours: WEEK_HOURS }),
     ['schedules'],
   )
-  const { at } = query.value
+  const at = hourAt(query.value['at'])
   return (
     <>
       <header class="head">

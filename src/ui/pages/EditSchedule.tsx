@@ -57,7 +57,9 @@ function faultsOf(error: unknown): Readonly<Record<string, string>> | null {
   return error instanceof ApiError && Object.keys(error.fields).length > 0 ? error.fields : null
 }
 
-function Form({ title, before }: { readonly title: string; readonly before: Schedule | null }) {
+function Form({ title, before: now }: { readonly title: string; readonly before: Schedule | null }) {
+  // As it was when the form was opened: a concurrent edit must not be overwritten.
+  const [before] = useState(now)
   const [entries, setEntries] = useState<Entries>(before === null ? EMPTY : entriesOf(before))
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({})
   const [isSending, setSending] = useState(false)
@@ -71,7 +73,7 @@ function Form({ title, before }: { readonly title: string; readonly before: Sche
     setSending(true)
     try {
       const settings = settingsOf(entries, before)
-      const saved = before === null ? await calls.create(settings) : await calls.change(before.id, settings)
+      const saved = before === null ? await calls.create(settings) : await calls.change(before, settings)
       tell(new Set(['schedules']))
       say(before === null ? `${saved.id} is made` : `${saved.id} is changed`)
       go(link(['schedules', saved.id]))

@@ -6,13 +6,16 @@ import type { FailureGroup } from '../api/types.ts'
 import { Empty, Failure, Loading } from '../parts/Notice.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
 import { link } from '../router.ts'
+import { isScoped } from '../session.ts'
 import { Ago } from '../time/Time.tsx'
 import { count } from '../time/format.ts'
 
 /** Of an error, as much as an address should hold. */
 const SEARCHED = 200
 
-export function errorLink({ error }: FailureGroup, others: Values = {}): string {
+/** The jobs of a group; for callers with a scope, who cannot search errors, its newest job. */
+export function errorLink({ error, lastJob }: FailureGroup, others: Values = {}): string {
+  if (isScoped.value) return link(['jobs', lastJob])
   const values = Object.fromEntries(Object.entries(others).map(([name, value]) => [name, value?.toString()]))
   return link(['jobs'], { ...values, state: 'failed', error: error.slice(0, SEARCHED) })
 }
@@ -66,7 +69,7 @@ export function Errors({ wanted, most }: { readonly wanted: Values; readonly mos
     <Table
       label="Failures by error"
       rows={data.items.slice(0, most)}
-      idOf={({ error }) => error}
+      idOf={({ lastJob }) => lastJob}
       columns={columns(wanted)}
       view={JSON.stringify(wanted)}
     />

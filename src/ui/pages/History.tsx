@@ -21,10 +21,18 @@ const SKIPPED: Readonly<Record<string, string>> = {
   fault: 'it could not be submitted',
 }
 
+/** A list leaves out an error whose first line is too long. */
+function firstLine({ error, truncated }: Job): string {
+  const line = error?.split('\n')[0] ?? ''
+  const bytes = truncated?.['error']
+  if (line !== '' || bytes === undefined) return line
+  return `error of ${count(Math.ceil(bytes / 1000))} KB: open the run to see it`
+}
+
 export function outcome(job: Job): string {
   const many = job.missed > 1 ? `${count(job.missed)} slots: ` : ''
   if (job.state === 'skipped') return `${many}${SKIPPED[job.reason ?? ''] ?? job.reason ?? ''}`
-  if (job.error !== null && job.state !== 'success') return job.error.split('\n')[0] ?? ''
+  if (job.error !== null && job.state !== 'success') return firstLine(job)
   const missed = job.missed > 0 ? `stands for ${count(job.missed)} missed slots` : ''
   return missed === '' ? (job.reason ?? '') : missed
 }

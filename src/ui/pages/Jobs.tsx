@@ -9,7 +9,7 @@ import { Empty, Failure, Loading, Stale } from '../parts/Notice.tsx'
 import { State } from '../parts/State.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
 import { link, query, setQuery } from '../router.ts'
-import { mayOperate } from '../session.ts'
+import { isScoped, mayOperate } from '../session.ts'
 import { Ago, Took } from '../time/Time.tsx'
 import { count } from '../time/format.ts'
 import { Errors } from './Errors.tsx'
@@ -24,6 +24,17 @@ const FIELDS = [
 ] as const
 
 const FILTERS = ['task', 'schedule', 'group', 'submitter', 'worker', 'finishedFrom', 'finishedTo'] as const
+
+/** What callers with a scope cannot search by: parts of it are hidden from them. */
+const UNSCOPED: ReadonlySet<string> = new Set(['error', 'worker'])
+
+function fields() {
+  return FIELDS.filter(([name]) => !isScoped.value || !UNSCOPED.has(name))
+}
+
+function filters() {
+  return FILTERS.filter((name) => !isScoped.value || !UNSCOPED.has(name))
+}
 
 const columns: readonly Column<Job>[] = [
   {
@@ -91,7 +102,7 @@ export function JobsPage() {
   const { state, by } = query.value
   const page = pageNumber()
   const wanted = Object.fromEntries(
-    [...FILTERS, ...FIELDS.map(([name]) => name)].map((name) => [name, query.value[name]]),
+    [...filters(), ...fields().map(([name]) => name)].map((name) => [name, query.value[name]]),
   )
   const isGrouped = by === 'error'
   const list = useApi<Page<Job>>(
@@ -157,7 +168,7 @@ export function JobsPage() {
 }
 
 function Filters() {
-  const [initial] = FIELDS.find(([name]) => query.value[name] !== undefined) ?? FIELDS[0]
+  const [initial] = fields().find(([name]) => query.value[name] !== undefined) ?? FIELDS[0]
   const [field, setField] = useState<string>(initial)
   return (
     <div class="filters" role="search">
@@ -175,14 +186,14 @@ function Filters() {
           setField(next)
         }}
       >
-        {FIELDS.map(([name]) => (
+        {fields().map(([name]) => (
           <option key={name} value={name}>
             in {name}
           </option>
         ))}
       </select>
       <TaskFilter />
-      {FILTERS.map((name) => {
+      {filters().map((name) => {
         const value = query.value[name]
         return (
           value !== undefined &&

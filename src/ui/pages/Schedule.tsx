@@ -9,7 +9,7 @@ import { Json } from '../parts/Json.tsx'
 import { Empty, Failure, Loading, Stale } from '../parts/Notice.tsx'
 import { State } from '../parts/State.tsx'
 import { go, link } from '../router.ts'
-import { mayEdit, mayOperate } from '../session.ts'
+import { mayEdit, mayOperate, maySubmit } from '../session.ts'
 import { now, zone } from '../time/clock.ts'
 import { At } from '../time/Time.tsx'
 import { count, exact, instantOf, relative, span, zoneOf } from '../time/format.ts'
@@ -86,9 +86,9 @@ function Actions({ schedule }: { readonly schedule: Schedule }) {
           )}
         </>
       )}
+      {mayOperate.value && maySubmit.value && <RunWithArgs schedule={schedule} />}
       {mayEdit.value && (
         <>
-          <RunWithArgs schedule={schedule} />
           <a class="button" href={link(['schedules', id, 'edit'])}>
             <Icon name="edit" /> Edit
           </a>

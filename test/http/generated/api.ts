@@ -35,7 +35,7 @@ export interface paths {
         put?: never;
         /**
          * Delete many schedules
-         * @description Ids that are not there are left out.
+         * @description Ids that are not there are left out. It ends at the first that may not be deleted.
          */
         post: operations["deleteSchedules"];
         delete?: never;
@@ -371,7 +371,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The newest 10,000 failed jobs by the first line of their error, most frequent first */
+        /**
+         * The newest 10,000 failed jobs by the first line of their error, most frequent first
+         * @description At most 100 errors.
+         */
         get: operations["listFailures"];
         put?: never;
         post?: never;
@@ -509,7 +512,7 @@ export interface paths {
         };
         /**
          * Server-sent events that say what to look at again
-         * @description Events of the type `change` with `{"topics": [...]}` out of schedules, jobs and workers, at most two a second, whoever made the change, also in SQL. With `Last-Event-ID` it goes on where it ended.
+         * @description Events of the type `change` with `{"topics": [...]}` out of schedules, jobs and workers, at most two a second, whoever made the change, also in SQL. With `Last-Event-ID` it goes on where it ended. With a scope there is one every five seconds, whether or not anything changed, so that it does not show what others do.
          */
         get: operations["followChanges"];
         put?: never;
@@ -694,7 +697,7 @@ export interface components {
             retryBackoff?: ("exponential" | "fixed") | null;
         };
         RunInput: {
-            /** @description For this run alone; needs the role 'admin' */
+            /** @description For this run alone; needs the permission 'submit' */
             args?: unknown;
         };
         Ids: {
@@ -842,6 +845,10 @@ export interface components {
             lastJob: string | null;
             lastError: string | null;
             markedBy: string | null;
+            /** @description Large values that the list leaves out (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row shows them. */
+            truncated?: {
+                [key: string]: number;
+            };
             /** @description The timer in words; null when it cannot be read */
             words: string | null;
             /** @description Newest first, where asked for */
@@ -891,15 +898,56 @@ export interface components {
             error: string | null;
             stopRequested: string | null;
         };
+        ListedJob: {
+            id: string;
+            scheduleId: string | null;
+            slot: string | null;
+            missed: number;
+            run: number | null;
+            task: string;
+            group: string;
+            /** @description Any JSON */
+            args: unknown;
+            subject: string | null;
+            submitter: string | null;
+            priority: number;
+            /** @enum {string} */
+            state: "waiting" | "blocked" | "running" | "success" | "failed" | "cancelled" | "skipped";
+            reason: string | null;
+            worker: string | null;
+            attempt: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, in UTC
+             */
+            submitted: string;
+            runAt: string | null;
+            started: string | null;
+            finished: string | null;
+            timeoutMs: number | null;
+            maxRetries: number | null;
+            retryDelayMs: number | null;
+            retryBackoff: ("exponential" | "fixed") | null;
+            /** @description Any JSON */
+            progress: unknown;
+            /** @description Any JSON */
+            result: unknown;
+            error: string | null;
+            stopRequested: string | null;
+            /** @description Large values that the list leaves out (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row shows them. */
+            truncated?: {
+                [key: string]: number;
+            };
+        };
         JobPage: {
-            items: components["schemas"]["Job"][];
+            items: components["schemas"]["ListedJob"][];
             /** @description Of all pages */
             total: number;
             /** @description False: there are more, or there may be */
             totalIsExact: boolean;
         };
         History: {
-            items: components["schemas"]["Job"][];
+            items: components["schemas"]["ListedJob"][];
         };
         JobReference: {
             job: string;
@@ -977,6 +1025,8 @@ export interface components {
                 lastJob: string;
                 lastFinished: string | null;
             }[];
+            /** @description False: there are more, or there may be */
+            complete: boolean;
         };
         Tasks: {
             items: {
@@ -1089,6 +1139,10 @@ export interface components {
         Me: {
             /** @enum {string} */
             role: "read" | "operate" | "admin";
+            /** @description Whether you may submit jobs, and run a schedule with other args */
+            submit: boolean;
+            /** @description The tasks that you may write; null: all but the built-in ones */
+            tasks: string[] | null;
             user: string | null;
             scope: {
                 group: string | null;
@@ -1111,6 +1165,10 @@ export interface components {
             running?: number;
             /** @description Runs that have ended, and whose end is not written */
             unwritten?: number;
+            /** @description Of those, how many wait for a row that someone else has locked */
+            locked?: number;
+            /** @description Runs that have ended, and whose end the database rejects */
+            rejected?: number;
             /** @description How far the machine's clock is ahead of the database's */
             clockAheadMs?: number | null;
             /** @description Why it is not ok */
@@ -1229,7 +1287,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1240,6 +1298,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1307,7 +1374,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1345,6 +1412,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1401,7 +1477,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1439,6 +1515,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1496,7 +1581,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1516,6 +1601,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1586,7 +1680,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1633,6 +1727,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1688,7 +1791,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1717,6 +1820,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1778,7 +1890,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1825,6 +1937,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1882,7 +2003,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1911,6 +2032,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1968,7 +2098,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1997,6 +2127,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2054,7 +2193,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2083,6 +2222,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2144,7 +2292,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2191,6 +2339,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2251,7 +2408,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2271,6 +2428,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2331,7 +2497,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2351,6 +2517,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2410,7 +2585,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2430,6 +2605,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2505,7 +2689,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2516,6 +2700,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2583,7 +2776,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2621,6 +2814,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2677,7 +2879,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2697,6 +2899,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2756,7 +2967,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2776,6 +2987,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2832,7 +3052,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2861,6 +3081,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2919,7 +3148,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2957,6 +3186,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3013,7 +3251,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3042,6 +3280,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3100,7 +3347,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3138,6 +3385,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3200,7 +3456,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3211,6 +3467,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3282,7 +3547,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3293,6 +3558,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3363,7 +3637,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3374,6 +3648,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3428,7 +3711,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3439,6 +3722,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3493,7 +3785,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3504,6 +3796,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3558,7 +3859,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3569,6 +3870,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3632,7 +3942,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3643,6 +3953,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3705,7 +4024,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3716,6 +4035,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3779,7 +4107,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3790,6 +4118,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3844,7 +4181,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3855,6 +4192,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3909,7 +4255,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3920,6 +4266,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The same user, or address, follows too often already */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3974,7 +4329,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3985,6 +4340,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4108,7 +4472,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The role or the scope does not allow it, or it comes from a foreign page */
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4119,6 +4483,15 @@ export interface operations {
             };
             /** @description A field is wrong */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,0 +1,34 @@
+/** The user whom `--command-user` runs commands as. */
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { CommandError, EXIT } from './failure.ts'
+
+export interface CommandUser {
+  readonly name: string
+  readonly uid: number
+  readonly gid: number
+  /** The folder that commands start in. */
+  readonly home: string
+}
+
+/** No option of a program, and no shell word: names begin with a letter. */
+export const USER_NAME = /^[a-z_][\w.-]*\$?$/i
+
+/** @throws CommandError when there is no such user, or this process may not become it */
+export function commandUser(name: string): CommandUser {
+  const { uid: own, username } = userInfo()
+  if (own !== 0)
+    throw wrong(`it needs a worker that root runs; this one runs as '${username}', and so do its commands`)
+  if (!USER_NAME.test(name)) throw wrong(`'${name}' is not the name of a user`)
+  const { status, stdout, error } = spawnSync('getent', ['passwd', name], { encoding: 'utf8' })
+  if (error !== undefined) throw wrong(`'getent' cannot be run to look '${name}' up: ${error.message}`)
+  const [found, , uid, gid, , home = ''] = stdout.trim().split(':')
+  if (status !== 0 || found !== name) throw wrong(`there is no user '${name}' on this machine`)
+  if (Number(uid) === 0) throw wrong(`'${name}' is root; name a user who may do less`)
+  return { name, uid: Number(uid), gid: Number(gid), home: existsSync(home) ? home : '/' }
+}
+
+function wrong(message: string): CommandError {
+  return new CommandError(`option '--command-user': ${message}`, { exitCode: EXIT.usage })
+}

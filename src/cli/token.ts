@@ -1,0 +1,126 @@
+/**
+ * The token that callers of `--http` send. It is given in a file or in the environment, and not as an option: every
+ * local account can read the arguments of a process. Where none is given, one is made and kept in a file.
+ */
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { sqlitePath } from './configuration.ts'
+import { CommandError, EXIT } from './failure.ts'
+
+export interface Token {
+  readonly value: string
+  /** Where it is kept; null: it came from the environment. */
+  readonly file: string | null
+  /** Whether it is in Kalends' default file, so the user has not chosen a way to pass it on. */
+  readonly isOwn: boolean
+}
+
+const LEAST_LENGTH = 16
+
+/** @throws CommandError when there is none, it can be guessed, or others can read its file */
+export function givenToken(
+  tokenFile: string | undefined,
+  environment: NodeJS.ProcessEnv = process.env,
+): Token | null {
+  if (tokenFile !== undefined) return { ...keptToken(resolve(tokenFile)), isOwn: false }
+  const value = environment['KALENDS_TOKEN']
+  if (value === undefined || value === '') return null
+  return { value: checked(value, 'KALENDS_TOKEN'), file: null, isOwn: false }
+}
+
+/** @throws CommandError when it cannot be kept, or others can read its file */
+export function ownToken(database: string, environment: NodeJS.ProcessEnv = process.env): Token {
+  return { ...keptToken(defaultFile(database, environment)), isOwn: true }
+}
+
+/** Beside a SQLite file, whose readers could read everything anyway; else in the user's state folder. */
+function defaultFile(database: string, environment: NodeJS.ProcessEnv): string {
+  const path = sqlitePath(database)
+  if (path !== null) return `${resolve(path)}.token`
+  const state = environment['XDG_STATE_HOME'] ?? ''
+  return join(isAbsolute(state) ? state : join(homedir(), '.local/state'), 'kalends/token')
+}
+
+/** Reads the file; makes it where it is missing. */
+function keptToken(file: string): { readonly value: string; readonly file: string } {
+  try {
+    const found = read(file)
+    if (found !== null) return { value: found, file }
+    make(file)
+    // Another worker may have been faster: its token counts.
+    return { value: read(file) ?? '', file }
+  } catch (cause) {
+    if (cause instanceof CommandError) throw cause
+    throw wrong(
+      `the token file '${file}' cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`,
+    )
+  }
+}
+
+/** Null: there is no such file. */
+function read(file: string): string | null {
+  let descriptor: number
+  try {
+    // A pipe without a writer would hold the worker up.
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw error
+  }
+  try {
+    // What was opened is looked at, not what has the name by now.
+    const { mode, uid } = fstatSync(descriptor)
+    const own = process.getuid?.()
+    if ((mode & constants.S_IFMT) !== constants.S_IFREG)
+      throw wrong(`the token file '${file}' is no regular file; name another one with --token-file`)
+    if (own !== undefined && uid !== own)
+      throw wrong(
+        `the token file '${file}' belongs to the user ${uid}, and this worker runs as ${own}: that user could change the token; remove the file, or name another one with --token-file`,
+      )
+    if (own !== undefined && (mode & 0o077) !== 0)
+      throw wrong(
+        `the token file '${file}' has the mode ${(mode & 0o777).toString(8).padStart(4, '0')}, so others can use it: remove it for a new token, or, if no one else has read it, chmod 600`,
+      )
+    return checked(readFileSync(descriptor, 'utf8').trim(), `the token file '${file}'`)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Appears complete or not at all, so that workers that start together share one. */
+function make(file: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const draft = `${file}.${randomBytes(6).toString('hex')}`
+  try {
+    writeFileSync(draft, `${randomBytes(32).toString('hex')}\n`, { flag: 'wx', mode: 0o600 })
+    linkSync(draft, file)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+function checked(token: string, origin: string): string {
+  // A header carries nothing but ASCII.
+  if (/^[!-~]+$/.test(token) && token.length >= LEAST_LENGTH) return token
+  throw wrong(
+    `the token in ${origin} needs at least ${LEAST_LENGTH} ASCII characters without spaces; make one with openssl rand -hex 32`,
+  )
+}
+
+function wrong(message: string): CommandError {
+  return new CommandError(message, { exitCode: EXIT.usage })
+}

@@ -1,0 +1,112 @@
+/**
+ * Which address a request comes from. Anyone can write forwarding headers, so they are believed only where a trusted
+ * proxy has sent them.
+ */
+import { BlockList, isIP } from 'node:net'
+import { InvalidInputError } from '../errors.ts'
+
+const FORWARDING = new Set([
+  'forwarded',
+  'via',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'fly-client-ip',
+])
+
+export class TrustedProxies {
+  readonly #proxies = new BlockList()
+
+  /**
+   * @param ranges  addresses and CIDR ranges: `10.0.0.5`, `10.0.0.0/8`, `fd00::/8`
+   * @throws InvalidInputError
+   */
+  constructor(ranges: readonly string[]) {
+    for (const range of ranges) {
+      const [address = '', prefix, ...rest] = range.split('/')
+      const family = familyOf(address)
+      const bits = family === 'ipv6' ? 128 : 32
+      const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : NaN
+      if (family === null || rest.length > 0 || !(length <= bits))
+        throw new InvalidInputError(
+          'trustedProxies',
+          `an address or a CIDR range such as '10.0.0.0/8' is needed, not ${JSON.stringify(range)}`,
+        )
+      this.#proxies.addSubnet(address, length, family)
+    }
+  }
+
+  /** @param connection  the address of the other end of a connection */
+  trusts(connection: string): boolean {
+    const address = plainAddress(connection)
+    const family = address === null ? null : familyOf(address)
+    return address !== null && family !== null && this.#proxies.check(address, family)
+  }
+
+  /**
+   * The address of the client: that of the connection, or where a trusted proxy has opened it, the right-most address
+   * of `X-Forwarded-For` that is no trusted proxy. What stands to the left of that, the client has written itself.
+   *
+   * @param connection  the address of the other end of the connection; null: not known, such as a Unix socket
+   */
+  clientOf(connection: string | null, headers: Headers): string | null {
+    let client = connection === null ? null : plainAddress(connection)
+    if (client === null || !this.trusts(client)) return client
+    for (const hop of (headers.get('x-forwarded-for') ?? '').split(',').toReversed()) {
+      const address = plainAddress(hop)
+      if (address === null) break
+      client = address
+      if (!this.trusts(address)) break
+    }
+    return client
+  }
+}
+
+/** Whether a proxy has passed this request on. */
+export function isForwarded(headers: Headers): boolean {
+  for (const name of headers.keys()) if (FORWARDING.has(name) || name.startsWith('x-forwarded')) return true
+  return false
+}
+
+export function isLoopback(address: string): boolean {
+  return address === '::1' || /^127(?:\.\d{1,3}){3}$/.test(address)
+}
+
+/**
+ * Whom a limit counts as one client: an IPv4 address, or the /64 network that a provider gives to one customer, who
+ * has more IPv6 addresses than any table.
+ */
+export function clientKey(address: string): string {
+  if (isIP(address) !== 6) return address
+  const [head = '', tail] = address.split('::')
+  const left = head.split(':').filter((group) => group !== '')
+  const right = (tail ?? '').split(':').filter((group) => group !== '')
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length)
+  const groups = [...left, ...Array.from({ length: zeros }, () => '0'), ...right]
+  return `${groups.slice(0, 4).join(':')}::/64`
+}
+
+/**
+ * Without brackets, port, zone, and the IPv6 form of an IPv4 address; null: no address.
+ *
+ * @param text  as sockets and proxies write it: `::ffff:10.0.0.1`, `[::1]:4040`, `10.0.0.1:4040`, `fe80::1%eth0`
+ */
+function plainAddress(text: string): string | null {
+  const trimmed = text.trim()
+  // Longer than any address with a port: not worth a look.
+  if (trimmed.length > 80) return null
+  const bare =
+    /^\[([\da-f:.]+)(?:%\w+)?\](?::\d+)?$/i.exec(trimmed)?.[1] ??
+    /^([\d.]+):\d+$/.exec(trimmed)?.[1] ??
+    trimmed
+  const address = bare.toLowerCase().replace(/%.*$/, '')
+  const mapped = /^::ffff:([\d.]+)$/.exec(address)?.[1] ?? address
+  return isIP(mapped) === 0 ? null : mapped
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' | null {
+  const version = isIP(address)
+  return version === 0 ? null : version === 4 ? 'ipv4' : 'ipv6'
+}

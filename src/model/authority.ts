@@ -1,0 +1,202 @@
+/** What a caller may do: whose rows it reaches, which tasks it may use, and how much. */
+import { ForbiddenError, InvalidInputError, LimitError } from '../errors.ts'
+import { timer } from '../timer/index.ts'
+import { checkedWhole, isName, LARGEST_PRIORITY, shownInput } from './input.ts'
+import { ANY_OWNER, type Owner } from './owner.ts'
+import type { Overlap } from './schedule.ts'
+import { isBuiltInTask, spanOption, type Task, TASK_NAME_LIMIT } from './task.ts'
+
+/** How much one owner may have and ask for. What is left out has its default. */
+export interface OwnerLimits {
+  /** Most schedules; default 100. */
+  readonly schedules?: number | undefined
+  /** Shortest time between two runs of a schedule: milliseconds or a time span; default `1min`. */
+  readonly shortestPeriod?: number | string | undefined
+  /** Most jobs that are not final when one more is submitted, run or retried; default 1000. */
+  readonly openJobs?: number | undefined
+  /** Most bytes of the args of one schedule or job, as JSON in UTF-8; default 65,536. */
+  readonly argsBytes?: number | undefined
+  /** Lowest and highest priority; default -100 and 0, so that no owner overtakes jobs of the default priority. */
+  readonly priority?: readonly [lowest: number, highest: number] | undefined
+  /** Longest timeout: milliseconds or a time span; default `1h`. */
+  readonly timeout?: number | string | undefined
+  /** Most retries; default 10. */
+  readonly retries?: number | undefined
+}
+
+/** The same, checked; times are milliseconds. */
+export interface CheckedLimits {
+  readonly schedules: number
+  readonly shortestPeriodMs: number
+  readonly openJobs: number
+  readonly argsBytes: number
+  readonly priority: readonly [lowest: number, highest: number]
+  readonly timeoutMs: number
+  readonly retries: number
+}
+
+/** Tasks, or their names. */
+export type GrantedTasks = readonly (Pick<Task, 'name'> | string)[]
+
+/** What a caller may do. */
+export interface Authority {
+  readonly owner: Owner
+  /** The tasks whose schedules and jobs it may write; null: all but the built-in ones. */
+  readonly tasks: ReadonlySet<string> | null
+  /** Whether it may use `kalends.*` and `command` as well. */
+  readonly builtInTasks: boolean
+  /** null: none. */
+  readonly limits: CheckedLimits | null
+}
+
+/** The application's own code. */
+export const FULL_AUTHORITY: Authority = {
+  owner: ANY_OWNER,
+  tasks: null,
+  builtInTasks: true,
+  limits: null,
+}
+
+const MOST = Number.MAX_SAFE_INTEGER
+const ANY_SPAN = { least: 1, most: 2 ** 31 - 1 }
+
+/** @throws InvalidInputError naming the limit */
+export function checkedLimits(limits: OwnerLimits = {}): CheckedLimits {
+  const { priority: [lowest, highest] = [-100, 0] } = limits
+  return {
+    schedules: checkedWhole('limits.schedules', limits.schedules, 0, MOST) ?? 100,
+    shortestPeriodMs: spanOption('limits.shortestPeriod', limits.shortestPeriod, 60_000, ANY_SPAN),
+    openJobs: checkedWhole('limits.openJobs', limits.openJobs, 0, MOST) ?? 1000,
+    argsBytes: checkedWhole('limits.argsBytes', limits.argsBytes, 2, MOST) ?? 65_536,
+    priority: [
+      checkedWhole('limits.priority', lowest, -LARGEST_PRIORITY, LARGEST_PRIORITY),
+      checkedWhole('limits.priority', highest, lowest, LARGEST_PRIORITY),
+    ],
+    timeoutMs: spanOption('limits.timeout', limits.timeout, 3_600_000, ANY_SPAN),
+    retries: checkedWhole('limits.retries', limits.retries, 0, 1000) ?? 10,
+  }
+}
+
+/**
+ * The tasks that a caller is granted; none, where they are left out.
+ *
+ * @throws InvalidInputError for what is no list of names, and for built-in tasks, which cannot be granted
+ */
+export function checkedTasks(tasks: GrantedTasks = []): ReadonlySet<string> {
+  const names: unknown = Array.isArray(tasks) ? tasks.map((one) => one?.name ?? one) : tasks
+  if (!Array.isArray(names) || !names.every((name) => isName(name, TASK_NAME_LIMIT)))
+    throw new InvalidInputError('tasks', `a list of tasks or their names is needed, not ${shownInput(tasks)}`)
+  const builtIn = names.find(isBuiltInTask)
+  if (builtIn !== undefined)
+    throw new InvalidInputError(
+      'tasks',
+      `'${builtIn}' is a built-in task, which no scope may use; leave it out`,
+    )
+  return new Set(names)
+}
+
+/**
+ * Checked before anything of a schedule or a job of this task is written.
+ *
+ * @throws ForbiddenError
+ */
+export function requireTask({ tasks, builtInTasks }: Authority, name: string): void {
+  if (tasks?.has(name) === true) return
+  if (tasks !== null)
+    throw new ForbiddenError(
+      tasks.size === 0
+        ? 'This scope may only read: it was made without tasks'
+        : `This scope may not use the task '${name}'; it may use ${[...tasks].join(', ')}`,
+    )
+  if (!builtInTasks && isBuiltInTask(name))
+    throw new ForbiddenError(`The task '${name}' is built in: it is not for callers of the API`)
+}
+
+/** What of a schedule or a job is limited; what is left out is as its task says. */
+export interface LimitedSettings {
+  readonly priority?: number | undefined
+  readonly timeoutMs?: number | null | undefined
+  readonly maxRetries?: number | null | undefined
+  readonly args?: string | undefined
+  readonly overlap?: Overlap | undefined
+  readonly catchUp?: number | undefined
+}
+
+/** Runs that one pass may make up for a schedule of an owner with limits: they are all open jobs at once. */
+const MOST_CATCH_UP = 10
+
+/** @throws InvalidInputError naming the field and the limit */
+export function checkWithin(limits: CheckedLimits | null, settings: LimitedSettings): void {
+  if (limits === null) return
+  const { priority, timeoutMs, maxRetries, args = '', overlap, catchUp = 0 } = settings
+  // Else the open jobs of a schedule have no limit.
+  if (overlap === 'allow')
+    throw new InvalidInputError(
+      'overlap',
+      "'allow' is not possible for an owner with limits; use 'queue_one'",
+    )
+  if (catchUp > MOST_CATCH_UP)
+    throw new InvalidInputError(
+      'catchUp',
+      `at most ${MOST_CATCH_UP} is possible for an owner with limits, not ${catchUp}`,
+    )
+  const [lowest, highest] = limits.priority
+  if (priority !== undefined && (priority < lowest || priority > highest))
+    throw beyond('priority', 'priority', `from ${lowest} to ${highest}`, String(priority))
+  if ((timeoutMs ?? 0) > limits.timeoutMs)
+    throw beyond('timeout', 'timeout', `at most ${limits.timeoutMs} ms`, `${timeoutMs} ms`)
+  if ((maxRetries ?? 0) > limits.retries)
+    throw beyond('retries', 'retries', `at most ${limits.retries}`, String(maxRetries))
+  const bytes = Buffer.byteLength(args)
+  if (bytes > limits.argsBytes)
+    throw beyond('args', 'argsBytes', `at most ${limits.argsBytes} bytes of JSON`, `${bytes} bytes`)
+}
+
+/**
+ * @param open  the owner's jobs that are not final, counted up to the limit
+ * @throws LimitError when there is no room for so many more
+ */
+export function checkOpenJobs({ openJobs }: CheckedLimits, open: number, more: number): void {
+  if (open + more > openJobs)
+    throw new LimitError(
+      'openJobs',
+      `${openJobs} jobs that are not final are allowed, and there are ${open}; wait until some have ended, or cancel them`,
+    )
+}
+
+/** Elapses that are looked at: of a timer that elapses as often as allowed, those of two days; of others, of weeks. */
+const MOST_ELAPSES = 20_000
+const LEAST_ELAPSES = 400
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+
+/**
+ * Whether a timer elapses no more often than allowed. The times of day of a calendar event are the same on each of its
+ * days, so the elapses of two days show the shortest time between two of them.
+ *
+ * @throws InvalidInputError naming the timer and the limit
+ */
+export function checkPeriod(limits: CheckedLimits | null, text: string, now: Date): void {
+  if (limits === null) return
+  const { shortestPeriodMs } = limits
+  const tooShort = (periodMs: number) =>
+    beyond('timer', 'shortestPeriod', `at least ${shortestPeriodMs} ms between two runs`, `${periodMs} ms`)
+  const event = timer(text)
+  if (event.spanMs !== null) {
+    if (event.spanMs < shortestPeriodMs) throw tooShort(event.spanMs)
+    return
+  }
+  let left = Math.min(MOST_ELAPSES, Math.max(LEAST_ELAPSES, Math.ceil((2 * DAY_MS) / shortestPeriodMs)))
+  // The night in which a clock goes forward is an hour shorter.
+  const leastMs = shortestPeriodMs - (shortestPeriodMs >= DAY_MS / 2 ? HOUR_MS : 0)
+  for (let at = event.next(now); at !== null && left > 0; left -= 1) {
+    const next = event.next(at)
+    if (next !== null && next.getTime() - at.getTime() < leastMs)
+      throw tooShort(next.getTime() - at.getTime())
+    at = next
+  }
+}
+
+function beyond(field: string, limit: keyof OwnerLimits, allowed: string, given: string): InvalidInputError {
+  return new InvalidInputError(field, `${allowed} is allowed here (limits.${limit}), not ${given}`)
+}

@@ -1,0 +1,262 @@
+/**
+ * Secrets in args, results and progress: hidden where the setting `redact` says they are, and by their value in
+ * every text that belongs to the same job. Pure.
+ */
+import { InvalidInputError } from '../errors.ts'
+import { shownInput } from './input.ts'
+
+const REDACTED = '[redacted]'
+
+/** Where a path of `redact` begins. */
+export type RedactRoot = 'args' | 'result' | 'progress'
+const ROOTS: readonly RedactRoot[] = ['args', 'result', 'progress']
+
+/** The JSON values of a job, or the args of a schedule. `truncated` names those that a list leaves out. */
+export type Payload = { readonly [Root in RedactRoot]?: unknown } & {
+  readonly truncated?: { readonly [Root in RedactRoot]?: number }
+}
+
+/** The option `redact` of `Kalends.open`: what it hides in values, and what their secrets are. */
+export class Redaction {
+  readonly #paths: readonly (readonly string[])[]
+
+  /**
+   * @param paths  such as `args.password`, `result.token` or `args.users.*.key`; `*` is any key or index. A path
+   *   applies to each item of an array, also without `*`
+   * @throws InvalidInputError
+   */
+  constructor(paths: readonly string[]) {
+    for (const path of paths) {
+      if (typeof path !== 'string' || !isPath(path))
+        throw new InvalidInputError(
+          'redact',
+          `paths begin with ${ROOTS.join(', ')}, such as 'args.password', not ${shownInput(path)}`,
+        )
+    }
+    this.#paths = paths.map((path) => path.split('.'))
+  }
+
+  /**
+   * Whether anything is hidden; with a root, anything below it. Then it must not be searched: a search reveals a
+   * secret letter by letter.
+   */
+  hides(root?: RedactRoot): boolean {
+    return this.#paths.some(([first]) => root === undefined || first === root)
+  }
+
+  /**
+   * What hides the secrets of one job, or one schedule, in its texts. Where a value with secrets is left out, the
+   * secrets are unknown, and texts are hidden as a whole.
+   */
+  secretsOf(payload: Payload): Secrets {
+    const { truncated } = payload
+    if (ROOTS.some((root) => truncated?.[root] !== undefined && this.hides(root))) return new Secrets(null)
+    const values = ROOTS.flatMap((root) =>
+      this.#pathsOf(root).flatMap((path) => hiddenValues(payload[root], path)),
+    )
+    return new Secrets(values)
+  }
+
+  /** A value without its secrets. @param secrets  those of the whole job, where it has more than this value */
+  redacted(root: RedactRoot, value: unknown, secrets = this.secretsOf({ [root]: value })): unknown {
+    const shown = this.#pathsOf(root).reduce((part, path) => replaced(part, path), value)
+    return secrets.hiddenIn(shown)
+  }
+
+  /**
+   * The input with what is stored in place of what was shown.
+   *
+   * @throws InvalidInputError when there is nothing stored in its place
+   */
+  restored(root: RedactRoot, input: unknown, stored: unknown): unknown {
+    const known = filled(input, this.redacted(root, stored), stored)
+    for (const path of this.#pathsOf(root)) refuseMarkers(known, path, root)
+    return known
+  }
+
+  #pathsOf(root: RedactRoot): (readonly string[])[] {
+    return this.#paths.filter(([first]) => first === root).map((path) => path.slice(1))
+  }
+}
+
+function isPath(path: string): boolean {
+  const [root, ...keys] = path.split('.')
+  return ROOTS.some((one) => one === root) && keys.every((key) => key !== '')
+}
+
+function replaced(value: unknown, path: readonly string[]): unknown {
+  const [key, ...rest] = path
+  if (key === undefined) return value === null || value === undefined ? value : REDACTED
+  if (Array.isArray(value))
+    return value.map((item: unknown, index) =>
+      key === '*' || key === String(index) ? replaced(item, rest) : replaced(item, path),
+    )
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]: [string, unknown]) => [
+      name,
+      key === '*' || key === name ? replaced(item, rest) : item,
+    ]),
+  )
+}
+
+/** What `replaced` leaves out. */
+function hiddenValues(value: unknown, path: readonly string[]): unknown[] {
+  const [key, ...rest] = path
+  if (key === undefined) return [value]
+  if (typeof value !== 'object' || value === null) return []
+  const items = Object.entries(value)
+  const isList = Array.isArray(value)
+  return items.flatMap(([name, item]: [string, unknown]) => {
+    if (key === '*' || key === name) return hiddenValues(item, rest)
+    return isList ? hiddenValues(item, path) : []
+  })
+}
+
+/** Every part of the input that is as it was shown becomes as it is stored. */
+function filled(input: unknown, shown: unknown, stored: unknown): unknown {
+  if (typeof input === 'string') return input === shown ? stored : input
+  if (Array.isArray(input))
+    return input.map((item: unknown, index) =>
+      filled(item, ownProperty(shown, String(index)), ownProperty(stored, String(index))),
+    )
+  if (typeof input !== 'object' || input === null) return input
+  return Object.fromEntries(
+    Object.entries(input).map(([name, item]: [string, unknown]) => [
+      name,
+      filled(item, ownProperty(shown, name), ownProperty(stored, name)),
+    ]),
+  )
+}
+
+/** @throws InvalidInputError */
+function refuseMarkers(value: unknown, path: readonly string[], at: string): void {
+  const [key, ...rest] = path
+  if (key === undefined) {
+    if (value !== REDACTED) return
+    throw new InvalidInputError(
+      at,
+      `'${REDACTED}' stands for a value that is not stored; send the value itself`,
+    )
+  }
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, item] of Object.entries(value)) {
+    if (key === '*' || key === name) refuseMarkers(item, rest, `${at}.${name}`)
+    else if (Array.isArray(value)) refuseMarkers(item, path, `${at}.${name}`)
+  }
+}
+
+function ownProperty(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+  const property: unknown = Reflect.get(value, name)
+  return property
+}
+
+/** Shorter ones would hide half of each text: `1` or `yes` is no secret. */
+const SHORTEST_SECRET = 4
+/** Characters of all secrets of one job. With more, its texts are hidden as a whole. */
+const MOST_SECRET_CHARACTERS = 65_536
+/** Of a secret that was cut off, such as by a driver that quotes only its beginning. */
+const LONG_PREFIX = 64
+
+/** A character of some secrets, and how they go on. */
+interface Step {
+  readonly next: Map<number, Step>
+  isEnd: boolean
+}
+
+/**
+ * The secrets of one job. Texts are scanned once, whatever the number of secrets: both may come from a tenant, and
+ * `replaceAll` is quadratic for texts such as `aaaa…`.
+ */
+export class Secrets {
+  /** Null: they are unknown, or more than can be looked for. */
+  readonly #start: Step | null
+  readonly #isEmpty: boolean
+
+  /** @param values  null: unknown */
+  constructor(values: readonly unknown[] | null) {
+    if (values === null) {
+      this.#isEmpty = false
+      this.#start = null
+      return
+    }
+    const forms = new Set(values.flatMap(leaves).flatMap(formsOf))
+    let characters = 0
+    for (const form of forms) characters += form.length
+    this.#isEmpty = forms.size === 0
+    this.#start = characters > MOST_SECRET_CHARACTERS ? null : trieOf(forms)
+  }
+
+  /** The text with `[redacted]` in place of each secret. */
+  hiddenInText(text: string): string {
+    if (this.#isEmpty) return text
+    if (this.#start === null) return REDACTED
+    let shown = ''
+    let from = 0
+    for (let at = 0; at < text.length; ) {
+      const length = secretAt(text, at, this.#start)
+      if (length === 0) at += 1
+      else {
+        shown += text.slice(from, at) + REDACTED
+        at += length
+        from = at
+      }
+    }
+    return shown + text.slice(from)
+  }
+
+  /** The same for every text, and every number, in a JSON value. */
+  hiddenIn(value: unknown): unknown {
+    if (this.#isEmpty) return value
+    if (typeof value === 'string') return this.hiddenInText(value)
+    if (typeof value === 'number')
+      return this.hiddenInText(String(value)) === String(value) ? value : REDACTED
+    if (Array.isArray(value)) return value.map((item: unknown) => this.hiddenIn(item))
+    if (typeof value !== 'object' || value === null || value instanceof Date) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([name, item]: [string, unknown]) => [name, this.hiddenIn(item)]),
+    )
+  }
+}
+
+function leaves(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value === 'number') return [String(value)]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.values(value).flatMap(leaves)
+}
+
+/** As it is, and as JSON, URLs and forms write it. */
+function formsOf(secret: string): string[] {
+  const plain = secret.trim()
+  if (plain.length < SHORTEST_SECRET || plain === REDACTED) return []
+  const encoded = encodeURIComponent(plain.toWellFormed())
+  return [plain, JSON.stringify(plain).slice(1, -1), encoded, encoded.replaceAll('%20', '+')]
+}
+
+function trieOf(forms: Iterable<string>): Step {
+  const start: Step = { next: new Map(), isEnd: false }
+  for (const form of forms) {
+    let step = start
+    for (let at = 0; at < form.length; at += 1) {
+      const code = form.charCodeAt(at)
+      const next: Step = step.next.get(code) ?? { next: new Map(), isEnd: false }
+      step.next.set(code, next)
+      step = next
+    }
+    step.isEnd = true
+  }
+  return start
+}
+
+/** The length of the longest secret, or of the long beginning of one, that stands there; 0: none does. */
+function secretAt(text: string, at: number, start: Step): number {
+  let found = 0
+  let length = 0
+  for (let step: Step | undefined = start; ; length += 1) {
+    if (step.isEnd || length >= LONG_PREFIX) found = length
+    step = at + length < text.length ? step.next.get(text.charCodeAt(at + length)) : undefined
+    if (step === undefined) return found
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Limits how much of the API uses the database at the same time, and how much may wait for that. Beyond it, work is
+ * refused at once: a flood of requests costs neither memory nor connections that others need.
+ */
+import { OverloadedError } from '../errors.ts'
+import type { Database } from './database.ts'
+
+export interface AdmissionLimits {
+  /** Statements and transactions at the same time. */
+  readonly atOnce: number
+  /** Those that may wait. */
+  readonly waiting: number
+  /** How long one of them waits at most. */
+  readonly waitMs: number
+}
+
+/** The database for work that is admitted one by one. @throws OverloadedError from each of its methods */
+export function admitted(database: Database, limits: AdmissionLimits): Database {
+  const admission = new Admission(limits)
+  return {
+    dialect: database.dialect,
+    rows: (text, params) => admission.admit(() => database.rows(text, params)),
+    run: (text, params) => admission.admit(() => database.run(text, params)),
+    transaction: (work) => admission.admit(() => database.transaction(work)),
+    exclusively: (name, work) => admission.admit(() => database.exclusively(name, work)),
+    mostAtOnce: () => database.mostAtOnce?.() ?? Number.POSITIVE_INFINITY,
+    longestWaitMs: () => database.longestWaitMs?.() ?? 0,
+    close: () => database.close(),
+  }
+}
+
+class Admission {
+  readonly #limits: AdmissionLimits
+  readonly #waiting = new Set<() => void>()
+  #active = 0
+
+  constructor(limits: AdmissionLimits) {
+    this.#limits = limits
+  }
+
+  async admit<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#active < this.#limits.atOnce) this.#active += 1
+    else await this.#wait()
+    try {
+      return await work()
+    } finally {
+      const [next] = this.#waiting
+      if (next === undefined) this.#active -= 1
+      else next()
+    }
+  }
+
+  #wait(): Promise<void> {
+    const { waiting, waitMs } = this.#limits
+    if (this.#waiting.size >= waiting)
+      throw new OverloadedError(
+        `${waiting} requests are already waiting for the database; try again in a few seconds`,
+      )
+    return new Promise((resolve, reject) => {
+      const begin = () => {
+        clearTimeout(timer)
+        this.#waiting.delete(begin)
+        resolve()
+      }
+      const timer = setTimeout(() => {
+        this.#waiting.delete(begin)
+        reject(
+          new OverloadedError(
+            `Other requests kept the database busy for ${waitMs / 1000} s; try again in a few seconds`,
+          ),
+        )
+      }, waitMs)
+      this.#waiting.add(begin)
+    })
+  }
+}

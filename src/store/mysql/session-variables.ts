@@ -1,0 +1,205 @@
+/**
+ * The session variables that change what statements write or read, and the values that Kalends needs. Sessions of our
+ * own are set up with them. A session that the application lends gets them for each piece of work and is given back
+ * as it was; most need nothing, and each connection is asked once. In a transaction of the application nothing can be
+ * set, so a value that will not do is refused.
+ *
+ * The time zone is not here: no statement depends on it.
+ */
+import { InvalidInputError } from '../../errors.ts'
+
+export interface SessionVariable {
+  readonly name: string
+  /** The server that has it. */
+  readonly on: 'both' | 'mysql' | 'mariadb'
+  /** As SET takes it. */
+  readonly ours: string
+  /** Whether work goes as well with this value. null: NULL. */
+  readonly accepts: (value: string | null) => boolean
+  /** It also matters to a single INSERT in a transaction of the application. */
+  readonly inTransactions: boolean
+}
+
+/** As text, MariaDB has ON and OFF, and MySQL 1 and 0. */
+const ON: Pick<SessionVariable, 'ours' | 'accepts'> = {
+  ours: '1',
+  accepts: (value) => value === '1' || value === 'ON',
+}
+const OFF: Pick<SessionVariable, 'ours' | 'accepts'> = {
+  ours: '0',
+  accepts: (value) => value === '0' || value === 'OFF',
+}
+const NO_LIMIT = '18446744073709551615'
+/** Sorting compares so many bytes; no id has more. */
+const SORTED_BYTES = 1024
+
+export const SESSION_VARIABLES: readonly SessionVariable[] = [
+  // Without it, single statements stay uncommitted and read an old snapshot. In a transaction it means nothing.
+  { name: 'autocommit', on: 'both', ...ON, inTransactions: false },
+  // CHAIN begins a transaction after each COMMIT, which nothing ends; RELEASE closes the connection.
+  {
+    name: 'completion_type',
+    on: 'both',
+    ours: `'NO_CHAIN'`,
+    accepts: (value) => value === 'NO_CHAIN',
+    inTransactions: false,
+  },
+  // Without a strict mode, what is too long is cut off.
+  {
+    name: 'sql_mode',
+    on: 'both',
+    ours: `'STRICT_TRANS_TABLES'`,
+    accepts: (value) => value !== null && isSafeMode(value),
+    inTransactions: true,
+  },
+  // What cannot be said in the session's character set would arrive as question marks.
+  {
+    name: 'character_set_results',
+    on: 'both',
+    ours: 'utf8mb4',
+    accepts: (value) => value === null || value === 'utf8mb4',
+    inTransactions: false,
+  },
+  // Literals of ours would not mix with texts of the database's own character set. Sets character_set_connection too.
+  {
+    name: 'collation_connection',
+    on: 'both',
+    ours: 'utf8mb4_bin',
+    accepts: (value) => value?.startsWith('utf8mb4_') === true,
+    inTransactions: false,
+  },
+  // Rows beyond the limit would be taken for rows that do not exist.
+  {
+    name: 'sql_select_limit',
+    on: 'both',
+    ours: NO_LIMIT,
+    accepts: (value) => value === NO_LIMIT,
+    inTransactions: false,
+  },
+  // They refuse statements that the server believes to be large.
+  { name: 'sql_safe_updates', on: 'both', ...OFF, inTransactions: false },
+  { name: 'sql_big_selects', on: 'both', ...ON, inTransactions: false },
+  // `id IS NULL` would find the last row that was inserted.
+  { name: 'sql_auto_is_null', on: 'both', ...OFF, inTransactions: false },
+  // Ids that differ in their last characters would be in any order, and locked in any order.
+  {
+    name: 'max_sort_length',
+    on: 'both',
+    ours: String(SORTED_BYTES),
+    accepts: (value) => Number(value) >= SORTED_BYTES,
+    inTransactions: false,
+  },
+  // Each occurrence has one job because of unique keys and checks.
+  { name: 'unique_checks', on: 'both', ...ON, inTransactions: true },
+  { name: 'check_constraint_checks', on: 'mariadb', ...ON, inTransactions: true },
+  { name: 'tx_read_only', on: 'mariadb', ...OFF, inTransactions: false },
+  { name: 'transaction_read_only', on: 'mysql', ...OFF, inTransactions: false },
+]
+
+/** `[[{ '': { state } }], fields]`, with `nestTables`. */
+const DEEPEST_VALUE = 4
+
+/** One statement each; null: nothing to do. */
+export interface Borrowing {
+  readonly before: string | null
+  readonly after: string | null
+}
+
+/** By the name of the variable; and the limit of the time of a statement. */
+export type SessionState = Readonly<Record<string, string | number | null>>
+
+/** Each server runs the comment that is for it. */
+function forServer(on: SessionVariable['on'], text: string): string {
+  if (on === 'both') return text
+  return on === 'mysql' ? `/*!80000 ${text} */` : `/*M! ${text} */`
+}
+
+// MySQL limits the time of a SELECT, MariaDB that of any statement. As text: some values are no safe integers.
+const READ = SESSION_VARIABLES.map(({ name, on }) =>
+  forServer(on, `, CAST(@@SESSION.${name} AS CHAR) AS ${name}`),
+).join(' ')
+
+// With a LIMIT, or that of the session would hold.
+export const SESSION_STATE = `SELECT 0 AS kalends ${READ} /*!80000 , @@SESSION.max_execution_time AS max_execution_time */ /*M! , @@SESSION.max_statement_time AS max_statement_time */ LIMIT 1`
+
+/** Of a transaction of the application, as one value: how its driver returns rows is not known. */
+export const TRANSACTION_STATE = `SELECT CAST(JSON_OBJECT('kalends', 0 ${SESSION_VARIABLES.filter(
+  ({ inTransactions }) => inTransactions,
+)
+  .map(({ name, on }) => forServer(on, `, '${name}', CAST(@@SESSION.${name} AS CHAR)`))
+  .join(' ')}) AS CHAR) AS state LIMIT 1`
+
+/** For sessions of our own. */
+export const OWN_SESSION = `SET @kalends = NULL ${SESSION_VARIABLES.map(({ name, on, ours }) =>
+  forServer(on, `, SESSION ${name} = ${ours}`),
+).join(' ')}`
+
+/** For sessions of our own. */
+export function limitStatements(limitMs: number): string {
+  return `SET @kalends = NULL /*!80000 , SESSION max_execution_time = ${limitMs} */ /*M! , SESSION max_statement_time = ${limitMs / 1000} */`
+}
+
+/** @param statementLimitMs  null: statements may take as long as the application's settings allow */
+export function borrowing(state: SessionState, statementLimitMs: number | null): Borrowing {
+  const changes = unfit(state).map(({ name, ours, value }) => ({ name, ours, theirs: literal(value) }))
+  if (statementLimitMs !== null) {
+    for (const [name, unit] of [
+      ['max_execution_time', 1],
+      ['max_statement_time', 1000],
+    ] as const)
+      if (name in state)
+        changes.push({ name, ours: String(statementLimitMs / unit), theirs: String(state[name]) })
+  }
+  if (changes.length === 0) return { before: null, after: null }
+  return {
+    before: `SET ${changes.map(({ name, ours }) => `${name} = ${ours}`).join(', ')}`,
+    after: `SET ${changes.map(({ name, theirs }) => `${name} = ${theirs}`).join(', ')}`,
+  }
+}
+
+/** @throws InvalidInputError when a statement could write something else there than it says */
+export function checkTransaction(state: SessionState): void {
+  const [first] = unfit(state)
+  if (first === undefined) return
+  throw new InvalidInputError(
+    'tx',
+    `the session of the transaction has ${first.name} = '${first.value}', so the database might store something other than the given value: run SET SESSION ${first.name} = ${first.ours} before the transaction begins`,
+  )
+}
+
+/**
+ * The state from the answer to TRANSACTION_STATE. Drivers and what is built on them return `[rows, fields]` or `rows`,
+ * and each row as an object or an array: it is the first value of the first of all.
+ *
+ * @returns null: it is not there, for a function of the application may return what it likes
+ */
+export function stateIn(result: unknown, depth = DEEPEST_VALUE): SessionState | null {
+  if (typeof result === 'object' && result !== null && depth > 0)
+    return stateIn(Object.values(result)[0], depth - 1)
+  if (typeof result !== 'string' || !result.startsWith('{"kalends"')) return null
+  const state: SessionState = JSON.parse(result)
+  return state
+}
+
+function unfit(state: SessionState): (SessionVariable & { readonly value: string | null })[] {
+  return SESSION_VARIABLES.flatMap((variable) => {
+    const found = state[variable.name]
+    // The other server's.
+    if (found === undefined) return []
+    const value = found === null ? null : String(found)
+    return variable.accepts(value) ? [] : [{ ...variable, value }]
+  })
+}
+
+function literal(value: string | null): string {
+  if (value === null) return 'NULL'
+  return /^\d+$/.test(value) ? value : `'${value}'`
+}
+
+/** Some modes of MariaDB give '' another meaning, or evaluate the assignments of an UPDATE in another order. */
+function isSafeMode(mode: string): boolean {
+  return (
+    /\bSTRICT_(TRANS|ALL)_TABLES\b/.test(mode) &&
+    !/\b(EMPTY_STRING_IS_NULL|SIMULTANEOUS_ASSIGNMENT|ORACLE|MSSQL|DB2)\b/.test(mode)
+  )
+}

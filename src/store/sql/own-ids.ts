@@ -1,0 +1,95 @@
+import { ConflictError } from '../../errors.ts'
+import { type Owner, shownId, storedIds } from '../../model/owner.ts'
+import type { Job, JobState } from '../../model/job.ts'
+import type { Schedule } from '../../model/schedule.ts'
+import type { Dialect, Sql } from '../database.ts'
+import { ownedBy } from './owned.ts'
+import type { Tables } from './tables.ts'
+
+/**
+ * The ids under which the rows are stored that an owner calls by these names; what it does not have is left out.
+ *
+ * The rows are found by the index of the owner, so that neither the answer nor its time depends on the rows of others.
+ */
+export async function findOwn(
+  sql: Sql,
+  dialect: Dialect,
+  tables: Tables,
+  table: 'schedule' | 'job',
+  owner: Owner,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const own = ownedBy(owner)
+  if (own.text === '') return new Map(names.map((name) => [name, name]))
+  if (names.length === 0) return new Map()
+  const candidates = names.flatMap((name) => storedIds(owner, name))
+  const rows = await sql.rows<{ id: string }>(
+    `SELECT id FROM ${tables[table]} ${dialect.onlyByIndex(ownerIndex(tables, table, owner))} WHERE id IN (${candidates.map(() => '?').join(', ')})${own.text}`,
+    [...candidates, ...own.params],
+  )
+  const there = new Set(rows.map(({ id }) => id))
+  return new Map(
+    names.flatMap((name) => {
+      const stored = storedIds(owner, name).find((id) => there.has(id))
+      return stored === undefined ? [] : [[name, stored]]
+    }),
+  )
+}
+
+function ownerIndex(tables: Tables, table: 'schedule' | 'job', { submitter }: Owner): string {
+  if (table === 'schedule')
+    return submitter === null ? tables.scheduleGroupIndex : tables.scheduleSubmitterIndex
+  return submitter === null ? tables.jobGroupIndex : tables.jobSubmitterIndex
+}
+
+/** As its owner sees it. */
+export function shownSchedule<Row extends Schedule>(owner: Owner, schedule: Row): Row {
+  const { id, lastJob } = schedule
+  return { ...schedule, id: shownId(owner, id), lastJob: lastJob && shownId(owner, lastJob) }
+}
+
+/** As its owner sees it. */
+export function shownJob<Row extends Job>(owner: Owner, job: Row): Row {
+  const { id, scheduleId } = job
+  return { ...job, id: shownId(owner, id), scheduleId: scheduleId && shownId(owner, scheduleId) }
+}
+
+/** The first job of a schedule that is not final. */
+export interface OpenJob {
+  /** As the caller knows it; null: the job is not the caller's. */
+  readonly id: string | null
+  readonly state: JobState
+  /** How many jobs of the schedule are not final. */
+  readonly number: number
+}
+
+/** A schedule that changed hands may still have a job of its previous owner, and must not reveal that job's id. */
+export async function findOpenJob(
+  sql: Sql,
+  { job }: Tables,
+  owner: Owner,
+  scheduleId: string,
+): Promise<OpenJob | null> {
+  const own = ownedBy(owner)
+  const [open] = await sql.rows<{ id: string; state: JobState; number: number; is_own: number }>(
+    `SELECT id, state, COUNT(*) OVER () AS number, CASE WHEN 1 = 1${own.text} THEN 1 ELSE 0 END AS is_own FROM ${job} WHERE periodic_task_id = ? AND state IN ('waiting', 'blocked', 'running') ORDER BY id LIMIT 1`,
+    [...own.params, scheduleId],
+  )
+  if (open === undefined) return null
+  const { id, state, number, is_own: isOwn } = open
+  return { id: isOwn === 1 ? shownId(owner, id) : null, state, number }
+}
+
+/** @param refusal  what cannot be done, as the start of a sentence */
+export function openJobConflict(refusal: string, { id, state }: OpenJob): ConflictError {
+  if (id === null)
+    return new ConflictError(
+      `${refusal}: a job of this schedule that you cannot see is ${state}; wait for its end`,
+    )
+  return new ConflictError(
+    `${refusal}: the job ${id} of this schedule is ${state}; wait for its end or cancel it`,
+    {
+      jobId: id,
+    },
+  )
+}

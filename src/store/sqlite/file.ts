@@ -1,0 +1,68 @@
+/** The file of a database: private when it is made, and the same for as long as it is used. */
+import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { StoreUnavailableError } from '../../errors.ts'
+
+/**
+ * Makes the file of a new database, so that only its owner can read it: args and results may be secret. SQLite gives
+ * its -wal and -shm the mode of the file itself. A file that is there keeps the mode that its owner gave it.
+ */
+export function makePrivate(path: string): void {
+  const file = filePath(path)
+  if (file === null) return
+  try {
+    closeSync(openSync(file, 'wx', 0o600))
+  } catch {
+    // It is there already, or it cannot be made: opening it tells why.
+  }
+}
+
+/**
+ * The file that a connection has open. When it is deleted, moved or replaced, the connection works on without an
+ * error, on a file that no other process will ever see again.
+ */
+export class DatabaseFile {
+  /** Absolute: the process may change its working directory. */
+  readonly #path: string
+  readonly #opened: BigIntStats
+
+  private constructor(path: string, opened: BigIntStats) {
+    this.#path = path
+    this.#opened = opened
+  }
+
+  /** @returns null if the path does not name a file */
+  static at(path: string): DatabaseFile | null {
+    const file = filePath(path)
+    const opened = file === null ? null : statusOf(file)
+    return file === null || opened === null ? null : new DatabaseFile(resolve(file), opened)
+  }
+
+  /** @throws StoreUnavailableError when its path leads to another file, or to none */
+  mustBeThere(): void {
+    const found = statusOf(this.#path)
+    if (found !== null && found.ino === this.#opened.ino && found.dev === this.#opened.dev) return
+    throw new StoreUnavailableError(
+      found === null
+        ? `The database file '${this.#path}' was deleted or moved while it was in use: put it back, with its -wal and -shm, or stop this process`
+        : `The database file '${this.#path}' was replaced by another file while it was in use: restart this process to work on the new one`,
+    )
+  }
+}
+
+/** The driver also takes URIs: of a file, of memory, of a server. */
+function filePath(path: string): string | null {
+  const file = path.replace(/^file:(?:\/\/)?/, '')
+  return file === ':memory:' || /^\w{2,}:/.test(file) || (file !== path && file.includes('?')) ? null : file
+}
+
+function statusOf(path: string): BigIntStats | null {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false }) ?? null
+  } catch (error) {
+    throw new StoreUnavailableError(
+      `The database file '${path}' cannot be reached: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    )
+  }
+}

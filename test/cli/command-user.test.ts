@@ -1,0 +1,60 @@
+/** Whom commands run as: names are names, and never options or words of a shell. */
+import { describe, expect, test } from 'vitest'
+import { commandTask } from '../../src/cli/command-task.ts'
+import { commandUser } from '../../src/cli/command-user.ts'
+import { run, temporaryFolder } from './program.ts'
+
+const HOSTILE = [
+  '-c',
+  '--help',
+  '-u root',
+  'root;id',
+  'ann\n',
+  'ann\nroot',
+  '$(id)',
+  '`id`',
+  'a b',
+  "a'b",
+  '',
+  '../x',
+  '0',
+  '#0',
+  'root\0',
+]
+
+test.each(HOSTILE)('args.user refuses %j', async (user) => {
+  const result = await commandTask.schema?.['~standard'].validate({ argv: ['id'], user })
+  expect(result?.issues).toContainEqual({
+    message: expect.stringContaining("'user' must be the name of a user"),
+  })
+})
+
+describe.runIf(process.getuid?.() === 0)('--command-user, for root', () => {
+  test.each(HOSTILE)('refuses %j', (name) => {
+    expect(() => commandUser(name)).toThrow(/--command-user[^]*is not the name of a user/)
+  })
+
+  test('refuses root, and who is not there', () => {
+    expect(() => commandUser('root')).toThrow(/'root' is root/)
+    expect(() => commandUser('nobody-of-that-name')).toThrow(/there is no user 'nobody-of-that-name'/)
+  })
+
+  test('knows the ids and the home of a user', () => {
+    expect(commandUser('nobody')).toMatchObject({
+      name: 'nobody',
+      uid: expect.any(Number),
+      gid: expect.any(Number),
+    })
+    expect(commandUser('nobody').uid).toBeGreaterThan(0)
+  })
+
+  test('says what is wrong before anything is started', async () => {
+    const { code, stdout, stderr } = await run(
+      'dist/cli/main.js',
+      ['start', '--allow-commands', '--command-user', 'root'],
+      { cwd: await temporaryFolder() },
+    )
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/^error: option '--command-user': 'root' is root/)
+  })
+})

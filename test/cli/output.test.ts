@@ -1,0 +1,100 @@
+/** Text from rows, files and drivers reaches a terminal only in a form that the terminal does not obey. */
+import { describe, expect, test } from 'vitest'
+import { CommandError, report } from '../../src/cli/failure.ts'
+import { commandLog } from '../../src/cli/log.ts'
+import { harmlessJson, harmlessLines, harmlessText } from '../../src/cli/output.ts'
+import { databases } from '../support/databases.ts'
+import { scene } from '../kalends/scene.ts'
+import { type Ended, run, temporaryFolder } from './program.ts'
+
+/** Clears a screen with C0 and with C1, reorders text, begins a line. */
+const HOSTILE = 'a\u001b[2J\u009b2J\u0007\u007f\u2028\u2029\u061c\u200e\u200f\u202a\u202e\u2066\u2069\r\tz'
+const ACTIVE =
+  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
+
+describe('error lines', () => {
+  const reported = (error: unknown, verbose = false) => {
+    let written = ''
+    report(error, verbose, (text) => {
+      written += text
+    })
+    return written
+  }
+
+  test('show control, C1 and bidi characters in place of sending them', () => {
+    for (const verbose of [false, true]) {
+      const text = reported(new CommandError(`no schedule '${HOSTILE}'`), verbose)
+      expect(text).not.toMatch(ACTIVE)
+      expect(text).toContain('a\\x1b[2J\\x9b2J\\x07\\x7f\\u2028')
+      expect(text).toContain('\\u61c\\u200e\\u200f\\u202a\\u202e\\u2066\\u2069\\x0d\\tz')
+    }
+  })
+
+  test('a name with a line break begins no line that looks like another message', () => {
+    expect(reported(new CommandError("no schedule 'a\nerror: the database is gone'"))).toBe(
+      "error: no schedule 'a\n  error: the database is gone'\n",
+    )
+  })
+
+  test('a stack keeps its lines with --verbose', () => {
+    const text = reported(new Error('outer', { cause: new Error('inner') }), true)
+    expect(text).toMatch(/^error: Error: outer\n {4}at .*\n[^]*\n {2}Caused by: Error: inner\n {4}at /)
+  })
+})
+
+describe('JSON', () => {
+  test('is escaped and parses to the same value', () => {
+    const value = { [HOSTILE]: [HOSTILE, 'plain', 'ünï 漢字 😀'] }
+    const json = harmlessJson(JSON.stringify(value))
+    expect(json).not.toMatch(ACTIVE)
+    expect(json).toContain('ünï 漢字 😀')
+    expect(JSON.parse(json)).toEqual(value)
+  })
+
+  test('of the log is escaped as well, one event in one line', () => {
+    for (const json of [true, false]) {
+      let written = ''
+      const log = commandLog({ json, verbose: false }, (text) => {
+        written += text
+      })
+      log.info({ id: HOSTILE }, 'Submitted')
+      expect(written).toMatch(/^[^\n]+\n$/)
+      expect(written).not.toMatch(ACTIVE)
+      if (json) expect(JSON.parse(written)).toMatchObject({ id: HOSTILE })
+    }
+  })
+})
+
+test('plain text and line breaks of a message are left alone', () => {
+  expect(harmlessText('ünï 漢字 😀')).toBe('ünï 漢字 😀')
+  expect(harmlessLines('one\n  two\n\nthree')).toBe('one\n  two\n\n  three')
+})
+
+describe.each(databases)('$kind', (under) => {
+  test('what a command prints of a hostile row acts on no terminal', async () => {
+    const { database, open } = await scene(under)
+    await open()
+    const id = `${HOSTILE}\nerror: forged`
+    await database.query(
+      "INSERT INTO periodic_task (id, enabled, task, timer, summary, args) VALUES (?, 0, 'mail', 'daily', ?, ?)",
+      [id, HOSTILE, JSON.stringify({ x: HOSTILE })],
+    )
+    const cwd = await temporaryFolder()
+    const cli = (...args: string[]): Promise<Ended> =>
+      run('dist/cli/main.js', [...args, '--database', database.url], { cwd })
+    const list = await cli('schedules', 'list', '--json')
+    expect(list.stdout).not.toMatch(ACTIVE)
+    expect(JSON.parse(list.stdout)).toMatchObject({ id, summary: HOSTILE, args: { x: HOSTILE } })
+    // Paused already: the message names the schedule.
+    for (const ids of [[id], [id, 'none']]) {
+      const { code, stderr } = await cli('schedules', 'pause', ...ids)
+      expect(code).toBe(4)
+      expect(stderr).toMatch(/^error: /)
+      expect(stderr).not.toMatch(ACTIVE)
+      expect(stderr).not.toMatch(/^error: forged/m)
+    }
+    const unknown = await cli('schedules', HOSTILE)
+    expect(unknown.stderr).not.toMatch(ACTIVE)
+  })
+})

@@ -1,0 +1,92 @@
+/** The token of `kalends start --http`: where it is kept, and who may be able to read it. */
+import { chmod, chown, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { givenToken, ownToken } from '../../src/cli/token.ts'
+import { temporaryFolder } from './program.ts'
+
+const TOKEN = 'a-token-that-nobody-guesses'
+const isRoot = process.getuid?.() === 0
+
+async function fileWith(text: string, mode = 0o600): Promise<string> {
+  const file = join(await temporaryFolder(), 'token')
+  await writeFile(file, text)
+  await chmod(file, mode)
+  return file
+}
+
+test('of a database on a server it is kept in the state folder, which others cannot open', async () => {
+  const state = await temporaryFolder()
+  const token = ownToken('mysql://root@localhost/app', { XDG_STATE_HOME: state })
+  const file = join(state, 'kalends/token')
+  expect(token).toEqual({ value: expect.stringMatching(/^[\da-f]{64}$/), file, isOwn: true })
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  expect((await stat(join(state, 'kalends'))).mode & 0o777).toBe(0o700)
+  expect(ownToken('mariadb://root@localhost/other', { XDG_STATE_HOME: state })).toEqual(token)
+  expect(ownToken('sqlite::memory:', { XDG_STATE_HOME: state })).toEqual(token)
+})
+
+test('of a SQLite file it is kept beside it', async () => {
+  const folder = await temporaryFolder()
+  expect(ownToken(`sqlite:${folder}/app.db`, {}).file).toBe(join(folder, 'app.db.token'))
+})
+
+test('two are different', async () => {
+  const [one, two] = [await temporaryFolder(), await temporaryFolder()]
+  expect(ownToken(`sqlite:${one}/a.db`, {}).value).not.toBe(ownToken(`sqlite:${two}/a.db`, {}).value)
+})
+
+test('--token-file comes before the environment, and the file is made where it is missing', async () => {
+  const file = join(await temporaryFolder(), 'deep/er/token')
+  const environment = { KALENDS_TOKEN: TOKEN }
+  const made = givenToken(file, environment)
+  expect(made?.value).toMatch(/^[\da-f]{64}$/)
+  expect(await readFile(file, 'utf8')).toBe(`${made?.value}\n`)
+  expect(givenToken(file, environment)).toEqual(made)
+  expect(givenToken(undefined, environment)).toEqual({ value: TOKEN, file: null, isOwn: false })
+  expect(givenToken(undefined, { KALENDS_TOKEN: '' })).toBeNull()
+})
+
+describe('is refused', () => {
+  test.each([0o640, 0o604, 0o622, 0o644, 0o666])('in a file with mode %o', async (mode) => {
+    const file = await fileWith(TOKEN, mode)
+    expect(() => givenToken(file, {})).toThrow(/token file '.*' has the mode 0\d{3}.*chmod 600/)
+  })
+
+  test.runIf(isRoot)('in a file of another user', async () => {
+    const file = await fileWith(TOKEN)
+    await chown(file, 65_534, 65_534)
+    expect(() => givenToken(file, {})).toThrow(/belongs to the user 65534/)
+  })
+
+  test('behind a link to a file that others can read', async () => {
+    const file = await fileWith(TOKEN, 0o644)
+    await symlink(file, `${file}.link`)
+    expect(() => givenToken(`${file}.link`, {})).toThrow(/has the mode 0644/)
+  })
+
+  test('in a folder in place of a file', async () => {
+    const folder = join(await temporaryFolder(), 'token')
+    await mkdir(folder, { mode: 0o700 })
+    expect(() => givenToken(folder, {})).toThrow(/is no regular file/)
+  })
+
+  test.each(['', 'short', 'with two words in it', 'täuschend-lang-genug', `${TOKEN}\nmore`])(
+    'when it is %j, and the message does not repeat it',
+    async (text) => {
+      const file = await fileWith(text)
+      expect(() => givenToken(file, {})).toThrow(/at least 16 ASCII characters.*openssl rand -hex 32/)
+      if (text !== '') {
+        expect(() => givenToken(undefined, { KALENDS_TOKEN: text })).toThrow(/KALENDS_TOKEN/)
+        expect(() => givenToken(file, {})).toThrow(
+          expect.objectContaining({ message: expect.not.stringContaining(text) }),
+        )
+      }
+    },
+  )
+
+  test('where it cannot be kept', async () => {
+    const file = join(await fileWith(TOKEN), 'token')
+    expect(() => givenToken(file, {})).toThrow(/token file '.*' cannot be used: ENOTDIR/)
+  })
+})

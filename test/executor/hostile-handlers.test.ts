@@ -1,0 +1,129 @@
+/** Whatever a handler throws or returns: its attempt fails with a clear error, and nothing else happens. */
+import { inspect } from 'node:util'
+import { expect, it, onTestFinished } from 'vitest'
+import { task } from '../../src/index.ts'
+import { collectingLogger, ended, scene } from '../kalends/scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+
+const no = (): never => {
+  throw new Error('no')
+}
+const revoked = () => {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  return proxy
+}
+/** Throws at every question. */
+const closed = (target: object) =>
+  new Proxy(target, { get: no, getPrototypeOf: no, has: no, ownKeys: no, getOwnPropertyDescriptor: no })
+const withGetter = (name: 'message' | 'stack' | 'cause' | 'name') =>
+  Object.defineProperty(Object.assign(new Error('mine'), { stack: undefined }), name, { get: no })
+const circular = () => {
+  const first = new Error('first')
+  first.cause = new Error('second', { cause: first })
+  return first
+}
+
+const THROWN: Readonly<Record<string, () => unknown>> = {
+  'an Error whose message cannot be read': () => withGetter('message'),
+  'an Error whose stack cannot be read': () => withGetter('stack'),
+  'an Error whose cause cannot be read': () => withGetter('cause'),
+  'an Error whose name cannot be read': () => withGetter('name'),
+  'an Error whose message and stack are no texts': () =>
+    Object.assign(new Error('x'), { stack: 7, message: Symbol('m') }),
+  'a revoked proxy': revoked,
+  'a proxy whose traps throw': () => closed(new Error('x')),
+  'an Error with a revoked proxy as its cause': () => new Error('mine', { cause: revoked() }),
+  'an Error whose causes are a circle': circular,
+  'an object that cannot be shown': () => ({ toJSON: no, toString: no, [inspect.custom]: no }),
+  'an Error of 40 MB': () => new Error('x'.repeat(40_000_000)),
+}
+
+const RETURNED: Readonly<Record<string, () => unknown>> = {
+  'a BigInt': () => 10n,
+  'a circle': () => {
+    const object: Record<string, unknown> = {}
+    object['self'] = object
+    return object
+  },
+  'a function': () => no,
+  'an object whose toJSON throws a revoked proxy': () => ({
+    toJSON: () => {
+      throw revoked()
+    },
+  }),
+  'a revoked proxy': revoked,
+  'a proxy whose traps throw': () => closed({}),
+  '40 MB': () => 'x'.repeat(40_000_000),
+}
+
+const LIMIT = 262_144
+
+eachDatabase((under) => {
+  it('what handlers throw and return fails their attempts and has no other effect', async () => {
+    const { open } = await scene(under)
+    const { logger, messages } = collectingLogger()
+    const kalends = await open({ logger })
+    const unhandled: unknown[] = []
+    const note = (error: unknown) => void unhandled.push(error)
+    process.on('unhandledRejection', note)
+    onTestFinished(() => void process.off('unhandledRejection', note))
+    const made = {
+      throws: Object.entries(THROWN).map(([name, value]) => ({ name, value })),
+      returns: Object.entries(RETURNED).map(([name, value]) => ({ name, value })),
+    }
+    const find = (kind: 'throws' | 'returns', args: Record<string, unknown>) =>
+      made[kind].find(({ name }) => name === args['name'])?.value()
+    kalends.handle(task('throws', { retries: 1, retryDelay: '1ms' }), ({ args }) => {
+      throw find('throws', args)
+    })
+    kalends.handle(task('returns', { retries: 0 }), ({ args }) => find('returns', args))
+    kalends.handle(task('fine'), () => 'done')
+    await kalends.start({ executor: { concurrency: 2 } })
+
+    const throwing = new Map<string, string>()
+    for (const { name } of made.throws) throwing.set(name, await kalends.jobs.submit('throws', { name }))
+    for (const [name, id] of throwing) {
+      const job = await ended(kalends, id)
+      expect(job, name).toMatchObject({ state: 'failed', reason: 'exhausted', attempt: 2 })
+      expect(job.error?.trim(), name).toBeTruthy()
+      expect(Buffer.byteLength(job.error ?? ''), name).toBeLessThanOrEqual(LIMIT)
+    }
+    const returning = new Map<string, string>()
+    for (const { name } of made.returns) returning.set(name, await kalends.jobs.submit('returns', { name }))
+    for (const [name, id] of returning) {
+      const job = await ended(kalends, id)
+      expect(job, name).toMatchObject({ state: 'failed', result: null, attempt: 1 })
+      expect(job.error, name).toBeTruthy()
+    }
+    const large = await kalends.jobs.get(returning.get('40 MB') ?? '')
+    expect(large?.error).toMatch(/result: 40000002 bytes of JSON are more than the limit of 262144/)
+
+    const fine = await kalends.jobs.submit('fine')
+    expect(await ended(kalends, fine)).toMatchObject({ state: 'success', result: 'done' })
+    expect(kalends.health()).toMatchObject({ ok: true, running: 0, unwritten: 0, rejected: 0 })
+    expect(messages().filter((message) => message.startsWith('error'))).toEqual([])
+    expect(unhandled).toEqual([])
+  })
+
+  it('results and progress have the limit of args, and errors are cut to it', async () => {
+    const { open } = await scene(under)
+    const kalends = await open({ argsLimit: 100 })
+    kalends.handle(task('returns'), ({ args }) => 'x'.repeat(Number(args['length'])))
+    kalends.handle(task('tells', { retries: 0 }), ({ progress }) => progress('x'.repeat(99)))
+    kalends.handle(task('throws', { retries: 0 }), () => {
+      throw 'ä'.repeat(200)
+    })
+    await kalends.start()
+    const fits = await ended(kalends, await kalends.jobs.submit('returns', { length: 98 }))
+    expect(fits).toMatchObject({ state: 'success', result: 'x'.repeat(98) })
+    const large = await ended(kalends, await kalends.jobs.submit('returns', { length: 99 }))
+    expect(large).toMatchObject({ state: 'failed', reason: 'permanent' })
+    expect(large.error).toMatch(/result: 101 bytes of JSON are more than the limit of 100/)
+    const told = await ended(kalends, await kalends.jobs.submit('tells'))
+    expect(told.error).toContain('InvalidInputError')
+    const cut = await ended(kalends, await kalends.jobs.submit('throws'))
+    expect(cut.error).toMatch(/^ä+… \(cut, of 400 bytes\)$/)
+    expect(Buffer.byteLength(cut.error ?? '')).toBeLessThanOrEqual(100)
+  })
+})

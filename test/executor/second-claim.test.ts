@@ -1,0 +1,100 @@
+/** A job that is claimed again by the worker that still runs an earlier claim of it. */
+import { expect, it, onTestFinished } from 'vitest'
+import { CancelledError, LeaseLostError } from '../../src/errors.ts'
+import { JobExecutor } from '../../src/executor/job-executor.ts'
+import type { ClaimedJob, Fence } from '../../src/model/job.ts'
+import { Redaction } from '../../src/model/redaction.ts'
+import { DEFAULT_ARGS_LIMIT, task } from '../../src/model/task.ts'
+import type { Attempt } from '../../src/store/executing-store.ts'
+import { aborted, gate } from '../kalends/scene.ts'
+import { claimed, executingStore } from './claimed.ts'
+
+/** An executor that is given what the test puts into the queue. Its handlers run until their signal fires. */
+function running() {
+  const queue: ClaimedJob[] = []
+  const reasons = new Map<number, ReturnType<typeof gate<unknown>>>()
+  const settled: Attempt[] = []
+  const stop = { asked: gate(), answer: gate<readonly Fence[]>() }
+  const runs: number[] = []
+  const executor = new JobExecutor({
+    store: {
+      ...executingStore,
+      claim: () => Promise.resolve(queue.splice(0)),
+      stopRequests: () => {
+        stop.asked.open()
+        return stop.answer.promise
+      },
+      settle: (attempts) => {
+        settled.push(...attempts)
+        return Promise.resolve({ settled: [], lost: [], locked: [] })
+      },
+    },
+    worker: () => 'w/1',
+    handlers: new Map([
+      [
+        'noop',
+        {
+          task: task('noop'),
+          handler: ({ attempt, signal }) => {
+            runs.push(attempt)
+            return aborted(signal).catch((reason: unknown) => {
+              reasons.get(attempt)?.open(reason)
+              throw reason
+            })
+          },
+        },
+      ],
+    ]),
+    around: null,
+    redaction: new Redaction([]),
+    argsLimit: DEFAULT_ARGS_LIMIT,
+    concurrency: 5,
+    wakeUpMs: 1,
+    now: () => new Date(),
+    onStarted: () => {},
+    onSettled: () => {},
+    onRejected: () => {},
+    onError: () => {},
+  })
+  onTestFinished(() => executor.stop(0))
+  const claim = (number: number) => {
+    reasons.set(number, gate<unknown>())
+    queue.push({ ...claimed('j'), attempt: number, claim: number })
+    executor.wake()
+  }
+  executor.start()
+  return { executor, claim, reasons, settled, stop, runs }
+}
+
+async function settledDown(): Promise<void> {
+  for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+it('the second claim of a job fires the signal of the first, whose end is not written', async () => {
+  const { executor, claim, reasons, settled, stop, runs } = running()
+  stop.answer.open([])
+  claim(1)
+  await settledDown()
+  claim(2)
+  expect(await reasons.get(1)?.promise).toBeInstanceOf(LeaseLostError)
+  await settledDown()
+  expect(runs).toEqual([1, 2])
+  expect(settled).toEqual([])
+  expect(executor.runningCount()).toBe(1)
+})
+
+it('a stop request of the first claim that comes late does not stop the second', async () => {
+  const { claim, reasons, settled, stop, runs } = running()
+  claim(1)
+  await stop.asked.promise
+  claim(2)
+  await reasons.get(1)?.promise
+  // The question was asked before the second claim.
+  stop.answer.open([{ id: 'j', worker: 'w/1', claim: 1 }])
+  await settledDown()
+  expect(runs).toEqual([1, 2])
+  expect(settled).toEqual([])
+  stop.answer = gate()
+  stop.answer.open([{ id: 'j', worker: 'w/1', claim: 2 }])
+  expect(await reasons.get(2)?.promise).toBeInstanceOf(CancelledError)
+})

@@ -1,0 +1,298 @@
+/** Runs that have ended, and whose end is not in the database: how much capacity they take up, and which ones do not. */
+import { createConnection } from 'mysql2/promise'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { HandledTask } from '../../src/executor/handler.ts'
+import { JobExecutor } from '../../src/executor/job-executor.ts'
+import { MOST_EXEMPT } from '../../src/executor/settler.ts'
+import { Redaction } from '../../src/model/redaction.ts'
+import { task } from '../../src/index.ts'
+import { DEFAULT_ARGS_LIMIT } from '../../src/model/task.ts'
+import type { Attempt, SettleResult } from '../../src/store/executing-store.ts'
+import { collect, collectingLogger, ended, gate, scene, until } from '../kalends/scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { killWorkers, WorkerProcess } from '../support/worker-process.ts'
+import { claimed, executingStore } from './claimed.ts'
+
+const NOTHING: SettleResult = { settled: [], lost: [], locked: [] }
+
+afterEach(killWorkers)
+
+/** An executor whose handlers end at once, on a queue of so many jobs whose ends are written as the test says. */
+function busy(
+  concurrency: number,
+  jobs: number,
+  settle: (attempts: readonly Attempt[]) => Promise<SettleResult>,
+) {
+  const state = { started: 0, rejected: [] as string[], held: [] as Attempt[] }
+  const handled: HandledTask = {
+    task: task('noop'),
+    handler: () => {
+      state.started += 1
+    },
+  }
+  let given = 0
+  const executor = new JobExecutor({
+    store: {
+      ...executingStore,
+      claim: (_worker, _tasks, limit) =>
+        Promise.resolve(
+          Array.from({ length: Math.min(limit, jobs - given) }, () => claimed(`j${(given += 1)}`)),
+        ),
+      settle,
+      held: () => Promise.resolve(state.held),
+    },
+    worker: () => 'w/1',
+    handlers: new Map([['noop', handled]]),
+    around: null,
+    redaction: new Redaction([]),
+    argsLimit: DEFAULT_ARGS_LIMIT,
+    concurrency,
+    // Longer than any test takes.
+    wakeUpMs: 3_600_000,
+    now: () => new Date(),
+    onStarted: () => {},
+    onSettled: () => {},
+    onRejected: ({ fence }) => void state.rejected.push(fence.id),
+    onError: () => {},
+  })
+  executor.start()
+  executor.wake()
+  return { executor, state }
+}
+
+/** What is under way in this process and needs no timer has ended. */
+async function settledDown(): Promise<void> {
+  for (let turn = 0; turn < 3000; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+function fakeTimers(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+}
+
+describe('a worker', () => {
+  it('starts no more jobs than its concurrency while it cannot write how they ended', async () => {
+    const writes = gate()
+    const { executor, state } = busy(3, 10, async () => {
+      await writes.promise
+      return NOTHING
+    })
+    await settledDown()
+    expect(state.started).toBe(3)
+    expect(executor.keepRoom('w/1', 1)).toBeNull()
+    expect(executor.unwritten()).toMatchObject({ waiting: 3, locked: 0 })
+    writes.open()
+    await settledDown()
+    expect(state.started).toBe(10)
+    await executor.stop(0)
+  })
+
+  it('goes on while the rows of ended runs are locked, up to a limit', async () => {
+    fakeTimers()
+    let isLocked = true
+    const { executor, state } = busy(2, MOST_EXEMPT + 100, (attempts) =>
+      Promise.resolve({ ...NOTHING, locked: isLocked ? attempts : [] }),
+    )
+    await settledDown()
+    expect(state.started).toBe(MOST_EXEMPT + 2)
+    await vi.advanceTimersByTimeAsync(10_000)
+    await settledDown()
+    expect(state.started).toBe(MOST_EXEMPT + 2)
+    expect(executor.unwritten()).toMatchObject({
+      waiting: MOST_EXEMPT + 2,
+      locked: MOST_EXEMPT + 2,
+      isLimitReached: true,
+    })
+    expect(executor.unwritten().lockedMs).toBeGreaterThanOrEqual(10_000)
+    isLocked = false
+    for (let pass = 0; pass < 3; pass += 1) {
+      await vi.advanceTimersByTimeAsync(300)
+      await settledDown()
+    }
+    expect(state.started).toBe(MOST_EXEMPT + 100)
+    expect(executor.unwritten()).toMatchObject({ waiting: 0, locked: 0, lockedMs: 0, isLimitReached: false })
+    vi.useRealTimers()
+    await executor.stop(0)
+  })
+
+  it('asks for locked rows a few times per second, however many there are', async () => {
+    fakeTimers()
+    let asked = 0
+    const { executor } = busy(400, 400, (attempts) => {
+      asked += 1
+      return Promise.resolve({ ...NOTHING, locked: attempts })
+    })
+    await settledDown()
+    expect(executor.unwritten().locked).toBe(400)
+    const before = asked
+    for (let passed = 0; passed < 10_000; passed += 250) {
+      await vi.advanceTimersByTimeAsync(250)
+      for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(asked - before).toBeGreaterThan(10)
+    expect(asked - before).toBeLessThanOrEqual(40)
+    // It sleeps meanwhile.
+    const settler = executor.health().find(({ name }) => name === 'settler')
+    expect(settler).toMatchObject({ busySince: null, nextPass: expect.any(Date) })
+    vi.useRealTimers()
+  })
+
+  it('sets aside an end that the database rejects: tried again every five minutes, without a place', async () => {
+    fakeTimers()
+    const tried: string[] = []
+    let rejects = true
+    const { executor, state } = busy(1, 4, (attempts) => {
+      tried.push(...attempts.map(({ fence }) => fence.id))
+      if (rejects && attempts.some(({ fence }) => fence.id === 'j2'))
+        return Promise.reject(new Error('CHECK constraint failed'))
+      return Promise.resolve(NOTHING)
+    })
+    await settledDown()
+    expect(state.started).toBe(4)
+    expect(state.rejected).toEqual(['j2'])
+    expect(executor.unwritten()).toMatchObject({ waiting: 0, rejected: 1 })
+    const before = tried.length
+    await vi.advanceTimersByTimeAsync(290_000)
+    await settledDown()
+    // A look at what this worker holds does not take it for a job that began unheard.
+    state.held = [
+      {
+        fence: { id: 'j2', worker: 'w/1', claim: 1 },
+        ending: { kind: 'released' },
+        policy: claimed('j2').policy,
+      },
+    ]
+    executor.unheard({ limit: 0, tasks: new Map(), limits: new Map() })
+    await settledDown()
+    expect(tried).toHaveLength(before)
+    await vi.advanceTimersByTimeAsync(20_000)
+    await settledDown()
+    expect(new Set(tried.slice(before))).toEqual(new Set(['j2']))
+    expect(executor.unwritten()).toMatchObject({ waiting: 0, rejected: 1 })
+    // Repaired by now.
+    rejects = false
+    const between = tried.length
+    vi.useRealTimers()
+    await executor.stop(0)
+    expect(tried.slice(between)).toEqual(['j2'])
+    expect(executor.unwritten()).toMatchObject({ waiting: 0, rejected: 0 })
+  })
+})
+
+it('an end that is rejected is found by halving its batch', async () => {
+  const batches: number[] = []
+  const { executor, state } = busy(64, 64, (attempts) => {
+    batches.push(attempts.length)
+    return attempts.some(({ fence }) => fence.id === 'j40')
+      ? Promise.reject(new Error('Data too long'))
+      : Promise.resolve(NOTHING)
+  })
+  await settledDown()
+  expect(state.rejected).toEqual(['j40'])
+  // 64, both halves on the way down to one, and once without its texts, where it has any.
+  expect(batches.length).toBeLessThanOrEqual(2 * Math.log2(64) + 2)
+  await executor.stop(0)
+})
+
+const quick = task('quick')
+const odd = task('odd', { retries: 0 })
+
+eachDatabase((under) => {
+  const { kind } = under
+
+  it('an end that the database rejects for good takes up no place, and its job stays in view', async () => {
+    const { open, database } = await scene(under)
+    const { logger, messages } = collectingLogger()
+    const kalends = await open({ logger })
+    const web = await open({ worker: 'web' })
+    const errors = collect(kalends, 'error')
+    kalends.handle(odd, () => 'done')
+    kalends.handle(quick, () => 'done')
+    await database.query(
+      kind === 'sqlite'
+        ? "CREATE TRIGGER no_end BEFORE UPDATE ON job WHEN NEW.task = 'odd' AND NEW.finished IS NOT NULL BEGIN SELECT RAISE(ABORT, 'no end'); END"
+        : "CREATE TRIGGER no_end BEFORE UPDATE ON job FOR EACH ROW IF NEW.task = 'odd' AND NEW.finished IS NOT NULL THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no end'; END IF",
+    )
+    await kalends.start({ executor: { concurrency: 1 } })
+    const bad = await web.jobs.submit(odd)
+    const good = await web.jobs.submit(quick)
+    expect(await ended(web, good)).toMatchObject({ state: 'success' })
+    // The row is there before the worker has the answer.
+    await until(async () => {
+      const { rejected, unwritten } = kalends.health()
+      return rejected === 1 && unwritten === 0 ? true : null
+    })
+    expect(kalends.health()).toMatchObject({
+      ok: true,
+      running: 0,
+      unwritten: 0,
+      warnings: [{ code: 'rejected-ends' }],
+    })
+    expect(await web.jobs.get(bad)).toMatchObject({ state: 'running', attempt: 1 })
+    expect(messages().filter((message) => message.includes(bad) && message.startsWith('error'))).toHaveLength(
+      1,
+    )
+    expect(errors.filter(({ where }) => where === 'settler')).toHaveLength(1)
+    await database.query('DROP TRIGGER no_end')
+    await kalends.stop()
+    expect(await web.jobs.get(bad)).toMatchObject({ state: 'success', result: 'done', attempt: 1 })
+  })
+
+  it.skipIf(kind === 'sqlite')(
+    'an open transaction that holds the row of a job takes up no place of its worker',
+    async () => {
+      const { open, database } = await scene(under)
+      const kalends = await open()
+      const release = gate()
+      kalends.handle(odd, () => release.promise)
+      kalends.handle(quick, () => 'done')
+      await kalends.start({ executor: { concurrency: 1 } })
+      const held = await kalends.jobs.submit(odd)
+      await until(async () => ((await kalends.jobs.get(held))?.state === 'running' ? true : null))
+      const admin = await createConnection(database.url)
+      onTestFinished(() => admin.end())
+      await admin.query('START TRANSACTION')
+      await admin.query('UPDATE job SET priority = 7 WHERE id = ?', [held])
+      release.open()
+      const other = await kalends.jobs.submit(quick)
+      expect(await ended(kalends, other)).toMatchObject({ state: 'success' })
+      await until(async () => {
+        const { running, unwritten, locked } = kalends.health()
+        return running === 0 && unwritten === 1 && locked === 1 ? true : null
+      })
+      expect(await kalends.jobs.get(held)).toMatchObject({ state: 'running' })
+      await admin.query('COMMIT')
+      expect(await ended(kalends, held)).toMatchObject({ state: 'success' })
+      await until(async () => (kalends.health().unwritten === 0 ? true : null))
+      expect(kalends.health().locked).toBe(0)
+    },
+  )
+
+  it('a process that is killed leaves no more runs to repeat than its concurrency', async () => {
+    const { open, database } = await scene(under)
+    const web = await open({ worker: 'web' })
+    const concurrency = 20
+    await web.jobs.submitMany(Array.from({ length: 500 }, () => ({ task: quick })))
+    // Ends take long to write; claims do not. SQLite does one at a time anyway.
+    if (kind !== 'sqlite')
+      await database.query(
+        'CREATE TRIGGER slow_end BEFORE UPDATE ON job FOR EACH ROW IF NEW.finished IS NOT NULL THEN DO SLEEP(0.01); END IF',
+      )
+    const worker = await WorkerProcess.start({
+      url: database.url,
+      worker: 'w',
+      leaseMs: 60_000,
+      concurrency,
+      scheduler: false,
+      tasks: { quick: 'return' },
+    })
+    const handling = () => worker.reports.filter(({ event }) => event === 'handling')
+    await until(async () => (handling().length > 5 * concurrency ? true : null))
+    await worker.kill()
+    const begun = new Set(worker.reports.flatMap((report) => (report.event === 'handling' ? report.job : [])))
+    const rows = await database.query("SELECT id FROM job WHERE state <> 'success'")
+    const repeated = rows.filter(({ id }) => begun.has(String(id)))
+    expect(begun.size).toBeGreaterThan(5 * concurrency)
+    expect(repeated.length).toBeLessThanOrEqual(concurrency)
+  })
+})

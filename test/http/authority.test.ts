@@ -1,0 +1,285 @@
+/** Who may write what: tasks, permissions, the application's hook, limits, entity tags, and what a scope can find out. */
+import { expect, it, vi } from 'vitest'
+import { type Access, http, type WriteRequest } from '../../src/http/index.ts'
+import { operations } from '../../src/http/http.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { apiScene, replyOf, request, USERS } from './scene.ts'
+
+const mail = { task: 'mail', timer: 'daily' }
+const HOSTILE = { ageMs: -1e6, perSchedule: "1 AND extractvalue(1, concat(0x7e, (SELECT 'leak')))" }
+
+eachDatabase((under) => {
+  it('a tenant reaches no built-in task and no other task by any route', async () => {
+    const { call, kalends, database, lines } = await apiScene(under)
+    const id = await kalends.jobs.submit('kalends.prune', HOSTILE, { submitter: 'ann' })
+    await kalends.schedules.create({ id: 'prune', task: 'kalends.prune', timer: 'daily', submitter: 'ann' })
+    const rows = async () =>
+      JSON.stringify([
+        await database.query('SELECT * FROM periodic_task ORDER BY id'),
+        await database.query('SELECT * FROM job ORDER BY id'),
+      ])
+    const before = await rows()
+    for (const task of ['kalends.prune', 'kalends.prune ', 'command', 'command ', 'billing'])
+      for (const line of ['POST /api/v1/schedules', 'PUT /api/v1/schedules/mine', 'POST /api/v1/jobs']) {
+        const timer = line.endsWith('jobs') ? {} : { timer: 'daily' }
+        const reply = await call(line, { as: 'ann', body: { task, args: HOSTILE, ...timer } })
+        expect([line, task, reply.status, reply.body.code]).toEqual([line, task, 403, 'FORBIDDEN'])
+        expect(reply.text).not.toMatch(/SELECT|extractvalue/)
+      }
+    // Also where the row is theirs, because code has made it for them.
+    for (const one of operations.filter(({ method, path }) => method !== 'GET' && path.includes('{id}'))) {
+      const ofJob = one.path.includes('/jobs/')
+      const path = one.path.replace('{id}', ofJob ? id : 'prune')
+      const body = one.id === 'putSchedule' ? mail : one.id === 'runSchedule' ? { args: HOSTILE } : {}
+      const reply = await call(`${one.method} ${path}`, {
+        as: 'ann',
+        ...(one.body !== null && { body }),
+      })
+      // What is not paused cannot be resumed, whoever asks.
+      expect([one.id, reply.status]).toEqual([one.id, one.id === 'resumeSchedule' ? 400 : 403])
+    }
+    for (const action of ['cancel', 'retry']) {
+      const { body } = await call(`POST /api/v1/jobs/${action}`, { as: 'ann', body: { ids: [id] } })
+      expect(body).toMatchObject({ changed: [], refused: [{ id }] })
+    }
+    await call('POST /api/v1/schedules/batch-delete', { as: 'ann', body: { ids: ['prune'] } })
+    expect(await rows()).toBe(before)
+    expect(JSON.stringify(lines)).not.toMatch(/extractvalue/)
+  })
+
+  it('callers without a scope use built-in tasks only where the server was made with them', async () => {
+    const { call, kalends } = await apiScene(under)
+    const body = { task: 'command', args: { shell: 'id' } }
+    expect((await call('POST /api/v1/jobs', { body })).body.code).toBe('FORBIDDEN')
+    expect((await call('PUT /api/v1/schedules/c', { body: { ...body, timer: 'daily' } })).status).toBe(403)
+    const handler = http(kalends, { authorize: () => USERS['admin'] ?? null, builtInTasks: true })
+    expect((await handler(request('POST /api/v1/jobs', { body }))).status).toBe(201)
+  })
+
+  it('a caller without a scope may be held to a list of tasks and to limits', async () => {
+    const { kalends } = await apiScene(under)
+    const access: Access = { role: 'admin', submit: true, tasks: ['mail'], limits: { schedules: 1 } }
+    const handler = http(kalends, { authorize: () => access })
+    const send = async (line: string, body: object) => replyOf(await handler(request(line, { body })))
+    expect((await send('POST /api/v1/jobs', { task: 'other' })).body.code).toBe('FORBIDDEN')
+    expect((await send('POST /api/v1/jobs', { task: 'mail' })).status).toBe(201)
+    expect((await send('PUT /api/v1/schedules/a', mail)).status).toBe(201)
+    expect(await send('PUT /api/v1/schedules/b', mail)).toMatchObject({
+      status: 429,
+      body: { code: 'LIMIT', detail: expect.stringContaining('limits.schedules') },
+    })
+    expect((await send('PUT /api/v1/schedules/a', { ...mail, priority: 1 })).body).toMatchObject({
+      field: 'priority',
+      detail: expect.stringContaining('limits.priority'),
+    })
+  })
+
+  it('submitting is a permission of its own', async () => {
+    const { kalends, call } = await apiScene(under)
+    await kalends.schedules.create({ id: 's', ...mail })
+    const as = (access: Access) => http(kalends, { authorize: () => access })
+    const status = async (access: Access, line: string, body?: object) =>
+      (await as(access)(request(line, body === undefined ? {} : { body }))).status
+    const withArgs = { args: { to: 'x' } }
+    for (const role of ['read', 'operate', 'admin'] as const) {
+      expect(await status({ role }, 'POST /api/v1/jobs', { task: 'mail' })).toBe(403)
+      expect(await status({ role, submit: true }, 'POST /api/v1/jobs', { task: 'mail' })).toBe(201)
+      expect(await status({ role }, 'POST /api/v1/schedules/s/run', withArgs)).toBe(403)
+    }
+    expect(await status({ role: 'operate', submit: true }, 'POST /api/v1/schedules/s/run', withArgs)).toBe(
+      200,
+    )
+    expect((await call('GET /api/v1/me', { as: 'reader' })).body).toMatchObject({
+      submit: false,
+      tasks: null,
+    })
+    expect((await call('GET /api/v1/me', { as: 'ann' })).body).toMatchObject({ tasks: ['mail', 'work'] })
+  })
+
+  it('a scope that may write and was given no tasks is a mistake of the application, and lets nobody in', async () => {
+    const { kalends } = await apiScene(under)
+    for (const access of [{ role: 'operate' }, { role: 'admin' }, { role: 'read', submit: true }] as const) {
+      const handler = http(kalends, { authorize: () => ({ ...access, scope: { submitter: 'ann' } }) })
+      expect((await handler(request('GET /api/v1/me'))).status).toBe(500)
+    }
+    const reads = http(kalends, { authorize: () => ({ role: 'read', scope: { submitter: 'ann' } }) })
+    expect((await reads(request('GET /api/v1/me'))).status).toBe(200)
+  })
+
+  it('the hook is asked before each write, with who, what and which, and can refuse it', async () => {
+    const asked: WriteRequest[] = []
+    const answers: (boolean | string)[] = []
+    const permit = (attempt: WriteRequest) => {
+      asked.push(attempt)
+      return answers.shift() ?? true
+    }
+    const { call, kalends } = await apiScene(under, { permit })
+    const subject = async (line: string, options: Parameters<typeof call>[1] = {}) => {
+      asked.length = 0
+      const { status } = await call(line, options)
+      return [status, ...asked.map(({ action, task, schedule, job }) => ({ action, task, schedule, job }))]
+    }
+    const schedule = 's'
+    const of = { task: 'mail', schedule }
+    expect(await subject('PUT /api/v1/schedules/s', { body: mail })).toEqual([
+      201,
+      { ...of, action: 'putSchedule' },
+    ])
+    expect(asked[0]?.access).toEqual(USERS['admin'])
+    expect(await subject('PUT /api/v1/schedules/s', { body: { ...mail, task: 'work' } })).toEqual([
+      200,
+      { ...of, action: 'putSchedule' },
+      { task: 'work', schedule, action: 'putSchedule' },
+    ])
+    const work = { task: 'work', schedule }
+    for (const [line, body, status] of [
+      ['PATCH /api/v1/schedules/s', { summary: 'x' }, 200],
+      ['POST /api/v1/schedules/s/pause', undefined, 200],
+      ['POST /api/v1/schedules/s/resume', undefined, 200],
+      ['POST /api/v1/schedules/s/run', undefined, 200],
+    ] as const)
+      expect(await subject(line, body && { body })).toEqual([status, { ...work, action: expect.any(String) }])
+    const [job] = (await kalends.jobs.list()).items
+    const ofJob = { ...work, job: job?.id }
+    expect(await subject('POST /api/v1/jobs/cancel', { body: { ids: [job?.id] } })).toEqual([
+      200,
+      { ...ofJob, action: 'cancelJobs' },
+    ])
+    answers.push('not on Sundays')
+    expect((await call(`POST /api/v1/jobs/${job?.id}/retry`)).body).toMatchObject({
+      status: 403,
+      code: 'NOT_PERMITTED',
+      detail: 'not on Sundays',
+    })
+    answers.push(false)
+    expect((await call('POST /api/v1/jobs', { body: { task: 'mail' } })).status).toBe(403)
+    answers.push(false)
+    expect((await call('POST /api/v1/schedules', { body: mail })).status).toBe(403)
+    answers.push(false)
+    expect((await call('POST /api/v1/schedules/batch-delete', { body: { ids: ['none', 's'] } })).status).toBe(
+      403,
+    )
+    answers.push(false)
+    expect((await call('DELETE /api/v1/schedules/s')).status).toBe(403)
+    expect((await kalends.schedules.list()).total).toBe(1)
+    expect((await kalends.jobs.list()).total).toBe(1)
+    expect(await subject('DELETE /api/v1/schedules/s')).toEqual([204, { ...work, action: 'deleteSchedule' }])
+    expect(await subject('GET /api/v1/schedules')).toEqual([200])
+  })
+
+  it('an edit of what somebody else has edited meanwhile is refused: If-Match', async () => {
+    const { call, kalends } = await apiScene(under)
+    const made = await call('POST /api/v1/schedules', { body: { ...mail, id: 's' } })
+    const tag = made.headers.get('etag') ?? ''
+    expect(tag).toMatch(/^"[\w-]{22}"$/)
+    expect((await call('GET /api/v1/schedules/s')).headers.get('etag')).toBe(tag)
+    const match = { headers: { 'if-match': tag } }
+    const changed = await call('PATCH /api/v1/schedules/s', { ...match, body: { summary: 'x' } })
+    expect(changed.status).toBe(200)
+    const newer = changed.headers.get('etag') ?? ''
+    expect(newer).not.toBe(tag)
+    for (const [line, body] of [
+      ['PATCH /api/v1/schedules/s', { summary: 'lost update' }],
+      ['PUT /api/v1/schedules/s', mail],
+      ['DELETE /api/v1/schedules/s', undefined],
+      ['POST /api/v1/schedules/s/pause', undefined],
+      ['PUT /api/v1/schedules/new', mail],
+    ] as const)
+      expect(await call(line, { ...match, ...(body && { body }) })).toMatchObject({
+        status: 412,
+        body: { code: 'VERSION' },
+      })
+    expect((await call('PUT /api/v1/schedules/s', { headers: { 'if-match': '*' }, body: mail })).status).toBe(
+      422,
+    )
+    // A run is no edit.
+    await kalends.schedules.runNow('s')
+    const paused = await call('POST /api/v1/schedules/s/pause', { headers: { 'if-match': newer } })
+    expect(paused.status).toBe(200)
+    expect((await kalends.schedules.list()).items).toMatchObject([{ id: 's', summary: 'x', enabled: false }])
+    const both = await Promise.all(
+      ['one', 'other'].map((summary) =>
+        call('PATCH /api/v1/schedules/s', {
+          headers: { 'if-match': paused.headers.get('etag') ?? '' },
+          body: { summary },
+        }),
+      ),
+    )
+    expect(new Set(both.map(({ status }) => status))).toEqual(new Set([200, 412]))
+  })
+
+  it('a version tells nothing of what is hidden', async () => {
+    const { call } = await apiScene(under, {}, { redact: ['args.pin'] })
+    const tagWith = async (pin: string) =>
+      (await call('PUT /api/v1/schedules/s', { body: { ...mail, args: { pin, to: 'x' } } })).headers.get(
+        'etag',
+      )
+    const tag = await tagWith('4711')
+    expect(await tagWith('4712')).toBe(tag)
+    const changed = await call('PATCH /api/v1/schedules/s', {
+      body: { args: { pin: '[redacted]', to: 'y' } },
+    })
+    expect(changed.headers.get('etag')).not.toBe(tag)
+  })
+
+  it('what the hook has permitted is what is written, whoever changes the row meanwhile', async () => {
+    const edits: (() => Promise<unknown>)[] = []
+    const { call, kalends } = await apiScene(under, {
+      permit: async ({ task }) => {
+        if (task !== 'mail') return 'only mail'
+        await edits.shift()?.()
+        return true
+      },
+    })
+    const reset = () => kalends.schedules.put('s', { task: 'mail', timer: 'daily' })
+    const edit = () => kalends.schedules.put('s', { task: 'billing', timer: 'daily' })
+    for (const [line, body] of [
+      ['PUT /api/v1/schedules/s', { ...mail, summary: 'x' }],
+      ['PATCH /api/v1/schedules/s', { summary: 'x' }],
+      ['POST /api/v1/schedules/s/pause', undefined],
+      ['DELETE /api/v1/schedules/s', undefined],
+    ] as const) {
+      await reset()
+      edits.push(edit)
+      expect(await call(line, body && { body })).toMatchObject({ status: 403, body: { detail: 'only mail' } })
+    }
+    await reset()
+    edits.push(edit)
+    expect((await call('POST /api/v1/schedules/s/run')).status).toBe(412)
+    expect(await kalends.schedules.get('s')).toMatchObject({ task: 'billing', summary: null, enabled: true })
+    expect((await kalends.jobs.list()).total).toBe(0)
+  })
+
+  it('what a scope hears of events does not depend on what others do', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'setTimeout', 'clearInterval', 'clearTimeout'] })
+    try {
+      const { send, call } = await apiScene(under)
+      const listen = async (id?: string) => {
+        const headers: Record<string, string> = id === undefined ? {} : { 'last-event-id': id }
+        const { body } = await send('GET /api/v1/events', { as: 'ann', headers })
+        const reader = body?.getReader()
+        if (reader === undefined) throw new Error('a stream is needed')
+        const read = async () => new TextDecoder().decode((await reader.read()).value)
+        return { read, end: () => reader.cancel() }
+      }
+      const { read, end } = await listen()
+      const hello = await read()
+      for (let count = 0; count < 3; count += 1) {
+        expect((await call('POST /api/v1/jobs', { body: { task: 'mail' } })).status).toBe(201)
+        await vi.advanceTimersByTimeAsync(1000)
+      }
+      await vi.advanceTimersByTimeAsync(2000)
+      const change = await read()
+      expect(change).toContain('"topics":["schedules","jobs"]')
+      const idOf = (message: string) => /^id: (.*)$/m.exec(message)?.[1]
+      expect(idOf(change)).toBe(idOf(hello))
+      await end()
+      const again = await listen(idOf(hello))
+      expect(await again.read()).toContain('hello')
+      expect(await again.read()).toBe(change)
+      await again.end()
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})

@@ -1,0 +1,69 @@
+/** A text that may be taken for another one is refused as a name wherever one comes in. */
+import { expect, it } from 'vitest'
+import { InvalidInputError, Kalends, task } from '../../src/index.ts'
+import { isName } from '../../src/model/input.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { lookalikes, unfit } from '../support/hostile-texts.ts'
+import { apiScene } from './scene.ts'
+
+const UNFIT = unfit('tick')
+/** Nothing has no owner. */
+const UNFIT_OWNERS = UNFIT.filter((text) => text !== '')
+
+it('a name has no blanks around it, no control characters and no half of a character', () => {
+  expect(UNFIT.filter((text) => isName(text, 190))).toEqual([])
+  for (const text of ['tick', 'send mail', 'Täglich', 'e\u0301té', '👍🏽', 'a/b', 'x'.repeat(190)])
+    expect(isName(text, 190), text).toBe(true)
+  for (const value of [undefined, null, 7, ['tick'], { toString: () => 'tick' }])
+    expect(isName(value, 190)).toBe(false)
+  expect(lookalikes('tick').some((text) => isName(text, 190))).toBe(true)
+})
+
+eachDatabase((under) => {
+  it('no entry point takes another text for a name, and nothing is stored', async () => {
+    const { kalends, database, call } = await apiScene(under)
+    const timer = 'daily'
+    const places: Readonly<Record<string, (text: string) => unknown>> = {
+      task: (text) => task(text),
+      'task of a schedule': (text) => kalends.schedules.create({ id: 's', task: text, timer }),
+      'id of a schedule': (text) => kalends.schedules.create({ id: text, task: 't', timer }),
+      'id that is put': (text) => kalends.schedules.put(text, { task: 't', timer }),
+      'task of a job': (text) => kalends.jobs.submit(text, {}),
+      'id of a job': (text) => kalends.jobs.submit('t', {}, { id: text }),
+      'name of a set': (text) => kalends.declare(text, []),
+      'name of a worker': (text) => Kalends.open(database.url, { worker: text }),
+      'task of a scope': (text) => kalends.scope({ submitter: 'ann', tasks: [text] }),
+      'submitter of a scope': (text) => kalends.scope({ submitter: text }),
+      'group of a scope': (text) => kalends.scope({ group: text }),
+    }
+    const owners: Readonly<Record<string, (text: string) => unknown>> = {
+      'group of a schedule': (text) => kalends.schedules.create({ id: 's', task: 't', timer, group: text }),
+      'submitter of a schedule': (text) =>
+        kalends.schedules.create({ id: 's', task: 't', timer, submitter: text }),
+      'group of a job': (text) => kalends.jobs.submit('t', {}, { group: text }),
+      'submitter of a job': (text) => kalends.jobs.submit('t', {}, { submitter: text }),
+    }
+    const refused = async (places_: typeof places, texts: readonly string[]) => {
+      for (const [place, act] of Object.entries(places_))
+        for (const text of texts)
+          await expect((async () => act(text))(), `${place}: ${JSON.stringify(text)}`).rejects.toBeInstanceOf(
+            InvalidInputError,
+          )
+    }
+    await refused(places, UNFIT)
+    await refused(owners, UNFIT_OWNERS)
+    for (const text of UNFIT) {
+      for (const [line, body] of [
+        ['POST /api/v1/schedules', { id: 's', task: text, timer }],
+        ['POST /api/v1/schedules', { id: text, task: 't', timer }],
+        ['POST /api/v1/jobs', { task: text }],
+        ['POST /api/v1/jobs', { id: text, task: 't' }],
+        ...(text === '' ? [] : ([['POST /api/v1/jobs', { task: 't', group: text }]] as const)),
+        ...(text === '' ? [] : ([['POST /api/v1/jobs', { task: 't', submitter: text }]] as const)),
+      ] as const)
+        expect((await call(line, { body })).status, `${line} ${JSON.stringify(body)}`).toBe(422)
+    }
+    for (const table of ['periodic_task', 'job'])
+      expect(await database.query(`SELECT * FROM ${table}`)).toEqual([])
+  })
+})

@@ -1,0 +1,249 @@
+/** A flood of requests never makes the loops wait, and is refused where it cannot be served. */
+import { createConnection, createPool, type RowDataPacket } from 'mysql2/promise'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { http } from '../../src/http/index.ts'
+import { Kalends, task, TooSlowError } from '../../src/index.ts'
+import { MysqlDatabase } from '../../src/store/mysql/database.ts'
+import { signal, until } from '../kalends/scene.ts'
+import { eachDatabase, type TestDatabase } from '../support/databases.ts'
+import { apiScene, replyOf, request } from './scene.ts'
+
+const noop = task('noop')
+
+eachDatabase(({ kind, fresh }) => {
+  describe.skipIf(kind === 'sqlite')('while the API holds as many connections as it may', () => {
+    /** Holds the row of the schedule 'held', so that each write to it keeps a connection until `release`. */
+    async function holdRow({ url }: TestDatabase): Promise<() => Promise<void>> {
+      const side = await createConnection({ uri: url })
+      onTestFinished(() => side.end())
+      await side.query('START TRANSACTION')
+      await side.query("SELECT id FROM periodic_task WHERE id = 'held' FOR UPDATE")
+      return async () => {
+        await side.query('ROLLBACK')
+      }
+    }
+
+    /** Waits until so many sessions wait for the held row. */
+    const waitingSessions = (database: TestDatabase, count: number) =>
+      until(async () => {
+        const rows = await database.query(
+          "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE '%held%FOR UPDATE'",
+        )
+        return rows.length >= count ? true : null
+      })
+
+    it('schedules are submitted and run, and further requests are refused with 503 and Retry-After', async () => {
+      const { database, kalends, call } = await apiScene({ fresh })
+      kalends.handle(noop, () => {})
+      await kalends.schedules.create({ id: 'held', task: 'noop', timer: 'yearly' })
+      await kalends.start()
+      const release = await holdRow(database)
+      // Two are under way, 64 wait.
+      const flood = Array.from({ length: 66 }, () =>
+        call('PATCH /api/v1/schedules/held', { body: { summary: 'x' } }),
+      )
+      await waitingSessions(database, 2)
+
+      const ran = signal(kalends, 'settled', ({ scheduleId }) => scheduleId === 'due')
+      await kalends.schedules.create({ id: 'due', task: noop, timer: 'yearly', firstRun: 'now' })
+      expect((await ran).settlement.state).toBe('success')
+      expect(kalends.health()).toMatchObject({ ok: true, reasons: [] })
+      expect((await call('GET /health')).status).toBe(200)
+      const refused = await call('GET /api/v1/schedules')
+      expect(refused).toMatchObject({ status: 503, body: { code: 'OVERLOADED' } })
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+
+      await release()
+      const statuses = new Set((await Promise.all(flood)).map(({ status }) => status))
+      expect([...statuses].every((status) => status === 200 || status === 503)).toBe(true)
+      expect((await call('GET /api/v1/schedules')).status).toBe(200)
+    })
+
+    it('a caller-supplied pool of two connections leaves one to the loops', async () => {
+      const database = await fresh()
+      const pool = createPool({ uri: database.url, connectionLimit: 2 })
+      const kalends = await Kalends.open(pool, { wakeUp: 50, retention: false })
+      onTestFinished(async () => {
+        await kalends.stop({ grace: 0 })
+        await pool.end()
+        await database.drop()
+      })
+      const handler = http(kalends, { authorize: () => ({ role: 'admin' }) })
+      onTestFinished(() => handler.close())
+      kalends.handle(noop, () => {})
+      await kalends.schedules.create({ id: 'held', task: 'noop', timer: 'yearly' })
+      await kalends.start()
+      const release = await holdRow(database)
+      const flood = Array.from({ length: 8 }, async () =>
+        replyOf(await handler(request('PATCH /api/v1/schedules/held', { body: { summary: 'x' } }))),
+      )
+      await waitingSessions(database, 1)
+
+      const ran = signal(kalends, 'settled', ({ scheduleId }) => scheduleId === 'due')
+      await kalends.schedules.create({ id: 'due', task: noop, timer: 'yearly', firstRun: 'now' })
+      expect((await ran).settlement.state).toBe('success')
+      await release()
+      await Promise.all(flood)
+    })
+  })
+
+  it.skipIf(kind === 'sqlite')('health reports that loops wait for a connection, and why', async () => {
+    const database = await fresh()
+    const pool = createPool({ uri: database.url, connectionLimit: 2 })
+    const kalends = await Kalends.open(pool, { wakeUp: 50, retention: false, lease: 1000 })
+    onTestFinished(async () => {
+      await kalends.stop({ grace: 0 })
+      await pool.end()
+      await database.drop()
+    })
+    await kalends.start()
+    // The application holds all of its own connections.
+    const held = await Promise.all([pool.getConnection(), pool.getConnection()])
+    const note = await until(async () => {
+      const found = kalends.health().reasons.find(({ code }) => code === 'no-connection')
+      return found ?? null
+    })
+    expect(note.text).toMatch(/has waited .* for a connection/)
+    for (const connection of held) connection.release()
+    await until(async () => (kalends.health().ok ? true : null))
+  })
+
+  describe.skipIf(kind === 'sqlite')('a statement that takes longer than it may', () => {
+    const SLOW = 'SELECT one FROM (SELECT 1 AS one UNION SELECT 2) AS two WHERE SLEEP(60) = 0'
+
+    it('is ended, on connections of its own', async () => {
+      const { url, drop } = await fresh()
+      const limited = MysqlDatabase.open(url, 1, { statementLimitMs: 100 })
+      onTestFinished(async () => {
+        await limited.close()
+        await drop()
+      })
+      await expect(limited.rows(SLOW)).rejects.toThrow(TooSlowError)
+      const [[session]] = [await limited.rows<{ id: number }>('SELECT CONNECTION_ID() AS id')]
+      await expect(limited.transaction((sql) => sql.rows(SLOW))).rejects.toThrow(/longer than 0\.1 s; narrow/)
+      expect(await limited.rows('SELECT CONNECTION_ID() AS id')).toEqual([session])
+    })
+
+    it('is ended on a connection of the application, whose own limit comes back', async () => {
+      const { url, drop } = await fresh()
+      const pool = createPool({ uri: url, connectionLimit: 1 })
+      onTestFinished(async () => {
+        await pool.end()
+        await drop()
+      })
+      const variable = kind === 'mariadb' ? 'max_statement_time' : 'max_execution_time'
+      await pool.query(`SET SESSION ${variable} = 77`)
+      const limited = new MysqlDatabase(pool, { lent: true, statementLimitMs: 100 })
+      await expect(limited.rows(SLOW)).rejects.toThrow(TooSlowError)
+      const [rows] = await pool.query<RowDataPacket[]>(`SELECT @@SESSION.${variable} AS most`)
+      expect(Number(rows[0]?.['most'])).toBe(77)
+    })
+
+    it('is a 503 that says what to do', async () => {
+      const { kalends, call } = await apiScene({ fresh })
+      vi.spyOn(kalends.api, 'workers').mockRejectedValue(new TooSlowError('It took longer than 5 s'))
+      const slow = await call('GET /api/v1/workers')
+      expect(slow).toMatchObject({ status: 503, body: { code: 'TOO_SLOW' } })
+      expect(slow.headers.get('retry-after')).toBe('5')
+    })
+  })
+
+  describe.runIf(kind === 'sqlite')('on the one connection of SQLite', () => {
+    it('a flood is refused beyond its queue, and schedules are submitted and run before it', async () => {
+      const { kalends, call } = await apiScene({ fresh })
+      kalends.handle(noop, () => {})
+      await kalends.start()
+      let answered = 0
+      const ran = signal(kalends, 'settled').then(() => answered)
+      await kalends.schedules.create({ id: 'due', task: noop, timer: 'yearly', firstRun: 'now' })
+      const flood = Array.from({ length: 100 }, async () => {
+        const reply = await call('GET /api/v1/jobs?args=nowhere')
+        if (reply.status === 200) answered += 1
+        return reply.status
+      })
+      expect(await ran).toBeLessThan(65)
+      const statuses = await Promise.all(flood)
+      expect(statuses.filter((status) => status === 503)).toHaveLength(35)
+      expect(statuses.filter((status) => status === 200)).toHaveLength(65)
+      expect(kalends.health()).toMatchObject({ ok: true })
+    })
+  })
+
+  it('requests that come at once are parsed and answered in different turns of the event loop', async () => {
+    const { kalends, call } = await apiScene({ fresh })
+    kalends.handle(noop, () => {})
+    let turn = 0
+    let isOver = false
+    const next = () => {
+      turn += 1
+      if (!isOver) setImmediate(next)
+    }
+    setImmediate(next)
+    onTestFinished(() => void (isOver = true))
+    const { parse, stringify } = JSON
+    const turns = { parsed: [] as number[], written: [] as number[] }
+    const body = { task: 'noop', subject: 'one of many' }
+    vi.spyOn(JSON, 'parse').mockImplementation((text: string, reviver) => {
+      if (text === stringify(body)) turns.parsed.push(turn)
+      return parse(text, reviver)
+    })
+    vi.spyOn(JSON, 'stringify').mockImplementation((value) => {
+      if (value?.subject === body.subject && value.id !== undefined) turns.written.push(turn)
+      return stringify(value)
+    })
+    onTestFinished(() => void vi.restoreAllMocks())
+    const replies = await Promise.all(Array.from({ length: 20 }, () => call('POST /api/v1/jobs', { body })))
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([201]))
+    for (const each of [turns.parsed, turns.written]) {
+      expect(each).toHaveLength(20)
+      expect(new Set(each).size).toBe(20)
+    }
+  })
+
+  it('a list of large jobs is small, and says what it leaves out; one job is whole', async () => {
+    const { database, kalends, call } = await apiScene({ fresh }, {}, { redact: ['args.password'] })
+    const large = JSON.stringify({ password: 'secret', text: 'x'.repeat(900_000) })
+    for (let index = 0; index < 30; index += 1)
+      await database.query(`INSERT INTO job (id, task, args) VALUES (?, 'mail', ?)`, [`j${index}`, large])
+    const list = await call('GET /api/v1/jobs?limit=1000')
+    expect(list.body.items).toHaveLength(30)
+    expect(list.text.length).toBeLessThan(100_000)
+    expect(list.text).not.toContain('secret')
+    expect(list.body.items[0]).toMatchObject({ args: null, truncated: { args: large.length } })
+    const one = await call('GET /api/v1/jobs/j0')
+    expect(one.body.args.text).toHaveLength(900_000)
+    expect(one.body.args.password).toBe('[redacted]')
+    // Whatever its size, a row of SQL runs.
+    const task900 = task<{ text: string }>('mail')
+    kalends.handle(task900, ({ args }) => args.text.length)
+    const ran = signal(kalends, 'settled', ({ id }) => id === 'j0')
+    await kalends.start()
+    expect((await ran).settlement).toMatchObject({ state: 'success', result: '900000' })
+  })
+
+  it('args beyond the limit are refused by name and size, wherever they come in', async () => {
+    const { kalends, call } = await apiScene({ fresh }, {}, { argsLimit: 100 })
+    const fits = { text: 'ä'.repeat(44) }
+    expect(Buffer.byteLength(JSON.stringify(fits))).toBe(99)
+    const args = { text: 'ä'.repeat(45) }
+    const mail = task<{ text: string }>('mail')
+    await kalends.jobs.submit(mail, fits)
+    await kalends.schedules.create({ id: 'a', task: mail, timer: 'daily', args: fits })
+    const refused = /^args: 101 bytes of JSON are more than the limit of 100/
+    const { jobs, schedules } = kalends
+    await expect(jobs.submit(mail, args)).rejects.toThrow(refused)
+    await expect(jobs.submitMany([{ task: mail, args }])).rejects.toThrow(refused)
+    await expect(schedules.create({ task: mail, timer: 'daily', args })).rejects.toThrow(refused)
+    await expect(schedules.put('a', { task: mail, timer: 'daily', args })).rejects.toThrow(refused)
+    await expect(schedules.update('a', { args })).rejects.toThrow(refused)
+    await expect(schedules.runNow('a', { args })).rejects.toThrow(refused)
+    kalends.handle(mail, () => {})
+    kalends.declare('set', [{ id: 'declared', task: mail, timer: 'daily', args }])
+    await expect(kalends.check()).rejects.toThrow(/101 bytes/)
+    const body = { task: 'mail', args }
+    expect(await call('POST /api/v1/jobs', { body })).toMatchObject({
+      status: 422,
+      body: { field: 'args', detail: expect.stringMatching(/limit of 100/) },
+    })
+  })
+})

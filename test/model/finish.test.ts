@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest'
+import { finish, type Finishing, spanOfTimer } from '../../src/model/finish.ts'
+import { schedule } from './plannable.ts'
+
+const NOW = new Date('2026-03-01T09:07Z')
+
+/** A schedule whose next run counts from the end of the current one, which goes on. */
+const afterFinish: Finishing = {
+  ...schedule({ timer: 'every 5min after finish', idle: 'running' }),
+  onExhausted: 'continue',
+}
+/** A schedule with a next run of the clock. */
+const hourly: Finishing = {
+  ...schedule({ timer: 'hourly', nextRun: new Date('2026-03-01T10:00Z') }),
+  onExhausted: 'continue',
+}
+
+describe('after the end of a run', () => {
+  test('a timer that counts from the finish is planned from now', () => {
+    expect(finish(afterFinish, false, 0, NOW)).toEqual({
+      nextRun: new Date('2026-03-01T09:12Z'),
+      idle: null,
+    })
+  })
+
+  test('it counts from a failure as from a success', () => {
+    expect(finish(afterFinish, true, 0, NOW)).toEqual({ nextRun: new Date('2026-03-01T09:12Z'), idle: null })
+  })
+
+  test('it waits for the last of its jobs that are not final', () => {
+    expect(finish(afterFinish, false, 1, NOW)).toBeNull()
+  })
+
+  test('it is done when no further run is within `ends`', () => {
+    const ending = { ...afterFinish, ends: new Date('2026-03-01T09:11Z') }
+    expect(finish(ending, false, 0, NOW)).toEqual({ nextRun: null, idle: 'done' })
+  })
+
+  test('a timer of the clock goes on as it was planned', () => {
+    expect(finish(hourly, false, 0, NOW)).toBeNull()
+    expect(finish(hourly, true, 0, NOW)).toBeNull()
+  })
+})
+
+describe('on_exhausted stop', () => {
+  const stopping = { ...hourly, onExhausted: 'stop' as const }
+
+  test('makes the schedule dead after a run that failed for good, and only then', () => {
+    expect(finish(stopping, true, 0, NOW)).toEqual({ nextRun: null, idle: 'dead' })
+    expect(finish(stopping, false, 0, NOW)).toBeNull()
+  })
+
+  test('does so while other jobs of it are open', () => {
+    expect(finish(stopping, true, 2, NOW)).toEqual({ nextRun: null, idle: 'dead' })
+  })
+
+  test('does so after the last slot, and although max_runs is reached', () => {
+    const done = { ...stopping, idle: 'done' as const, nextRun: null, plannedRun: null }
+    expect(finish(done, true, 0, NOW)).toEqual({ nextRun: null, idle: 'dead' })
+    expect(finish({ ...stopping, maxRuns: 1, successes: 1 }, true, 0, NOW)).toEqual({
+      nextRun: null,
+      idle: 'dead',
+    })
+  })
+})
+
+describe('max_runs', () => {
+  test('reached, the schedule is done, although jobs of it are open', () => {
+    expect(finish({ ...hourly, maxRuns: 3, successes: 3 }, false, 1, NOW)).toEqual({
+      nextRun: null,
+      idle: 'done',
+    })
+    expect(finish({ ...afterFinish, maxRuns: 1, successes: 1 }, false, 0, NOW)).toEqual({
+      nextRun: null,
+      idle: 'done',
+    })
+  })
+
+  test('not reached, it goes on', () => {
+    expect(finish({ ...hourly, maxRuns: 3, successes: 2 }, false, 0, NOW)).toBeNull()
+    expect(finish({ ...afterFinish, maxRuns: 2, successes: 1 }, false, 0, NOW)).toMatchObject({ idle: null })
+  })
+})
+
+describe('the end of a run changes nothing of a schedule that', () => {
+  const failing = { ...afterFinish, onExhausted: 'stop' as const, maxRuns: 1, successes: 1 }
+  test.each<[string, Partial<Finishing>]>([
+    ['is paused', { enabled: false }],
+    ['is dead', { idle: 'dead' }],
+    ['has an invalid timer', { idle: 'invalid', timer: 'hurly' }],
+    ['is retired', { idle: 'retired' }],
+    ['was edited, and not planned since', { definition: 'enabled every 7min after finish' }],
+    ['has a nextrun set by hand', { nextRun: new Date('2026-03-01T12:00Z') }],
+    ['was never planned', { plannedDefinition: null }],
+  ])('%s', (_, changes) => {
+    expect(finish({ ...failing, ...changes }, true, 0, NOW)).toBeNull()
+  })
+
+  test('is done already', () => {
+    const done = { ...hourly, idle: 'done' as const, nextRun: null, plannedRun: null }
+    expect(finish(done, true, 0, NOW)).toBeNull()
+  })
+})
+
+describe('the span of a timer, the delay before a first retry', () => {
+  test.each([
+    ['every 5min', 300_000],
+    ['every 5min after finish', 300_000],
+    ['hourly', null],
+    ['hurly', null],
+  ])('of %s is %s ms', (text, spanMs) => {
+    expect(spanOfTimer(text)).toBe(spanMs)
+  })
+})

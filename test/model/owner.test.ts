@@ -1,0 +1,66 @@
+/** The namespace of the ids that owners choose. */
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isName } from '../../src/model/input.ts'
+import {
+  ANY_OWNER,
+  ID_LIMIT,
+  newId,
+  type Owner,
+  prefixOf,
+  shownId,
+  storedIds,
+} from '../../src/model/owner.ts'
+
+const name = (maxLength: number) =>
+  fc.option(
+    fc.oneof(fc.string({ minLength: 1, maxLength, unit: 'grapheme' }), fc.stringMatching(/^[%/:~a]{1,9}$/)),
+  )
+const owner: fc.Arbitrary<Owner> = fc.record({ group: name(100), submitter: name(190) })
+const id = fc
+  .string({ minLength: 1, maxLength: 40 })
+  .filter((text) => isName(text, 40) && !text.includes('/'))
+
+describe('the ids of an owner', () => {
+  it.each([
+    [{ group: null, submitter: 'ann' }, 'ann/'],
+    [{ group: 'acme', submitter: null }, 'acme:/'],
+    [{ group: 'acme', submitter: 'ann' }, 'acme:ann/'],
+    [{ group: 'a/b:c', submitter: '~%' }, 'a%2fb%3ac:%7e%25/'],
+    [{ group: null, submitter: 'x'.repeat(100) }, expect.stringMatching(/^~[\da-f]{32}\/$/)],
+    [ANY_OWNER, ''],
+  ])('%j: %s', (of, prefix) => {
+    expect(prefixOf(of)).toEqual(prefix)
+  })
+
+  it('no two owners have the same prefix, and none is the beginning of another', () => {
+    fc.assert(
+      fc.property(owner, owner, (one, other) => {
+        fc.pre(one.group !== other.group || one.submitter !== other.submitter)
+        fc.pre(prefixOf(one) !== '' && prefixOf(other) !== '')
+        expect(prefixOf(one).startsWith(prefixOf(other))).toBe(false)
+      }),
+    )
+  })
+
+  it('an owner sees the id that it chose, and reaches the row by it', () => {
+    fc.assert(
+      fc.property(owner, id, (of, chosen) => {
+        const stored = newId(of, chosen)
+        expect(stored.length).toBeLessThanOrEqual(ID_LIMIT)
+        expect(shownId(of, stored)).toBe(chosen)
+        expect(storedIds(of, chosen)[0]).toBe(stored)
+      }),
+    )
+  })
+
+  it.each(['', ' ', 'a/b', 'nul\0', 'x'.repeat(191)])('%j is no id', (wrong) => {
+    expect(() => newId(ANY_OWNER, wrong)).toThrow(expect.objectContaining({ field: 'id' }))
+  })
+
+  it('the prefix counts for the length', () => {
+    const ann = { group: null, submitter: 'ann' }
+    expect(newId(ann, 'x'.repeat(186))).toHaveLength(ID_LIMIT)
+    expect(() => newId(ann, 'x'.repeat(187))).toThrow('1 to 186 characters')
+  })
+})

@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest'
+import { SetAside } from '../../src/model/set-aside.ts'
+
+const ERROR = new Error('it cannot be written')
+
+function scene(most = 10) {
+  const clock = { now: 0 }
+  const added: string[] = []
+  const rows = new SetAside({
+    firstMs: 100,
+    longestMs: 500,
+    most,
+    now: () => clock.now,
+    onAdded: (id, error) => {
+      expect(error).toBe(ERROR)
+      added.push(id)
+    },
+  })
+  return { clock, added, rows }
+}
+
+it('a row is left alone for its back-off, which doubles up to the longest', () => {
+  const { clock, added, rows } = scene()
+  for (const backOff of [100, 200, 400, 500, 500]) {
+    rows.add('a', ERROR)
+    clock.now += backOff - 1
+    expect([rows.has('a'), rows.ids()]).toEqual([true, ['a']])
+    clock.now += 1
+    expect([rows.has('a'), rows.ids()]).toEqual([false, []])
+  }
+  expect(added).toHaveLength(5)
+})
+
+it('a row that was forgotten begins with the shortest back-off', () => {
+  const { clock, rows } = scene()
+  rows.add('a', ERROR)
+  rows.add('a', ERROR)
+  rows.forget('a')
+  expect(rows.has('a')).toBe(false)
+  rows.add('a', ERROR)
+  clock.now += 100
+  expect(rows.has('a')).toBe(false)
+})
+
+it('of more rows than it holds, the one that has waited longest is forgotten', () => {
+  const { rows } = scene(2)
+  for (const id of ['a', 'b', 'a', 'c']) rows.add(id, ERROR)
+  expect(rows.ids()).toEqual(['a', 'c'])
+})

@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { newest, VERSION, versionFault } from '../../src/model/version.ts'
+
+test('this software has the version of its package', () => {
+  const { version }: { version: string } = JSON.parse(readFileSync('package.json', 'utf8'))
+  expect(VERSION).toBe(version)
+})
+
+test.each([
+  ['1.2.3', '1.2.3', true],
+  ['1.2.4', '1.2.3', true],
+  ['1.10.0', '1.9.9', true],
+  ['2.0.0', '1.9.9', true],
+  ['1.2.3', '1.2.4', false],
+  ['1.9.9', '1.10.0', false],
+  ['0.9.0', '1.0.0', false],
+  ['1.2.3', 'whatever', false],
+])('%s works on tables that need %s: %s', (own, needed, works) => {
+  expect(versionFault(needed, own) === null).toBe(works)
+})
+
+test('tables that need no version take any', () => {
+  expect(versionFault(null, '0.0.1')).toBeNull()
+})
+
+test('of several migrations the newest version decides', () => {
+  expect(newest([])).toBeNull()
+  expect(newest(['1.2.0', '1.10.0', '1.9.0'])).toBe('1.10.0')
+})

@@ -1,0 +1,253 @@
+/** Texts are compared exactly: blanks, case, accents and what has no width never decide who runs what. */
+import { expect, it } from 'vitest'
+import { fenceOf } from '../../src/model/job.ts'
+import { lookalikes } from '../support/hostile-texts.ts'
+import { clock, insert, job, onEachStore, planned, policies, settings, submitDue } from './conformance.ts'
+
+const ALL = (text: string) => [text, ...lookalikes(text)]
+const sorted = (texts: readonly string[]) => texts.toSorted()
+
+onEachStore((under) => {
+  it('a claim takes the jobs of exactly the task that it names', async () => {
+    for (const [index, task] of lookalikes('tick').entries()) await job(under, `other${index}`, { task })
+    await job(under, 'mine', { task: 'tick' })
+    const { executing, scheduling } = under.store
+    expect((await executing.claim('w/1', policies('tick'), 100, '')).map(({ id }) => id)).toEqual(['mine'])
+    expect((await scheduling.look(['tick'])).claimable).toBe(false)
+    for (const [index, task] of lookalikes('tick').entries()) {
+      const claimed = await executing.claim('w/1', policies(task), 100, '')
+      expect(
+        claimed.map(({ id }) => id),
+        JSON.stringify(task),
+      ).toEqual([`other${index}`])
+    }
+  })
+
+  it('groups that look alike take turns', async () => {
+    for (const [index, group_] of ALL('team').entries())
+      for (const turn of ['a', 'b']) await job(under, `${index}${turn}`, { group_ })
+    const first = await under.store.executing.claim('w/1', policies('task'), ALL('team').length, '')
+    expect(sorted(first.map(({ group }) => group))).toEqual(sorted(ALL('team')))
+  })
+
+  it('ids that look alike are the ids of different rows', async () => {
+    for (const id of ALL('one')) {
+      await under.store.schedules.create(id, settings({ summary: id }))
+      await job(under, id, { subject: id })
+    }
+    for (const id of ALL('one')) {
+      expect(await under.store.schedules.get(id)).toMatchObject({ id, summary: id })
+      expect(await under.store.jobs.get(id)).toMatchObject({ id, subject: id })
+      expect(await under.store.schedules.update(id, { summary: `${id}!` })).toBe(true)
+    }
+    for (const id of ALL('one')) {
+      expect(await under.store.schedules.get(id)).toMatchObject({ summary: `${id}!` })
+      await under.store.schedules.delete(id)
+    }
+    expect(await under.query('SELECT id FROM periodic_task')).toEqual([])
+  })
+
+  it('schedules whose ids look alike are marked, submitted and settled each by itself', async () => {
+    const due = new Date((await clock(under)).getTime() - 1000)
+    for (const id of ALL('one')) await planned(under, id, due)
+    const { scheduling, executing } = under.store
+    const marks = await scheduling.markDue('w/1', 100, 60_000)
+    expect(sorted(marks.map(({ id }) => id))).toEqual(sorted(ALL('one')))
+    const { submissions, failed, locked } = await scheduling.submit('w/1', marks, submitDue)
+    expect({ failed, locked }).toEqual({ failed: [], locked: [] })
+    expect(sorted(submissions.map(({ id }) => id))).toEqual(sorted(ALL('one')))
+    const claimed = await executing.claim('w/1', policies('task'), 100, '')
+    expect(sorted(claimed.map(({ scheduleId }) => scheduleId ?? ''))).toEqual(sorted(ALL('one')))
+    const { settled } = await executing.settle(
+      claimed.map((each) => ({
+        fence: fenceOf(each),
+        ending: { kind: 'success', result: null },
+        policy: each.policy,
+      })),
+    )
+    expect(settled).toHaveLength(claimed.length)
+    expect(await under.query('SELECT id FROM periodic_task WHERE run_count <> 1')).toEqual([])
+  })
+
+  it('a run belongs to exactly the worker that claimed it', async () => {
+    for (const [index, worker] of ALL('w/1').entries())
+      await job(under, `j${index}`, {
+        state: 'running',
+        attempt: 1,
+        worker,
+        started: '2026-01-01 00:00:00.000',
+        stop_requested: '2026-01-01 00:00:00.000',
+      })
+    await insert(under, 'worker', { id: 'w/1', name: 'w', host: 'h', pid: 1, tasks: '[]' })
+    const { executing, scheduling } = under.store
+    expect((await executing.stopRequests('w/1')).map(({ id }) => id)).toEqual(['j0'])
+    expect((await executing.held('w/1')).map(({ fence }) => fence.id)).toEqual(['j0'])
+    const orphans = await executing.orphans(100)
+    expect(sorted(orphans.map(({ fence }) => fence.worker))).toEqual(sorted(lookalikes('w/1')))
+    expect((await scheduling.sweep('w/1', 60_000, 'everything')).orphans).toBe(true)
+    const { lost } = await executing.settle(
+      lookalikes('w/1').map((_, index) => ({
+        fence: { id: `j${index + 1}`, worker: 'w/1', claim: 0 },
+        ending: { kind: 'released' },
+        policy: policies('task').get('task') ?? expect.fail(),
+      })),
+    )
+    expect(lost).toHaveLength(lookalikes('w/1').length)
+  })
+
+  it('lists and owners find exactly what they name', async () => {
+    const { lists, schedules, jobs } = under.store
+    for (const text of ALL('ann')) {
+      const columns = { group_: text, submitter: text, task: text }
+      await insert(under, 'periodic_task', { id: `s${text}`, timer: 'daily', declared_by: text, ...columns })
+      await job(under, `j${text}`, columns)
+    }
+    const bounds = { searchMs: 10_000, countUpTo: 100, searchWithin: 100, limit: 100, offset: 0 }
+    for (const text of ALL('ann')) {
+      for (const filter of [{ task: text }, { group: text }, { submitter: text }]) {
+        const found = await lists.jobs({ ...bounds, ...filter })
+        expect(
+          found.items.map(({ id }) => id),
+          JSON.stringify(filter),
+        ).toEqual([`j${text}`])
+        const page = await schedules.list({ ...filter, limit: 100, offset: 0 })
+        expect(
+          page.items.map(({ id }) => id),
+          JSON.stringify(filter),
+        ).toEqual([`s${text}`])
+      }
+      const declared = await schedules.list({ declaredBy: text, limit: 100, offset: 0 })
+      expect(declared.items.map(({ id }) => id)).toEqual([`s${text}`])
+      expect(await jobs.ownedBy({ group: text, submitter: text }).get(`jann`)).toEqual(
+        text === 'ann' ? expect.objectContaining({ id: 'jann' }) : null,
+      )
+      expect(await schedules.ownedBy({ group: null, submitter: text }).delete('sann')).toBe(text === 'ann')
+      if (text === 'ann')
+        await insert(under, 'periodic_task', { id: 'sann', task: 't', timer: 'daily', group_: 'x' })
+    }
+  })
+
+  const ENUMERATIONS: readonly [table: string, column: string, values: readonly string[]][] = [
+    ['periodic_task', 'overlap', ['skip', 'queue_one', 'replace', 'allow']],
+    ['periodic_task', 'on_exhausted', ['continue', 'stop']],
+    ['periodic_task', 'retry_backoff', ['exponential', 'fixed']],
+    ['periodic_task', 'idle', ['running', 'done', 'dead', 'invalid', 'retired']],
+    ['job', 'state', ['waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped']],
+    [
+      'job',
+      'reason',
+      ['overlap', 'missed', 'max runs', 'fault', 'exhausted', 'permanent', 'lost', 'replaced'],
+    ],
+    ['job', 'retry_backoff', ['exponential', 'fixed']],
+    ['job_log', 'level', ['debug', 'info', 'warn', 'error']],
+  ]
+  const ROWS: Readonly<Record<string, Record<string, string>>> = {
+    periodic_task: { id: 'row', task: 'task', timer: 'daily' },
+    job: { id: 'row', task: 'task' },
+    job_log: { job_id: 'row', message: 'text' },
+  }
+
+  it.each(ENUMERATIONS)(
+    '%s.%s takes its words and nothing that looks like one',
+    async (table, column, values) => {
+      for (const value of values) {
+        await insert(under, table, { ...ROWS[table], [column]: value })
+        await under.query(`DELETE FROM ${table}`)
+        for (const text of [...lookalikes(value), ''])
+          await expect(
+            insert(under, table, { ...ROWS[table], [column]: text }),
+            JSON.stringify(text),
+          ).rejects.toThrow()
+        expect(await under.query(`SELECT 1 FROM ${table}`)).toEqual([])
+      }
+    },
+  )
+
+  it('no value that a column of numbers takes stands in the way of the row', async () => {
+    const worst: readonly [table: string, column: string, least: number, most: number][] = [
+      ['periodic_task', 'enabled', 0, 1],
+      ['periodic_task', 'priority', -2_147_483_647, 2_147_483_647],
+      ['periodic_task', 'jitter', 0, 2_147_483_647],
+      ['periodic_task', 'catch_up', 0, 1000],
+      ['periodic_task', 'max_runs', 1, Number.MAX_SAFE_INTEGER],
+      ['periodic_task', 'timeout', 1, 2_147_483_647],
+      ['periodic_task', 'max_retries', 0, 2_147_483_647],
+      ['periodic_task', 'retry_delay', 0, 2_147_483_647],
+      ['periodic_task', 'run_count', 0, Number.MAX_SAFE_INTEGER],
+      ['periodic_task', 'error_count', 0, Number.MAX_SAFE_INTEGER],
+      ['job', 'missed', 0, 2_147_483_647],
+      ['job', 'run', 0, Number.MAX_SAFE_INTEGER],
+      ['job', 'priority', -2_147_483_647, 2_147_483_647],
+      ['job', 'exclusive', 0, 1],
+      ['job', 'attempt', 0, 2_147_483_647],
+      ['job', 'timeout', 1, 2_147_483_647],
+      ['job', 'max_retries', 0, 2_147_483_647],
+      ['job', 'retry_delay', 0, 2_147_483_647],
+    ]
+    for (const [table, column, least, most] of worst) {
+      for (const value of [least - 1, most + 1, -2_147_483_648, 'NaN'])
+        await expect(
+          insert(under, table, { ...ROWS[table], [column]: value }),
+          `${table}.${column} = ${value}`,
+        ).rejects.toThrow()
+      const next = new Date((await clock(under)).getTime() - 1000)
+      for (const value of [least, most]) {
+        const what = `${table}.${column} = ${value}`
+        if (table === 'job') await job(under, 'row', { [column]: value })
+        else {
+          await planned(under, 'row', next, { [column]: value })
+          const marks = await under.store.scheduling.markDue('w/1', 10, 60_000)
+          const { failed } = await under.store.scheduling.submit('w/1', marks, submitDue)
+          expect(failed, what).toEqual([])
+        }
+        const claimed = await under.store.executing.claim('w/1', policies('task'), 10, '')
+        const { settled } = await under.store.executing.settle(
+          claimed.map((each) => ({
+            fence: fenceOf(each),
+            ending: { kind: 'released' },
+            policy: each.policy,
+          })),
+        )
+        expect(settled.length, what).toBe(value === 0 && column === 'enabled' ? 0 : claimed.length)
+        for (const one of ['periodic_task', 'job']) await under.query(`DELETE FROM ${one}`)
+      }
+    }
+  })
+
+  if (under.kind !== 'sqlite')
+    it('every text of the tables is compared exactly, whatever the defaults of server and database are', async () => {
+      const exact = under.kind === 'mariadb' ? 'utf8mb4_nopad_bin' : 'utf8mb4_0900_bin'
+      expect(
+        await under.query(
+          'SELECT DISTINCT collation_name AS name FROM information_schema.columns WHERE table_schema = DATABASE() AND collation_name IS NOT NULL',
+        ),
+      ).toEqual([{ name: exact }])
+      expect(
+        await under.query(
+          'SELECT DISTINCT engine AS engine, row_format AS format FROM information_schema.tables WHERE table_schema = DATABASE()',
+        ),
+      ).toEqual([{ engine: 'InnoDB', format: 'Dynamic' }])
+    })
+
+  if (under.kind === 'sqlite')
+    it('a text of SQLite has no NUL, is not too long and is no BLOB', async () => {
+      const columns: (readonly [table: string, column: string])[] = [
+        ...['id', 'task', 'group_', 'submitter', 'timer', 'declared_by', 'worker'].map(
+          (column) => ['periodic_task', column] as const,
+        ),
+        ...['id', 'task', 'group_', 'submitter', 'periodic_task_id', 'worker'].map(
+          (column) => ['job', column] as const,
+        ),
+      ]
+      for (const [table, column] of columns)
+        for (const value of ["'a' || char(0)", "'a' || char(0) || 'b'", "x'61'", `'${'x'.repeat(600)}'`]) {
+          const row = Object.entries(ROWS[table] ?? {}).filter(([name]) => name !== column)
+          await expect(
+            under.query(
+              `INSERT INTO ${table} (${[...row.map(([name]) => name), column].join(', ')}) VALUES (${[...row.map(([, text]) => `'${text}'`), value].join(', ')})`,
+            ),
+            `${table}.${column} = ${value}`,
+          ).rejects.toThrow(/constraint/i)
+        }
+    })
+})

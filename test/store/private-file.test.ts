@@ -1,0 +1,65 @@
+/** Args and results may be secret: the file of a new SQLite database is for its owner alone. */
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { Kalends } from '../../src/index.ts'
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'kalends-private-'))
+  onTestFinished(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+async function modes(path: string): Promise<Record<string, string>> {
+  const found = await Promise.all(
+    (await readdir(path)).map(async (name) => {
+      const { mode } = await stat(join(path, name))
+      return [name, (mode & 0o777).toString(8)] as const
+    }),
+  )
+  return Object.fromEntries(found)
+}
+
+it.each(['sqlite:', 'sqlite:file:', 'sqlite://file://'])(
+  'a new file and its -wal and -shm have mode 0600: %s',
+  async (scheme) => {
+    const path = await folder()
+    await using kalends = await Kalends.open(`${scheme}${join(path, 'app.db')}`)
+    await kalends.jobs.submit('mail')
+    expect(await modes(path)).toEqual({ 'app.db': '600', 'app.db-wal': '600', 'app.db-shm': '600' })
+  },
+)
+
+it('migrate makes it so as well', async () => {
+  const path = await folder()
+  await Kalends.migrate(`sqlite:${join(path, 'app.db')}`)
+  const { mode } = await stat(join(path, 'app.db'))
+  expect(mode & 0o777).toBe(0o600)
+})
+
+it('a file that is there keeps its mode and its content', async () => {
+  const path = await folder()
+  const file = join(path, 'app.db')
+  await writeFile(file, '')
+  await chmod(file, 0o640)
+  for (let opened = 0; opened < 2; opened += 1) {
+    await using kalends = await Kalends.open(`sqlite:${file}`)
+    await kalends.jobs.submit('mail', {}, { id: `00000000-0000-7000-8000-00000000000${opened}` })
+    expect(await modes(path)).toEqual({ 'app.db': '640', 'app.db-wal': '640', 'app.db-shm': '640' })
+  }
+})
+
+it('a database in memory makes no file', async () => {
+  const path = await folder()
+  const before = process.cwd()
+  process.chdir(path)
+  onTestFinished(() => process.chdir(before))
+  await using kalends = await Kalends.open('sqlite::memory:')
+  await kalends.jobs.submit('mail')
+  expect(await modes(path)).toEqual({})
+})
+
+it('a folder that is not there is told as before', async () => {
+  await expect(Kalends.open('sqlite:/no/such/folder/app.db')).rejects.toThrow('cannot be opened')
+})

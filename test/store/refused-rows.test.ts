@@ -1,0 +1,145 @@
+/** One row that the database refuses to write costs its batch a few statements, once, and no other row its turn. */
+import { expect, it } from 'vitest'
+import { SetAside } from '../../src/model/set-aside.ts'
+import { clock, instant, job, onEachStore, planned, policies, submitDue } from './conformance.ts'
+import { recording } from './recording.ts'
+
+const ROWS = 64
+/** Both halves of each half that has it, the whole batch, and the row by itself in its own way. */
+const A_FEW = 2 * Math.log2(ROWS) + 4
+const names = Array.from({ length: ROWS - 1 }, (_, index) => `good${String(index).padStart(2, '0')}`)
+const sorted = (ids: readonly string[]) => ids.toSorted()
+
+onEachStore((under) => {
+  /** As a trigger or a constraint of the application would. */
+  async function refuse(when: 'INSERT' | 'UPDATE', table: string, condition: string): Promise<void> {
+    const head = `CREATE TRIGGER refuse BEFORE ${when} ON ${table}`
+    await under.query(
+      under.kind === 'sqlite'
+        ? `${head} WHEN ${condition} BEGIN SELECT RAISE(ABORT, 'refused'); END`
+        : `${head} FOR EACH ROW BEGIN IF ${condition} THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END`,
+    )
+    under.afterwards(() => under.query('DROP TRIGGER IF EXISTS refuse'))
+  }
+
+  async function recorded() {
+    const { store, statements } = await recording(under.url)
+    under.afterwards(() => store.close())
+    return {
+      store,
+      count: (start: string) => statements.filter((statement) => statement.startsWith(start)).length,
+      clear: () => statements.splice(0),
+    }
+  }
+
+  const setAside = () => new SetAside({ firstMs: 3_600_000, longestMs: 3_600_000, most: 10, now: () => 0 })
+
+  it('a schedule whose job is refused: its slot is a fault, and the next pass is one batch again', async () => {
+    const { store, count, clear } = await recorded()
+    const due = new Date((await clock(under)).getTime() - 1000)
+    for (const id of ['bad', ...names]) await planned(under, id, due)
+    await refuse('INSERT', 'job', "NEW.periodic_task_id = 'bad' AND NEW.state <> 'skipped'")
+    const pass = async () => {
+      clear()
+      const marks = await store.scheduling.markDue('w/1', ROWS, 60_000)
+      expect(marks).toHaveLength(ROWS)
+      return await store.scheduling.submit('w/1', marks, submitDue)
+    }
+    const first = await pass()
+    expect(first.failed.map(({ id }) => id)).toEqual(['bad'])
+    expect(first.locked).toEqual([])
+    expect(count('INSERT INTO `job`')).toBeLessThanOrEqual(A_FEW)
+    expect(await under.query("SELECT state, reason FROM job WHERE periodic_task_id = 'bad'")).toEqual([
+      { state: 'skipped', reason: 'fault' },
+    ])
+    expect(await under.query("SELECT COUNT(*) AS n FROM job WHERE state = 'waiting'")).toEqual([
+      { n: ROWS - 1 },
+    ])
+    const again = async () => {
+      await under.query('DELETE FROM job')
+      await under.query("UPDATE periodic_task SET nextrun = '2020-01-01 00:00:00.000'")
+    }
+    await again()
+    const second = await pass()
+    expect(second.failed.map(({ id }) => id)).toEqual(['bad'])
+    // The others together, the row by itself, and its fault.
+    expect(count('INSERT INTO `job`')).toBe(3)
+    await under.query('DROP TRIGGER refuse')
+    for (const inserts of [2, 1]) {
+      await again()
+      const { submissions, failed } = await pass()
+      expect(failed).toEqual([])
+      expect(submissions).toHaveLength(ROWS)
+      expect(count('INSERT INTO `job`')).toBe(inserts)
+    }
+  })
+
+  it('a schedule that cannot be marked', async () => {
+    const { store, count, clear } = await recorded()
+    const due = new Date((await clock(under)).getTime() - 1000)
+    for (const id of ['bad', ...names]) await planned(under, id, due)
+    await refuse('UPDATE', 'periodic_task', "NEW.id = 'bad'")
+    const marks = await store.scheduling.markDue('w/1', ROWS, 60_000)
+    expect(sorted(marks.map(({ id }) => id))).toEqual(names)
+    expect(count('UPDATE `periodic_task`')).toBeLessThanOrEqual(A_FEW)
+    const { submissions } = await store.scheduling.submit('w/1', marks, submitDue)
+    expect(submissions).toHaveLength(ROWS - 1)
+    clear()
+    expect(await store.scheduling.markDue('w/1', ROWS, 60_000)).toEqual([])
+    expect(count('UPDATE `periodic_task`')).toBe(0)
+  })
+
+  it('a schedule that cannot be marked is reported where nothing else is due', async () => {
+    await planned(under, 'bad', new Date((await clock(under)).getTime() - 1000))
+    await refuse('UPDATE', 'periodic_task', "NEW.id = 'bad'")
+    const { store } = await recorded()
+    await expect(store.scheduling.markDue('w/1', ROWS, 60_000)).rejects.toThrow('refused')
+  })
+
+  it('a job that cannot be claimed', async () => {
+    const { store, count, clear } = await recorded()
+    for (const id of ['bad', ...names]) await job(under, id)
+    await refuse('UPDATE', 'job', "NEW.id = 'bad'")
+    const refused: string[] = []
+    const aside = new SetAside({
+      firstMs: 3_600_000,
+      longestMs: 3_600_000,
+      most: 10,
+      now: () => 0,
+      onAdded: (id) => void refused.push(id),
+    })
+    const claim = () => store.executing.claim('w/1', policies('task'), ROWS, '', new Map(), aside)
+    expect(sorted((await claim()).map(({ id }) => id))).toEqual(names)
+    expect(refused).toEqual(['bad'])
+    expect(count('UPDATE `job`')).toBeLessThanOrEqual(A_FEW)
+    clear()
+    await job(under, 'later')
+    expect((await claim()).map(({ id }) => id)).toEqual(['later'])
+    expect(count('UPDATE `job`')).toBe(1)
+    expect(await under.query("SELECT state FROM job WHERE id = 'bad'")).toEqual([{ state: 'waiting' }])
+  })
+
+  it('a job that is set aside takes no turn from the groups behind its own', async () => {
+    await job(under, 'bad', { group_: 'a' })
+    await job(under, 'good', { group_: 'b' })
+    const aside = setAside()
+    aside.add('bad', new Error('refused'))
+    const claimed = await under.store.executing.claim('w/1', policies('task'), 1, '', new Map(), aside)
+    expect(claimed.map(({ id }) => id)).toEqual(['good'])
+  })
+
+  it('a job that cannot be made claimable', async () => {
+    const { store, count, clear } = await recorded()
+    for (const id of ['bad', ...names]) await job(under, id, { run_at: '2020-01-01 00:00:00.000' })
+    await refuse('UPDATE', 'job', "NEW.id = 'bad'")
+    expect(await store.executing.promoteDue(ROWS)).toBe(ROWS - 1)
+    expect(count('UPDATE `job`')).toBeLessThanOrEqual(A_FEW)
+    const waiting = await under.query('SELECT id, run_at FROM job WHERE run_at IS NOT NULL')
+    expect(waiting.map(({ id, run_at }) => [id, instant(run_at)?.getTime()])).toEqual([
+      ['bad', Date.UTC(2020)],
+    ])
+    clear()
+    expect(await store.executing.promoteDue(ROWS)).toBe(0)
+    expect(count('UPDATE `job`')).toBe(0)
+  })
+})

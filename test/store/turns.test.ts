@@ -1,0 +1,107 @@
+/** Who uses SQLite's one connection next, and what of the API is admitted. */
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { OverloadedError } from '../../src/errors.ts'
+import { admitted } from '../../src/store/admission.ts'
+import type { Database, Use } from '../../src/store/database.ts'
+import { SqliteDatabase } from '../../src/store/sqlite/database.ts'
+import { Turns } from '../../src/store/sqlite/turns.ts'
+import { gate } from '../kalends/scene.ts'
+
+const settled = async (promises: readonly Promise<unknown>[]) => {
+  await Promise.all(promises)
+}
+
+it('loops come before calls, and both before the API, each in its own order', async () => {
+  const turns = new Turns()
+  const held = gate()
+  const order: string[] = []
+  const first = turns.take('calls', () => held.promise)
+  const take = (use: Use, name: string) => turns.take(use, async () => void order.push(name))
+  const rest = [take('api', 'api'), take('calls', 'call 1'), take('loops', 'loop'), take('calls', 'call 2')]
+  held.open()
+  await settled([first, ...rest])
+  expect(order).toEqual(['loop', 'call 1', 'call 2', 'api'])
+})
+
+it('a busy loop does not lock out the others', async () => {
+  const turns = new Turns()
+  const held = gate()
+  const order: string[] = []
+  const first = turns.take('loops', () => held.promise)
+  const loops = Array.from({ length: 40 }, () => turns.take('loops', async () => void order.push('loop')))
+  const api = turns.take('api', async () => void order.push('api'))
+  held.open()
+  await settled([first, ...loops, api])
+  expect(order.indexOf('api')).toBeLessThan(20)
+})
+
+it('while loops are busy, the application and the API take the turns kept for them alternately', async () => {
+  const turns = new Turns()
+  const held = gate()
+  const order: Use[] = []
+  const first = turns.take('loops', () => held.promise)
+  const take = (use: Use, count: number) =>
+    Array.from({ length: count }, () => turns.take(use, async () => void order.push(use)))
+  const work = [...take('loops', 100), ...take('calls', 20), ...take('api', 20)]
+  held.open()
+  await settled([first, ...work])
+  const whileBusy = order.slice(0, order.lastIndexOf('loops'))
+  expect(whileBusy.filter((use) => use !== 'loops').slice(0, 6)).toEqual([
+    'api',
+    'calls',
+    'api',
+    'calls',
+    'api',
+    'calls',
+  ])
+})
+
+it('the event loop runs between two turns of the API', async () => {
+  const turns = new Turns()
+  const order: string[] = []
+  const api = Array.from({ length: 3 }, () => turns.take('api', async () => void order.push('api')))
+  const ticks = (async () => {
+    for (let tick = 0; tick < 3; tick += 1) {
+      await turn()
+      order.push('tick')
+    }
+  })()
+  await settled([...api, ticks])
+  expect(order.join(' ')).not.toMatch(/api api/)
+})
+
+it('what fails in its turn does not keep the connection, and a wait is told while it lasts', async () => {
+  const turns = new Turns()
+  const held = gate()
+  expect(turns.longestWaitMs('loops')).toBe(0)
+  const first = turns.take('calls', async () => {
+    await held.promise
+    throw new Error('no')
+  })
+  const second = turns.take('loops', async () => 'yes')
+  await turn()
+  expect(turns.longestWaitMs('loops')).toBeGreaterThan(0)
+  held.open()
+  await expect(first).rejects.toThrow('no')
+  expect(await second).toBe('yes')
+  expect(turns.longestWaitMs('loops')).toBe(0)
+})
+
+it('beyond what may be under way and wait, work is refused at once; what waits too long is refused then', async () => {
+  const database = await SqliteDatabase.open(':memory:')
+  const limited = admitted(database, { atOnce: 1, waiting: 2, waitMs: 10_000 })
+  const held = gate()
+  const first = limited.transaction(() => held.promise)
+  const waiting = [limited.rows('SELECT 1 AS one'), limited.rows('SELECT 2 AS one')]
+  await expect(limited.rows('SELECT 3 AS one')).rejects.toThrow(OverloadedError)
+
+  const hasty: Database = admitted(database, { atOnce: 0, waiting: 1, waitMs: 1 })
+  await expect(hasty.rows('SELECT 1')).rejects.toThrow(/Other requests kept the database busy/)
+
+  held.open()
+  await first
+  expect(await Promise.all(waiting)).toEqual([[{ one: 1 }], [{ one: 2 }]])
+  expect(await limited.rows('SELECT 4 AS one')).toEqual([{ one: 4 }])
+  await database.close()
+})

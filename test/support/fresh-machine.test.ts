@@ -1,0 +1,105 @@
+/**
+ * `npm test` on a machine without database servers: it passes and reports what it did not test, for an ordinary user
+ * and for root where apt-get fails. Only CI=true makes a missing server a failure.
+ */
+import { execFile } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { findProgram, isRoot } from './servers-programs.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Each needs something that is missing there, and is quick without it. */
+const suites = [
+  'test/support/databases.test.ts',
+  'test/support/mariadb-client.test.ts',
+  'test/chaos/targets-mysql.slow.test.ts',
+  'test/chaos/targets-galera.slow.test.ts',
+  'test/store/galera.slow.test.ts',
+  'test/examples/bullmq.test.ts',
+  'test/docs/api.test.ts',
+]
+
+/** What is there: a shell and the tools that the tests' own scripts are made of. */
+const programs = ['sh', 'flock', 'chmod', 'rm', 'sleep', 'awk']
+
+interface Ended {
+  readonly code: number
+  readonly output: string
+}
+
+/** @param user  in front of the command: how to become the user who runs it */
+async function testRun(user: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  const folder = await mkdtemp(join(tmpdir(), 'kalends-fresh-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const bin = join(folder, 'programs')
+  await mkdir(bin)
+  await mkdir(join(folder, 'tmp'))
+  await chmod(folder, 0o755)
+  await chmod(join(folder, 'tmp'), 0o777)
+  for (const name of programs) {
+    const path = findProgram(name)
+    if (path !== null) await symlink(path, join(bin, name))
+  }
+  // As without a network.
+  await writeFile(join(bin, 'apt-get'), '#!/bin/sh\necho "E: Unable to locate package $1" >&2\nexit 100\n')
+  await chmod(join(bin, 'apt-get'), 0o755)
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(CI$|KALENDS_|VITEST|NODE_OPTIONS|PATH$|TMPDIR$|HOME$|XDG_)/.test(name),
+  )
+  const env = {
+    ...Object.fromEntries(inherited),
+    PATH: bin,
+    HOME: join(folder, 'tmp'),
+    TMPDIR: join(folder, 'tmp'),
+    NO_COLOR: '1',
+    ...more,
+  }
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs')
+  const [program = '', ...args] = [...user, process.execPath, vitest, 'run', ...suites]
+  return await new Promise((resolve) => {
+    execFile(program, args, { cwd: root, env, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1
+      resolve({ code, output: `${stdout}\n${stderr}` })
+    })
+  })
+}
+
+/** The user nobody; the capability lets it read a clone that belongs to root, as in /root. */
+const asNobody = [
+  findProgram('setpriv') ?? 'setpriv',
+  '--reuid=65534',
+  '--regid=65534',
+  '--clear-groups',
+].concat('--inh-caps=-all,+dac_override', '--ambient-caps=-all,+dac_override')
+const users = isRoot()
+  ? [
+      { name: 'an ordinary user', user: asNobody, why: /only root on Debian can install it here/ },
+      { name: 'root without a network', user: [], why: /apt-get could not install .*: E: Unable to locate/ },
+    ]
+  : [{ name: 'an ordinary user', user: [], why: /only root on Debian can install it here/ }]
+
+describe.each(users)('without servers, for $name,', { timeout: 180_000 }, ({ user, why }) => {
+  it('the tests pass, and the last lines tell what was not tested and how to get it', async () => {
+    const { code, output } = await testRun(user)
+
+    expect(code, output).toBe(0)
+    expect(output).toMatch(/^databases tested: SQLite /m)
+    for (const what of ['MySQL', 'MariaDB', 'Galera', 'Chaos on MySQL', 'Chaos on Galera', 'BullMQ']) {
+      const line = output.split('\n').findLast((one) => one.startsWith(`${what} is NOT TESTED: `))
+      expect(line, `${what}\n${output}`).toMatch(/mysql-root|install/)
+    }
+    const [, mariadb] = /^MariaDB is NOT TESTED: (.*)$/m.exec(output) ?? []
+    expect(mariadb).toMatch(why)
+  })
+
+  it('CI=true fails, and tells what is missing', async () => {
+    const { code, output } = await testRun(user, { CI: 'true' })
+
+    expect(code, output).not.toBe(0)
+    expect(output).toMatch(/CI tests every database\. .*(MySQL|MariaDB) is NOT TESTED/)
+  })
+})

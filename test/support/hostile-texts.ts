@@ -1,0 +1,48 @@
+/** Texts that a database, an editor or an eye may take for another one. */
+
+/** Different from the text, and from each other. Each of them can be written to every database. */
+export function lookalikes(text: string): string[] {
+  const [first = '', ...rest] = text
+  const tail = rest.join('')
+  return [
+    `${text} `,
+    ` ${text}`,
+    `${text}\t`,
+    `${text}\u00a0`,
+    `${first.toUpperCase()}${tail}`,
+    // Accents: one character, and a letter with a combining mark.
+    `${text}é`,
+    `${text}e\u0301`,
+    `${first}\u0301${tail}`,
+    // Without width.
+    `${first}\u200b${tail}`,
+    `${first}\u00ad${tail}`,
+    // Wide, Cyrillic, emoji, and emoji that differ by a variation selector or a colour.
+    `${text}\u0430`,
+    `${text}👍`,
+    `${text}👍🏽`,
+    `${text}❤`,
+    `${text}❤\ufe0f`,
+  ]
+}
+
+/** What no entry point takes as a name. */
+export function unfit(text: string): string[] {
+  return [
+    '',
+    ' ',
+    `${text} `,
+    ` ${text}`,
+    `${text}\t`,
+    `\n${text}`,
+    `${text}\u00a0`,
+    `${text}\u0000`,
+    `${text}\u0000${text}`,
+    `${text}\u0001${text}`,
+    `${text}\u007f${text}`,
+    `${text}\u0085${text}`,
+    `${text}\ud800`,
+    `\udc00${text}`,
+    text.padEnd(191, 'x'),
+  ]
+}

@@ -1,0 +1,285 @@
+/** Faults of the environment: each is a StoreUnavailableError, is retried, and is in the health of the worker. */
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { createPool, type Pool, type PoolConnection } from 'mysql2/promise'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type Health, Kalends, StoreUnavailableError, task } from '../../src/index.ts'
+import { MysqlDatabase } from '../../src/store/mysql/database.ts'
+import { openStore } from '../../src/store/open.ts'
+import { SqliteDatabase } from '../../src/store/sqlite/database.ts'
+import { type DatabaseUnderTest, databases, eachDatabase, type TestDatabase } from '../support/databases.ts'
+import { ended, gate, scene, signal, until } from '../kalends/scene.ts'
+
+const tick = task('tick')
+
+async function own(fresh: DatabaseUnderTest['fresh']): Promise<TestDatabase> {
+  const database = await fresh()
+  onTestFinished(() => database.drop())
+  return database
+}
+
+/** The health as soon as a loop has failed with such a text. */
+const failing = (kalends: Kalends, text: string): Promise<Health> =>
+  until(async () => {
+    const health = kalends.health()
+    const told = health.reasons.filter(({ code }) => code === 'failing')
+    return told.some((reason) => reason.text.includes(text)) ? health : null
+  })
+
+const wellAgain = (kalends: Kalends): Promise<true> => until(async () => (kalends.health().ok ? true : null))
+
+describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a SQLite database', () => {
+  const sqlite = databases.find(({ kind }) => kind === 'sqlite')
+  const file = async () => {
+    if (sqlite === undefined) throw new Error('SQLite is not tested')
+    const database = await own(sqlite.fresh)
+    return { ...database, path: database.url.slice('sqlite:'.length) }
+  }
+  const elsewhere = async (path: string) => {
+    for (const part of ['', '-wal', '-shm']) await rename(path + part, `${path}.moved${part}`)
+  }
+  const back = async (path: string) => {
+    for (const part of ['', '-wal', '-shm']) await rename(`${path}.moved${part}`, path + part)
+  }
+
+  it('that was moved away is not worked on, until it is back', async () => {
+    const { url, path } = await file()
+    const store = await openStore(url)
+    onTestFinished(() => store.close())
+    await elsewhere(path)
+    const read = store.scheduling.look([])
+    await expect(read).rejects.toThrow(StoreUnavailableError)
+    await expect(read).rejects.toThrow(`'${path}' was deleted or moved`)
+    await expect(store.workers.heartbeat('w/1')).rejects.toThrow(StoreUnavailableError)
+    await back(path)
+    expect(await store.workers.heartbeat('w/1')).toBe(false)
+  })
+
+  it('that was replaced by another is not worked on', async () => {
+    const { url, path } = await file()
+    const store = await openStore(url)
+    onTestFinished(() => store.close())
+    await elsewhere(path)
+    await writeFile(path, '')
+    await expect(store.scheduling.look([])).rejects.toThrow(`'${path}' was replaced by another file`)
+  })
+
+  it('that is moved away within a transaction keeps nothing of it', async () => {
+    const { url, path, query } = await file()
+    const store = await openStore(url)
+    await store.close()
+    const database = await SqliteDatabase.open(path)
+    onTestFinished(() => database.close())
+    const writing = database.transaction(async (sql) => {
+      await sql.run("INSERT INTO job (task) VALUES ('tick')")
+      await elsewhere(path)
+    })
+    await expect(writing).rejects.toThrow(StoreUnavailableError)
+    await back(path)
+    expect(await query('SELECT COUNT(*) AS n FROM job')).toEqual([{ n: 0 }])
+  })
+
+  it('opened by a relative path is the same after a change of the working directory', async () => {
+    const { path } = await file()
+    const before = process.cwd()
+    onTestFinished(() => process.chdir(before))
+    const slash = path.lastIndexOf('/')
+    process.chdir(path.slice(0, slash))
+    const store = await openStore(`sqlite:./${path.slice(slash + 1)}`)
+    onTestFinished(() => store.close())
+    process.chdir('/')
+    expect((await store.scheduling.look([])).claimable).toBe(false)
+  })
+
+  it('that was deleted is in the health of a worker, whose calls are refused', async () => {
+    const { url, path } = await file()
+    const kalends = await Kalends.open(url, { wakeUp: 50, lease: 2000, retention: false })
+    onTestFinished(() => kalends.stop({ grace: 0 }))
+    kalends.handle(tick, () => null)
+    await kalends.start()
+    await wellAgain(kalends)
+    for (const part of ['', '-wal', '-shm']) await rm(path + part)
+    await expect(kalends.jobs.submit('tick')).rejects.toThrow(StoreUnavailableError)
+    const health = await failing(kalends, 'was deleted or moved')
+    expect(health.ok).toBe(false)
+    await until(async () =>
+      kalends.health().reasons.some(({ subject }) => subject === 'lease') ? true : null,
+    )
+    await until(async () => (kalends.health().worker === null ? true : null))
+  })
+})
+
+describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a full disk, on SQLite', () => {
+  it('is no fault of the row that is written', async () => {
+    const database = await SqliteDatabase.open(':memory:')
+    onTestFinished(() => database.close())
+    await database.run('CREATE TABLE filler (content TEXT)')
+    await database.rows('PRAGMA max_page_count = 10')
+    const fill = () => database.run('INSERT INTO filler VALUES (?)', ['x'.repeat(100_000)])
+    for (let time = 0; time < 8; time += 1) {
+      await expect(fill()).rejects.toThrow(StoreUnavailableError)
+      await expect(fill()).rejects.toThrow('full')
+    }
+    await database.rows('PRAGMA max_page_count = 1000')
+    expect(await fill()).toBe(1)
+  })
+})
+
+/** A pool of the application whose statements can be made to fail as the server fails them. */
+function faultyPool(url: string): { pool: Pool; fail: (error: object | null, statements?: RegExp) => void } {
+  const pool = createPool({ uri: url, connectionLimit: 10 })
+  onTestFinished(() => pool.end())
+  let fault: { readonly error: object; readonly statements: RegExp } | null = null
+  const getConnection = pool.getConnection.bind(pool)
+  const seen = new WeakSet<PoolConnection>()
+  pool.getConnection = async () => {
+    const connection = await getConnection()
+    if (seen.has(connection)) return connection
+    seen.add(connection)
+    const query = connection.query.bind(connection)
+    const faulty = (statement: string | { readonly sql: string }, ...rest: unknown[]) => {
+      const text = typeof statement === 'string' ? statement : statement.sql
+      if (fault?.statements.test(text) === true)
+        return Promise.reject(Object.assign(new Error('the disk is full'), fault.error))
+      return Reflect.apply(query, connection, [statement, ...rest])
+    }
+    Reflect.set(connection, 'query', faulty)
+    return connection
+  }
+  return {
+    pool,
+    fail: (error, statements = /^(INSERT|UPDATE)/) => {
+      fault = error === null ? null : { error, statements }
+    },
+  }
+}
+
+const CONNECTIONS = 10
+
+/** As MariaDB and MySQL tell it. */
+const FULL: readonly [text: string, errno: number][] = [
+  ['Error writing file \'./binlog.000001\' (Errcode: 28 "No space left on device")', 3],
+  ["Disk is full writing './app/job.ibd' (OS errno 28 - No space left on device)", 20],
+  ['Disk full (/tmp/#sql1-7); waiting for someone to free some space...', 1021],
+  ['Error writing file \'/tmp/MLfd=12\' (Errcode: 28 "No space left on device")', 1026],
+  ['Got error 28 "No space left on device" from storage engine InnoDB', 1030],
+  ["The table 'job' is full", 1114],
+  ['Got error 28 "No space left on device" during COMMIT', 1180],
+  ['Temporary file write failure.', 1878],
+]
+
+eachDatabase(({ kind, fresh }) => {
+  describe.skipIf(kind === 'sqlite')('a full disk', () => {
+    it.each(FULL)('%s (%i) is in the health, and nothing is lost', async (message, errno) => {
+      const { url } = await own(fresh)
+      const { pool, fail } = faultyPool(url)
+      const kalends = await Kalends.open(pool, { wakeUp: 50, lease: 4000, retention: false })
+      onTestFinished(() => kalends.stop({ grace: 0 }))
+      const running = gate()
+      const release = gate()
+      kalends.handle(tick, async () => {
+        running.open()
+        await release.promise
+        return 'the result'
+      })
+      await kalends.start()
+      const id = await kalends.jobs.submit(tick, {})
+      await running.promise
+      // The heartbeat needs no space: only what the jobs write is refused.
+      fail({ errno, message }, /\bjob\b.*\bSET\b/s)
+      release.open()
+      const health = await failing(kalends, message)
+      expect(health).toMatchObject({ ok: false, live: true, unwritten: 1 })
+      fail(null)
+      expect(await ended(kalends, id)).toMatchObject({ state: 'success', result: 'the result', attempt: 1 })
+      await wellAgain(kalends)
+    })
+
+    it.each([
+      ['Got error 139 from storage engine', 1030],
+      ['Duplicate entry', 1062],
+    ])('%s (%i) is none', async (message, errno) => {
+      const { url } = await own(fresh)
+      const { pool, fail } = faultyPool(url)
+      const database = new MysqlDatabase(pool, { lent: true })
+      fail({ errno, message })
+      const writing = database.run('INSERT INTO filler VALUES (1)')
+      await expect(writing).rejects.not.toThrow(StoreUnavailableError)
+    })
+  })
+
+  it.skipIf(kind === 'sqlite').each([
+    ['Cannot execute statement: BINLOG_FORMAT = STATEMENT', 1665, 'set binlog_format = ROW or MIXED'],
+    ['Too many connections', 1040, 'raise max_connections'],
+  ])('%s (%i) says what to do', async (message, errno, fix) => {
+    const { url } = await own(fresh)
+    const { pool, fail } = faultyPool(url)
+    fail({ errno, message })
+    const writing = new MysqlDatabase(pool, { lent: true }).run('INSERT INTO filler VALUES (1)')
+    await expect(writing).rejects.toThrow(StoreUnavailableError)
+    await expect(writing).rejects.toThrow(`${message}; ${fix}`)
+  })
+
+  describe.skipIf(kind === 'sqlite')('a caller-supplied pool', () => {
+    it('whose queueLimit is reached is unavailable, is in the health, and is tried again', async () => {
+      const { url } = await own(fresh)
+      const pool = createPool({ uri: url, connectionLimit: CONNECTIONS, queueLimit: 1 })
+      onTestFinished(() => pool.end())
+      const kalends = await Kalends.open(pool, { wakeUp: 50, lease: 4000, retention: false })
+      onTestFinished(() => kalends.stop({ grace: 0 }))
+      kalends.handle(tick, () => null)
+      await kalends.start()
+      await wellAgain(kalends)
+      const held: PoolConnection[] = []
+      // The loops use the pool as well: each is taken when it is free, and then the queue is full with one.
+      while (held.length < CONNECTIONS) held.push(await until(() => pool.getConnection().catch(() => null)))
+      const waiting = pool.getConnection().catch(() => null)
+      const refused = kalends.jobs.submit(tick, {})
+      await expect(refused).rejects.toThrow(StoreUnavailableError)
+      await expect(refused).rejects.toThrow('queueLimit')
+      expect((await failing(kalends, 'queueLimit')).ok).toBe(false)
+      for (const connection of held) connection.release()
+      ;(await waiting)?.release()
+      const settled = signal(kalends, 'settled')
+      await until(() => kalends.jobs.submit(tick, {}).catch(() => null))
+      expect((await settled).settlement.state).toBe('success')
+      await wellAgain(kalends)
+    })
+
+    it('that gives no connection for any other reason is unavailable, and the end of a run is not lost', async () => {
+      const { url } = await own(fresh)
+      const pool = createPool({ uri: url, connectionLimit: 5 })
+      onTestFinished(() => pool.end())
+      const kalends = await Kalends.open(pool, { wakeUp: 50, lease: 60_000, retention: false })
+      onTestFinished(() => kalends.stop({ grace: 0 }))
+      const running = gate()
+      const release = gate()
+      kalends.handle(tick, async () => {
+        running.open()
+        await release.promise
+        return 'the result'
+      })
+      await kalends.start()
+      const id = await kalends.jobs.submit(tick, {})
+      await running.promise
+      const getConnection = pool.getConnection.bind(pool)
+      pool.getConnection = () =>
+        Promise.reject(Object.assign(new Error('Access denied for user'), { errno: 1045 }))
+      release.open()
+      await failing(kalends, 'Access denied')
+      await expect(kalends.jobs.get(id)).rejects.toThrow(StoreUnavailableError)
+      pool.getConnection = getConnection
+      expect(await ended(kalends, id)).toMatchObject({ state: 'success', result: 'the result' })
+    })
+  })
+
+  it('a healthy worker says nothing of it', async () => {
+    const { open } = await scene({ fresh })
+    const kalends = await open()
+    kalends.handle(tick, () => null)
+    const settled = signal(kalends, 'settled')
+    await kalends.start()
+    await kalends.jobs.submit(tick, {})
+    await settled
+    expect(kalends.health()).toMatchObject({ ok: true, reasons: [] })
+  })
+})
