@@ -6,11 +6,17 @@ const matrix = process.env['KALENDS_TEST_MATRIX'] === '1'
 
 const slow = 'test/**/*.slow.test.ts'
 const chaos = 'test/chaos/*.slow.test.ts'
+/** Short with the other tests, and at full length with the slow ones. */
+const scalable = ['test/store/interleavings.test.ts', 'test/fuzz/*.test.ts']
 
 const common = {
   pool: 'forks',
   testTimeout: 60_000,
   hookTimeout: 60_000,
+  // CI tells by name what needed a second try.
+  retry: process.env['CI'] === 'true' ? 1 : 0,
+  // More than the cores of a small machine: most tests wait for a database or a process.
+  maxWorkers: 3,
 } as const
 
 export default defineConfig({
@@ -26,11 +32,16 @@ export default defineConfig({
                 (folder) => `test/${folder}/**/*.test.ts`,
               )
             : ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, chaos, ...(matrix ? [slow, 'test/cli/operate.test.ts'] : [])],
-          // CI tells by name what needed a second try. A run of chaos has none: what is lost once is lost.
-          retry: process.env['CI'] === 'true' ? 1 : 0,
-          // More than the cores of a small machine: most tests wait for a database or a process.
-          maxWorkers: 3,
+          exclude: [...configDefaults.exclude, slow, ...(matrix ? ['test/cli/operate.test.ts'] : [])],
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'slow',
+          include: [slow, ...scalable],
+          env: { KALENDS_TEST_LENGTH: 'long' },
+          exclude: [...configDefaults.exclude, chaos],
           sequence: { groupOrder: 1 },
         },
       },
@@ -38,9 +49,11 @@ export default defineConfig({
         test: {
           ...common,
           name: 'chaos',
-          include: matrix ? [] : [chaos],
-          // By itself, after the rest: how soon workers recover is measured.
+          include: [chaos],
+          // By itself, one database after the other: how soon workers recover is measured.
           maxWorkers: 1,
+          // What is lost once is lost.
+          retry: 0,
           sequence: { groupOrder: 2 },
         },
       },

@@ -1,6 +1,7 @@
 /**
- * Nothing lost, nothing doubled, while everything breaks that can: a short run of `npm run chaos` on each database,
- * all at the same time, for they mostly wait.
+ * Nothing lost, nothing doubled, while everything breaks that can: a short run of `npm run chaos` on each database, one
+ * after the other, because the time that workers need to recover is checked. Longer runs are made by hand
+ * (docs/reliability.md).
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +15,7 @@ import { readRecord } from '../../bench/chaos/record-files.ts'
 import { say } from '../support/servers-programs.ts'
 import { isAvailable } from './available.ts'
 
-const MINUTES = Number(process.env['KALENDS_TEST_CHAOS_MINUTES'] ?? 3)
+const MINUTES = Number(process.env['KALENDS_TEST_CHAOS_MINUTES'] ?? 1)
 /** The same each time, so that a change is judged by what it does; other seeds are what long runs are for. */
 const SEED = process.env['KALENDS_TEST_CHAOS_SEED'] ?? '20261121'
 /** The run itself, then the end of all work; servers that start and stop. */
@@ -28,7 +29,7 @@ const databases: string[] = []
 for (const kind of ['sqlite', 'mariadb', 'mysql', 'galera'] as const)
   if (await isAvailable(kind)) databases.push(kind)
 
-describe.concurrent('while workers, databases, networks and clocks break', { timeout: LIMIT_MS }, () => {
+describe('while workers, databases, networks and clocks break', { timeout: LIMIT_MS }, () => {
   test.each(databases)('nothing is lost or doubled on %s', async (database) => {
     const folder = mkdtempSync(join(tmpdir(), `kalends-chaos-${database}-`))
     const { code, output } = await chaos([
@@ -37,7 +38,6 @@ describe.concurrent('while workers, databases, networks and clocks break', { tim
       String(MINUTES),
       '--seed',
       SEED,
-      // Four runs at once, on a machine with two cores.
       '--schedules',
       '100',
       '--folder',
