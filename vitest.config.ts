@@ -17,6 +17,7 @@ const common = {
   retry: process.env['CI'] === 'true' ? 1 : 0,
   // More than the cores of a small machine: most tests wait for a database or a process.
   maxWorkers: 3,
+  setupFiles: ['test/support/end-with-runner.ts'],
 } as const
 
 export default defineConfig({

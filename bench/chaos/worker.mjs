@@ -145,6 +145,8 @@ process.on('message', (/** @type {import('./member.ts').WorkerOrder} */ order) =
   }
 })
 process.on('disconnect', () => process.exit())
+// It may have gone while this was loaded.
+if (!process.connected) process.exit()
 
 await kalends.start({ executor: { concurrency: settings.concurrency } })
 tell({ event: 'ready', worker: String(kalends.health().worker) })

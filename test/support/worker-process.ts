@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Health } from '../../src/index.ts'
+import type { TestDatabase } from './databases.ts'
 
 const program = fileURLToPath(new URL('worker.mjs', import.meta.url))
 
@@ -172,6 +173,13 @@ export class WorkerProcess {
 
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal)
+  }
+
+  /** SIGSTOP, but not while it holds the write lock of a SQLite file, which nobody could take from it. */
+  async standStill(database: Pick<TestDatabase, 'kind' | 'query'>): Promise<void> {
+    if (database.kind === 'sqlite') await database.query('BEGIN IMMEDIATE')
+    this.signal('SIGSTOP')
+    if (database.kind === 'sqlite') await database.query('ROLLBACK')
   }
 
   /** SIGKILL: it gets to do nothing more. */

@@ -7,6 +7,10 @@
  */
 import { Kalends, task } from '../../dist/index.js'
 
+process.on('disconnect', () => process.exit())
+// It may have gone while this was loaded.
+if (!process.connected) process.exit()
+
 /** @type {import('./worker-process.ts').WorkerSettings} */
 const settings = JSON.parse(process.argv[2] ?? '{}')
 
@@ -85,7 +89,6 @@ process.on('message', (/** @type {import('./worker-process.ts').WorkerOrder} */ 
       break
   }
 })
-process.on('disconnect', () => process.exit())
 // The channel to the parent is no reason to live on: a worker that has stopped must end by itself.
 process.channel?.unref()
 

@@ -90,7 +90,7 @@ eachDatabase(({ kind, fresh }) => {
       const heir = await WorkerProcess.start({ ...settings(database, 'heir'), tasks: { hold: 'hold' } })
 
       const stopped = performance.now()
-      sleeper.signal('SIGSTOP')
+      await sleeper.standStill(database)
       const again = await heir.report('handling', (report) => report.job === job)
       expect(again.at - stopped).toBeLessThan(LEASE_MS + SLACK_MS)
       const [written] = await database.query(`SELECT * FROM job WHERE id = '${job}'`)
@@ -123,7 +123,7 @@ eachDatabase(({ kind, fresh }) => {
       await database.query("INSERT INTO job (task) VALUES ('hold')")
       const { job } = await sleeper.report('handling')
       const heir = await WorkerProcess.start({ ...settings(database, 'heir'), tasks: { hold: 'return' } })
-      sleeper.signal('SIGSTOP')
+      await sleeper.standStill(database)
       await heir.report('settled', (report) => report.job === job && report.state === 'success')
       sleeper.signal('SIGCONT')
       expect(await sleeper.report('aborted')).toMatchObject({ job, reason: 'LeaseLostError' })
@@ -140,8 +140,8 @@ eachDatabase(({ kind, fresh }) => {
       await allHaveLooked(database)
       // As a laptop that is closed: all of them sleep.
       const from = sleeper.reports.length
-      sleeper.signal('SIGSTOP')
-      other.signal('SIGSTOP')
+      await sleeper.standStill(database)
+      await other.standStill(database)
       await pause(LEASE_MS + SLACK_MS)
       // The first to wake up sees no heartbeat but its own for a while yet.
       sleeper.signal('SIGCONT')

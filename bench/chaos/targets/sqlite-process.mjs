@@ -32,4 +32,6 @@ process.on('message', (/** @type {import('./sqlite-process.ts').SqliteOrder} */ 
   if (process.connected) process.send?.(answer, undefined, undefined, () => {})
 })
 process.on('disconnect', () => process.exit())
+// It may have gone while this was loaded.
+if (!process.connected) process.exit()
 process.send?.({ number: 0, rows: [] })
