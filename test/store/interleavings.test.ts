@@ -43,7 +43,8 @@ const pairs = WORKERS.flatMap((one, index) =>
   everyone.slice(index + 1).map((other): [Program, Program] => [one, other]),
 ).filter(([one]) => one.name !== 'b/1 submits')
 
-const isBetweenWorkers = (programs: readonly Program[]) => programs.every(({ worker }) => worker !== null)
+/** Runs of two workers in which each step of one may be a pause: when there is time. */
+const isPaused = (programs: readonly Program[]) => isLong && programs.every(({ worker }) => worker !== null)
 
 eachDatabase(({ kind, fresh }) => {
   const clock: Clock = { now: START }
@@ -126,7 +127,7 @@ eachDatabase(({ kind, fresh }) => {
     { timeout: isAll ? 24 * 3_600_000 : 120_000 },
     async ({ name, programs }) => {
       const paused = new OnePause(['one', 'two'])
-      while (isLong && isBetweenWorkers(programs) && paused.next())
+      while (isPaused(programs) && paused.next())
         expect(await runOrder(programs, 0, paused.choose)).toEqual([])
       await expectAllRight(programs, ORDERS_OF_A_PAIR, name)
       if (!isAll) return
