@@ -13,12 +13,12 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { SchemaError } from '../errors.ts'
 import { Loop, type LoopHealth } from '../loop.ts'
-import { fenceText } from '../model/job.ts'
+import { SetAside } from '../model/set-aside.ts'
 import { versionFault } from '../model/version.ts'
 import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 import type { SchedulingStore } from '../store/scheduling-store.ts'
 import type { WorkerStore } from '../store/worker-store.ts'
-import { settleIsolated } from './settle-isolated.ts'
+import { REJECTED_RETRY_MS, settleIsolated } from './settle-isolated.ts'
 
 export interface LeaseOptions {
   readonly workers: WorkerStore
@@ -53,6 +53,7 @@ const LEASES_PER_WHOLE_SWEEP = { quick: 1, slow: 5 }
 /** It is quick when it took less than this part of the lease, and always in so many ms. */
 const QUICK_SWEEP = { share: 1 / 500, ms: 50 }
 const ORPHANS_AT_ONCE = 200
+const MOST_REJECTED = 1000
 
 interface Observation {
   readonly heartbeat: number
@@ -71,6 +72,13 @@ export class Lease {
   #lost: number | null = null
   /** Why this version may not work on the tables any more. */
   #outdated: string | null = null
+  /** Orphans whose end the database rejects. */
+  readonly #rejected = new SetAside({
+    firstMs: REJECTED_RETRY_MS,
+    longestMs: REJECTED_RETRY_MS,
+    most: MOST_REJECTED,
+    now: () => performance.now(),
+  })
   #lastLook = 0
   /** There may be some. */
   #orphansLeft = false
@@ -226,22 +234,22 @@ export class Lease {
   async #settleOrphans(): Promise<void> {
     const { executing, onRejected } = this.#options
     const started = performance.now()
-    const rejected = new Set<string>()
     for (;;) {
-      const found = await executing.orphans(ORPHANS_AT_ONCE)
-      const orphans = found.filter(({ fence }) => !rejected.has(fenceText(fence)))
+      const orphans = await executing.orphans(ORPHANS_AT_ONCE, this.#rejected.ids())
       this.#orphansLeft = orphans.length > 0
       // However many there are, the own heartbeat comes first.
       if (!this.#orphansLeft || performance.now() - started > this.#beatMs) return
       // Buried since the last heartbeat: the own handlers must know before their jobs go to others.
       if (orphans.some(({ fence }) => fence.worker === this.#id)) await this.#renew()
+      let rejected = 0
       const result = await settleIsolated(executing, orphans, (attempt, error) => {
-        rejected.add(fenceText(attempt.fence))
+        rejected += 1
+        this.#rejected.add(attempt.fence.id, error)
         onRejected(attempt, error)
       })
       this.#options.onTakenOver(result)
       // What somebody else holds is taken over with the next beat.
-      if (result.settled.length === 0) return
+      if (result.settled.length + rejected === 0) return
     }
   }
 }

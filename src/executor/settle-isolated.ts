@@ -3,6 +3,9 @@ import { byHalves } from '../model/halves.ts'
 import type { Ending } from '../model/settle.ts'
 import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 
+/** An end that the database rejects is tried again after this time: what rejects it may have been repaired. */
+export const REJECTED_RETRY_MS = 300_000
+
 /**
  * Writes ends so that one that the database rejects keeps no other from being written: a batch that is rejected is
  * halved until the one is found.

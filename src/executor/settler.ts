@@ -2,13 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Loop, type LoopHealth } from '../loop.ts'
 import { type Fence, fenceText } from '../model/job.ts'
 import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
-import { settleIsolated } from './settle-isolated.ts'
+import { REJECTED_RETRY_MS, settleIsolated } from './settle-isolated.ts'
 
 const AT_ONCE = 200
 /** An end whose row is locked by someone else is tried again after this time. */
 const LOCKED_RETRY_MS = 250
-/** Ends that the database rejects are tried again after this time: what rejects them may have been repaired. */
-const REJECTED_RETRY_MS = 300_000
 /**
  * So many ends that cannot be written now, because their row is locked or the database rejects them, take up no
  * capacity: one lock must not stop a worker. What is beyond counts, for each of them is a run that a crash repeats.

@@ -83,6 +83,6 @@ export interface ExecutingStore {
   /** The running jobs of this worker, as attempts that are given back. */
   held(worker: string): Promise<Attempt[]>
 
-  /** Running jobs whose worker is not registered any more. */
-  orphans(limit: number): Promise<Attempt[]>
+  /** Running jobs whose worker is not registered any more. @param except  jobs to leave alone */
+  orphans(limit: number, except?: readonly string[]): Promise<Attempt[]>
 }

@@ -116,13 +116,19 @@ it('an orphan whose end the database rejects keeps no other orphan, and no heart
     ending: { kind: 'lost', error: 'gone' },
     policy: DEFAULT_POLICY,
   })
-  let orphans = ['a', 'bad', 'c'].map(orphan)
-  const { lease } = alone({
+  // More than one batch of them come before a good one.
+  const bad = Array.from({ length: 250 }, (_, number) => `bad${number}`)
+  let orphans = ['a', ...bad, 'c'].map(orphan)
+  let tries = 0
+  const { lease, oneLease, pass } = alone({
     orphans: true,
     executing: {
-      orphans: () => Promise.resolve(orphans),
+      orphans: (limit, except = []) =>
+        Promise.resolve(orphans.filter(({ fence }) => !except.includes(fence.id)).slice(0, limit)),
       settle: (attempts) => {
-        if (attempts.some(({ fence }) => fence.id === 'bad')) return Promise.reject(new Error('CHECK'))
+        tries += 1
+        if (attempts.some(({ fence }) => fence.id.startsWith('bad')))
+          return Promise.reject(new Error('CHECK'))
         taken.push(...attempts.map(({ fence }) => fence.id))
         orphans = orphans.filter((one) => !attempts.includes(one))
         return Promise.resolve({ settled: attempts.map(settledAs), lost: [], locked: [] })
@@ -132,7 +138,15 @@ it('an orphan whose end the database rejects keeps no other orphan, and no heart
   })
   await lease.beat()
   expect(taken).toEqual(['a', 'c'])
-  expect(rejected).toEqual(['bad'])
+  expect(rejected).toEqual(bad)
+  // They are left alone, and reported again, once per back-off.
+  const before = tries
+  await oneLease()
+  expect(tries).toBe(before)
+  pass(300_000)
+  await lease.beat()
+  await oneLease()
+  expect(rejected).toEqual([...bad, ...bad])
 })
 
 /** Its heartbeat never moves. */

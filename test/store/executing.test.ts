@@ -246,6 +246,7 @@ onEachStore((under) => {
       },
     ])
     expect(await under.store.executing.orphans(0)).toEqual([])
+    expect(await under.store.executing.orphans(10, [orphans[0]?.fence.id ?? ''])).toEqual([])
     await under.store.executing.settle(orphans)
     expect(await jobRow(under, 'a')).toMatchObject({
       state: 'waiting',

@@ -178,11 +178,13 @@ export class SqlExecuting implements ExecutingStore {
     }))
   }
 
-  async orphans(limit: number): Promise<Attempt[]> {
+  async orphans(limit: number, except: readonly string[] = []): Promise<Attempt[]> {
     const { job, worker } = this.#tables
+    const others = exceptFor(except)
     // From the few running jobs by the index on held_by; what is running is never much.
     const rows = await this.#database.rows<JobRow & { worker: string }>(
-      `SELECT ${jobColumns(this.#database.dialect)} FROM ${job} WHERE held_by >= '' AND held_by NOT IN (SELECT id FROM ${worker}) LIMIT ${integerLiteral(limit)}`,
+      `SELECT ${jobColumns(this.#database.dialect)} FROM ${job} WHERE held_by >= '' AND held_by NOT IN (SELECT id FROM ${worker}) ${others.text} LIMIT ${integerLiteral(limit)}`,
+      others.params,
     )
     return rows.map((row) => ({
       fence: fenceOf(row),
