@@ -41,6 +41,7 @@ export interface HealthNote {
     | 'unwritten'
     | 'locked-ends'
     | 'rejected-ends'
+    | 'set-aside'
     | 'lease-lost'
     | 'standstill'
     | 'clock'
@@ -71,6 +72,8 @@ export interface Vitals {
   /** For how long the first of the locked has been so. */
   readonly lockedMs: number
   readonly rejected: number
+  /** Schedules and jobs that are left alone for their back-off, because work on them failed. */
+  readonly setAside: number
   /** Whether further ends that cannot be written take up capacity. */
   readonly isLimitReached: boolean
   /** How long a loop has been waiting for a connection; 0: none waits. */
@@ -240,8 +243,15 @@ function endWarnings({ unwritten, locked, lockedMs, rejected, isLimitReached, lo
   return notes
 }
 
-function lasting({ clock, left }: Vitals): HealthNote[] {
+function lasting({ clock, left, setAside }: Vitals): HealthNote[] {
   const notes: HealthNote[] = []
+  if (setAside > 0) {
+    notes.push({
+      code: 'set-aside',
+      subject: null,
+      text: `${setAside === 1 ? '1 schedule or job is' : `${setAside} schedules or jobs are`} left alone for up to five minutes, because the work on ${setAside === 1 ? 'it' : 'them'} failed: the log names ${setAside === 1 ? 'it' : 'them'}; repair the row, or what refuses to write it`,
+    })
+  }
   if (clock !== null && Math.abs(clock.aheadMs) > CLOCK_MS + clock.roundTripMs / 2) {
     notes.push({
       code: 'clock',

@@ -166,6 +166,8 @@ export class Worker {
       locked: unwritten?.locked ?? 0,
       lockedMs: unwritten?.lockedMs ?? 0,
       rejected: unwritten?.rejected ?? 0,
+      setAside:
+        this.#lease.setAside() + (this.#scheduler?.setAside() ?? 0) + (this.#executor?.setAside() ?? 0),
       isLimitReached: unwritten?.isLimitReached ?? false,
       connectionWaitMs: this.#options.store.longestWaitMs(),
       clock: this.#watch.clock(),
@@ -258,6 +260,10 @@ export class Worker {
       },
       onSettled: (result) => this.#settled(result),
       onRejected: (attempt, error) => this.#rejected(attempt, error),
+      onFault: (job, error) => {
+        logger.error({ job, err: error }, `The job '${job}' could not be started; it will be tried again`)
+        events.emit('error', { where: `job ${job}`, error })
+      },
       onError: (error, loop) => this.#failed(loop, error),
     })
   }

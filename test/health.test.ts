@@ -29,6 +29,7 @@ const well: Vitals = {
   locked: 0,
   lockedMs: 0,
   rejected: 0,
+  setAside: 0,
   isLimitReached: false,
   connectionWaitMs: 0,
   clock: { aheadMs: 3, roundTripMs: 2 },
@@ -112,6 +113,8 @@ describe('it is ok, and warns:', () => {
       /the ends of 200 runs wait.* each further one takes up capacity/,
     ],
     ['rejected-ends', { rejected: 1 }, /the database rejects the end of 1 run, whose jobs stay running/],
+    ['set-aside', { setAside: 1 }, /1 schedule or job is left alone .* the log names it/],
+    ['set-aside', { setAside: 2 }, /2 schedules or jobs are left alone .* the log names them/],
     ['handlers-left', { left: ['mail'] }, /a handler of 'mail' did not heed the signal and goes on/],
     ['handlers-left', { left: ['mail', 'mail'] }, /2 handlers of 'mail' .* go on/],
   ])('%s %#', (code, changes, text) => {

@@ -50,8 +50,8 @@ const ANY_MARK: Mutation = {
 /** Whoever is stopped has marked something, as a rule. */
 const SLOW_SUBMIT: Mutation = {
   file: 'scheduler/periodic-scheduler.js',
-  find: 'const marks = await store.markDue(id, batch, leaseMs);',
-  put: `const marks = await store.markDue(id, batch, leaseMs); if (marks.length > 0) ${pause(800)}`,
+  find: 'const marks = await store.markDue(id, batch, leaseMs, this.#notMarked);',
+  put: `const marks = await store.markDue(id, batch, leaseMs, this.#notMarked); if (marks.length > 0) ${pause(800)}`,
 }
 const LOCKED_ROWS = 'ORDER BY id ${skipLocked}`, ids);\n        const markedAt'
 
@@ -81,7 +81,7 @@ export const BREAKS: readonly Break[] = [
       ANY_MARK,
       {
         file: 'store/sql/scheduling.js',
-        find: "'wake_at')} LIMIT ${integerLiteral(limit)} ${skipLocked}`, notMarked);",
+        find: "'wake_at')} LIMIT ${integerLiteral(limit)} ${skipLocked}`, except.params);",
         put: `'wake_at')} LIMIT \${integerLiteral(limit)}\`, notMarked); ${pause(50)}`,
       },
       {
@@ -199,8 +199,8 @@ export const BREAKS: readonly Break[] = [
     mutations: [
       {
         file: 'executor/lease.js',
-        find: 'const found = await executing.orphans(ORPHANS_AT_ONCE);',
-        put: 'const found = [];',
+        find: 'const orphans = await executing.orphans(ORPHANS_AT_ONCE, this.#rejected.ids());',
+        put: 'const orphans = [];',
       },
     ],
     sql: [],
@@ -213,8 +213,8 @@ export const BREAKS: readonly Break[] = [
     mutations: [
       {
         file: 'store/sql/scheduling.js',
-        find: 'WHERE wake_at <= ${now} ${andFindable} ${except}',
-        put: 'WHERE wake_at <= ${now} + INTERVAL 1 SECOND ${andFindable} ${except}',
+        find: 'WHERE wake_at <= ${now} ${andFindable} ${except.text}',
+        put: 'WHERE wake_at <= ${now} + INTERVAL 1 SECOND ${andFindable} ${except.text}',
       },
       {
         file: 'model/plan.js',

@@ -10,7 +10,7 @@ import { Loop, type LoopHealth } from '../loop.ts'
 import { shownInput } from '../model/input.ts'
 import { type ClaimedJob, fenceOf, fenceText } from '../model/job.ts'
 import type { Redaction } from '../model/redaction.ts'
-import { SetAside } from '../model/set-aside.ts'
+import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 import type { Room } from '../store/scheduling-store.ts'
@@ -39,11 +39,13 @@ export interface JobExecutorOptions {
   readonly onSettled: (result: SettleResult) => void
   /** The database rejects the end of this attempt for good. */
   readonly onRejected: (attempt: Attempt, error: unknown) => void
+  /** The job cannot be started, and is left alone for its back-off. */
+  readonly onFault: (jobId: string, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
 /** A job that cannot be started is claimed again after this time. */
-const BACK_OFF = { firstMs: 1000, longestMs: 300_000, most: 1000, now: () => performance.now() }
+const BACK_OFF = { ...ROW_BACK_OFF, firstMs: 1000 }
 const PROMOTE_AT_ONCE = 500
 const SETTLE_PATIENCE_MS = 10_000
 /** For so long after it gave no answer, the database may still carry out what it was asked. */
@@ -60,8 +62,10 @@ export class JobExecutor {
   readonly #settler: Settler
   readonly #journal: Journal
   readonly #running = new Map<string, Run>()
-  /** Jobs that this worker has claimed and could not start. */
+  /** Jobs that this worker could not claim or start. */
   readonly #setAside: SetAside
+  /** Jobs whose time has come, and which the database refuses to make claimable. */
+  readonly #notPromoted: SetAside
   readonly #finishing = new Set<Promise<void>>()
   /** Their handlers go on although their ends are written. */
   readonly #left = new Set<Run>()
@@ -96,10 +100,8 @@ export class JobExecutor {
       pass: () => this.#heedStopRequests(),
       onError: options.onError,
     })
-    this.#setAside = new SetAside({
-      ...BACK_OFF,
-      onAdded: (_, error) => options.onError(error, 'executor'),
-    })
+    this.#setAside = new SetAside({ ...BACK_OFF, onAdded: options.onFault })
+    this.#notPromoted = new SetAside({ ...ROW_BACK_OFF, onAdded: options.onFault })
     this.#journal = new Journal(options.store, options.onError)
     this.#settler = new Settler({ ...options, onSettled: (result) => this.#settled(result) })
   }
@@ -187,6 +189,11 @@ export class JobExecutor {
     return this.#running.size
   }
 
+  /** How many jobs are left alone for their back-off. */
+  setAside(): number {
+    return this.#setAside.ids().length + this.#notPromoted.ids().length
+  }
+
   /** Runs that have ended, and whose end is not written yet. */
   unwritten(): Unwritten {
     return this.#settler.unwritten()
@@ -254,7 +261,7 @@ export class JobExecutor {
     const { store, worker } = this.#options
     if (this.#promote) {
       this.#promote = false
-      await store.promoteDue(PROMOTE_AT_ONCE).catch((error: unknown) => {
+      await store.promoteDue(PROMOTE_AT_ONCE, this.#notPromoted).catch((error: unknown) => {
         if (error instanceof StoreUnavailableError) throw error
         // Jobs that cannot be made claimable must not keep others from being claimed.
         this.#options.onError(error, 'executor')

@@ -1,5 +1,5 @@
-import { StoreUnavailableError } from '../errors.ts'
 import { Loop, type LoopHealth } from '../loop.ts'
+import { Halving, isOfARow } from '../model/halves.ts'
 import type { Fence } from '../model/job.ts'
 import type { ExecutingStore, LogLine } from '../store/executing-store.ts'
 
@@ -13,6 +13,7 @@ export class Journal {
   readonly #loop: Loop
   readonly #onError: (error: unknown, loop: string) => void
   #lines: LogLine[] = []
+  readonly #halving = new Halving()
   readonly #progress = new Map<string, { fence: Fence; json: string }>()
   /** Flushes take turns: whoever waits for one must find everything written that came before. */
   #lastFlush: Promise<void> = Promise.resolve()
@@ -54,34 +55,35 @@ export class Journal {
 
   async #flush(): Promise<void> {
     while (this.#lines.length > 0) {
-      const lines = this.#lines.slice(0, LINES_AT_ONCE)
-      await this.#append(lines)
-      this.#lines = this.#lines.slice(lines.length)
+      await this.#append(this.#lines.slice(0, LINES_AT_ONCE))
     }
     for (const [id, entry] of this.#progress) {
-      await this.#unlessRefused(() => this.#store.saveProgress(entry.fence, entry.json))
+      await this.#store.saveProgress(entry.fence, entry.json).catch((error: unknown) => {
+        if (!isOfARow(error)) throw error
+        this.#onError(error, 'journal')
+      })
       if (this.#progress.get(id) === entry) this.#progress.delete(id)
     }
   }
 
+  /** One that the database refuses must not keep the others: it is reported and dropped. */
   async #append(lines: readonly LogLine[]): Promise<void> {
-    try {
-      await this.#store.appendLogs(lines)
-    } catch (error) {
-      if (error instanceof StoreUnavailableError) throw error
-      // One that the database refuses must not keep the others.
-      for (const line of lines) await this.#unlessRefused(() => this.#store.appendLogs([line]))
-    }
+    await this.#halving.run(lines, {
+      work: async (some) => {
+        await this.#store.appendLogs(some)
+        this.#forget(some)
+      },
+      refused: (line, error) => {
+        this.#forget([line])
+        this.#onError(error, 'journal')
+      },
+      isOfAnItem: isOfARow,
+    })
   }
 
-  /** What the database refuses for good is reported and dropped; what it cannot take now is kept. */
-  async #unlessRefused(write: () => Promise<void>): Promise<void> {
-    try {
-      await write()
-    } catch (error) {
-      if (error instanceof StoreUnavailableError) throw error
-      this.#onError(error, 'journal')
-    }
+  #forget(lines: readonly LogLine[]): void {
+    const done = new Set(lines)
+    this.#lines = this.#lines.filter((line) => !done.has(line))
   }
 
   async #pass(): Promise<number> {

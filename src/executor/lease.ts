@@ -13,6 +13,7 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { SchemaError } from '../errors.ts'
 import { Loop, type LoopHealth } from '../loop.ts'
+import { Halving, isOfARow } from '../model/halves.ts'
 import { SetAside } from '../model/set-aside.ts'
 import { versionFault } from '../model/version.ts'
 import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
@@ -72,6 +73,7 @@ export class Lease {
   #lost: number | null = null
   /** Why this version may not work on the tables any more. */
   #outdated: string | null = null
+  readonly #halving = new Halving()
   /** Orphans whose end the database rejects. */
   readonly #rejected = new SetAside({
     firstMs: REJECTED_RETRY_MS,
@@ -119,6 +121,11 @@ export class Lease {
   /** How long ago this worker was last found to have been taken for dead; null: never. */
   sinceLostMs(): number | null {
     return this.#lost === null ? null : performance.now() - this.#lost
+  }
+
+  /** How many orphans are left alone for their back-off. */
+  setAside(): number {
+    return this.#rejected.ids().length
   }
 
   /** Registers, ends what earlier incarnations left, and starts the heartbeat. */
@@ -175,7 +182,7 @@ export class Lease {
     for (const text of swept.healed) this.#options.onHealed(text)
     if (isWhole && performance.now() - started < Math.max(QUICK_SWEEP.ms, leaseMs * QUICK_SWEEP.share))
       this.#untilWholeSweep = LEASES_PER_WHOLE_SWEEP.quick
-    if (this.#orphansLeft) await this.#settleOrphans()
+    if (this.#orphansLeft) await this.#settleOrphansLeft()
   }
 
   /** This worker was taken for dead: it goes on under a new id. */
@@ -228,7 +235,15 @@ export class Lease {
   async #takeOver(): Promise<void> {
     const { scheduling, leaseMs } = this.#options
     if (this.#id !== null) await scheduling.clearStaleMarks(this.#id, leaseMs)
-    await this.#settleOrphans()
+    await this.#settleOrphansLeft()
+  }
+
+  /** That orphans cannot be settled says nothing about the heartbeats: the next beat comes in time, and tries again. */
+  async #settleOrphansLeft(): Promise<void> {
+    await this.#settleOrphans().catch((error: unknown) => {
+      if (!isOfARow(error)) throw error
+      this.#options.onError(error, 'lease')
+    })
   }
 
   async #settleOrphans(): Promise<void> {
@@ -242,7 +257,7 @@ export class Lease {
       // Buried since the last heartbeat: the own handlers must know before their jobs go to others.
       if (orphans.some(({ fence }) => fence.worker === this.#id)) await this.#renew()
       let rejected = 0
-      const result = await settleIsolated(executing, orphans, (attempt, error) => {
+      const result = await settleIsolated(executing, orphans, this.#halving, (attempt, error) => {
         rejected += 1
         this.#rejected.add(attempt.fence.id, error)
         onRejected(attempt, error)

@@ -1,5 +1,5 @@
-import { messageOf, StoreUnavailableError } from '../errors.ts'
-import { byHalves } from '../model/halves.ts'
+import { messageOf } from '../errors.ts'
+import { type Halving, isOfARow } from '../model/halves.ts'
 import type { Ending } from '../model/settle.ts'
 import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 
@@ -11,39 +11,28 @@ export const REJECTED_RETRY_MS = 300_000
  * halved until the one is found.
  *
  * @param onRejected  is told of each end that cannot be written, not even without its texts
- * @throws StoreUnavailableError
+ * @throws StoreUnavailableError; an Error when every end that is tried is rejected
  */
 export async function settleIsolated(
   store: Pick<ExecutingStore, 'settle'>,
   attempts: readonly Attempt[],
+  halving: Halving,
   onRejected: (attempt: Attempt, error: unknown) => void,
 ): Promise<SettleResult> {
-  const results = await byHalves(
-    attempts,
-    (some) => store.settle(some),
-    (attempt, error) => settleWithoutTexts(store, attempt, error, onRejected),
-    (error) => !(error instanceof StoreUnavailableError),
-  )
+  const results = await halving.run<Attempt, SettleResult>(attempts, {
+    work: (some) => store.settle(some),
+    // Its own result or error may be what the database rejects.
+    alone: (attempt, error) => store.settle([{ ...attempt, ending: withoutTexts(attempt.ending, error) }]),
+    refused: (attempt, error) => {
+      onRejected(attempt, error)
+      return { settled: [], lost: [], locked: [] }
+    },
+    isOfAnItem: isOfARow,
+  })
   return {
     settled: results.flatMap((result) => result.settled),
     lost: results.flatMap((result) => result.lost),
     locked: results.flatMap((result) => result.locked),
-  }
-}
-
-/** Its own result or error may be what the database rejects. */
-async function settleWithoutTexts(
-  store: Pick<ExecutingStore, 'settle'>,
-  attempt: Attempt,
-  rejection: unknown,
-  onRejected: (attempt: Attempt, error: unknown) => void,
-): Promise<SettleResult> {
-  try {
-    return await store.settle([{ ...attempt, ending: withoutTexts(attempt.ending, rejection) }])
-  } catch (error) {
-    if (error instanceof StoreUnavailableError) throw error
-    onRejected(attempt, rejection)
-    return { settled: [], lost: [], locked: [] }
   }
 }
 

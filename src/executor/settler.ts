@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Loop, type LoopHealth } from '../loop.ts'
+import { Halving } from '../model/halves.ts'
 import { type Fence, fenceText } from '../model/job.ts'
 import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 import { REJECTED_RETRY_MS, settleIsolated } from './settle-isolated.ts'
@@ -48,6 +49,7 @@ export class Settler {
   readonly #locked = new Map<Attempt, number>()
   /** By performance.now(). */
   #lockedRetry = 0
+  readonly #halving = new Halving()
   readonly #rejected: Attempt[] = []
   /** By performance.now(). */
   #rejectedRetry = Infinity
@@ -156,7 +158,7 @@ export class Settler {
 
   async #settle(batch: readonly Attempt[]): Promise<SettleResult> {
     const rejected: { attempt: Attempt; error: unknown }[] = []
-    const result = await settleIsolated(this.#options.store, batch, (attempt, error) =>
+    const result = await settleIsolated(this.#options.store, batch, this.#halving, (attempt, error) =>
       rejected.push({ attempt, error }),
     )
     for (const { attempt, error } of rejected) {

@@ -9,6 +9,14 @@ export interface SetAsideOptions {
   readonly onAdded?: (id: string, error: unknown) => void
 }
 
+/** Of rows that the database refuses to write. */
+export const ROW_BACK_OFF = {
+  firstMs: 10_000,
+  longestMs: 300_000,
+  most: 1000,
+  now: () => performance.now(),
+}
+
 /**
  * The rows that a worker leaves alone for the length of their back-off, because its work on them failed: with every
  * other row of their batch, they would fail again with each pass.

@@ -8,6 +8,7 @@
  */
 import { Loop, type LoopHealth } from '../loop.ts'
 import type { ClaimedJob } from '../model/job.ts'
+import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
 import { plan } from '../model/plan.ts'
 import { submitElsewhere, type SubmitElsewhere } from './elsewhere.ts'
 import type { Mark, Room, SchedulingStore, Submission, SubmitResult } from '../store/scheduling-store.ts'
@@ -31,6 +32,7 @@ export interface PeriodicSchedulerOptions {
   readonly onSubmitted: (submissions: readonly Submission[]) => void
   /** The pass has changed something: others may want to look again. @param queued  jobs wait to be claimed */
   readonly onProgress: (queued: boolean) => void
+  /** The schedule cannot be submitted, or not even be marked. */
   readonly onFault: (scheduleId: string, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
 }
@@ -58,9 +60,12 @@ export class PeriodicScheduler {
   readonly #loop: Loop
   /** Marked by this worker, but locked by somebody else when they were to be submitted. */
   #held: readonly Mark[] = []
+  /** Due, and left alone: the database refuses to mark them. */
+  readonly #notMarked: SetAside
 
   constructor(options: PeriodicSchedulerOptions) {
     this.#options = options
+    this.#notMarked = new SetAside({ ...ROW_BACK_OFF, onAdded: options.onFault })
     this.#loop = new Loop({ name: 'scheduler', pass: () => this.pass(), onError: options.onError })
   }
 
@@ -80,6 +85,11 @@ export class PeriodicScheduler {
 
   health(): LoopHealth {
     return this.#loop.health()
+  }
+
+  /** How many schedules are left alone for their back-off. */
+  setAside(): number {
+    return this.#notMarked.ids().length
   }
 
   /**
@@ -116,7 +126,7 @@ export class PeriodicScheduler {
     const id = worker()
     // Not registered at this moment: held marks stay for when it is.
     if (id === null) return NOTHING
-    const marks = await store.markDue(id, batch, leaseMs)
+    const marks = await store.markDue(id, batch, leaseMs, this.#notMarked)
     return { worker: id, marks, isFull: marks.length === batch }
   }
 

@@ -47,8 +47,13 @@ export type Outcome = FinalState | 'retry' | 'released'
 
 /** What the executor needs of the database. */
 export interface ExecutingStore {
-  /** Makes waiting jobs claimable whose time has come. @returns how many */
-  promoteDue(limit: number): Promise<number>
+  /**
+   * Makes waiting jobs claimable whose time has come.
+   *
+   * @param setAside  jobs to leave alone; those that cannot be written are added
+   * @returns how many
+   */
+  promoteDue(limit: number, setAside?: SetAside): Promise<number>
 
   /**
    * Claims jobs for this worker: groups and tasks take turns, and within one the larger priority goes first,

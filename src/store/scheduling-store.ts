@@ -1,6 +1,7 @@
 import type { ClaimedJob } from '../model/job.ts'
 import type { Schedule } from '../model/schedule.ts'
 import type { OpenJobs, Plan, Plannable } from '../model/plan.ts'
+import type { SetAside } from '../model/set-aside.ts'
 import type { RunPolicy } from '../model/task.ts'
 
 /** The state of the database at one instant, as one look sees it. */
@@ -97,9 +98,10 @@ export interface SchedulingStore {
    * lease: once it has ended, the schedule is due again for everyone.
    *
    * @param limit  most schedules to mark, earliest first
+   * @param setAside  schedules to leave alone; those that cannot be written are added
    * @returns empty when nothing is due, or others hold it
    */
-  markDue(worker: string, limit: number, leaseMs: number): Promise<Mark[]>
+  markDue(worker: string, limit: number, leaseMs: number, setAside?: SetAside): Promise<Mark[]>
 
   /**
    * Plans and submits marked schedules in one transaction: the jobs, the advance and the end of the mark are

@@ -74,6 +74,7 @@ async function started(concurrency: number, own: number | null = null) {
     onStarted: () => {},
     onSettled: () => {},
     onRejected: () => {},
+    onFault: () => {},
     onError: () => {},
   })
   expect(executor.keepRoom(WORKER, 5)).toBeNull()

@@ -54,6 +54,7 @@ function running() {
     onStarted: () => {},
     onSettled: () => {},
     onRejected: () => {},
+    onFault: () => {},
     onError: () => {},
   })
   onTestFinished(() => executor.stop(0))

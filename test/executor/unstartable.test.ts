@@ -11,6 +11,7 @@ import { claimed, executingStore } from './claimed.ts'
 function scene(store: Partial<ExecutingStore>) {
   const ran: string[] = []
   const errors: unknown[] = []
+  const faults: string[] = []
   const executor = new JobExecutor({
     store: { ...executingStore, ...store },
     worker: () => 'w/1',
@@ -25,9 +26,13 @@ function scene(store: Partial<ExecutingStore>) {
     onStarted: () => {},
     onSettled: () => {},
     onRejected: () => {},
+    onFault: (id, error) => {
+      faults.push(id)
+      errors.push(error)
+    },
     onError: (error) => void errors.push(error),
   })
-  return { executor, ran, errors }
+  return { executor, ran, errors, faults }
 }
 
 it('the jobs behind it in its batch run, and it is released', async () => {
@@ -76,6 +81,26 @@ it('a worker does not claim it again before its back-off is over', async () => {
   await released.promise
   executor.wake()
   expect(await again.promise).toEqual(['bad'])
+  await executor.stop(0)
+})
+
+it('a job that cannot be made claimable is reported, and known to the worker as set aside', async () => {
+  const claim = gate()
+  const { executor, faults } = scene({
+    promoteDue: (_limit, setAside) => {
+      setAside?.add('bad', new Error('refused'))
+      return Promise.resolve(7)
+    },
+    claim: () => {
+      claim.open()
+      return Promise.resolve([])
+    },
+  })
+  executor.wakeForTime()
+  executor.start()
+  await claim.promise
+  expect(faults).toEqual(['bad'])
+  expect(executor.setAside()).toBe(1)
   await executor.stop(0)
 })
 

@@ -53,6 +53,7 @@ function busy(
     onStarted: () => {},
     onSettled: () => {},
     onRejected: ({ fence }) => void state.rejected.push(fence.id),
+    onFault: () => {},
     onError: () => {},
   })
   executor.start()

@@ -220,6 +220,32 @@ describe('the journal', () => {
     expect(errors).toHaveLength(1)
   })
 
+  it('finds the line that the database refuses by halves, and writes the others once', async () => {
+    let away = false
+    let tries = 0
+    const written: string[] = []
+    const journal = new Journal(
+      storeWith({
+        appendLogs: async (lines) => {
+          tries += 1
+          if (away) throw new StoreUnavailableError('away')
+          if (lines.some(({ message }) => message === '200')) throw new RangeError('Incorrect string value')
+          written.push(...lines.map(({ message }) => message))
+          // In the middle of the work.
+          away = tries > 1 && tries < 5
+        },
+      }),
+      () => {},
+    )
+    const messages = Array.from({ length: 512 }, (_, number) => String(number))
+    for (const message of messages) journal.log(line(message))
+    await expect(journal.flush()).rejects.toThrow(StoreUnavailableError)
+    away = false
+    await journal.flush()
+    expect(written).toEqual(messages.filter((message) => message !== '200'))
+    expect(tries).toBeLessThanOrEqual(4 * Math.log2(512))
+  })
+
   it('a step of progress that comes while the one before it is being written is written next', async () => {
     const [begun, release] = [gate(), gate()]
     const written: string[] = []

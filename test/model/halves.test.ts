@@ -1,33 +1,39 @@
 import { expect, it } from 'vitest'
-import { byHalves } from '../../src/model/halves.ts'
+import { Halving } from '../../src/model/halves.ts'
 
 const items = Array.from({ length: 512 }, (_, index) => index)
+const refusal = () => new Error('a bad row')
 
-async function run(bad: readonly number[]) {
+async function run(
+  isBad: (item: number) => boolean,
+  { halving = new Halving(), error = refusal }: { halving?: Halving; error?: (item: number) => Error } = {},
+) {
   let tries = 0
   const failed: number[] = []
-  const results = await byHalves<number, readonly number[]>(
-    items,
-    async (some) => {
-      tries += 1
-      if (some.some((item) => bad.includes(item))) throw new Error('a bad row')
-      return some
-    },
-    (item) => {
-      failed.push(item)
-      return []
-    },
-    () => true,
-  )
-  return { tries, failed, done: results.flat() }
+  const results = await halving
+    .run<number, readonly number[]>(items, {
+      work: async (some) => {
+        tries += 1
+        const bad = some.find(isBad)
+        if (bad !== undefined) throw error(bad)
+        return some
+      },
+      refused: (item) => {
+        failed.push(item)
+        return []
+      },
+      isOfAnItem: () => true,
+    })
+    .catch((thrown: unknown) => String(thrown))
+  return { tries, failed, done: typeof results === 'string' ? results : results.flat() }
 }
 
 it('items that all can be done are one try', async () => {
-  expect(await run([])).toEqual({ tries: 1, failed: [], done: items })
+  expect(await run(() => false)).toEqual({ tries: 1, failed: [], done: items })
 })
 
 it.each([0, 200, 511])('one bad item of 512, the one at %s, costs 2·log2(n) tries more', async (bad) => {
-  expect(await run([bad])).toEqual({
+  expect(await run((item) => item === bad)).toEqual({
     tries: 1 + 2 * 9,
     failed: [bad],
     done: items.filter((item) => item !== bad),
@@ -36,7 +42,7 @@ it.each([0, 200, 511])('one bad item of 512, the one at %s, costs 2·log2(n) tri
 
 it('several bad items cost the others nothing but tries', async () => {
   const bad = [3, 4, 300]
-  const { failed, done } = await run(bad)
+  const { failed, done } = await run((item) => bad.includes(item))
   expect(failed).toEqual(bad)
   expect(done).toEqual(items.filter((item) => !bad.includes(item)))
 })
@@ -44,15 +50,71 @@ it('several bad items cost the others nothing but tries', async () => {
 it('an error that is of no item ends the work at once', async () => {
   let tries = 0
   const away = new Error('the database is away')
-  const work = byHalves(
-    items,
-    () => {
+  const work = new Halving().run(items, {
+    work: () => {
       tries += 1
       return Promise.reject(away)
     },
-    () => expect.fail('no item is at fault'),
-    () => false,
-  )
+    refused: () => expect.fail('no item is at fault'),
+    isOfAnItem: () => false,
+  })
   await expect(work).rejects.toBe(away)
   expect(tries).toBe(1)
+})
+
+it('where nothing is accepted, it gives up after a few tries, and no item is at fault', async () => {
+  const { tries, failed, done } = await run(() => true)
+  expect(done).toBe(
+    'Error: The database refused each of 3 rows that were tried, of 512; all are tried again: a bad row',
+  )
+  expect(failed).toEqual([])
+  expect(tries).toBeLessThanOrEqual(Math.log2(512) + 5)
+})
+
+it('items that come behind many bad ones are done after a few rounds', async () => {
+  const halving = new Halving()
+  const isBad = (item: number) => item < 300
+  let rounds = 0
+  for (;;) {
+    rounds += 1
+    const { failed, done } = await run(isBad, { halving })
+    if (typeof done === 'string') continue
+    expect(failed).toEqual(items.filter(isBad))
+    expect(done).toEqual(items.filter((item) => !isBad(item)))
+    break
+  }
+  expect(rounds).toBe(5)
+})
+
+it('a batch in which every item is bad comes to an end, and the next begins with a few tries', async () => {
+  const halving = new Halving()
+  let rounds = 1
+  while (typeof (await run(() => true, { halving })).done === 'string') rounds += 1
+  expect(rounds).toBe(5)
+  expect((await run(() => true, { halving })).tries).toBeLessThanOrEqual(Math.log2(512) + 5)
+})
+
+it('different reasons are those of the items', async () => {
+  const { failed } = await run(() => true, { error: (item) => new Error(`bad: ${item}`) })
+  expect(failed).toEqual(items)
+})
+
+it('a few bad items that are all there is are at fault', async () => {
+  const failed: number[] = []
+  await new Halving().run([1, 2, 3], {
+    work: () => Promise.reject(refusal()),
+    refused: (item) => void failed.push(item),
+    isOfAnItem: () => true,
+  })
+  expect(failed).toEqual([1, 2, 3])
+})
+
+it('an item whose second try goes well is not refused', async () => {
+  const results = await new Halving().run<number, readonly number[]>(items, {
+    work: () => Promise.reject(refusal()),
+    alone: (item) => Promise.resolve([item]),
+    refused: () => expect.fail('no item is refused'),
+    isOfAnItem: () => true,
+  })
+  expect(results.flat()).toEqual(items)
 })

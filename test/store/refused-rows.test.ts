@@ -32,7 +32,14 @@ onEachStore((under) => {
     }
   }
 
-  const setAside = () => new SetAside({ firstMs: 3_600_000, longestMs: 3_600_000, most: 10, now: () => 0 })
+  const setAside = (refused: string[] = []) =>
+    new SetAside({
+      firstMs: 3_600_000,
+      longestMs: 3_600_000,
+      most: 1000,
+      now: () => 0,
+      onAdded: (id) => void refused.push(id),
+    })
 
   it('a schedule whose job is refused: its slot is a fault, and the next pass is one batch again', async () => {
     const { store, count, clear } = await recorded()
@@ -79,21 +86,27 @@ onEachStore((under) => {
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of ['bad', ...names]) await planned(under, id, due)
     await refuse('UPDATE', 'periodic_task', "NEW.id = 'bad'")
-    const marks = await store.scheduling.markDue('w/1', ROWS, 60_000)
+    const refused: string[] = []
+    const aside = setAside(refused)
+    const marks = await store.scheduling.markDue('w/1', ROWS, 60_000, aside)
     expect(sorted(marks.map(({ id }) => id))).toEqual(names)
+    expect(refused).toEqual(['bad'])
     expect(count('UPDATE `periodic_task`')).toBeLessThanOrEqual(A_FEW)
     const { submissions } = await store.scheduling.submit('w/1', marks, submitDue)
     expect(submissions).toHaveLength(ROWS - 1)
     clear()
-    expect(await store.scheduling.markDue('w/1', ROWS, 60_000)).toEqual([])
+    expect(await store.scheduling.markDue('w/1', ROWS, 60_000, aside)).toEqual([])
     expect(count('UPDATE `periodic_task`')).toBe(0)
+    expect(refused).toEqual(['bad'])
   })
 
   it('a schedule that cannot be marked is reported where nothing else is due', async () => {
     await planned(under, 'bad', new Date((await clock(under)).getTime() - 1000))
     await refuse('UPDATE', 'periodic_task', "NEW.id = 'bad'")
     const { store } = await recorded()
-    await expect(store.scheduling.markDue('w/1', ROWS, 60_000)).rejects.toThrow('refused')
+    const refused: string[] = []
+    expect(await store.scheduling.markDue('w/1', ROWS, 60_000, setAside(refused))).toEqual([])
+    expect(refused).toEqual(['bad'])
   })
 
   it('a job that cannot be claimed', async () => {
@@ -101,13 +114,7 @@ onEachStore((under) => {
     for (const id of ['bad', ...names]) await job(under, id)
     await refuse('UPDATE', 'job', "NEW.id = 'bad'")
     const refused: string[] = []
-    const aside = new SetAside({
-      firstMs: 3_600_000,
-      longestMs: 3_600_000,
-      most: 10,
-      now: () => 0,
-      onAdded: (id) => void refused.push(id),
-    })
+    const aside = setAside(refused)
     const claim = () => store.executing.claim('w/1', policies('task'), ROWS, '', new Map(), aside)
     expect(sorted((await claim()).map(({ id }) => id))).toEqual(names)
     expect(refused).toEqual(['bad'])
@@ -132,14 +139,73 @@ onEachStore((under) => {
     const { store, count, clear } = await recorded()
     for (const id of ['bad', ...names]) await job(under, id, { run_at: '2020-01-01 00:00:00.000' })
     await refuse('UPDATE', 'job', "NEW.id = 'bad'")
-    expect(await store.executing.promoteDue(ROWS)).toBe(ROWS - 1)
+    const refused: string[] = []
+    const aside = setAside(refused)
+    expect(await store.executing.promoteDue(ROWS, aside)).toBe(ROWS - 1)
+    expect(refused).toEqual(['bad'])
     expect(count('UPDATE `job`')).toBeLessThanOrEqual(A_FEW)
     const waiting = await under.query('SELECT id, run_at FROM job WHERE run_at IS NOT NULL')
     expect(waiting.map(({ id, run_at }) => [id, instant(run_at)?.getTime()])).toEqual([
       ['bad', Date.UTC(2020)],
     ])
     clear()
-    expect(await store.executing.promoteDue(ROWS)).toBe(0)
+    expect(await store.executing.promoteDue(ROWS, aside)).toBe(0)
     expect(count('UPDATE `job`')).toBe(0)
+    expect(refused).toEqual(['bad'])
+  })
+
+  it('where the database refuses every row, a pass is a few statements, and no row is at fault', async () => {
+    const { store, count, clear } = await recorded()
+    const due = new Date((await clock(under)).getTime() - 1000)
+    for (const id of names) {
+      await planned(under, id, due)
+      await job(under, id)
+      await job(under, `later ${id}`, { run_at: '2020-01-01 00:00:00.000' })
+    }
+    const refused: string[] = []
+    const aside = setAside(refused)
+    const few = async (statement: string, work: () => Promise<unknown>) => {
+      clear()
+      await expect(work()).rejects.toThrow(/refused each of 3 rows/)
+      expect(count(statement)).toBeLessThanOrEqual(A_FEW)
+      expect(refused).toEqual([])
+    }
+    await refuse('UPDATE', 'job', '1 = 1')
+    await few('UPDATE `job`', () => store.executing.promoteDue(ROWS, aside))
+    await few('UPDATE `job`', () =>
+      store.executing.claim('w/1', policies('task'), ROWS, '', new Map(), aside),
+    )
+    await under.query('DROP TRIGGER refuse')
+    await refuse('UPDATE', 'periodic_task', '1 = 1')
+    await few('UPDATE `periodic_task`', () => store.scheduling.markDue('w/1', ROWS, 60_000, aside))
+    await under.query('DROP TRIGGER refuse')
+    const marks = await store.scheduling.markDue('w/1', ROWS, 60_000, aside)
+    await refuse('INSERT', 'job', "NEW.state = 'waiting'")
+    await few('INSERT INTO `job`', () => store.scheduling.submit('w/1', marks, submitDue))
+    expect(await under.query("SELECT id FROM job WHERE state = 'skipped'")).toEqual([])
+    await under.query('DROP TRIGGER refuse')
+    const { submissions, failed } = await store.scheduling.submit('w/1', marks, submitDue)
+    expect([submissions.length, failed.length]).toEqual([names.length, 0])
+  })
+
+  it('a good row behind many bad ones has its turn after a few passes', async () => {
+    const { store } = await recorded()
+    const due = new Date((await clock(under)).getTime() - 2000)
+    for (const id of names) await planned(under, id, due)
+    await planned(under, 'last', new Date(due.getTime() + 1000))
+    await refuse('UPDATE', 'periodic_task', "NEW.id <> 'last'")
+    const refused: string[] = []
+    const aside = setAside(refused)
+    let marked: readonly string[] = []
+    let passes = 0
+    while (marked.length === 0 && passes < 10) {
+      passes += 1
+      // Its batch has no room for the last.
+      const marks = await store.scheduling.markDue('w/1', names.length, 60_000, aside).catch(() => [])
+      marked = marks.map(({ id }) => id)
+    }
+    expect(marked).toEqual(['last'])
+    expect(sorted(refused)).toEqual(names)
+    expect(passes).toBeLessThanOrEqual(6)
   })
 })

@@ -1,7 +1,6 @@
-import { StoreUnavailableError } from '../../errors.ts'
-import { byHalves } from '../../model/halves.ts'
+import { Halving, isOfARow } from '../../model/halves.ts'
 import { type ClaimedJob, type Fence, fenceOf } from '../../model/job.ts'
-import { SetAside } from '../../model/set-aside.ts'
+import { ROW_BACK_OFF, SetAside } from '../../model/set-aside.ts'
 import type { RunPolicy } from '../../model/task.ts'
 import type { Database, Sql } from '../database.ts'
 import type { Attempt, ExecutingStore, LogLine, SettleResult } from '../executing-store.ts'
@@ -11,7 +10,7 @@ import { begin, type BeginnableRow, beginnableColumns } from './beginning.ts'
 import { jobColumns, type JobRow, policyOf } from './rows.ts'
 import { againOnDuplicate } from './schedules.ts'
 import { settleAll } from './settling.ts'
-import { placeholders, type Tables } from './tables.ts'
+import { exceptFor, placeholders, type Tables } from './tables.ts'
 
 /** A group and a task of which something can be claimed, with the rank of its first job. */
 interface Turn {
@@ -20,26 +19,24 @@ interface Turn {
   readonly claim_rank: number
 }
 
-/** A job that cannot be made claimable is tried again after this time. */
-const BACK_OFF = { firstMs: 10_000, longestMs: 300_000, most: 1000, now: () => performance.now() }
-
 /** Selections of one statement; SQLite takes 500. */
 const MOST_TURNS = 250
 
 export class SqlExecuting implements ExecutingStore {
   readonly #database: Database
   readonly #tables: Tables
-  readonly #notPromoted = new SetAside(BACK_OFF)
+  readonly #promoting = new Halving()
+  readonly #claiming = new Halving()
 
   constructor(database: Database, tables: Tables) {
     this.#database = database
     this.#tables = tables
   }
 
-  async promoteDue(limit: number): Promise<number> {
+  async promoteDue(limit: number, setAside: SetAside = new SetAside(ROW_BACK_OFF)): Promise<number> {
     const { job, dueIndex } = this.#tables
     const { now, skipLocked, byIndex, byKey, andFindable } = this.#database.dialect
-    const except = exceptFor(this.#notPromoted.ids())
+    const except = exceptFor(setAside.ids())
     let ids: readonly string[] = []
     const promote = (sql: Sql, some: readonly string[]) =>
       sql.run(
@@ -57,19 +54,15 @@ export class SqlExecuting implements ExecutingStore {
       })
     } catch (error) {
       if (!isOfARow(error) || ids.length === 0) throw error
-      const promoted = await byHalves(
-        ids,
-        (some) => this.#database.transaction((sql) => promote(sql, some)),
-        (id, refusal) => {
-          this.#notPromoted.add(id, refusal)
+      const promoted = await this.#promoting.run(ids, {
+        work: (some) => this.#database.transaction((sql) => promote(sql, some)),
+        refused: (id, refusal) => {
+          setAside.add(id, refusal)
           return 0
         },
-        isOfARow,
-      )
-      const total = promoted.reduce((sum, count) => sum + count, 0)
-      // Otherwise the error would be known to no one.
-      if (total === 0) throw error
-      return total
+        isOfAnItem: isOfARow,
+      })
+      return promoted.reduce((sum, count) => sum + count, 0)
     }
   }
 
@@ -79,7 +72,7 @@ export class SqlExecuting implements ExecutingStore {
     limit: number,
     afterGroup: string,
     rooms: ReadonlyMap<string, number> = new Map(),
-    setAside: SetAside = new SetAside(BACK_OFF),
+    setAside: SetAside = new SetAside(ROW_BACK_OFF),
   ): Promise<ClaimedJob[]> {
     const { job, claimIndex } = this.#tables
     const { dialect } = this.#database
@@ -107,15 +100,14 @@ export class SqlExecuting implements ExecutingStore {
       return await this.#database.transaction(claimFound)
     } catch (error) {
       if (!isOfARow(error) || found.length === 0) throw error
-      const claimed = await byHalves(
-        found,
-        (some) => this.#claimThese(worker, tasks, some),
-        (row, refusal) => {
+      const claimed = await this.#claiming.run(found, {
+        work: (some) => this.#claimThese(worker, tasks, some),
+        refused: (row, refusal) => {
           setAside.add(row.id, refusal)
           return []
         },
-        isOfARow,
-      )
+        isOfAnItem: isOfARow,
+      })
       return claimed.flat()
     }
   }
@@ -221,16 +213,6 @@ export class SqlExecuting implements ExecutingStore {
     const others = found.filter((turn) => turn.part === '>=' && !known.has(named(turn)))
     return [inOrder(after), inOrder(others)].flat().slice(0, limit)
   }
-}
-
-/** The error is about what is written, and not about the way to the database. */
-function isOfARow(error: unknown): boolean {
-  return !(error instanceof StoreUnavailableError)
-}
-
-/** Ends a condition, and leaves out the rows with these ids. */
-function exceptFor(ids: readonly string[]): { readonly text: string; readonly params: readonly string[] } {
-  return { text: ids.length === 0 ? '' : `AND id NOT IN (${placeholders(ids)})`, params: ids }
 }
 
 /** Groups by name, and within one the first of its jobs first. */

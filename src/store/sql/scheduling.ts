@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from '../../errors.ts'
-import { byHalves } from '../../model/halves.ts'
-import { SetAside } from '../../model/set-aside.ts'
+import { Halving, isOfARow } from '../../model/halves.ts'
+import { ROW_BACK_OFF, SetAside } from '../../model/set-aside.ts'
 import type { Database, Sql } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
@@ -18,10 +18,7 @@ import type {
 import { groupBy } from './group-by.ts'
 import { scheduleColumns, type ScheduleRow, toPlannable, toSchedule } from './rows.ts'
 import { Submitting } from './submitting.ts'
-import { placeholders, type Tables } from './tables.ts'
-
-/** A schedule that cannot be marked is tried again after this time. */
-const BACK_OFF = { firstMs: 10_000, longestMs: 300_000, most: 1000, now: () => performance.now() }
+import { exceptFor, placeholders, type Tables } from './tables.ts'
 
 /** A schedule that is due, and the database's clock. */
 interface DueRow {
@@ -42,7 +39,7 @@ export class SqlScheduling implements SchedulingStore {
   readonly #database: Database
   readonly #tables: Tables
   readonly #submitting: Submitting
-  readonly #notMarked = new SetAside(BACK_OFF)
+  readonly #marking = new Halving()
 
   constructor(database: Database, tables: Tables) {
     this.#database = database
@@ -83,11 +80,15 @@ export class SqlScheduling implements SchedulingStore {
     }
   }
 
-  async markDue(worker: string, limit: number, leaseMs: number): Promise<Mark[]> {
+  async markDue(
+    worker: string,
+    limit: number,
+    leaseMs: number,
+    setAside: SetAside = new SetAside(ROW_BACK_OFF),
+  ): Promise<Mark[]> {
     const { schedule, wakeIndex } = this.#tables
     const { now, skipLocked, byIndex, byKey, andFindable } = this.#database.dialect
-    const notMarked = this.#notMarked.ids()
-    const except = notMarked.length === 0 ? '' : `AND id NOT IN (${placeholders(notMarked)})`
+    const except = exceptFor(setAside.ids())
     let found: readonly DueRow[] = []
     const mark = async (sql: Sql, due: readonly DueRow[]): Promise<Mark[]> => {
       const [first] = due
@@ -107,16 +108,15 @@ export class SqlScheduling implements SchedulingStore {
         // wake_at alone filters and orders, so only the rows that are marked get locked; rows that others hold
         // are passed over. With the mark inside wake_at, rows marked by others are not even walked over.
         found = await sql.rows<DueRow>(
-          `${select(`${byIndex(wakeIndex)} WHERE wake_at <= ${now} ${andFindable} ${except}`, 'wake_at')} LIMIT ${integerLiteral(limit)} ${skipLocked}`,
-          notMarked,
+          `${select(`${byIndex(wakeIndex)} WHERE wake_at <= ${now} ${andFindable} ${except.text}`, 'wake_at')} LIMIT ${integerLiteral(limit)} ${skipLocked}`,
+          except.params,
         )
         return await mark(sql, found)
       })
     } catch (error) {
-      if (error instanceof StoreUnavailableError || found.length === 0) throw error
-      const marks = await byHalves(
-        found,
-        (some) =>
+      if (!isOfARow(error) || found.length === 0) throw error
+      const marks = await this.#marking.run(found, {
+        work: (some) =>
           this.#database.transaction(async (sql) => {
             const due = await sql.rows<DueRow>(
               `${select(`${byKey} WHERE id IN (${placeholders(some)}) AND wake_at <= ${now}`, 'id')} ${skipLocked}`,
@@ -124,14 +124,12 @@ export class SqlScheduling implements SchedulingStore {
             )
             return await mark(sql, due)
           }),
-        ({ id }, refusal) => {
-          this.#notMarked.add(id, refusal)
+        refused: ({ id }, refusal) => {
+          setAside.add(id, refusal)
           return []
         },
-        (refusal) => !(refusal instanceof StoreUnavailableError),
-      )
-      // Otherwise the error would be known to no one.
-      if (marks.flat().length === 0) throw error
+        isOfAnItem: isOfARow,
+      })
       return marks.flat()
     }
   }

@@ -1,8 +1,8 @@
-import { byHalves } from '../../model/halves.ts'
+import { Halving, isOfARow } from '../../model/halves.ts'
 import { newJobId, occurrenceId } from '../../model/occurrence.ts'
 import { type PlannedRun, planFault, withRuns } from '../../model/plan.ts'
 import { SetAside } from '../../model/set-aside.ts'
-import { StoreUnavailableError } from '../../errors.ts'
+import { messageOf, StoreUnavailableError } from '../../errors.ts'
 import type { Database, Sql } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
 import type { Decide, Mark, Room, Submission, SubmitOptions, SubmitResult } from '../scheduling-store.ts'
@@ -51,6 +51,7 @@ export class Submitting {
   readonly #tables: Tables
   readonly #jobs: SubmittedJobs
   readonly #failed = new SetAside(BACK_OFF)
+  readonly #halving = new Halving()
 
   constructor(database: Database, tables: Tables) {
     this.#database = database
@@ -65,13 +66,19 @@ export class Submitting {
     { where = 'here', room = null }: SubmitOptions = {},
   ): Promise<SubmitResult> {
     const how = { decide, where, room: null, careful: false }
-    const submitOne = (mark: Mark) => this.#submitOne(worker, mark, { ...how, careful: true })
+    const alone = (mark: Mark) => this.#submitAlone(worker, mark, decide, where)
+    const fault = (mark: Mark, error: unknown) => this.#fault(worker, mark, decide, where, error)
+    const aloneOrFault = (mark: Mark) =>
+      alone(mark).catch((error: unknown) => {
+        if (error instanceof StoreUnavailableError) throw error
+        return fault(mark, error)
+      })
     const suspects = marks.filter(({ id }) => this.#failed.has(id))
     // A room is for one transaction: in two, more jobs than it holds could begin.
     let first = where === 'here' ? room : null
-    const results = await byHalves(
-      marks.filter((mark) => !suspects.includes(mark)),
-      async (some) => {
+    const others = marks.filter((mark) => !suspects.includes(mark))
+    const results = await this.#halving.run<Mark, SubmitResult>(others, {
+      work: async (some) => {
         const all = { ...how, room: first }
         first = null
         try {
@@ -79,15 +86,16 @@ export class Submitting {
         } catch (error) {
           if (some.length === 1 || !this.#database.dialect.isContended(error)) throw error
           // A lock wait takes seconds. By themselves, only those that are locked wait again.
-          return together(await each(some, submitOne))
+          return together(await each(some, aloneOrFault))
         }
       },
-      submitOne,
-      (error) => !(error instanceof StoreUnavailableError) || this.#database.dialect.isContended(error),
-    )
+      alone,
+      refused: fault,
+      isOfAnItem: (error) => isOfARow(error) || this.#database.dialect.isContended(error),
+    })
     // Those that failed before come last, and by themselves. What has begun must be told in any case.
     const last = await each(suspects, (mark) =>
-      submitOne(mark).catch((error: unknown) => {
+      aloneOrFault(mark).catch((error: unknown) => {
         if (error instanceof StoreUnavailableError) return { ...NOTHING, locked: [mark] }
         throw error
       }),
@@ -95,30 +103,40 @@ export class Submitting {
     return together([...results, ...last])
   }
 
-  /** A row by itself: what cannot be submitted for a lasting reason is skipped as a fault. */
-  async #submitOne(worker: string, mark: Mark, how: How): Promise<SubmitResult> {
-    const submitOne = (decide: Decide) =>
-      this.#database.transaction((sql) => this.#submitAll(sql, worker, [mark], { ...how, decide }))
+  /** A row by itself. @throws when it is refused */
+  async #submitAlone(worker: string, mark: Mark, decide: Decide, where: How['where']): Promise<SubmitResult> {
     try {
-      const result = await submitOne(how.decide)
+      const how = { decide, where, room: null, careful: true }
+      const result = await this.#database.transaction((sql) => this.#submitAll(sql, worker, [mark], how))
       this.#failed.forget(mark.id)
       return result
     } catch (error) {
       // Somebody else is in the way: no reason to give the slot up.
       if (this.#database.dialect.isContended(error)) return { ...NOTHING, locked: [mark] }
-      if (error instanceof StoreUnavailableError) throw error
-      this.#failed.add(mark.id, error)
-      const reason = error instanceof Error ? error.message : String(error)
-      try {
-        const result = await submitOne((schedule, now, open) => {
-          const plan = how.decide(schedule, now, open)
-          return plan === null || plan === 'again' ? plan : planFault(plan, reason)
-        })
-        return { ...result, failed: [{ id: mark.id, error }] }
-      } catch (again) {
-        if (again instanceof StoreUnavailableError) throw again
-        return { ...NOTHING, failed: [{ id: mark.id, error: again }] }
-      }
+      throw error
+    }
+  }
+
+  /** What cannot be submitted for a lasting reason is skipped as a fault. */
+  async #fault(
+    worker: string,
+    mark: Mark,
+    decide: Decide,
+    where: How['where'],
+    error: unknown,
+  ): Promise<SubmitResult> {
+    this.#failed.add(mark.id, error)
+    const skip: Decide = (schedule, now, open) => {
+      const plan = decide(schedule, now, open)
+      return plan === null || plan === 'again' ? plan : planFault(plan, messageOf(error))
+    }
+    try {
+      const how = { decide: skip, where, room: null, careful: true }
+      const result = await this.#database.transaction((sql) => this.#submitAll(sql, worker, [mark], how))
+      return { ...result, failed: [{ id: mark.id, error }] }
+    } catch (again) {
+      if (again instanceof StoreUnavailableError) throw again
+      return { ...NOTHING, failed: [{ id: mark.id, error: again }] }
     }
   }
 

@@ -63,3 +63,11 @@ export function tables(prefix: string): Tables {
 export function placeholders(values: readonly unknown[]): string {
   return values.map(() => '?').join(', ')
 }
+
+/** Ends a condition, and leaves out the rows with these ids. */
+export function exceptFor(ids: readonly string[]): {
+  readonly text: string
+  readonly params: readonly string[]
+} {
+  return { text: ids.length === 0 ? '' : `AND id NOT IN (${placeholders(ids)})`, params: ids }
+}
