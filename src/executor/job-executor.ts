@@ -389,19 +389,20 @@ export class JobExecutor {
   }
 
   async #heedStopRequests(): Promise<number> {
-    const { worker, wakeUpMs, store } = this.#options
-    const id = worker()
+    const { wakeUpMs, store } = this.#options
     if (this.#running.size === 0) return Infinity
-    if (id === null) return wakeUpMs
     // Each job that starts wakes this loop. One look per wake-up period does: with a look for each wake-up a busy
     // worker spent a third as much time on them as on claiming.
     const leftMs = this.#lastStopLook + wakeUpMs - performance.now()
     if (leftMs > 0) return leftMs
     this.#lastStopLook = performance.now()
-    for (const fence of await store.stopRequests(id)) {
-      const run = this.#running.get(fence.id)
-      // The answer may be about an earlier claim of the job, which has ended meanwhile.
-      if (run?.job.claim === fence.claim) run.abort(new CancelledError('The job was cancelled'))
+    // Of the ids that the runs were claimed under: this worker may have another by now, or may take on no work.
+    for (const id of new Set([...this.#running.values()].map(({ job }) => job.worker))) {
+      for (const fence of await store.stopRequests(id)) {
+        const run = this.#running.get(fence.id)
+        // The answer may be about an earlier claim of the job, which has ended meanwhile.
+        if (run?.job.claim === fence.claim) run.abort(new CancelledError('The job was cancelled'))
+      }
     }
     return wakeUpMs
   }
