@@ -131,6 +131,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
     it.each([
       ['sql_mode', "'NO_BACKSLASH_ESCAPES'"],
       ['unique_checks', '0'],
+      ['timestamp', '1700000000'],
       ...(under.kind === 'mariadb' ? [['check_constraint_checks', '0']] : []),
     ])('is refused when its session has %s = %s, by name and with what to do', async (name, value) => {
       const { open, database } = await scene(under)

@@ -13,6 +13,7 @@ import { MysqlDatabase } from '../../src/store/mysql/database.ts'
 import {
   borrowing,
   OWN_SESSION,
+  SESSION_CLOCK,
   SESSION_STATE,
   SESSION_VARIABLES,
   type SessionState,
@@ -70,6 +71,11 @@ const SESSIONS: readonly [name: string, setup: readonly string[], options?: Pool
   ['NO_BACKSLASH_ESCAPES', ["SET sql_mode = 'NO_BACKSLASH_ESCAPES,STRICT_TRANS_TABLES'"]],
   ['PIPES_AS_CONCAT', ["SET sql_mode = 'PIPES_AS_CONCAT,HIGH_NOT_PRECEDENCE,IGNORE_SPACE'"]],
   ['TRADITIONAL', ["SET sql_mode = 'TRADITIONAL'"]],
+  ['a clock that stands still', ['SET timestamp = 1700000000.123456']],
+  [
+    'statistics of an hour',
+    ['SET @kalends = 0 /*!80000 , SESSION information_schema_stats_expiry = 3600 */'],
+  ],
   ['no autocommit', ['SET autocommit = 0']],
   ['SERIALIZABLE', ['SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE']],
   ['changed rows instead of found rows', [], { flags: ['-FOUND_ROWS'] }],
@@ -103,10 +109,13 @@ const SESSIONS: readonly [name: string, setup: readonly string[], options?: Pool
   ],
 ]
 
-async function state(connection: Connection): Promise<SessionState> {
-  const [[row]] = await connection.query<RowDataPacket[]>(SESSION_STATE)
+async function state(connection: Connection, statement = SESSION_STATE): Promise<SessionState> {
+  const [[row]] = await connection.query<RowDataPacket[]>(statement)
   return row ?? {}
 }
+
+const borrowed = async (connection: Connection) =>
+  borrowing(await state(connection), await state(connection, SESSION_CLOCK), null)
 
 onEachStore((under) => {
   const server = under.kind !== 'sqlite'
@@ -201,7 +210,7 @@ onEachStore((under) => {
       const lent = pool(setup, { ...options, connectionLimit: 1 })
       const state = async () => {
         const [rows] = await lent.query({
-          sql: "SELECT CONCAT_WS('|', @@time_zone, @@sql_mode, @@autocommit, COALESCE(@@character_set_results, ''), @@character_set_client, @@collation_connection, @@completion_type, @@sql_select_limit, @@sql_safe_updates, @@sql_big_selects, @@sql_auto_is_null, @@max_sort_length, @@unique_checks, @@max_join_size /*M! , @@check_constraint_checks, @@tx_read_only */ /*!80000 , @@transaction_read_only */) AS state LIMIT 1",
+          sql: "SELECT CONCAT_WS('|', @@time_zone, @@sql_mode, @@autocommit, COALESCE(@@character_set_results, ''), @@character_set_client, @@collation_connection, @@completion_type, @@sql_select_limit, @@sql_safe_updates, @@sql_big_selects, @@sql_auto_is_null, @@max_sort_length, @@unique_checks, @@max_join_size, IF(@@timestamp < 1700000001, @@timestamp, 'it goes on') /*M! , @@check_constraint_checks, @@tx_read_only */ /*!80000 , @@transaction_read_only, @@information_schema_stats_expiry */) AS state LIMIT 1",
           rowsAsArray: true,
           typeCast: true,
         })
@@ -212,6 +221,7 @@ onEachStore((under) => {
       await store.schedules.create('s', settings())
       await store.schedules.runNow('s')
       await store.schedules.runNow('s').catch(() => {})
+      await store.lists.revisions()
       await store.close()
       expect(await state()).toBe(before)
     })
@@ -226,7 +236,7 @@ onEachStore((under) => {
   it.skipIf(!server)('a session as the server gives it costs no statement beside the work', async () => {
     const connection = await createConnection({ uri: under.url })
     under.afterwards(() => connection.end())
-    expect(borrowing(await state(connection), null)).toEqual({ before: null, after: null })
+    expect(await borrowed(connection)).toEqual({ before: null, after: null })
   })
 
   it.skipIf(!server)('a session of our own is set up, whatever the server gives it', async () => {
@@ -235,10 +245,10 @@ onEachStore((under) => {
     const names = Object.keys(await state(connection))
     for (const name of Object.keys(UNFIT).filter((name) => names.includes(name))) {
       await connection.query(`SET SESSION ${name} = ${UNFIT[name]}`)
-      expect(borrowing(await state(connection), null).before).toContain(`${name} = `)
+      expect((await borrowed(connection)).before).toContain(`${name} = `)
     }
     await connection.query(OWN_SESSION)
-    expect(borrowing(await state(connection), null)).toEqual({ before: null, after: null })
+    expect(await borrowed(connection)).toEqual({ before: null, after: null })
     const own = MysqlDatabase.open(under.url, 1)
     under.afterwards(() => own.close())
     expect(await own.rows('SELECT @@sql_mode AS mode')).toEqual([{ mode: 'STRICT_TRANS_TABLES' }])

@@ -20,6 +20,7 @@ import {
   type Borrowing,
   limitStatements,
   OWN_SESSION,
+  SESSION_CLOCK,
   SESSION_STATE,
   type SessionState,
 } from './session-variables.ts'
@@ -248,8 +249,8 @@ export class MysqlDatabase implements Database {
     let { before, after } = this.#borrowings.get(key) ?? {}
     if (before === undefined || after === undefined) {
       const [state] = await sql.rows<SessionState>(SESSION_STATE)
-      const found =
-        state === undefined ? { before: null, after: null } : borrowing(state, this.#statementLimitMs)
+      const [later] = await sql.rows<SessionState>(SESSION_CLOCK)
+      const found = borrowing(state ?? {}, later ?? {}, this.#statementLimitMs)
       this.#borrowings.set(key, found)
       ;({ before, after } = found)
     }

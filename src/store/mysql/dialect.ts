@@ -53,12 +53,14 @@ export const mysqlDialect = (exact: () => ExactCollation): Dialect => ({
     database.transaction(async (sql) => {
       const names = tables.map((table) => table.replaceAll('`', ''))
       // MySQL shows a day old cache unless told otherwise; MariaDB has none and takes this for a comment.
-      await sql.run('SET @kalends = 0 /*!80000 , SESSION information_schema_stats_expiry = 0 */')
+      await sql.run(
+        'SET @kalends = 0 /*!80000 , @kalends = @@SESSION.information_schema_stats_expiry, SESSION information_schema_stats_expiry = 0 */',
+      )
       // By plain literals of the names that our tables have, so that the server looks at no other table.
       const rows = await sql.rows<{ name: string; updated: string | null }>(
         `SELECT table_name AS name, CAST(update_time AS CHAR) AS updated FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN (${names.flatMap((name) => [`'${name}'`, `'${name.toLowerCase()}'`]).join(', ')})`,
       )
-      await sql.run('SET @kalends = NULL /*!80000 , SESSION information_schema_stats_expiry = DEFAULT */')
+      await sql.run('SET /*!80000 SESSION information_schema_stats_expiry = @kalends, */ @kalends = NULL')
       const updated = new Map(rows.map((row) => [row.name.toLowerCase(), row.updated]))
       return names.map((name) => updated.get(name.toLowerCase()) ?? '')
     }),

@@ -120,10 +120,16 @@ const READ = SESSION_VARIABLES.map(({ name, on }) =>
 ).join(' ')
 
 // With a LIMIT, or that of the session would hold.
-export const SESSION_STATE = `SELECT 0 AS kalends ${READ} /*!80000 , @@SESSION.max_execution_time AS max_execution_time */ /*M! , @@SESSION.max_statement_time AS max_statement_time */ LIMIT 1`
+export const SESSION_STATE = `SELECT 0 AS kalends, CAST(@@SESSION.timestamp AS CHAR) AS timestamp ${READ} /*!80000 , @@SESSION.max_execution_time AS max_execution_time */ /*M! , @@SESSION.max_statement_time AS max_statement_time */ LIMIT 1`
+
+/** The clock of the session, to the microsecond: one that reads the same in the next statement stands still. */
+export const SESSION_CLOCK = 'SELECT CAST(@@SESSION.timestamp AS CHAR) AS timestamp LIMIT 1'
+
+/** The clock of a session that is off by less makes no difference to one job. */
+const CLOCK_OFF_SECONDS = 2
 
 /** Of a transaction of the application, as one value: how its driver returns rows is not known. */
-export const TRANSACTION_STATE = `SELECT CAST(JSON_OBJECT('kalends', 0 ${SESSION_VARIABLES.filter(
+export const TRANSACTION_STATE = `SELECT CAST(JSON_OBJECT('kalends', 0, 'clock off', ABS(TIMESTAMPDIFF(SECOND, NOW(6), SYSDATE(6))) ${SESSION_VARIABLES.filter(
   ({ inTransactions }) => inTransactions,
 )
   .map(({ name, on }) => forServer(on, `, '${name}', CAST(@@SESSION.${name} AS CHAR)`))
@@ -139,9 +145,20 @@ export function limitStatements(limitMs: number): string {
   return `SET @kalends = NULL /*!80000 , SESSION max_execution_time = ${limitMs} */ /*M! , SESSION max_statement_time = ${limitMs / 1000} */`
 }
 
-/** @param statementLimitMs  null: statements may take as long as the application's settings allow */
-export function borrowing(state: SessionState, statementLimitMs: number | null): Borrowing {
+/**
+ * @param clock  the answer to SESSION_CLOCK after that
+ * @param statementLimitMs  null: statements may take as long as the application's settings allow
+ */
+export function borrowing(
+  state: SessionState,
+  clock: SessionState,
+  statementLimitMs: number | null,
+): Borrowing {
   const changes = unfit(state).map(({ name, ours, value }) => ({ name, ours, theirs: literal(value) }))
+  // Frozen by SET timestamp: nothing would ever be due.
+  const { timestamp = null } = state
+  if (timestamp !== null && timestamp === clock['timestamp'])
+    changes.push({ name: 'timestamp', ours: 'DEFAULT', theirs: literal(String(timestamp)) })
   if (statementLimitMs !== null) {
     for (const [name, unit] of [
       ['max_execution_time', 1],
@@ -159,6 +176,11 @@ export function borrowing(state: SessionState, statementLimitMs: number | null):
 
 /** @throws InvalidInputError when a statement could write something else there than it says */
 export function checkTransaction(state: SessionState): void {
+  if (Number(state['clock off'] ?? 0) >= CLOCK_OFF_SECONDS)
+    throw new InvalidInputError(
+      'tx',
+      `the session of the transaction has timestamp = a fixed time, ${state['clock off']} s off, so the database would store a wrong time: run SET SESSION timestamp = DEFAULT before the transaction begins`,
+    )
   const [first] = unfit(state)
   if (first === undefined) return
   throw new InvalidInputError(
@@ -193,7 +215,7 @@ function unfit(state: SessionState): (SessionVariable & { readonly value: string
 
 function literal(value: string | null): string {
   if (value === null) return 'NULL'
-  return /^\d+$/.test(value) ? value : `'${value}'`
+  return /^\d+(\.\d+)?$/.test(value) ? value : `'${value}'`
 }
 
 /** Some modes of MariaDB give '' another meaning, or evaluate the assignments of an UPDATE in another order. */
