@@ -20,6 +20,10 @@ import type { Journal } from './journal.ts'
 /** A handler whose signal has fired gets this long to end; then its run is settled without it. */
 export const ABANDON_MS = 5000
 
+/** Longer lines are cut, and further ones left out: 500 of them still fit into one statement. */
+const MOST_LINE_BYTES = 16_384
+const MOST_LINES = 10_000
+
 /** One attempt of a job in this process. */
 export class Run {
   readonly job: ClaimedJob
@@ -34,6 +38,7 @@ export class Run {
   readonly #secrets: Secrets
   readonly #controller = new AbortController()
   #over = false
+  #lines = 0
   #left: Promise<unknown> | null = null
 
   constructor(
@@ -172,10 +177,10 @@ export class Run {
 
   #logger(): JobLogger {
     return {
-      debug: (message) => this.#log('debug', message),
-      info: (message) => this.#log('info', message),
-      warn: (message) => this.#log('warn', message),
-      error: (message) => this.#log('error', message),
+      debug: (message) => this.#logOfHandler('debug', message),
+      info: (message) => this.#logOfHandler('info', message),
+      warn: (message) => this.#logOfHandler('warn', message),
+      error: (message) => this.#logOfHandler('error', message),
     }
   }
 
@@ -184,9 +189,19 @@ export class Run {
     this.#log(level, message)
   }
 
+  #logOfHandler(level: LogLevel, message: string): void {
+    this.#lines += 1
+    if (this.#lines <= MOST_LINES) this.#log(level, message)
+    else if (this.#lines === MOST_LINES + 1)
+      this.note(
+        'warn',
+        `Further lines of attempt ${this.job.attempt} are left out: it has logged ${MOST_LINES}`,
+      )
+  }
+
   #log(level: LogLevel, message: string): void {
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion -- handlers in JavaScript log anything
-    const text = this.#shown(String(message))
+    const text = cut(this.#shown(String(message)), MOST_LINE_BYTES)
     this.#journal.log({ jobId: this.job.id, at: this.#now(), level, message: text })
   }
 

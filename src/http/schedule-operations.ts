@@ -257,14 +257,15 @@ export const scheduleOperations: readonly Operation[] = [
       body: schemas.RunInput,
       bodyOptional: true,
       answers: { 200: { says: 'It was submitted', schema: schemas.JobReference } },
-      run: async ({ params, body, reach, access, permit, audit, changes, redaction }) => {
+      run: async (call) => {
+        const { params, body, reach, access, permit, audit, changes, redaction } = call
         if (body?.args !== undefined) requirePermission(access, 'submit')
-        const before = await existing(reach.schedules, params.id)
-        await permit({ task: before.task, schedule: params.id })
-        const args = redaction.restored('args', body?.args, before.args)
-        const job = await reach.schedules.runNow(params.id, {
-          task: before.task,
-          ...(args !== undefined && { args }),
+        const { job, args } = await onBasis(call, params.id, async (before) => {
+          if (before === null) throw new NotFoundError('schedule', params.id)
+          await permit({ task: before.task, schedule: params.id })
+          const restored = redaction.restored('args', body?.args, before.args)
+          const options = { task: before.task, ...(restored !== undefined && { args: restored }) }
+          return { job: await reach.schedules.runNow(params.id, options), args: restored }
         })
         audit.write({
           action: 'runSchedule',

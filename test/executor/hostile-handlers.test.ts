@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { task } from '../../src/index.ts'
-import { collectingLogger, ended, scene } from '../kalends/scene.ts'
+import { collectingLogger, ended, scene, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 
 const no = (): never => {
@@ -101,9 +101,31 @@ eachDatabase((under) => {
 
     const fine = await kalends.jobs.submit('fine')
     expect(await ended(kalends, fine)).toMatchObject({ state: 'success', result: 'done' })
+    // The row is there before the worker has the answer.
+    await until(async () => (kalends.health().unwritten === 0 ? true : null))
     expect(kalends.health()).toMatchObject({ ok: true, running: 0, unwritten: 0, rejected: 0 })
     expect(messages().filter((message) => message.startsWith('error'))).toEqual([])
     expect(unhandled).toEqual([])
+  })
+
+  it('long lines of a log are cut, and after many the others are left out', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(task('talks'), ({ log }) => {
+      log.info('x'.repeat(50_000_000))
+      for (let line = 0; line < 100_000; line += 1) log.debug('y')
+    })
+    await kalends.start()
+    const id = await kalends.jobs.submit('talks')
+    expect(await ended(kalends, id)).toMatchObject({ state: 'success' })
+    const lines = await kalends.jobs.logs(id)
+    expect(lines[0]?.message).toMatch(/^x+… \(cut, of 50000000 bytes\)$/)
+    expect(Buffer.byteLength(lines[0]?.message ?? '')).toBe(16_384)
+    expect(lines).toHaveLength(10_001)
+    expect(lines.at(-1)).toMatchObject({
+      level: 'warn',
+      message: 'Further lines of attempt 1 are left out: it has logged 10000',
+    })
   })
 
   it('results and progress have the limit of args, and errors are cut to it', async () => {

@@ -238,6 +238,7 @@ eachDatabase((under) => {
       ['PATCH /api/v1/schedules/s', { summary: 'x' }],
       ['POST /api/v1/schedules/s/pause', undefined],
       ['DELETE /api/v1/schedules/s', undefined],
+      ['POST /api/v1/schedules/s/run', undefined],
     ] as const) {
       await reset()
       edits.push(edit)
@@ -245,7 +246,8 @@ eachDatabase((under) => {
     }
     await reset()
     edits.push(edit)
-    expect((await call('POST /api/v1/schedules/s/run')).status).toBe(412)
+    const ifMatch = { headers: { 'if-match': '"0123456789012345678901"' } }
+    expect((await call('POST /api/v1/schedules/s/run', ifMatch)).status).toBe(412)
     expect(await kalends.schedules.get('s')).toMatchObject({ task: 'billing', summary: null, enabled: true })
     expect((await kalends.jobs.list()).total).toBe(0)
   })
