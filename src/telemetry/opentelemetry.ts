@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { SpanKind, SpanStatusCode, trace, type TracerProvider } from '@opentelemetry/api'
+import { type Span, SpanKind, SpanStatusCode, trace, type TracerProvider } from '@opentelemetry/api'
+import { isA, messageOf } from '../errors.ts'
 import type { Around } from '../index.ts'
 
 /** Where the spans go. */
@@ -32,16 +33,22 @@ export function tracing(options: TracingOptions = {}): Around {
         try {
           return await run()
         } catch (error) {
-          span.recordException(error instanceof Error ? error : String(error))
-          span.setStatus({
-            code: SpanStatusCode.ERROR,
-            message: error instanceof Error ? error.message : String(error),
-          })
+          record(span, error)
+          span.setStatus({ code: SpanStatusCode.ERROR, message: messageOf(error) })
           throw error
         } finally {
           span.end()
         }
       },
     )
+  }
+}
+
+/** A handler may throw an error whose properties cannot be read. */
+function record(span: Span, error: unknown): void {
+  try {
+    span.recordException(isA(error, Error) ? error : messageOf(error))
+  } catch {
+    span.recordException(messageOf(error))
   }
 }

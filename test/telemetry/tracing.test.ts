@@ -13,6 +13,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Around, PermanentError, task } from '../../src/index.ts'
 import { tracing } from '../../src/telemetry/opentelemetry.ts'
+import { claimed } from '../executor/claimed.ts'
 import { ended, scene, signal } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 
@@ -47,11 +48,34 @@ class AsyncContexts implements ContextManager {
 beforeAll(() => void context.setGlobalContextManager(new AsyncContexts()))
 afterAll(() => context.disable())
 
+const unreadable = (): never => {
+  throw new Error('unreadable')
+}
+
 function recorded() {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
   return { provider, spans: () => exporter.getFinishedSpans() }
 }
+
+it.each([
+  [
+    'whose message cannot be read',
+    () => Object.defineProperty(new Error('x'), 'message', { get: unreadable }),
+  ],
+  [
+    'that is a proxy which throws at every question',
+    () => new Proxy({}, { get: unreadable, getPrototypeOf: unreadable }),
+  ],
+])('an error %s is thrown on as it is, and its span ends as failed', async (_, make) => {
+  const { provider, spans } = recorded()
+  const thrown: unknown = make()
+  const caught = await tracing({ provider })(claimed('j'), () => Promise.reject(thrown)).catch(
+    (error: unknown) => ({ error }),
+  )
+  expect(caught).toSatisfy((value: { error: unknown }) => value.error === thrown)
+  expect(spans()).toMatchObject([{ status: { code: SpanStatusCode.ERROR }, events: [{ name: 'exception' }] }])
+})
 
 eachDatabase((under) => {
   it('one span for each attempt, with the error of one that failed, and the handler’s own inside', async () => {
