@@ -1,7 +1,7 @@
 /** What a caller may do: whose rows it reaches, which tasks it may use, and how much. */
 import { ForbiddenError, InvalidInputError, LimitError } from '../errors.ts'
 import { timer } from '../timer/index.ts'
-import { checkedWhole, isName, LARGEST_PRIORITY, shownInput } from './input.ts'
+import { checkedName, checkedWhole, LARGEST_PRIORITY, shownInput } from './input.ts'
 import { ANY_OWNER, type Owner } from './owner.ts'
 import type { Overlap } from './schedule.ts'
 import { isBuiltInTask, spanOption, type Task, TASK_NAME_LIMIT } from './task.ts'
@@ -84,8 +84,9 @@ export function checkedLimits(limits: OwnerLimits = {}): CheckedLimits {
  */
 export function checkedTasks(tasks: GrantedTasks = []): ReadonlySet<string> {
   const names: unknown = Array.isArray(tasks) ? tasks.map((one) => one?.name ?? one) : tasks
-  if (!Array.isArray(names) || !names.every((name) => isName(name, TASK_NAME_LIMIT)))
+  if (!Array.isArray(names))
     throw new InvalidInputError('tasks', `a list of tasks or their names is needed, not ${shownInput(tasks)}`)
+  for (const name of names) checkedName('tasks', name, TASK_NAME_LIMIT)
   const builtIn = names.find(isBuiltInTask)
   if (builtIn !== undefined)
     throw new InvalidInputError(

@@ -25,9 +25,12 @@ export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }
 
+/** What no font shows: two names that differ by it look the same. */
+const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/u
+
 /**
  * Whether a text can be a name, which decides who runs what: every database stores and compares it as it is.
- * Blanks around a name and control characters within it only ever come from a mistake.
+ * Blanks around a name, and control and invisible characters within it, only ever come from a mistake.
  */
 export function isName(value: unknown, limit: number): value is string {
   return (
@@ -36,17 +39,29 @@ export function isName(value: unknown, limit: number): value is string {
     value.length <= limit &&
     value === value.trim() &&
     value.isWellFormed() &&
-    !/\p{Cc}/u.test(value)
+    !/\p{Cc}/u.test(value) &&
+    !INVISIBLE.test(value)
   )
 }
 
 /** @throws InvalidInputError when it cannot be a name */
 export function checkedName(field: string, value: unknown, limit: number): string {
   if (isName(value, limit)) return value
+  const [invisible] = (typeof value === 'string' && INVISIBLE.exec(value)) || []
+  if (invisible !== undefined)
+    throw new InvalidInputError(
+      field,
+      `a name without invisible characters is needed, not ${shownInput(value)} with ${codePoint(invisible)}; leave it out`,
+    )
   throw new InvalidInputError(
     field,
     `a name of 1 to ${limit} characters without blanks around it, control characters or lone surrogates is needed, not ${shownInput(value)}`,
   )
+}
+
+/** Such as U+200B. */
+function codePoint(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 }
 
 /** The texts that name the owner of a row; an empty one names none. */

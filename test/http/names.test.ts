@@ -10,13 +10,18 @@ const UNFIT = unfit('tick')
 /** Nothing has no owner. */
 const UNFIT_OWNERS = UNFIT.filter((text) => text !== '')
 
-it('a name has no blanks around it, no control characters and no half of a character', () => {
+it('a name has no blanks around it, no control or invisible characters and no half of a character', () => {
   expect(UNFIT.filter((text) => isName(text, 190))).toEqual([])
   for (const text of ['tick', 'send mail', 'Täglich', 'e\u0301té', '👍🏽', 'a/b', 'x'.repeat(190)])
     expect(isName(text, 190), text).toBe(true)
   for (const value of [undefined, null, 7, ['tick'], { toString: () => 'tick' }])
     expect(isName(value, 190)).toBe(false)
   expect(lookalikes('tick').some((text) => isName(text, 190))).toBe(true)
+})
+
+it('the error names the invisible character', () => {
+  expect(() => task('ti\u200bck')).toThrow(/^task: a name without invisible characters .* with U\+200B/)
+  expect(() => task('ti\u{e0041}ck')).toThrow(/U\+E0041/)
 })
 
 eachDatabase((under) => {

@@ -1,5 +1,20 @@
 /** Texts that a database, an editor or an eye may take for another one. */
 
+/** Joiners, marks of direction, fillers, selectors and tags. */
+export const INVISIBLE = [
+  '\u200c',
+  '\u200d',
+  '\u2060',
+  '\ufeff',
+  '\u200e',
+  '\u202e',
+  '\u2028',
+  '\u3164',
+  '\ufe0f',
+  '\ufff9',
+  '\u{e0041}',
+]
+
 /** Different from the text, and from each other. Each of them can be written to every database. */
 export function lookalikes(text: string): string[] {
   const [first = '', ...rest] = text
@@ -17,6 +32,7 @@ export function lookalikes(text: string): string[] {
     // Without width.
     `${first}\u200b${tail}`,
     `${first}\u00ad${tail}`,
+    ...INVISIBLE.map((character) => `${first}${character}${tail}`),
     // Wide, Cyrillic, emoji, and emoji that differ by a variation selector or a colour.
     `${text}\u0430`,
     `${text}👍`,
@@ -43,6 +59,7 @@ export function unfit(text: string): string[] {
     `${text}\u0085${text}`,
     `${text}\ud800`,
     `\udc00${text}`,
+    ...INVISIBLE.map((character) => `${text.slice(0, 1)}${character}${text.slice(1)}`),
     text.padEnd(191, 'x'),
   ]
 }
