@@ -47,7 +47,7 @@ export interface SchemaDrift {
   readonly pending: readonly string[]
   /** Such as `table job` or `column job.state`. */
   readonly missing: readonly string[]
-  /** Tables without transactions. */
+  /** Tables without transactions; a view has the engine VIEW. */
   readonly engines: readonly { readonly table: string; readonly engine: string }[]
   /** Why this version may not work on the tables; null: it may. */
   readonly version: string | null
@@ -84,6 +84,8 @@ const CLOCK_SKEW_MS = 2000
 /** A scheduler that is up submits within a fraction of it, and an idle executor claims. */
 const LATE_MS = 10_000
 const MOST_SUBJECTS = 10
+/** In the place of an engine: it is no table. */
+export const VIEW = 'VIEW'
 
 export function schemaFindings({ pending, missing, engines, version }: SchemaDrift): Finding[] {
   const findings: Finding[] = []
@@ -110,10 +112,19 @@ export function schemaFindings({ pending, missing, engines, version }: SchemaDri
     )
   for (const { table, engine } of engines)
     findings.push(
-      finding('schema', [`table ${table}`], {
-        problem: `the table ${table} is of the engine ${engine}, which has no transactions: jobs are lost and started twice`,
-        fix: `stop all workers, and run \`ALTER TABLE ${table} ENGINE=InnoDB\``,
-      }),
+      finding(
+        'schema',
+        [`table ${table}`],
+        engine === VIEW
+          ? {
+              problem: `${table} is a view, and not the table that Kalends made`,
+              fix: 'stop all workers, rename or drop the view, and give the table its name back',
+            }
+          : {
+              problem: `the table ${table} is of the engine ${engine}, which has no transactions: jobs are lost and started twice`,
+              fix: `stop all workers, and run \`ALTER TABLE ${table} ENGINE=InnoDB\``,
+            },
+      ),
     )
   return findings
 }

@@ -5,7 +5,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { SchemaError } from '../errors.ts'
-import type { SchemaDrift } from '../model/diagnosis.ts'
+import { type SchemaDrift, VIEW } from '../model/diagnosis.ts'
 import type { Database, Dialect, Sql } from './database.ts'
 import { lowestVersion } from './sql/lowest-version.ts'
 import { TABLE_NAMES, tables } from './sql/tables.ts'
@@ -137,10 +137,15 @@ export async function checkMigrated(database: Database, prefix: string): Promise
 /**
  * On an engine without transactions nothing holds: jobs are started twice, and no error tells of it.
  *
- * @throws SchemaError when a table has such an engine
+ * @throws SchemaError when a table has such an engine, or is a view
  */
 export async function checkEngines(database: Database, prefix: string): Promise<void> {
   const wrong = await wrongEngines(database, prefix)
+  const views = wrong.filter(({ engine }) => engine === VIEW)
+  if (views.length > 0)
+    throw new SchemaError(
+      `Kalends needs tables of its own: ${views.map(({ table }) => `'${table}' is a view`).join(', ')}. Stop all workers, rename or drop the view, and give the table its name back; or choose a tablePrefix`,
+    )
   if (wrong.length === 0) return
   throw new SchemaError(
     `Kalends needs tables of the engine InnoDB: ${wrong.map(({ table, engine }) => `'${table}' is ${engine}`).join(', ')}. Stop all workers, and run ${wrong.map(({ table }) => `ALTER TABLE \`${table}\` ENGINE=InnoDB`).join('; ')}`,

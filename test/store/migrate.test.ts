@@ -229,6 +229,25 @@ eachDatabase(({ kind, fresh }) => {
     },
   )
 
+  it.skipIf(kind === 'sqlite')('a view with the name of a table is refused as a view', async () => {
+    const database = await own()
+    await migrateDatabase(database.url)
+    await database.query('RENAME TABLE job_log TO moved')
+    await database.query('CREATE VIEW job_log AS SELECT * FROM moved')
+    const refused = await openStore(database.url).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(SchemaError)
+    expect(String(refused)).toContain("'job_log' is a view")
+    expect(String(refused)).not.toContain('ENGINE')
+    const findings = await Kalends.doctor(database.url)
+    expect(findings).toContainEqual(
+      expect.objectContaining({ subjects: ['table job_log'], problem: expect.stringContaining('is a view') }),
+    )
+    expect(JSON.stringify(findings)).not.toContain('ENGINE')
+    await database.query('DROP VIEW job_log')
+    await database.query('RENAME TABLE moved TO job_log')
+    await (await openStore(database.url)).close()
+  })
+
   it
     .skipIf(kind === 'sqlite')
     .each([
