@@ -63,6 +63,20 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     await expect(store.scheduling.look([])).rejects.toThrow(`'${path}' was replaced by another file`)
   })
 
+  it.each(['deleted', 'replaced'])('whose -wal was %s is not worked on, until it is back', async (how) => {
+    const { url, path } = await file()
+    const store = await openStore(url)
+    onTestFinished(() => store.close())
+    await store.scheduling.look([])
+    await rename(`${path}-wal`, `${path}-kept`)
+    if (how === 'replaced') await writeFile(`${path}-wal`, '')
+    const beating = store.workers.heartbeat('w/1')
+    await expect(beating).rejects.toThrow(StoreUnavailableError)
+    await expect(beating).rejects.toThrow(`'${path}-wal' was deleted or replaced`)
+    await rename(`${path}-kept`, `${path}-wal`)
+    expect(await store.workers.heartbeat('w/1')).toBe(false)
+  })
+
   it('that is moved away within a transaction keeps nothing of it', async () => {
     const { url, path, query } = await file()
     const store = await openStore(url)

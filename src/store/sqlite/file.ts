@@ -25,6 +25,8 @@ export class DatabaseFile {
   /** Absolute: the process may change its working directory. */
   readonly #path: string
   readonly #opened: BigIntStats
+  /** What was committed and is not in the main file yet. It stays for as long as any connection is open. */
+  #wal: BigIntStats | null = null
 
   private constructor(path: string, opened: BigIntStats) {
     this.#path = path
@@ -41,13 +43,27 @@ export class DatabaseFile {
   /** @throws StoreUnavailableError when its path leads to another file, or to none */
   mustBeThere(): void {
     const found = statusOf(this.#path)
-    if (found !== null && found.ino === this.#opened.ino && found.dev === this.#opened.dev) return
+    if (found !== null && isSame(found, this.#opened)) return this.#walMustBeThere()
     throw new StoreUnavailableError(
       found === null
         ? `The database file '${this.#path}' was deleted or moved while it was in use: put it back, with its -wal and -shm, or stop this process`
         : `The database file '${this.#path}' was replaced by another file while it was in use: restart this process to work on the new one`,
     )
   }
+
+  #walMustBeThere(): void {
+    const path = `${this.#path}-wal`
+    const found = statusOf(path)
+    this.#wal ??= found
+    if (this.#wal === null || (found !== null && isSame(found, this.#wal))) return
+    throw new StoreUnavailableError(
+      `The file '${path}' was deleted or replaced while the database was in use: put it back, or restart this process; what was committed and not yet in the main file is lost without it`,
+    )
+  }
+}
+
+function isSame(one: BigIntStats, other: BigIntStats): boolean {
+  return one.ino === other.ino && one.dev === other.dev
 }
 
 /** The driver also takes URIs: of a file, of memory, of a server. */
