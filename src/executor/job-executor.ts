@@ -45,7 +45,7 @@ export interface JobExecutorOptions {
 }
 
 /** A job that cannot be started is claimed again after this time. */
-const BACK_OFF = { ...ROW_BACK_OFF, firstMs: 1000 }
+const NOT_STARTED = { ...ROW_BACK_OFF, firstMs: 1000 }
 const PROMOTE_AT_ONCE = 500
 const SETTLE_PATIENCE_MS = 10_000
 /** For so long after it gave no answer, the database may still carry out what it was asked. */
@@ -100,8 +100,9 @@ export class JobExecutor {
       pass: () => this.#heedStopRequests(),
       onError: options.onError,
     })
-    this.#setAside = new SetAside({ ...BACK_OFF, onAdded: options.onFault })
-    this.#notPromoted = new SetAside({ ...ROW_BACK_OFF, onAdded: options.onFault })
+    const told = { now: () => performance.now(), onAdded: options.onFault }
+    this.#setAside = new SetAside({ ...NOT_STARTED, ...told })
+    this.#notPromoted = new SetAside({ ...ROW_BACK_OFF, ...told })
     this.#journal = new Journal(options.store, options.onError)
     this.#settler = new Settler({ ...options, onSettled: (result) => this.#settled(result) })
   }

@@ -10,12 +10,7 @@ export interface SetAsideOptions {
 }
 
 /** Of rows that the database refuses to write. */
-export const ROW_BACK_OFF = {
-  firstMs: 10_000,
-  longestMs: 300_000,
-  most: 1000,
-  now: () => performance.now(),
-}
+export const ROW_BACK_OFF = { firstMs: 10_000, longestMs: 300_000, most: 1000 }
 
 /**
  * The rows that a worker leaves alone for the length of their back-off, because its work on them failed: with every

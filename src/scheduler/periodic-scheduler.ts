@@ -65,7 +65,11 @@ export class PeriodicScheduler {
 
   constructor(options: PeriodicSchedulerOptions) {
     this.#options = options
-    this.#notMarked = new SetAside({ ...ROW_BACK_OFF, onAdded: options.onFault })
+    this.#notMarked = new SetAside({
+      ...ROW_BACK_OFF,
+      now: () => performance.now(),
+      onAdded: options.onFault,
+    })
     this.#loop = new Loop({ name: 'scheduler', pass: () => this.pass(), onError: options.onError })
   }
 

@@ -4,8 +4,7 @@
  * @module
  */
 import { type Span, SpanKind, SpanStatusCode, trace, type TracerProvider } from '@opentelemetry/api'
-import { isA, messageOf } from '../errors.ts'
-import type { Around } from '../index.ts'
+import { type Around, isA, messageOf } from '../index.ts'
 
 /** Where the spans go. */
 export interface TracingOptions {

@@ -1,6 +1,6 @@
 import { Halving, isOfARow } from '../../model/halves.ts'
 import { type ClaimedJob, type Fence, fenceOf } from '../../model/job.ts'
-import { ROW_BACK_OFF, SetAside } from '../../model/set-aside.ts'
+import type { SetAside } from '../../model/set-aside.ts'
 import type { RunPolicy } from '../../model/task.ts'
 import type { Database, Sql } from '../database.ts'
 import type { Attempt, ExecutingStore, LogLine, SettleResult } from '../executing-store.ts'
@@ -33,10 +33,10 @@ export class SqlExecuting implements ExecutingStore {
     this.#tables = tables
   }
 
-  async promoteDue(limit: number, setAside: SetAside = new SetAside(ROW_BACK_OFF)): Promise<number> {
+  async promoteDue(limit: number, setAside?: SetAside): Promise<number> {
     const { job, dueIndex } = this.#tables
     const { now, skipLocked, byIndex, byKey, andFindable } = this.#database.dialect
-    const except = exceptFor(setAside.ids())
+    const except = exceptFor(setAside?.ids() ?? [])
     let ids: readonly string[] = []
     const promote = (sql: Sql, some: readonly string[]) =>
       sql.run(
@@ -57,7 +57,7 @@ export class SqlExecuting implements ExecutingStore {
       const promoted = await this.#promoting.run(ids, {
         work: (some) => this.#database.transaction((sql) => promote(sql, some)),
         refused: (id, refusal) => {
-          setAside.add(id, refusal)
+          setAside?.add(id, refusal)
           return 0
         },
         isOfAnItem: isOfARow,
@@ -72,13 +72,13 @@ export class SqlExecuting implements ExecutingStore {
     limit: number,
     afterGroup: string,
     rooms: ReadonlyMap<string, number> = new Map(),
-    setAside: SetAside = new SetAside(ROW_BACK_OFF),
+    setAside?: SetAside,
   ): Promise<ClaimedJob[]> {
     const { job, claimIndex } = this.#tables
     const { dialect } = this.#database
     const names = [...tasks.keys()]
     if (names.length === 0 || limit <= 0) return []
-    const except = exceptFor(setAside.ids())
+    const except = exceptFor(setAside?.ids() ?? [])
     // One more turn for each job that is set aside: it may be the only one of its group.
     const turns = Math.min(limit + except.params.length, MOST_TURNS)
     const chosen = await this.#turns(names, turns, afterGroup)
@@ -103,7 +103,7 @@ export class SqlExecuting implements ExecutingStore {
       const claimed = await this.#claiming.run(found, {
         work: (some) => this.#claimThese(worker, tasks, some),
         refused: (row, refusal) => {
-          setAside.add(row.id, refusal)
+          setAside?.add(row.id, refusal)
           return []
         },
         isOfAnItem: isOfARow,

@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from '../../errors.ts'
 import { Halving, isOfARow } from '../../model/halves.ts'
-import { ROW_BACK_OFF, SetAside } from '../../model/set-aside.ts'
+import type { SetAside } from '../../model/set-aside.ts'
 import type { Database, Sql } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
@@ -80,15 +80,10 @@ export class SqlScheduling implements SchedulingStore {
     }
   }
 
-  async markDue(
-    worker: string,
-    limit: number,
-    leaseMs: number,
-    setAside: SetAside = new SetAside(ROW_BACK_OFF),
-  ): Promise<Mark[]> {
+  async markDue(worker: string, limit: number, leaseMs: number, setAside?: SetAside): Promise<Mark[]> {
     const { schedule, wakeIndex } = this.#tables
     const { now, skipLocked, byIndex, byKey, andFindable } = this.#database.dialect
-    const except = exceptFor(setAside.ids())
+    const except = exceptFor(setAside?.ids() ?? [])
     let found: readonly DueRow[] = []
     const mark = async (sql: Sql, due: readonly DueRow[]): Promise<Mark[]> => {
       const [first] = due
@@ -125,7 +120,7 @@ export class SqlScheduling implements SchedulingStore {
             return await mark(sql, due)
           }),
         refused: ({ id }, refusal) => {
-          setAside.add(id, refusal)
+          setAside?.add(id, refusal)
           return []
         },
         isOfAnItem: isOfARow,
