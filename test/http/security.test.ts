@@ -394,7 +394,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       body: { ...mail, id: 'a\r\nset-cookie: stolen=1\r\n\r\n' },
     })
     expect([refused.status, refused.headers.get('set-cookie')]).toEqual([422, null])
-    const id = 'a%0d%0aset-cookie: stolen=1;\u2028é<script>'
+    const id = 'a%0d%0aset-cookie: stolen=1;é<script>'
     const made = await call('POST /api/v1/schedules', { body: { ...mail, id } })
     expect([made.status, made.headers.get('set-cookie')]).toEqual([201, null])
     expect(made.headers.get('location')).toBe(`/api/v1/schedules/${encodeURIComponent(id)}`)
