@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { createConnection, createPool } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { Kalends, type KalendsOptions, StoreUnavailableError, task } from '../../src/index.ts'
-import { signal, until } from '../kalends/scene.ts'
+import { collect, signal, until } from '../kalends/scene.ts'
 import { databaseNames } from '../support/databases-run.ts'
 import { orNotTested } from '../support/not-tested.ts'
 import { findMariadb, mariadbPlan } from '../support/servers-mariadb.ts'
@@ -129,7 +129,10 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       onTestFinished(() => other.end())
       await other.query('START TRANSACTION')
       await other.query("SELECT id FROM periodic_task WHERE id = 'held' FOR UPDATE")
+      const errors = collect(kalends, 'error')
       await expectRun(kalends)
+      // No loop has waited for the row until the timeout.
+      expect(errors).toEqual([])
       // A write to the held row ends with the timeout, and with it, on such a server, its whole transaction.
       await expect(kalends.schedules.update('held', { summary: 'x' })).rejects.toThrow(StoreUnavailableError)
       await other.query('ROLLBACK')
