@@ -10,7 +10,7 @@ const chaos = 'test/chaos/*.slow.test.ts'
 const scalable = ['test/store/interleavings.test.ts', 'test/fuzz/*.test.ts']
 
 const common = {
-  pool: 'forks',
+  pool: 'forks' as const,
   testTimeout: 60_000,
   hookTimeout: 60_000,
   // CI tells by name what needed a second try.
@@ -18,7 +18,7 @@ const common = {
   // More than the cores of a small machine: most tests wait for a database or a process.
   maxWorkers: 3,
   setupFiles: ['test/support/end-with-runner.ts'],
-} as const
+}
 
 export default defineConfig({
   test: {

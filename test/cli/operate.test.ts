@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
-import { type Ended, root, run, start, temporaryFolder } from './program.ts'
+import { until } from '../support/worker-process.ts'
+import { type Ended, root, runHere, start, temporaryFolder } from './program.ts'
 
 const CLI = 'dist/cli/main.js'
 
@@ -32,7 +33,7 @@ eachDatabase(({ fresh }) => {
     onTestFinished(() => database.drop())
     const cwd = await temporaryFolder()
     const env = { KALENDS_DATABASE: database.url, TZ: 'UTC' }
-    const cli = (...args: string[]) => run(CLI, args, { cwd, env })
+    const cli = (...args: string[]) => runHere(args, { cwd, env })
     await cli('migrate')
     return {
       database,
@@ -308,6 +309,8 @@ eachDatabase(({ fresh }) => {
     await database.query("DELETE FROM worker WHERE id = 'gone/1'")
     const [job] = await json('jobs', 'list')
     await cli('jobs', 'logs', '--follow', String(job?.['id']))
+    // The worker plans by the new timer with its next look.
+    await until('nothing is wrong any more', async () => (await cli('doctor')).code === 0)
     expect(await cli('doctor')).toMatchObject({ code: 0, stdout: '' })
   })
 

@@ -4,7 +4,9 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
+import { program } from '../../src/cli/commands.ts'
+import { EXIT, report } from '../../src/cli/failure.ts'
 
 export const root = join(import.meta.dirname, '../..')
 
@@ -94,4 +96,44 @@ export function start(script: string, args: readonly string[], options: RunOptio
 /** Runs to its end. */
 export function run(script: string, args: readonly string[], options: RunOptions): Promise<Ended> {
   return start(script, args, options).ended
+}
+
+let before: Promise<unknown> = Promise.resolve()
+
+/** Runs a command that ends by itself in this process, in turn with others: most of the time of a child is its start. */
+export function runHere(args: readonly string[], options: Omit<RunOptions, 'stdin'>): Promise<Ended> {
+  const ended = before.then(() => runAlone(args, options))
+  before = ended.catch(() => {})
+  return ended
+}
+
+async function runAlone(
+  args: readonly string[],
+  { cwd, env = {} }: Omit<RunOptions, 'stdin'>,
+): Promise<Ended> {
+  const printed = { stdout: '', stderr: '' }
+  const [folder, environment] = [process.cwd(), { ...process.env }]
+  const writes = (['stdout', 'stderr'] as const).map((name) =>
+    vi.spyOn(process[name], 'write').mockImplementation((text) => {
+      printed[name] += String(text)
+      return true
+    }),
+  )
+  process.chdir(cwd)
+  Object.assign(process.env, { NO_COLOR: '1', ...env })
+  try {
+    const main = await program(args)
+    const code = await main.parseAsync(args, { from: 'user' }).then(
+      () => EXIT.ok,
+      (error: unknown) =>
+        report(error, main.opts<{ verbose?: boolean }>().verbose === true, (text) =>
+          process.stderr.write(text),
+        ),
+    )
+    return { code, ...printed }
+  } finally {
+    process.chdir(folder)
+    process.env = environment
+    for (const write of writes) write.mockRestore()
+  }
 }
