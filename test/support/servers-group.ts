@@ -31,7 +31,7 @@ export interface GroupMember {
   signal(signal: NodeJS.Signals): void
   /** By its own view of the group. Throws when it does not answer. */
   view(): Promise<View>
-  query(text: string): Promise<RowDataPacket[]>
+  query(text: string, withinMs?: number): Promise<RowDataPacket[]>
 }
 
 export interface View {

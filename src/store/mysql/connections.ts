@@ -2,6 +2,7 @@
 import mysql from 'mysql2/promise'
 import { StoreUnavailableError } from '../../errors.ts'
 import { condemnsHost } from './errors.ts'
+import { checkGroupName, checkMembership, NotInGroupError } from './group.ts'
 import type { Host } from './hosts.ts'
 import { giveUpAfter, isSilent } from './patience.ts'
 
@@ -11,6 +12,11 @@ export interface Connections {
   give(connection: mysql.PoolConnection): void
   /** Work on it ended with an error of the server or the network: it is not used again. */
   drop(connection: mysql.PoolConnection, error: unknown): void
+  /**
+   * Whether the server of the connection may still be worked with. Never throws. After a COMMIT that the server's group
+   * refused, it tells a conflict, which undoes the transaction, from the loss of the group, which may leave it committed.
+   */
+  isFit(connection: mysql.PoolConnection): Promise<boolean>
   /** Whether several servers of a cluster may commit at the same time; known after the first connection. */
   clustered(): boolean
   end(): Promise<void>
@@ -44,6 +50,10 @@ export class LentConnections implements Connections {
     connection.destroy()
   }
 
+  async isFit(): Promise<boolean> {
+    return true
+  }
+
   clustered(): boolean {
     return false
   }
@@ -60,6 +70,16 @@ export interface OwnOptions {
   readonly setup: readonly string[]
   /** A host that does not let a new connection work within this time is given up, or passed over for another. */
   readonly patienceMs: number
+  /** The replication group that every host must be a member of; null: the hosts tell. */
+  readonly group: string | null
+}
+
+/** A connection that was found fit for work. */
+interface Made {
+  readonly place: Place
+  readonly generation: number
+  /** Its server is a member of a replication group, and is asked before each use whether it still is. */
+  isMember: boolean
 }
 
 /** A host and its connections. */
@@ -72,13 +92,14 @@ interface Place {
 
 /**
  * Connections to the first host that works, and to that one for as long as it does. It is left when it refuses,
- * is silent, is read-only (a replica, or what was the primary), or is a node that its cluster has lost.
+ * is silent, is read-only (a replica, or what was the primary), or is a node that its cluster has lost. A member
+ * outside its replication group can be writable, so members are asked again before each use.
  */
 export class OwnConnections implements Connections {
   readonly #options: OwnOptions
   readonly #places: readonly Place[]
   /** Of connections that were found fit for work, by the driver's own object. */
-  readonly #made = new WeakMap<object, { readonly place: Place; readonly generation: number }>()
+  readonly #made = new WeakMap<object, Made>()
   #current = 0
   #clustered = false
 
@@ -127,6 +148,14 @@ export class OwnConnections implements Connections {
       this.#current = (this.#current + 1) % this.#places.length
   }
 
+  async isFit(connection: mysql.PoolConnection): Promise<boolean> {
+    if (this.#made.get(connection.connection)?.isMember !== true) return true
+    return await this.#inTime(connection, () => checkMembership(connection)).then(
+      () => true,
+      () => false,
+    )
+  }
+
   clustered(): boolean {
     return this.#clustered
   }
@@ -161,42 +190,72 @@ export class OwnConnections implements Connections {
     for (;;) {
       const connection = await place.pool.getConnection()
       const made = this.#made.get(connection.connection)
-      if (made === undefined) {
-        // Before the question: what goes wrong meanwhile ages this one too.
-        this.#made.set(connection.connection, { place, generation: place.generation })
-        await this.#examine(connection)
-        return connection
+      if (made !== undefined && made.generation !== place.generation) {
+        connection.destroy()
+        continue
       }
-      if (made.generation === place.generation) return connection
-      connection.destroy()
+      try {
+        if (made === undefined) await this.#examine(connection, place)
+        else if (made.isMember) await this.#inTime(connection, () => checkMembership(connection))
+        return connection
+      } catch (error) {
+        connection.destroy()
+        if (made === undefined) throw error
+        if (made.generation === place.generation) place.generation += 1
+        // A new connection may get through to another server, where a proxy is in front.
+        if (!(error instanceof NotInGroupError)) throw error
+      }
     }
   }
 
   /** What kind of server it is. @throws when it is not one to work with */
-  async #examine(connection: mysql.PoolConnection): Promise<void> {
-    const several = this.#places.length > 1
-    const patience = giveUpAfter(connection, this.#options.patienceMs)
-    try {
+  async #examine(connection: mysql.PoolConnection, place: Place): Promise<void> {
+    // Before the question: what goes wrong meanwhile ages this one too.
+    const made: Made = { place, generation: place.generation, isMember: false }
+    this.#made.set(connection.connection, made)
+    await this.#inTime(connection, async () => {
+      const several = this.#places.length > 1
       const variables = await settings(
         connection,
-        "SHOW GLOBAL VARIABLES WHERE variable_name IN ('wsrep_on', 'read_only', 'group_replication_single_primary_mode')",
+        "SHOW GLOBAL VARIABLES WHERE variable_name IN ('wsrep_on', 'read_only', 'group_replication_group_name', 'group_replication_single_primary_mode', 'group_replication_consistency')",
       )
+      const group = variables.get('group_replication_group_name') ?? ''
+      checkGroupName(this.#options.group, group)
+      made.isMember = group !== '' && (several || this.#options.group !== null)
+      if (made.isMember) await checkMembership(connection)
       // An administrator may write to a replica all the same, and would then write to what nobody reads.
       if (several && isOn(variables.get('read_only'))) throw new Error('it is read-only')
       if (variables.get('group_replication_single_primary_mode') === 'OFF') this.#clustered = true
+      if (made.isMember) await waitForGroup(connection, variables)
       if (!isOn(variables.get('wsrep_on'))) return
       this.#clustered = true
       const status = await settings(connection, "SHOW GLOBAL STATUS LIKE 'wsrep_ready'")
       if (several && !isOn(status.get('wsrep_ready'))) throw new Error('it is not in step with its cluster')
       // What another node has committed is seen, so that work can go on there: 1 is the bit of reads.
       await connection.query('SET SESSION wsrep_sync_wait = @@SESSION.wsrep_sync_wait | 1')
-    } catch (error) {
-      connection.destroy()
-      throw error
+    })
+  }
+
+  async #inTime(connection: mysql.PoolConnection, ask: () => Promise<void>): Promise<void> {
+    const patience = giveUpAfter(connection, this.#options.patienceMs)
+    try {
+      await ask()
     } finally {
       clearTimeout(patience)
     }
   }
+}
+
+/** What another member has committed is seen, so that work can go on here after a fail-over, or beside that member. */
+async function waitForGroup(
+  connection: mysql.PoolConnection,
+  variables: ReadonlyMap<string, string>,
+): Promise<void> {
+  const hasOnePrimary = isOn(variables.get('group_replication_single_primary_mode'))
+  const least = hasOnePrimary ? 'BEFORE_ON_PRIMARY_FAILOVER' : 'BEFORE'
+  const enough = hasOnePrimary ? /^(BEFORE|AFTER)/ : /^(BEFORE|AFTER|BEFORE_AND_AFTER)$/
+  if (!enough.test(variables.get('group_replication_consistency') ?? ''))
+    await connection.query(`SET SESSION group_replication_consistency = '${least}'`)
 }
 
 async function settings(

@@ -11,8 +11,8 @@ import { StoreUnavailableError, TooSlowError } from '../../errors.ts'
 import type { Database, Sql, SqlValue } from '../database.ts'
 import { type Connections, LentConnections, OwnConnections } from './connections.ts'
 import { mysqlDialect } from './dialect.ts'
-import { advice, isLockWait, isTooSlow, isTransient, isUnavailable } from './errors.ts'
-import { hostsOf } from './hosts.ts'
+import { advice, isLockWait, isRefusedByGroup, isTooSlow, isTransient, isUnavailable } from './errors.ts'
+import { groupOf, hostsOf } from './hosts.ts'
 import { EITHER_EXACT, exactCollation, type ExactCollation, withLiterals } from './literal.ts'
 import { giveUpAfter } from './patience.ts'
 import {
@@ -83,7 +83,8 @@ export class MysqlDatabase implements Database {
   /**
    * Opens connections of our own.
    *
-   * @param url  `mysql://user:password@host:port/database`; of several hosts, `h1:3306,h2`, one is worked with
+   * @param url  `mysql://user:password@host:port/database`; of several hosts, `h1:3306,h2`, one is worked with; with
+   *   `?group=<uuid>` only a member of that replication group
    * @param connections  most to one host
    */
   static open(
@@ -100,6 +101,7 @@ export class MysqlDatabase implements Database {
         `SET SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
         ...(statementLimitMs === undefined ? [] : [limitStatements(statementLimitMs)]),
       ],
+      group: groupOf(url),
       patienceMs: Math.min(hosts.length > 1 ? HOST_PATIENCE_MS : ONLY_HOST_PATIENCE_MS, longestUseMs),
     })
     return new MysqlDatabase(own, { lent: false, longestUseMs, statementLimitMs })
@@ -214,7 +216,9 @@ export class MysqlDatabase implements Database {
           { cause: error },
         )
       }
-      if (connection === null || !isUnavailable(error)) throw error
+      if (connection === null) throw error
+      if (isRefusedByGroup(error) ? await this.#connections.isFit(connection) : !isUnavailable(error))
+        throw error
       // The next to use a connection in doubt would inherit the doubt.
       this.#connections.drop(connection, error)
       connection = null

@@ -1,11 +1,13 @@
 /** The errors of MySQL, MariaDB and the connection to them, classified by number: texts are translated. */
 
+const REFUSED_BY_GROUP = 3101
+
 /** Passes by itself: the transaction is rolled back and begun anew. */
 const TRANSIENT: ReadonlySet<number> = new Set([
   1205, // lock wait timeout: undoes only its statement, so the ROLLBACK must come from us
   1213, // deadlock
   1020, // MariaDB with innodb_snapshot_isolation: the row has changed since it was read
-  3101, // group replication: certification failed at COMMIT
+  REFUSED_BY_GROUP, // certification failed at COMMIT
   1180, // Galera: COMMIT refused
 ])
 
@@ -47,7 +49,11 @@ const UNAVAILABLE: ReadonlySet<number> = new Set([
   2013,
   3024, // max_execution_time
   3032,
-  3100,
+  3100, // group replication: the member has left the group, or does not reach it
+  3796, // group replication: the member is not ONLINE
+  3797, // group replication: the wait for what other members have committed failed
+  3798,
+  3799, // group replication is stopping
   4031, // disconnected by inactivity
 ])
 
@@ -84,6 +90,11 @@ export function isLockWait(error: unknown): boolean {
   return errorNumber(error) === 1205
 }
 
+/** Group replication undid the transaction at COMMIT: after a conflict, or because the member lost its group. */
+export function isRefusedByGroup(error: unknown): boolean {
+  return errorNumber(error) === REFUSED_BY_GROUP
+}
+
 export function isTransient(error: unknown): boolean {
   return TRANSIENT.has(errorNumber(error) ?? 0)
 }
@@ -113,6 +124,7 @@ export function advice(error: unknown): string | null {
 
 /** The host may have become another since its connections were made: restarted, read-only, cut off from its cluster. */
 export function condemnsHost(error: unknown): boolean {
+  if (isRefusedByGroup(error)) return true
   return isUnavailable(error) && !PASSING.has(errorNumber(error) ?? 0) && !isFileError(error)
 }
 

@@ -1,10 +1,10 @@
-/** The hosts of a URL: `mysql://user:password@h1:3306,h2,[::1]:3307/name?option=…`. */
+/** The hosts of a URL, `mysql://user:password@h1:3306,h2,[::1]:3307/name?option=…`, and the group that they are in. */
 import { InvalidInputError } from '../../errors.ts'
 
 export interface Host {
   /** As it stands in the URL: 'h1:3306'. */
   readonly name: string
-  /** The URL with this host alone, as the driver takes it. */
+  /** The URL with this host alone and without `group`, as the driver takes it. */
   readonly url: string
 }
 
@@ -15,17 +15,45 @@ const EXAMPLE = 'mysql://user@host:3306/name, or mysql://user@host1,host2:3307/n
  * @throws InvalidInputError which never shows what may be a password
  */
 export function hostsOf(url: string): readonly Host[] {
-  const [, authority = '', rest = ''] = /^\w+:\/\/([^/?#]*)(.*)$/s.exec(url) ?? []
+  const { authority, rest } = partsOf(url)
   // Whatever stands before the last @ is the user's.
   const [, user = '', list = ''] = /^(.*@)?(.*)$/s.exec(authority) ?? []
   // Without one there, an @ further on tells that the user's part was cut off in its middle.
   if (user === '' && rest.includes('@')) throw refused(UNREADABLE)
   const hosts = list.split(',').map((entry): Host => {
     const name = entry.trim()
-    return { name, url: `mysql://${user}${name}${rest}` }
+    return { name, url: `mysql://${user}${name}${withoutGroup(rest)}` }
   })
   for (const [index, host] of hosts.entries()) check(host, index, hosts)
   return hosts
+}
+
+/**
+ * The group that the hosts must be members of: `?group=<group_replication_group_name>`.
+ *
+ * @returns null: the URL names none
+ * @throws InvalidInputError
+ */
+export function groupOf(url: string): string | null {
+  const { rest } = partsOf(url)
+  const group = new URLSearchParams(rest.slice(rest.indexOf('?') + 1)).get('group')
+  if (group === null || UUID.test(group)) return group
+  throw refused(`'group' is not a UUID; write the value of the server's group_replication_group_name`)
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+function partsOf(url: string): { readonly authority: string; readonly rest: string } {
+  const [, authority = '', rest = ''] = /^\w+:\/\/([^/?#]*)(.*)$/s.exec(url) ?? []
+  return { authority, rest }
+}
+
+/** The driver does not know the option. */
+function withoutGroup(rest: string): string {
+  const [path = '', ...query] = rest.split('?')
+  const options = query.join('?').split('&')
+  const others = options.filter((option) => !option.startsWith('group=')).join('&')
+  return others === '' ? path : `${path}?${others}`
 }
 
 const UNREADABLE =
