@@ -47,7 +47,7 @@ export type { EditEntry, FaultEntry, PruneEntry, ScheduleEntry }
 
 /** A database that a run can be on, with the faults that only its owner can make. */
 export interface Target {
-  readonly kind: 'sqlite' | 'mariadb' | 'mysql' | 'galera'
+  readonly kind: 'sqlite' | 'mariadb' | 'mysql' | 'galera' | 'group' | 'group-multi'
   /** As people read it: 'MariaDB 10.11.19, three nodes'. */
   readonly name: string
   /** The ways to it that workers take, one each in turn: each a proxy of its own where there is a network. */

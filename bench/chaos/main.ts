@@ -37,11 +37,11 @@ interface Options {
 /** One about every three and a half seconds. */
 const FAULTS_PER_MINUTE = 17
 
-const OWN = ['sqlite', 'mariadb', 'mysql', 'galera']
+const OWN = ['sqlite', 'mariadb', 'mysql', 'galera', 'group', 'group-multi']
 
 const program = new Command('chaos')
   .description('Runs workers on a database, breaks things, and checks that nothing was lost or doubled.')
-  .argument('[database]', 'sqlite, mariadb, mysql or galera: a server of our own')
+  .argument('[database]', 'sqlite, mariadb, mysql, galera, group or group-multi: servers of our own')
   .option(
     '--url <url>',
     'your own: mysql://user@host/name or sqlite:./file.db; the run has a new database there',

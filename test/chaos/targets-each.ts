@@ -359,6 +359,35 @@ export const onClusters: Readonly<Record<string, Expectation>> = {
   'cluster.down': all('cut'),
 }
 
+const outsideItsGroup = (how: string): Expectation => ({
+  reports: new RegExp(
+    `^${how} its group; writable, and nothing was written to it; all ONLINE \\d+ ms later$`,
+  ),
+})
+
+/** With one primary and with several. */
+export const onGroups: Readonly<Record<string, Expectation>> = {
+  'group.kill-primary': one('cut'),
+  'group.kill-member': one('cut'),
+  'group.restart-member': { reports: /^stopped in \d+ ms and started again; all ONLINE/ },
+  'group.stand-still': one('silence'),
+  'group.no-majority': {
+    during: async (scene) => {
+      await until('no member takes a write', async () =>
+        (await told(scene, WRITE)).every((outcome) => outcome !== 'done'),
+      )
+    },
+  },
+  'group.outside': outsideItsGroup('started again outside'),
+  'group.leave': outsideItsGroup('left'),
+}
+
+/** With one primary. */
+export const onPrimaries: Readonly<Record<string, Expectation>> = {
+  'group.switchover': { reports: /^became the primary instead of m\d in \d+ ms$/ },
+  'group.down': all('cut'),
+}
+
 export const onFiles: Readonly<Record<string, Expectation>> = {
   'sqlite.kill-in-write': { reports: /^kill -9 while it held the write lock$/ },
   'sqlite.write-lock': {

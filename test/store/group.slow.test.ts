@@ -145,8 +145,8 @@ function urlOf(members: readonly GroupMember[], group: string | null, user = 'ro
   return `mysql://${user}@${hosts}/app${group === null ? '' : `?group=${group}`}`
 }
 
-async function serverOf(member: GroupMember): Promise<unknown> {
-  return (await member.query(SERVER))[0]?.['server']
+async function serverOf(member: GroupMember): Promise<string> {
+  return String((await member.query(SERVER))[0]?.['server'])
 }
 
 async function transactionsOf(member: GroupMember): Promise<unknown> {

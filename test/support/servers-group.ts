@@ -11,9 +11,11 @@ import { KeptFolder, RestartableServer } from './servers-restartable.ts'
 
 const memberNames = ['m1', 'm2', 'm3'] as const
 /** A member that catches up on a busy machine, after the others have expelled it. */
-const healWithinMs = 180_000
+const healWithinMs = 90_000
 /** Half a second apart: after them, a group without a majority is started again from the member that knows most. */
 const looksWithoutMajority = 30
+/** After them, one that was expelled is told to join. */
+const looksInError = 8
 const ANSWER_MS = 3000
 
 export interface GroupMember {
@@ -38,8 +40,9 @@ export interface View {
   /** ONLINE, RECOVERING, OFFLINE, ERROR. */
   readonly state: string
   readonly isPrimary: boolean
-  /** How many members it knows, and how many of them it reaches, itself included. */
-  readonly members: number
+  /** Those that it takes for members, by their server_uuid. */
+  readonly ids: readonly string[]
+  /** How many of them it reaches, itself included. */
   readonly reached: number
 }
 
@@ -59,13 +62,16 @@ export interface ReplicationGroup {
 
 export interface GroupOptions {
   readonly mode?: 'single-primary' | 'multi-primary'
-  /** Of the server in this folder, on top of our own: libfaketime, for one. */
-  readonly environmentIn?: (folder: string, seen: string) => Promise<Readonly<Record<string, string>>>
+  /** Of the servers, on top of our own: libfaketime, for one. */
+  readonly environment?: Readonly<Record<string, string>>
   /** More options of each server. */
   readonly options?: readonly string[]
 }
 
-export async function startGroup(program: MysqlProgram, options: GroupOptions = {}): Promise<ReplicationGroup> {
+export async function startGroup(
+  program: MysqlProgram,
+  options: GroupOptions = {},
+): Promise<ReplicationGroup> {
   const name = randomUUID()
   const folders: KeptFolder[] = []
   const members: Member[] = []
@@ -80,8 +86,11 @@ export async function startGroup(program: MysqlProgram, options: GroupOptions = 
       const folder = await KeptFolder.keep(plan.folder)
       folders.push(folder)
       const server = await RestartableServer.start(plan, folder, {
-        environment: (await options.environmentIn?.(plan.folder, plan.seen)) ?? {},
-        options: [...settings(name, index, ports, options.mode ?? 'single-primary'), ...(options.options ?? [])],
+        environment: options.environment ?? {},
+        options: [
+          ...settings(name, index, ports, options.mode ?? 'single-primary'),
+          ...(options.options ?? []),
+        ],
       })
       members.push(new Member(member, server))
     }
@@ -147,6 +156,8 @@ class Group {
       await member.query(
         "CHANGE REPLICATION SOURCE TO SOURCE_USER = 'root' FOR CHANNEL 'group_replication_recovery'",
       )
+      const [row] = await member.query('SELECT @@GLOBAL.server_uuid AS id')
+      member.id = String(row?.['id'])
     }
     await this.#members[0]?.bootstrap()
     await this.heal()
@@ -168,11 +179,12 @@ class Group {
   async #heal(): Promise<void> {
     const deadline = performance.now() + healWithinMs
     let withoutMajority = 0
+    const alone = new Map<Member, number>()
     for (;;) {
       for (const member of this.#members) if (member.pid === null) await member.launch()
       const views = await this.#views()
       const inside = views.filter(({ view }) => view !== null && isIn(view))
-      if (views.every(({ view }) => view !== null && isIn(view) && view.members === this.#members.length))
+      if (views.every(({ view }) => view !== null && isIn(view) && view.ids.length === this.#members.length))
         if (await this.#takesWrites()) return
       if (performance.now() > deadline)
         throw new Error(`The group did not come back: ${JSON.stringify(views.map(({ view }) => view))}`)
@@ -180,8 +192,14 @@ class Group {
       const outside = views.filter(({ view }) => view?.state === 'OFFLINE' || view?.state === 'ERROR')
       const nothingLeft = outside.length === this.#members.length
       if (inside.length > 0) {
-        // Refused for as long as the others take it for a member that is there: once more then.
-        for (const { member } of outside) await member.join().catch(() => {})
+        for (const { member, view } of outside) {
+          // The attempt itself would tell the others that the member which they still know is alive.
+          if (inside.some((other) => other.view?.ids.includes(member.id) === true)) continue
+          // One in the state ERROR first tries by itself.
+          const looks = (alone.get(member) ?? 0) + 1
+          alone.set(member, looks)
+          if (view?.state === 'OFFLINE' || looks > looksInError) await member.join().catch(() => {})
+        }
       } else if (nothingLeft || withoutMajority > looksWithoutMajority) {
         const most = await this.#mostAdvanced()
         for (const member of this.#members) await member.leave().catch(() => {})
@@ -206,7 +224,9 @@ class Group {
     if (most === undefined) throw new Error('the group has no members')
     for (const member of this.#members) {
       const known = await most.transactions()
-      const [row] = await member.query(`SELECT GTID_SUBSET('${known}', '${await member.transactions()}') AS has`)
+      const [row] = await member.query(
+        `SELECT GTID_SUBSET('${known}', '${await member.transactions()}') AS has`,
+      )
       if (Number(row?.['has']) === 1) most = member
     }
     return most
@@ -222,13 +242,15 @@ class Group {
   }
 }
 
-function isIn({ state, members, reached }: View): boolean {
-  return state === 'ONLINE' && reached * 2 > members
+function isIn({ state, ids, reached }: View): boolean {
+  return state === 'ONLINE' && reached * 2 > ids.length
 }
 
 class Member implements GroupMember {
   readonly name: string
   readonly url: string
+  /** Its server_uuid. */
+  id = ''
   readonly #server: RestartableServer
 
   constructor(name: string, server: RestartableServer) {
@@ -285,13 +307,13 @@ class Member implements GroupMember {
 
   async view(): Promise<View> {
     const rows = await this.query(
-      'SELECT member_id = @@GLOBAL.server_uuid AS own, member_state AS state, member_role AS role FROM performance_schema.replication_group_members',
+      'SELECT member_id AS id, member_state AS state, member_role AS role FROM performance_schema.replication_group_members',
     )
-    const own = rows.find((row) => Number(row['own']) === 1)
+    const own = rows.find((row) => row['id'] === this.id)
     return {
       state: String(own?.['state'] ?? 'OFFLINE'),
       isPrimary: own?.['role'] === 'PRIMARY',
-      members: rows.length,
+      ids: rows.map((row) => String(row['id'])),
       reached: rows.filter((row) => row['state'] !== 'UNREACHABLE').length,
     }
   }

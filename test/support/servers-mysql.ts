@@ -43,10 +43,9 @@ export async function startMysql(program: MysqlProgram): Promise<PrivateServer> 
 }
 
 /** In a new folder, which exists already. */
-export async function mysqlPlan({ root, server }: MysqlProgram): Promise<PrivateServerPlan> {
-  // A server in a chroot sees nothing outside: its data is inside, and no mount is needed.
-  const folder = await mkdtemp(join(root === null ? tmpdir() : join(root, 'var/lib'), 'kalends-mysql-'))
-  const seen = root === null ? folder : join('/var/lib', basename(folder))
+export async function mysqlPlan(program: MysqlProgram): Promise<PrivateServerPlan> {
+  const { root, server } = program
+  const { folder, seen } = await mysqlFolder(program, 'kalends-mysql-')
   const command = root === null ? [] : ['chroot', root]
   const socket = join(seen, 'socket')
   const data = `--datadir=${join(seen, 'data')}`
@@ -75,4 +74,18 @@ export async function mysqlPlan({ root, server }: MysqlProgram): Promise<Private
       ...(extras?.options ?? []),
     ],
   }
+}
+
+/**
+ * A new folder that servers can read.
+ *
+ * @returns its path, and the path by which the servers see it
+ */
+export async function mysqlFolder(
+  { root }: MysqlProgram,
+  prefix: string,
+): Promise<{ readonly folder: string; readonly seen: string }> {
+  // A server in a chroot sees nothing outside: its data is inside, and no mount is needed.
+  const folder = await mkdtemp(join(root === null ? tmpdir() : join(root, 'var/lib'), prefix))
+  return { folder, seen: root === null ? folder : join('/var/lib', basename(folder)) }
 }

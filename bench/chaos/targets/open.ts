@@ -5,6 +5,7 @@ import { findMariadb } from '../../../test/support/servers-mariadb.ts'
 import { findMysql } from '../../../test/support/servers-mysql.ts'
 import { findProgram } from '../../../test/support/servers-programs.ts'
 import { openGalera } from './galera.ts'
+import { openGroup, openGroupMulti } from './group.ts'
 import { openMariadb } from './mariadb.ts'
 import { openMysql } from './mysql.ts'
 import type { TargetOptions } from './own-server.ts'
@@ -16,6 +17,8 @@ const own: Readonly<Record<string, (options: TargetOptions) => Promise<Target>>>
   mariadb: openMariadb,
   mysql: openMysql,
   galera: openGalera,
+  group: openGroup,
+  'group-multi': openGroupMulti,
 }
 
 /** The names of those that are ours from begin to end. */
@@ -29,13 +32,15 @@ export async function missingFor(kind: Target['kind']): Promise<string | null> {
     mariadb: findMariadb,
     mysql: () => findMysql(process.env),
     galera: findGalera,
+    group: () => findMysql(process.env),
+    'group-multi': () => findMysql(process.env),
   }
   const programs = await found[kind]()
   return typeof programs === 'string' ? programs : null
 }
 
 /**
- * @param name  `sqlite`, `mariadb`, `mysql`, `galera`, or a URL
+ * @param name  `sqlite`, `mariadb`, `mysql`, `galera`, `group`, `group-multi`, or a URL
  * @throws Error when it cannot be had, saying what is missing
  */
 export async function openTarget(name: string, options: TargetOptions): Promise<Target> {

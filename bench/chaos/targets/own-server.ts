@@ -151,13 +151,18 @@ export function orLeftOut<Thing>(
 }
 
 /** The database, and the workers' user, who may do nothing that an application's user may not. */
-export async function prepare(connect: () => Promise<mysql.Connection>): Promise<void> {
+export async function prepare(
+  connect: () => Promise<mysql.Connection>,
+  /** `SELECT ON a.b`: what the workers need besides. */
+  grants: readonly string[] = [],
+): Promise<void> {
   const connection = await connect()
   try {
     await connection.query(`CREATE DATABASE ${DATABASE} CHARACTER SET utf8mb4`)
     await connection.query(`CREATE USER '${WORKER.user}'@'%' IDENTIFIED BY '${WORKER.password}'`)
     await connection.query(`CREATE TABLE ${DATABASE}.${PROBE_TABLE}`)
-    await connection.query(`GRANT ALL PRIVILEGES ON ${DATABASE}.* TO '${WORKER.user}'@'%'`)
+    for (const grant of [`ALL PRIVILEGES ON ${DATABASE}.*`, ...grants])
+      await connection.query(`GRANT ${grant} TO '${WORKER.user}'@'%'`)
   } finally {
     connection.destroy()
   }

@@ -1,0 +1,117 @@
+/** Several servers of our own that are one database. Each worker has one that it tries first, and knows the others. */
+import mysql, { type RowDataPacket } from 'mysql2/promise'
+import type { Fault, Target } from '../fault.ts'
+import { clockFaults } from '../faults/clock.ts'
+import { lockFaults } from '../faults/locks.ts'
+import { networkFaults } from '../faults/network.ts'
+import { type OpenWay, openWay } from '../proxy.ts'
+import { openAccess } from './access.ts'
+import { Admin } from './admin.ts'
+import type { TargetClock } from './clock.ts'
+import { DeadlockCount } from './deadlock-count.ts'
+import {
+  DATABASE,
+  LEASE_MS,
+  type LeftOutParts,
+  prepare,
+  type TargetOptions,
+  workerUrlOf,
+} from './own-server.ts'
+
+export interface ClusterNode {
+  readonly name: string
+  /** `mysql://root@127.0.0.1:port`, also while it is down. */
+  readonly url: string
+}
+
+export interface ClusterParts {
+  readonly kind: Target['kind']
+  readonly name: string
+  readonly isMariaDb: boolean
+  /** The first takes writes when the target is opened. */
+  readonly nodes: readonly ClusterNode[]
+  /** Of the URL of all nodes: `?group=…`. */
+  readonly query: string
+  /** What the workers need besides the database itself: `SELECT ON a.b`. */
+  readonly grants: readonly string[]
+  /** Who holds locks in the tables. */
+  readonly lockAdmin: Admin
+  readonly clock: TargetClock | null
+  readonly leftOut: LeftOutParts
+  readonly faults: (leaseMs: number) => readonly Fault[]
+}
+
+/** @param open  what is to be closed, in reverse order, also when this fails */
+export async function clusterTarget(
+  parts: ClusterParts,
+  options: TargetOptions,
+  open: (() => Promise<void>)[],
+): Promise<Omit<Target, 'close'>> {
+  const { kind, name, nodes, clock, leftOut, query } = parts
+  const leaseMs = options.leaseMs ?? LEASE_MS
+  const hosts = nodes.map(({ url }) => new URL(url).host)
+  await prepare(() => mysql.createConnection(nodes[0]?.url ?? ''), parts.grants)
+  const access = await openAccess(`mysql://root@${hosts.join(',')}/${DATABASE}${query}`)
+  open.push(() => access.close())
+  const deadlocks = new DeadlockCount(
+    nodes.map((node) => ({ query: (text) => once(databaseUrl(node), text) })),
+    parts.isMariaDb,
+  )
+  open.push(() => deadlocks.close())
+  const ways: OpenWay[] = []
+  for (let index = 0; index < options.workers; index += 1) {
+    const first = index % hosts.length
+    const way = await openWay(new URL(`${workerUrlOf('127.0.0.1')}${query}`), [
+      ...hosts.slice(first),
+      ...hosts.slice(0, first),
+    ])
+    ways.push(way)
+    open.push(() => way.close())
+  }
+  clock?.beginAt(options.beginAt)
+  return {
+    kind,
+    name,
+    ways,
+    environment: clock?.environment ?? {},
+    query: access.query,
+    transaction: access.transaction,
+    deadlocks: () => deadlocks.unmade(),
+    faults: [
+      ...networkFaults(ways, leaseMs),
+      ...parts.faults(leaseMs),
+      ...lockFaults(parts.lockAdmin, {
+        counted: () => deadlocks.look(),
+        made: (count) => deadlocks.leaveOut(count),
+        ofTables: false,
+      }),
+      ...(clock === null ? [] : clockFaults(clock)),
+    ],
+    leftOut,
+  }
+}
+
+export function databaseUrl({ url }: ClusterNode): string {
+  return `${url}/${DATABASE}`
+}
+
+export function adminOf(node: ClusterNode): Admin {
+  return new Admin(databaseUrl(node))
+}
+
+/** Past all proxies, as the workers' user. */
+export function workerUrl({ url }: ClusterNode): string {
+  return workerUrlOf(new URL(url).host)
+}
+
+/** Of a node that may be down: it is not waited for. */
+async function once(url: string, text: string): Promise<RowDataPacket[]> {
+  const connection = await mysql.createConnection({ uri: url, connectTimeout: 1000 })
+  connection.on('error', () => {})
+  try {
+    const [rows] = await connection.query<RowDataPacket[]>({ sql: text, timeout: 2000 })
+    return rows
+  } finally {
+    connection.destroy()
+  }
+}
