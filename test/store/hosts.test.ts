@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidInputError } from '../../src/errors.ts'
-import { hostsOf } from '../../src/store/mysql/hosts.ts'
+import { groupOf, hostsOf } from '../../src/store/mysql/hosts.ts'
 
 describe('the hosts of a URL', () => {
   it.each([
@@ -19,6 +19,22 @@ describe('the hosts of a URL', () => {
     ['mysql://h1, h2/app', ['mysql://h1/app', 'mysql://h2/app']],
   ])('%s', (url, urls) => {
     expect(hostsOf(url).map((host) => host.url)).toEqual(urls)
+  })
+
+  it('of a group come without it, for the driver does not know it', () => {
+    const group = '0b39936d-e821-4bf0-9b9e-5e0afb0dbeaf'
+    for (const query of [`?group=${group}&connectTimeout=5000`, `?connectTimeout=5000&group=${group}`]) {
+      expect(groupOf(`mysql://h1,h2/app${query}`)).toBe(group)
+      expect(hostsOf(`mysql://h1,h2/app${query}`).map(({ url }) => url)).toEqual([
+        'mysql://h1/app?connectTimeout=5000',
+        'mysql://h2/app?connectTimeout=5000',
+      ])
+    }
+    expect(hostsOf(`mysql://h1/app?group=${group}`)[0]?.url).toBe('mysql://h1/app')
+    expect(groupOf('mysql://h1/app?connectTimeout=5000')).toBeNull()
+    expect(() => groupOf('mysql://h1/app?group=mine')).toThrow(
+      "'group' is not a UUID; write the value of the server's group_replication_group_name",
+    )
   })
 
   it.each([
