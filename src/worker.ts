@@ -4,6 +4,7 @@
  *
  * The parts meet in the rows of the database; a wake-up only saves the wait for the next look.
  */
+import { StoreUnavailableError } from './errors.ts'
 import type { Emitter } from './events.ts'
 import type { Around, HandledTask } from './executor/handler.ts'
 import { JobExecutor } from './executor/job-executor.ts'
@@ -278,7 +279,10 @@ export class Worker {
       claimableTasks: () => executor?.claimableTasks() ?? [],
       onScheduleDue: scheduler === null ? null : () => scheduler.wake(),
       onJobDue: executor === null ? null : () => executor.wakeForTime(),
-      onError: (error, loop) => this.#failed(loop, error),
+      onError: (error, loop) => {
+        if (error instanceof StoreUnavailableError) executor?.afterOutage()
+        this.#failed(loop, error)
+      },
     })
   }
 

@@ -74,7 +74,7 @@ export class JobExecutor {
   #started = 0
   /** When stop requests were last looked for, by performance.now(). */
   #lastStopLook = Number.NEGATIVE_INFINITY
-  /** When a claim, or a submission, last got no answer, by performance.now(); null: nothing is in doubt. */
+  /** When a claim, a submission or a look last got no answer, by performance.now(); null: nothing is in doubt. */
   #unanswered: number | null = null
   /** Whether its loops run. */
   #open = false
@@ -155,6 +155,15 @@ export class JobExecutor {
   /** It is not known whether any job began. */
   unheard(room: Room): void {
     this.#giveUp(room)
+    this.#unanswered = performance.now()
+    this.#claimLoop.wake()
+  }
+
+  /**
+   * The database was away. One that took its place may lack what was written last, as a promoted asynchronous replica
+   * does: the end of a run that is `running` there.
+   */
+  afterOutage(): void {
     this.#unanswered = performance.now()
     this.#claimLoop.wake()
   }

@@ -42,6 +42,15 @@ describe.skipIf(program === null || proxies === null)('behind HAProxy', () => {
     cleanups.push(() => haproxy.stop())
     const [primary] = await group.primaries()
     await primary?.query('CREATE DATABASE app CHARACTER SET utf8mb4')
+    // Before its first checks it takes every member for one to send to.
+    const server = (at: string) => ask(at, 'SELECT @@GLOBAL.server_uuid AS id')
+    await until('HAProxy sends everyone to the primary', async () => {
+      const found = await Promise.all(
+        group.members.map(() => server(`mysql://root@${haproxy.host}`).catch(() => [])),
+      )
+      const wanted = await server(primary?.url ?? '')
+      return found.every(([row]) => row?.['id'] === wanted[0]?.['id'])
+    })
     const url = `mysql://root@${haproxy.host}/app?group=${group.name}`
     const run = await Run.start(url, `mysql://root@${haproxy.host}/app`)
     await run.moves()
@@ -50,8 +59,8 @@ describe.skipIf(program === null || proxies === null)('behind HAProxy', () => {
     await group.heal()
     const [second] = await group.primaries()
     const next = group.members.find((member) => member !== second)
-    const [server] = (await next?.query('SELECT @@GLOBAL.server_uuid AS id')) ?? []
-    await second?.query(`SELECT group_replication_set_as_primary('${String(server?.['id'])}')`, PROMOTION_MS)
+    const [row] = await server(next?.url ?? '')
+    await second?.query(`SELECT group_replication_set_as_primary('${String(row?.['id'])}')`, PROMOTION_MS)
     await run.moves()
     expect(await run.end()).toEqual([])
     expect(run.repeated()).toEqual([])
@@ -222,16 +231,13 @@ class Server {
 async function sourceAndReplica(
   semiSynchronous: boolean,
 ): Promise<{ readonly source: Server; readonly replica: Server; readonly url: string }> {
-  const source = await started(1, [
-    ...(semiSynchronous
-      ? [
-          '--plugin-load-add=semisync_source.so',
-          '--rpl-semi-sync-source-enabled=ON',
-          // A COMMIT waits for the replica, however long that takes.
-          '--rpl-semi-sync-source-timeout=4294967295',
-        ]
-      : []),
-  ])
+  const waiting = [
+    '--plugin-load-add=semisync_source.so',
+    '--rpl-semi-sync-source-enabled=ON',
+    // A COMMIT waits for the replica, however long that takes.
+    '--rpl-semi-sync-source-timeout=4294967295',
+  ]
+  const source = await started(1, semiSynchronous ? waiting : [])
   const replica = await started(2, [
     '--super-read-only=ON',
     ...(semiSynchronous

@@ -3,6 +3,7 @@ import { StoreUnavailableError } from '../../src/errors.ts'
 import { Kalends, task } from '../../src/index.ts'
 import { MysqlDatabase } from '../../src/store/mysql/database.ts'
 import { eachDatabase } from '../support/databases.ts'
+import { until } from '../support/worker-process.ts'
 import { Proxy } from '../support/worker-proxy.ts'
 
 const LONGEST_USE_MS = 700
@@ -51,6 +52,44 @@ eachDatabase(({ kind, fresh }) => {
 
       proxy.strand()
       await run()
+
+      await kalends.stop()
+      await proxy.close()
+      await server.drop()
+    },
+  )
+
+  // As after the promotion of a replica that had not received the end.
+  it.skipIf(kind === 'sqlite')(
+    'a run whose end the database has lost in an outage runs again, although its worker lives',
+    { timeout: 30_000 },
+    async () => {
+      const server = await fresh()
+      const proxy = await Proxy.open(server.url)
+      const kalends = await Kalends.open(proxy.url, { retention: false })
+      let ran = () => {}
+      kalends.handle(task('tick'), () => ran())
+      const run = () => new Promise<void>((resolve) => (ran = resolve))
+      const outage = new Promise<void>((resolve) => {
+        kalends.on('error', ({ where }) => {
+          if (where === 'watch') resolve()
+        })
+      })
+      await kalends.start({ signals: false })
+      const before = run()
+      await server.query("INSERT INTO job (id, task) VALUES ('j', 'tick')")
+      await before
+      const state = async () => (await server.query("SELECT state, worker FROM job WHERE id = 'j'"))[0]
+      await until('its end is written', async () => (await state())?.['state'] === 'success')
+
+      proxy.cut()
+      await server.query("UPDATE job SET state = 'running', finished = NULL, worker = ? WHERE id = 'j'", [
+        kalends.health().worker,
+      ])
+      await outage
+      const again = run()
+      proxy.mend()
+      await again
 
       await kalends.stop()
       await proxy.close()
