@@ -156,7 +156,7 @@ async function workerRuns({ target }: Scene): Promise<void> {
 /** The URLs by which the worker comes to each host. */
 function hostUrls({ target }: Scene): string[] {
   const [, user = '', hosts = '', name = ''] =
-    /^(mysql:\/\/[^@]*@)([^/]*)(\/.*)$/.exec(target.ways[0]?.url ?? '') ?? []
+    /^(mysql:\/\/[^@]*@)([^/]*)(\/[^?]*)/.exec(target.ways[0]?.url ?? '') ?? []
   return hosts.split(',').map((host) => `${user}${host}${name}`)
 }
 
