@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type ReplicationGroup, startGroup } from '../../../test/support/servers-group.ts'
 import { findMysql, mysqlFolder } from '../../../test/support/servers-mysql.ts'
 import { KeptFolder } from '../../../test/support/servers-restartable.ts'
-import type { Target } from '../fault.ts'
+import type { Fault, Target } from '../fault.ts'
 import { groupFaults } from '../faults/group.ts'
 import { serverAdminFaults } from '../faults/server.ts'
 import { Admin } from './admin.ts'
@@ -44,13 +44,16 @@ async function openInMode(kind: 'group' | 'group-multi', options: TargetOptions)
     open.push(() => group.stop())
     const [first = '', ...others] = group.members.map(databaseUrl)
     const primary = new PrimaryAdmin(first, group)
-    const places = hasOnePrimary
+    const places = group.members.map((node) => ({
+      name: node.name,
+      admin: adminOf(node),
+      workerUrl: workerUrl(node),
+    }))
+    // A secondary is read-only, and must stay so.
+    const writable = hasOnePrimary
       ? [{ name: 'the primary', admin: primary, workerUrl: workerUrl({ name: '', url: first }) }]
-      : group.members.map((node) => ({
-          name: node.name,
-          admin: adminOf(node),
-          workerUrl: workerUrl(node),
-        }))
+      : places
+    const isReadOnly = ({ name }: Fault) => name === 'server.read-only'
     const target = await clusterTarget(
       {
         kind,
@@ -64,10 +67,8 @@ async function openInMode(kind: 'group' | 'group-multi', options: TargetOptions)
         leftOut,
         faults: (leaseMs) => [
           ...groupFaults(group, { leaseMs, hasOnePrimary }),
-          ...serverAdminFaults(places, 'mysql').filter(
-            // Its connections go to one server by its address, and the primary changes.
-            ({ name }) => !hasOnePrimary || name !== 'server.full',
-          ),
+          ...serverAdminFaults(writable, 'mysql').filter(isReadOnly),
+          ...serverAdminFaults(places, 'mysql').filter((fault) => !isReadOnly(fault)),
         ],
       },
       options,
