@@ -53,7 +53,6 @@ async function openInMode(kind: 'group' | 'group-multi', options: TargetOptions)
     const writable = hasOnePrimary
       ? [{ name: 'the primary', admin: primary, workerUrl: workerUrl({ name: '', url: first }) }]
       : places
-    const isReadOnly = ({ name }: Fault) => name === 'server.read-only'
     const target = await clusterTarget(
       {
         kind,
@@ -79,6 +78,10 @@ async function openInMode(kind: 'group' | 'group-multi', options: TargetOptions)
     await close()
     throw error
   }
+}
+
+function isReadOnly({ name }: Fault): boolean {
+  return name === 'server.read-only'
 }
 
 const PATIENCE_MS = 60_000
