@@ -56,7 +56,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 function placeOf(file: string): string | undefined {
   const [, first = '', second, ...deeper] = file.split('/')
   if (second === undefined) {
-    const name = first.replace(/\.ts$/, '')
+    const name = first.replace(/\.tsx?$/, '')
     return [
       'kalends',
       'index',
@@ -74,6 +74,26 @@ function placeOf(file: string): string | undefined {
   }
   if (first !== 'store') return first in ARROWS ? first : undefined
   return deeper.length === 0 && /(?:^|-)store\.ts$/.test(second) ? 'store interface' : 'store'
+}
+
+/** A file that comes back to itself through imports, with those on the way; null where there is none. */
+function cycleIn(imports: ReadonlyMap<string, readonly string[]>): readonly string[] | null {
+  const done = new Set<string>()
+  const visit = (file: string, way: readonly string[]): readonly string[] | null => {
+    if (way.includes(file)) return [...way.slice(way.indexOf(file)), file]
+    if (done.has(file)) return null
+    for (const next of imports.get(file) ?? []) {
+      const found = visit(next, [...way, file])
+      if (found !== null) return found
+    }
+    done.add(file)
+    return null
+  }
+  for (const file of imports.keys()) {
+    const found = visit(file, [])
+    if (found !== null) return found
+  }
+  return null
 }
 
 /** What is wrong with a file's imports, as sentences. */
@@ -132,7 +152,7 @@ function impurities(source: ts.SourceFile): string[] {
 const root = join(import.meta.dirname, '..')
 const sources: ReadonlyMap<string, ts.SourceFile> = new Map(
   readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => /\.tsx?$/.test(file))
     .map((file) => `src/${file.replaceAll('\\', '/')}`)
     .map((file) => [file, parse(file, readFileSync(join(root, file), 'utf8'))]),
 )
@@ -145,6 +165,18 @@ function filesIn(path: string): [string, ts.SourceFile][] {
 describe('the design is kept', () => {
   test('every import is an arrow of the design', () => {
     expect([...sources].flatMap(([file, source]) => faults(file, importsOf(source)))).toEqual([])
+  })
+
+  test('no file imports itself through others, not even for a type', () => {
+    const imports = new Map(
+      [...sources].map(([file, source]) => [
+        file,
+        importsOf(source)
+          .filter((specifier) => specifier.startsWith('.'))
+          .map((specifier) => posix.join(posix.dirname(file), specifier)),
+      ]),
+    )
+    expect(cycleIn(imports)).toBeNull()
   })
 
   test('index files only re-export', () => {
@@ -230,6 +262,27 @@ describe('the check can fail', () => {
     ['src/http/http.ts', 'node:http'],
   ])('%s may import %s', (file, specifier) => {
     expect(faults(file, [specifier])).toEqual([])
+  })
+
+  test('a cycle is found, and only a cycle', () => {
+    expect(
+      cycleIn(
+        new Map([
+          ['a', ['b', 'c']],
+          ['b', ['c']],
+          ['c', []],
+        ]),
+      ),
+    ).toBeNull()
+    expect(
+      cycleIn(
+        new Map([
+          ['a', ['b']],
+          ['b', ['c', 'd']],
+          ['d', ['b']],
+        ]),
+      ),
+    ).toEqual(['b', 'd', 'b'])
   })
 
   test('a file that has no place is found', () => {

@@ -4,7 +4,8 @@ import { InvalidInputError } from '../errors.ts'
 import { clockChanges, clockWarning, localText } from './clock-changes.ts'
 import { cronEvents } from './cron.ts'
 import { CronSyntaxError, InvalidTimeSpanError } from './error.ts'
-import { prefixOf, timer, type Timer, withZone } from './timer.ts'
+import type { Timer } from './elapses.ts'
+import { prefixOf, timer, withZone } from './timer.ts'
 import { inWords } from './words.ts'
 
 /** What is wrong with a text that is no timer. */

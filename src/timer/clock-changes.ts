@@ -1,7 +1,7 @@
 /** What the changes of a zone's clock, to summer time and back, do to a timer. */
 import { calendar } from '../calendar/index.ts'
 import { cronEvents } from './cron.ts'
-import type { Elapses, Timer } from './timer.ts'
+import type { Elapses, Timer } from './elapses.ts'
 import { union } from './union.ts'
 
 /** A zone's clock is set forward or back. */

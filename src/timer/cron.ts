@@ -11,7 +11,7 @@ import { zoneNames } from '../calendar/zone-names.ts'
 import { endsWithYears, insteadOf } from './cron-hint.ts'
 import { CronSyntaxError, InvalidTimeSpanError } from './error.ts'
 import { timeSpan } from './span.ts'
-import type { TimerSpec } from './timer.ts'
+import type { TimerSpec } from './elapses.ts'
 import { union } from './union.ts'
 
 interface CronField {

@@ -1,6 +1,6 @@
 import { InvalidTimeSpanError } from './error.ts'
 import { spanText, timeSpan } from './span.ts'
-import type { TimerSpec } from './timer.ts'
+import type { TimerSpec } from './elapses.ts'
 
 /** Of the years 1970 to 2199, as for calendar events. */
 const LAST_INSTANT = Date.UTC(2200, 0, 1) - 1

@@ -15,13 +15,6 @@ export { localText } from './clock-changes.ts'
 export { fromCrontab } from './crontab.ts'
 export { CronSyntaxError, InvalidTimeSpanError } from './error.ts'
 export { timeSpan } from './span.ts'
-export {
-  type Bounds,
-  checkedZone,
-  type Elapses,
-  elapsesWithin,
-  timer,
-  type Timer,
-  withZone,
-} from './timer.ts'
+export type { Elapses, Timer } from './elapses.ts'
+export { type Bounds, checkedZone, elapsesWithin, timer, withZone } from './timer.ts'
 export { inWords } from './words.ts'

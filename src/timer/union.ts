@@ -1,4 +1,4 @@
-import type { Elapses } from './timer.ts'
+import type { Elapses } from './elapses.ts'
 
 /** Elapses whenever one of them does. */
 export function union(events: readonly Elapses[]): Elapses {
