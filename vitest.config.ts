@@ -16,7 +16,7 @@ const common = {
   // CI tells by name what needed a second try.
   retry: process.env['CI'] === 'true' ? 1 : 0,
   // More than the cores of a small machine: most tests wait for a database or a process.
-  maxWorkers: 3,
+  maxWorkers: 4,
   setupFiles: ['test/support/end-with-runner.ts'],
 }
 

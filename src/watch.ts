@@ -18,6 +18,9 @@ export interface WatchOptions {
   /** null: of no interest to this worker. */
   readonly onScheduleDue: (() => void) | null
   readonly onJobDue: (() => void) | null
+  /** See `Store.serverChanges`. */
+  readonly serverChanges: () => number
+  readonly onServerChange: () => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
@@ -30,6 +33,7 @@ export class Watch {
   readonly #options: WatchOptions
   readonly #loop: Loop
   #clock: ClockDifference | null = null
+  #serverChanges = 0
   /** When the first schedule is due that the last look has announced, by performance.now(). */
   #scheduleDue = Infinity
 
@@ -73,6 +77,9 @@ export class Watch {
     const before = this.#options.now().getTime()
     const look = await store.look(tasks)
     const answered = performance.now()
+    const changes = this.#options.serverChanges()
+    if (changes !== this.#serverChanges) this.#options.onServerChange()
+    this.#serverChanges = changes
     const roundTripMs = answered - asked
     this.#clock = { aheadMs: before + roundTripMs / 2 - look.now.getTime(), roundTripMs }
     const waits = [wakeUpMs]

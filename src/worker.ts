@@ -4,7 +4,6 @@
  *
  * The parts meet in the rows of the database; a wake-up only saves the wait for the next look.
  */
-import { StoreUnavailableError } from './errors.ts'
 import type { Emitter } from './events.ts'
 import type { Around, HandledTask } from './executor/handler.ts'
 import { JobExecutor } from './executor/job-executor.ts'
@@ -262,7 +261,10 @@ export class Worker {
       onSettled: (result) => this.#settled(result),
       onRejected: (attempt, error) => this.#rejected(attempt, error),
       onFault: (job, error) => {
-        logger.error({ job, err: error }, `The job '${job}' could not be started; it will be tried again`)
+        logger.error(
+          { job, err: error },
+          `The job '${job}' could not be made claimable, claimed or started; it will be tried again`,
+        )
         events.emit('error', { where: `job ${job}`, error })
       },
       onError: (error, loop) => this.#failed(loop, error),
@@ -279,10 +281,9 @@ export class Worker {
       claimableTasks: () => executor?.claimableTasks() ?? [],
       onScheduleDue: scheduler === null ? null : () => scheduler.wake(),
       onJobDue: executor === null ? null : () => executor.wakeForTime(),
-      onError: (error, loop) => {
-        if (error instanceof StoreUnavailableError) executor?.afterOutage()
-        this.#failed(loop, error)
-      },
+      serverChanges: () => this.#options.store.serverChanges(),
+      onServerChange: () => executor?.recheckRunning(),
+      onError: (error, loop) => this.#failed(loop, error),
     })
   }
 

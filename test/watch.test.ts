@@ -31,6 +31,7 @@ function watching(answers: readonly Partial<Look>[]) {
     clearStaleMarks: unused,
     sweep: unused,
   }
+  const changes = { count: 0 }
   const watch = new Watch({
     store,
     // Longer than any test takes.
@@ -42,11 +43,13 @@ function watching(answers: readonly Partial<Look>[]) {
       due.open()
     },
     onJobDue: null,
+    serverChanges: () => changes.count,
+    onServerChange: () => told.push('another server'),
     onError: (error) => {
       throw error
     },
   })
-  return { watch, told, due }
+  return { watch, told, due, changes }
 }
 
 const soon = { wakeAt: new Date(START.getTime() + 5) }
@@ -78,4 +81,13 @@ it('what is due at a look is told at once', async () => {
   const { watch, told } = watching([{ wakeAt: START }])
   expect(await watch.pass()).toBeLessThan(1000)
   expect(told).toEqual(['look', 'due'])
+})
+
+it('a look that finds another server tells it once', async () => {
+  const { watch, told, changes } = watching([{}])
+  await watch.pass()
+  changes.count = 2
+  await watch.pass()
+  await watch.pass()
+  expect(told).toEqual(['look', 'look', 'another server', 'look'])
 })

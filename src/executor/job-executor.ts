@@ -74,7 +74,10 @@ export class JobExecutor {
   #started = 0
   /** When stop requests were last looked for, by performance.now(). */
   #lastStopLook = Number.NEGATIVE_INFINITY
-  /** When a claim, a submission or a look last got no answer, by performance.now(); null: nothing is in doubt. */
+  /**
+   * Since when the database and this worker may not agree about what runs here, by performance.now(): since a claim or a
+   * submission without an answer, or a change of the server. null: no doubt.
+   */
   #unanswered: number | null = null
   /** Whether its loops run. */
   #open = false
@@ -159,11 +162,8 @@ export class JobExecutor {
     this.#claimLoop.wake()
   }
 
-  /**
-   * The database was away. One that took its place may lack what was written last, as a promoted asynchronous replica
-   * does: the end of a run that is `running` there.
-   */
-  afterOutage(): void {
+  /** The server may lack the last commits, as a promoted asynchronous replica does: claims and ends of runs. */
+  recheckRunning(): void {
     this.#unanswered = performance.now()
     this.#claimLoop.wake()
   }
@@ -282,7 +282,7 @@ export class JobExecutor {
       if (gathers) await nextTurn()
       const id = worker()
       if (id === null || this.#stopping) return this.#untilNextLook()
-      if (this.#unanswered !== null) await this.#giveBackUnheard(id, this.#unanswered)
+      if (this.#unanswered !== null) await this.#compareRunning(id, this.#unanswered)
       const room = this.#room()
       const policies = this.#claimable()
       this.#heldOff = this.#kept > 0
@@ -291,7 +291,7 @@ export class JobExecutor {
       const jobs = await store
         .claim(id, policies, room, this.#lastGroup, this.#taskRooms(), this.#setAside)
         .catch((error: unknown) => {
-          this.#unanswered = performance.now()
+          if (error instanceof StoreUnavailableError) this.#unanswered = performance.now()
           throw error
         })
         .finally(() => {
@@ -317,19 +317,33 @@ export class JobExecutor {
   }
 
   /**
-   * A claim that got no answer, or a submission, may have been made all the same. While this worker lives, nobody would
-   * run those jobs or take them over. The doubt ends with a look that comes late enough.
+   * Compares the jobs that the database says run here with those that do. One that nobody runs goes back: a claim or a
+   * submission without an answer was made all the same, or the end of the run was lost with the server. While this worker
+   * lives, nobody else would take it over. A handler whose job does not run here any more is stopped: the claim was lost
+   * with the server, and somebody else may run it. The doubt ends with a comparison that comes late enough.
    */
-  async #giveBackUnheard(workerId: string, since: number): Promise<void> {
+  async #compareRunning(workerId: string, since: number): Promise<void> {
     // Some may have begun with a submission whose answer is still to come.
     if (this.#kept > 0) return
     const asked = performance.now()
     // Before the question: what ends while it is under way is no news, and may be claimed again by now.
-    const running = [...this.#running.values()].map(({ job }) => fenceOf(job))
-    const known = new Set([...running, ...this.#settler.pending()].map(fenceText))
+    const running = [...this.#running.values()]
+    const known = [...running.map(({ job }) => fenceOf(job)), ...this.#settler.pending()]
+    const [knownFences, knownJobs] = [new Set(known.map(fenceText)), new Set(known.map(({ id }) => id))]
     const held = await this.#options.store.held(workerId)
-    for (const attempt of held) if (!known.has(fenceText(attempt.fence))) this.#settler.add(attempt)
-    if (asked - since > DOUBT_MS && this.#unanswered === since) this.#unanswered = null
+    const unknown = held.filter(({ fence }) => !knownFences.has(fenceText(fence)))
+    // The next claim could be given the number of the one that still runs here: it has to end first.
+    const free = unknown.filter(({ fence }) => !knownJobs.has(fence.id))
+    for (const attempt of free) this.#settler.add(attempt)
+    const heldFences = new Set(held.map(({ fence }) => fenceText(fence)))
+    for (const run of running) {
+      const fence = fenceOf(run.job)
+      const isHere = this.#running.get(fence.id) === run && fence.worker === workerId
+      if (isHere && !heldFences.has(fenceText(fence)))
+        run.abort(new LeaseLostError(`The job ${run.job.id} was taken from this worker`))
+    }
+    if (asked - since > DOUBT_MS && this.#unanswered === since && free.length === unknown.length)
+      this.#unanswered = null
   }
 
   /** A claimed job that cannot be started goes back: it must stand in the way of no other, and not stay `running`. */

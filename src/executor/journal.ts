@@ -13,7 +13,8 @@ export class Journal {
   readonly #loop: Loop
   readonly #onError: (error: unknown, loop: string) => void
   #lines: LogLine[] = []
-  readonly #halving = new Halving()
+  /** A line is no reason to keep others back: each that is refused is dropped at once. */
+  readonly #halving = new Halving(Infinity)
   readonly #progress = new Map<string, { fence: Fence; json: string }>()
   /** Flushes take turns: whoever waits for one must find everything written that came before. */
   #lastFlush: Promise<void> = Promise.resolve()
@@ -81,9 +82,10 @@ export class Journal {
     })
   }
 
+  /** @param lines  as they lie there, one after the other */
   #forget(lines: readonly LogLine[]): void {
-    const done = new Set(lines)
-    this.#lines = this.#lines.filter((line) => !done.has(line))
+    const [first] = lines
+    if (first !== undefined) this.#lines.splice(this.#lines.indexOf(first), lines.length)
   }
 
   async #pass(): Promise<number> {

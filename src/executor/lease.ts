@@ -13,7 +13,7 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { SchemaError } from '../errors.ts'
 import { Loop, type LoopHealth } from '../loop.ts'
-import { Halving, isOfARow } from '../model/halves.ts'
+import { AllRefusedError, Halving, isOfARow } from '../model/halves.ts'
 import { SetAside } from '../model/set-aside.ts'
 import { versionFault } from '../model/version.ts'
 import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
@@ -240,15 +240,23 @@ export class Lease {
 
   /** That orphans cannot be settled says nothing about the heartbeats: the next beat comes in time, and tries again. */
   async #settleOrphansLeft(): Promise<void> {
-    await this.#settleOrphans().catch((error: unknown) => {
-      if (!isOfARow(error)) throw error
-      this.#options.onError(error, 'lease')
-    })
+    const started = performance.now()
+    for (;;) {
+      try {
+        await this.#settleOrphans(started)
+        return
+      } catch (error) {
+        if (!isOfARow(error)) throw error
+        this.#options.onError(error, 'lease')
+        // At once: more are tried each time, and behind those that are rejected may be some that can be taken over.
+        if (!(error instanceof AllRefusedError) || performance.now() - started > this.#beatMs) return
+      }
+    }
   }
 
-  async #settleOrphans(): Promise<void> {
+  /** @param started  by performance.now() */
+  async #settleOrphans(started: number): Promise<void> {
     const { executing, onRejected } = this.#options
-    const started = performance.now()
     for (;;) {
       const orphans = await executing.orphans(ORPHANS_AT_ONCE, this.#rejected.ids())
       this.#orphansLeft = orphans.length > 0

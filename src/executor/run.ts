@@ -20,9 +20,11 @@ import type { Journal } from './journal.ts'
 /** A handler whose signal has fired gets this long to end; then its run is settled without it. */
 export const ABANDON_MS = 5000
 
-/** Longer lines are cut, and further ones left out: 500 of them still fit into one statement. */
+/** Longer lines are cut: 500 of them still fit into one statement. */
 const MOST_LINE_BYTES = 16_384
+/** Of an attempt; what comes after is left out. While the database is away, all of it is in memory. */
 const MOST_LINES = 10_000
+const MOST_LOG_BYTES = 4 * 1024 * 1024
 
 /** One attempt of a job in this process. */
 export class Run {
@@ -38,7 +40,10 @@ export class Run {
   readonly #secrets: Secrets
   readonly #controller = new AbortController()
   #over = false
+  /** Of the handler's log. */
   #lines = 0
+  #logBytes = 0
+  #isLogFull = false
   #left: Promise<unknown> | null = null
 
   constructor(
@@ -190,19 +195,23 @@ export class Run {
   }
 
   #logOfHandler(level: LogLevel, message: string): void {
+    if (this.#isLogFull) return
+    this.#isLogFull = this.#lines >= MOST_LINES || this.#logBytes >= MOST_LOG_BYTES
+    if (this.#isLogFull) {
+      const limits = `${MOST_LINES} lines or ${MOST_LOG_BYTES / 1024 / 1024} MB`
+      this.note('warn', `Further lines of attempt ${this.job.attempt} are left out: it has logged ${limits}`)
+      return
+    }
     this.#lines += 1
-    if (this.#lines <= MOST_LINES) this.#log(level, message)
-    else if (this.#lines === MOST_LINES + 1)
-      this.note(
-        'warn',
-        `Further lines of attempt ${this.job.attempt} are left out: it has logged ${MOST_LINES}`,
-      )
+    this.#logBytes += this.#log(level, message)
   }
 
-  #log(level: LogLevel, message: string): void {
+  /** @returns its bytes */
+  #log(level: LogLevel, message: string): number {
     // oxlint-disable-next-line typescript/no-unnecessary-type-conversion -- handlers in JavaScript log anything
     const text = cut(this.#shown(String(message)), MOST_LINE_BYTES)
     this.#journal.log({ jobId: this.job.id, at: this.#now(), level, message: text })
+    return Buffer.byteLength(text)
   }
 
   #errorText(error: unknown): string {

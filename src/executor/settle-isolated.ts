@@ -23,6 +23,7 @@ export async function settleIsolated(
     work: (some) => store.settle(some),
     // Its own result or error may be what the database rejects.
     alone: (attempt, error) => store.settle([{ ...attempt, ending: withoutTexts(attempt.ending, error) }]),
+    wrote: ({ settled }) => settled.length > 0,
     refused: (attempt, error) => {
       onRejected(attempt, error)
       return { settled: [], lost: [], locked: [] }

@@ -49,7 +49,8 @@ export class Settler {
   readonly #locked = new Map<Attempt, number>()
   /** By performance.now(). */
   #lockedRetry = 0
-  readonly #halving = new Halving()
+  readonly #writing = new Halving()
+  readonly #retrying = new Halving()
   readonly #rejected: Attempt[] = []
   /** By performance.now(). */
   #rejectedRetry = Infinity
@@ -134,7 +135,7 @@ export class Settler {
 
   async #write(): Promise<void> {
     const batch = this.#queue.slice(0, AT_ONCE)
-    const result = await this.#settle(batch)
+    const result = await this.#settle(batch, this.#writing)
     // Only now: what could not be written stays in the queue.
     this.#queue.splice(0, batch.length)
     if (this.#locked.size === 0) this.#lockedRetry = performance.now() + LOCKED_RETRY_MS
@@ -146,7 +147,7 @@ export class Settler {
     const batch = [...this.#locked.keys()].slice(0, AT_ONCE)
     // Also when it fails, so that others are written in between.
     this.#lockedRetry = performance.now() + LOCKED_RETRY_MS
-    const result = await this.#settle(batch)
+    const result = await this.#settle(batch, this.#retrying)
     this.#lockedRetry = performance.now() + LOCKED_RETRY_MS
     const since = new Map(batch.map((attempt) => [fenceText(attempt.fence), this.#locked.get(attempt)]))
     for (const attempt of batch) this.#locked.delete(attempt)
@@ -156,9 +157,9 @@ export class Settler {
     if (result.locked.length < batch.length) this.#options.onSettled(result)
   }
 
-  async #settle(batch: readonly Attempt[]): Promise<SettleResult> {
+  async #settle(batch: readonly Attempt[], halving: Halving): Promise<SettleResult> {
     const rejected: { attempt: Attempt; error: unknown }[] = []
-    const result = await settleIsolated(this.#options.store, batch, this.#halving, (attempt, error) =>
+    const result = await settleIsolated(this.#options.store, batch, halving, (attempt, error) =>
       rejected.push({ attempt, error }),
     )
     for (const { attempt, error } of rejected) {

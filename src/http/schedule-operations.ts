@@ -260,8 +260,10 @@ export const scheduleOperations: readonly Operation[] = [
       run: async (call) => {
         const { params, body, reach, access, permit, audit, changes, redaction } = call
         if (body?.args !== undefined) requirePermission(access, 'submit')
-        const { job, args } = await onBasis(call, params.id, async (before) => {
+        const { job, args } = await onBasis(call, params.id, async (before, { ifVersion }) => {
           if (before === null) throw new NotFoundError('schedule', params.id)
+          if (typeof ifVersion === 'string' && ifVersion !== reach.schedules.versionOf(before))
+            throw new VersionError(params.id)
           await permit({ task: before.task, schedule: params.id })
           const restored = redaction.restored('args', body?.args, before.args)
           const options = { task: before.task, ...(restored !== undefined && { args: restored }) }

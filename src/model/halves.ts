@@ -11,6 +11,8 @@ export interface Halves<Item, Result> {
   readonly work: (items: readonly Item[]) => Promise<Result>
   /** A second try of an item that failed by itself; default: none. */
   readonly alone?: (item: Item, error: unknown) => Promise<Result>
+  /** Whether something was accepted; default: always. What others have locked, or taken already, is no proof of it. */
+  readonly wrote?: (result: Result) => boolean
   /** What is done about an item that is refused. */
   readonly refused: (item: Item, error: unknown) => Promise<Result> | Result
   /** false: the error says nothing about the items, and is thrown. */
@@ -25,19 +27,34 @@ export interface Halves<Item, Result> {
  * comes again. Each time more items are tried, so that a batch in which every item is bad comes to an end as well.
  */
 export class Halving {
-  #mostTried = FEW
+  readonly #few: number
+  #mostTried: number
 
-  /** @throws what is of no item; an Error when the first items were all refused for the same reason */
+  /** @param few  so many refused items with none accepted make it give up; Infinity: it never does */
+  constructor(few = FEW) {
+    this.#few = few
+    this.#mostTried = few
+  }
+
+  /** Work went well without it: what it gave up before is over. */
+  reset(): void {
+    this.#mostTried = this.#few
+  }
+
+  /** @throws what is of no item; AllRefusedError when the first items were all refused for the same reason */
   async run<Item, Result>(
     items: readonly Item[],
-    { work, alone, refused, isOfAnItem }: Halves<Item, Result>,
+    { work, alone, wrote = () => true, refused, isOfAnItem }: Halves<Item, Result>,
   ): Promise<Result[]> {
     const results: Result[] = []
+    let isAccepted = false
     const refusals: { readonly item: Item; readonly error: unknown }[] = []
     const parts = items.length === 0 ? [] : [items]
     const attempt = async (one: () => Promise<Result>): Promise<{ readonly error: unknown } | null> => {
       try {
-        results.push(await one())
+        const result = await one()
+        results.push(result)
+        isAccepted ||= wrote(result)
         return null
       } catch (error) {
         if (isOfAnItem(error)) return { error }
@@ -56,13 +73,13 @@ export class Halving {
       }
       const refusal = alone === undefined ? failure : await attempt(() => alone(item, failure.error))
       if (refusal !== null) refusals.push({ item, error: refusal.error })
-      if (results.length === 0 && parts.length > 0 && refusals.length >= this.#mostTried)
+      if (!isAccepted && parts.length > 0 && refusals.length >= this.#mostTried)
         this.#giveUp(
           refusals.map(({ error }) => error),
           items.length,
         )
     }
-    this.#mostTried = FEW
+    this.reset()
     for (const { item, error } of refusals) results.push(await refused(item, error))
     return results
   }
@@ -71,11 +88,16 @@ export class Halving {
     const [reason, ...others] = new Set(errors.map(messageOf))
     if (others.length > 0) return
     this.#mostTried *= MORE
-    throw new Error(
+    throw new AllRefusedError(
       `The database refused each of ${errors.length} rows that were tried, of ${of}; all are tried again: ${reason}`,
       { cause: errors[0] },
     )
   }
+}
+
+/** Every item that was tried was refused for the same reason, so that the server may be at fault: none is set aside. */
+export class AllRefusedError extends Error {
+  override readonly name = 'AllRefusedError'
 }
 
 /** The error is about what is written, and not about the way to the database. */

@@ -6,6 +6,7 @@
  * each as it is at that moment, inserts the jobs, moves `nextrun` on and ends the marks. A crash leaves all of
  * that or none; what stays marked is due again for everyone when the lease ends.
  */
+import { StoreUnavailableError } from '../errors.ts'
 import { Loop, type LoopHealth } from '../loop.ts'
 import type { ClaimedJob } from '../model/job.ts'
 import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
@@ -137,8 +138,9 @@ export class PeriodicScheduler {
   /** Before those that are due, those that an earlier pass could not submit. */
   #withHeld(batch: Batch): Batch {
     const held = this.#held.filter((mark) => !batch.marks.some((again) => again.id === mark.id))
-    this.#held = []
-    return { ...batch, marks: [...held, ...batch.marks] }
+    const marks = [...held, ...batch.marks]
+    this.#held = marks.slice(this.#options.batch)
+    return { ...batch, marks: marks.slice(0, this.#options.batch) }
   }
 
   async #submit({ worker, marks }: Batch): Promise<void> {
@@ -147,9 +149,13 @@ export class PeriodicScheduler {
     const room = elsewhere === null ? keepRoom(worker, marks.length) : null
     const { submissions, begun, locked, failed } = await this.#written(worker, marks, room).catch(
       (error: unknown) => {
-        // It is not known how it went: what was marked and could not be submitted comes with the next pass.
+        // What was marked and could not be submitted comes with the next pass.
         this.#held = [...this.#held, ...marks]
-        if (room !== null) onUnheard(room)
+        if (room !== null) {
+          // Whether something was committed is in doubt only where the database gave no answer.
+          if (error instanceof StoreUnavailableError) onUnheard(room)
+          else onBegun(room, [])
+        }
         throw error
       },
     )

@@ -25,6 +25,7 @@ export function admitted(database: Database, limits: AdmissionLimits): Database 
     exclusively: (name, work) => admission.admit(() => database.exclusively(name, work)),
     mostAtOnce: () => database.mostAtOnce?.() ?? Number.POSITIVE_INFINITY,
     longestWaitMs: () => database.longestWaitMs?.() ?? 0,
+    serverChanges: () => database.serverChanges?.() ?? 0,
     close: () => database.close(),
   }
 }

@@ -33,6 +33,8 @@ export interface Database extends Sql {
   mostAtOnce?(): number
   /** How long the work that has waited longest for a connection has waited; 0: none waits. */
   longestWaitMs?(): number
+  /** How often the server has become another or began anew, so that it may lack the last commits; without it, never. */
+  serverChanges?(): number
   close(): Promise<void>
 }
 

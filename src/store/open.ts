@@ -90,6 +90,7 @@ export function storeOn(database: Database, prefix: string): Store {
     lists: new SqlLists(database, names),
     inspection: new SqlInspection(database, names, prefix),
     longestWaitMs: () => database.longestWaitMs?.() ?? 0,
+    serverChanges: () => database.serverChanges?.() ?? 0,
     close: () => database.close(),
   }
 }

@@ -24,6 +24,11 @@ export interface Store {
   readonly inspection: InspectionStore
   /** How long the work that has waited longest for a connection has waited; 0: none waits. */
   longestWaitMs(): number
+  /**
+   * How often the server has become another (a fail-over, a promotion) or began anew. What takes the place of a server
+   * may lack its last commits.
+   */
+  serverChanges(): number
   /** Ends connections that Kalends opened itself; what was lent stays open. */
   close(): Promise<void>
 }

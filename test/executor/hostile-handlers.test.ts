@@ -115,6 +115,9 @@ eachDatabase((under) => {
       log.info('x'.repeat(50_000_000))
       for (let line = 0; line < 100_000; line += 1) log.debug('y')
     })
+    kalends.handle(task('shouts'), ({ log }) => {
+      for (let line = 0; line < 1000; line += 1) log.debug('z'.repeat(20_000))
+    })
     await kalends.start()
     const id = await kalends.jobs.submit('talks')
     expect(await ended(kalends, id)).toMatchObject({ state: 'success' })
@@ -124,8 +127,12 @@ eachDatabase((under) => {
     expect(lines).toHaveLength(10_001)
     expect(lines.at(-1)).toMatchObject({
       level: 'warn',
-      message: 'Further lines of attempt 1 are left out: it has logged 10000',
+      message: 'Further lines of attempt 1 are left out: it has logged 10000 lines or 4 MB',
     })
+    // 256 of 16 KB are 4 MB.
+    const loud = await kalends.jobs.submit('shouts')
+    expect(await ended(kalends, loud)).toMatchObject({ state: 'success' })
+    expect(await kalends.jobs.logs(loud)).toHaveLength(257)
   })
 
   it('results and progress have the limit of args, and errors are cut to it', async () => {

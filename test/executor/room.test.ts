@@ -21,6 +21,10 @@ async function started(concurrency: number, own: number | null = null) {
     answer: null as Gate | null,
     running: 0,
     most: 0,
+    /** As the database has it, of those that it says run here. */
+    heldClaim: 1,
+    /** Jobs whose handlers were told to stop, and why. */
+    aborted: [] as string[],
   }
   const ends = new Map<string, Gate>()
   const released: string[] = []
@@ -37,7 +41,7 @@ async function started(concurrency: number, own: number | null = null) {
     held: () =>
       Promise.resolve(
         held.map((id) => ({
-          fence: { id, worker: WORKER, claim: 1 },
+          fence: { id, worker: WORKER, claim: state.heldClaim },
           ending: { kind: 'released' as const },
           policy: claimed(id).policy,
         })),
@@ -52,7 +56,8 @@ async function started(concurrency: number, own: number | null = null) {
   }
   const handled: HandledTask = {
     task: task('noop', own === null ? {} : { concurrency: own }),
-    handler: async ({ job: { id } }) => {
+    handler: async ({ job: { id }, signal }) => {
+      signal.addEventListener('abort', () => state.aborted.push(`${id}: ${String(signal.reason?.name)}`))
       state.running += 1
       state.most = Math.max(state.most, state.running)
       await ends.get(id)?.promise
@@ -198,6 +203,44 @@ it('the doubt ends with a look that comes late enough, and not while there is no
   await pass(3000)
   expect(kept(executor.keepRoom(WORKER, 1)).limit).toBe(1)
   vi.useRealTimers()
+})
+
+it('where another server lacks the claim of a job, its handler is stopped', async () => {
+  const { executor, state, waiting, held, ends } = await started(2)
+  for (const id of ['a', 'b']) ends.set(id, gate())
+  waiting.push('a', 'b')
+  held.push('a', 'b')
+  executor.wake()
+  await settledDown()
+  held.splice(0, 1)
+  executor.recheckRunning()
+  await settledDown()
+  expect(state.aborted).toEqual(['a: LeaseLostError'])
+  for (const end of ends.values()) end.open()
+  await executor.stop(1000)
+})
+
+it('where another server has an earlier claim of a job, it goes back when its handler has ended', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { executor, state, waiting, held, released, ends } = await started(2)
+  ends.set('a', gate())
+  waiting.push('a')
+  executor.wake()
+  await settledDown()
+  state.heldClaim = 0
+  held.push('a')
+  executor.recheckRunning()
+  await settledDown()
+  expect(state.aborted).toEqual(['a: LeaseLostError'])
+  await pass(3000)
+  // It would be claimed again under the number of the handler that goes on.
+  expect(released).toEqual([])
+  ends.get('a')?.open()
+  await pass(3000)
+  expect(released).toEqual(['a'])
+  vi.useRealTimers()
+  await executor.stop(1000)
 })
 
 /** In steps, so that each sleep that ends is seen. */

@@ -244,11 +244,10 @@ eachDatabase((under) => {
       edits.push(edit)
       expect(await call(line, body && { body })).toMatchObject({ status: 403, body: { detail: 'only mail' } })
     }
+    expect(await kalends.schedules.get('s')).toMatchObject({ task: 'billing', summary: null, enabled: true })
     await reset()
-    edits.push(edit)
     const ifMatch = { headers: { 'if-match': '"0123456789012345678901"' } }
     expect((await call('POST /api/v1/schedules/s/run', ifMatch)).status).toBe(412)
-    expect(await kalends.schedules.get('s')).toMatchObject({ task: 'billing', summary: null, enabled: true })
     expect((await kalends.jobs.list()).total).toBe(0)
   })
 

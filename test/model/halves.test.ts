@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Halving } from '../../src/model/halves.ts'
+import { AllRefusedError, Halving } from '../../src/model/halves.ts'
 
 const items = Array.from({ length: 512 }, (_, index) => index)
 const refusal = () => new Error('a bad row')
@@ -65,7 +65,7 @@ it('an error that is of no item ends the work at once', async () => {
 it('where nothing is accepted, it gives up after a few tries, and no item is at fault', async () => {
   const { tries, failed, done } = await run(() => true)
   expect(done).toBe(
-    'Error: The database refused each of 3 rows that were tried, of 512; all are tried again: a bad row',
+    'AllRefusedError: The database refused each of 3 rows that were tried, of 512; all are tried again: a bad row',
   )
   expect(failed).toEqual([])
   expect(tries).toBeLessThanOrEqual(Math.log2(512) + 5)
@@ -117,4 +117,28 @@ it('an item whose second try goes well is not refused', async () => {
     isOfAnItem: () => true,
   })
   expect(results.flat()).toEqual(items)
+})
+
+it('a result that wrote nothing is no proof that the server accepts anything', async () => {
+  const work = new Halving().run<number, readonly number[]>(items, {
+    // The first is locked by somebody else.
+    work: (some) => (some.length === 1 && some[0] === 0 ? Promise.resolve([]) : Promise.reject(refusal())),
+    wrote: (written) => written.length > 0,
+    refused: () => expect.fail('no item is at fault'),
+    isOfAnItem: () => true,
+  })
+  await expect(work).rejects.toThrow(AllRefusedError)
+})
+
+it('what went well without it ends what it gave up before', async () => {
+  const halving = new Halving()
+  const all = () => run(() => true, { halving })
+  const { tries } = await all()
+  expect((await all()).tries).toBeGreaterThan(tries)
+  halving.reset()
+  expect((await all()).tries).toBe(tries)
+})
+
+it('one that never gives up refuses each of them', async () => {
+  expect((await run(() => true, { halving: new Halving(Infinity) })).failed).toEqual(items)
 })

@@ -249,7 +249,7 @@ onEachStore((under) => {
   it.skipIf(!server)('a session as the server gives it costs no statement beside the work', async () => {
     const connection = await createConnection({ uri: under.url })
     under.afterwards(() => connection.end())
-    expect(await borrowed(connection)).toEqual({ before: null, after: null })
+    expect(await borrowed(connection)).toMatchObject({ before: null, after: null })
   })
 
   it.skipIf(!server)('a session of our own is set up, whatever the server gives it', async () => {
@@ -261,7 +261,7 @@ onEachStore((under) => {
       expect((await borrowed(connection)).before).toContain(`${name} = `)
     }
     await connection.query(OWN_SESSION)
-    expect(await borrowed(connection)).toEqual({ before: null, after: null })
+    expect(await borrowed(connection)).toMatchObject({ before: null, after: null })
     const own = MysqlDatabase.open(under.url, 1)
     under.afterwards(() => own.close())
     expect(await own.rows('SELECT @@sql_mode AS mode')).toEqual([{ mode: 'STRICT_TRANS_TABLES' }])

@@ -72,6 +72,8 @@ export interface OwnOptions {
   readonly patienceMs: number
   /** The replication group that every host must be a member of; null: the hosts tell. */
   readonly group: string | null
+  /** Is told the server of each new connection. */
+  readonly seen: SeenServers
 }
 
 /** A connection that was found fit for work. */
@@ -80,6 +82,28 @@ interface Made {
   readonly generation: number
   /** Its server is a member of a replication group, and is asked before each use whether it still is. */
   isMember: boolean
+}
+
+/** Servers tell their uptime in whole seconds. */
+const UPTIME_SLACK_MS = 2000
+
+/** The servers that connections have led to: which of them it is, a URL, a pool or a proxy does not tell. */
+export class SeenServers {
+  /** How often a new connection led to another server than the one before, or to one that had begun anew. */
+  changes = 0
+  #last: { readonly name: string; readonly startedMs: number | null } | null = null
+
+  /**
+   * @param name  of the server itself
+   * @param startedMs  when it began, by performance.now(); null: not known
+   */
+  add(name: string, startedMs: number | null): void {
+    const last = this.#last
+    this.#last = { name, startedMs }
+    if (last === null) return
+    const laterMs = startedMs === null || last.startedMs === null ? 0 : startedMs - last.startedMs
+    if (name !== last.name || Math.abs(laterMs) > UPTIME_SLACK_MS) this.changes += 1
+  }
 }
 
 /** A host and its connections. */
@@ -200,10 +224,10 @@ export class OwnConnections implements Connections {
         return connection
       } catch (error) {
         connection.destroy()
-        if (made === undefined) throw error
-        if (made.generation === place.generation) place.generation += 1
-        // A new connection may get through to another server, where a proxy is in front.
-        if (!(error instanceof NotInGroupError)) throw error
+        if (made === undefined || isSilent(error)) throw error
+        // Nothing was sent yet: a new connection may work, also to another server where a proxy is in front.
+        if (made.generation === place.generation && (error instanceof NotInGroupError || condemnsHost(error)))
+          place.generation += 1
       }
     }
   }
@@ -217,8 +241,14 @@ export class OwnConnections implements Connections {
       const several = this.#places.length > 1
       const variables = await settings(
         connection,
-        "SHOW GLOBAL VARIABLES WHERE variable_name IN ('wsrep_on', 'read_only', 'group_replication_group_name', 'group_replication_single_primary_mode', 'group_replication_consistency')",
+        "SHOW GLOBAL VARIABLES WHERE variable_name IN ('wsrep_on', 'read_only', 'group_replication_group_name', 'group_replication_single_primary_mode', 'group_replication_consistency', 'server_uuid', 'server_id', 'hostname', 'port')",
       )
+      const status = await settings(
+        connection,
+        "SHOW GLOBAL STATUS WHERE variable_name IN ('uptime', 'wsrep_ready')",
+      )
+      const name = ['server_uuid', 'server_id', 'hostname', 'port'].map((key) => variables.get(key)).join(' ')
+      this.#options.seen.add(name, performance.now() - Number(status.get('uptime')) * 1000)
       const group = variables.get('group_replication_group_name') ?? ''
       checkGroupName(this.#options.group, group)
       made.isMember = group !== '' && (several || this.#options.group !== null)
@@ -229,7 +259,6 @@ export class OwnConnections implements Connections {
       if (made.isMember) await waitForGroup(connection, variables)
       if (!isOn(variables.get('wsrep_on'))) return
       this.#clustered = true
-      const status = await settings(connection, "SHOW GLOBAL STATUS LIKE 'wsrep_ready'")
       if (several && !isOn(status.get('wsrep_ready'))) throw new Error('it is not in step with its cluster')
       // What another node has committed is seen, so that work can go on there: 1 is the bit of reads.
       await connection.query('SET SESSION wsrep_sync_wait = @@SESSION.wsrep_sync_wait | 1')
@@ -253,7 +282,7 @@ async function waitForGroup(
 ): Promise<void> {
   const hasOnePrimary = isOn(variables.get('group_replication_single_primary_mode'))
   const least = hasOnePrimary ? 'BEFORE_ON_PRIMARY_FAILOVER' : 'BEFORE'
-  const enough = hasOnePrimary ? /^(BEFORE|AFTER)/ : /^(BEFORE|AFTER|BEFORE_AND_AFTER)$/
+  const enough = hasOnePrimary ? /^(BEFORE|AFTER)/ : /^BEFORE(_AND_AFTER)?$/
   if (!enough.test(variables.get('group_replication_consistency') ?? ''))
     await connection.query(`SET SESSION group_replication_consistency = '${least}'`)
 }

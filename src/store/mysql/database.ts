@@ -9,9 +9,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type mysql from 'mysql2/promise'
 import { StoreUnavailableError, TooSlowError } from '../../errors.ts'
 import type { Database, Sql, SqlValue } from '../database.ts'
-import { type Connections, LentConnections, OwnConnections } from './connections.ts'
+import { type Connections, LentConnections, OwnConnections, SeenServers } from './connections.ts'
 import { mysqlDialect } from './dialect.ts'
 import { advice, isLockWait, isRefusedByGroup, isTooSlow, isTransient, isUnavailable } from './errors.ts'
+import { NotInGroupError } from './group.ts'
 import { groupOf, hostsOf } from './hosts.ts'
 import { EITHER_EXACT, exactCollation, type ExactCollation, withLiterals } from './literal.ts'
 import { giveUpAfter } from './patience.ts'
@@ -67,13 +68,18 @@ export class MysqlDatabase implements Database {
   readonly #connections: Connections
   readonly #lent: boolean
   readonly #borrowings = new WeakMap<object, Borrowing>()
+  readonly #seen: SeenServers
   readonly #longestUseMs: number
   readonly #statementLimitMs: number | null
   /** When each piece of work that waits for a connection began to wait, in order. */
   readonly #waiting = new Set<{ readonly since: number }>()
   #server: Server | null = null
 
-  constructor(pool: mysql.Pool | Connections, options: MysqlOptions & { readonly lent: boolean }) {
+  constructor(
+    pool: mysql.Pool | Connections,
+    options: MysqlOptions & { readonly lent: boolean; readonly seen?: SeenServers },
+  ) {
+    this.#seen = options.seen ?? new SeenServers()
     this.#connections = 'getConnection' in pool ? new LentConnections(pool) : pool
     this.#lent = options.lent
     this.#longestUseMs = options.longestUseMs ?? LONGEST_USE_MS
@@ -93,7 +99,9 @@ export class MysqlDatabase implements Database {
     { longestUseMs = LONGEST_USE_MS, statementLimitMs }: MysqlOptions = {},
   ): MysqlDatabase {
     const hosts = hostsOf(url)
+    const seen = new SeenServers()
     const own = new OwnConnections(hosts, {
+      seen,
       connections,
       setup: [
         'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
@@ -104,7 +112,11 @@ export class MysqlDatabase implements Database {
       group: groupOf(url),
       patienceMs: Math.min(hosts.length > 1 ? HOST_PATIENCE_MS : ONLY_HOST_PATIENCE_MS, longestUseMs),
     })
-    return new MysqlDatabase(own, { lent: false, longestUseMs, statementLimitMs })
+    return new MysqlDatabase(own, { lent: false, seen, longestUseMs, statementLimitMs })
+  }
+
+  serverChanges(): number {
+    return this.#seen.changes
   }
 
   longestWaitMs(): number {
@@ -217,12 +229,15 @@ export class MysqlDatabase implements Database {
         )
       }
       if (connection === null) throw error
-      if (isRefusedByGroup(error) ? await this.#connections.isFit(connection) : !isUnavailable(error))
-        throw error
+      const isRefused = isRefusedByGroup(error)
+      if (isRefused ? await this.#connections.isFit(connection) : !isUnavailable(error)) throw error
       // The next to use a connection in doubt would inherit the doubt.
       this.#connections.drop(connection, error)
       connection = null
-      throw unavailable(error)
+      // Not a conflict, after which the work would be done again: it may have been committed.
+      throw unavailable(
+        isRefused ? new NotInGroupError('the server lost its group', { cause: error }) : error,
+      )
     } finally {
       clearTimeout(watchdog)
       // Of one that was destroyed, this does nothing.
@@ -254,8 +269,11 @@ export class MysqlDatabase implements Database {
     if (before === undefined || after === undefined) {
       const [state] = await sql.rows<SessionState>(SESSION_STATE)
       const [later] = await sql.rows<SessionState>(SESSION_CLOCK)
+      // Asked again where the clock is frozen; the server is the same then.
+      this.#seen.add(String(state?.['server']), null)
       const found = borrowing(state ?? {}, later ?? {}, this.#statementLimitMs)
-      this.#borrowings.set(key, found)
+      // The application may have let its clock go by the next time, or set it to another time.
+      if (!found.setsClock) this.#borrowings.set(key, found)
       ;({ before, after } = found)
     }
     if (before !== null) await connection.query(before)

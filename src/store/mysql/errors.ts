@@ -49,6 +49,9 @@ const UNAVAILABLE: ReadonlySet<number> = new Set([
   2013,
   3024, // max_execution_time
   3032,
+  3781, // group replication: the wait for the backlog of a new primary failed
+  3782,
+  3783,
   3100, // group replication: the member has left the group, or does not reach it
   3796, // group replication: the member is not ONLINE
   3797, // group replication: the wait for what other members have committed failed

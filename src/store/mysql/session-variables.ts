@@ -103,6 +103,8 @@ const DEEPEST_VALUE = 4
 export interface Borrowing {
   readonly before: string | null
   readonly after: string | null
+  /** The session has a frozen clock: how it is at the next time must be asked again. */
+  readonly setsClock: boolean
 }
 
 /** By the name of the variable; and the limit of the time of a statement. */
@@ -120,13 +122,16 @@ const READ = SESSION_VARIABLES.map(({ name, on }) =>
 ).join(' ')
 
 // With a LIMIT, or that of the session would hold.
-export const SESSION_STATE = `SELECT 0 AS kalends, CAST(@@SESSION.timestamp AS CHAR) AS timestamp ${READ} /*!80000 , @@SESSION.max_execution_time AS max_execution_time */ /*M! , @@SESSION.max_statement_time AS max_statement_time */ LIMIT 1`
+export const SESSION_STATE = `SELECT 0 AS kalends, CAST(@@SESSION.timestamp AS CHAR) AS timestamp, CONCAT_WS(' ', @@server_id, @@hostname, @@port /*!80000 , @@server_uuid */) AS server ${READ} /*!80000 , @@SESSION.max_execution_time AS max_execution_time */ /*M! , @@SESSION.max_statement_time AS max_statement_time */ LIMIT 1`
 
 /** The clock of the session, to the microsecond: one that reads the same in the next statement stands still. */
 export const SESSION_CLOCK = 'SELECT CAST(@@SESSION.timestamp AS CHAR) AS timestamp LIMIT 1'
 
-/** The clock of a session that is off by less makes no difference to one job. */
-const CLOCK_OFF_SECONDS = 2
+/**
+ * A transaction may set its clock to the time at which it began, and servers stall. What is off by less makes no
+ * difference to one job.
+ */
+const CLOCK_OFF_SECONDS = 60
 
 /** Of a transaction of the application, as one value: how its driver returns rows is not known. */
 export const TRANSACTION_STATE = `SELECT CAST(JSON_OBJECT('kalends', 0, 'clock off', ABS(TIMESTAMPDIFF(SECOND, NOW(6), SYSDATE(6))) ${SESSION_VARIABLES.filter(
@@ -157,8 +162,8 @@ export function borrowing(
   const changes = unfit(state).map(({ name, ours, value }) => ({ name, ours, theirs: literal(value) }))
   // Frozen by SET timestamp: nothing would ever be due.
   const { timestamp = null } = state
-  if (timestamp !== null && timestamp === clock['timestamp'])
-    changes.push({ name: 'timestamp', ours: 'DEFAULT', theirs: literal(String(timestamp)) })
+  const setsClock = timestamp !== null && timestamp === clock['timestamp']
+  if (setsClock) changes.push({ name: 'timestamp', ours: 'DEFAULT', theirs: literal(String(timestamp)) })
   if (statementLimitMs !== null) {
     for (const [name, unit] of [
       ['max_execution_time', 1],
@@ -167,10 +172,11 @@ export function borrowing(
       if (name in state)
         changes.push({ name, ours: String(statementLimitMs / unit), theirs: String(state[name]) })
   }
-  if (changes.length === 0) return { before: null, after: null }
+  if (changes.length === 0) return { before: null, after: null, setsClock }
   return {
     before: `SET ${changes.map(({ name, ours }) => `${name} = ${ours}`).join(', ')}`,
     after: `SET ${changes.map(({ name, theirs }) => `${name} = ${theirs}`).join(', ')}`,
+    setsClock,
   }
 }
 
@@ -179,7 +185,7 @@ export function checkTransaction(state: SessionState): void {
   if (Number(state['clock off'] ?? 0) >= CLOCK_OFF_SECONDS)
     throw new InvalidInputError(
       'tx',
-      `the session of the transaction has timestamp = a fixed time, ${state['clock off']} s off, so the database would store a wrong time: run SET SESSION timestamp = DEFAULT before the transaction begins`,
+      `the session of the transaction has timestamp = a time that is ${state['clock off']} s off, so the database would store a wrong time: run SET SESSION timestamp = DEFAULT before the transaction begins`,
     )
   const [first] = unfit(state)
   if (first === undefined) return

@@ -44,7 +44,7 @@ export class SqlExecuting implements ExecutingStore {
         some,
       )
     try {
-      return await this.#database.transaction(async (sql) => {
+      const promoted = await this.#database.transaction(async (sql) => {
         const due = await sql.rows<{ id: string }>(
           `SELECT id FROM ${job} ${byIndex(dueIndex)} WHERE due_at <= ${now} ${andFindable} ${except.text} ORDER BY due_at LIMIT ${integerLiteral(limit)} ${skipLocked}`,
           except.params,
@@ -52,10 +52,13 @@ export class SqlExecuting implements ExecutingStore {
         ids = due.map((row) => row.id)
         return ids.length === 0 ? 0 : await promote(sql, ids)
       })
+      if (promoted > 0) this.#promoting.reset()
+      return promoted
     } catch (error) {
       if (!isOfARow(error) || ids.length === 0) throw error
       const promoted = await this.#promoting.run(ids, {
         work: (some) => this.#database.transaction((sql) => promote(sql, some)),
+        wrote: (count) => count > 0,
         refused: (id, refusal) => {
           setAside?.add(id, refusal)
           return 0
@@ -97,11 +100,14 @@ export class SqlExecuting implements ExecutingStore {
       return begin(sql, dialect, this.#tables, worker, found, tasks)
     }
     try {
-      return await this.#database.transaction(claimFound)
+      const claimed = await this.#database.transaction(claimFound)
+      if (claimed.length > 0) this.#claiming.reset()
+      return claimed
     } catch (error) {
       if (!isOfARow(error) || found.length === 0) throw error
       const claimed = await this.#claiming.run(found, {
         work: (some) => this.#claimThese(worker, tasks, some),
+        wrote: (jobs) => jobs.length > 0,
         refused: (row, refusal) => {
           setAside?.add(row.id, refusal)
           return []

@@ -99,7 +99,7 @@ export class SqlScheduling implements SchedulingStore {
     const select = (where: string, order: string) =>
       `SELECT id, ${now} AS clock FROM ${schedule} ${where} ORDER BY ${order}`
     try {
-      return await this.#database.transaction(async (sql) => {
+      const marks = await this.#database.transaction(async (sql) => {
         // wake_at alone filters and orders, so only the rows that are marked get locked; rows that others hold
         // are passed over. With the mark inside wake_at, rows marked by others are not even walked over.
         found = await sql.rows<DueRow>(
@@ -108,6 +108,8 @@ export class SqlScheduling implements SchedulingStore {
         )
         return await mark(sql, found)
       })
+      if (marks.length > 0) this.#marking.reset()
+      return marks
     } catch (error) {
       if (!isOfARow(error) || found.length === 0) throw error
       const marks = await this.#marking.run(found, {
@@ -119,6 +121,7 @@ export class SqlScheduling implements SchedulingStore {
             )
             return await mark(sql, due)
           }),
+        wrote: (some) => some.length > 0,
         refused: ({ id }, refusal) => {
           setAside?.add(id, refusal)
           return []

@@ -90,6 +90,7 @@ export class Submitting {
         }
       },
       alone,
+      wrote: ({ submissions }) => submissions.length > 0,
       refused: fault,
       isOfAnItem: (error) => isOfARow(error) || this.#database.dialect.isContended(error),
     })
