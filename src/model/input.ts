@@ -25,7 +25,7 @@ export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }
 
-/** What no font shows: two names that differ by it look the same. */
+/** Two names that differ by one of these can look the same. Joiners and variation selectors are among them. */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/u
 
 /**
