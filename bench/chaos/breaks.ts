@@ -82,7 +82,7 @@ export const BREAKS: readonly Break[] = [
       {
         file: 'store/sql/scheduling.js',
         find: "'wake_at')} LIMIT ${integerLiteral(limit)} ${skipLocked}`, except.params);",
-        put: `'wake_at')} LIMIT \${integerLiteral(limit)}\`, notMarked); ${pause(50)}`,
+        put: `'wake_at')} LIMIT \${integerLiteral(limit)}\`, except.params); ${pause(50)}`,
       },
       {
         file: 'store/sql/submitting.js',

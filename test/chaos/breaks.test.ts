@@ -9,7 +9,10 @@ import { BREAK_NAMES, breakNamed, BREAKS, brokenProcess, type Mutation } from '.
 const run = promisify(execFile)
 const dist = pathToFileURL(join(import.meta.dirname, '../../dist/index.js')).href
 
-/** A worker of a new database, for a moment. */
+/**
+ * A worker of a new database, until it has submitted something, or SQLite has refused a statement: some breaks are SQL of
+ * a server. Fails where a break is no JavaScript that runs.
+ */
 async function startBroken(mutations: readonly Mutation[]): Promise<string> {
   const { execArgv, environment } = brokenProcess(mutations)
   const { stdout } = await run(
@@ -20,7 +23,13 @@ async function startBroken(mutations: readonly Mutation[]): Promise<string> {
       '--eval',
       `const { Kalends } = await import('${dist}')
        const kalends = await Kalends.open('sqlite::memory:')
+       const submitted = new Promise((resolve, reject) => {
+         kalends.on('submitted', resolve)
+         kalends.on('error', ({ error }) => (error.code === undefined ? reject(error) : resolve()))
+       })
        await kalends.start()
+       await kalends.schedules.create({ task: 'tick', timer: '*:*:*' })
+       await submitted
        process.stdout.write(String(kalends.health().ok))
        await kalends.stop()`,
     ],

@@ -26,7 +26,7 @@ const LEAST_FAULTS = MINUTES * 8
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const databases: string[] = []
-for (const kind of ['sqlite', 'mariadb', 'mysql', 'galera', 'group', 'group-multi'] as const)
+for (const kind of ['sqlite', 'mariadb', 'mysql', 'galera', 'group'] as const)
   if (await isAvailable(kind)) databases.push(kind)
 
 describe('while workers, databases, networks and clocks break', { timeout: LIMIT_MS }, () => {
