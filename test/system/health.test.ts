@@ -1,4 +1,5 @@
 /** What health says while something is broken, and after it: each fault is told from each other. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { createConnection } from 'mysql2/promise'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { Health, HealthNote } from '../../src/index.ts'
@@ -65,7 +66,8 @@ eachDatabase(({ kind, fresh }) => {
       const sleeper = await WorkerProcess.start(settings(made.url))
       const other = await WorkerProcess.start({ ...settings(made.url), worker: 'other' })
       await sleeper.standStill(made)
-      await other.report('workerLost', ({ worker }) => worker === sleeper.id)
+      // Less than a second is no standstill, and where the machine is busy it may have been silent before.
+      await Promise.all([pause(1500), other.report('workerLost', ({ worker }) => worker === sleeper.id)])
       sleeper.signal('SIGCONT')
       // Each is told for a lease, and they do not begin at the same time.
       const told = new Set<string>()
