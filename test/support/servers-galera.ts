@@ -235,17 +235,20 @@ class Cluster {
     const joined = new AbortController()
     const joining = join().finally(() => joined.abort())
     let withoutPrimary = 0
+    let told = 0
     while (!joined.signal.aborted) {
       const seen = await Promise.all(
         this.nodes.map(async (node) => ({ node, state: await node.state().catch(() => null) })),
       )
       withoutPrimary = seen.some(({ state }) => state?.primary === true) ? 0 : withoutPrimary + 1
       if (withoutPrimary === looksWithoutPrimary) {
-        const [most] = seen
-          .filter(({ state }) => state !== null)
-          .toSorted((one, other) => (other.state?.committed ?? -1) - (one.state?.committed ?? -1))
-        // Refused by one that has found the others meanwhile; if it has not, it is told again.
-        await most?.node.query("SET GLOBAL wsrep_provider_options = 'pc.bootstrap=YES'").catch(() => {})
+        const most = Math.max(...seen.map(({ state }) => state?.committed ?? -1))
+        const knowing = seen.filter(({ state }) => state?.committed === most)
+        // Refused by one that has found the others meanwhile, and without effect on one that is still looking for them:
+        // in turn, each of those that know most is told.
+        const next = knowing[told % knowing.length]?.node
+        await next?.query("SET GLOBAL wsrep_provider_options = 'pc.bootstrap=YES'").catch(() => {})
+        told += 1
         withoutPrimary = 0
       }
       await pause(1000, undefined, { signal: joined.signal }).catch(() => {})
@@ -376,12 +379,15 @@ class Node implements GaleraNode {
     return Number((await this.#startPosition()).split(':')[1])
   }
 
-  /** Once more if it hangs, as its operator would: one that comes back while the others forget it can wait for good. */
+  /**
+   * Once more if it hangs or gives up, as its operator would: one that comes back while the others forget it can wait for
+   * good, and one that finds no primary component for 30 s ends.
+   */
   async join(): Promise<void> {
     try {
       await this.launch({ begins: false, withinMs: hangsAfterMs })
     } catch (error) {
-      if (this.#running === null) throw error
+      if (this.#over) throw error
       await this.kill()
       await this.launch({ begins: false })
     }
