@@ -18,7 +18,7 @@ it('tells what a server wrote that does not start, and leaves no folder', async 
     folder,
     seen: folder,
     socket: join(folder, 'socket'),
-    initialize: ['true'],
+    initialize: ['sh', '-c', ':'],
     serve: (port) => ['sh', '-c', `echo "cannot use port ${port}" >&2; exit 3`],
   })
   await expect(starting).rejects.toThrow(/^Broken exited \(3\)[^]*cannot use port \d+/)
