@@ -75,8 +75,8 @@ export class JobExecutor {
   /** When stop requests were last looked for, by performance.now(). */
   #lastStopLook = Number.NEGATIVE_INFINITY
   /**
-   * Since when the database and this worker may not agree about what runs here, by performance.now(): since a claim or a
-   * submission without an answer, or a change of the server. null: no doubt.
+   * When the database and this worker began to possibly disagree about what runs here, by performance.now(): at a claim or
+   * submission without a response, or at a change of server. null: they agree.
    */
   #unanswered: number | null = null
   /** Whether its loops run. */
@@ -162,7 +162,7 @@ export class JobExecutor {
     this.#claimLoop.wake()
   }
 
-  /** The server may lack the last commits, as a promoted asynchronous replica does: claims and ends of runs. */
+  /** The new server may lack the last commits, such as claims and ends of runs, if it is a promoted asynchronous replica. */
   recheckRunning(): void {
     this.#unanswered = performance.now()
     this.#claimLoop.wake()
@@ -317,10 +317,11 @@ export class JobExecutor {
   }
 
   /**
-   * Compares the jobs that the database says run here with those that do. One that nobody runs goes back: a claim or a
-   * submission without an answer was made all the same, or the end of the run was lost with the server. While this worker
-   * lives, nobody else would take it over. A handler whose job does not run here any more is stopped: the claim was lost
-   * with the server, and somebody else may run it. The doubt ends with a comparison that comes late enough.
+   * Compares this worker's running jobs in the database with its handlers. A job without a handler is released: its claim
+   * was committed although no response came, or the end of its run was lost with the server. As long as this worker lives,
+   * no other worker takes that job over. A handler without a running job is stopped: its claim was lost with the server,
+   * and another worker may run the job. Comparisons continue until the database can no longer be executing a statement
+   * that got no response.
    */
   async #compareRunning(workerId: string, since: number): Promise<void> {
     // Some may have begun with a submission whose answer is still to come.

@@ -10,7 +10,7 @@ export const REJECTED_RETRY_MS = 300_000
  * Writes ends so that one that the database rejects keeps no other from being written: a batch that is rejected is
  * halved until the one is found.
  *
- * @param onRejected  is told of each end that cannot be written, not even without its texts
+ * @param onRejected  called for each end that cannot be written even without its result and error
  * @throws StoreUnavailableError; an Error when every end that is tried is rejected
  */
 export async function settleIsolated(

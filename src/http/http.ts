@@ -207,11 +207,11 @@ export const operations: readonly Operation[] = [
   ),
 ]
 
-const NOBODY = '\0nobody'
+const UNKNOWN_USER = '\0unknown'
 
 /** Worker errors and ids are not exposed to callers without a sign-in, or with a scope. */
 function asKnownTo({ user, scope }: Access, health: Health): Health | Pick<Health, 'ok' | 'live'> {
-  return user !== NOBODY && scope === undefined ? health : { ok: health.ok, live: health.live }
+  return user !== UNKNOWN_USER && scope === undefined ? health : { ok: health.ok, live: health.live }
 }
 
 class Api {
@@ -357,7 +357,7 @@ class Api {
     // A probe is answered at once. What it signs in with counts like any other, so that it is no way to guess.
     return this.#gate.access(request, context, false).catch((error: unknown) => {
       if (error instanceof Problem && error.status === 401) this.#logRefused(request, context, error, one)
-      return { role: 'read', user: NOBODY }
+      return { role: 'read', user: UNKNOWN_USER }
     })
   }
 

@@ -211,7 +211,7 @@ export const serverOperations: readonly Operation[] = [
       path: '/api/v1/events',
       summary: 'Server-sent events that say what to look at again',
       description:
-        'Events of the type `change` with `{"topics": [...]}` out of schedules, jobs and workers, at most two a second, whoever made the change, also in SQL. With `Last-Event-ID` it goes on where it ended. With a scope there is one every five seconds, whether or not anything changed, so that it does not show what others do.',
+        'Events of the type `change` with `{"topics": [...]}` out of schedules, jobs and workers, at most two a second, for every change, including changes made in SQL. With `Last-Event-ID` the stream continues where it ended. With a scope there is one every five seconds, whether or not anything changed, so that it does not show what others do.',
       permission: 'read',
       answers: {
         200: { says: 'A stream without end', type: 'text/event-stream' },

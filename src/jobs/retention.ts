@@ -1,4 +1,4 @@
-/** Kalends' own housekeeping: a task that prunes final jobs and their logs, declared as any other. */
+/** The built-in task that deletes old final jobs and their logs, declared like any other task. */
 import { checkedWhole } from '../model/input.ts'
 import type { Issue, StandardSchema } from '../model/standard-schema.ts'
 import { spanOption, task } from '../model/task.ts'
@@ -15,7 +15,7 @@ export interface RetentionOptions {
 export const HOUSEKEEPING = 'kalends'
 const DEFAULT: Retention = { ageMs: 30 * 86_400_000, perSchedule: 10_000 }
 const LIMITS = { least: 1000, most: Number.MAX_SAFE_INTEGER }
-/** Jobs in one transaction: small enough that nobody waits for it. */
+/** Jobs in one transaction: few, so that other transactions wait only briefly for their locks. */
 const BATCH = 500
 
 export const pruneTask = task<Retention>('kalends.prune', {
@@ -24,7 +24,7 @@ export const pruneTask = task<Retention>('kalends.prune', {
   retries: 0,
 })
 
-/** By hand: the library does not load zod. What comes in is not repeated: it may be anybody's, and SQL. */
+/** Hand-written, because the library does not load zod. Messages do not repeat the input: it can be a user's, or SQL. */
 function pruneArgs(): StandardSchema<Retention> {
   const limits = { ageMs: LIMITS, perSchedule: { ...LIMITS, least: 1 } }
   const issues = (value: unknown): Issue[] => {

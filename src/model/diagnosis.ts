@@ -23,7 +23,7 @@ export interface Inspection {
   readonly waiting: readonly { readonly task: string; readonly count: number; readonly since: Date }[]
   /** Blocked jobs with nothing before them. */
   readonly blocked: readonly { readonly id: string; readonly schedule: string }[]
-  /** Schedules that wait for the end of a run that there is not. */
+  /** Schedules that wait for the end of a run whose job was deleted. */
   readonly endless: readonly { readonly id: string }[]
   /** Running jobs whose worker is not registered. */
   readonly orphans: readonly { readonly id: string; readonly worker: string }[]
@@ -345,7 +345,7 @@ function endlessSchedules({ endless }: Inspection): Finding[] {
       'endless-schedule',
       endless.map(({ id }) => id),
       {
-        problem: `${counted(endless.length, 'schedule waits', 'schedules wait')} for the end of a run that there is not: its job was deleted by hand`,
+        problem: `${counted(endless.length, 'schedule waits', 'schedules wait')} for the end of a run whose job was deleted`,
         fix: 'nothing, if a worker is up: its sweep plans them within the lease, or within five leases where tables are large',
       },
     ),

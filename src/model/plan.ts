@@ -145,7 +145,7 @@ export function planFault(planned: Plan, error: string): Plan {
 /** The plan with fewer runs than were planned. */
 export function withRuns(planned: Plan, runs: readonly PlannedRun[]): Plan {
   if (runs.length > 0) return { ...planned, runs }
-  // Of a run that there is not no end will come to count from: to be planned once more.
+  // No run was created, so no finish will arrive: plan again.
   const waitsForNothing = planned.idle === 'running' && planned.runs.length > 0
   return { ...planned, runs, replaces: false, ...(waitsForNothing && { idle: null, nextRun: null }) }
 }

@@ -33,7 +33,7 @@ export interface Database extends Sql {
   mostAtOnce?(): number
   /** How long the work that has waited longest for a connection has waited; 0: none waits. */
   longestWaitMs?(): number
-  /** How often the server has become another or began anew, so that it may lack the last commits; without it, never. */
+  /** See `Store.serverChanges`; without it, the server never changes. */
   serverChanges?(): number
   close(): Promise<void>
 }

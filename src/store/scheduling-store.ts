@@ -79,7 +79,7 @@ export type SweepExtent = 'left by workers' | 'everything'
 export interface Swept {
   /** As texts to log. */
   readonly healed: readonly string[]
-  /** Whether jobs run under the id of a worker that there is not. */
+  /** Whether jobs run under the id of a worker that is not registered. */
   readonly orphans: boolean
 }
 

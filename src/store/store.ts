@@ -25,8 +25,8 @@ export interface Store {
   /** How long the work that has waited longest for a connection has waited; 0: none waits. */
   longestWaitMs(): number
   /**
-   * How often the server has become another (a fail-over, a promotion) or began anew. What takes the place of a server
-   * may lack its last commits.
+   * How many times the connections moved to another server (a fail-over, a promotion) or the server was restarted. The
+   * new server may lack the last commits.
    */
   serverChanges(): number
   /** Ends connections that Kalends opened itself; what was lent stays open. */

@@ -160,7 +160,7 @@ describe('is found:', () => {
       /\/health/,
     ],
     ['blocked-job', { blocked: [{ id: 'j', schedule: 's' }] }, /1 job is blocked with nothing/, /sweep/],
-    ['endless-schedule', { endless: [{ id: 's' }] }, /end of a run that there is not/, /sweep/],
+    ['endless-schedule', { endless: [{ id: 's' }] }, /end of a run whose job was deleted/, /sweep/],
     ['orphaned-job', { orphans: [{ id: 'j', worker: 'gone/1' }] }, /1 job runs/, /takes over/],
   ])('%s %#', (code, changes, problem, fix) => {
     const [found, ...others] = findings(changes)

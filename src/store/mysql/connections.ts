@@ -87,15 +87,15 @@ interface Made {
 /** Servers tell their uptime in whole seconds. */
 const UPTIME_SLACK_MS = 2000
 
-/** The servers that connections have led to: which of them it is, a URL, a pool or a proxy does not tell. */
+/** The servers that connections have reached. A URL, a pool or a proxy does not show which one it is. */
 export class SeenServers {
-  /** How often a new connection led to another server than the one before, or to one that had begun anew. */
+  /** How many new connections reached another server than the connection before, or a restarted one. */
   changes = 0
   #last: { readonly name: string; readonly startedMs: number | null } | null = null
 
   /**
    * @param name  of the server itself
-   * @param startedMs  when it began, by performance.now(); null: not known
+   * @param startedMs  when it was started, by performance.now(); null: unknown
    */
   add(name: string, startedMs: number | null): void {
     const last = this.#last

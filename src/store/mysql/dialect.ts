@@ -15,10 +15,13 @@ const BATCH_TYPES: Readonly<Record<BatchColumn, string>> = {
 }
 
 /**
- * Some servers keep names in lower case, and compare them so, with a collation of information_schema that does not mix
- * with that of our literals.
+ * The tables of our database that have one of so many names. Some servers store and compare names in lower case, with a
+ * collation of information_schema that cannot be compared with that of our literals.
  */
-const NAME = 'LOWER(CONVERT(table_name USING utf8mb4))'
+function namedAmong(count: number): string {
+  const names = Array.from({ length: count }, () => 'LOWER(?)').join(', ')
+  return `table_schema = DATABASE() AND LOWER(CONVERT(table_name USING utf8mb4)) IN (${names})`
+}
 
 /** @param exact  the collation of the server that is worked with */
 export const mysqlDialect = (exact: () => ExactCollation): Dialect => ({
@@ -57,23 +60,37 @@ export const mysqlDialect = (exact: () => ExactCollation): Dialect => ({
         'SET @kalends = 0 /*!80000 , @kalends = @@SESSION.information_schema_stats_expiry, SESSION information_schema_stats_expiry = 0 */',
       )
       // By plain literals of the names that our tables have, so that the server looks at no other table.
-      const rows = await sql.rows<{ name: string; updated: string | null }>(
-        `SELECT table_name AS name, CAST(update_time AS CHAR) AS updated FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN (${names.flatMap((name) => [`'${name}'`, `'${name.toLowerCase()}'`]).join(', ')})`,
-      )
-      await sql.run('SET /*!80000 SESSION information_schema_stats_expiry = @kalends, */ @kalends = NULL')
-      const updated = new Map(rows.map((row) => [row.name.toLowerCase(), row.updated]))
-      return names.map((name) => updated.get(name.toLowerCase()) ?? '')
+      const literals = names.flatMap((name) => [`'${name}'`, `'${name.toLowerCase()}'`])
+      try {
+        const rows = await sql.rows<{ name: string; updated: string | null }>(
+          `SELECT table_name AS name, CAST(update_time AS CHAR) AS updated
+          FROM information_schema.tables
+          WHERE table_schema = DATABASE() AND table_name IN (${literals.join(', ')})`,
+        )
+        const updated = new Map(rows.map((row) => [row.name.toLowerCase(), row.updated]))
+        return names.map((name) => updated.get(name.toLowerCase()) ?? '')
+      } finally {
+        // The session may be the application's.
+        await sql.run('SET /*!80000 SESSION information_schema_stats_expiry = @kalends, */ @kalends = NULL')
+      }
     }),
   tablesAmong: (count) =>
-    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND ${NAME} IN (${Array(count).fill('LOWER(?)').join(', ')})`,
+    `SELECT table_name AS name FROM information_schema.tables WHERE ${namedAmong(count)}`,
   withoutTransactions: (count) =>
     // A view has no engine.
-    `SELECT table_name AS name, COALESCE(engine, table_type) AS engine FROM information_schema.tables WHERE table_schema = DATABASE() AND ${NAME} IN (${Array(count).fill('LOWER(?)').join(', ')}) AND COALESCE(engine, '') <> 'InnoDB' ORDER BY table_name`,
-  partsOf: (count) => {
-    // MariaDB makes a hash of a unique key that is too long, which holds no order and no range.
-    const among = `table_schema = DATABASE() AND ${NAME} IN (${Array(count).fill('LOWER(?)').join(', ')})`
-    return `SELECT CONCAT('column ', table_name, '.', column_name) AS part FROM information_schema.columns WHERE ${among} UNION SELECT CONCAT('index ', index_name) AS part FROM information_schema.statistics WHERE ${among} AND index_type = 'BTREE'`
-  },
+    `SELECT table_name AS name, COALESCE(engine, table_type) AS engine
+    FROM information_schema.tables
+    WHERE ${namedAmong(count)} AND COALESCE(engine, '') <> 'InnoDB'
+    ORDER BY table_name`,
+  partsOf: (count) =>
+    // MariaDB makes a unique key that is too long a hash index, which has no order and no ranges.
+    `SELECT CONCAT('column ', table_name, '.', column_name) AS part
+    FROM information_schema.columns
+    WHERE ${namedAmong(count)}
+    UNION
+    SELECT CONCAT('index ', index_name) AS part
+    FROM information_schema.statistics
+    WHERE ${namedAmong(count)} AND index_type = 'BTREE'`,
   async checkTransaction(execute) {
     const state = stateIn(await execute(TRANSACTION_STATE))
     // Of a function of the application it is not known what it returns.

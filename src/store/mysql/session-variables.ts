@@ -103,14 +103,14 @@ const DEEPEST_VALUE = 4
 export interface Borrowing {
   readonly before: string | null
   readonly after: string | null
-  /** The session has a frozen clock: how it is at the next time must be asked again. */
+  /** The session has a frozen clock, which the application can change: read the state again before the next use. */
   readonly setsClock: boolean
 }
 
 /** By the name of the variable; and the limit of the time of a statement. */
 export type SessionState = Readonly<Record<string, string | number | null>>
 
-/** Each server runs the comment that is for it. */
+/** Each server executes only its own comments. */
 function forServer(on: SessionVariable['on'], text: string): string {
   if (on === 'both') return text
   return on === 'mysql' ? `/*!80000 ${text} */` : `/*M! ${text} */`
@@ -122,7 +122,13 @@ const READ = SESSION_VARIABLES.map(({ name, on }) =>
 ).join(' ')
 
 // With a LIMIT, or that of the session would hold.
-export const SESSION_STATE = `SELECT 0 AS kalends, CAST(@@SESSION.timestamp AS CHAR) AS timestamp, CONCAT_WS(' ', @@server_id, @@hostname, @@port /*!80000 , @@server_uuid */) AS server ${READ} /*!80000 , @@SESSION.max_execution_time AS max_execution_time */ /*M! , @@SESSION.max_statement_time AS max_statement_time */ LIMIT 1`
+export const SESSION_STATE = `SELECT 0 AS kalends,
+  CAST(@@SESSION.timestamp AS CHAR) AS timestamp,
+  CONCAT_WS(' ', @@server_id, @@hostname, @@port /*!80000 , @@server_uuid */) AS server
+  ${READ}
+  /*!80000 , @@SESSION.max_execution_time AS max_execution_time */
+  /*M! , @@SESSION.max_statement_time AS max_statement_time */
+LIMIT 1`
 
 /** The clock of the session, to the microsecond: one that reads the same in the next statement stands still. */
 export const SESSION_CLOCK = 'SELECT CAST(@@SESSION.timestamp AS CHAR) AS timestamp LIMIT 1'

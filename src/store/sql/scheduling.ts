@@ -177,7 +177,7 @@ export class SqlScheduling implements SchedulingStore {
       if (await this.#unblock(id)) healed.push(`the job ${id} was blocked by nothing`)
     for (const { id } of of('endless schedule'))
       if (await this.#planAgain(id))
-        healed.push(`the schedule ${id} waited for the end of a run that there is not`)
+        healed.push(`the schedule ${id} waited for the end of a run whose job was deleted`)
     return { healed, orphans: of('orphan').length > 0 }
   }
 

@@ -18,14 +18,14 @@ export function makePrivate(path: string): void {
 }
 
 /**
- * The file that a connection has open. When it is deleted, moved or replaced, the connection works on without an
- * error, on a file that no other process will ever see again.
+ * The file that a connection has open. If the file is deleted, moved or replaced, the connection continues without an
+ * error, and all it writes is lost to other processes.
  */
 export class DatabaseFile {
   /** Absolute: the process may change its working directory. */
   readonly #path: string
   readonly #opened: BigIntStats
-  /** What was committed and is not in the main file yet. It stays for as long as any connection is open. */
+  /** Commits that are not in the main file yet. SQLite keeps this file as long as a connection is open. */
   #wal: BigIntStats | null = null
 
   private constructor(path: string, opened: BigIntStats) {

@@ -512,7 +512,7 @@ export interface paths {
         };
         /**
          * Server-sent events that say what to look at again
-         * @description Events of the type `change` with `{"topics": [...]}` out of schedules, jobs and workers, at most two a second, whoever made the change, also in SQL. With `Last-Event-ID` it goes on where it ended. With a scope there is one every five seconds, whether or not anything changed, so that it does not show what others do.
+         * @description Events of the type `change` with `{"topics": [...]}` out of schedules, jobs and workers, at most two a second, for every change, including changes made in SQL. With `Last-Event-ID` the stream continues where it ended. With a scope there is one every five seconds, whether or not anything changed, so that it does not show what others do.
          */
         get: operations["followChanges"];
         put?: never;
