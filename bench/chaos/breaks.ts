@@ -53,7 +53,7 @@ const SLOW_SUBMIT: Mutation = {
   find: 'const marks = await store.markDue(id, batch, leaseMs, this.#notMarked);',
   put: `const marks = await store.markDue(id, batch, leaseMs, this.#notMarked); if (marks.length > 0) ${pause(800)}`,
 }
-const LOCKED_ROWS = 'ORDER BY id ${skipLocked}`, ids);\n        const markedAt'
+const LOCK_SCHEDULES = 'const rows = await lockRows(tx, {'
 
 export const BREAKS: readonly Break[] = [
   {
@@ -81,13 +81,13 @@ export const BREAKS: readonly Break[] = [
       ANY_MARK,
       {
         file: 'store/sql/scheduling.js',
-        find: "'wake_at')} LIMIT ${integerLiteral(limit)} ${skipLocked}`, except.params);",
-        put: `'wake_at')} LIMIT \${integerLiteral(limit)}\`, except.params); ${pause(50)}`,
+        find: "LIMIT ${integerLiteral(limit)} ${dialect.locked('skip')}`, except.params);",
+        put: `LIMIT \${integerLiteral(limit)}\`, except.params); ${pause(50)}`,
       },
       {
         file: 'store/sql/submitting.js',
-        find: LOCKED_ROWS,
-        put: LOCKED_ROWS.replace(' ${skipLocked}', '').replace('ids);', `ids); ${pause(100)}`),
+        find: LOCK_SCHEDULES,
+        put: `const read = async (tx, { table, columns, ids }) => { const rows = await tx.rows(\`SELECT \${columns} FROM \${table} WHERE id IN (\${placeholders(ids)}) ORDER BY id\`, ids); ${pause(100)} return rows }; const rows = await read(tx, {`,
       },
     ],
     sql: [
@@ -149,13 +149,13 @@ export const BREAKS: readonly Break[] = [
     mutations: [
       {
         file: 'store/sql/submitting.js',
-        find: 'const rows = await sql.rows(`SELECT ${plannableColumns',
-        put: `for (const id of ids) { await sql.rows(\`SELECT id FROM \${schedule} WHERE id = ? FOR UPDATE\`, [id]); ${pause(2)} } const rows = await sql.rows(\`SELECT \${plannableColumns`,
+        find: LOCK_SCHEDULES,
+        put: `for (const id of marks.map((mark) => mark.id).toSorted()) { await tx.rows(\`SELECT id FROM \${tx.tables.schedule} WHERE id = ? FOR UPDATE\`, [id]); ${pause(2)} } ${LOCK_SCHEDULES}`,
       },
       {
         file: 'store/sql/settling.js',
-        find: 'const got = await sql.rows(',
-        put: `${pause('1000 - (Date.now() % 1000)')} for (const id of ids.toSorted().toReversed()) { await sql.rows(\`SELECT id FROM \${tables.schedule} WHERE id = ? FOR UPDATE\`, [id]); ${pause(2)} } const got = await sql.rows(`,
+        find: 'const got = await lockRows(tx, { table: schedule, columns, ids });',
+        put: `${pause('1000 - (Date.now() % 1000)')} for (const id of ids.toSorted().toReversed()) { await tx.rows(\`SELECT id FROM \${schedule} WHERE id = ? FOR UPDATE\`, [id]); ${pause(2)} } const got = await lockRows(tx, { table: schedule, columns, ids });`,
       },
     ],
     sql: [],
@@ -169,13 +169,13 @@ export const BREAKS: readonly Break[] = [
     mutations: [
       {
         file: 'store/sql/submitting.js',
-        find: 'return await this.#database.transaction((sql) => this.#submitAll(sql, worker, some, all));',
-        put: `const result = await this.#database.transaction((sql) => this.#submitAll(sql, worker, some, all)); ${pause(500)} await this.#database.transaction((sql) => this.#jobs.insert(sql, this.later, where)); return result;`,
+        find: 'return await this.#context.transaction((tx) => submitAll(tx, worker, some, all));',
+        put: `const result = await this.#context.transaction((tx) => submitAll(tx, worker, some, all)); const { later } = globalThis; ${pause(500)} await this.#context.transaction((tx) => insertScheduleJobs(tx, later)); return result;`,
       },
       {
         file: 'store/sql/submitting.js',
-        find: 'await this.#jobs.insert(sql, careful ? planned : await this.#jobs.foldSkips(sql, planned), where);',
-        put: 'this.later = await this.#jobs.foldSkips(sql, planned);',
+        find: 'await insertScheduleJobs(tx, plannedJobs(careful ? planned : await foldSkips(tx, planned), where));',
+        put: 'globalThis.later = plannedJobs(await foldSkips(tx, planned), where);',
       },
     ],
     sql: [],
@@ -213,8 +213,8 @@ export const BREAKS: readonly Break[] = [
     mutations: [
       {
         file: 'store/sql/scheduling.js',
-        find: 'WHERE wake_at <= ${now} ${andFindable} ${except.text}',
-        put: 'WHERE wake_at <= ${now} + INTERVAL 1 SECOND ${andFindable} ${except.text}',
+        find: 'WHERE wake_at <= ${dialect.now} ${except.text}',
+        put: 'WHERE wake_at <= ${dialect.now} + INTERVAL 1 SECOND ${except.text}',
       },
       {
         file: 'model/plan.js',

@@ -1,6 +1,6 @@
 /**
- * What every dialect provides: statements, transactions that are retried, and the few places where the
- * dialects differ. Instants are text in UTC, `YYYY-MM-DD HH:MM:SS.mmm`, in both directions.
+ * What every database provides: statements, transactions that are retried, and the dialect of its SQL. Instants are
+ * text in UTC, `YYYY-MM-DD HH:MM:SS.mmm`, in both directions.
  */
 
 export type SqlValue = string | number | null
@@ -21,8 +21,8 @@ export interface Sql {
 export interface Database extends Sql {
   readonly dialect: Dialect
   /**
-   * READ COMMITTED or stricter. Rolled back when the work throws; begun anew when the database gave up for a
-   * reason that passes (deadlock, lock wait, busy), so the work must have no effect outside of it.
+   * READ COMMITTED or stricter. Rolled back when the work throws; tried again when the database gave up for a
+   * temporary reason (deadlock, lock wait, busy), so the work must have no effect outside of it.
    *
    * @throws StoreUnavailableError when the database cannot be reached
    */
@@ -41,83 +41,109 @@ export interface Database extends Sql {
 /** Types of the columns of a batch that travels as one JSON parameter. */
 export type BatchColumn = 'id' | 'text' | 'long text' | 'integer' | 'instant'
 
-/** Which turns are asked for. */
-export interface Turns {
-  /** How they lie to the group that is given. */
+/** A group and a task that have claimable jobs, with the smallest rank of those: the columns of `Dialect.turns`. */
+export interface Turn {
+  readonly claim_group: string
+  readonly claim_task: string
+  readonly claim_rank: number
+}
+
+/** Which turns are selected. */
+export interface TurnSelection {
+  /** Groups after the given one, or from it on. */
   readonly from: '>' | '>='
   /** How many tasks are given, one or more. */
   readonly tasks: number
   readonly limit: number
 }
 
+/** An UPDATE of rows that a batch names by `id`; the assignments may read the row as `t`, the batch as `b`. */
+export interface BatchUpdate {
+  /** Quoted. */
+  readonly table: string
+  /** A table expression, see `batch`. */
+  readonly batch: string
+  readonly assignments: Readonly<Record<string, string>>
+}
+
+/** A dialect of SQL: how it writes what the shared statements need, and its own version of some operations. */
 export interface Dialect {
   readonly name: 'mysql' | 'sqlite'
-  /** The database's clock. */
+  /** The name of a table or an index. */
+  readonly quoted: (name: string) => string
+
+  /** Expression: the database's clock. */
   readonly now: string
-  /** What the database's clock will show in so many ms. */
+  /** Expression: what the database's clock will show in so many ms. */
   readonly nowPlus: (ms: number) => string
-  readonly forUpdate: string
-  /** Ends a condition, and leaves out rows that cannot be found by their id. */
-  readonly andFindable: string
-  readonly skipLocked: string
-  /** Two transactions may write different rows at the same time; else one waits for the other to end. */
-  readonly writesInParallel: boolean
-  /**
-   * Rows are found by their key. Where an optimizer may think a scan of a small table cheaper, it must be told:
-   * a scan waits for every row that somebody has locked, and in another order.
-   */
-  readonly byKey: string
-  /** Rows are found and ordered by this index, for the same reason. */
-  readonly byIndex: (index: string) => string
-  /** Rows are found by this index, on every database; an error where it does not serve the conditions. */
-  readonly onlyByIndex: (index: string) => string
-  /** An instant as normalised text, whatever somebody may have written there by hand. */
+  /** Expression: an instant as normalised text, whatever was written there by hand. */
   readonly instant: (column: string) => string
+  /** Expression: the first 13 characters of an instant, `YYYY-MM-DD HH`. */
+  readonly hour: (column: string) => string
+  /** Expression: the position of a text in another, from 1; 0 when it is not there. */
+  readonly position: (text: string, part: string) => string
+
+  /**
+   * A table in a FROM or an UPDATE whose rows are found by their key, or by an index. An optimizer may think a scan of
+   * a small table cheaper; but a scan waits for every row that another transaction has locked.
+   */
+  readonly found: (table: string, by: { readonly index: string } | 'key') => string
+  /** The rows of a table expression, each with the row of a table that has this key, in the order of the former. */
+  readonly joinedByKey: (rows: string, table: string, as: string, key: string) => string
+  /** Ends a SELECT: locks its rows. `skip` leaves out rows that are locked, instead of waiting for them. */
+  readonly locked: (how: 'wait' | 'skip') => string
+  /** Several ordered, limited selections as one statement. */
+  readonly union: (selections: readonly string[]) => string
   /** A batch of objects, given as one JSON parameter, as a table. */
   readonly batch: (columns: Readonly<Record<string, BatchColumn>>) => string
-  /** Keeps the join order as it is written: the batch first, then the table by its key. */
-  readonly straightJoin: string
-  /** Whether `updateFromBatch` writes in the order of the batch, so that a row may take a unique key from one before it. */
-  readonly updatesInOrder: boolean
-  /** UPDATE of the rows that a batch names by `id`; the assignments may read the row as `t`, the batch as `b`. */
-  readonly updateFromBatch: (
-    table: string,
-    batch: string,
-    assignments: Readonly<Record<string, string>>,
-  ) => string
-  /** Ends each CREATE TABLE: nothing is left to the defaults of a server. */
-  readonly tableOptions: string
+  readonly updateFromBatch: (update: BatchUpdate) => string
   /**
-   * Looks whether the session of a transaction that the application has begun stores what it is given.
+   * The statements that update rows when one of them takes a unique key from another. A row of a later stage may take
+   * a key that a row of an earlier stage gives up.
+   */
+  readonly updateStages: <Row extends { readonly stage: number }>(rows: readonly Row[]) => Row[][]
+  /**
+   * The first groups and tasks that have claimable jobs, as a table: a loose scan of the claim index, which costs a
+   * probe for each group and task, however many jobs there are. Its parameters are a group, and then the tasks.
+   */
+  readonly turns: (job: string, claimIndex: string, selection: TurnSelection) => string
+  /** Values as literals that mean the same in every session. */
+  readonly withLiterals: (text: string, params: readonly SqlValue[]) => string
+
+  /** Two transactions may write different rows at the same time; otherwise one waits for the other to end. */
+  readonly writesInParallel: boolean
+  /** The error says that a row with that key exists. */
+  readonly isDuplicate: (error: unknown) => boolean
+  /** The statement failed because others hold rows, not because the database is away: fewer rows may do. */
+  readonly isContended: (error: unknown) => boolean
+  /**
+   * Checks whether the session of a transaction that the application has begun stores what it is given.
    *
    * @throws InvalidInputError naming the setting
    */
   readonly checkTransaction?: (execute: (statement: string) => unknown) => Promise<void>
-  /** Values as literals that mean the same in every session. */
-  readonly withLiterals: (text: string, params: readonly SqlValue[]) => string
   /**
-   * The first groups and tasks that have claimable jobs, each with the smallest rank, as a table: a loose scan of
-   * the claim index, which costs a probe per group and task, however many jobs there are.
-   * Its parameters are a group, and then the tasks.
-   */
-  readonly turns: (job: string, claimIndex: string, of: Turns) => string
-  /** Several ordered, limited selections as one statement. */
-  readonly union: (selections: readonly string[]) => string
-  /**
-   * Reads for each table, given by its quoted name, a text that differs when anything in it has changed. The text
-   * may be as coarse as a second: whoever saw a change looks once more.
+   * A text for each table, given by its quoted name, that differs when anything in it has changed. The text may be as coarse
+   * as a second: read once more after a change.
    */
   readonly revisions: (database: Database, tables: readonly string[]) => Promise<string[]>
-  /** Selects the `name` of each table there is among the given number of names. */
-  readonly tablesAmong: (count: number) => string
-  /** Selects the `name` and `engine` of each table among the given number of names that has no transactions; null: all have. */
-  readonly withoutTransactions: ((count: number) => string) | null
-  /** Selects a `part` for each column and index of a number of tables, whose names are given twice. */
-  readonly partsOf: (count: number) => string
-  /** The error says that a row with that key exists. */
-  readonly isDuplicate: (error: unknown) => boolean
-  /** It was given up because others held rows, not because the database is away: fewer rows may do. */
-  readonly isContended: (error: unknown) => boolean
-  /** Migrations: which statement errors say that it had been run already. */
+
+  readonly schema: SchemaDialect
+}
+
+/** What migrations and checks of the tables need. Names are without quotes. */
+export interface SchemaDialect {
+  /** Ends each CREATE TABLE: nothing is left to the defaults of a server. */
+  readonly tableOptions: string
+  /** The tables and views that exist among these. */
+  readonly existing: (sql: Sql, names: readonly string[]) => Promise<string[]>
+  /** Those among these that have no transactions, with their engine. */
+  readonly withoutTransactions: (
+    sql: Sql,
+    names: readonly string[],
+  ) => Promise<{ readonly name: string; readonly engine: string }[]>
+  /** The columns and indexes of these tables: `column job.state`, `index job_claim`. */
+  readonly parts: (sql: Sql, names: readonly string[]) => Promise<string[]>
+  /** Whether the error of a statement of a migration says that it had been run already. */
   readonly isAlreadyApplied: (error: unknown) => boolean
 }

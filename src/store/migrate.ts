@@ -55,7 +55,7 @@ export async function migrate(
     const pending = steps.filter((step) => !applied.has(step.name))
     for (const [done, step] of pending.entries()) {
       onStep(done, pending.length)
-      if (!(await isRecorded(sql, prefix, step))) await apply(database, sql, prefix, step)
+      if (!(await isRecorded(database, sql, prefix, step))) await apply(database, sql, prefix, step)
     }
     return [...new Set(pending.map((step) => migrationOf(step)))]
   })
@@ -63,10 +63,13 @@ export async function migrate(
 
 /** @returns the steps that others have applied since it was found that there were none */
 async function begin(database: Database, sql: Sql, prefix: string): Promise<ReadonlySet<string>> {
+  const { dialect } = database
   try {
     await refuseForeignTables(sql, database, prefix)
     await sql.run(
-      `CREATE TABLE ${bookkeeping(prefix)} (name VARCHAR(190) NOT NULL PRIMARY KEY, applied VARCHAR(32) NOT NULL, lowest VARCHAR(32))${database.dialect.tableOptions}`,
+      `CREATE TABLE ${bookkeeping(dialect, prefix)} (
+         name VARCHAR(190) NOT NULL PRIMARY KEY, applied VARCHAR(32) NOT NULL, lowest VARCHAR(32)
+       )${dialect.schema.tableOptions}`,
     )
     return new Set()
   } catch (error) {
@@ -76,8 +79,10 @@ async function begin(database: Database, sql: Sql, prefix: string): Promise<Read
   }
 }
 
-async function isRecorded(sql: Sql, prefix: string, { name }: Step): Promise<boolean> {
-  return (await sql.rows(`SELECT name FROM ${bookkeeping(prefix)} WHERE name = ?`, [name])).length > 0
+async function isRecorded({ dialect }: Database, sql: Sql, prefix: string, { name }: Step): Promise<boolean> {
+  return (
+    (await sql.rows(`SELECT name FROM ${bookkeeping(dialect, prefix)} WHERE name = ?`, [name])).length > 0
+  )
 }
 
 async function apply(database: Database, sql: Sql, prefix: string, step: Step): Promise<void> {
@@ -88,7 +93,7 @@ async function apply(database: Database, sql: Sql, prefix: string, step: Step): 
     await sql.run(step.statement)
   } catch (error) {
     // Run, but not recorded: the process ended in between, or another has not come to it yet.
-    if (!dialect.isAlreadyApplied(error)) throw error
+    if (!dialect.schema.isAlreadyApplied(error)) throw error
   }
   await record(database, sql, prefix, step.name, null)
 }
@@ -101,7 +106,7 @@ async function record(
   lowest: string | null,
 ): Promise<void> {
   try {
-    await sql.run(`INSERT INTO ${bookkeeping(prefix)} (name, applied, lowest) VALUES (?, ?, ?)`, [
+    await sql.run(`INSERT INTO ${bookkeeping(dialect, prefix)} (name, applied, lowest) VALUES (?, ?, ?)`, [
       name,
       new Date().toISOString(),
       lowest,
@@ -119,7 +124,7 @@ export async function checkVersion(database: Database, prefix: string): Promise<
 
 async function tablesVersionFault(database: Database, prefix: string): Promise<string | null> {
   const isMigrated = (await appliedSteps(database, database, prefix)) !== null
-  return isMigrated ? versionFault(await lowestVersion(database, bookkeeping(prefix))) : null
+  return isMigrated ? versionFault(await lowestVersion(database, tables(prefix, database.dialect))) : null
 }
 
 /** @throws SchemaError when the tables are not what this version needs */
@@ -153,11 +158,9 @@ export async function checkEngines(database: Database, prefix: string): Promise<
 }
 
 async function wrongEngines(database: Database, prefix: string): Promise<SchemaDrift['engines']> {
-  const { withoutTransactions } = database.dialect
-  if (withoutTransactions === null) return []
   const ours = [...TABLE_NAMES, 'kalends_migration'].map((name) => `${prefix}${name}`)
-  const rows = await database.rows<{ name: string; engine: string }>(withoutTransactions(ours.length), ours)
-  return rows.map(({ name, engine }) => ({ table: name, engine }))
+  const found = await database.dialect.schema.withoutTransactions(database, ours)
+  return found.map(({ name, engine }) => ({ table: name, engine }))
 }
 
 /** How the tables differ from what the migrations made: which of those were not applied, and what others have removed. */
@@ -171,12 +174,9 @@ export async function schemaDrift(database: Database, prefix: string): Promise<S
     for (const part of droppedBy(statement)) made.delete(part)
   }
   const ours = TABLE_NAMES.map((name) => `${prefix}${name}`)
-  const rows = await database.rows<{ part: string }>(database.dialect.partsOf(ours.length), [
-    ...ours,
-    ...ours,
-  ])
+  const parts = await database.dialect.schema.parts(database, ours)
   // Some servers keep the names of tables in lower case.
-  const there = new Set(rows.map(({ part }) => part.toLowerCase()))
+  const there = new Set(parts.map((part) => part.toLowerCase()))
   return {
     pending: [...new Set(pending.map((step) => migrationOf(step)))],
     missing: [...made].filter((part) => !there.has(part.toLowerCase())),
@@ -216,8 +216,9 @@ function migrationOf({ name }: Step): string {
   return name.slice(0, name.lastIndexOf('/'))
 }
 
-function bookkeeping(prefix: string): string {
-  return tables(prefix).migration
+/** The table that records the steps, quoted. */
+function bookkeeping(dialect: Dialect, prefix: string): string {
+  return tables(prefix, dialect).migration
 }
 
 /** @returns null when nothing was ever migrated */
@@ -226,18 +227,19 @@ async function appliedSteps(
   sql: Sql,
   prefix: string,
 ): Promise<ReadonlySet<string> | null> {
-  const table = await sql.rows(database.dialect.tablesAmong(1), [`${prefix}kalends_migration`])
-  if (table.length === 0) return null
-  const rows = await sql.rows<{ name: string }>(`SELECT name FROM ${bookkeeping(prefix)}`)
+  const { dialect } = database
+  const existing = await dialect.schema.existing(sql, [`${prefix}kalends_migration`])
+  if (existing.length === 0) return null
+  const rows = await sql.rows<{ name: string }>(`SELECT name FROM ${bookkeeping(dialect, prefix)}`)
   return new Set(rows.map((row) => row.name))
 }
 
 async function refuseForeignTables(sql: Sql, database: Database, prefix: string): Promise<void> {
   const ours = TABLE_NAMES.map((name) => `${prefix}${name}`)
-  const foreign = await sql.rows<{ name: string }>(database.dialect.tablesAmong(ours.length), ours)
+  const foreign = await database.dialect.schema.existing(sql, ours)
   if (foreign.length === 0) return
   throw new SchemaError(
-    `The database has ${foreign.map(({ name }) => `'${name}'`).join(', ')} already, and not from Kalends; nothing was changed. Open with a tablePrefix, such as 'kalends_', to keep the tables apart`,
+    `The database has ${foreign.map((name) => `'${name}'`).join(', ')} already, and not from Kalends; nothing was changed. Open with a tablePrefix, such as 'kalends_', to keep the tables apart`,
   )
 }
 
@@ -274,6 +276,6 @@ function stepsOf(migrations: readonly Migration[], prefix: string): Step[] {
 }
 
 /** drizzle-kit does not write them. */
-function withTableOptions(statement: string, { tableOptions }: Dialect): string {
+function withTableOptions(statement: string, { schema: { tableOptions } }: Dialect): string {
   return statement.startsWith('CREATE TABLE') ? statement.replace(/\);?$/, `)${tableOptions}`) : statement
 }

@@ -5,6 +5,7 @@ import { InvalidInputError } from '../errors.ts'
 import { admitted } from './admission.ts'
 import type { Database, Use } from './database.ts'
 import { checkEngines, checkMigrated, checkVersion, migrate } from './migrate.ts'
+import { TablesContext } from './sql/context.ts'
 import { SqlDeclared } from './sql/declared.ts'
 import { SqlExecuting } from './sql/executing.ts'
 import { SqlInspection } from './sql/inspection.ts'
@@ -13,7 +14,6 @@ import { SqlLists } from './sql/lists.ts'
 import { SqlRetention } from './sql/retention.ts'
 import { SqlSchedules } from './sql/schedules.ts'
 import { SqlScheduling } from './sql/scheduling.ts'
-import { tables } from './sql/tables.ts'
 import { SqlWorkers } from './sql/workers.ts'
 import type { Store, Stores } from './store.ts'
 
@@ -78,17 +78,17 @@ export async function openStores(target: DatabaseTarget, options: StoreOptions =
 
 /** The roles on a database whose tables are there. */
 export function storeOn(database: Database, prefix: string): Store {
-  const names = tables(prefix)
+  const context = new TablesContext(database, prefix)
   return {
-    schedules: new SqlSchedules(database, names),
-    jobs: new SqlJobs(database, names),
-    scheduling: new SqlScheduling(database, names),
-    executing: new SqlExecuting(database, names),
-    workers: new SqlWorkers(database, names),
-    declared: new SqlDeclared(database, names),
-    retention: new SqlRetention(database, names),
-    lists: new SqlLists(database, names),
-    inspection: new SqlInspection(database, names, prefix),
+    schedules: new SqlSchedules(context),
+    jobs: new SqlJobs(context),
+    scheduling: new SqlScheduling(context),
+    executing: new SqlExecuting(context),
+    workers: new SqlWorkers(context),
+    declared: new SqlDeclared(context),
+    retention: new SqlRetention(context),
+    lists: new SqlLists(context),
+    inspection: new SqlInspection(context, prefix),
     longestWaitMs: () => database.longestWaitMs?.() ?? 0,
     serverChanges: () => database.serverChanges?.() ?? 0,
     close: () => database.close(),

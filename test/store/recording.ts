@@ -56,7 +56,9 @@ function recorded(
   }
 }
 
-function complete(database: Database, text: string, params: readonly SqlValue[]): string {
+/** On one line, with its values. */
+function complete(database: Database, statement: string, params: readonly SqlValue[]): string {
+  const text = statement.replaceAll(/\s+/g, ' ')
   if (database.dialect.name === 'mysql') return database.dialect.withLiterals(text, params)
   let index = 0
   return text.replaceAll('?', () => {

@@ -1,6 +1,7 @@
 import { StoreUnavailableError } from '../../errors.ts'
-import type { BatchColumn, Dialect } from '../database.ts'
+import type { BatchColumn, Dialect, SchemaDialect } from '../database.ts'
 import { integerLiteral } from '../literals.ts'
+import { placeholders } from '../sql/tables.ts'
 import { type ExactCollation, withLiterals } from './literal.ts'
 import { checkTransaction, stateIn, TRANSACTION_STATE } from './session-variables.ts'
 import { isAlreadyApplied, isDuplicate, isTransient } from './errors.ts'
@@ -15,43 +16,94 @@ const BATCH_TYPES: Readonly<Record<BatchColumn, string>> = {
 }
 
 /**
- * The tables of our database that have one of so many names. Some servers store and compare names in lower case, with a
- * collation of information_schema that cannot be compared with that of our literals.
+ * Some servers store and compare the names of tables in lower case, with a collation of information_schema that cannot
+ * be compared with that of our literals.
  */
-function namedAmong(count: number): string {
-  const names = Array.from({ length: count }, () => 'LOWER(?)').join(', ')
-  return `table_schema = DATABASE() AND LOWER(CONVERT(table_name USING utf8mb4)) IN (${names})`
+function isNamed(names: readonly string[]): string {
+  return `table_schema = DATABASE()
+    AND LOWER(CONVERT(table_name USING utf8mb4)) IN (${names.map(() => 'LOWER(?)').join(', ')})`
+}
+
+const schema: SchemaDialect = {
+  tableOptions: ' ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE {exact}',
+  async existing(sql, names) {
+    const rows = await sql.rows<{ name: string }>(
+      `SELECT table_name AS name FROM information_schema.tables WHERE ${isNamed(names)}`,
+      names,
+    )
+    return rows.map(({ name }) => name)
+  },
+  withoutTransactions: (sql, names) =>
+    // A view has no engine.
+    sql.rows(
+      `SELECT table_name AS name, COALESCE(engine, table_type) AS engine
+       FROM information_schema.tables
+       WHERE ${isNamed(names)} AND COALESCE(engine, '') <> 'InnoDB'
+       ORDER BY table_name`,
+      names,
+    ),
+  async parts(sql, names) {
+    // MariaDB makes a unique key that is too long a hash index, which has no order and no ranges.
+    const rows = await sql.rows<{ part: string }>(
+      `SELECT CONCAT('column ', table_name, '.', column_name) AS part
+       FROM information_schema.columns
+       WHERE ${isNamed(names)}
+       UNION
+       SELECT CONCAT('index ', index_name) AS part
+       FROM information_schema.statistics
+       WHERE ${isNamed(names)} AND index_type = 'BTREE'`,
+      [...names, ...names],
+    )
+    return rows.map(({ part }) => part)
+  },
+  isAlreadyApplied,
 }
 
 /** @param exact  the collation of the server that is worked with */
 export const mysqlDialect = (exact: () => ExactCollation): Dialect => ({
   name: 'mysql',
-  // Not NOW(): that is the session's zone, and the sessions are the application's.
+  quoted: (name) => `\`${name}\``,
+  // Not NOW(): that is in the zone of the session, which may be the application's.
   now: 'UTC_TIMESTAMP(3)',
   nowPlus: (ms) => `UTC_TIMESTAMP(3) + INTERVAL ${integerLiteral(Math.round(ms * 1000))} MICROSECOND`,
-  forUpdate: 'FOR UPDATE',
-  andFindable: '',
-  skipLocked: 'FOR UPDATE SKIP LOCKED',
-  writesInParallel: true,
-  byKey: 'FORCE INDEX (PRIMARY)',
-  byIndex: (index) => `FORCE INDEX (${index})`,
-  onlyByIndex: (index) => `FORCE INDEX (${index})`,
   instant: (column) => column,
+  hour: (column) => `SUBSTR(CAST(${column} AS CHAR), 1, 13)`,
+  position: (text, part) => `INSTR(${text}, ${part})`,
+  found: (table, by) => `${table} FORCE INDEX (${by === 'key' ? 'PRIMARY' : by.index})`,
+  joinedByKey: (rows, table, as, key) =>
+    `${rows} STRAIGHT_JOIN ${table} AS ${as} FORCE INDEX (PRIMARY) ON ${as}.id = ${key}`,
+  locked: (how) => (how === 'skip' ? 'FOR UPDATE SKIP LOCKED' : 'FOR UPDATE'),
+  union: (selections) => selections.map((selection) => `(${selection})`).join(' UNION ALL '),
   batch(columns) {
     const list = Object.entries(columns).map(
       ([name, type]) => `${name} ${BATCH_TYPES[type]} PATH '$.${name}'`,
     )
     return `JSON_TABLE(?, '$[*]' COLUMNS (${list.join(', ')}))`
   },
-  straightJoin: 'STRAIGHT_JOIN',
-  updatesInOrder: true,
-  updateFromBatch(table, batch, assignments) {
+  updateFromBatch({ table, batch, assignments }) {
     const list = Object.entries(assignments).map(([column, value]) => `t.${column} = ${value}`)
-    return `UPDATE ${batch} AS b STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = b.id SET ${list.join(', ')}`
+    return `UPDATE ${batch} AS b
+      STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = b.id
+      SET ${list.join(', ')}`
   },
+  // The rows are written in the order of the batch.
+  updateStages: (rows) => [[...rows]],
   turns: (job, claimIndex, { from, tasks, limit }) =>
-    `(SELECT claim_group, claim_task, MIN(claim_rank) AS claim_rank FROM ${job} FORCE INDEX (${claimIndex}) WHERE claim_group ${from} ? AND claim_task IN (${Array(tasks).fill('?').join(', ')}) GROUP BY claim_group, claim_task ORDER BY claim_group, claim_task LIMIT ${integerLiteral(limit)})`,
-  union: (selections) => selections.map((selection) => `(${selection})`).join(' UNION ALL '),
+    `(SELECT claim_group, claim_task, MIN(claim_rank) AS claim_rank
+      FROM ${job} FORCE INDEX (${claimIndex})
+      WHERE claim_group ${from} ? AND claim_task IN (${placeholders({ length: tasks })})
+      GROUP BY claim_group, claim_task
+      ORDER BY claim_group, claim_task
+      LIMIT ${integerLiteral(limit)})`,
+  withLiterals: (text, params) => withLiterals(text, params, exact()),
+  writesInParallel: true,
+  isDuplicate,
+  isContended: (error) => error instanceof StoreUnavailableError && isTransient(error.cause),
+  async checkTransaction(execute) {
+    const state = stateIn(await execute(TRANSACTION_STATE))
+    // The result of a function of the application has an unknown shape.
+    if (state !== null) checkTransaction(state)
+  },
   revisions: (database, tables) =>
     database.transaction(async (sql) => {
       const names = tables.map((table) => table.replaceAll('`', ''))
@@ -74,31 +126,5 @@ export const mysqlDialect = (exact: () => ExactCollation): Dialect => ({
         await sql.run('SET /*!80000 SESSION information_schema_stats_expiry = @kalends, */ @kalends = NULL')
       }
     }),
-  tablesAmong: (count) =>
-    `SELECT table_name AS name FROM information_schema.tables WHERE ${namedAmong(count)}`,
-  withoutTransactions: (count) =>
-    // A view has no engine.
-    `SELECT table_name AS name, COALESCE(engine, table_type) AS engine
-    FROM information_schema.tables
-    WHERE ${namedAmong(count)} AND COALESCE(engine, '') <> 'InnoDB'
-    ORDER BY table_name`,
-  partsOf: (count) =>
-    // MariaDB makes a unique key that is too long a hash index, which has no order and no ranges.
-    `SELECT CONCAT('column ', table_name, '.', column_name) AS part
-    FROM information_schema.columns
-    WHERE ${namedAmong(count)}
-    UNION
-    SELECT CONCAT('index ', index_name) AS part
-    FROM information_schema.statistics
-    WHERE ${namedAmong(count)} AND index_type = 'BTREE'`,
-  async checkTransaction(execute) {
-    const state = stateIn(await execute(TRANSACTION_STATE))
-    // Of a function of the application it is not known what it returns.
-    if (state !== null) checkTransaction(state)
-  },
-  withLiterals: (text, params) => withLiterals(text, params, exact()),
-  tableOptions: ' ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE {exact}',
-  isDuplicate,
-  isContended: (error) => error instanceof StoreUnavailableError && isTransient(error.cause),
-  isAlreadyApplied,
+  schema,
 })

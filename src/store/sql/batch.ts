@@ -1,4 +1,8 @@
 import type { BatchColumn, Dialect, SqlValue } from '../database.ts'
+import type { Context } from './context.ts'
+
+type Columns = Readonly<Record<string, BatchColumn>>
+type Row<Of extends Columns> = Readonly<Record<keyof Of & string, SqlValue>>
 
 /** Rows that travel with a statement, as a table. */
 export interface Batch {
@@ -7,23 +11,23 @@ export interface Batch {
 }
 
 /**
- * A batch as a table: what differs between its rows is one JSON parameter, what is the same in all of them is said
- * once beside it.
+ * A batch as a table: what differs between its rows is one JSON parameter; a value that is the same in all rows is one
+ * parameter beside it.
  *
- * JSON_TABLE costs by the cell, and rows that are written together are much alike: schedules that are due at one
- * instant, runs that went well. On MariaDB 10.11 a batch costs so a quarter less: 500 inserted jobs 5.6 ms instead of
- * 7.8, 500 schedules moved on 6.8 instead of 9.2, the counters of 200 schedules 3.1 instead of 4.3.
+ * JSON_TABLE costs by the cell, and rows that are written together have much in common. On MariaDB 10.11 this makes a
+ * batch a quarter cheaper: 500 inserted jobs 5.6 ms instead of 7.8, 500 advanced schedules 6.8 instead of 9.2, the
+ * counters of 200 schedules 3.1 instead of 4.3.
  *
- * @param columns  with `id`, which tells the rows apart
+ * @param columns  with `id`, which is different in each row
  */
-export function batchTable<Columns extends Readonly<Record<string, BatchColumn>>>(
+export function batchTable<Of extends Columns>(
   dialect: Dialect,
-  columns: Columns,
-  rows: readonly Readonly<Record<keyof Columns & string, SqlValue>>[],
+  columns: Of,
+  rows: readonly Row<Of>[],
 ): Batch {
   const [first] = rows
-  const names: (keyof Columns & string)[] = Object.keys(columns)
-  const isSame = (name: keyof Columns & string) =>
+  const names: (keyof Of & string)[] = Object.keys(columns)
+  const isSame = (name: keyof Of & string) =>
     name !== 'id' && rows.every((row) => row[name] === first?.[name])
   const same = first === undefined ? [] : names.filter(isSame)
   const others = names.filter((name) => !same.includes(name))
@@ -32,8 +36,27 @@ export function batchTable<Columns extends Readonly<Record<string, BatchColumn>>
     Object.fromEntries(Object.entries(columns).filter(([name]) => others.includes(name))),
   )
   if (first === undefined || same.length === 0) return { table, params: [json] }
+  const selected = [...others.map((name) => `j.${name}`), ...same.map((name) => `? AS ${name}`)]
   return {
-    table: `(SELECT ${[...others.map((name) => `j.${name}`), ...same.map((name) => `? AS ${name}`)].join(', ')} FROM ${table} AS j)`,
+    table: `(SELECT ${selected.join(', ')} FROM ${table} AS j)`,
     params: [...same.map((name) => first[name]), json],
   }
+}
+
+/**
+ * Updates the rows of a table that the batch names by `id`.
+ *
+ * @param columns  of the batch
+ * @param assignments  expressions by column, which may read the row as `t` and the batch as `b`
+ */
+export async function updateFromBatch<Of extends Columns>(
+  context: Context,
+  table: string,
+  columns: Of,
+  rows: readonly Row<Of>[],
+  assignments: Readonly<Record<string, string>>,
+): Promise<void> {
+  if (rows.length === 0) return
+  const batch = batchTable(context.dialect, columns, rows)
+  await context.run(context.dialect.updateFromBatch({ table, batch: batch.table, assignments }), batch.params)
 }

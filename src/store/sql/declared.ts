@@ -1,9 +1,11 @@
-import type { Database, Sql } from '../database.ts'
 import type { DeclaredStore, SetChanges, SetState, SetVersion } from '../declared-store.ts'
+import { updateFromBatch } from './batch.ts'
+import { updateRows } from './by-key.ts'
+import type { Context, TablesContext } from './context.ts'
 import { noScheduleColumns, scheduleColumns, type ScheduleRow, toSchedule } from './rows.ts'
-import { againOnDuplicate, changeSchedule, insertSchedule, lockSchedules } from './schedules.ts'
+import { changeSchedule, insertSchedule, lockSchedules } from './schedules.ts'
 import { textRecordOf, textsOf } from './stored-json.ts'
-import { placeholders, type Tables } from './tables.ts'
+import { placeholders } from './tables.ts'
 
 /** What a worker says that it declares. */
 interface WorkerRow {
@@ -22,25 +24,21 @@ interface VersionRow {
 type LiveRow = WorkerRow | VersionRow
 
 export class SqlDeclared implements DeclaredStore {
-  readonly #database: Database
-  readonly #tables: Tables
+  readonly #context: TablesContext
 
-  constructor(database: Database, tables: Tables) {
-    this.#database = database
-    this.#tables = tables
+  constructor(context: TablesContext) {
+    this.#context = context
   }
 
   async sync(version: SetVersion, decide: (state: SetState) => SetChanges): Promise<void> {
-    // Nothing to do, as mostly: then it is one statement, and nothing is locked.
+    // Mostly there is nothing to do: then this is one statement, and nothing is locked.
     if (isNothing(decide(await this.#state(version)))) return
-    await againOnDuplicate(this.#database, () =>
-      this.#database.transaction(async (sql) => {
-        const existing = await lockSchedules(sql, this.#database, this.#tables, ofSet(version))
-        const { selections, params } = this.#live(version)
-        const rows = await sql.rows<LiveRow>(this.#database.dialect.union(selections), params)
-        await this.#apply(sql, decide({ existing, ...liveOf(version, rows) }))
-      }),
-    )
+    await this.#context.transactionOnKeys(async (tx) => {
+      const existing = await lockSchedules(tx, ofSet(version))
+      const { selections, params } = this.#live(version)
+      const rows = await tx.rows<LiveRow>(tx.dialect.union(selections), params)
+      await apply(tx, decide({ existing, ...liveOf(version, rows) }))
+    })
   }
 
   async #state(version: SetVersion): Promise<SetState> {
@@ -51,12 +49,14 @@ export class SqlDeclared implements DeclaredStore {
   }
 
   async #read(version: SetVersion): Promise<SetState & { readonly isKnown: boolean }> {
-    const { dialect } = this.#database
+    const { dialect } = this.#context
     const set = ofSet(version)
     const live = this.#live(version)
-    const rows = await this.#database.rows<(ScheduleRow & { kind: 'schedule' }) | LiveRow>(
+    const rows = await this.#context.rows<(ScheduleRow & { kind: 'schedule' }) | LiveRow>(
       dialect.union([
-        `SELECT 'schedule' AS kind, NULL AS hash, NULL AS first_seen, NULL AS said, ${scheduleColumns(dialect)} FROM ${this.#tables.schedule} WHERE ${set.text}`,
+        `SELECT 'schedule' AS kind, NULL AS hash, NULL AS first_seen, NULL AS said, ${scheduleColumns(dialect)}
+         FROM ${this.#context.tables.schedule}
+         WHERE ${set.text}`,
         ...live.selections.map(
           (selection) => `SELECT l.*, ${noScheduleColumns(dialect)} FROM (${selection}) AS l`,
         ),
@@ -72,56 +72,17 @@ export class SqlDeclared implements DeclaredStore {
     }
   }
 
-  async #apply(sql: Sql, changes: SetChanges): Promise<void> {
-    const { schedule } = this.#tables
-    const { byKey } = this.#database.dialect
-    const update = async (assignments: string, ids: readonly string[]) => {
-      if (ids.length > 0)
-        await sql.run(
-          `UPDATE ${schedule} ${byKey} SET ${assignments} WHERE id IN (${placeholders(ids)})`,
-          ids,
-        )
-    }
-    for (const created of changes.create.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
-      await insertSchedule(sql, this.#database, this.#tables, created)
-    for (const { id, settings } of changes.change) await changeSchedule(sql, this.#tables, id, settings)
-    // planned_from NULL: planned anew, from now.
-    await update('idle = NULL, nextrun = NULL, planned_from = NULL', changes.lift)
-    // As if planned: or it would look edited, and be planned.
-    await this.#retire(sql, changes.retire)
-    if (changes.delete.length > 0)
-      await sql.run(`DELETE FROM ${schedule} WHERE id IN (${placeholders(changes.delete)})`, changes.delete)
-  }
-
-  async #retire(sql: Sql, ids: readonly string[]): Promise<void> {
-    if (ids.length === 0) return
-    const { dialect } = this.#database
-    const rows = await sql.rows<{ id: string; definition: string }>(
-      `SELECT id, definition FROM ${this.#tables.schedule} WHERE id IN (${placeholders(ids)})`,
-      ids,
-    )
-    const batch = rows.map((row) => ({ id: row.id, planned_from: `${row.definition}|` }))
-    await sql.run(
-      dialect.updateFromBatch(this.#tables.schedule, dialect.batch({ id: 'id', planned_from: 'text' }), {
-        idle: "'retired'",
-        nextrun: 'NULL',
-        planned_from: 'b.planned_from',
-      }),
-      [JSON.stringify(batch)],
-    )
-  }
-
   /** The order in which versions were first seen decides which is the newest. */
   async #noteVersion({ name, hash, schedules }: SetVersion): Promise<void> {
-    const { declaredSet } = this.#tables
+    const { declaredSet } = this.#context.tables
     try {
-      await this.#database.run(`INSERT INTO ${declaredSet} (name, hash, schedules) VALUES (?, ?, ?)`, [
+      await this.#context.run(`INSERT INTO ${declaredSet} (name, hash, schedules) VALUES (?, ?, ?)`, [
         name,
         hash,
         JSON.stringify(schedules),
       ])
     } catch (error) {
-      if (!this.#database.dialect.isDuplicate(error)) throw error
+      if (!this.#context.dialect.isDuplicate(error)) throw error
     }
   }
 
@@ -130,15 +91,49 @@ export class SqlDeclared implements DeclaredStore {
     readonly selections: readonly string[]
     readonly params: readonly string[]
   } {
-    const { worker, declaredSet } = this.#tables
+    const { worker, declaredSet } = this.#context.tables
+    const { dialect } = this.#context
     return {
       selections: [
         `SELECT 'worker' AS kind, NULL AS hash, NULL AS first_seen, sets AS said FROM ${worker}`,
-        `SELECT 'version' AS kind, hash, first_seen, schedules AS said FROM ${declaredSet} WHERE name = ? AND (hash = ? OR EXISTS (SELECT 1 FROM ${worker} WHERE INSTR(sets, hash) > 0))`,
+        `SELECT 'version' AS kind, hash, first_seen, schedules AS said
+         FROM ${declaredSet}
+         WHERE name = ? AND (hash = ? OR EXISTS (
+           SELECT 1 FROM ${worker} WHERE ${dialect.position('sets', 'hash')} > 0
+         ))`,
       ],
       params: [name, hash],
     }
   }
+}
+
+async function apply(tx: Context, changes: SetChanges): Promise<void> {
+  const { schedule } = tx.tables
+  for (const created of changes.create.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
+    await insertSchedule(tx, created)
+  for (const { id, settings } of changes.change) await changeSchedule(tx, id, settings)
+  // planned_from NULL: planned again, from now.
+  await updateRows(tx, schedule, { idle: 'NULL', nextrun: 'NULL', planned_from: 'NULL' }, changes.lift)
+  await retire(tx, changes.retire)
+  if (changes.delete.length > 0)
+    await tx.run(`DELETE FROM ${schedule} WHERE id IN (${placeholders(changes.delete)})`, changes.delete)
+}
+
+async function retire(tx: Context, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  const { schedule } = tx.tables
+  const rows = await tx.rows<{ id: string; definition: string }>(
+    `SELECT id, definition FROM ${schedule} WHERE id IN (${placeholders(ids)})`,
+    ids,
+  )
+  await updateFromBatch(
+    tx,
+    schedule,
+    { id: 'id', planned_from: 'text' },
+    // As if it were planned: otherwise it would look edited, and be planned.
+    rows.map((row) => ({ id: row.id, planned_from: `${row.definition}|` })),
+    { idle: "'retired'", nextrun: 'NULL', planned_from: 'b.planned_from' },
+  )
 }
 
 function liveOf(version: SetVersion, rows: readonly LiveRow[]): Omit<SetState, 'existing'> {

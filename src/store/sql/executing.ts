@@ -2,62 +2,57 @@ import { Halving, isOfARow } from '../../model/halves.ts'
 import { type ClaimedJob, type Fence, fenceOf } from '../../model/job.ts'
 import type { SetAside } from '../../model/set-aside.ts'
 import type { RunPolicy } from '../../model/task.ts'
-import type { Database, Sql } from '../database.ts'
+import type { Turn } from '../database.ts'
 import type { Attempt, ExecutingStore, LogLine, SettleResult } from '../executing-store.ts'
 import { toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
-import { begin, type BeginnableRow, beginnableColumns } from './beginning.ts'
+import { lockRows, updateRows } from './by-key.ts'
+import { orphan } from './conditions.ts'
+import type { Context, TablesContext } from './context.ts'
 import { jobColumns, type JobRow, policyOf } from './rows.ts'
-import { againOnDuplicate } from './schedules.ts'
 import { settleAll } from './settling.ts'
-import { exceptFor, placeholders, type Tables } from './tables.ts'
-
-/** A group and a task of which something can be claimed, with the rank of its first job. */
-interface Turn {
-  readonly claim_group: string
-  readonly claim_task: string
-  readonly claim_rank: number
-}
+import { startableColumns, type StartableRow, startAttempts } from './start-attempts.ts'
+import { exceptFor } from './tables.ts'
 
 /** Selections of one statement; SQLite takes 500. */
 const MOST_TURNS = 250
 
 export class SqlExecuting implements ExecutingStore {
-  readonly #database: Database
-  readonly #tables: Tables
+  readonly #context: TablesContext
   readonly #promoting = new Halving()
   readonly #claiming = new Halving()
 
-  constructor(database: Database, tables: Tables) {
-    this.#database = database
-    this.#tables = tables
+  constructor(context: TablesContext) {
+    this.#context = context
   }
 
   async promoteDue(limit: number, setAside?: SetAside): Promise<number> {
-    const { job, dueIndex } = this.#tables
-    const { now, skipLocked, byIndex, byKey, andFindable } = this.#database.dialect
+    const { dialect, tables } = this.#context
+    const { now } = dialect
     const except = exceptFor(setAside?.ids() ?? [])
     let ids: readonly string[] = []
-    const promote = (sql: Sql, some: readonly string[]) =>
-      sql.run(
-        `UPDATE ${job} ${byKey} SET run_at = NULL WHERE id IN (${placeholders(some)}) AND due_at <= ${now}`,
-        some,
-      )
+    const promote = (tx: Context, some: readonly string[]) =>
+      updateRows(tx, tables.job, { run_at: 'NULL' }, some, { where: `due_at <= ${now}` })
     try {
-      const promoted = await this.#database.transaction(async (sql) => {
-        const due = await sql.rows<{ id: string }>(
-          `SELECT id FROM ${job} ${byIndex(dueIndex)} WHERE due_at <= ${now} ${andFindable} ${except.text} ORDER BY due_at LIMIT ${integerLiteral(limit)} ${skipLocked}`,
+      const promoted = await this.#context.transaction(async (tx) => {
+        // The index on due_at filters and orders, so only the rows that are promoted are locked.
+        const due = await tx.rows<{ id: string }>(
+          `SELECT id
+           FROM ${dialect.found(tables.job, { index: tables.dueIndex })}
+           WHERE due_at <= ${now} ${except.text}
+           ORDER BY due_at
+           LIMIT ${integerLiteral(limit)} ${dialect.locked('skip')}`,
           except.params,
         )
         ids = due.map((row) => row.id)
-        return ids.length === 0 ? 0 : await promote(sql, ids)
+        return await promote(tx, ids)
       })
       if (promoted > 0) this.#promoting.reset()
       return promoted
     } catch (error) {
       if (!isOfARow(error) || ids.length === 0) throw error
       const promoted = await this.#promoting.run(ids, {
-        work: (some) => this.#database.transaction((sql) => promote(sql, some)),
+        work: (some) => this.#context.transaction((tx) => promote(tx, some)),
         wrote: (count) => count > 0,
         refused: (id, refusal) => {
           setAside?.add(id, refusal)
@@ -77,30 +72,19 @@ export class SqlExecuting implements ExecutingStore {
     rooms: ReadonlyMap<string, number> = new Map(),
     setAside?: SetAside,
   ): Promise<ClaimedJob[]> {
-    const { job, claimIndex } = this.#tables
-    const { dialect } = this.#database
     const names = [...tasks.keys()]
     if (names.length === 0 || limit <= 0) return []
-    const except = exceptFor(setAside?.ids() ?? [])
+    const except = setAside?.ids() ?? []
     // One more turn for each job that is set aside: it may be the only one of its group.
-    const turns = Math.min(limit + except.params.length, MOST_TURNS)
-    const chosen = await this.#turns(names, turns, afterGroup)
-    if (chosen.length === 0) return []
-    const share = Math.ceil(limit / chosen.length)
-    let found: readonly BeginnableRow[] = []
-    const claimFound = async (sql: Sql) => {
-      // The index holds filter and order of each part, so exactly the rows that are claimed get locked.
-      const part = (turn: Turn) =>
-        `SELECT ${beginnableColumns(dialect)} FROM ${job} ${dialect.byIndex(claimIndex)} WHERE claim_group = ? AND claim_task = ? ${dialect.andFindable} ${except.text} ORDER BY claim_group, claim_task, claim_rank, id LIMIT ${integerLiteral(Math.min(share, rooms.get(turn.claim_task) ?? share))} ${dialect.skipLocked}`
-      const rows = await sql.rows<BeginnableRow>(
-        dialect.union(chosen.map(part)),
-        chosen.flatMap((turn) => [turn.claim_group, turn.claim_task, ...except.params]),
-      )
-      found = withinRooms(rows, rooms).slice(0, limit)
-      return begin(sql, dialect, this.#tables, worker, found, tasks)
-    }
+    const turns = await this.#turns(names, Math.min(limit + except.length, MOST_TURNS), afterGroup)
+    if (turns.length === 0) return []
+    let found: readonly StartableRow[] = []
     try {
-      const claimed = await this.#database.transaction(claimFound)
+      const claimed = await this.#context.transaction(async (tx) => {
+        const rows = await lockTurns(tx, turns, { limit, rooms, except })
+        found = withinRooms(rows, rooms).slice(0, limit)
+        return await startAttempts(tx, worker, found, tasks)
+      })
       if (claimed.length > 0) this.#claiming.reset()
       return claimed
     } catch (error) {
@@ -122,51 +106,53 @@ export class SqlExecuting implements ExecutingStore {
   #claimThese(
     worker: string,
     tasks: ReadonlyMap<string, RunPolicy>,
-    jobs: readonly BeginnableRow[],
+    jobs: readonly StartableRow[],
   ): Promise<ClaimedJob[]> {
-    const { dialect } = this.#database
-    return this.#database.transaction(async (sql) => {
-      const rows = await sql.rows<BeginnableRow>(
-        `SELECT ${beginnableColumns(dialect)} FROM ${this.#tables.job} ${dialect.byKey} WHERE id IN (${placeholders(jobs)}) AND claim_task IS NOT NULL ORDER BY id ${dialect.skipLocked}`,
-        jobs.map(({ id }) => id),
-      )
-      return begin(sql, dialect, this.#tables, worker, rows, tasks)
+    return this.#context.transaction(async (tx) => {
+      const rows = await lockRows<StartableRow>(tx, {
+        table: tx.tables.job,
+        columns: startableColumns(tx.dialect),
+        ids: jobs.map(({ id }) => id),
+        where: 'claim_task IS NOT NULL',
+      })
+      return await startAttempts(tx, worker, rows, tasks)
     })
   }
 
   settle(attempts: readonly Attempt[]): Promise<SettleResult> {
     if (attempts.length === 0) return Promise.resolve({ settled: [], lost: [], locked: [] })
-    // Where a job was put back by hand since others were looked for, no other has its turn.
-    return againOnDuplicate(this.#database, () =>
-      this.#database.transaction((sql) => settleAll(sql, this.#database.dialect, this.#tables, attempts)),
-    )
+    // A job that was put back manually since the next one was looked for has the turn.
+    return this.#context.transactionOnKeys((tx) => settleAll(tx, attempts))
   }
 
   stopRequests(worker: string): Promise<Fence[]> {
-    return this.#database.rows<Fence>(
-      `SELECT id, worker, claim FROM ${this.#tables.job} WHERE held_by = ? AND stop_requested IS NOT NULL`,
+    return this.#context.rows<Fence>(
+      `SELECT id, worker, claim FROM ${this.#context.tables.job}
+       WHERE held_by = ? AND stop_requested IS NOT NULL`,
       [worker],
     )
   }
 
   async saveProgress(fence: Fence, progress: string): Promise<void> {
-    await this.#database.run(
-      `UPDATE ${this.#tables.job} SET progress = ? WHERE id = ? AND worker = ? AND claim = ? AND state = 'running'`,
+    await this.#context.run(
+      `UPDATE ${this.#context.tables.job} SET progress = ?
+       WHERE id = ? AND worker = ? AND claim = ? AND state = 'running'`,
       [progress, fence.id, fence.worker, fence.claim],
     )
   }
 
   async appendLogs(lines: readonly LogLine[]): Promise<void> {
     if (lines.length === 0) return
-    await this.#database.run(
-      `INSERT INTO ${this.#tables.log} (job_id, at, level, message) VALUES ${lines.map(() => '(?, ?, ?, ?)').join(', ')}`,
+    await this.#context.run(
+      `INSERT INTO ${this.#context.tables.log} (job_id, at, level, message)
+       VALUES ${lines.map(() => '(?, ?, ?, ?)').join(', ')}`,
       lines.flatMap((line) => [line.jobId, toText(line.at), line.level, line.message]),
     )
   }
 
   async held(worker: string): Promise<Attempt[]> {
-    const rows = await this.#database.rows<JobRow>(
-      `SELECT ${jobColumns(this.#database.dialect)} FROM ${this.#tables.job} WHERE held_by = ?`,
+    const rows = await this.#context.rows<JobRow>(
+      `SELECT ${jobColumns(this.#context.dialect)} FROM ${this.#context.tables.job} WHERE held_by = ?`,
       [worker],
     )
     return rows.map((row) => ({
@@ -177,11 +163,12 @@ export class SqlExecuting implements ExecutingStore {
   }
 
   async orphans(limit: number, except: readonly string[] = []): Promise<Attempt[]> {
-    const { job, worker } = this.#tables
+    const { tables, dialect } = this.#context
     const others = exceptFor(except)
-    // From the few running jobs by the index on held_by; what is running is never much.
-    const rows = await this.#database.rows<JobRow & { worker: string }>(
-      `SELECT ${jobColumns(this.#database.dialect)} FROM ${job} WHERE held_by >= '' AND held_by NOT IN (SELECT id FROM ${worker}) ${others.text} LIMIT ${integerLiteral(limit)}`,
+    const rows = await this.#context.rows<JobRow & { worker: string }>(
+      `SELECT ${jobColumns(dialect)} FROM ${tables.job}
+       WHERE ${orphan(tables)} ${others.text}
+       LIMIT ${integerLiteral(limit)}`,
       others.params,
     )
     return rows.map((row) => ({
@@ -195,30 +182,57 @@ export class SqlExecuting implements ExecutingStore {
   }
 
   /**
-   * Whose turn it is: those of the groups after the one that had the last turn, then from the first group again. A
-   * loose index scan that ends when there are enough, so neither a long queue nor many of them are walked over.
+   * Whose turn it is: those of the groups after the one that had the last turn, then from the first group again. The
+   * scan ends when there are enough, so neither a long queue nor many queues are read to the end.
    */
   async #turns(tasks: readonly string[], limit: number, afterGroup: string): Promise<Turn[]> {
-    const { job, claimIndex } = this.#tables
-    const { dialect } = this.#database
-    // As many more, so that the last group is seen whole: in it the rank decides, the scan goes by the task's name.
+    const { tables, dialect } = this.#context
+    // As many more as there are tasks, so that the last group is read to its end: in a group the rank decides, but the
+    // scan goes by the name of the task.
     const of = { tasks: tasks.length, limit: limit + tasks.length }
     const parts = (['>', '>='] as const).map(
       (from) =>
-        `SELECT claim_group, claim_task, claim_rank, '${from}' AS part FROM ${dialect.turns(job, claimIndex, { from, ...of })} AS turns`,
+        `SELECT claim_group, claim_task, claim_rank, '${from}' AS part
+         FROM ${dialect.turns(tables.job, tables.claimIndex, { from, ...of })} AS turns`,
     )
-    const found = await this.#database.rows<Turn & { part: '>' | '>=' }>(dialect.union(parts), [
+    const found = await this.#context.rows<Turn & { part: '>' | '>=' }>(dialect.union(parts), [
       afterGroup,
       ...tasks,
       '',
       ...tasks,
     ])
     const after = found.filter(({ part }) => part === '>')
-    const named = ({ claim_group, claim_task }: Turn) => JSON.stringify([claim_group, claim_task])
     const known = new Set(after.map(named))
     const others = found.filter((turn) => turn.part === '>=' && !known.has(named(turn)))
     return [inOrder(after), inOrder(others)].flat().slice(0, limit)
   }
+}
+
+const named = ({ claim_group, claim_task }: Turn) => JSON.stringify([claim_group, claim_task])
+
+/** Locks an equal share of claimable jobs of each turn, by the claim index, so that only rows that are read are locked. */
+async function lockTurns(
+  tx: Context,
+  turns: readonly Turn[],
+  of: {
+    readonly limit: number
+    readonly rooms: ReadonlyMap<string, number>
+    readonly except: readonly string[]
+  },
+): Promise<StartableRow[]> {
+  const { dialect, tables } = tx
+  const except = exceptFor(of.except)
+  const share = Math.ceil(of.limit / turns.length)
+  const part = (turn: Turn) =>
+    `SELECT ${startableColumns(dialect)}
+     FROM ${dialect.found(tables.job, { index: tables.claimIndex })}
+     WHERE claim_group = ? AND claim_task = ? ${except.text}
+     ORDER BY claim_group, claim_task, claim_rank, id
+     LIMIT ${integerLiteral(Math.min(share, of.rooms.get(turn.claim_task) ?? share))} ${dialect.locked('skip')}`
+  return await tx.rows<StartableRow>(
+    dialect.union(turns.map(part)),
+    turns.flatMap((turn) => [turn.claim_group, turn.claim_task, ...except.params]),
+  )
 }
 
 /** Groups by name, and within one the first of its jobs first. */

@@ -1,10 +1,10 @@
 import type { InspectedSchedule, Inspection, SchemaDrift } from '../../model/diagnosis.ts'
-import type { Database } from '../database.ts'
 import type { InspectionStore } from '../inspection-store.ts'
 import { fromStored, fromText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
 import { schemaDrift } from '../migrate.ts'
-import type { Tables } from './tables.ts'
+import { blockedByNothing, orphan, waitsForNothing } from './conditions.ts'
+import type { TablesContext } from './context.ts'
 import { SqlWorkers } from './workers.ts'
 
 /** Most rows of a kind: whoever has more of them needs no full list. */
@@ -24,23 +24,21 @@ interface ScheduleRow {
 }
 
 export class SqlInspection implements InspectionStore {
-  readonly #database: Database
-  readonly #tables: Tables
+  readonly #context: TablesContext
   readonly #prefix: string
 
-  constructor(database: Database, tables: Tables, prefix: string) {
-    this.#database = database
-    this.#tables = tables
+  constructor(context: TablesContext, prefix: string) {
+    this.#context = context
     this.#prefix = prefix
   }
 
   schemaDrift(): Promise<SchemaDrift> {
-    return schemaDrift(this.#database, this.#prefix)
+    return schemaDrift(this.#context.database, this.#prefix)
   }
 
   async inspect(): Promise<Inspection> {
     const clock = await this.#clock()
-    const store = new SqlWorkers(this.#database, this.#tables)
+    const store = new SqlWorkers(this.#context)
     const waiting = await this.#waiting()
     // After the jobs that wait: a worker that has claimed meanwhile is not idle.
     const running = await store.running()
@@ -58,7 +56,7 @@ export class SqlInspection implements InspectionStore {
   }
 
   async #clock(): Promise<Pick<Inspection, 'now' | 'localNow' | 'roundTripMs'>> {
-    const ask = () => this.#database.rows<{ clock: string }>(`SELECT ${this.#database.dialect.now} AS clock`)
+    const ask = () => this.#context.rows<{ clock: string }>(`SELECT ${this.#context.dialect.now} AS clock`)
     // The first may have to connect.
     await ask()
     const asked = performance.now()
@@ -73,17 +71,27 @@ export class SqlInspection implements InspectionStore {
   }
 
   async #marks(): Promise<Inspection['marks']> {
-    const { instant } = this.#database.dialect
-    const rows = await this.#database.rows<{ id: string; worker: string; ends: string | null }>(
-      `SELECT id, worker, ${instant('mark_ends')} AS ends FROM ${this.#tables.schedule} WHERE worker IS NOT NULL ORDER BY id LIMIT ${integerLiteral(MOST)}`,
+    const { instant } = this.#context.dialect
+    const rows = await this.#context.rows<{ id: string; worker: string; ends: string | null }>(
+      `SELECT id, worker, ${instant('mark_ends')} AS ends
+       FROM ${this.#context.tables.schedule}
+       WHERE worker IS NOT NULL
+       ORDER BY id
+       LIMIT ${integerLiteral(MOST)}`,
     )
     return rows.map((row) => ({ ...row, ends: fromText(row.ends) }))
   }
 
   async #schedules(): Promise<InspectedSchedule[]> {
-    const { instant, now } = this.#database.dialect
-    const rows = await this.#database.rows<ScheduleRow>(
-      `SELECT id, task, timer, idle, ${instant('nextrun')} AS nextrun, ${instant('created')} AS created, last_error, CASE WHEN worker IS NULL AND wake_at <= ${now} THEN 1 ELSE 0 END AS due FROM ${this.#tables.schedule} WHERE enabled = 1 AND (idle IS NULL OR idle IN ('invalid', 'dead')) ORDER BY id LIMIT ${integerLiteral(MOST)}`,
+    const { instant, now } = this.#context.dialect
+    const rows = await this.#context.rows<ScheduleRow>(
+      `SELECT id, task, timer, idle, last_error,
+         ${instant('nextrun')} AS nextrun, ${instant('created')} AS created,
+         CASE WHEN worker IS NULL AND wake_at <= ${now} THEN 1 ELSE 0 END AS due
+       FROM ${this.#context.tables.schedule}
+       WHERE enabled = 1 AND (idle IS NULL OR idle IN ('invalid', 'dead'))
+       ORDER BY id
+       LIMIT ${integerLiteral(MOST)}`,
     )
     return rows.map((row) => ({
       id: row.id,
@@ -98,30 +106,48 @@ export class SqlInspection implements InspectionStore {
   }
 
   async #waiting(): Promise<Inspection['waiting']> {
-    const rows = await this.#database.rows<{ task: string; amount: number; since: string }>(
-      `SELECT claim_task AS task, COUNT(*) AS amount, MIN(submitted) AS since FROM (SELECT claim_task, submitted FROM ${this.#tables.job} WHERE claim_group IS NOT NULL LIMIT ${integerLiteral(MOST_WAITING)}) AS waiting GROUP BY claim_task ORDER BY claim_task`,
+    const rows = await this.#context.rows<{ task: string; amount: number; since: string }>(
+      `SELECT claim_task AS task, COUNT(*) AS amount, MIN(submitted) AS since
+       FROM (
+         SELECT claim_task, submitted FROM ${this.#context.tables.job}
+         WHERE claim_group IS NOT NULL
+         LIMIT ${integerLiteral(MOST_WAITING)}
+       ) AS waiting
+       GROUP BY claim_task
+       ORDER BY claim_task`,
     )
     return rows.map(({ task, amount, since }) => ({ task, count: amount, since: fromStored(since) }))
   }
 
   #blocked(): Promise<{ id: string; schedule: string }[]> {
-    const { job } = this.#tables
-    return this.#database.rows(
-      `SELECT MIN(id) AS id, periodic_task_id AS schedule FROM ${job} AS b WHERE state = 'blocked' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'running') AND a.periodic_task_id = b.periodic_task_id) GROUP BY periodic_task_id ORDER BY id LIMIT ${integerLiteral(MOST)}`,
+    const { tables } = this.#context
+    return this.#context.rows(
+      `SELECT MIN(id) AS id, periodic_task_id AS schedule
+       FROM ${tables.job} AS b
+       WHERE ${blockedByNothing(tables)}
+       GROUP BY periodic_task_id
+       ORDER BY id
+       LIMIT ${integerLiteral(MOST)}`,
     )
   }
 
   #endless(): Promise<{ id: string }[]> {
-    const { schedule, job } = this.#tables
-    return this.#database.rows(
-      `SELECT id FROM ${schedule} AS s WHERE idle = 'running' AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.state IN ('waiting', 'blocked', 'running') AND a.periodic_task_id = s.id) ORDER BY id LIMIT ${integerLiteral(MOST)}`,
+    const { tables } = this.#context
+    return this.#context.rows(
+      `SELECT id FROM ${tables.schedule} AS s
+       WHERE ${waitsForNothing(tables, 's')}
+       ORDER BY id
+       LIMIT ${integerLiteral(MOST)}`,
     )
   }
 
   #orphans(): Promise<{ id: string; worker: string }[]> {
-    const { job, worker } = this.#tables
-    return this.#database.rows(
-      `SELECT id, held_by AS worker FROM ${job} WHERE held_by IS NOT NULL AND held_by NOT IN (SELECT id FROM ${worker}) ORDER BY id LIMIT ${integerLiteral(MOST)}`,
+    const { tables } = this.#context
+    return this.#context.rows(
+      `SELECT id, held_by AS worker FROM ${tables.job}
+       WHERE ${orphan(tables)}
+       ORDER BY id
+       LIMIT ${integerLiteral(MOST)}`,
     )
   }
 }

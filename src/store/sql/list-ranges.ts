@@ -1,10 +1,11 @@
-/** Which index serves a list, and what is left to be looked for. */
+/** Which index serves a list, and which conditions are left as a filter. */
 import { type Owner, prefixOf, storedIds } from '../../model/owner.ts'
-import type { SqlValue } from '../database.ts'
+import type { Dialect, SqlValue } from '../database.ts'
 import { toText } from '../instant.ts'
 import type { JobConditions, ScheduleConditions } from '../list-store.ts'
+import type { Context } from './context.ts'
 import type { Condition } from './owned.ts'
-import { both, NOTHING, type Range } from './selection.ts'
+import { both, NOTHING, type IndexRange } from './selection.ts'
 import type { Tables } from './tables.ts'
 
 /** A condition on one column, with the index that holds it and then the key. */
@@ -16,12 +17,15 @@ interface Choice {
 
 const on = (text: string, ...params: readonly SqlValue[]): Condition => ({ text: ` AND ${text}`, params })
 
+/** Whether an expression contains a text, in any case. */
+const contains = ({ position }: Dialect, text: string) => `${position(`LOWER(${text})`, 'LOWER(?)')} > 0`
+
 export function scheduleRange(
-  tables: Tables,
+  { tables, dialect }: Context,
   owner: Owner,
   conditions: ScheduleConditions,
   page: { readonly order?: 'id' | 'nextRun' | undefined; readonly after?: string | undefined } = {},
-): Range {
+): IndexRange {
   const equal = (column: string, index: string, value: string | null | undefined): Choice[] =>
     typeof value === 'string' ? [{ index, condition: on(`${column} = ?`, value) }] : []
   const { status, text } = conditions
@@ -38,11 +42,14 @@ export function scheduleRange(
     ...equal('declared_by', tables.declaredByIndex, conditions.declaredBy),
     ...equal('status', tables.scheduleStatusIndex, isCommon ? status : undefined),
   ]
+  const searched = ['summary', 'subject', 'task'].map((column) =>
+    contains(dialect, `COALESCE(${column}, '')`),
+  )
   const search: Condition =
     text === undefined
       ? NOTHING
       : on(
-          `(INSTR(LOWER(REPLACE(id, ?, '')), LOWER(?)) > 0 OR ${['summary', 'subject', 'task'].map((column) => `INSTR(LOWER(COALESCE(${column}, '')), LOWER(?)) > 0`).join(' OR ')})`,
+          `(${[contains(dialect, "REPLACE(id, ?, '')"), ...searched].join(' OR ')})`,
           // Not in the prefix, which the owner does not see.
           prefixOf(owner),
           text,
@@ -56,12 +63,11 @@ export function scheduleRange(
     return {
       table: tables.schedule,
       index: tables.wakeIndex,
-      isOnlyIndex: false,
       where: wakes,
       from: NOTHING,
       // The key, or the order of insertion on SQLite, breaks ties.
       order: ['wake_at'],
-      rest: both(...choices.map(({ condition }) => condition), search),
+      filter: both(...choices.map(({ condition }) => condition), search),
     }
   }
   const [first, ...others] = choices
@@ -69,37 +75,35 @@ export function scheduleRange(
     return {
       table: tables.schedule,
       index: first?.index ?? null,
-      isOnlyIndex: true,
       // All schedules of the owner are read and sorted: the index on wake_at would read those of others as well.
       where: both(first?.condition ?? NOTHING, wakes),
       from: NOTHING,
       order: ['wake_at', 'id'],
-      rest: both(...others.map(({ condition }) => condition), search),
+      filter: both(...others.map(({ condition }) => condition), search),
     }
   }
   return {
     table: tables.schedule,
     index: first?.index ?? null,
-    isOnlyIndex: isScoped,
     where: first?.condition ?? NOTHING,
     from: page.after === undefined ? NOTHING : on('id > ?', page.after),
     order: ['id'],
-    rest: both(...others.map(({ condition }) => condition), search),
+    filter: both(...others.map(({ condition }) => condition), search),
   }
 }
 
 const NEWEST_FIRST = ['id DESC']
 
 export function jobRange(
-  tables: Tables,
+  { tables, dialect }: Context,
   owner: Owner,
   conditions: JobConditions,
   page: { readonly before?: string | undefined } = {},
-): Range {
+): IndexRange {
   const equal = (column: string, index: string, value: string | null | undefined): Choice[] =>
     typeof value === 'string' ? [{ index, condition: on(`${column} = ?`, value) }] : []
-  const contains = (column: string, value: string | undefined): Condition =>
-    value === undefined ? NOTHING : on(`INSTR(LOWER(COALESCE(${column}, '')), LOWER(?)) > 0`, value)
+  const search = (column: string, value: string | undefined): Condition =>
+    value === undefined ? NOTHING : on(contains(dialect, `COALESCE(${column}, '')`), value)
   const { id, state, schedule, finishedFrom, finishedTo } = conditions
   const isCommon = state === 'success' || state === 'skipped'
   // The owner comes first, so that an answer never depends on rows of others; then the one that leaves least.
@@ -124,14 +128,13 @@ export function jobRange(
   return {
     table: tables.job,
     index: first?.index ?? null,
-    isOnlyIndex: prefixOf(owner) !== '',
     where: first?.condition ?? NOTHING,
     from: page.before === undefined ? NOTHING : on('id < ?', page.before),
     order: first?.order ?? NEWEST_FIRST,
-    rest: both(
+    filter: both(
       ...others.map(({ condition }) => condition),
-      contains('error', conditions.error),
-      contains('args', conditions.args),
+      search('error', conditions.error),
+      search('args', conditions.args),
     ),
   }
 }

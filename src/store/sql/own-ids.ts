@@ -2,9 +2,10 @@ import { ConflictError } from '../../errors.ts'
 import { type Owner, shownId, storedIds } from '../../model/owner.ts'
 import type { Job, JobState } from '../../model/job.ts'
 import type { Schedule } from '../../model/schedule.ts'
-import type { Dialect, Sql } from '../database.ts'
+import { OPEN } from './conditions.ts'
+import type { Context } from './context.ts'
 import { ownedBy } from './owned.ts'
-import type { Tables } from './tables.ts'
+import { placeholders, type Tables } from './tables.ts'
 
 /**
  * The ids under which the rows are stored that an owner calls by these names; what it does not have is left out.
@@ -12,9 +13,7 @@ import type { Tables } from './tables.ts'
  * The rows are found by the index of the owner, so that neither the answer nor its time depends on the rows of others.
  */
 export async function findOwn(
-  sql: Sql,
-  dialect: Dialect,
-  tables: Tables,
+  context: Context,
   table: 'schedule' | 'job',
   owner: Owner,
   names: readonly string[],
@@ -23,8 +22,11 @@ export async function findOwn(
   if (own.text === '') return new Map(names.map((name) => [name, name]))
   if (names.length === 0) return new Map()
   const candidates = names.flatMap((name) => storedIds(owner, name))
-  const rows = await sql.rows<{ id: string }>(
-    `SELECT id FROM ${tables[table]} ${dialect.onlyByIndex(ownerIndex(tables, table, owner))} WHERE id IN (${candidates.map(() => '?').join(', ')})${own.text}`,
+  const { tables, dialect } = context
+  const index = ownerIndex(tables, table, owner)
+  const rows = await context.rows<{ id: string }>(
+    `SELECT id FROM ${dialect.found(tables[table], { index })}
+     WHERE id IN (${placeholders(candidates)})${own.text}`,
     [...candidates, ...own.params],
   )
   const there = new Set(rows.map(({ id }) => id))
@@ -65,14 +67,17 @@ export interface OpenJob {
 
 /** A schedule that changed hands may still have a job of its previous owner, and must not reveal that job's id. */
 export async function findOpenJob(
-  sql: Sql,
-  { job }: Tables,
+  context: Context,
   owner: Owner,
   scheduleId: string,
 ): Promise<OpenJob | null> {
   const own = ownedBy(owner)
-  const [open] = await sql.rows<{ id: string; state: JobState; number: number; is_own: number }>(
-    `SELECT id, state, COUNT(*) OVER () AS number, CASE WHEN 1 = 1${own.text} THEN 1 ELSE 0 END AS is_own FROM ${job} WHERE periodic_task_id = ? AND state IN ('waiting', 'blocked', 'running') ORDER BY id LIMIT 1`,
+  const [open] = await context.rows<{ id: string; state: JobState; number: number; is_own: number }>(
+    `SELECT id, state, COUNT(*) OVER () AS number, CASE WHEN 1 = 1${own.text} THEN 1 ELSE 0 END AS is_own
+     FROM ${context.tables.job}
+     WHERE periodic_task_id = ? AND ${OPEN}
+     ORDER BY id
+     LIMIT 1`,
     [...own.params, scheduleId],
   )
   if (open === undefined) return null

@@ -1,18 +1,16 @@
-import type { Database } from '../database.ts'
 import { fromStored, toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
 import type { Retention, RetentionStore } from '../retention-store.ts'
-import { placeholders, type Tables } from './tables.ts'
-
-const FINAL = "state IN ('success', 'failed', 'cancelled', 'skipped')"
+import { lockRows } from './by-key.ts'
+import { FINAL } from './conditions.ts'
+import type { TablesContext } from './context.ts'
+import { placeholders } from './tables.ts'
 
 export class SqlRetention implements RetentionStore {
-  readonly #database: Database
-  readonly #tables: Tables
+  readonly #context: TablesContext
 
-  constructor(database: Database, tables: Tables) {
-    this.#database = database
-    this.#tables = tables
+  constructor(context: TablesContext) {
+    this.#context = context
   }
 
   async prune(retention: Retention, limit: number): Promise<number> {
@@ -21,35 +19,48 @@ export class SqlRetention implements RetentionStore {
   }
 
   async #pruneOld(ageMs: number, limit: number): Promise<number> {
-    const { job } = this.#tables
-    const { now } = this.#database.dialect
-    const [clock] = await this.#database.rows<{ clock: string }>(`SELECT ${now} AS clock`)
+    const { job } = this.#context.tables
+    const { now } = this.#context.dialect
+    const [clock] = await this.#context.rows<{ clock: string }>(`SELECT ${now} AS clock`)
     // Not before 1970: instants of the far past have a form that does not compare.
     const before = toText(new Date(Math.max(0, fromStored(clock?.clock ?? '').getTime() - ageMs)))
     // The index on `finished` holds filter and order; a job that is not final has none.
-    const rows = await this.#database.rows<{ id: string }>(
-      `SELECT id FROM ${job} WHERE finished < ? AND ${FINAL} ORDER BY finished LIMIT ${integerLiteral(limit)}`,
+    const rows = await this.#context.rows<{ id: string }>(
+      `SELECT id FROM ${job}
+       WHERE finished < ? AND ${FINAL}
+       ORDER BY finished
+       LIMIT ${integerLiteral(limit)}`,
       [before],
     )
     return this.#remove(rows.map((row) => row.id))
   }
 
   async #pruneMany(perSchedule: number, limit: number): Promise<number> {
-    const { job } = this.#tables
+    const { job } = this.#context.tables
     // Only what may be removed is counted, or schedules with many open jobs would keep others from their turn.
     const removable = `${FINAL} AND periodic_task_id IS NOT NULL AND slot IS NOT NULL`
-    const crowded = await this.#database.rows<{ id: string }>(
-      `SELECT periodic_task_id AS id FROM ${job} WHERE ${removable} GROUP BY periodic_task_id HAVING COUNT(*) > ${integerLiteral(perSchedule)} LIMIT 100`,
+    const crowded = await this.#context.rows<{ id: string }>(
+      `SELECT periodic_task_id AS id FROM ${job}
+       WHERE ${removable}
+       GROUP BY periodic_task_id
+       HAVING COUNT(*) > ${integerLiteral(perSchedule)}
+       LIMIT 100`,
     )
     let removed = 0
     for (const { id } of crowded) {
-      const [newest] = await this.#database.rows<{ slot: string }>(
-        `SELECT slot FROM ${job} WHERE periodic_task_id = ? AND ${removable} ORDER BY slot DESC LIMIT 1 OFFSET ${integerLiteral(perSchedule)}`,
+      const [newest] = await this.#context.rows<{ slot: string }>(
+        `SELECT slot FROM ${job}
+         WHERE periodic_task_id = ? AND ${removable}
+         ORDER BY slot DESC
+         LIMIT 1 OFFSET ${integerLiteral(perSchedule)}`,
         [id],
       )
       if (newest === undefined) continue
-      const rows = await this.#database.rows<{ id: string }>(
-        `SELECT id FROM ${job} WHERE periodic_task_id = ? AND slot <= ? AND ${FINAL} ORDER BY slot LIMIT ${integerLiteral(limit - removed)}`,
+      const rows = await this.#context.rows<{ id: string }>(
+        `SELECT id FROM ${job}
+         WHERE periodic_task_id = ? AND slot <= ? AND ${FINAL}
+         ORDER BY slot
+         LIMIT ${integerLiteral(limit - removed)}`,
         [id, newest.slot],
       )
       removed += await this.#remove(rows.map((row) => row.id))
@@ -60,18 +71,14 @@ export class SqlRetention implements RetentionStore {
 
   async #remove(ids: readonly string[]): Promise<number> {
     if (ids.length === 0) return 0
-    const { job, log } = this.#tables
-    const { byKey, skipLocked } = this.#database.dialect
-    return this.#database.transaction(async (sql) => {
-      // What is being retried, or was meanwhile, stays with its log.
-      const still = await sql.rows<{ id: string }>(
-        `SELECT id FROM ${job} ${byKey} WHERE id IN (${placeholders(ids)}) AND ${FINAL} ORDER BY id ${skipLocked}`,
-        ids,
-      )
-      if (still.length === 0) return 0
-      const final = still.map((row) => row.id)
-      await sql.run(`DELETE FROM ${log} WHERE job_id IN (${placeholders(final)})`, final)
-      return sql.run(`DELETE FROM ${job} WHERE id IN (${placeholders(final)})`, final)
+    return await this.#context.transaction(async (tx) => {
+      const { job, log } = tx.tables
+      // A job that is being retried, or was meanwhile, keeps its log.
+      const final = await lockRows<{ id: string }>(tx, { table: job, columns: 'id', ids, where: FINAL })
+      if (final.length === 0) return 0
+      const found = final.map((row) => row.id)
+      await tx.run(`DELETE FROM ${log} WHERE job_id IN (${placeholders(found)})`, found)
+      return await tx.run(`DELETE FROM ${job} WHERE id IN (${placeholders(found)})`, found)
     })
   }
 }

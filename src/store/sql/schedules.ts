@@ -3,7 +3,7 @@ import { occurrenceId } from '../../model/occurrence.ts'
 import { ANY_OWNER, newId, type Owner, shownId } from '../../model/owner.ts'
 import { elapsesOf } from '../../model/plan.ts'
 import { changedSettings, type Schedule, type ScheduleSettings } from '../../model/schedule.ts'
-import type { Database, Sql, SqlValue } from '../database.ts'
+import type { SqlValue } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
 import type {
@@ -15,35 +15,33 @@ import type {
   ScheduleFilter,
   ScheduleStore,
 } from '../schedule-store.ts'
+import { lockRows, updateRows } from './by-key.ts'
+import type { Context, TablesContext } from './context.ts'
 import { findOpenJob, findOwn, openJobConflict, shownSchedule } from './own-ids.ts'
 import { andEquals, type Condition, ownedBy } from './owned.ts'
 import { scheduleColumns, type ScheduleRow, settingColumns, toSchedule } from './rows.ts'
-import { latestRun, nextNumber } from './submitted-jobs.ts'
-import { placeholders, type Tables } from './tables.ts'
+import { insertScheduleJobs, latestRun, nextNumber } from './schedule-jobs.ts'
+import { placeholders } from './tables.ts'
 
 export class SqlSchedules implements ScheduleStore {
-  readonly #database: Database
-  readonly #tables: Tables
+  readonly #context: TablesContext
   readonly #owner: Owner
   /** Part of every statement that reaches a row. */
   readonly #own: Condition
 
-  constructor(database: Database, tables: Tables, owner: Owner = ANY_OWNER) {
-    this.#database = database
-    this.#tables = tables
+  constructor(context: TablesContext, owner: Owner = ANY_OWNER) {
+    this.#context = context
     this.#owner = owner
     this.#own = ownedBy(owner)
   }
 
   ownedBy(owner: Owner): ScheduleStore {
-    return new SqlSchedules(this.#database, this.#tables, owner)
+    return new SqlSchedules(this.#context, owner)
   }
 
   async create(id: string, settings: ScheduleSettings, firstRun: FirstRun = 'next'): Promise<void> {
     try {
-      await this.#database.transaction((sql) =>
-        insertSchedule(sql, this.#database, this.#tables, { id, settings, firstRun }),
-      )
+      await this.#context.transaction((tx) => insertSchedule(tx, { id, settings, firstRun }))
     } catch (error) {
       throw this.#orConflict(error, id)
     }
@@ -55,37 +53,31 @@ export class SqlSchedules implements ScheduleStore {
     firstRun: FirstRun = 'next',
     check: Check<Schedule | null> = () => undefined,
   ): Promise<PutResult> {
-    const write = () =>
-      this.#database.transaction(async (sql): Promise<PutResult> => {
-        const current = await this.#locked(sql, id)
+    try {
+      return await this.#context.transactionOnKeys(async (tx): Promise<PutResult> => {
+        const current = await this.#locked(tx, id)
         check(current && shownSchedule(this.#owner, current))
         if (current === null) {
-          await insertSchedule(sql, this.#database, this.#tables, {
-            id: newId(this.#owner, id),
-            settings,
-            firstRun,
-          })
+          await insertSchedule(tx, { id: newId(this.#owner, id), settings, firstRun })
           return 'created'
         }
         const { enabled: _, declaredBy: __, ...rest } = settings
         const changes = changedSettings(current, rest)
         if (Object.keys(changes).length === 0) return 'unchanged'
-        await changeSchedule(sql, this.#tables, current.id, changes)
+        await changeSchedule(tx, current.id, changes)
         return 'changed'
       })
-    try {
-      return await againOnDuplicate(this.#database, write)
     } catch (error) {
       throw this.#orConflict(error, id)
     }
   }
 
   async get(id: string): Promise<Schedule | null> {
-    const stored = await this.#find(this.#database, id)
+    const stored = await this.#find(this.#context, id)
     if (stored === null) return null
     const { text, params } = this.#where(stored)
-    const [row] = await this.#database.rows<ScheduleRow>(
-      `SELECT ${scheduleColumns(this.#database.dialect)} FROM ${this.#tables.schedule} WHERE ${text}`,
+    const [row] = await this.#context.rows<ScheduleRow>(
+      `SELECT ${scheduleColumns(this.#context.dialect)} FROM ${this.#context.tables.schedule} WHERE ${text}`,
       params,
     )
     return row === undefined ? null : shownSchedule(this.#owner, toSchedule(row))
@@ -104,12 +96,12 @@ export class SqlSchedules implements ScheduleStore {
     const where = `WHERE 1 = 1${equals.text}${contains}${this.#own.text}`
     const searched = filter.text === undefined ? [] : [filter.text, filter.text]
     const params = [...equals.params, ...searched, ...this.#own.params]
-    const rows = await this.#database.rows<ScheduleRow>(
-      `SELECT ${scheduleColumns(this.#database.dialect)} FROM ${this.#tables.schedule} ${where} ORDER BY id LIMIT ${integerLiteral(filter.limit)} OFFSET ${integerLiteral(filter.offset)}`,
+    const rows = await this.#context.rows<ScheduleRow>(
+      `SELECT ${scheduleColumns(this.#context.dialect)} FROM ${this.#context.tables.schedule} ${where} ORDER BY id LIMIT ${integerLiteral(filter.limit)} OFFSET ${integerLiteral(filter.offset)}`,
       params,
     )
-    const [count] = await this.#database.rows<{ total: number }>(
-      `SELECT COUNT(*) AS total FROM ${this.#tables.schedule} ${where}`,
+    const [count] = await this.#context.rows<{ total: number }>(
+      `SELECT COUNT(*) AS total FROM ${this.#context.tables.schedule} ${where}`,
       params,
     )
     const items = rows.map((row) => shownSchedule(this.#owner, toSchedule(row)))
@@ -117,35 +109,36 @@ export class SqlSchedules implements ScheduleStore {
   }
 
   update(id: string, changes: Partial<ScheduleSettings>, check?: Check<Schedule>): Promise<boolean> {
-    return this.#changing(id, check, async (sql, current) => {
-      await changeSchedule(sql, this.#tables, current.id, changes)
+    return this.#changing(id, check, async (tx, current) => {
+      await changeSchedule(tx, current.id, changes)
       return true
     })
   }
 
   delete(id: string, check?: Check<Schedule>): Promise<boolean> {
-    return this.#changing(id, check, async (sql, current) => {
-      await sql.run(`DELETE FROM ${this.#tables.schedule} WHERE id = ?`, [current.id])
+    return this.#changing(id, check, async (tx, current) => {
+      await tx.run(`DELETE FROM ${tx.tables.schedule} WHERE id = ?`, [current.id])
       return true
     })
   }
 
   reset(id: string, check?: Check<Schedule>): Promise<boolean> {
-    return this.#changing(id, check, async (sql, current) => {
+    return this.#changing(id, check, async (tx, current) => {
       if (current.idle !== 'done' && current.idle !== 'dead') return false
-      // planned_from NULL: planned anew, from now.
-      await sql.run(
-        `UPDATE ${this.#tables.schedule} SET idle = NULL, nextrun = NULL, planned_from = NULL, run_count = 0, error_count = 0, last_error = NULL WHERE id = ?`,
-        [current.id],
-      )
+      // planned_from NULL: planned again, from now.
+      const reset = { idle: 'NULL', nextrun: 'NULL', planned_from: 'NULL', last_error: 'NULL' }
+      await updateRows(tx, tx.tables.schedule, { ...reset, run_count: '0', error_count: '0' }, [current.id])
       return true
     })
   }
 
   async count(most: number): Promise<number> {
-    const [row] = await this.#database.rows<{ total: number }>(
-      `SELECT COUNT(*) AS total FROM (SELECT 1 AS one FROM ${this.#tables.schedule} WHERE 1 = 1${this.#own.text} LIMIT ?) AS counted`,
-      [...this.#own.params, most],
+    const [row] = await this.#context.rows<{ total: number }>(
+      `SELECT COUNT(*) AS total FROM (
+         SELECT 1 AS one FROM ${this.#context.tables.schedule} WHERE 1 = 1${this.#own.text}
+         LIMIT ${integerLiteral(most)}
+       ) AS counted`,
+      this.#own.params,
     )
     return row?.total ?? 0
   }
@@ -155,53 +148,60 @@ export class SqlSchedules implements ScheduleStore {
     args: string | null = null,
     check: Check<Pick<Schedule, 'task'>> = () => undefined,
   ): Promise<string | null> {
-    const { schedule, job } = this.#tables
-    const { now, instant, forUpdate } = this.#database.dialect
-    const submit = async (sql: Sql) => {
-      const id = await this.#find(sql, name)
+    // A job may have been put back manually since it was looked for: then it is in the way.
+    return this.#context.transactionOnKeys(async (tx) => {
+      const { schedule } = tx.tables
+      const { now, instant, locked } = tx.dialect
+      const id = await this.#find(tx, name)
       if (id === null) return null
       const own = this.#where(id)
-      const [row] = await sql.rows<{
+      const [row] = await tx.rows<{
         task: string
         last_slot: string | null
         overlap: string
         run_count: number
         clock: string
       }>(
-        `SELECT task, ${instant('last_slot')} AS last_slot, overlap, run_count, ${now} AS clock FROM ${schedule} WHERE ${own.text} ${forUpdate}`,
+        `SELECT task, ${instant('last_slot')} AS last_slot, overlap, run_count, ${now} AS clock
+         FROM ${schedule}
+         WHERE ${own.text} ${locked('wait')}`,
         own.params,
       )
       if (row === undefined) return null
       check(row)
-      const open = await findOpenJob(sql, this.#tables, this.#owner, id)
+      const open = await findOpenJob(tx, this.#owner, id)
       if (open !== null && row.overlap !== 'allow')
         throw openJobConflict(`The schedule '${name}' cannot run now`, open)
-      // Slots only grow, so that the run counts as one of its own.
+      // Slots only increase, so that the run has its own.
       const slot = new Date(
         Math.max(fromStored(row.clock).getTime(), (fromText(row.last_slot)?.getTime() ?? 0) + 1),
       )
-      const jobId = occurrenceId(id, slot)
-      const [latest] = await sql.rows<{ number: number | null }>(
-        `SELECT ${latestRun(job)} AS number FROM ${schedule} AS s WHERE s.id = ?`,
+      const [latest] = await tx.rows<{ number: number | null }>(
+        `SELECT ${latestRun(tx.tables)} AS number FROM ${schedule} AS s WHERE s.id = ?`,
         [id],
       )
-      const number = nextNumber(Math.max(row.run_count + (open?.number ?? 0), latest?.number ?? 0))
-      await sql.run(
-        `INSERT INTO ${job} (id, periodic_task_id, slot, run, task, group_, args, subject, submitter, priority, exclusive, reason, submitted, timeout, max_retries, retry_delay, retry_backoff)
-         SELECT ?, id, ?, ?, task, group_, COALESCE(?, args), subject, submitter, priority, CASE WHEN overlap = 'allow' THEN 0 ELSE 1 END, 'run now', ${now}, timeout, max_retries, retry_delay, retry_backoff FROM ${schedule} WHERE id = ?`,
-        [jobId, toText(slot), number, args, id],
-      )
-      await sql.run(`UPDATE ${schedule} SET last_slot = ? WHERE id = ?`, [toText(slot), id])
-      return jobId
-    }
-    // A job may have been put back by hand since it was looked for: then it is in the way.
-    return againOnDuplicate(this.#database, () => this.#database.transaction(submit))
+      const job = occurrenceId(id, slot)
+      await insertScheduleJobs(tx, [
+        {
+          id: job,
+          schedule: id,
+          slot: toText(slot),
+          missed: 0,
+          number: nextNumber(Math.max(row.run_count + (open?.number ?? 0), latest?.number ?? 0)),
+          state: 'waiting',
+          reason: 'run now',
+          error: null,
+          finished: null,
+          args,
+        },
+      ])
+      await updateRows(tx, schedule, { last_slot: '?' }, [id], { params: [toText(slot)] })
+      return job
+    })
   }
 
   async now(): Promise<Date> {
-    const [row] = await this.#database.rows<{ clock: string }>(
-      `SELECT ${this.#database.dialect.now} AS clock`,
-    )
+    const [row] = await this.#context.rows<{ clock: string }>(`SELECT ${this.#context.dialect.now} AS clock`)
     return fromStored(row?.clock ?? '')
   }
 
@@ -210,17 +210,15 @@ export class SqlSchedules implements ScheduleStore {
   }
 
   /** @returns the id under which it is stored; null when this owner has none of this name */
-  async #find(sql: Sql, name: string): Promise<string | null> {
-    const { dialect } = this.#database
-    const found = await findOwn(sql, dialect, this.#tables, 'schedule', this.#owner, [name])
-    return found.get(name) ?? null
+  async #find(context: Context, name: string): Promise<string | null> {
+    return (await findOwn(context, 'schedule', this.#owner, [name])).get(name) ?? null
   }
 
   /** As it is stored. */
-  async #locked(sql: Sql, name: string): Promise<Schedule | null> {
-    const id = await this.#find(sql, name)
+  async #locked(tx: Context, name: string): Promise<Schedule | null> {
+    const id = await this.#find(tx, name)
     if (id === null) return null
-    const [current] = await lockSchedules(sql, this.#database, this.#tables, this.#where(id))
+    const [current] = await lockSchedules(tx, this.#where(id))
     return current ?? null
   }
 
@@ -228,18 +226,18 @@ export class SqlSchedules implements ScheduleStore {
   #changing(
     name: string,
     check: Check<Schedule> = () => undefined,
-    change: (sql: Sql, current: Schedule) => Promise<boolean>,
+    change: (tx: Context, current: Schedule) => Promise<boolean>,
   ): Promise<boolean> {
-    return this.#database.transaction(async (sql) => {
-      const current = await this.#locked(sql, name)
+    return this.#context.transaction(async (tx) => {
+      const current = await this.#locked(tx, name)
       if (current === null) return false
       check(shownSchedule(this.#owner, current))
-      return change(sql, current)
+      return await change(tx, current)
     })
   }
 
   #orConflict(error: unknown, id: string): unknown {
-    if (!this.#database.dialect.isDuplicate(error)) return error
+    if (!this.#context.dialect.isDuplicate(error)) return error
     return new ConflictError(
       `There is a schedule with the id '${shownId(this.#owner, id)}' already; use put or update to change it`,
       { cause: error },
@@ -247,44 +245,38 @@ export class SqlSchedules implements ScheduleStore {
   }
 }
 
-/** Reads schedules under lock. Their keys are found first, so that the locks are taken in the order of the key. */
-export async function lockSchedules(
-  sql: Sql,
-  { dialect }: Database,
-  { schedule }: Tables,
-  where: Condition,
-): Promise<Schedule[]> {
-  const found = await sql.rows<{ id: string }>(`SELECT id FROM ${schedule} WHERE ${where.text}`, where.params)
-  if (found.length === 0) return []
-  const rows = await sql.rows<ScheduleRow>(
-    `SELECT ${scheduleColumns(dialect)} FROM ${schedule} ${dialect.byKey} WHERE id IN (${placeholders(found)}) ORDER BY id ${dialect.forUpdate}`,
-    found.map((row) => row.id),
-  )
+/** Reads schedules under lock. Their keys are found first, so that the locks are taken in the order of the keys. */
+export async function lockSchedules(tx: Context, where: Condition): Promise<Schedule[]> {
+  const { schedule } = tx.tables
+  const found = await tx.rows<{ id: string }>(`SELECT id FROM ${schedule} WHERE ${where.text}`, where.params)
+  const rows = await lockRows<ScheduleRow>(tx, {
+    table: schedule,
+    columns: scheduleColumns(tx.dialect),
+    ids: found.map((row) => row.id),
+    locked: 'wait',
+  })
   return rows.map(toSchedule)
 }
 
-/** A past nextrun set by hand means "now", whatever the clock shows. */
+/** A past nextrun means "now", whatever the clock shows. */
 const AT_ONCE = '1970-01-01 00:00:00.000'
 
-export async function insertSchedule(
-  sql: Sql,
-  { dialect }: Database,
-  { schedule }: Tables,
-  { id, settings, firstRun }: NewSchedule,
-): Promise<void> {
+export async function insertSchedule(tx: Context, { id, settings, firstRun }: NewSchedule): Promise<void> {
+  const { now } = tx.dialect
   const columns: [string, SqlValue][] = [['id', id], ...settingColumns(settings)]
   if (firstRun !== 'next') {
-    const [row] = await sql.rows<{ clock: string }>(`SELECT ${dialect.now} AS clock`)
+    const [row] = await tx.rows<{ clock: string }>(`SELECT ${now} AS clock`)
     if (firstRun === 'now' || hasElapsedInMinute(id, settings, fromStored(row?.clock ?? '')))
       columns.push(['nextrun', AT_ONCE])
   }
-  await sql.run(
-    `INSERT INTO ${schedule} (${columns.map(([column]) => column).join(', ')}, created) VALUES (${placeholders(columns)}, ${dialect.now})`,
+  await tx.run(
+    `INSERT INTO ${tx.tables.schedule} (${columns.map(([column]) => column).join(', ')}, created)
+     VALUES (${placeholders(columns)}, ${now})`,
     columns.map(([, value]) => value),
   )
 }
 
-/** What the rest of the minute still brings comes by itself. */
+/** Later times of this minute are next runs. */
 function hasElapsedInMinute(id: string, settings: ScheduleSettings, now: Date): boolean {
   const minute = Math.floor(now.getTime() / 60_000) * 60_000
   const elapse = elapsesOf({ id, ...settings, created: now }).next(new Date(minute - 1))
@@ -292,28 +284,17 @@ function hasElapsedInMinute(id: string, settings: ScheduleSettings, now: Date): 
 }
 
 export async function changeSchedule(
-  sql: Sql,
-  { schedule }: Tables,
+  tx: Context,
   id: string,
   changes: Partial<ScheduleSettings>,
 ): Promise<void> {
   const columns = settingColumns(changes)
   if (columns.length === 0) return
-  await sql.run(
-    `UPDATE ${schedule} SET ${columns.map(([column]) => `${column} = ?`).join(', ')} WHERE id = ?`,
-    [...columns.map(([, value]) => value), id],
+  await updateRows(
+    tx,
+    tx.tables.schedule,
+    Object.fromEntries(columns.map(([column]) => [column, '?'])),
+    [id],
+    { params: columns.map(([, value]) => value) },
   )
-}
-
-/** Two that write the same key at once: the second finds it there and begins anew. */
-export async function againOnDuplicate<Result>(
-  { dialect }: Database,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!dialect.isDuplicate(error)) throw error
-    return work()
-  }
 }

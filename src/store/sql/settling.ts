@@ -5,14 +5,17 @@
 import { type Fence, fenceText, type JobState } from '../../model/job.ts'
 import { finish, spanOfTimer } from '../../model/finish.ts'
 import { type Settlement, settle } from '../../model/settle.ts'
-import type { Dialect, Sql } from '../database.ts'
+import type { Dialect } from '../database.ts'
 import type { Attempt, Settled, SettleResult } from '../executing-store.ts'
 import { fromStored, toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
-import { batchTable } from './batch.ts'
+import { updateFromBatch } from './batch.ts'
+import { lockRows, updateRows } from './by-key.ts'
+import { ACTIVE, OPEN } from './conditions.ts'
+import type { Context } from './context.ts'
 import { groupBy } from './group-by.ts'
 import { plannableColumns, type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
-import { placeholders, type Tables } from './tables.ts'
+import { placeholders } from './tables.ts'
 
 /** What is read of a job that ends. */
 export interface EndingRow {
@@ -36,22 +39,14 @@ export interface Ended {
 /** Settlements that are final and say whether the run went well. */
 const isCounted = ({ settlement }: Ended) => settlement.state === 'success' || settlement.state === 'failed'
 
-export async function settleAll(
-  sql: Sql,
-  dialect: Dialect,
-  tables: Tables,
-  attempts: readonly Attempt[],
-): Promise<SettleResult> {
+export async function settleAll(tx: Context, attempts: readonly Attempt[]): Promise<SettleResult> {
   const ids = attempts.map((attempt) => attempt.fence.id).toSorted()
-  const schedules = await lockSchedules(sql, dialect, tables, ids)
-  const mine = await sql.rows<EndingRow>(
-    `SELECT ${endingColumns(dialect)} FROM ${tables.job} ${dialect.byKey} WHERE id IN (${placeholders(ids)}) ORDER BY id ${dialect.skipLocked}`,
-    ids,
-  )
+  const schedules = await lockSchedulesOf(tx, ids)
+  const columns = endingColumns(tx.dialect)
+  const mine = await lockRows<EndingRow>(tx, { table: tx.tables.job, columns, ids })
   const running = new Map(mine.map((row) => [row.id, row]))
   const passedOver = await runningAmong(
-    sql,
-    tables,
+    tx,
     ids.filter((id) => !running.has(id)),
   )
   const lost: Attempt[] = []
@@ -76,15 +71,15 @@ export async function settleAll(
         ),
       })
   }
-  const turns = await nextInTurn(sql, dialect, tables, ended)
-  const heldTurns = await heldAmong(sql, dialect, tables, turns)
-  // An end waits as long as the job that would come next is locked: the two are written together.
+  const turns = await nextInTurn(tx, ended)
+  const heldTurns = await heldAmong(tx, turns)
+  // An end waits as long as the job that comes next is locked: the two are written together.
   const isHeld = ({ row }: Ended) => row.schedule !== null && heldTurns.has(row.schedule)
   const held = new Set(ended.filter(isHeld).map(({ row }) => row.id))
   locked.push(...attempts.filter(({ fence }) => held.has(fence.id)))
   const written = ended.filter((end) => !isHeld(end))
   const promoted = new Map([...turns].filter(([schedule]) => !heldTurns.has(schedule)))
-  await writeEnds(sql, dialect, tables, written, promoted, schedules.rows)
+  await writeEnds(tx, written, promoted, schedules.rows)
   const settled = written.map(
     ({ row, settlement }): Settled => ({
       id: row.id,
@@ -101,8 +96,9 @@ export async function settleAll(
   return { settled, lost: lost.map((attempt) => attempt.fence), locked }
 }
 
-export function endingColumns(dialect: Dialect): string {
-  return `id, periodic_task_id AS schedule, task, state, worker, attempt, claim, ${dialect.instant('started')} AS started, stop_requested, ${dialect.now} AS clock`
+export function endingColumns({ instant, now }: Dialect): string {
+  return `id, periodic_task_id AS schedule, task, state, worker, attempt, claim,
+    ${instant('started')} AS started, stop_requested, ${now} AS clock`
 }
 
 /**
@@ -111,76 +107,62 @@ export function endingColumns(dialect: Dialect): string {
  * @returns by schedule, the job whose turn has come
  */
 export async function endJobs(
-  sql: Sql,
-  dialect: Dialect,
-  tables: Tables,
+  tx: Context,
   ended: readonly Ended[],
   schedules: ReadonlyMap<string, PlannableRow>,
 ): Promise<ReadonlyMap<string, string>> {
-  const promoted = await nextInTurn(sql, dialect, tables, ended)
-  await writeEnds(sql, dialect, tables, ended, promoted, schedules)
+  const promoted = await nextInTurn(tx, ended)
+  await writeEnds(tx, ended, promoted, schedules)
   return promoted
 }
 
 async function writeEnds(
-  sql: Sql,
-  dialect: Dialect,
-  tables: Tables,
+  tx: Context,
   ended: readonly Ended[],
   promoted: ReadonlyMap<string, string>,
   schedules: ReadonlyMap<string, PlannableRow>,
 ): Promise<void> {
-  await writeJobs(sql, dialect, tables, ended, promoted)
-  await writeSchedules(sql, dialect, tables, ended, schedules)
+  await writeJobs(tx, ended, promoted)
+  await writeSchedules(tx, ended, schedules)
 }
 
-/** @returns the schedules whose next job is locked by someone else */
-async function heldAmong(
-  sql: Sql,
-  dialect: Dialect,
-  tables: Tables,
-  turns: ReadonlyMap<string, string>,
-): Promise<ReadonlySet<string>> {
-  if (turns.size === 0) return new Set()
+/** @returns the schedules whose next job is locked by others */
+async function heldAmong(tx: Context, turns: ReadonlyMap<string, string>): Promise<ReadonlySet<string>> {
   const ids = [...turns.values()].toSorted()
-  const rows = await sql.rows<{ id: string }>(
-    `SELECT id FROM ${tables.job} ${dialect.byKey} WHERE id IN (${placeholders(ids)}) ORDER BY id ${dialect.skipLocked}`,
-    ids,
-  )
+  const rows = await lockRows<{ id: string }>(tx, { table: tx.tables.job, columns: 'id', ids })
   const got = new Set(rows.map(({ id }) => id))
   return new Set([...turns].filter(([, id]) => !got.has(id)).map(([schedule]) => schedule))
 }
 
-/** The jobs that run but could not be locked: somebody else holds their row. */
-async function runningAmong(sql: Sql, tables: Tables, ids: readonly string[]): Promise<ReadonlySet<string>> {
+/** The jobs that run but could not be locked: others hold their rows. */
+async function runningAmong(tx: Context, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set()
-  const rows = await sql.rows<Fence>(
-    `SELECT id, worker, claim FROM ${tables.job} WHERE id IN (${placeholders(ids)}) AND state = 'running' AND worker IS NOT NULL`,
+  const rows = await tx.rows<Fence>(
+    `SELECT id, worker, claim FROM ${tx.tables.job}
+     WHERE id IN (${placeholders(ids)}) AND state = 'running' AND worker IS NOT NULL`,
     ids,
   )
   return new Set(rows.map(fenceText))
 }
 
 /**
- * Locks the schedules of the jobs before the jobs: the one order of locks. A schedule that somebody else holds
- * is passed over, so that an administrator's open transaction keeps up only its own job.
+ * Locks the schedules of the jobs before the jobs: the one order of locks. A schedule that is locked by others is
+ * passed over, so that an administrator's open transaction delays only its own job.
  */
-async function lockSchedules(
-  sql: Sql,
-  dialect: Dialect,
-  tables: Tables,
+async function lockSchedulesOf(
+  tx: Context,
   jobIds: readonly string[],
 ): Promise<{ locked: ReadonlySet<string>; rows: ReadonlyMap<string, PlannableRow> }> {
-  const wanted = await sql.rows<{ id: string }>(
-    `SELECT DISTINCT s.id AS id FROM ${tables.job} AS j JOIN ${tables.schedule} AS s ON s.id = j.periodic_task_id WHERE j.id IN (${placeholders(jobIds)})`,
+  const { job, schedule } = tx.tables
+  const wanted = await tx.rows<{ id: string }>(
+    `SELECT DISTINCT s.id AS id
+     FROM ${job} AS j JOIN ${schedule} AS s ON s.id = j.periodic_task_id
+     WHERE j.id IN (${placeholders(jobIds)})`,
     jobIds,
   )
-  if (wanted.length === 0) return { locked: new Set(), rows: new Map() }
   const ids = wanted.map((row) => row.id)
-  const got = await sql.rows<PlannableRow>(
-    `SELECT ${plannableColumns(dialect)} FROM ${tables.schedule} ${dialect.byKey} WHERE id IN (${placeholders(ids)}) ORDER BY id ${dialect.skipLocked}`,
-    ids,
-  )
+  const columns = plannableColumns(tx.dialect)
+  const got = await lockRows<PlannableRow>(tx, { table: schedule, columns, ids })
   const rows = new Map(got.map((row) => [row.id, row]))
   return { locked: new Set(ids.filter((id) => !rows.has(id))), rows }
 }
@@ -189,48 +171,27 @@ async function lockSchedules(
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /**
- * Writes the ends, and the jobs whose turn has come, in one statement and in the order of the schedules, as jobs are
- * inserted. The key that holds "one at a time" is theirs: to pass it on from one job to the next, the server locks
- * what comes behind it in the index too. Written as two statements, two of these transactions held each what the
- * other waited for.
+ * Writes the ends, and the jobs whose turn has come, in the order of the schedules, as jobs are inserted. The unique
+ * key that keeps "one at a time" passes from one job to the other; for that, InnoDB also locks the next entry of the
+ * index. [Written as two statements, two of these transactions each held what the other waited for.]
  */
 async function writeJobs(
-  sql: Sql,
-  dialect: Dialect,
-  tables: Tables,
+  tx: Context,
   ended: readonly Ended[],
   promoted: ReadonlyMap<string, string>,
 ): Promise<void> {
-  if (ended.length === 0) return
   const ends = ended.map((end) => ({ schedule: end.row.schedule ?? '', row: endRow(end) }))
-  const turns = [...promoted].map(([schedule, id]) => ({ schedule, row: { ...WAITING, id, promoted: 1 } }))
+  const turns = [...promoted].map(([schedule, id]) => ({ schedule, row: { ...WAITING, id, stage: 1 } }))
   const inOrder = [...ends, ...turns]
-    .toSorted((a, b) => compare(a.schedule, b.schedule) || a.row.promoted - b.row.promoted)
+    .toSorted((a, b) => compare(a.schedule, b.schedule) || a.row.stage - b.row.stage)
     .map(({ row }) => row)
-  const statements = dialect.updatesInOrder
-    ? [inOrder]
-    : [inOrder.filter((row) => row.promoted === 0), inOrder.filter((row) => row.promoted === 1)]
-  const assignments = {
-    // What somebody has cancelled by hand meanwhile has no turn.
-    state: "CASE WHEN b.promoted = 1 AND t.state <> 'blocked' THEN t.state ELSE b.state END",
-    reason: 'COALESCE(b.reason, t.reason)',
-    attempt: ifEnded('attempt'),
-    run_at: ifEnded('run_at'),
-    finished: ifEnded('finished'),
-    result: ifEnded('result'),
-    error: "CASE WHEN b.state = 'success' THEN NULL ELSE COALESCE(b.error, t.error) END",
-    // The worker of a final job stays, so that history tells who ran it.
-    worker: "CASE WHEN b.state = 'waiting' THEN NULL ELSE t.worker END",
-  }
-  for (const batch of statements.filter((rows) => rows.length > 0)) {
-    const { table, params } = batchTable(dialect, END_COLUMNS, batch)
-    await sql.run(dialect.updateFromBatch(tables.job, table, assignments), params)
-  }
+  for (const rows of tx.dialect.updateStages(inOrder))
+    await updateFromBatch(tx, tx.tables.job, END_COLUMNS, rows, END_ASSIGNMENTS)
 }
 
 const END_COLUMNS = {
   id: 'id',
-  promoted: 'integer',
+  stage: 'integer',
   state: 'text',
   reason: 'text',
   attempt: 'integer',
@@ -240,8 +201,21 @@ const END_COLUMNS = {
   error: 'long text',
 } as const
 
-/** Of a job that is promoted, all but its state stays. */
-const ifEnded = (column: string) => `CASE WHEN b.promoted = 1 THEN t.${column} ELSE b.${column} END`
+/** Of a job whose turn has come (stage 1), all but its state stays. */
+const ifEnded = (column: string) => `CASE WHEN b.stage = 1 THEN t.${column} ELSE b.${column} END`
+
+const END_ASSIGNMENTS = {
+  // A job that was cancelled manually meanwhile stays cancelled.
+  state: "CASE WHEN b.stage = 1 AND t.state <> 'blocked' THEN t.state ELSE b.state END",
+  reason: 'COALESCE(b.reason, t.reason)',
+  attempt: ifEnded('attempt'),
+  run_at: ifEnded('run_at'),
+  finished: ifEnded('finished'),
+  result: ifEnded('result'),
+  error: "CASE WHEN b.state = 'success' THEN NULL ELSE COALESCE(b.error, t.error) END",
+  // The worker of a final job stays, so that history tells who ran it.
+  worker: "CASE WHEN b.state = 'waiting' THEN NULL ELSE t.worker END",
+}
 
 const compare = (one: string, other: string) => (one < other ? -1 : Number(one > other))
 
@@ -260,13 +234,13 @@ function endRow({ row, settlement }: Ended) {
   const { id, attempt, clock } = row
   if (settlement.state !== 'waiting') {
     const { state, reason, result, error } = settlement
-    return { id, promoted: 0, state, reason, attempt, run_at: null, finished: clock, result, error }
+    return { id, stage: 0, state, reason, attempt, run_at: null, finished: clock, result, error }
   }
   const { delayMs, countAttempt, error } = settlement
   return {
     ...WAITING,
     id,
-    promoted: 0,
+    stage: 0,
     attempt: countAttempt ? attempt : Math.max(0, attempt - 1),
     run_at:
       delayMs === 0 ? null : toText(new Date(Math.min(fromStored(clock).getTime() + delayMs, LAST_INSTANT))),
@@ -274,17 +248,43 @@ function endRow({ row, settlement }: Ended) {
   }
 }
 
-/** A count stops at the largest number that is exact: it must keep no run from ending. */
+const LARGEST = integerLiteral(Number.MAX_SAFE_INTEGER)
+/** A count stops at the largest number that is exact, so that the run can end. */
 const counted = (column: string, more: string) =>
-  `CASE WHEN t.${column} > ${integerLiteral(Number.MAX_SAFE_INTEGER)} - b.${more} THEN ${integerLiteral(Number.MAX_SAFE_INTEGER)} ELSE t.${column} + b.${more} END`
+  `CASE WHEN t.${column} > ${LARGEST} - b.${more} THEN ${LARGEST} ELSE t.${column} + b.${more} END`
 const ifCounted = (column: string) => `CASE WHEN b.runs > 0 THEN b.${column} ELSE t.${column} END`
 const ifMoved = (column: string) => `CASE WHEN b.moved = 1 THEN b.${column} ELSE t.${column} END`
 
-/** Counters, and what the ends mean for the next run. */
+const SCHEDULE_COLUMNS = {
+  id: 'id',
+  runs: 'integer',
+  errors: 'integer',
+  last_run: 'instant',
+  last_finished: 'instant',
+  last_job: 'text',
+  last_error: 'long text',
+  moved: 'integer',
+  nextrun: 'instant',
+  idle: 'text',
+  planned_from: 'text',
+} as const
+
+/** A cancelled run counts neither as a run nor as an error. */
+const SCHEDULE_ASSIGNMENTS = {
+  run_count: counted('run_count', 'runs'),
+  error_count: counted('error_count', 'errors'),
+  last_run: ifCounted('last_run'),
+  last_finished: ifCounted('last_finished'),
+  last_job: ifCounted('last_job'),
+  last_error: ifCounted('last_error'),
+  planned_from: ifMoved('planned_from'),
+  nextrun: ifMoved('nextrun'),
+  idle: ifMoved('idle'),
+}
+
+/** Writes counters, and what the ends mean for the next run. */
 async function writeSchedules(
-  sql: Sql,
-  dialect: Dialect,
-  tables: Tables,
+  tx: Context,
   ended: readonly Ended[],
   rows: ReadonlyMap<string, PlannableRow>,
 ): Promise<void> {
@@ -294,130 +294,96 @@ async function writeSchedules(
     const row = rows.get(id)
     return row === undefined ? [] : [{ row, ends }]
   })
-  if (schedules.length === 0) return
   const open = await openCounts(
-    sql,
-    dialect,
-    tables,
+    tx,
     schedules.filter(({ row }) => row.idle === 'running').map(({ row }) => row.id),
   )
-  const batch = schedules.map(({ row, ends }) => {
-    const counted = ends.filter(isCounted)
-    const last = counted.at(-1)
-    const failures = counted.filter((end) => end.settlement.state === 'failed').length
-    const runs = counted.length
-    const clock = ends[0]?.row.clock ?? ''
-    const schedule = toPlannable({
-      ...row,
-      run_count: row.run_count + runs,
-      error_count: row.error_count + failures,
-    })
-    const next = finish(schedule, failures > 0, open.get(row.id) ?? 0, fromStored(clock))
-    return {
-      id: row.id,
-      runs,
-      errors: failures,
-      last_run: last?.row.started ?? null,
-      last_finished: last === undefined ? null : clock,
-      last_job: last?.row.id ?? null,
-      last_error: last?.settlement.state === 'failed' ? last.settlement.error : null,
-      moved: Number(next !== null),
-      nextrun: next?.nextRun ? toText(next.nextRun) : null,
-      idle: next?.idle ?? null,
-      planned_from: next === null ? null : plannedFrom(row.definition, next.nextRun),
-    }
-  })
-  const { table, params } = batchTable(
-    dialect,
-    {
-      id: 'id',
-      runs: 'integer',
-      errors: 'integer',
-      last_run: 'instant',
-      last_finished: 'instant',
-      last_job: 'text',
-      last_error: 'long text',
-      moved: 'integer',
-      nextrun: 'instant',
-      idle: 'text',
-      planned_from: 'text',
-    },
-    batch,
-  )
-  // A cancelled run counts neither as a run nor as an error.
-  const assignments = {
-    run_count: counted('run_count', 'runs'),
-    error_count: counted('error_count', 'errors'),
-    last_run: ifCounted('last_run'),
-    last_finished: ifCounted('last_finished'),
-    last_job: ifCounted('last_job'),
-    last_error: ifCounted('last_error'),
-    planned_from: ifMoved('planned_from'),
-    nextrun: ifMoved('nextrun'),
-    idle: ifMoved('idle'),
-  }
-  await sql.run(dialect.updateFromBatch(tables.schedule, table, assignments), params)
+  const batch = schedules.map(({ row, ends }) => scheduleAfter(row, ends, open.get(row.id) ?? 0))
+  await updateFromBatch(tx, tx.tables.schedule, SCHEDULE_COLUMNS, batch, SCHEDULE_ASSIGNMENTS)
   const asBefore = batch.filter(({ runs, moved }) => runs === 0 && moved === 0)
   await touchSchedules(
-    sql,
-    dialect,
-    tables,
+    tx,
     asBefore.map(({ id }) => id),
   )
 }
 
-/**
- * Writes to schedules and leaves them as they are. In a cluster a lock is known to one server only: what keeps two
- * transactions apart on all of them is that both write the same row, and a value that stays the same is not
- * written. Without this, a job that is submitted behind one that ends elsewhere at that moment would stay blocked by
- * nothing. The lowest bit is flipped twice, so the column accepts it whatever its value.
- */
-export async function touchSchedules(
-  sql: Sql,
-  dialect: Dialect,
-  tables: Tables,
-  ids: readonly string[],
-): Promise<void> {
-  if (ids.length === 0) return
-  for (let turn = 0; turn < 2; turn += 1) {
-    await sql.run(
-      `UPDATE ${tables.schedule} ${dialect.byKey} SET error_count = error_count + 1 - 2 * (error_count % 2) WHERE id IN (${placeholders(ids)})`,
-      ids.toSorted(),
-    )
+/** @param open  how many jobs of the schedule are not final */
+function scheduleAfter(row: PlannableRow, ends: readonly Ended[], open: number) {
+  const counted = ends.filter(isCounted)
+  const last = counted.at(-1)
+  const failures = counted.filter((end) => end.settlement.state === 'failed').length
+  const runs = counted.length
+  const clock = ends[0]?.row.clock ?? ''
+  const schedule = toPlannable({
+    ...row,
+    run_count: row.run_count + runs,
+    error_count: row.error_count + failures,
+  })
+  const next = finish(schedule, failures > 0, open, fromStored(clock))
+  return {
+    id: row.id,
+    runs,
+    errors: failures,
+    last_run: last?.row.started ?? null,
+    last_finished: last === undefined ? null : clock,
+    last_job: last?.row.id ?? null,
+    last_error: last?.settlement.state === 'failed' ? last.settlement.error : null,
+    moved: Number(next !== null),
+    nextrun: next?.nextRun ? toText(next.nextRun) : null,
+    idle: next?.idle ?? null,
+    planned_from: next === null ? null : plannedFrom(row.definition, next.nextRun),
   }
 }
 
+/**
+ * Writes to schedules and leaves them as they are. A lock is known to one server of a cluster only: on all servers, two
+ * transactions exclude each other because both write the same row, and a value that stays the same is not written.
+ * Without this, a job that is submitted while the job before it ends on another server would stay blocked. The lowest
+ * bit is flipped twice, so the column accepts it whatever its value is.
+ */
+export async function touchSchedules(tx: Context, ids: readonly string[]): Promise<void> {
+  for (let turn = 0; turn < 2; turn += 1)
+    await updateRows(
+      tx,
+      tx.tables.schedule,
+      { error_count: 'error_count + 1 - 2 * (error_count % 2)' },
+      ids.toSorted(),
+    )
+}
+
 /** How many jobs of each schedule are not final. */
-async function openCounts(
-  sql: Sql,
-  dialect: Dialect,
-  tables: Tables,
-  schedules: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
+async function openCounts(tx: Context, schedules: readonly string[]): Promise<ReadonlyMap<string, number>> {
   if (schedules.length === 0) return new Map()
-  const rows = await sql.rows<{ id: string; open: number }>(
-    `SELECT periodic_task_id AS id, COUNT(*) AS open FROM ${tables.job} ${dialect.byIndex(tables.stateIndex)} WHERE state IN ('waiting', 'blocked', 'running') AND periodic_task_id IN (${placeholders(schedules)}) GROUP BY periodic_task_id`,
+  const { job, stateIndex } = tx.tables
+  const rows = await tx.rows<{ id: string; open: number }>(
+    `SELECT periodic_task_id AS id, COUNT(*) AS open
+     FROM ${tx.dialect.found(job, { index: stateIndex })}
+     WHERE ${OPEN} AND periodic_task_id IN (${placeholders(schedules)})
+     GROUP BY periodic_task_id`,
     schedules,
   )
   return new Map(rows.map((row) => [row.id, row.open]))
 }
 
-/** The jobs that are blocked behind one that ends. @returns the first of them by schedule */
-async function nextInTurn(
-  sql: Sql,
-  dialect: Dialect,
-  tables: Tables,
-  ended: readonly Ended[],
-): Promise<ReadonlyMap<string, string>> {
+/** The jobs that are blocked by one that ends. @returns the first of them by schedule */
+async function nextInTurn(tx: Context, ended: readonly Ended[]): Promise<ReadonlyMap<string, string>> {
   const final = ended.filter(({ settlement }) => settlement.state !== 'waiting').map(({ row }) => row)
   const schedules = [...new Set(final.flatMap(({ schedule }) => schedule ?? []))].toSorted()
   if (schedules.length === 0) return new Map()
   const ids = final.map(({ id }) => id)
-  // Named, or MySQL walks over the history of each schedule.
-  const index = dialect.byIndex(tables.stateIndex)
-  const rows = await sql.rows<{ id: string; schedule: string }>(
-    `SELECT MIN(id) AS id, periodic_task_id AS schedule FROM ${tables.job} AS b ${index} WHERE state = 'blocked' AND periodic_task_id IN (${placeholders(schedules)}) AND id NOT IN (${placeholders(ids)})
-     AND NOT EXISTS (SELECT 1 FROM ${tables.job} AS a ${index} WHERE a.state IN ('waiting', 'running') AND a.periodic_task_id = b.periodic_task_id AND a.id NOT IN (${placeholders(ids)})) GROUP BY periodic_task_id`,
+  // Without the index, MySQL reads the history of each schedule.
+  const { job, stateIndex: index } = tx.tables
+  const rows = await tx.rows<{ id: string; schedule: string }>(
+    `SELECT MIN(id) AS id, periodic_task_id AS schedule
+     FROM ${tx.dialect.found(`${job} AS b`, { index })}
+     WHERE state = 'blocked'
+       AND periodic_task_id IN (${placeholders(schedules)})
+       AND id NOT IN (${placeholders(ids)})
+       AND NOT EXISTS (
+         SELECT 1 FROM ${tx.dialect.found(`${job} AS a`, { index })}
+         WHERE ${ACTIVE} AND a.periodic_task_id = b.periodic_task_id AND a.id NOT IN (${placeholders(ids)})
+       )
+     GROUP BY periodic_task_id`,
     [...schedules, ...ids, ...ids],
   )
   return new Map(rows.map((row) => [row.schedule, row.id]))

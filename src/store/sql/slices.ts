@@ -4,15 +4,15 @@
  * turn in between, and the look ends when its time is over, whatever the rows contain.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Database } from '../database.ts'
 import type { ListBounds } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
+import type { Context } from './context.ts'
 import type { Condition } from './owned.ts'
-import { both, NOTHING, type Range, source } from './selection.ts'
+import { both, NOTHING, type IndexRange, source } from './selection.ts'
 
 /** Part of a range: at most so many rows in its order, from an offset on. */
 export interface Slice {
-  readonly range: Range
+  readonly range: IndexRange
   readonly rows: number
   readonly offset: number
 }
@@ -27,39 +27,42 @@ const GROWTH = 8
 const ALL_ROWS = Number.MAX_SAFE_INTEGER
 
 /**
- * The slices of a range, until its end or one of the bounds. The time between two slices decides the size of the next.
+ * Visits the slices of a range, until its end or one of the bounds. The time that a visit takes decides the size of the
+ * next slice.
  *
  * @returns whether all rows were in a slice; false: there may be more
  */
-export async function* slices(
-  database: Database,
-  range: Range,
+export async function forEachSlice(
+  context: Context,
+  range: IndexRange,
   { searchWithin, searchMs }: Pick<ListBounds, 'searchWithin' | 'searchMs'>,
-): AsyncGenerator<Slice, boolean> {
+  visit: (slice: Slice) => Promise<'go on' | 'stop'>,
+): Promise<boolean> {
   const byKey = /^id( DESC)?$/.exec(range.order.join())
   const deadline = performance.now() + searchMs
   let from = NOTHING
   let size = FIRST_ROWS
-  for (let looked = 0; ; ) {
-    const rows = Math.min(size, searchWithin - looked)
+  for (let scanned = 0; ; ) {
+    const rows = Math.min(size, searchWithin - scanned)
     const rest = { ...range, where: both(range.where, from) }
-    const began = performance.now()
+    const started = performance.now()
     // From the last key on where the order has one: rows that are skipped are read as well.
-    const offset = byKey === null ? looked : 0
-    const last = await lastOf(database, rest, offset + rows - 1)
-    if (byKey === null) yield { range: rest, rows, offset }
-    else {
-      // Up to the last key, not a number of rows: rows inserted since that key was read would push others out of the
-      // slice, and the next one begins after the key.
-      const until = last === null ? NOTHING : keyed(byKey[1] === undefined ? '<=' : '>=', last)
-      yield { range: { ...rest, where: both(rest.where, until) }, rows: ALL_ROWS, offset }
-    }
-    looked += rows
+    const offset = byKey === null ? scanned : 0
+    const last = await lastOf(context, rest, offset + rows - 1)
+    // Up to the last key, not a number of rows: rows inserted since that key was read would push others out of the
+    // slice, and the next one begins after the key.
+    const until = last === null ? NOTHING : keyed(byKey?.[1] === undefined ? '<=' : '>=', last)
+    const slice: Slice =
+      byKey === null
+        ? { range: rest, rows, offset }
+        : { range: { ...rest, where: both(rest.where, until) }, rows: ALL_ROWS, offset }
+    if ((await visit(slice)) === 'stop') return false
+    scanned += rows
     if (last === null) return true
     const now = performance.now()
-    if (looked >= searchWithin || now >= deadline) return false
+    if (scanned >= searchWithin || now >= deadline) return false
     if (byKey !== null) from = keyed(byKey[1] === undefined ? '>' : '<', last)
-    const fitting = (rows * SLICE_MS) / Math.max(1, now - began)
+    const fitting = (rows * SLICE_MS) / Math.max(1, now - started)
     size = Math.round(Math.min(MOST_ROWS, rows * GROWTH, Math.max(1, fitting)))
     await turn()
   }
@@ -71,9 +74,12 @@ const keyed = (comparison: '<' | '<=' | '>' | '>=', key: string): Condition => (
 })
 
 /** The key of the last row of a slice, read from the index; null: the range ends before it. */
-async function lastOf(database: Database, range: Range, position: number): Promise<string | null> {
-  const [last] = await database.rows<{ id: string }>(
-    `SELECT id FROM ${source(range, database.dialect)} WHERE 1 = 1${range.where.text} ORDER BY ${range.order.join(', ')} LIMIT 1 OFFSET ${integerLiteral(position)}`,
+async function lastOf(context: Context, range: IndexRange, position: number): Promise<string | null> {
+  const [last] = await context.rows<{ id: string }>(
+    `SELECT id FROM ${source(range, context.dialect)}
+     WHERE 1 = 1${range.where.text}
+     ORDER BY ${range.order.join(', ')}
+     LIMIT 1 OFFSET ${integerLiteral(position)}`,
     range.where.params,
   )
   return last?.id ?? null

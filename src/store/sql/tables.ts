@@ -1,67 +1,50 @@
-/** Names of the tables and of the indexes that statements insist on, quoted, with the application's prefix. */
-export interface Tables {
-  readonly schedule: string
-  readonly job: string
-  readonly log: string
-  readonly worker: string
-  readonly declaredSet: string
-  /** The bookkeeping of the migrations. */
-  readonly migration: string
-  readonly wakeIndex: string
-  readonly claimIndex: string
-  readonly dueIndex: string
-  readonly stateIndex: string
-  readonly scheduleStatusIndex: string
-  readonly scheduleTaskIndex: string
-  readonly scheduleGroupIndex: string
-  readonly scheduleSubmitterIndex: string
-  readonly declaredByIndex: string
-  readonly jobStateIndex: string
-  readonly jobTaskIndex: string
-  readonly jobGroupIndex: string
-  readonly jobSubmitterIndex: string
-  readonly jobOpenGroupIndex: string
-  readonly jobOpenSubmitterIndex: string
-  readonly occurrenceIndex: string
-  readonly heldIndex: string
-  readonly finishedIndex: string
-}
+import type { Dialect } from '../database.ts'
 
+/** The tables, and the indexes that statements name. */
+const NAMES = {
+  schedule: 'periodic_task',
+  job: 'job',
+  log: 'job_log',
+  worker: 'worker',
+  declaredSet: 'declared_set',
+  /** Which migrations have been applied. */
+  migration: 'kalends_migration',
+  wakeIndex: 'periodic_task_wake_at',
+  claimIndex: 'job_claim',
+  dueIndex: 'job_due',
+  stateIndex: 'job_state_schedule',
+  scheduleStatusIndex: 'periodic_task_status',
+  scheduleTaskIndex: 'periodic_task_task',
+  scheduleGroupIndex: 'periodic_task_group',
+  scheduleSubmitterIndex: 'periodic_task_submitter',
+  declaredByIndex: 'periodic_task_declared_by',
+  jobStateIndex: 'job_state',
+  jobTaskIndex: 'job_task',
+  jobGroupIndex: 'job_group',
+  jobSubmitterIndex: 'job_submitter',
+  jobOpenGroupIndex: 'job_open_group',
+  jobOpenSubmitterIndex: 'job_open_submitter',
+  occurrenceIndex: 'job_occurrence',
+  heldIndex: 'job_held',
+  finishedIndex: 'job_finished',
+} as const
+
+/** Without the bookkeeping of the migrations. */
 export const TABLE_NAMES = ['periodic_task', 'job', 'job_log', 'worker', 'declared_set'] as const
 
-export function tables(prefix: string): Tables {
-  const quoted = (name: string) => `\`${prefix}${name}\``
-  return {
-    schedule: quoted('periodic_task'),
-    job: quoted('job'),
-    log: quoted('job_log'),
-    worker: quoted('worker'),
-    declaredSet: quoted('declared_set'),
-    migration: quoted('kalends_migration'),
-    wakeIndex: quoted('periodic_task_wake_at'),
-    claimIndex: quoted('job_claim'),
-    dueIndex: quoted('job_due'),
-    stateIndex: quoted('job_state_schedule'),
-    scheduleStatusIndex: quoted('periodic_task_status'),
-    scheduleTaskIndex: quoted('periodic_task_task'),
-    scheduleGroupIndex: quoted('periodic_task_group'),
-    scheduleSubmitterIndex: quoted('periodic_task_submitter'),
-    declaredByIndex: quoted('periodic_task_declared_by'),
-    jobStateIndex: quoted('job_state'),
-    jobTaskIndex: quoted('job_task'),
-    jobGroupIndex: quoted('job_group'),
-    jobSubmitterIndex: quoted('job_submitter'),
-    jobOpenGroupIndex: quoted('job_open_group'),
-    jobOpenSubmitterIndex: quoted('job_open_submitter'),
-    occurrenceIndex: quoted('job_occurrence'),
-    heldIndex: quoted('job_held'),
-    finishedIndex: quoted('job_finished'),
-  }
+/** Quoted, with the application's prefix. */
+export type Tables = Readonly<Record<keyof typeof NAMES, string>>
+
+export function tables(prefix: string, { quoted }: Pick<Dialect, 'quoted'>): Tables {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys are those of NAMES
+  return Object.fromEntries(
+    Object.entries(NAMES).map(([key, name]) => [key, quoted(`${prefix}${name}`)]),
+  ) as Tables
 }
 
 /** Placeholders for a list of values: `?, ?, ?`. */
-export function placeholders(values: readonly unknown[]): string {
-  return values.map(() => '?').join(', ')
+export function placeholders({ length }: { readonly length: number }): string {
+  return Array.from({ length }, () => '?').join(', ')
 }
 
 /** Ends a condition, and leaves out the rows with these ids. */

@@ -1,9 +1,8 @@
-import type { Database } from '../database.ts'
 import { fromStored, toText } from '../instant.ts'
 import type { NewWorker, WorkerRecord, WorkerStore } from '../worker-store.ts'
+import type { TablesContext } from './context.ts'
 import { lowestVersion } from './lowest-version.ts'
 import { textRecordOf, textsOf } from './stored-json.ts'
-import type { Tables } from './tables.ts'
 
 interface WorkerRow {
   id: string
@@ -17,17 +16,15 @@ interface WorkerRow {
 }
 
 export class SqlWorkers implements WorkerStore {
-  readonly #database: Database
-  readonly #tables: Tables
+  readonly #context: TablesContext
 
-  constructor(database: Database, tables: Tables) {
-    this.#database = database
-    this.#tables = tables
+  constructor(context: TablesContext) {
+    this.#context = context
   }
 
   async register(worker: NewWorker): Promise<void> {
-    await this.#database.run(
-      `INSERT INTO ${this.#tables.worker} (id, name, host, pid, tasks, sets) VALUES (?, ?, ?, ?, ?, ?)`,
+    await this.#context.run(
+      `INSERT INTO ${this.#context.tables.worker} (id, name, host, pid, tasks, sets) VALUES (?, ?, ?, ?, ?, ?)`,
       [
         worker.id,
         worker.name,
@@ -41,17 +38,20 @@ export class SqlWorkers implements WorkerStore {
 
   async heartbeat(id: string): Promise<boolean> {
     return (
-      (await this.#database.run(
-        `UPDATE ${this.#tables.worker} SET heartbeat = ${this.#database.dialect.now} WHERE id = ?`,
+      (await this.#context.run(
+        `UPDATE ${this.#context.tables.worker} SET heartbeat = ${this.#context.dialect.now} WHERE id = ?`,
         [id],
       )) > 0
     )
   }
 
   async list(): Promise<WorkerRecord[]> {
-    const { instant } = this.#database.dialect
-    const rows = await this.#database.rows<WorkerRow>(
-      `SELECT id, name, host, pid, tasks, sets, ${instant('started')} AS started, ${instant('heartbeat')} AS heartbeat FROM ${this.#tables.worker} ORDER BY id`,
+    const { instant } = this.#context.dialect
+    const rows = await this.#context.rows<WorkerRow>(
+      `SELECT id, name, host, pid, tasks, sets,
+         ${instant('started')} AS started, ${instant('heartbeat')} AS heartbeat
+       FROM ${this.#context.tables.worker}
+       ORDER BY id`,
     )
     return rows.map((row) => ({
       ...row,
@@ -64,27 +64,30 @@ export class SqlWorkers implements WorkerStore {
   }
 
   lowestVersion(): Promise<string | null> {
-    return lowestVersion(this.#database, this.#tables.migration)
+    return lowestVersion(this.#context, this.#context.tables)
   }
 
   async running(): Promise<ReadonlyMap<string, number>> {
     // The index of held_by alone answers it: NULL unless the job runs.
-    const rows = await this.#database.rows<{ worker: string; amount: number }>(
-      `SELECT held_by AS worker, COUNT(*) AS amount FROM ${this.#tables.job} WHERE held_by IS NOT NULL GROUP BY held_by`,
+    const rows = await this.#context.rows<{ worker: string; amount: number }>(
+      `SELECT held_by AS worker, COUNT(*) AS amount
+       FROM ${this.#context.tables.job}
+       WHERE held_by IS NOT NULL
+       GROUP BY held_by`,
     )
     return new Map(rows.map(({ worker, amount }) => [worker, amount]))
   }
 
   async bury(id: string, heartbeat: Date): Promise<boolean> {
     return (
-      (await this.#database.run(
-        `DELETE FROM ${this.#tables.worker} WHERE id = ? AND ${this.#database.dialect.instant('heartbeat')} = ?`,
+      (await this.#context.run(
+        `DELETE FROM ${this.#context.tables.worker} WHERE id = ? AND ${this.#context.dialect.instant('heartbeat')} = ?`,
         [id, toText(heartbeat)],
       )) > 0
     )
   }
 
   async unregister(id: string): Promise<void> {
-    await this.#database.run(`DELETE FROM ${this.#tables.worker} WHERE id = ?`, [id])
+    await this.#context.run(`DELETE FROM ${this.#context.tables.worker} WHERE id = ?`, [id])
   }
 }

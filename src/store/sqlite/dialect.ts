@@ -1,13 +1,42 @@
-import type { Dialect } from '../database.ts'
+import type { Dialect, SchemaDialect } from '../database.ts'
 import { toText } from '../instant.ts'
 import { integerLiteral, withLiterals as fill } from '../literals.ts'
+import { groupBy } from '../sql/group-by.ts'
+import { placeholders } from '../sql/tables.ts'
 import { isAlreadyApplied, isDuplicate } from './errors.ts'
 
 const FORMAT = '%Y-%m-%d %H:%M:%f'
 
+const schema: SchemaDialect = {
+  tableOptions: '',
+  async existing(sql, names) {
+    const rows = await sql.rows<{ name: string }>(
+      `SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name IN (${placeholders(names)})`,
+      names,
+    )
+    return rows.map(({ name }) => name)
+  },
+  withoutTransactions: async () => [],
+  async parts(sql, names) {
+    const rows = await sql.rows<{ part: string }>(
+      `SELECT 'column ' || t.name || '.' || c.name AS part
+       FROM sqlite_master AS t, pragma_table_xinfo(t.name) AS c
+       WHERE t.type = 'table' AND t.name IN (${placeholders(names)})
+       UNION
+       SELECT 'index ' || name AS part
+       FROM sqlite_master
+       WHERE type = 'index' AND tbl_name IN (${placeholders(names)})`,
+      [...names, ...names],
+    )
+    return rows.map(({ part }) => part)
+  },
+  isAlreadyApplied,
+}
+
 /** @param clock  of tests that make time pass; else the clock of the machine */
 export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   name: 'sqlite',
+  quoted: (name) => `\`${name}\``,
   get now() {
     return clock === null ? `strftime('${FORMAT}', 'now')` : `'${toText(clock())}'`
   },
@@ -15,55 +44,59 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
     clock === null
       ? `strftime('${FORMAT}', 'now', '${seconds(ms)} seconds')`
       : `'${toText(new Date(clock().getTime() + ms))}'`,
-  // Transactions are BEGIN IMMEDIATE: there is one writer at a time, so there is nothing to lock or to skip.
-  forUpdate: '',
-  // A BLOB that somebody has written for an id stays one, and is equal to no text.
-  andFindable: "AND typeof(id) = 'text'",
-  skipLocked: '',
-  writesInParallel: false,
-  byKey: '',
-  byIndex: () => '',
-  onlyByIndex: (index) => `INDEXED BY ${index}`,
   instant: (column) => `strftime('${FORMAT}', ${column})`,
+  hour: (column) => `SUBSTR(${column}, 1, 13)`,
+  position: (text, part) => `INSTR(${text}, ${part})`,
+  found: (table, by) => (by === 'key' ? table : `${table} INDEXED BY ${by.index}`),
+  joinedByKey: (rows, table, as, key) => `${rows} CROSS JOIN ${table} AS ${as} ON ${as}.id = ${key}`,
+  // Transactions are BEGIN IMMEDIATE: there is one writer at a time, and nothing to lock.
+  locked: () => '',
+  union: (selections) => selections.map((selection) => `SELECT * FROM (${selection})`).join(' UNION ALL '),
   batch(columns) {
     const list = Object.keys(columns).map((name) => `json_extract(value, '$.${name}') AS ${name}`)
     return `(SELECT ${list.join(', ')} FROM json_each(?))`
   },
-  straightJoin: 'CROSS JOIN',
-  updatesInOrder: false,
-  updateFromBatch(table, batch, assignments) {
+  updateFromBatch({ table, batch, assignments }) {
     const list = Object.entries(assignments).map(([column, value]) => `${column} = ${value}`)
     return `UPDATE ${table} AS t SET ${list.join(', ')} FROM ${batch} AS b WHERE t.id = b.id`
   },
+  // The rows are written in any order.
+  updateStages: (rows) =>
+    [...groupBy(rows, ({ stage }) => stage)]
+      .toSorted(([one], [other]) => one - other)
+      .map(([, ofStage]) => ofStage),
   turns(job, _claimIndex, { from, tasks, limit }) {
     // SQLite has no loose scan: the next group and task are probed for, one after the other, until there are enough.
     const next = (column: string) =>
-      `(SELECT ${column} FROM ${job} WHERE (claim_group, claim_task) > (g, t) ORDER BY claim_group, claim_task LIMIT 1)`
+      `(SELECT ${column} FROM ${job}
+        WHERE (claim_group, claim_task) > (g, t)
+        ORDER BY claim_group, claim_task LIMIT 1)`
     return `(WITH RECURSIVE turn (g, t) AS (
-      SELECT * FROM (SELECT claim_group, claim_task FROM ${job} WHERE claim_group ${from} ? ORDER BY claim_group, claim_task LIMIT 1)
-      UNION ALL SELECT ${next('claim_group')}, ${next('claim_task')} FROM turn WHERE g IS NOT NULL
-    ) SELECT g AS claim_group, t AS claim_task, (SELECT MIN(claim_rank) FROM ${job} WHERE claim_group = g AND claim_task = t) AS claim_rank FROM turn WHERE t IN (${Array(tasks).fill('?').join(', ')}) LIMIT ${integerLiteral(limit)})`
+      SELECT * FROM (
+        SELECT claim_group, claim_task FROM ${job}
+        WHERE claim_group ${from} ? ORDER BY claim_group, claim_task LIMIT 1
+      )
+      UNION ALL
+      SELECT ${next('claim_group')}, ${next('claim_task')} FROM turn WHERE g IS NOT NULL
+    )
+    SELECT g AS claim_group, t AS claim_task,
+      (SELECT MIN(claim_rank) FROM ${job} WHERE claim_group = g AND claim_task = t) AS claim_rank
+    FROM turn
+    WHERE t IN (${placeholders({ length: tasks })})
+    LIMIT ${integerLiteral(limit)})`
   },
-  union: (selections) => selections.map((selection) => `SELECT * FROM (${selection})`).join(' UNION ALL '),
+  withLiterals: (text, params) => fill(text, params, textLiteral),
+  writesInParallel: false,
+  isDuplicate,
+  // The whole file is locked or nothing is.
+  isContended: () => false,
   async revisions(database, tables) {
     // The first counts what other connections have committed, the second what this one has written.
     const [others] = await database.rows<{ data_version: number }>('PRAGMA data_version')
     const [own] = await database.rows<{ changes: number }>('SELECT total_changes() AS changes')
     return tables.map(() => `${String(others?.data_version)}/${String(own?.changes)}`)
   },
-  tablesAmong: (count) =>
-    `SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name IN (${Array(count).fill('?').join(', ')})`,
-  withoutTransactions: null,
-  partsOf: (count) => {
-    const names = Array(count).fill('?').join(', ')
-    return `SELECT 'column ' || t.name || '.' || c.name AS part FROM sqlite_master AS t, pragma_table_xinfo(t.name) AS c WHERE t.type = 'table' AND t.name IN (${names}) UNION SELECT 'index ' || name AS part FROM sqlite_master WHERE type = 'index' AND tbl_name IN (${names})`
-  },
-  withLiterals: (text, params) => fill(text, params, textLiteral),
-  tableOptions: '',
-  isDuplicate,
-  // The whole file is locked or nothing is.
-  isContended: () => false,
-  isAlreadyApplied,
+  schema,
 })
 
 /** To the millisecond. */

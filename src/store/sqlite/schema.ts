@@ -29,6 +29,11 @@ const DEFINITION =
 /** As statements have it word for word: or SQLite does not see that an index on these rows serves them. */
 const IS_OPEN = "`state` in ('waiting', 'blocked', 'running')"
 
+/** SQLite keeps a BLOB as the id of a row: no statement would find it by a text. Such a row is never due or claimed. */
+const FINDABLE = "typeof(`id`) = 'text'"
+
+const CLAIMABLE = `\`state\` = 'waiting' and \`run_at\` is null and ${FINDABLE}`
+
 const checks = (table: string, of: TableChecks) =>
   sqliteChecks(of).map(({ column, condition }) => check(`{prefix}${table}_${column}`, sql.raw(condition)))
 
@@ -80,7 +85,7 @@ export const periodicTask = sqliteTable(
     wakeAt: text('wake_at').generatedAlwaysAs(
       (): SQL =>
         sql.raw(
-          `case when \`worker\` is not null then coalesce(strftime('%Y-%m-%d %H:%M:%f', \`mark_ends\`), '${EPOCH}') when \`planned_from\` is not ${DEFINITION} || '|' || coalesce(strftime('%Y-%m-%d %H:%M:%f', \`nextrun\`), '') then '${EPOCH}' when \`enabled\` = 0 or \`idle\` is not null then null else coalesce(strftime('%Y-%m-%d %H:%M:%f', \`nextrun\`), '${EPOCH}') end`,
+          `case when not ${FINDABLE} then null when \`worker\` is not null then coalesce(strftime('%Y-%m-%d %H:%M:%f', \`mark_ends\`), '${EPOCH}') when \`planned_from\` is not ${DEFINITION} || '|' || coalesce(strftime('%Y-%m-%d %H:%M:%f', \`nextrun\`), '') then '${EPOCH}' when \`enabled\` = 0 or \`idle\` is not null then null else coalesce(strftime('%Y-%m-%d %H:%M:%f', \`nextrun\`), '${EPOCH}') end`,
         ),
       { mode: 'virtual' },
     ),
@@ -136,19 +141,22 @@ export const job = sqliteTable(
       { mode: 'virtual' },
     ),
     claimGroup: text('claim_group').generatedAlwaysAs(
-      (): SQL => sql`case when \`state\` = 'waiting' and \`run_at\` is null then \`group_\` end`,
+      (): SQL => sql.raw(`case when ${CLAIMABLE} then \`group_\` end`),
       { mode: 'virtual' },
     ),
     claimTask: text('claim_task').generatedAlwaysAs(
-      (): SQL => sql`case when \`state\` = 'waiting' and \`run_at\` is null then \`task\` end`,
+      (): SQL => sql.raw(`case when ${CLAIMABLE} then \`task\` end`),
       { mode: 'virtual' },
     ),
     claimRank: integer('claim_rank').generatedAlwaysAs(
-      (): SQL => sql`case when \`state\` = 'waiting' and \`run_at\` is null then -\`priority\` end`,
+      (): SQL => sql.raw(`case when ${CLAIMABLE} then -\`priority\` end`),
       { mode: 'virtual' },
     ),
     dueAt: text('due_at').generatedAlwaysAs(
-      (): SQL => sql.raw("case when `state` = 'waiting' then strftime('%Y-%m-%d %H:%M:%f', `run_at`) end"),
+      (): SQL =>
+        sql.raw(
+          `case when \`state\` = 'waiting' and ${FINDABLE} then strftime('%Y-%m-%d %H:%M:%f', \`run_at\`) end`,
+        ),
       { mode: 'virtual' },
     ),
     heldBy: text('held_by').generatedAlwaysAs(

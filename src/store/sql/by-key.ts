@@ -1,0 +1,54 @@
+/** Rows by their keys: the only way in which rows are locked, other than by the index that chooses them. */
+import type { SqlValue } from '../database.ts'
+import type { Context } from './context.ts'
+import { placeholders } from './tables.ts'
+
+export interface LockedRows {
+  /** Quoted. */
+  readonly table: string
+  /** What is selected. */
+  readonly columns: string
+  readonly ids: readonly string[]
+  /** Default: `skip`, which leaves out rows that are locked by others. */
+  readonly locked?: 'wait' | 'skip'
+  /** More conditions, without parameters. */
+  readonly where?: string
+}
+
+/** Locks rows and reads them, in the order of their keys: the order in which all transactions take locks. */
+export async function lockRows<Row>(
+  context: Context,
+  { table, columns, ids, locked = 'skip', where }: LockedRows,
+): Promise<Row[]> {
+  if (ids.length === 0) return []
+  return await context.rows<Row>(
+    `SELECT ${columns}
+     FROM ${context.dialect.found(table, 'key')}
+     WHERE id IN (${placeholders(ids)})${where === undefined ? '' : ` AND ${where}`}
+     ORDER BY id ${context.dialect.locked(locked)}`,
+    ids,
+  )
+}
+
+/**
+ * @param assignments  expressions by column
+ * @param params  of the assignments
+ * @param where  more conditions, without parameters
+ * @returns how many rows were matched
+ */
+export async function updateRows(
+  context: Context,
+  table: string,
+  assignments: Readonly<Record<string, string>>,
+  ids: readonly string[],
+  { params = [], where }: { readonly params?: readonly SqlValue[]; readonly where?: string } = {},
+): Promise<number> {
+  if (ids.length === 0) return 0
+  const list = Object.entries(assignments).map(([column, value]) => `${column} = ${value}`)
+  return await context.run(
+    `UPDATE ${context.dialect.found(table, 'key')}
+     SET ${list.join(', ')}
+     WHERE id IN (${placeholders(ids)})${where === undefined ? '' : ` AND ${where}`}`,
+    [...params, ...ids],
+  )
+}

@@ -1,0 +1,296 @@
+import type { ClaimedJob } from '../../model/job.ts'
+import { occurrenceId } from '../../model/occurrence.ts'
+import { NO_OPEN_JOBS, type OpenJobs, type Plan } from '../../model/plan.ts'
+import { toText } from '../instant.ts'
+import { integerLiteral } from '../literals.ts'
+import type { Room } from '../scheduling-store.ts'
+import { batchTable, updateFromBatch } from './batch.ts'
+import { lockRows, updateRows } from './by-key.ts'
+import { OPEN } from './conditions.ts'
+import type { Context } from './context.ts'
+import { groupBy } from './group-by.ts'
+import type { PlannableRow } from './rows.ts'
+import { type StartableRow, startableColumns, startAttempts } from './start-attempts.ts'
+import { placeholders, type Tables } from './tables.ts'
+
+/** What the next run of a planned schedule is written from. */
+export interface Planned {
+  readonly row: PlannableRow
+  readonly plan: Plan
+  /** Jobs of it that have not ended, before the plan. */
+  readonly open: OpenJobs
+  /** The number of its newest run, before the plan; 0: it had none. */
+  readonly latestRun: number
+  /** By the id of an occurrence, the one that it gets because another row has that id already. */
+  readonly otherIds: ReadonlyMap<string, string>
+}
+
+/** The id of the job of a planned slot. */
+export function idOf({ row, otherIds }: Planned, { slot }: { readonly slot: Date }): string {
+  const id = occurrenceId(row.id, slot)
+  return otherIds.get(id) ?? id
+}
+
+export interface OpenJob {
+  readonly id: string
+  readonly schedule: string
+  readonly state: keyof OpenJobs
+}
+
+/** The jobs of a schedule before it is planned. */
+export interface JobsBefore {
+  /** Those that are not final. */
+  readonly jobs: readonly OpenJob[]
+  readonly open: OpenJobs
+  readonly latestRun: number
+}
+
+export const NO_JOBS: JobsBefore = { jobs: [], open: NO_OPEN_JOBS, latestRun: 0 }
+
+/**
+ * The jobs of the schedules that are not final, whether or not the unique key holds them: the policy may have been
+ * another when they were submitted. Jobs that may be replaced are locked, so that none of them is claimed meanwhile.
+ */
+export async function jobsBefore(
+  tx: Context,
+  rows: readonly PlannableRow[],
+): Promise<ReadonlyMap<string, JobsBefore>> {
+  if (rows.length === 0) return new Map()
+  const { dialect, tables } = tx
+  const { job, schedule, stateIndex } = tables
+  const ids = rows.map((row) => row.id)
+  const found = await tx.rows<OpenJob | { id: null; schedule: string; number: number | null }>(
+    `SELECT id, periodic_task_id AS schedule, state, NULL AS number
+     FROM ${dialect.found(job, { index: stateIndex })}
+     WHERE ${OPEN} AND periodic_task_id IN (${placeholders(ids)})
+     UNION ALL
+     SELECT NULL, s.id, NULL, ${latestRun(tables)}
+     FROM ${dialect.found(`${schedule} AS s`, 'key')}
+     WHERE s.id IN (${placeholders(ids)})`,
+    [...ids, ...ids],
+  )
+  const open = found.flatMap((one) => (one.id === null ? [] : [one]))
+  const replacing = new Set(rows.filter((row) => row.overlap === 'replace').map((row) => row.id))
+  // By their keys, which were found first: locks through another index would meet those of a claim.
+  const locked = await lockRows<OpenJob>(tx, {
+    table: job,
+    columns: 'id, periodic_task_id AS schedule, state',
+    ids: open.filter((one) => replacing.has(one.schedule)).map((one) => one.id),
+    locked: 'wait',
+    where: OPEN,
+  })
+  const jobs = groupBy(
+    [...open.filter((one) => !replacing.has(one.schedule)), ...locked],
+    (one) => one.schedule,
+  )
+  return new Map(
+    found.flatMap((one) => {
+      if (one.id !== null) return []
+      const of = jobs.get(one.schedule) ?? []
+      return [[one.schedule, { jobs: of, open: countStates(of), latestRun: one.number ?? 0 }]]
+    }),
+  )
+}
+
+/** Cancels the jobs that wait, and asks those that run to stop. */
+export async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promise<void> {
+  const { now } = tx.dialect
+  const running = jobs.filter((job) => job.state === 'running').map((job) => job.id)
+  const others = jobs.filter((job) => job.state !== 'running').map((job) => job.id)
+  const cancelled = { state: "'cancelled'", reason: "'replaced'", finished: now }
+  await updateRows(tx, tx.tables.job, cancelled, others)
+  await updateRows(tx, tx.tables.job, { stop_requested: `COALESCE(stop_requested, ${now})` }, running)
+}
+
+/**
+ * Counts a skip that follows another for the same reason in the row of the former, so that a long run leaves one row
+ * of history and not one for each slot.
+ *
+ * @returns the plans without the skips that were folded
+ */
+export async function foldSkips(tx: Context, planned: readonly Planned[]): Promise<readonly Planned[]> {
+  const candidates = planned.filter(({ row, plan }) => plan.skips.length > 0 && row.last_slot !== null)
+  if (candidates.length === 0) return planned
+  const found = await tx.rows<{ id: string; schedule: string; reason: string }>(
+    `SELECT id, periodic_task_id AS schedule, reason
+     FROM ${tx.tables.job}
+     WHERE state = 'skipped' AND error IS NULL
+       AND (${candidates.map(() => '(periodic_task_id = ? AND slot = ?)').join(' OR ')})`,
+    candidates.flatMap(({ row }) => [row.id, row.last_slot]),
+  )
+  const before = new Map(found.map((skip) => [skip.schedule, skip]))
+  const folded = candidates.flatMap((candidate) => {
+    const { runs, skips } = candidate.plan
+    const [skip] = skips
+    const into = before.get(candidate.row.id)
+    if (skip === undefined || skip.error !== null || into?.reason !== skip.reason) return []
+    // It follows the run in between.
+    return runs.some(({ slot }) => slot < skip.slot) ? [] : [{ candidate, skip, into }]
+  })
+  if (folded.length === 0) return planned
+  await updateFromBatch(
+    tx,
+    tx.tables.job,
+    { id: 'id', slot: 'instant', count: 'integer', finished: 'instant' },
+    folded.map(({ candidate, skip, into }) => ({
+      id: into.id,
+      slot: toText(skip.slot),
+      count: skip.count,
+      finished: candidate.row.clock,
+    })),
+    {
+      slot: 'b.slot',
+      // At the largest count, it stays: the schedule goes on all the same.
+      missed: `CASE WHEN t.missed > ${integerLiteral(MOST_MISSED)} - b.count
+        THEN ${integerLiteral(MOST_MISSED)} ELSE t.missed + b.count END`,
+      submitted: 'b.finished',
+      finished: 'b.finished',
+    },
+  )
+  const isFolded = new Map(folded.map(({ candidate, skip }) => [candidate, skip]))
+  return planned.map((one) => {
+    const skip = isFolded.get(one)
+    return skip === undefined
+      ? one
+      : { ...one, plan: { ...one.plan, skips: one.plan.skips.filter((other) => other !== skip) } }
+  })
+}
+
+/** The jobs and skips of planned schedules. @param where  `elsewhere`: the jobs are in another queue already */
+export function plannedJobs(planned: readonly Planned[], where: 'here' | 'elsewhere'): ScheduleJob[] {
+  return planned.flatMap((one) => {
+    const { row, plan, open, latestRun: latest } = one
+    const common = { schedule: row.id, args: null }
+    return [
+      ...plan.skips.map((skip) => ({
+        ...common,
+        id: idOf(one, skip),
+        slot: toText(skip.slot),
+        missed: skip.count,
+        number: null,
+        state: 'skipped' as const,
+        reason: skip.reason,
+        error: skip.error,
+        finished: row.clock,
+      })),
+      ...(where === 'elsewhere' ? [] : plan.runs).map((run, index) => ({
+        ...common,
+        id: idOf(one, run),
+        slot: toText(run.slot),
+        missed: run.missed,
+        number: nextNumber(Math.max(row.run_count + goingOn(open, plan), latest) + index),
+        state: run.state,
+        reason: null,
+        error: null,
+        finished: null,
+      })),
+    ]
+  })
+}
+
+/** A job of a schedule, to be inserted with the settings that the schedule has. */
+export interface ScheduleJob {
+  readonly id: string
+  readonly schedule: string
+  readonly slot: string
+  readonly missed: number
+  /** The number of the run; null: it is a skip. */
+  readonly number: number | null
+  readonly state: 'skipped' | 'waiting' | 'blocked'
+  readonly reason: string | null
+  readonly error: string | null
+  readonly finished: string | null
+  /** JSON text; null: as the schedule has them. */
+  readonly args: string | null
+}
+
+const SCHEDULE_JOB = {
+  id: 'id',
+  schedule: 'id',
+  slot: 'instant',
+  missed: 'integer',
+  number: 'integer',
+  state: 'text',
+  reason: 'text',
+  error: 'long text',
+  finished: 'instant',
+  args: 'long text',
+} as const
+
+/**
+ * Inserts jobs of schedules whose rows are locked, in the order of the keys of the schedules. The batch is one
+ * parameter, and args are copied inside the database: neither reaches the packet limit of a server.
+ */
+export async function insertScheduleJobs(tx: Context, jobs: readonly ScheduleJob[]): Promise<void> {
+  if (jobs.length === 0) return
+  const { dialect, tables } = tx
+  const { table, params } = batchTable(dialect, SCHEDULE_JOB, jobs)
+  await tx.run(
+    `INSERT INTO ${tables.job} (
+       id, periodic_task_id, slot, missed, run, task, group_, args,
+       subject, submitter, priority, state, exclusive,
+       reason, error, finished, submitted, timeout, max_retries, retry_delay, retry_backoff
+     )
+     SELECT b.id, s.id, b.slot, b.missed, b.number, s.task, s.group_,
+       CASE WHEN b.state = 'skipped' THEN '{}' ELSE COALESCE(b.args, s.args) END,
+       s.subject, s.submitter, s.priority, b.state, CASE WHEN s.overlap = 'allow' THEN 0 ELSE 1 END,
+       b.reason, b.error, b.finished, ${dialect.now}, s.timeout, s.max_retries, s.retry_delay, s.retry_backoff
+     FROM ${dialect.joinedByKey(`${table} AS b`, tables.schedule, 's', 'b.schedule')}
+     ORDER BY s.id, b.slot`,
+    params,
+  )
+}
+
+/** Starts jobs that were just inserted for the worker, if it has room for all of them. */
+export async function startPlanned(
+  tx: Context,
+  worker: string,
+  planned: readonly Planned[],
+  room: Room,
+): Promise<ClaimedJob[]> {
+  const runs = planned.flatMap((one) => {
+    const { task } = one.row
+    return one.plan.runs
+      .filter(({ state }) => state === 'waiting' && room.tasks.has(task))
+      .map((run) => ({ id: idOf(one, run), task }))
+  })
+  const fits = (of: readonly unknown[], limit = room.limit) => of.length <= limit
+  if (runs.length === 0 || !fits(runs)) return []
+  for (const [task, of] of groupBy(runs, (run) => run.task)) if (!fits(of, room.limits.get(task))) return []
+  const rows = await tx.rows<StartableRow>(
+    `SELECT ${startableColumns(tx.dialect)}
+     FROM ${tx.dialect.found(tx.tables.job, 'key')}
+     WHERE id IN (${placeholders(runs)})`,
+    runs.map((run) => run.id),
+  )
+  return await startAttempts(tx, worker, rows, room.tasks)
+}
+
+/** What the column holds. */
+const MOST_MISSED = 2_147_483_647
+
+/** The number of the run after this one; the largest stays. */
+export function nextNumber(number: number): number {
+  return Math.min(number + 1, Number.MAX_SAFE_INTEGER)
+}
+
+/** Runs that may still count before the new ones do. */
+function goingOn({ waiting, blocked, running }: OpenJobs, { replaces }: Plan): number {
+  return replaces ? running : waiting + blocked + running
+}
+
+function countStates(jobs: readonly OpenJob[]): OpenJobs {
+  const counts = { ...NO_OPEN_JOBS }
+  for (const job of jobs) counts[job.state] += 1
+  return counts
+}
+
+/**
+ * Expression: the number of the newest run of the schedule `s`; NULL: it has none. A run that was cancelled or replaced
+ * has a number too, but is counted nowhere. One probe of the index on occurrences.
+ */
+export function latestRun({ job }: Pick<Tables, 'job'>): string {
+  return `(SELECT j.run FROM ${job} AS j
+    WHERE j.periodic_task_id = s.id AND j.run IS NOT NULL
+    ORDER BY j.slot DESC LIMIT 1)`
+}

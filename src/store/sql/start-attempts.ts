@@ -1,0 +1,73 @@
+import type { ClaimedJob } from '../../model/job.ts'
+import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
+import type { Dialect } from '../database.ts'
+import { fromStored } from '../instant.ts'
+import { integerLiteral } from '../literals.ts'
+import { updateRows } from './by-key.ts'
+import type { Context } from './context.ts'
+import { groupBy } from './group-by.ts'
+import { jobColumns, type JobRow, policyOf, toJob } from './rows.ts'
+
+/** A job that may start, and the database's clock when it was read. */
+export interface StartableRow extends JobRow {
+  readonly clock: string
+}
+
+/** The largest number stays: a number that was written manually must not keep other jobs from being started. */
+const LARGEST = 2_147_483_647
+const next = (number: number) => Math.min(number + 1, LARGEST)
+const nextOf = (column: 'attempt' | 'claim') =>
+  `CASE WHEN ${column} >= ${integerLiteral(LARGEST)} THEN ${column} ELSE ${column} + 1 END`
+
+export function startableColumns(dialect: Dialect): string {
+  return `${jobColumns(dialect)}, ${dialect.now} AS clock`
+}
+
+/**
+ * Starts an attempt of each of the jobs, which this transaction has locked. The policy in force is stored with each
+ * attempt, so that a worker that takes over from a lost one knows it.
+ */
+export async function startAttempts(
+  tx: Context,
+  worker: string,
+  rows: readonly StartableRow[],
+  tasks: ReadonlyMap<string, RunPolicy>,
+): Promise<ClaimedJob[]> {
+  const [first] = rows
+  if (first === undefined) return []
+  for (const [task, of] of groupBy(rows, (row) => row.task)) {
+    const { timeoutMs, maxRetries, retryDelayMs, retryBackoff } = tasks.get(task) ?? DEFAULT_POLICY
+    await updateRows(
+      tx,
+      tx.tables.job,
+      {
+        state: "'running'",
+        worker: '?',
+        attempt: nextOf('attempt'),
+        claim: nextOf('claim'),
+        started: '?',
+        progress: 'NULL',
+        timeout: 'COALESCE(timeout, ?)',
+        max_retries: 'COALESCE(max_retries, ?)',
+        retry_delay: 'COALESCE(retry_delay, ?)',
+        retry_backoff: 'COALESCE(retry_backoff, ?)',
+      },
+      of.map((row) => row.id),
+      { params: [worker, first.clock, timeoutMs, maxRetries, retryDelayMs, retryBackoff] },
+    )
+  }
+  return rows.map((row): ClaimedJob => {
+    const before = toJob(row)
+    return {
+      ...before,
+      state: 'running',
+      worker,
+      attempt: next(before.attempt),
+      claim: next(row.claim),
+      started: fromStored(first.clock),
+      progress: null,
+      argsText: row.args,
+      policy: policyOf(row, tasks.get(row.task)),
+    }
+  })
+}
