@@ -9,11 +9,11 @@ export type {
   JobInput,
   JobOptions,
   Jobs,
-  JobQuery,
   SubmitOptions,
   TransactionOption,
   WaitOptions,
 } from './jobs/jobs.ts'
+export type { ManyJobs, ManyOptions, ManyResult } from './jobs/many.ts'
 export type { RetentionOptions } from './jobs/retention.ts'
 export { Kalends, type PruneOptions, type Scope, type WorkerStatus } from './kalends.ts'
 export type { Logger } from './logger.ts'
@@ -41,7 +41,7 @@ export type { KalendsOptions, ScopeOptions, StartOptions } from './options.ts'
 export type { ElsewhereJob, SubmitElsewhere } from './scheduler/elsewhere.ts'
 export type { Declaration, Gone } from './schedules/declared.ts'
 export type { Explanation } from './schedules/explain.ts'
-export type { HistoryQuery, IfVersion, ScheduleQuery, Schedules } from './schedules/schedules.ts'
+export type { HistoryQuery, IfVersion, Schedules } from './schedules/schedules.ts'
 export type {
   NewScheduleOptions,
   ScheduleChanges,
@@ -49,33 +49,33 @@ export type {
   ScheduleOptions,
   SchedulePolicy,
 } from './schedules/settings.ts'
-export type { LogLevel, LogLine, Settled } from './store/executing-store.ts'
-export type { JobFilter, Transaction } from './store/job-store.ts'
+export type { LogLevel, Settled } from './store/executing-store.ts'
+export type { Transaction } from './store/job-store.ts'
 export type { DatabaseTarget, MigrateOptions } from './store/open.ts'
-export type { FirstRun, Page, PutResult, ScheduleFilter } from './store/schedule-store.ts'
+export type { FirstRun, PutResult } from './store/schedule-store.ts'
 export type { Submission } from './store/scheduling-store.ts'
 export type { WorkerRecord } from './store/worker-store.ts'
 export type {
   Counts,
   HourCount,
   JobConditions,
+  JobQuery,
   LargeColumn,
   Listed,
   ListPage,
-  NumberedLine,
+  LogLine,
+  PageQuery,
   RecentRun,
   Revisions,
   ScheduleConditions,
+  ScheduleQuery,
 } from './store/list-store.ts'
 export type { HourLoad, Load } from './views/load.ts'
 export type {
   FailureGroup,
-  JobView,
   LoadQuery,
-  ScheduleView,
   Upcoming,
   UpcomingQuery,
-  ViewPage,
   Views,
 } from './views/views.ts'
 export type { KalendsEvents } from './worker.ts'

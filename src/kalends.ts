@@ -468,7 +468,7 @@ export class Kalends {
     return {
       schedules: new Schedules(stores, { zone, taskNamed, authority, redaction, argsLimit, onWrite, inTurn }),
       views: new Views(stores.lists),
-      jobs: new Jobs(stores.jobs, {
+      jobs: new Jobs(stores, {
         taskNamed,
         authority,
         inTurn,

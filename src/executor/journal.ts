@@ -1,7 +1,7 @@
 import { Loop, type LoopHealth } from '../loop.ts'
 import { Halving, isOfARow } from '../model/halves.ts'
 import type { Fence } from '../model/job.ts'
-import type { ExecutingStore, LogLine } from '../store/executing-store.ts'
+import type { ExecutingStore, NewLogLine } from '../store/executing-store.ts'
 
 /** Lines and progress are gathered for this long before they are written. */
 const GATHER_MS = 200
@@ -12,7 +12,7 @@ export class Journal {
   readonly #store: ExecutingStore
   readonly #loop: Loop
   readonly #onError: (error: unknown, loop: string) => void
-  #lines: LogLine[] = []
+  #lines: NewLogLine[] = []
   /** A line is no reason to keep others back: each that is refused is dropped at once. */
   readonly #halving = new Halving(Infinity)
   readonly #progress = new Map<string, { fence: Fence; json: string }>()
@@ -37,7 +37,7 @@ export class Journal {
     return this.#loop.health()
   }
 
-  log(line: LogLine): void {
+  log(line: NewLogLine): void {
     this.#lines.push(line)
     this.#loop.wake()
   }
@@ -68,7 +68,7 @@ export class Journal {
   }
 
   /** One that the database refuses must not keep the others: it is reported and dropped. */
-  async #append(lines: readonly LogLine[]): Promise<void> {
+  async #append(lines: readonly NewLogLine[]): Promise<void> {
     await this.#halving.run(lines, {
       work: async (some) => {
         await this.#store.appendLogs(some)
@@ -83,7 +83,7 @@ export class Journal {
   }
 
   /** @param lines  as they lie there, one after the other */
-  #forget(lines: readonly LogLine[]): void {
+  #forget(lines: readonly NewLogLine[]): void {
     const [first] = lines
     if (first !== undefined) this.#lines.splice(this.#lines.indexOf(first), lines.length)
   }

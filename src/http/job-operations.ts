@@ -1,7 +1,7 @@
 /** `/api/v1/jobs` */
 import { isDeepStrictEqual } from 'node:util'
 import { ConflictError, NotFoundError } from '../errors.ts'
-import type { Job, JobConditions, Jobs, Views } from '../index.ts'
+import type { Job, JobConditions, Jobs } from '../index.ts'
 import { type Call, operation, type Operation } from './operation.ts'
 import { invalidField, problemOf } from './problem.ts'
 import { checkOwner } from './schedule-operations.ts'
@@ -42,7 +42,7 @@ export const jobOperations: readonly Operation[] = [
       run: async (call) => {
         const { query, reach } = call
         checkSearch(query, call)
-        const { items, ...total } = await reach.views.jobs(query)
+        const { items, ...total } = await reach.jobs.list(query)
         return { status: 200, body: { items: items.map((job) => shownJob(job, call)), ...total } }
       },
     },
@@ -108,7 +108,7 @@ export const jobOperations: readonly Operation[] = [
       run: async (call) => {
         const { params, query, reach } = call
         const job = call.redaction.hides() ? await existing(reach.jobs, params.id) : null
-        const lines = await reach.views.logs(params.id, query)
+        const lines = await reach.jobs.logs(params.id, query)
         return {
           status: 200,
           body: { items: lines.map((line) => ({ ...line, message: shownText(line.message, job, call) })) },
@@ -130,7 +130,8 @@ export const jobOperations: readonly Operation[] = [
           200: { says: 'Its state now: `running` when it was asked to stop', schema: schemas.JobStateAnswer },
         },
         run: async (call) => {
-          const { id } = await acted(call, action, call.params.id)
+          const { id } = call.params
+          await acted(call, action, id)
           const { state } = await existing(call.reach.jobs, id)
           return { status: 200, body: { id, state } }
         },
@@ -201,51 +202,39 @@ async function existing(jobs: Jobs, id: string): Promise<Job> {
   return job
 }
 
-async function acted(call: Call, action: Action, id: string): Promise<{ id: string }> {
+/** @param act  default: the action on this job */
+async function acted(
+  call: Call,
+  action: Action,
+  id: string,
+  act: () => Promise<unknown> = () => call.reach.jobs[action](id),
+): Promise<void> {
   const { jobs } = call.reach
   const before = await existing(jobs, id)
   await call.permit({ task: before.task, schedule: before.scheduleId, job: id })
-  await jobs[action](id)
+  await act()
   call.audit.job(`${action}Job`, id, before, await jobs.get(id))
   call.changes.mark(['schedules', 'jobs'])
-  return { id }
 }
 
 async function actOnMany(
   call: Call<unknown, unknown, typeof schemas.JobsAction._output>,
   action: Action,
 ): Promise<typeof schemas.JobsActionAnswer._output> {
-  const { ids, filter, dryRun = false, limit = MOST_AT_ONCE } = call.body
-  const found =
-    ids === undefined
-      ? await matching(call.reach.views, conditionsOf(filter ?? {}, action, call), limit)
-      : { ids: [...new Set(ids)], matched: new Set(ids).size, matchedIsExact: true }
-  const { matched, matchedIsExact } = found
-  if (dryRun) return { matched, matchedIsExact, changed: [], refused: [], more: false }
-  const changed: string[] = []
-  const refused: { id: string; detail: string }[] = []
-  for (const id of found.ids) {
-    try {
-      await acted(call, action, id)
-      changed.push(id)
-    } catch (error) {
-      const problem = problemOf(error)
-      // The database is away, or the fault is ours: the rest would fare no better.
-      if (problem === null || problem.status >= 500) throw error
-      refused.push({ id, detail: problem.message })
-    }
+  const { ids, filter = {}, dryRun, limit = MOST_AT_ONCE } = call.body
+  const which = ids === undefined ? { filter: conditionsOf(filter, action, call) } : { ids }
+  const { refused, ...result } = await call.reach.jobs[`${action}Many`](which, {
+    dryRun,
+    limit,
+    around: (id, act) => acted(call, action, id, act),
+    // The database is unavailable, or the fault is ours: the other jobs would fail as well.
+    isRefusal: (error) => (problemOf(error)?.status ?? 500) < 500,
+  })
+  return {
+    ...result,
+    changed: [...result.changed],
+    refused: refused.map(({ id, error }) => ({ id, detail: problemOf(error)?.message ?? '' })),
   }
-  const more = filter !== undefined && (matched > found.ids.length || !matchedIsExact)
-  return { matched, matchedIsExact, changed, refused, more }
-}
-
-async function matching(
-  views: Views,
-  conditions: JobConditions,
-  limit: number,
-): Promise<{ ids: string[]; matched: number; matchedIsExact: boolean }> {
-  const { items, total, totalIsExact } = await views.jobs({ ...conditions, limit })
-  return { ids: items.map(({ id }) => id), matched: total, matchedIsExact: totalIsExact }
 }
 
 function conditionsOf(

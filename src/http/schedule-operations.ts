@@ -34,7 +34,7 @@ export const scheduleOperations: readonly Operation[] = [
         const { runs, ...view } = query
         if (runs !== undefined && (view.limit ?? 100) > RUNS_WITHIN)
           throw invalidField('limit', `with runs, at most ${RUNS_WITHIN} schedules come at a time`)
-        const { items, ...total } = await reach.views.schedules(view)
+        const { items, ...total } = await reach.schedules.list(view)
         const recent =
           runs === undefined
             ? null

@@ -25,7 +25,7 @@ export const serverOperations: readonly Operation[] = [
       permission: 'read',
       query: schemas.ScheduleCountsQuery,
       answers: { 200: { says: 'Counts, each up to 10,000', schema: schemas.ScheduleCounts } },
-      run: async ({ query, reach }) => ({ status: 200, body: await reach.views.scheduleCounts(query) }),
+      run: async ({ query, reach }) => ({ status: 200, body: await reach.schedules.count(query) }),
     },
     NoQuery,
   ),
@@ -46,7 +46,7 @@ export const serverOperations: readonly Operation[] = [
       run: async (call) => {
         const { query, reach } = call
         checkSearch(query, call)
-        return { status: 200, body: await reach.views.jobCounts(query) }
+        return { status: 200, body: await reach.jobs.count(query) }
       },
     },
     NoQuery,

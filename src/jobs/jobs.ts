@@ -14,9 +14,18 @@ import {
   storedArgs,
   type Task,
 } from '../model/task.ts'
-import type { LogLine } from '../store/executing-store.ts'
-import type { JobFilter, JobStore, NewJob, Transaction } from '../store/job-store.ts'
-import type { Page } from '../store/schedule-store.ts'
+import type { JobStore, NewJob, Transaction } from '../store/job-store.ts'
+import {
+  type Counts,
+  type JobConditions,
+  type JobQuery,
+  LIST_BOUNDS,
+  type Listed,
+  type ListPage,
+  type ListStore,
+  type LogLine,
+} from '../store/list-store.ts'
+import { changeMany, type JobAction, type ManyJobs, type ManyOptions, type ManyResult } from './many.ts'
 
 /** When and how a job of its own runs; what is left out is as its task says. Times are milliseconds or time spans. */
 export interface JobOptions extends PolicyOptions {
@@ -49,9 +58,6 @@ export type JobInput<Input> = JobOptions & { readonly task: Task<Input, unknown>
 /** The same where the types say nothing about the args. */
 export type AnyJobInput = JobOptions & { readonly task: Task | string; readonly args?: unknown }
 
-/** Which jobs are wanted, and which part of the list: `limit` 1 to 1000, default 100. */
-export type JobQuery = Partial<JobFilter>
-
 /** How long `wait` waits. */
 export interface WaitOptions {
   /** How long to wait at most: milliseconds or a time span; default: without end. */
@@ -77,15 +83,19 @@ export interface JobsContext {
   readonly now: () => Date
 }
 
+/** Of one call of `logs`. */
+const MOST_LINES = 1000
 const ANY_SPAN = { least: 0, most: 2 ** 31 - 1 }
 
 /** What people and code do to jobs: `kalends.jobs`, and `jobs` of a scope, which reaches only its owner's. */
 export class Jobs {
   readonly #store: JobStore
+  readonly #lists: ListStore
   readonly #context: JobsContext
 
-  constructor(store: JobStore, context: JobsContext) {
-    this.#store = store
+  constructor(stores: { readonly jobs: JobStore; readonly lists: ListStore }, context: JobsContext) {
+    this.#store = stores.jobs
+    this.#lists = stores.lists
     this.#context = context
   }
 
@@ -131,9 +141,19 @@ export class Jobs {
     return this.#store.get(id)
   }
 
-  /** Newest first; `limit` is at most 1000, default 100. */
-  async list(query: JobQuery = {}): Promise<Page<Job>> {
-    return this.#store.list({ ...query, ...checkedPage(query) })
+  /**
+   * Newest first. Large values are left out, see `truncated`; totals are counted up to 10,000. What no index serves,
+   * such as the text of errors, is searched for among the newest 100,000 rows that the other filters leave.
+   *
+   * @throws InvalidInputError
+   */
+  async list(query: JobQuery = {}): Promise<ListPage<Listed<Job>>> {
+    return this.#lists.jobs({ ...LIST_BOUNDS, ...query, ...checkedPage(query) })
+  }
+
+  /** Jobs by their state. */
+  count(conditions: JobConditions = {}): Promise<Counts<JobState>> {
+    return this.#lists.jobCounts(conditions, LIST_BOUNDS)
   }
 
   /**
@@ -214,9 +234,48 @@ export class Jobs {
     this.#context.onWrite()
   }
 
-  /** What the job's attempts have logged, in order. */
-  logs(id: string): Promise<LogLine[]> {
-    return this.#store.logs(id)
+  /** Cancels many jobs. @throws InvalidInputError for a filter with a state that is final */
+  cancelMany(which: ManyJobs, options: ManyOptions = {}): Promise<ManyResult> {
+    return this.#changeMany('cancel', (id) => this.cancel(id), which, options)
+  }
+
+  /** Retries many jobs. @throws InvalidInputError for a filter with a state other than failed and cancelled */
+  retryMany(which: ManyJobs, options: ManyOptions = {}): Promise<ManyResult> {
+    const change = async (id: string) => {
+      await this.retry(id)
+      return 'waiting' as const
+    }
+    return this.#changeMany('retry', change, which, options)
+  }
+
+  #changeMany(
+    action: JobAction,
+    change: (id: string) => Promise<JobState>,
+    which: ManyJobs,
+    options: ManyOptions,
+  ): Promise<ManyResult> {
+    return changeMany({ list: (query) => this.list(query), change }, action, which, options)
+  }
+
+  /**
+   * What the job's attempts have logged, in order.
+   *
+   * @param query.after  the `id` of a line: only lines after it
+   * @param query.limit  1 to 1000, default 1000
+   * @throws NotFoundError
+   */
+  async logs(
+    id: string,
+    query: { readonly after?: number | undefined; readonly limit?: number | undefined } = {},
+  ): Promise<LogLine[]> {
+    const after = checkedWhole('after', query.after, 0, Number.MAX_SAFE_INTEGER) ?? 0
+    const lines = await this.#lists.logs(
+      id,
+      after,
+      checkedWhole('limit', query.limit, 1, MOST_LINES) ?? MOST_LINES,
+    )
+    if (lines === null) throw new NotFoundError('job', id)
+    return lines
   }
 
   /** @throws LimitError when there is no room for so many more */

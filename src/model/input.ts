@@ -9,6 +9,7 @@ export const LARGEST_PRIORITY = 2 ** 31 - 1
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const DEFAULT_LIMIT = 100
 const MOST_AT_ONCE = 1000
+const LARGEST_OFFSET = 100_000
 
 /** Rejected input as error messages quote it: escaped, and not longer than a line or two. */
 export function shownInput(value: unknown): string {
@@ -117,6 +118,6 @@ export function checkedPage(query: { limit?: number | undefined; offset?: number
 } {
   return {
     limit: checkedWhole('limit', query.limit, 1, MOST_AT_ONCE) ?? DEFAULT_LIMIT,
-    offset: checkedWhole('offset', query.offset, 0, Number.MAX_SAFE_INTEGER) ?? 0,
+    offset: checkedWhole('offset', query.offset, 0, LARGEST_OFFSET) ?? 0,
   }
 }

@@ -15,21 +15,22 @@ import { checkedInstant, checkedPage } from '../model/input.ts'
 import { newJobId } from '../model/occurrence.ts'
 import { newId, prefixOf } from '../model/owner.ts'
 import type { Payload, Redaction } from '../model/redaction.ts'
-import { changedSettings, type Schedule, settingsHash } from '../model/schedule.ts'
+import { changedSettings, type Schedule, type ScheduleStatus, settingsHash } from '../model/schedule.ts'
 import type { Job, JobState } from '../model/job.ts'
 import { elapsesOf } from '../model/plan.ts'
 import { storedArgs } from '../model/task.ts'
 import type { JobStore } from '../store/job-store.ts'
-import type { Listed } from '../store/list-store.ts'
+import {
+  type Counts,
+  LIST_BOUNDS,
+  type Listed,
+  type ListPage,
+  type ListStore,
+  type ScheduleConditions,
+  type ScheduleQuery,
+} from '../store/list-store.ts'
 import type { WorkerStore } from '../store/worker-store.ts'
-import type {
-  Check,
-  NewSchedule,
-  Page,
-  PutResult,
-  ScheduleFilter,
-  ScheduleStore,
-} from '../store/schedule-store.ts'
+import type { Check, NewSchedule, PutResult, ScheduleStore } from '../store/schedule-store.ts'
 import { explain, type Explanation, startOfMinute } from './explain.ts'
 import {
   type AnyScheduleInput,
@@ -41,9 +42,6 @@ import {
   type SettingsContext,
 } from './settings.ts'
 
-/** Which schedules are wanted, and which part of the list: `limit` 1 to 1000, default 100. */
-export type ScheduleQuery = Partial<ScheduleFilter>
-
 const DEFAULT_ELAPSES = 5
 /** Jobs in each state that an explanation tells of. */
 const MOST_OPEN = 5
@@ -53,7 +51,8 @@ const AROUND = 100
 /** Where schedules and what became of them are kept. */
 export interface ScheduleStores {
   readonly schedules: ScheduleStore
-  readonly jobs: JobStore
+  readonly jobs: Pick<JobStore, 'countOpen'>
+  readonly lists: ListStore
   readonly workers: WorkerStore
 }
 
@@ -85,13 +84,15 @@ export interface SchedulesContext extends SettingsContext {
  */
 export class Schedules {
   readonly #store: ScheduleStore
-  readonly #jobs: JobStore
+  readonly #jobs: ScheduleStores['jobs']
+  readonly #lists: ListStore
   readonly #workers: WorkerStore
   readonly #context: SchedulesContext
 
   constructor(stores: ScheduleStores, context: SchedulesContext) {
     this.#store = stores.schedules
     this.#jobs = stores.jobs
+    this.#lists = stores.lists
     this.#workers = stores.workers
     this.#context = context
   }
@@ -195,9 +196,21 @@ export class Schedules {
     return this.#store.get(id)
   }
 
-  /** In the order of their ids; `limit` is at most 1000, default 100. */
-  async list(query: ScheduleQuery = {}): Promise<Page<Schedule>> {
-    return this.#store.list({ ...query, ...checkedPage(query) })
+  /**
+   * In the order of their ids, or the next to run first. Large values are left out, see `truncated`; totals are counted
+   * up to 10,000. Text is searched for among the first 100,000 rows that the other filters leave.
+   *
+   * @throws InvalidInputError
+   */
+  async list(query: ScheduleQuery = {}): Promise<ListPage<Listed<Schedule>>> {
+    if (query.order === 'nextRun' && query.after !== undefined)
+      throw new InvalidInputError('after', 'goes with the order by id only; use offset')
+    return this.#lists.schedules({ ...LIST_BOUNDS, ...query, ...checkedPage(query) })
+  }
+
+  /** Schedules by their status. */
+  count(conditions: ScheduleConditions = {}): Promise<Counts<ScheduleStatus>> {
+    return this.#lists.scheduleCounts(conditions, LIST_BOUNDS)
   }
 
   /**
@@ -298,11 +311,8 @@ export class Schedules {
   /** Runs and skips in one list, newest slot first, without what is large. @throws NotFoundError */
   async history(id: string, query: HistoryQuery = {}): Promise<Listed<Job>[]> {
     await this.#existing(id)
-    return this.#jobs.history(
-      id,
-      checkedPage({ limit: query.limit }).limit,
-      checkedInstant('before', query.before) ?? null,
-    )
+    const before = checkedInstant('before', query.before) ?? null
+    return this.#lists.history(id, { before }, checkedPage({ limit: query.limit }).limit)
   }
 
   /**
@@ -314,10 +324,11 @@ export class Schedules {
   async explain(id: string, options: { readonly at?: Date | undefined } = {}): Promise<Explanation> {
     const schedule = await this.#existing(id)
     const at = checkedInstant('at', options.at) ?? null
-    const open = (state: JobState) => this.#jobs.list({ scheduleId: id, state, limit: MOST_OPEN, offset: 0 })
+    const open = (state: JobState) =>
+      this.#lists.jobs({ ...LIST_BOUNDS, schedule: id, state, limit: MOST_OPEN, offset: 0 })
     const pages = await Promise.all([open('running'), open('waiting'), open('blocked')])
     const workers = await this.#workers.list()
-    const around = at === null ? [] : await this.#jobs.historyFrom(id, startOfMinute(at), AROUND)
+    const around = at === null ? [] : await this.#lists.history(id, { from: startOfMinute(at) }, AROUND)
     const shownJob = (job: Listed<Job>): Job => ({ ...job, error: this.#shown(job.error, job) })
     return explain({
       schedule: { ...schedule, lastError: this.#shown(schedule.lastError, schedule) },

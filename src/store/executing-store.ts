@@ -3,8 +3,8 @@ import type { SetAside } from '../model/set-aside.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { Ending, Settlement } from '../model/settle.ts'
 
-/** What a handler has logged. */
-export interface LogLine {
+/** A line that a handler has logged. */
+export interface NewLogLine {
   readonly jobId: string
   readonly at: Date
   readonly level: LogLevel
@@ -83,7 +83,7 @@ export interface ExecutingStore {
   /** @param progress  JSON text */
   saveProgress(fence: Fence, progress: string): Promise<void>
 
-  appendLogs(lines: readonly LogLine[]): Promise<void>
+  appendLogs(lines: readonly NewLogLine[]): Promise<void>
 
   /** The running jobs of this worker, as attempts that are given back. */
   held(worker: string): Promise<Attempt[]>

@@ -1,9 +1,7 @@
 import type { Job, JobState } from '../model/job.ts'
 import type { Owner } from '../model/owner.ts'
 import type { RetryBackoff } from '../model/task.ts'
-import type { LogLine } from './executing-store.ts'
-import type { Listed } from './list-store.ts'
-import type { Check, Page } from './schedule-store.ts'
+import type { Check } from './schedule-store.ts'
 
 export interface NewJob {
   readonly id: string
@@ -19,17 +17,6 @@ export interface NewJob {
   readonly maxRetries: number | null
   readonly retryDelayMs: number | null
   readonly retryBackoff: RetryBackoff | null
-}
-
-/** Which jobs are wanted. */
-export interface JobFilter {
-  readonly state?: JobState | undefined
-  readonly task?: string | undefined
-  readonly scheduleId?: string | undefined
-  readonly group?: string | undefined
-  readonly submitter?: string | undefined
-  readonly limit: number
-  readonly offset: number
 }
 
 /**
@@ -59,8 +46,6 @@ export interface JobStore {
   get(id: string): Promise<Job | null>
   /** @returns the ids among these that this owner has a job for */
   existing(ids: readonly string[]): Promise<string[]>
-  /** Newest first. */
-  list(filter: JobFilter): Promise<Page<Job>>
   /**
    * Cancels a job that waits; asks the worker to stop one that runs.
    *
@@ -76,9 +61,4 @@ export interface JobStore {
   retry(id: string, check?: Check<Pick<Job, 'task'>>): Promise<JobState | null>
   /** How many jobs of this owner are not final; counted up to `most`. */
   countOpen(most: number): Promise<number>
-  /** Runs and skips of a schedule, newest slot first. */
-  history(scheduleId: string, limit: number, before: Date | null): Promise<Listed<Job>[]>
-  /** The same from a time on, oldest slot first. */
-  historyFrom(scheduleId: string, from: Date, limit: number): Promise<Listed<Job>[]>
-  logs(id: string): Promise<LogLine[]>
 }

@@ -1,24 +1,5 @@
 import type { Owner } from '../model/owner.ts'
-import type { Schedule, ScheduleSettings, ScheduleStatus } from '../model/schedule.ts'
-
-/** Which schedules are wanted. */
-export interface ScheduleFilter {
-  readonly status?: ScheduleStatus | undefined
-  readonly task?: string | undefined
-  readonly group?: string | undefined
-  readonly submitter?: string | undefined
-  readonly declaredBy?: string | undefined
-  /** Part of the id or the summary. */
-  readonly text?: string | undefined
-  readonly limit: number
-  readonly offset: number
-}
-
-/** Part of a list, and how many there are in all. */
-export interface Page<Item> {
-  readonly items: Item[]
-  readonly total: number
-}
+import type { Schedule, ScheduleSettings } from '../model/schedule.ts'
 
 /** What `put` did. */
 export type PutResult = 'created' | 'changed' | 'unchanged'
@@ -60,7 +41,6 @@ export interface ScheduleStore {
     check?: Check<Schedule | null>,
   ): Promise<PutResult>
   get(id: string): Promise<Schedule | null>
-  list(filter: ScheduleFilter): Promise<Page<Schedule>>
   /** @returns whether there is such a schedule */
   update(id: string, changes: Partial<ScheduleSettings>, check?: Check<Schedule>): Promise<boolean>
   delete(id: string, check?: Check<Schedule>): Promise<boolean>

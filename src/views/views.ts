@@ -1,51 +1,20 @@
 /**
- * What people look at: pages and counts that cost little however large the tables are. A total stops counting, a
- * search stops looking, and both say so; whoever needs the last row filters, or goes on from the last id.
+ * Overviews of large tables at a bounded cost: a count stops counting, a search stops searching, and both say so.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import { InvalidInputError, NotFoundError } from '../errors.ts'
 import { checkedInstant, checkedPage, checkedWhole } from '../model/input.ts'
-import type { Job, JobState } from '../model/job.ts'
-import type { Schedule, ScheduleStatus } from '../model/schedule.ts'
-import type {
-  Counts,
-  JobConditions,
-  ListBounds,
-  Listed,
-  ListPage,
-  ListStore,
-  NumberedLine,
-  RecentRun,
-  Revisions,
-  ScheduleConditions,
-  TimerRow,
+import {
+  type JobConditions,
+  LIST_BOUNDS,
+  type ListStore,
+  type RecentRun,
+  type Revisions,
+  type TimerRow,
 } from '../store/list-store.ts'
 import { Earliest, type Upcoming } from './earliest.ts'
 import { hourLoads, type Load, planned } from './load.ts'
 
 export type { Upcoming } from './earliest.ts'
-
-/** Which part of a view is wanted. */
-export interface ViewPage {
-  /** 1 to 1000, default 100. */
-  readonly limit?: number | undefined
-  /** At most 100,000: beyond it, go on from the last id, or filter. */
-  readonly offset?: number | undefined
-}
-
-/** Which schedules are looked at, in which order. */
-export interface ScheduleView extends ScheduleConditions, ViewPage {
-  /** Only ids after this one. */
-  readonly after?: string | undefined
-  /** `id` (default), or `nextRun`: what comes next first. */
-  readonly order?: 'id' | 'nextRun' | undefined
-}
-
-/** Which jobs are looked at, newest first. */
-export interface JobView extends JobConditions, ViewPage {
-  /** Only ids before this one. */
-  readonly before?: string | undefined
-}
 
 /** Failed jobs with the same first line of their error. */
 export interface FailureGroup {
@@ -78,13 +47,10 @@ export interface UpcomingQuery {
   readonly submitter?: string | undefined
 }
 
-/** [1,000,000 rows on MariaDB: a count of 10,000 takes 2 ms, a search through 100,000 rows 60 to 200 ms.] */
-const BOUNDS: ListBounds = { countUpTo: 10_000, searchWithin: 100_000, searchMs: 2000 }
 /** How long a view may compute, beside what the database takes. */
 const COMPUTE_MS = 2000
 /** The event loop runs other work at least this often meanwhile. */
 const TURN_MS = 10
-const LARGEST_OFFSET = 100_000
 const HOUR_MS = 3_600_000
 const MOST_HOURS = 744
 /** Schedules whose elapses are looked at one by one. */
@@ -95,35 +61,12 @@ const TIMERS_PER_TURN = 50
 const MOST_FAILURES = 10_000
 const MOST_TASKS = 1000
 
-/** Pages, counts and times to come, for pages that people look at: `kalends.views`. */
+/** Overviews: recent runs, failures, load and upcoming runs: `kalends.views`. */
 export class Views {
   readonly #store: ListStore
 
   constructor(store: ListStore) {
     this.#store = store
-  }
-
-  /** By id, or what comes next first. */
-  async schedules(view: ScheduleView = {}): Promise<ListPage<Listed<Schedule>>> {
-    const { order = 'id' } = view
-    if (order === 'nextRun' && view.after !== undefined)
-      throw new InvalidInputError('after', 'goes with the order by id only; use offset')
-    return this.#store.schedules({ ...BOUNDS, ...view, ...checkedView(view), order })
-  }
-
-  /** Newest first. */
-  async jobs(view: JobView = {}): Promise<ListPage<Listed<Job>>> {
-    return this.#store.jobs({ ...BOUNDS, ...view, ...checkedView(view) })
-  }
-
-  /** Schedules by their status. */
-  scheduleCounts(conditions: ScheduleConditions = {}): Promise<Counts<ScheduleStatus>> {
-    return this.#store.scheduleCounts(conditions, BOUNDS)
-  }
-
-  /** Jobs by their state. */
-  jobCounts(conditions: JobConditions = {}): Promise<Counts<JobState>> {
-    return this.#store.jobCounts(conditions, BOUNDS)
   }
 
   /** The last runs and skips of each of some schedules, newest first. @param limit  1 to 100 */
@@ -135,22 +78,6 @@ export class Views {
   }
 
   /**
-   * What a job has logged, in order.
-   *
-   * @param query.after  the `id` of a line; default from the first on
-   * @throws NotFoundError
-   */
-  async logs(
-    job: string,
-    query: { readonly after?: number | undefined; readonly limit?: number | undefined } = {},
-  ): Promise<NumberedLine[]> {
-    const after = checkedWhole('after', query.after, 0, Number.MAX_SAFE_INTEGER) ?? 0
-    const lines = await this.#store.logs(job, after, checkedPage({ limit: query.limit }).limit)
-    if (lines === null) throw new NotFoundError('job', job)
-    return lines
-  }
-
-  /**
    * The newest 10,000 failed jobs by the first line of their error, most frequent first.
    *
    * @returns `complete` false: there are more, or there may be
@@ -159,7 +86,7 @@ export class Views {
     conditions: JobConditions = {},
   ): Promise<{ readonly items: readonly FailureGroup[]; readonly complete: boolean }> {
     const { items: failures, complete } = await this.#store.failures(conditions, {
-      ...BOUNDS,
+      ...LIST_BOUNDS,
       limit: MOST_FAILURES,
     })
     const groups = new Map<string, FailureGroup>()
@@ -191,10 +118,10 @@ export class Views {
     const to = new Date(from.getTime() + hours * HOUR_MS)
     const { task, group, submitter } = query
     const conditions = { task, group, submitter }
-    const { groups, complete } = await this.#store.timerGroups(conditions, BOUNDS)
+    const { groups, complete } = await this.#store.timerGroups(conditions, LIST_BOUNDS)
     const ended = await this.#store.finishedPerHour(
       { ...conditions, finishedFrom: from, finishedTo: to },
-      BOUNDS,
+      LIST_BOUNDS,
     )
     const deadline = performance.now() + COMPUTE_MS
     const steps = planned(groups, from, hours, () => performance.now() < deadline)
@@ -237,7 +164,7 @@ export class Views {
     for (let seen = 0, looked = TIMERS_AT_ONCE; page.done !== true; looked += TIMERS_AT_ONCE) {
       const rows = page.value.slice(0, MOST_TIMERS - seen)
       seen += rows.length
-      const goesOn = seen < MOST_TIMERS && looked < BOUNDS.searchWithin && performance.now() < deadline
+      const goesOn = seen < MOST_TIMERS && looked < LIST_BOUNDS.searchWithin && performance.now() < deadline
       const [next] = await Promise.all([
         goesOn ? pages.next() : null,
         // The statement is on its way by then, so that the database reads while we look.
@@ -261,9 +188,4 @@ async function lookInTurns(earliest: Earliest, rows: readonly TimerRow[]): Promi
     await turn()
     earliest.look(rows.slice(start, start + TIMERS_PER_TURN))
   }
-}
-
-function checkedView({ limit, offset }: ViewPage): { limit: number; offset: number } {
-  checkedWhole('offset', offset, 0, LARGEST_OFFSET)
-  return checkedPage({ limit, offset })
 }

@@ -249,6 +249,28 @@ eachDatabase(({ fresh }) => {
     expect((await cli('jobs', 'cancel', stuck)).code).toBe(0)
   })
 
+  test('a list has as many rows as its limit, across pages, and says how many there are', async () => {
+    const { cli, json, database } = await operator()
+    const values = (of: (index: number) => string) =>
+      Array.from({ length: 1201 }, (_, index) => of(index)).join(', ')
+    const padded = (index: number) => String(index).padStart(4, '0')
+    await database.query(
+      `INSERT INTO periodic_task (id, task, timer, enabled) VALUES ${values((index) => `('s${padded(index)}', 't', 'daily', ${index < 1 ? 1 : 0})`)}`,
+    )
+    await database.query(
+      `INSERT INTO job (id, task) VALUES ${values((index) => `('j${padded(index)}', 't')`)}`,
+    )
+    await database.query("INSERT INTO job_log (job_id, message) SELECT 'j0000', id FROM periodic_task")
+    expect((await cli('schedules', 'list', '--limit', '2')).stderr).toBe('2 schedules listed of 1201.\n')
+    expect((await json('schedules', 'list', '--limit', '2')).map(({ id }) => id)).toHaveLength(2)
+    expect(new Set((await json('schedules', 'list')).map(({ id }) => id)).size).toBe(1201)
+    expect((await json('jobs', 'list', '--limit', '1100')).at(-1)).toMatchObject({ id: 'j0101' })
+    expect((await cli('jobs', 'logs', 'j0000')).stdout.split('\n')).toHaveLength(1202)
+    expect((await cli('jobs', 'cancel', '--task', 't', '--yes')).stderr).toBe(
+      'Cancelled 1201 of 1201 jobs.\n',
+    )
+  })
+
   test('jobs: many at once, by a filter', async () => {
     const { cli, json } = await operator()
     for (let n = 0; n < 3; n += 1) await cli('jobs', 'submit', 'nobody', '--id', `job-${n}`)
@@ -263,7 +285,7 @@ eachDatabase(({ fresh }) => {
     expect((await cli('jobs', 'retry', '--task', 'nobody', '--state', 'cancelled', '--yes')).stderr).toBe(
       'Retried 3 of 3 jobs.\n',
     )
-    expect((await cli('jobs', 'retry', '--task', 'nobody', '--yes')).stderr).toBe('No job fits.\n')
+    expect((await cli('jobs', 'retry', '--task', 'nobody', '--yes')).stderr).toBe('No job matches.\n')
   })
 
   test('prune removes what has ended, and nothing without a yes', async () => {

@@ -347,10 +347,7 @@ eachDatabase((under) => {
       'warn careful',
       'error ouch',
     ])
-    for (const { at, jobId } of lines) {
-      expect(jobId).toBe(id)
-      expect(at).toBeInstanceOf(Date)
-    }
+    for (const { at } of lines) expect(at).toBeInstanceOf(Date)
     await kalends.jobs.cancel(id)
     await ended(kalends, id)
   })

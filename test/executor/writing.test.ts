@@ -5,7 +5,7 @@ import { Journal } from '../../src/executor/journal.ts'
 import { Settler } from '../../src/executor/settler.ts'
 import type { Ending } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
-import type { Attempt, ExecutingStore, LogLine, SettleResult } from '../../src/store/executing-store.ts'
+import type { Attempt, ExecutingStore, NewLogLine, SettleResult } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
 
 function unused(): never {
@@ -148,7 +148,7 @@ describe('the end of a run', () => {
   })
 })
 
-const line = (message: string): LogLine => ({ jobId: 'j', at: new Date(0), level: 'info', message })
+const line = (message: string): NewLogLine => ({ jobId: 'j', at: new Date(0), level: 'info', message })
 const fence = { id: 'j', worker: 'w/1', claim: 1 }
 
 describe('the journal', () => {

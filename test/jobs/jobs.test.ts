@@ -1,7 +1,7 @@
 /** What people and code do to jobs. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { ConflictError, InvalidInputError, type SubmitOptions, task } from '../../src/index.ts'
+import { ConflictError, InvalidInputError, NotFoundError, type SubmitOptions, task } from '../../src/index.ts'
 import { ended, scene } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 
@@ -124,7 +124,7 @@ eachDatabase((under) => {
     const { open } = await scene(under)
     const { jobs } = await open()
     expect(await jobs.get('nobody')).toBeNull()
-    expect(await jobs.logs('nobody')).toEqual([])
+    await expect(jobs.logs('nobody')).rejects.toThrow(NotFoundError)
   })
 
   it('list shows the newest first, pages and filters', async () => {
@@ -145,8 +145,8 @@ eachDatabase((under) => {
     expect(await of({ task: 'mail' })).toEqual([['b'], 1])
     expect(await of({ state: 'cancelled' })).toEqual([['c'], 1])
     expect(await of({ state: 'waiting', task: 'plain' })).toEqual([['a', 'run'], 2])
-    expect(await of({ scheduleId: 's' })).toEqual([['run'], 1])
-    expect(await of({ scheduleId: 'nobody' })).toEqual([[], 0])
+    expect(await of({ schedule: 's' })).toEqual([['run'], 1])
+    expect(await of({ schedule: 'nobody' })).toEqual([[], 0])
     expect(await of({ limit: 1000, offset: 4 })).toEqual([[], 4])
   })
 

@@ -105,7 +105,7 @@ eachDatabase((under) => {
     const { plan } = await skipped
     expect(plan.skips).toEqual([expect.objectContaining({ reason: 'overlap', count: 1 })])
     release.open()
-    const { items } = await kalends.jobs.list({ scheduleId: 's', state: 'skipped' })
+    const { items } = await kalends.jobs.list({ schedule: 's', state: 'skipped' })
     expect(items[0]).toMatchObject({ reason: 'overlap', slot: plan.skips[0]?.slot, attempt: 0 })
   })
 

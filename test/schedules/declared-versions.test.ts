@@ -151,7 +151,7 @@ eachDatabase((under) => {
       await old.kalends.stop()
       const now = await live(on, 'w', [daily('stays')], { gone: 'delete' })
       expect(await statusOf(now, 'goes')).toBe('none')
-      expect(await now.kalends.jobs.list({ scheduleId: 'goes' })).toMatchObject({ total: 1 })
+      expect(await now.kalends.jobs.list({ schedule: 'goes' })).toMatchObject({ total: 1 })
       expect(now.messages()).toContain("warn: Schedule 'goes' is not declared any more: it is deleted")
     })
 
@@ -294,7 +294,7 @@ eachDatabase((under) => {
 
   describe('the first start', () => {
     const runsOf = async ({ kalends }: Deployed, id: string) =>
-      (await kalends.jobs.list({ scheduleId: id })).items.filter(({ state }) => state !== 'skipped').length
+      (await kalends.jobs.list({ schedule: id })).items.filter(({ state }) => state !== 'skipped').length
 
     it('by default waits for the next elapse; now runs at once, and only when the row is new', async () => {
       const on = await scene(under)

@@ -110,13 +110,13 @@ onEachStore((under) => {
           found.items.map(({ id }) => id),
           JSON.stringify(filter),
         ).toEqual([`j${text}`])
-        const page = await schedules.list({ ...filter, limit: 100, offset: 0 })
+        const page = await lists.schedules({ ...bounds, ...filter })
         expect(
           page.items.map(({ id }) => id),
           JSON.stringify(filter),
         ).toEqual([`s${text}`])
       }
-      const declared = await schedules.list({ declaredBy: text, limit: 100, offset: 0 })
+      const declared = await lists.schedules({ ...bounds, declaredBy: text })
       expect(declared.items.map(({ id }) => id)).toEqual([`s${text}`])
       expect(await jobs.ownedBy({ group: text, submitter: text }).get(`jann`)).toEqual(
         text === 'ann' ? expect.objectContaining({ id: 'jann' }) : null,

@@ -224,8 +224,12 @@ onEachStore((under) => {
         { jobId: 'k', at, level: 'debug', message: '' },
         ...lines.slice(30),
       ])
-      expect(await under.store.jobs.logs('j')).toEqual(lines)
-      expect(await under.store.jobs.logs('nobody')).toEqual([])
+      await job(under, 'j')
+      const read = await under.store.lists.logs('j', 0, 1000)
+      expect(read?.map(({ at, level, message }) => ({ jobId: 'j', at, level, message }))).toEqual(lines)
+      const [first] = read ?? []
+      expect(await under.store.lists.logs('j', first?.id ?? 0, 10)).toEqual(read?.slice(1, 11))
+      expect(await under.store.lists.logs('nobody', 0, 10)).toBeNull()
     })
   })
 

@@ -4,6 +4,7 @@
  */
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { beforeAll, expect, it } from 'vitest'
+import { type JobQuery, LIST_BOUNDS, type ScheduleQuery } from '../../src/store/list-store.ts'
 import { Views } from '../../src/views/views.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 import { type Recording, recording } from './recording.ts'
@@ -15,6 +16,10 @@ eachDatabase(({ kind, fresh }) => {
   let database: TestDatabase
   let recorded: Recording
   let views: Views
+  const schedules = (query: ScheduleQuery = {}) =>
+    recorded.store.lists.schedules({ ...LIST_BOUNDS, ...query, limit: 100, offset: query.offset ?? 0 })
+  const jobs = (query: JobQuery = {}) =>
+    recorded.store.lists.jobs({ ...LIST_BOUNDS, ...query, limit: 100, offset: query.offset ?? 0 })
   let side: Connection | undefined
 
   beforeAll(async () => {
@@ -61,7 +66,7 @@ eachDatabase(({ kind, fresh }) => {
 
   const readsBy = async (statements: readonly string[], index: RegExp) => {
     // A search runs in slices of up to 5,000 rows, each with a statement for its end. On a server each slice is short.
-    const isSearch = statements.some((statement) => /hit = 1|SUM\(hit\)/.test(statement))
+    const isSearch = statements.some((statement) => /matches = 1|SUM\(matches\)/.test(statement))
     expect(statements.length).toBeLessThanOrEqual(isSearch ? 2 * 100 : 2)
     for (const statement of isSearch ? statements.slice(0, 4) : statements) {
       const steps = await plan(statement)
@@ -83,41 +88,41 @@ eachDatabase(({ kind, fresh }) => {
 
   const primary = kind === 'sqlite' ? /^sqlite_autoindex_\w+_1$/ : /^PRIMARY$/
   const pages: [name: string, work: () => Promise<unknown>, index: RegExp][] = [
-    ['all schedules', () => views.schedules(), primary],
-    ['schedules from the last id on', () => views.schedules({ after: 's0900000' }), primary],
-    ['the hundredth page', () => views.schedules({ offset: 10_000 }), primary],
-    ['active schedules', () => views.schedules({ status: 'active' }), /periodic_task_status$/],
-    ['dead schedules', () => views.schedules({ status: 'dead' }), /periodic_task_status$/],
-    ['schedules of a task', () => views.schedules({ task: 'task 3' }), /periodic_task_task$/],
-    ['schedules of a group', () => views.schedules({ group: 'group 3' }), /periodic_task_group$/],
-    ['schedules of a submitter', () => views.schedules({ submitter: 'user 3' }), /periodic_task_submitter$/],
+    ['all schedules', () => schedules(), primary],
+    ['schedules from the last id on', () => schedules({ after: 's0900000' }), primary],
+    ['the hundredth page', () => schedules({ offset: 10_000 }), primary],
+    ['active schedules', () => schedules({ status: 'active' }), /periodic_task_status$/],
+    ['dead schedules', () => schedules({ status: 'dead' }), /periodic_task_status$/],
+    ['schedules of a task', () => schedules({ task: 'task 3' }), /periodic_task_task$/],
+    ['schedules of a group', () => schedules({ group: 'group 3' }), /periodic_task_group$/],
+    ['schedules of a submitter', () => schedules({ submitter: 'user 3' }), /periodic_task_submitter$/],
     [
       'dead schedules of a task',
-      () => views.schedules({ status: 'dead', task: 'task 3' }),
+      () => schedules({ status: 'dead', task: 'task 3' }),
       /periodic_task_status$/,
     ],
-    ['what comes next', () => views.schedules({ order: 'nextRun' }), /periodic_task_wake_at$/],
-    ['a text that is nowhere', () => views.schedules({ text: 'nowhere' }), primary],
-    ['all jobs', () => views.jobs(), primary],
-    ['successful jobs', () => views.jobs({ state: 'success' }), /job_state$/],
-    ['failed jobs', () => views.jobs({ state: 'failed' }), /job_state$/],
-    ['jobs of a task', () => views.jobs({ task: 'task 3' }), /job_task$/],
-    ['failed jobs of a task', () => views.jobs({ task: 'task 3', state: 'failed' }), /job_state$/],
-    ['jobs of a schedule', () => views.jobs({ schedule: 's0000005' }), /job_occurrence$/],
-    ['jobs of a submitter', () => views.jobs({ submitter: 'user 3' }), /job_submitter$/],
-    ['jobs by the beginning of their id', () => views.jobs({ id: 'j09' }), primary],
-    ['jobs by their error', () => views.jobs({ error: 'nowhere' }), primary],
-    ['failed jobs by their error', () => views.jobs({ state: 'failed', error: 'nowhere' }), /job_state$/],
+    ['what comes next', () => schedules({ order: 'nextRun' }), /periodic_task_wake_at$/],
+    ['a text that is nowhere', () => schedules({ text: 'nowhere' }), primary],
+    ['all jobs', () => jobs(), primary],
+    ['successful jobs', () => jobs({ state: 'success' }), /job_state$/],
+    ['failed jobs', () => jobs({ state: 'failed' }), /job_state$/],
+    ['jobs of a task', () => jobs({ task: 'task 3' }), /job_task$/],
+    ['failed jobs of a task', () => jobs({ task: 'task 3', state: 'failed' }), /job_state$/],
+    ['jobs of a schedule', () => jobs({ schedule: 's0000005' }), /job_occurrence$/],
+    ['jobs of a submitter', () => jobs({ submitter: 'user 3' }), /job_submitter$/],
+    ['jobs by the beginning of their id', () => jobs({ id: 'j09' }), primary],
+    ['jobs by their error', () => jobs({ error: 'nowhere' }), primary],
+    ['failed jobs by their error', () => jobs({ state: 'failed', error: 'nowhere' }), /job_state$/],
     [
       'jobs that ended in an hour',
       () =>
-        views.jobs({
+        jobs({
           finishedFrom: new Date('2026-03-01T10:00:00Z'),
           finishedTo: new Date('2026-03-01T11:00:00Z'),
         }),
       /job_finished$/,
     ],
-    ['jobs of a worker', () => views.jobs({ worker: 'w/1' }), /job_held$/],
+    ['jobs of a worker', () => jobs({ worker: 'w/1' }), /job_held$/],
   ]
 
   it.each(pages)('%s', async (name, work, index) => {
@@ -129,10 +134,13 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   it.each<[string, () => Promise<unknown>]>([
-    ['schedules by status', () => views.scheduleCounts()],
-    ['schedules of a task by status', () => views.scheduleCounts({ task: 'task 3' })],
-    ['jobs by state', () => views.jobCounts()],
-    ['jobs of a task by state', () => views.jobCounts({ task: 'task 3' })],
+    ['schedules by status', () => recorded.store.lists.scheduleCounts({}, LIST_BOUNDS)],
+    [
+      'schedules of a task by status',
+      () => recorded.store.lists.scheduleCounts({ task: 'task 3' }, LIST_BOUNDS),
+    ],
+    ['jobs by state', () => recorded.store.lists.jobCounts({}, LIST_BOUNDS)],
+    ['jobs of a task by state', () => recorded.store.lists.jobCounts({ task: 'task 3' }, LIST_BOUNDS)],
     ['failures by error', () => views.failures()],
     [
       'the runs of a page',
@@ -153,8 +161,8 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   it('totals stop at ten thousand', async () => {
-    expect(await views.schedules({ limit: 1 })).toMatchObject({ total: 10_000, totalIsExact: false })
-    expect(await views.jobs({ limit: 1 })).toMatchObject({ total: 10_000, totalIsExact: false })
+    expect(await schedules({ limit: 1 })).toMatchObject({ total: 10_000, totalIsExact: false })
+    expect(await jobs({ limit: 1 })).toMatchObject({ total: 10_000, totalIsExact: false })
   })
 })
 

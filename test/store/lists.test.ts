@@ -358,8 +358,8 @@ onEachStore((under) => {
     const sizes = { args: 900_002, result: 900_002, progress: 900_002, error: 3013 }
     const shortened = { args: null, result: null, progress: null, error: 'Error: first', truncated: sizes }
     expect((await lists.jobs({ ...bounds, task: 'large' })).items).toMatchObject([shortened])
-    expect(await jobs.history('large', 1000, null)).toMatchObject([shortened])
-    expect(await jobs.historyFrom('large', START, 10)).toMatchObject([shortened])
+    expect(await lists.history('large', { before: null }, 1000)).toMatchObject([shortened])
+    expect(await lists.history('large', { from: START }, 10)).toMatchObject([shortened])
     expect((await lists.schedules({ ...bounds, task: 'large', order: 'id' })).items).toMatchObject([
       { args: null, lastError: 'Error: first', truncated: { args: 900_002, lastError: 3013 } },
     ])

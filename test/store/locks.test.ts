@@ -445,7 +445,7 @@ onEachStore((under) => {
       } finally {
         clearInterval(ticking)
       }
-      expect((await under.store.jobs.list({ limit: 1, offset: 0 })).total).toBe(100)
+      expect(await under.store.jobs.countOpen(1000)).toBe(100)
       expect(ticks).toBeGreaterThan(0)
     },
   )

@@ -6,6 +6,7 @@ import { migrate, readMigrations } from '../../src/store/migrate.ts'
 import { MysqlDatabase } from '../../src/store/mysql/database.ts'
 import { migrateDatabase, openStore } from '../../src/store/open.ts'
 import { SqliteDatabase } from '../../src/store/sqlite/database.ts'
+import { LIST_BOUNDS } from '../../src/store/list-store.ts'
 import { ended, gate, until } from '../kalends/scene.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 import { newJob, onEachStore, settings } from './conformance.ts'
@@ -35,7 +36,7 @@ onEachStore((under) => {
     const stores = await Promise.all(Array.from({ length: 6 }, () => openStore(database.url)))
     try {
       await Promise.all(stores.map((store, index) => store.schedules.create(`s${index}`, settings())))
-      expect((await stores[0]?.schedules.list({ limit: 10, offset: 0 }))?.total).toBe(6)
+      expect(await stores[0]?.schedules.count(10)).toBe(6)
     } finally {
       await Promise.all(stores.map((store) => store.close()))
     }
@@ -263,7 +264,7 @@ eachDatabase(({ kind, fresh }) => {
       await store.schedules.create('Ünïcode 😀', settings({ subject, task: 'Task' }))
       await store.schedules.create('ünïcode 😀', settings({ subject, task: 'task' }))
       expect(await store.schedules.get('Ünïcode 😀')).toMatchObject({ subject, task: 'Task' })
-      const listed = await store.schedules.list({ task: 'task', limit: 10, offset: 0 })
+      const listed = await store.lists.schedules({ ...LIST_BOUNDS, task: 'task', limit: 10, offset: 0 })
       expect(listed.items.map((item) => item.id)).toEqual(['ünïcode 😀'])
       await store.close()
     } finally {

@@ -20,6 +20,7 @@ import {
 } from '../../src/store/mysql/session-variables.ts'
 import { type DatabaseTarget, openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
+import { LIST_BOUNDS } from '../../src/store/list-store.ts'
 import {
   after,
   clock,
@@ -169,7 +170,7 @@ onEachStore((under) => {
     const claimed = jobs.find((found) => found.task === ODD)
     expect(claimed).toMatchObject({ argsText: args, subject: ODD, attempt: 1 })
     await store.executing.appendLogs([{ jobId: 'x', at: now, level: 'info', message: ODD }])
-    expect(await store.jobs.logs('x')).toEqual([{ jobId: 'x', at: now, level: 'info', message: ODD }])
+    expect(await under.query('SELECT message FROM job_log')).toEqual([{ message: ODD }])
     const { settled } = await store.executing.settle(
       jobs.map(({ id, claim, policy }) => ({
         fence: { id, worker: WORKER, claim },
@@ -180,7 +181,7 @@ onEachStore((under) => {
     expect(settled).toHaveLength(2)
     expect((await under.store.jobs.get(claimed?.id ?? ''))?.result).toEqual({ text: ODD })
     expect((await store.jobs.get(claimed?.id ?? ''))?.result).toEqual({ text: ODD })
-    expect((await store.schedules.list({ submitter: ODD, limit: 1, offset: 0 })).total).toBe(0)
+    expect((await store.lists.scheduleCounts({ submitter: ODD }, LIST_BOUNDS)).counts).toEqual({})
     // What is too long is refused, not cut off.
     if (server) await expect(store.jobs.submit([newJob('x'.repeat(191))])).rejects.toThrow()
     expect(await store.schedules.delete(ODD)).toBe(true)
@@ -308,7 +309,7 @@ onEachStore((under) => {
         nextrun: '2027-03-28 01:30:00.456',
         last_slot: '2026-10-25 00:30:00.123',
       })
-      expect((await store.jobs.list({ limit: 1, offset: 0 })).items[0]?.slot).toEqual(slot)
+      expect((await store.lists.jobs({ ...LIST_BOUNDS, limit: 1, offset: 0 })).items[0]?.slot).toEqual(slot)
       await under.query('DELETE FROM job')
       await under.query('DELETE FROM periodic_task')
       await roundTrip(store)

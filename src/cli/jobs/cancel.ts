@@ -5,7 +5,7 @@ import { CommandError, EXIT } from '../failure.ts'
 import { print, printJson } from '../output.ts'
 import { withKalends } from '../session.ts'
 import { withFilter } from './filter.ts'
-import { doToJobs, type ManyOptions } from './many.ts'
+import { doToJobs, type ManyFlags } from './many.ts'
 
 const OPEN = ['waiting', 'blocked', 'running'] as const
 
@@ -24,12 +24,12 @@ export function cancelCommand(): Command {
       'after',
       '\nExamples:\n  $ kalends jobs cancel 0193…\n  $ kalends jobs cancel --task mail --state waiting --yes',
     )
-    .action((ids: readonly string[], options: ManyOptions) =>
+    .action((ids: readonly string[], options: ManyFlags) =>
       withKalends(options, (kalends) =>
         doToJobs(kalends, ids, options, {
+          action: 'cancel',
           verb: 'Cancel',
           done: 'Cancelled',
-          states: OPEN,
           act: async (id) => {
             const before = (await kalends.jobs.get(id))?.state
             const state = await kalends.jobs.cancel(id)

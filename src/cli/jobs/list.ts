@@ -3,11 +3,12 @@ import { Command, InvalidArgumentError } from 'commander'
 import type { Job } from '../../index.ts'
 import { type DatabaseFlags, withDatabaseOptions } from '../configuration.ts'
 import { print, printJson, say } from '../output.ts'
+import { firstRows, listed } from '../pages.ts'
 import { withKalends } from '../session.ts'
 import { type Column, tableText } from '../table.ts'
 import { counted, firstLine, spanShort, when } from '../words.ts'
 import { STATE_STYLES } from './columns.ts'
-import { type FilterFlags, jobsOf, queryOf, STATES, withFilter } from './filter.ts'
+import { conditionsOf, type FilterFlags, STATES, withFilter } from './filter.ts'
 
 interface Options extends DatabaseFlags, FilterFlags {
   readonly limit: number
@@ -28,13 +29,14 @@ export function listCommand(): Command {
     )
     .action((options: Options) =>
       withKalends(options, async (kalends) => {
-        const { jobs, total } = await jobsOf(kalends, queryOf(options), options.limit)
+        const filter = conditionsOf(options)
+        const found = await firstRows((page) => kalends.jobs.list({ ...filter, ...page }), options.limit)
         if (options.json === true) {
-          for (const job of jobs) printJson(job)
+          for (const job of found.items) printJson(job)
           return
         }
-        if (jobs.length > 0) print(tableText(columns(Date.now()), jobs))
-        say(`${counted(jobs.length, 'job')} listed${jobs.length < total ? ` of ${total}` : ''}.`)
+        if (found.items.length > 0) print(tableText(columns(Date.now()), found.items))
+        say(listed(found, counted(found.items.length, 'job')))
       }),
     )
 }

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Command } from 'commander'
 import { NotFoundError } from '../../errors.ts'
-import type { Job, LogLevel, LogLine } from '../../index.ts'
+import type { Job, Jobs, LogLevel, LogLine } from '../../index.ts'
 import { type DatabaseFlags, withDatabaseOptions } from '../configuration.ts'
 import { harmlessText, painted, print, printJson, say, type Style } from '../output.ts'
 import { withKalends } from '../session.ts'
@@ -13,7 +13,7 @@ interface Options extends DatabaseFlags {
   readonly json?: boolean
 }
 
-/** How often to look for what was added. */
+/** How often to look for new lines. */
 const LOOK_MS = 500
 const STYLES: Readonly<Partial<Record<LogLevel, Style>>> = { debug: 'dim', warn: 'yellow', error: 'red' }
 const FINAL: readonly string[] = ['success', 'failed', 'cancelled', 'skipped'] satisfies Job['state'][]
@@ -31,16 +31,15 @@ export function logsCommand(): Command {
     )
   return withDatabaseOptions(command).action((id: string, options: Options) =>
     withKalends(options, async ({ jobs }) => {
-      for (let printed = 0; ; ) {
-        // Before its lines: those that come between the two looks are in the second.
+      for (let last = 0; ; ) {
+        // Read before its lines: a line that is logged between the two reads is printed.
         const job = await jobs.get(id)
         if (job === null) throw new NotFoundError('job', id)
-        const lines = await jobs.logs(id)
-        for (const line of lines.slice(printed)) {
+        for await (const line of linesAfter(jobs, id, last)) {
           if (options.json === true) printJson(line)
           else print(textOf(line))
+          last = line.id
         }
-        printed = Math.max(printed, lines.length)
         if (options.follow !== true) return
         if (FINAL.includes(job.state)) {
           say(
@@ -52,6 +51,16 @@ export function logsCommand(): Command {
       }
     }),
   )
+}
+
+async function* linesAfter(jobs: Jobs, id: string, last: number): AsyncGenerator<LogLine, void> {
+  for (let after = last; ; ) {
+    const lines = await jobs.logs(id, { after })
+    yield* lines
+    const newest = lines.at(-1)
+    if (newest === undefined) return
+    after = newest.id
+  }
 }
 
 function textOf({ at, level, message }: LogLine): string {

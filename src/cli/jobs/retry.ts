@@ -4,7 +4,7 @@ import { withDatabaseOptions } from '../configuration.ts'
 import { print, printJson } from '../output.ts'
 import { withKalends } from '../session.ts'
 import { withFilter } from './filter.ts'
-import { doToJobs, type ManyOptions } from './many.ts'
+import { doToJobs, type ManyFlags } from './many.ts'
 
 const RETRIABLE = ['failed', 'cancelled'] as const
 
@@ -22,12 +22,12 @@ export function retryCommand(): Command {
       'after',
       '\nExamples:\n  $ kalends jobs retry 0193…\n  $ kalends jobs retry --task mail --state failed --yes',
     )
-    .action((ids: readonly string[], options: ManyOptions) =>
+    .action((ids: readonly string[], options: ManyFlags) =>
       withKalends(options, (kalends) =>
         doToJobs(kalends, ids, options, {
+          action: 'retry',
           verb: 'Retry',
           done: 'Retried',
-          states: ['failed'],
           act: async (id) => {
             await kalends.jobs.retry(id)
             if (options.json === true) printJson({ id, state: 'waiting' })

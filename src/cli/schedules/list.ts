@@ -1,9 +1,10 @@
 /** `kalends schedules list`: reads like `systemctl list-timers`. */
 import { Command, Option } from 'commander'
-import type { Kalends, Schedule, ScheduleQuery, ScheduleStatus } from '../../index.ts'
+import type { Kalends, Listed, ListPage, Schedule, ScheduleConditions, ScheduleStatus } from '../../index.ts'
 import { relative } from '../calendar-report.ts'
 import { type DatabaseFlags, withDatabaseOptions } from '../configuration.ts'
 import { print, printJson, say, type Style } from '../output.ts'
+import { firstRows, listed } from '../pages.ts'
 import { withKalends } from '../session.ts'
 import { type Column, tableText } from '../table.ts'
 import { counted, spanShort, when, wholeNumber } from '../words.ts'
@@ -25,9 +26,6 @@ const STYLES: Readonly<Partial<Record<ScheduleStatus, Style>>> = {
   dead: 'red',
   invalid: 'red',
 }
-/** Of the library. */
-const PAGE = 1000
-
 const HELP = `
 Sorted by the next run. LEFT is the time until it, PASSED the time since the last one; both by this machine's
 clock. Times are shown in the zone of this process; TZ=UTC shows them in UTC.
@@ -46,39 +44,41 @@ export function listCommand(): Command {
     .option('--task <name>', 'only those of this task')
     .option('--group <name>', 'only those of this group')
     .option('--submitter <name>', 'only those of this owner')
-    .option('--text <text>', 'only those with this in their id or summary')
+    .option('--text <text>', 'only those with this in their id, summary, subject or task')
     .option('--limit <n>', 'at most so many (default: all)', wholeNumber)
     .option('--json', 'print one JSON object a line')
     .addHelpText('after', HELP)
   return withDatabaseOptions(command).action((options: Options) =>
     withKalends(options, async (kalends) => {
       const { status, task, group, submitter, text, limit = Infinity } = options
-      const all = await allSchedules(kalends, { status, task, group, submitter, text })
-      const shown = all.toSorted(byNextRun).slice(0, limit)
+      const found = await nextToRunFirst(kalends, { status, task, group, submitter, text }, limit)
       if (options.json === true) {
-        for (const schedule of shown) printJson(schedule)
+        for (const schedule of found.items) printJson(schedule)
         return
       }
-      if (shown.length > 0) print(tableText(columns(Date.now()), shown))
-      say(
-        `${counted(shown.length, 'schedule')} listed${shown.length < all.length ? ` of ${all.length}` : ''}.`,
-      )
+      if (found.items.length > 0) print(tableText(columns(Date.now()), found.items))
+      say(listed(found, counted(found.items.length, 'schedule')))
     }),
   )
 }
 
-async function allSchedules(kalends: Kalends, query: ScheduleQuery): Promise<Schedule[]> {
-  const all: Schedule[] = []
-  for (;;) {
-    const { items, total } = await kalends.schedules.list({ ...query, limit: PAGE, offset: all.length })
-    all.push(...items)
-    if (items.length === 0 || all.length >= total) return all
-  }
-}
-
-function byNextRun(a: Schedule, b: Schedule): number {
-  const [first, second] = [a.nextRun?.getTime() ?? Infinity, b.nextRun?.getTime() ?? Infinity]
-  return first === second ? (a.id < b.id ? -1 : 1) : first - second
+/** Those that have a next run in its order, and then the others in the order of their ids. */
+async function nextToRunFirst(
+  { schedules }: Kalends,
+  conditions: ScheduleConditions,
+  limit: number,
+): Promise<ListPage<Listed<Schedule>>> {
+  const planned = await firstRows(
+    (page) => schedules.list({ ...conditions, ...page, order: 'nextRun' }),
+    limit,
+  )
+  const seen = new Set(planned.items.map(({ id }) => id))
+  const all = await firstRows(
+    (page) => schedules.list({ ...conditions, ...page }),
+    planned.items.length < limit ? limit + seen.size : 1,
+  )
+  const others = all.items.filter(({ id }) => !seen.has(id))
+  return { ...all, items: [...planned.items, ...others].slice(0, limit) }
 }
 
 function columns(now: number): Column<Schedule>[] {

@@ -3,7 +3,7 @@ import { type ClaimedJob, type Fence, fenceOf } from '../../model/job.ts'
 import type { SetAside } from '../../model/set-aside.ts'
 import type { RunPolicy } from '../../model/task.ts'
 import type { Turn } from '../database.ts'
-import type { Attempt, ExecutingStore, LogLine, SettleResult } from '../executing-store.ts'
+import type { Attempt, ExecutingStore, NewLogLine, SettleResult } from '../executing-store.ts'
 import { toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
 import { lockRows, updateRows } from './by-key.ts'
@@ -141,7 +141,7 @@ export class SqlExecuting implements ExecutingStore {
     )
   }
 
-  async appendLogs(lines: readonly LogLine[]): Promise<void> {
+  async appendLogs(lines: readonly NewLogLine[]): Promise<void> {
     if (lines.length === 0) return
     await this.#context.run(
       `INSERT INTO ${this.#context.tables.log} (job_id, at, level, message)

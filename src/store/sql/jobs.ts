@@ -1,29 +1,18 @@
 import { ConflictError } from '../../errors.ts'
 import { type Job, type JobState, isFinal } from '../../model/job.ts'
-import { ANY_OWNER, type Owner, shownId, storedIds } from '../../model/owner.ts'
+import { ANY_OWNER, type Owner, shownId } from '../../model/owner.ts'
 import type { Sql, SqlValue } from '../database.ts'
-import type { LogLevel, LogLine } from '../executing-store.ts'
-import { fromStored, toText } from '../instant.ts'
+import { toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
-import type { JobFilter, JobStore, NewJob, Transaction } from '../job-store.ts'
-import type { Listed } from '../list-store.ts'
+import type { JobStore, NewJob, Transaction } from '../job-store.ts'
 import { lentTransaction } from '../lent-transaction.ts'
-import type { Check, Page } from '../schedule-store.ts'
+import type { Check } from '../schedule-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { OPEN } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
 import { findOpenJob, findOwn, openJobConflict, shownJob } from './own-ids.ts'
-import { andEquals, type Condition, ownedBy } from './owned.ts'
-import {
-  jobColumns,
-  type JobRow,
-  type ListedRow,
-  plannableColumns,
-  type PlannableRow,
-  previewBytes,
-  toJob,
-  toListedJob,
-} from './rows.ts'
+import { type Condition, ownedBy } from './owned.ts'
+import { jobColumns, type JobRow, plannableColumns, type PlannableRow, toJob } from './rows.ts'
 import { endJobs, type EndingRow, endingColumns, touchSchedules } from './settling.ts'
 import { placeholders } from './tables.ts'
 
@@ -90,28 +79,6 @@ export class SqlJobs implements JobStore {
     return found
   }
 
-  async list(filter: JobFilter): Promise<Page<Job>> {
-    const equals = andEquals({
-      state: filter.state,
-      task: filter.task,
-      group_: filter.group,
-      submitter: filter.submitter,
-    })
-    const ofSchedule = filter.scheduleId === undefined ? null : storedIds(this.#owner, filter.scheduleId)
-    const scheduled = ofSchedule === null ? '' : ` AND periodic_task_id IN (${placeholders(ofSchedule)})`
-    const where = `WHERE 1 = 1${equals.text}${scheduled}${this.#own.text}`
-    const params = [...equals.params, ...(ofSchedule ?? []), ...this.#own.params]
-    const rows = await this.#context.rows<JobRow>(
-      `SELECT ${jobColumns(this.#context.dialect)} FROM ${this.#context.tables.job} ${where} ORDER BY id DESC LIMIT ${integerLiteral(filter.limit)} OFFSET ${integerLiteral(filter.offset)}`,
-      params,
-    )
-    const [count] = await this.#context.rows<{ total: number }>(
-      `SELECT COUNT(*) AS total FROM ${this.#context.tables.job} ${where}`,
-      params,
-    )
-    return { items: rows.map((row) => this.#shown(row)), total: count?.total ?? 0 }
-  }
-
   cancel(name: string, check: Check<Pick<Job, 'task'>> = () => undefined): Promise<JobState | null> {
     return this.#context.transactionOnKeys(async (tx) => {
       const locked = await this.#lockedWithSchedule(tx, name)
@@ -164,51 +131,6 @@ export class SqlJobs implements JobStore {
     return row?.total ?? 0
   }
 
-  async history(scheduleId: string, limit: number, before: Date | null): Promise<Listed<Job>[]> {
-    // The unique key of occurrences holds filter and order.
-    const id = await this.#findSchedule(scheduleId)
-    if (id === null) return []
-    const older = before === null ? '' : 'AND slot < ?'
-    const rows = await this.#context.rows<ListedRow<JobRow>>(
-      `SELECT ${jobColumns(this.#context.dialect, previewBytes(limit))}
-       FROM ${this.#context.tables.job}
-       WHERE periodic_task_id = ? ${older}${this.#own.text}
-       ORDER BY slot DESC
-       LIMIT ${integerLiteral(limit)}`,
-      [id, ...(before === null ? [] : [toText(before)]), ...this.#own.params],
-    )
-    return rows.map((row) => shownJob(this.#owner, toListedJob(row)))
-  }
-
-  async historyFrom(scheduleId: string, from: Date, limit: number): Promise<Listed<Job>[]> {
-    const id = await this.#findSchedule(scheduleId)
-    if (id === null) return []
-    const rows = await this.#context.rows<ListedRow<JobRow>>(
-      `SELECT ${jobColumns(this.#context.dialect, previewBytes(limit))}
-       FROM ${this.#context.tables.job}
-       WHERE periodic_task_id = ? AND slot >= ?${this.#own.text}
-       ORDER BY slot
-       LIMIT ${integerLiteral(limit)}`,
-      [id, toText(from), ...this.#own.params],
-    )
-    return rows.map((row) => shownJob(this.#owner, toListedJob(row)))
-  }
-
-  async logs(name: string): Promise<LogLine[]> {
-    const id = await this.#find(this.#context, name)
-    if (id === null) return []
-    const rows = await this.#context.rows<{ job_id: string; at: string; level: LogLevel; message: string }>(
-      `SELECT job_id, ${this.#context.dialect.instant('at')} AS at, level, message FROM ${this.#context.tables.log} WHERE job_id = ? ORDER BY id`,
-      [id],
-    )
-    return rows.map((row) => ({
-      jobId: shownId(this.#owner, row.job_id),
-      at: fromStored(row.at),
-      level: row.level,
-      message: row.message,
-    }))
-  }
-
   async #insert(sql: Pick<Sql, 'run'>, jobs: readonly NewJob[]): Promise<void> {
     const values = jobs.map((job): SqlValue[] => [
       job.id,
@@ -241,10 +163,6 @@ export class SqlJobs implements JobStore {
   /** @returns the id under which it is stored; null when this owner has none of this name */
   async #find(context: Context, name: string): Promise<string | null> {
     return (await findOwn(context, 'job', this.#owner, [name])).get(name) ?? null
-  }
-
-  async #findSchedule(name: string): Promise<string | null> {
-    return (await findOwn(this.#context, 'schedule', this.#owner, [name])).get(name) ?? null
   }
 
   /** Submissions of the schedule wait for its row, which is locked here. */

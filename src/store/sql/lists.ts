@@ -2,7 +2,7 @@ import type { Job, JobState } from '../../model/job.ts'
 import { ANY_OWNER, type Owner, shownId, storedIds } from '../../model/owner.ts'
 import type { Schedule, ScheduleStatus } from '../../model/schedule.ts'
 import type { LogLevel } from '../executing-store.ts'
-import { fromStored, fromText } from '../instant.ts'
+import { fromStored, fromText, toText } from '../instant.ts'
 import type {
   Counts,
   Failure,
@@ -13,7 +13,7 @@ import type {
   Listed,
   ListPage,
   ListStore,
-  NumberedLine,
+  LogLine,
   RecentRun,
   Revisions,
   ScheduleConditions,
@@ -160,7 +160,28 @@ export class SqlLists implements ListStore {
     return runs
   }
 
-  async logs(job: string, after: number, limit: number): Promise<NumberedLine[] | null> {
+  async history(
+    schedule: string,
+    slots: { readonly from: Date } | { readonly before: Date | null },
+    limit: number,
+  ): Promise<Listed<Job>[]> {
+    const id = (await findOwn(this.#context, 'schedule', this.#owner, [schedule])).get(schedule)
+    if (id === undefined) return []
+    const [condition, order, slot] =
+      'from' in slots ? [' AND slot >= ?', 'slot', slots.from] : [' AND slot < ?', 'slot DESC', slots.before]
+    // The unique key of occurrences filters and orders.
+    const rows = await this.#context.rows<ListedRow<JobRow>>(
+      `SELECT ${jobColumns(this.#context.dialect, previewBytes(limit))}
+       FROM ${this.#context.tables.job}
+       WHERE periodic_task_id = ?${slot === null ? '' : condition}${this.#own.text}
+       ORDER BY ${this.#context.tables.job}.${order}
+       LIMIT ${integerLiteral(limit)}`,
+      [id, ...(slot === null ? [] : [toText(slot)]), ...this.#own.params],
+    )
+    return rows.map((row) => shownJob(this.#owner, toListedJob(row)))
+  }
+
+  async logs(job: string, after: number, limit: number): Promise<LogLine[] | null> {
     const stored = await findOwn(this.#context, 'job', this.#owner, [job])
     const [found] = await this.#context.rows<{ id: string }>(
       `SELECT id FROM ${this.#context.tables.job} WHERE id = ?${this.#own.text}`,

@@ -6,19 +6,11 @@ import { changedSettings, type Schedule, type ScheduleSettings } from '../../mod
 import type { SqlValue } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
-import type {
-  Check,
-  FirstRun,
-  NewSchedule,
-  Page,
-  PutResult,
-  ScheduleFilter,
-  ScheduleStore,
-} from '../schedule-store.ts'
+import type { Check, FirstRun, NewSchedule, PutResult, ScheduleStore } from '../schedule-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import type { Context, TablesContext } from './context.ts'
 import { findOpenJob, findOwn, openJobConflict, shownSchedule } from './own-ids.ts'
-import { andEquals, type Condition, ownedBy } from './owned.ts'
+import { type Condition, ownedBy } from './owned.ts'
 import { scheduleColumns, type ScheduleRow, settingColumns, toSchedule } from './rows.ts'
 import { insertScheduleJobs, latestRun, nextNumber } from './schedule-jobs.ts'
 import { placeholders } from './tables.ts'
@@ -81,31 +73,6 @@ export class SqlSchedules implements ScheduleStore {
       params,
     )
     return row === undefined ? null : shownSchedule(this.#owner, toSchedule(row))
-  }
-
-  async list(filter: ScheduleFilter): Promise<Page<Schedule>> {
-    const equals = andEquals({
-      status: filter.status,
-      task: filter.task,
-      group_: filter.group,
-      submitter: filter.submitter,
-      declared_by: filter.declaredBy,
-    })
-    const contains =
-      filter.text === undefined ? '' : ` AND (INSTR(id, ?) > 0 OR INSTR(COALESCE(summary, ''), ?) > 0)`
-    const where = `WHERE 1 = 1${equals.text}${contains}${this.#own.text}`
-    const searched = filter.text === undefined ? [] : [filter.text, filter.text]
-    const params = [...equals.params, ...searched, ...this.#own.params]
-    const rows = await this.#context.rows<ScheduleRow>(
-      `SELECT ${scheduleColumns(this.#context.dialect)} FROM ${this.#context.tables.schedule} ${where} ORDER BY id LIMIT ${integerLiteral(filter.limit)} OFFSET ${integerLiteral(filter.offset)}`,
-      params,
-    )
-    const [count] = await this.#context.rows<{ total: number }>(
-      `SELECT COUNT(*) AS total FROM ${this.#context.tables.schedule} ${where}`,
-      params,
-    )
-    const items = rows.map((row) => shownSchedule(this.#owner, toSchedule(row)))
-    return { items, total: count?.total ?? 0 }
   }
 
   update(id: string, changes: Partial<ScheduleSettings>, check?: Check<Schedule>): Promise<boolean> {
