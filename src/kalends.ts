@@ -31,13 +31,8 @@ import {
 } from './options.ts'
 import { type Declaration, type DeclaredSet, DeclaredSets, type Gone } from './schedules/declared.ts'
 import { Schedules } from './schedules/schedules.ts'
-import {
-  type DatabaseTarget,
-  migrateDatabase,
-  type MigrateOptions,
-  openStores,
-  openToInspect,
-} from './store/open.ts'
+import type { DatabaseTarget } from './store/database.ts'
+import { migrateDatabase, type MigrateOptions, openStores, openToInspect } from './store/open.ts'
 import { OwnerTurns } from './owner-turns.ts'
 import { stopOnSignals } from './signals.ts'
 import type { Store, Stores } from './store/store.ts'
@@ -347,7 +342,7 @@ export class Kalends {
   /**
    * Stops: the current pass of the scheduler completes, no job is claimed any more, handlers get the grace
    * period to end; then their signals fire, and what does not end goes back to the queue. Closes the database,
-   * unless it was lent. May be called twice.
+   * unless the caller supplied it. May be called twice.
    *
    * @param options.grace  milliseconds or a time span; default `30s`
    */

@@ -14,6 +14,15 @@ export interface AdmissionLimits {
   readonly waitMs: number
 }
 
+/** For a statement of the API. */
+export const API_STATEMENT_MS = 5000
+/** Of the API. */
+const WAITING = { waiting: 64, waitMs: 5000 }
+
+/** The database for the API. @param atOnce  statements and transactions at the same time */
+export const admittedForApi = (database: Database, atOnce: number): Database =>
+  admitted(database, { atOnce, ...WAITING })
+
 /** The database for work that is admitted one by one. @throws OverloadedError from each of its methods */
 export function admitted(database: Database, limits: AdmissionLimits): Database {
   const admission = new Admission(limits)

@@ -3,6 +3,15 @@
  * text in UTC, `YYYY-MM-DD HH:MM:SS.mmm`, in both directions.
  */
 
+import type { Pool as CallbackPool } from 'mysql2'
+import type { Pool } from 'mysql2/promise'
+
+/**
+ * `mysql://user:password@host:port/database` (also `mariadb://`, and several hosts, `h1:3306,h2`), `sqlite:./file.db`,
+ * `sqlite::memory:`, a mysql2 pool, or a drizzle database on one. A pool stays the application's: it is not closed.
+ */
+export type DatabaseTarget = string | Pool | CallbackPool | { readonly $client: Pool | CallbackPool }
+
 export type SqlValue = string | number | null
 
 /**
@@ -36,6 +45,19 @@ export interface Database extends Sql {
   /** See `Store.serverChanges`; without it, the server never changes. */
   serverChanges?(): number
   close(): Promise<void>
+}
+
+/** The same database for each use. */
+export interface Databases extends Readonly<Record<Use, Database>> {
+  readonly close: () => Promise<void>
+}
+
+/** Options of a dialect when it opens a database. */
+export interface OpenOptions {
+  /** Milliseconds after which a connection that is busy with one piece of work is given up. */
+  readonly longestUseMs?: number | undefined
+  /** The database's clock, for tests that make time pass: only on SQLite. */
+  readonly clock?: (() => Date) | null | undefined
 }
 
 /** Types of the columns of a batch that travels as one JSON parameter. */

@@ -1,9 +1,6 @@
-/** Which database it is: from a URL, or from what the application has open already. */
-import type { Pool as CallbackPool } from 'mysql2'
-import type { Pool } from 'mysql2/promise'
+/** Opens a database: from a URL, or on a pool of the application. */
 import { InvalidInputError } from '../errors.ts'
-import { admitted } from './admission.ts'
-import type { Database, Use } from './database.ts'
+import type { Database, Databases, DatabaseTarget, OpenOptions } from './database.ts'
 import { checkEngines, checkMigrated, checkVersion, migrate } from './migrate.ts'
 import { TablesContext } from './sql/context.ts'
 import { SqlDeclared } from './sql/declared.ts'
@@ -17,12 +14,6 @@ import { SqlScheduling } from './sql/scheduling.ts'
 import { SqlWorkers } from './sql/workers.ts'
 import type { Store, Stores } from './store.ts'
 
-/**
- * `mysql://user:password@host:port/database` (also `mariadb://`, and several hosts, `h1:3306,h2`), `sqlite:./file.db`, `sqlite::memory:`, a
- * mysql2 pool, or a drizzle database on one. What is lent stays the application's: it is not closed.
- */
-export type DatabaseTarget = string | Pool | CallbackPool | { readonly $client: Pool | CallbackPool }
-
 export interface StoreOptions {
   /** Put before the names of all tables; default none. */
   readonly tablePrefix?: string | undefined
@@ -34,13 +25,6 @@ export interface StoreOptions {
   readonly clock?: (() => Date) | undefined
 }
 
-/** Most connections of each use to one host. */
-const CONNECTIONS: Readonly<Record<Use, number>> = { loops: 10, calls: 10, api: 2 }
-/** Of a caller-supplied pool: the API holds at most one connection in so many. */
-const API_SHARE = 3
-const API_WAITING = { waiting: 64, waitMs: 5000 }
-/** For a statement of the API. */
-const API_STATEMENT_MS = 5000
 const PREFIX = /^[a-z0-9_]{0,32}$/i
 
 /**
@@ -134,72 +118,16 @@ function checkedPrefix({ tablePrefix = '' }: StoreOptions): string {
   )
 }
 
-/** One database by use. */
-interface Databases extends Readonly<Record<Use, Database>> {
-  readonly close: () => Promise<void>
-}
-
-async function openDatabase(
-  target: DatabaseTarget,
-  {
-    clock = null,
-    longestUseMs,
-  }: { clock?: (() => Date) | null | undefined; longestUseMs?: number | undefined } = {},
-): Promise<Databases> {
-  if (clock !== null && !(typeof target === 'string' && target.startsWith('sqlite:'))) {
-    throw new InvalidInputError('clock', 'only SQLite can have a clock of its own')
-  }
-  if (typeof target !== 'string') {
-    const { MysqlDatabase } = await import('./mysql/database.ts')
-    const pool = target !== null && '$client' in target ? target.$client : target
-    if (typeof pool?.getConnection !== 'function')
-      throw new InvalidInputError(
-        'database',
-        'a URL, a mysql2 pool or a drizzle database on a mysql2 pool is needed',
-      )
-    const lent = 'promise' in pool ? pool.promise() : pool
-    const shared = new MysqlDatabase(lent, { lent: true })
-    const limited = new MysqlDatabase(lent, { lent: true, statementLimitMs: API_STATEMENT_MS })
-    const atOnce = Math.max(1, Math.floor((lent.pool.config.connectionLimit ?? 1) / API_SHARE))
-    return {
-      loops: shared,
-      calls: shared,
-      api: admitted(limited, { atOnce, ...API_WAITING }),
-      close: () => shared.close(),
-    }
-  }
-  if (/^(mysql|mariadb):\/\//.test(target)) {
-    const { MysqlDatabase } = await import('./mysql/database.ts')
-    const loops = MysqlDatabase.open(target, CONNECTIONS.loops, { longestUseMs })
-    const calls = MysqlDatabase.open(target, CONNECTIONS.calls, { longestUseMs })
-    const api = MysqlDatabase.open(target, CONNECTIONS.api, {
-      longestUseMs,
-      statementLimitMs: API_STATEMENT_MS,
-    })
-    return {
-      loops,
-      calls,
-      api: admitted(api, { atOnce: CONNECTIONS.api, ...API_WAITING }),
-      close: async () => {
-        await Promise.all([loops, calls, api].map((database) => database.close()))
-      },
-    }
+/** Each dialect is loaded with its driver, and only where it is needed. */
+async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): Promise<Databases> {
+  if (typeof target !== 'string' || /^(mysql|mariadb):\/\//.test(target)) {
+    if (options.clock) throw new InvalidInputError('clock', 'only SQLite can have a clock of its own')
+    const { openMysql } = await import('./mysql/open.ts')
+    return openMysql(target, options)
   }
   if (target.startsWith('sqlite:')) {
-    const path = target.slice('sqlite:'.length).replace(/^\/\//, '')
-    if (path === '')
-      throw new InvalidInputError(
-        'database',
-        'the URL names no file; write sqlite:./file.db or sqlite::memory:',
-      )
-    const { SqliteDatabase } = await import('./sqlite/database.ts')
-    const loops = await SqliteDatabase.open(path, clock)
-    return {
-      loops,
-      calls: loops.beside('calls'),
-      api: admitted(loops.beside('api'), { atOnce: 1, ...API_WAITING }),
-      close: () => loops.close(),
-    }
+    const { openSqlite } = await import('./sqlite/open.ts')
+    return openSqlite(target, options)
   }
   throw new InvalidInputError(
     'database',

@@ -29,7 +29,7 @@ export interface Store {
    * new server may lack the last commits.
    */
   serverChanges(): number
-  /** Ends connections that Kalends opened itself; what was lent stays open. */
+  /** Closes the connections that Kalends opened itself; a caller-supplied pool stays open. */
   close(): Promise<void>
 }
 

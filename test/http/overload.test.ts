@@ -133,7 +133,7 @@ eachDatabase(({ kind, fresh }) => {
       })
       const variable = kind === 'mariadb' ? 'max_statement_time' : 'max_execution_time'
       await pool.query(`SET SESSION ${variable} = 77`)
-      const limited = new MysqlDatabase(pool, { lent: true, statementLimitMs: 100 })
+      const limited = new MysqlDatabase(pool, { isCallerSupplied: true, statementLimitMs: 100 })
       await expect(limited.rows(SLOW)).rejects.toThrow(TooSlowError)
       const [rows] = await pool.query<RowDataPacket[]>(`SELECT @@SESSION.${variable} AS most`)
       expect(Number(rows[0]?.['most'])).toBe(77)

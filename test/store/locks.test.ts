@@ -190,7 +190,7 @@ onEachStore((under) => {
     it('because of a deadlock is begun anew, and nothing of its first try is left', async () => {
       await planned(under, 'a', null, { idle: 'done' })
       await planned(under, 'b', null, { idle: 'done' })
-      const database = new MysqlDatabase(impatient(50), { lent: true })
+      const database = new MysqlDatabase(impatient(50), { isCallerSupplied: true })
       let tries = 0
       const crossroads = new EventEmitter()
       const both = once(crossroads, 'both')
@@ -222,7 +222,7 @@ onEachStore((under) => {
       await admin.query('START TRANSACTION')
       await admin.query("UPDATE periodic_task SET summary = 'mine' WHERE id = 'a'")
       let tries = 0
-      await new MysqlDatabase(impatient(1), { lent: true }).transaction(async (sql) => {
+      await new MysqlDatabase(impatient(1), { isCallerSupplied: true }).transaction(async (sql) => {
         tries += 1
         await sql.run("INSERT INTO job_log (job_id, message) VALUES ('a', 'x')")
         // The second try finds the row free.
@@ -239,7 +239,7 @@ onEachStore((under) => {
       const admin = await administrator()
       await admin.query('START TRANSACTION')
       await admin.query("UPDATE periodic_task SET summary = 'mine' WHERE id = 'a'")
-      const giving = new MysqlDatabase(impatient(1), { lent: true }).transaction(async (sql) => {
+      const giving = new MysqlDatabase(impatient(1), { isCallerSupplied: true }).transaction(async (sql) => {
         await sql.run("INSERT INTO job_log (job_id, message) VALUES ('a', 'x')")
         await sql.run("UPDATE periodic_task SET run_count = run_count + 1 WHERE id = 'a'")
       })
@@ -253,7 +253,7 @@ onEachStore((under) => {
       const admin = await administrator()
       await admin.query('START TRANSACTION')
       await admin.query("UPDATE periodic_task SET summary = 'mine' WHERE id = 'a'")
-      const database = new MysqlDatabase(impatient(1), { lent: true })
+      const database = new MysqlDatabase(impatient(1), { isCallerSupplied: true })
       const updating = database.run("UPDATE periodic_task SET group_ = 'g' WHERE id = 'a'")
       await untilItRuns('group_ =')
       await admin.query('COMMIT')

@@ -18,7 +18,8 @@ import {
   SESSION_VARIABLES,
   type SessionState,
 } from '../../src/store/mysql/session-variables.ts'
-import { type DatabaseTarget, openStore } from '../../src/store/open.ts'
+import type { DatabaseTarget } from '../../src/store/database.ts'
+import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { LIST_BOUNDS } from '../../src/store/list-store.ts'
 import {
@@ -242,7 +243,9 @@ onEachStore((under) => {
       const lent = pool([`SET SESSION ${name} = ${UNFIT[name]}`], { connectionLimit: 1 })
       const question = `SELECT CAST(@@SESSION.${name} AS CHAR) AS value LIMIT 1`
       const [[theirs]] = await lent.query<RowDataPacket[]>({ sql: question, typeCast: true })
-      const [ours] = await new MysqlDatabase(lent, { lent: true }).rows<{ value: string | null }>(question)
+      const [ours] = await new MysqlDatabase(lent, { isCallerSupplied: true }).rows<{ value: string | null }>(
+        question,
+      )
       expect(ours?.value).not.toBe(theirs?.['value'])
     },
   )

@@ -214,7 +214,7 @@ eachDatabase(({ kind, fresh }) => {
     ])('%s (%i) is none', async (message, errno) => {
       const { url } = await own(fresh)
       const { pool, fail } = faultyPool(url)
-      const database = new MysqlDatabase(pool, { lent: true })
+      const database = new MysqlDatabase(pool, { isCallerSupplied: true })
       fail({ errno, message })
       const writing = database.run('INSERT INTO filler VALUES (1)')
       await expect(writing).rejects.not.toThrow(StoreUnavailableError)
@@ -228,7 +228,7 @@ eachDatabase(({ kind, fresh }) => {
     const { url } = await own(fresh)
     const { pool, fail } = faultyPool(url)
     fail({ errno, message })
-    const writing = new MysqlDatabase(pool, { lent: true }).run('INSERT INTO filler VALUES (1)')
+    const writing = new MysqlDatabase(pool, { isCallerSupplied: true }).run('INSERT INTO filler VALUES (1)')
     await expect(writing).rejects.toThrow(StoreUnavailableError)
     await expect(writing).rejects.toThrow(`${message}; ${fix}`)
   })

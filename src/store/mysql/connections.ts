@@ -22,7 +22,7 @@ export interface Connections {
   end(): Promise<void>
 }
 
-export class LentConnections implements Connections {
+export class CallerSuppliedConnections implements Connections {
   readonly #pool: mysql.Pool
 
   constructor(pool: mysql.Pool) {

@@ -1,5 +1,5 @@
 /**
- * MySQL and MariaDB through mysql2: on a pool of our own, or on one that the application lends.
+ * MySQL and MariaDB through mysql2: on a pool of our own, or on a caller-supplied one.
  *
  * Nothing depends on the session: time zone, character set, sql_mode and the driver's type casts may be
  * whatever the application likes. Isolation is READ COMMITTED, for REPEATABLE READ locks the gaps that
@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type mysql from 'mysql2/promise'
 import { StoreUnavailableError, TooSlowError } from '../../errors.ts'
 import type { Database, Sql, SqlValue } from '../database.ts'
-import { type Connections, LentConnections, OwnConnections, SeenServers } from './connections.ts'
+import { type Connections, CallerSuppliedConnections, OwnConnections, SeenServers } from './connections.ts'
 import { mysqlDialect } from './dialect.ts'
 import { advice, isLockWait, isRefusedByGroup, isTooSlow, isTransient, isUnavailable } from './errors.ts'
 import { NotInGroupError } from './group.ts'
@@ -66,7 +66,7 @@ export interface MysqlOptions {
 export class MysqlDatabase implements Database {
   readonly dialect = mysqlDialect(() => this.#server?.exact ?? EITHER_EXACT)
   readonly #connections: Connections
-  readonly #lent: boolean
+  readonly #isCallerSupplied: boolean
   readonly #borrowings = new WeakMap<object, Borrowing>()
   readonly #seen: SeenServers
   readonly #longestUseMs: number
@@ -77,11 +77,11 @@ export class MysqlDatabase implements Database {
 
   constructor(
     pool: mysql.Pool | Connections,
-    options: MysqlOptions & { readonly lent: boolean; readonly seen?: SeenServers },
+    options: MysqlOptions & { readonly isCallerSupplied: boolean; readonly seen?: SeenServers },
   ) {
     this.#seen = options.seen ?? new SeenServers()
-    this.#connections = 'getConnection' in pool ? new LentConnections(pool) : pool
-    this.#lent = options.lent
+    this.#connections = 'getConnection' in pool ? new CallerSuppliedConnections(pool) : pool
+    this.#isCallerSupplied = options.isCallerSupplied
     this.#longestUseMs = options.longestUseMs ?? LONGEST_USE_MS
     this.#statementLimitMs = options.statementLimitMs ?? null
   }
@@ -112,7 +112,7 @@ export class MysqlDatabase implements Database {
       group: groupOf(url),
       patienceMs: Math.min(hosts.length > 1 ? HOST_PATIENCE_MS : ONLY_HOST_PATIENCE_MS, longestUseMs),
     })
-    return new MysqlDatabase(own, { lent: false, seen, longestUseMs, statementLimitMs })
+    return new MysqlDatabase(own, { isCallerSupplied: false, seen, longestUseMs, statementLimitMs })
   }
 
   serverChanges(): number {
@@ -190,7 +190,7 @@ export class MysqlDatabase implements Database {
     work: (sql: Sql) => Promise<Result>,
   ): Promise<Result> {
     // Sessions of our own have it already.
-    if (this.#lent) await connection.query('SET TRANSACTION ISOLATION LEVEL READ COMMITTED')
+    if (this.#isCallerSupplied) await connection.query('SET TRANSACTION ISOLATION LEVEL READ COMMITTED')
     await connection.query('START TRANSACTION')
     try {
       const result = await work(sql)
@@ -214,7 +214,7 @@ export class MysqlDatabase implements Database {
       connection = await this.#take()
       watchdog = limitMs === null ? undefined : giveUpAfter(connection, limitMs)
       const sql = await this.#session(connection)
-      const after = this.#lent ? await this.#borrow(connection, sql) : null
+      const after = this.#isCallerSupplied ? await this.#borrow(connection, sql) : null
       try {
         return await work(sql, connection)
       } finally {
@@ -318,7 +318,7 @@ function session(connection: mysql.PoolConnection, { exact, packetLimit }: Serve
         `A statement of ${statement.length} bytes is more than the server's max_allowed_packet of ${packetLimit}`,
       )
     }
-    // Every option that a lent pool may have set otherwise is set here, for this statement.
+    // Every option that a caller-supplied pool may have set otherwise is set here, for this statement.
     const [result] = await connection
       .query({ sql: statement, rowsAsArray: false, nestTables: false, typeCast: castField })
       .catch((error: unknown) => {
@@ -335,7 +335,7 @@ function session(connection: mysql.PoolConnection, { exact, packetLimit }: Serve
   }
 }
 
-/** Matched, even where a lent connection counts only the rows that were changed (without CLIENT_FOUND_ROWS). */
+/** Matched, even where a caller-supplied connection counts only the rows that were changed (without CLIENT_FOUND_ROWS). */
 function matchedRows(result: mysql.QueryResult): number {
   if (!('affectedRows' in result)) return 0
   // 'Rows matched: 1  Changed: 0  Warnings: 0', in the server's language.

@@ -5,7 +5,7 @@ import type { Sql, SqlValue } from '../database.ts'
 import { toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
 import type { JobStore, NewJob, Transaction } from '../job-store.ts'
-import { lentTransaction } from '../lent-transaction.ts'
+import { callerTransaction } from '../caller-transaction.ts'
 import type { Check } from '../schedule-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { OPEN } from './conditions.ts'
@@ -45,12 +45,12 @@ export class SqlJobs implements JobStore {
     }
     const { dialect } = this.#context
     // Before the try: what cannot run a statement is refused, also where there is nothing to submit.
-    const lent = transaction === undefined ? null : lentTransaction(transaction, dialect)
+    const given = transaction === undefined ? null : callerTransaction(transaction, dialect)
     if (parts.length === 0) return
     try {
-      if (lent === null) await this.#context.transaction(insert)
-      else if (parts.length === 1) await insert(lent)
-      else await wholly(lent, insert)
+      if (given === null) await this.#context.transaction(insert)
+      else if (parts.length === 1) await insert(given)
+      else await wholly(given, insert)
     } catch (error) {
       if (!withCauses(error).some((cause) => dialect.isDuplicate(cause))) throw error
       const [first] = jobs

@@ -7,7 +7,7 @@ import type { Transaction } from './job-store.ts'
  *
  * @throws InvalidInputError when it is nothing that can run a statement, or its session would store something else
  */
-export function lentTransaction(transaction: Transaction, dialect: Dialect): Pick<Sql, 'run'> {
+export function callerTransaction(transaction: Transaction, dialect: Dialect): Pick<Sql, 'run'> {
   const execute = executorOf(transaction)
   let checked: Promise<void> | undefined
   return {
@@ -45,7 +45,7 @@ function executorOf(transaction: Transaction): (statement: string) => unknown {
 }
 
 /** Each statement of a pool, or of a drizzle database on one, may run on another connection: no transaction. */
-function isPool(lent: object): boolean {
-  const client = '$client' in lent ? lent.$client : lent
+function isPool(given: object): boolean {
+  const client = '$client' in given ? given.$client : given
   return typeof client === 'object' && client !== null && 'getConnection' in client
 }
