@@ -57,7 +57,7 @@ it('the jobs behind it in its batch run, and it is released', async () => {
   for (const { id } of good) expect(endings.get(id)).toBe('success')
   for (const { id } of others) expect(endings.get(id)).toBe('released')
   expect(errors).toHaveLength(others.length)
-  expect(String(errors[0])).toContain('not handled here; it goes back to the queue')
+  expect(String(errors[0])).toContain('no handler for the task; the job goes back to the queue')
 })
 
 it('a worker does not claim it again before its back-off is over', async () => {

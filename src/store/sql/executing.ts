@@ -6,7 +6,7 @@ import type { Database, Sql } from '../database.ts'
 import type { Attempt, ExecutingStore, LogLine, SettleResult } from '../executing-store.ts'
 import { toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
-import { begin, type BeginnableRow, beginnableColumns } from './beginning.ts'
+import { startableColumns, type StartableRow, startAttempts } from './start-attempts.ts'
 import { jobColumns, type JobRow, policyOf } from './rows.ts'
 import { againOnDuplicate } from './schedules.ts'
 import { settleAll } from './settling.ts'
@@ -87,17 +87,17 @@ export class SqlExecuting implements ExecutingStore {
     const chosen = await this.#turns(names, turns, afterGroup)
     if (chosen.length === 0) return []
     const share = Math.ceil(limit / chosen.length)
-    let found: readonly BeginnableRow[] = []
+    let found: readonly StartableRow[] = []
     const claimFound = async (sql: Sql) => {
       // The index holds filter and order of each part, so exactly the rows that are claimed get locked.
       const part = (turn: Turn) =>
-        `SELECT ${beginnableColumns(dialect)} FROM ${job} ${dialect.byIndex(claimIndex)} WHERE claim_group = ? AND claim_task = ? ${dialect.andFindable} ${except.text} ORDER BY claim_group, claim_task, claim_rank, id LIMIT ${integerLiteral(Math.min(share, rooms.get(turn.claim_task) ?? share))} ${dialect.skipLocked}`
-      const rows = await sql.rows<BeginnableRow>(
+        `SELECT ${startableColumns(dialect)} FROM ${job} ${dialect.byIndex(claimIndex)} WHERE claim_group = ? AND claim_task = ? ${dialect.andFindable} ${except.text} ORDER BY claim_group, claim_task, claim_rank, id LIMIT ${integerLiteral(Math.min(share, rooms.get(turn.claim_task) ?? share))} ${dialect.skipLocked}`
+      const rows = await sql.rows<StartableRow>(
         dialect.union(chosen.map(part)),
         chosen.flatMap((turn) => [turn.claim_group, turn.claim_task, ...except.params]),
       )
       found = withinRooms(rows, rooms).slice(0, limit)
-      return begin(sql, dialect, this.#tables, worker, found, tasks)
+      return startAttempts(sql, dialect, this.#tables, worker, found, tasks)
     }
     try {
       const claimed = await this.#database.transaction(claimFound)
@@ -122,15 +122,15 @@ export class SqlExecuting implements ExecutingStore {
   #claimThese(
     worker: string,
     tasks: ReadonlyMap<string, RunPolicy>,
-    jobs: readonly BeginnableRow[],
+    jobs: readonly StartableRow[],
   ): Promise<ClaimedJob[]> {
     const { dialect } = this.#database
     return this.#database.transaction(async (sql) => {
-      const rows = await sql.rows<BeginnableRow>(
-        `SELECT ${beginnableColumns(dialect)} FROM ${this.#tables.job} ${dialect.byKey} WHERE id IN (${placeholders(jobs)}) AND claim_task IS NOT NULL ORDER BY id ${dialect.skipLocked}`,
+      const rows = await sql.rows<StartableRow>(
+        `SELECT ${startableColumns(dialect)} FROM ${this.#tables.job} ${dialect.byKey} WHERE id IN (${placeholders(jobs)}) AND claim_task IS NOT NULL ORDER BY id ${dialect.skipLocked}`,
         jobs.map(({ id }) => id),
       )
-      return begin(sql, dialect, this.#tables, worker, rows, tasks)
+      return startAttempts(sql, dialect, this.#tables, worker, rows, tasks)
     })
   }
 

@@ -4,9 +4,9 @@ import { NO_OPEN_JOBS, type OpenJobs, type Plan } from '../../model/plan.ts'
 import type { Database, Sql } from '../database.ts'
 import { toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
-import type { Room } from '../scheduling-store.ts'
+import type { StartLimits } from '../scheduling-store.ts'
 import { batchTable } from './batch.ts'
-import { begin, type BeginnableRow, beginnableColumns } from './beginning.ts'
+import { startableColumns, type StartableRow, startAttempts } from './start-attempts.ts'
 import { groupBy } from './group-by.ts'
 import { type PlannableRow } from './rows.ts'
 import { placeholders, type Tables } from './tables.ts'
@@ -161,7 +161,7 @@ export class SubmittedJobs {
     })
   }
 
-  async insert(sql: Sql, planned: readonly Planned[], where: 'here' | 'elsewhere'): Promise<void> {
+  async insert(sql: Sql, planned: readonly Planned[], where: 'here' | 'external'): Promise<void> {
     const { schedule, job } = this.#tables
     const { dialect } = this.#database
     const batch = planned.flatMap((one) => {
@@ -178,7 +178,7 @@ export class SubmittedJobs {
           error: skip.error,
           finished: row.clock,
         })),
-        ...(where === 'elsewhere' ? [] : plan.runs).map((run, index) => ({
+        ...(where === 'external' ? [] : plan.runs).map((run, index) => ({
           id: idOf(one, run),
           schedule: row.id,
           slot: toText(run.slot),
@@ -217,23 +217,29 @@ export class SubmittedJobs {
     )
   }
 
-  /** Begins those that were just inserted for the worker, if it has room for all of them. */
-  async begin(sql: Sql, worker: string, planned: readonly Planned[], room: Room): Promise<ClaimedJob[]> {
+  /** Starts the jobs that were just inserted, if all of them are within the worker's limits. */
+  async start(
+    sql: Sql,
+    worker: string,
+    planned: readonly Planned[],
+    limits: StartLimits,
+  ): Promise<ClaimedJob[]> {
     const { dialect } = this.#database
     const runs = planned.flatMap((one) => {
       const { task } = one.row
       return one.plan.runs
-        .filter(({ state }) => state === 'waiting' && room.tasks.has(task))
+        .filter(({ state }) => state === 'waiting' && limits.tasks.has(task))
         .map((run) => ({ id: idOf(one, run), task }))
     })
-    const fits = (of: readonly unknown[], limit = room.limit) => of.length <= limit
+    const fits = (of: readonly unknown[], limit = limits.limit) => of.length <= limit
     if (runs.length === 0 || !fits(runs)) return []
-    for (const [task, of] of groupBy(runs, (run) => run.task)) if (!fits(of, room.limits.get(task))) return []
-    const rows = await sql.rows<BeginnableRow>(
-      `SELECT ${beginnableColumns(dialect)} FROM ${this.#tables.job} ${dialect.byKey} WHERE id IN (${placeholders(runs)})`,
+    for (const [task, of] of groupBy(runs, (run) => run.task))
+      if (!fits(of, limits.taskLimits.get(task))) return []
+    const rows = await sql.rows<StartableRow>(
+      `SELECT ${startableColumns(dialect)} FROM ${this.#tables.job} ${dialect.byKey} WHERE id IN (${placeholders(runs)})`,
       runs.map((run) => run.id),
     )
-    return begin(sql, dialect, this.#tables, worker, rows, room.tasks)
+    return startAttempts(sql, dialect, this.#tables, worker, rows, limits.tasks)
   }
 }
 

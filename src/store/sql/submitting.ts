@@ -5,7 +5,14 @@ import { SetAside } from '../../model/set-aside.ts'
 import { messageOf, StoreUnavailableError } from '../../errors.ts'
 import type { Database, Sql } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
-import type { Decide, Mark, Room, Submission, SubmitOptions, SubmitResult } from '../scheduling-store.ts'
+import type {
+  Decide,
+  Mark,
+  StartLimits,
+  Submission,
+  SubmitOptions,
+  SubmitResult,
+} from '../scheduling-store.ts'
 import { batchTable } from './batch.ts'
 import { plannableColumns, type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
 import { idOf, NO_JOBS, type Planned, SubmittedJobs } from './submitted-jobs.ts'
@@ -14,9 +21,9 @@ import { placeholders, type Tables } from './tables.ts'
 /** How marked schedules are submitted. */
 interface How {
   readonly decide: Decide
-  readonly where: 'here' | 'elsewhere'
-  /** null: no job begins with its submission. */
-  readonly room: Room | null
+  readonly where: 'here' | 'external'
+  /** null: no job starts in this transaction. */
+  readonly startLimits: StartLimits | null
   /** Trust no key: look whether the jobs are there already, however they came there. */
   readonly careful: boolean
 }
@@ -24,12 +31,12 @@ interface How {
 const NO_OTHERS: ReadonlyMap<string, string> = new Map()
 /** How long a row that failed is submitted by itself; the first success ends this. */
 const BACK_OFF = { firstMs: 600_000, longestMs: 3_600_000, most: 1000, now: () => performance.now() }
-const NOTHING: SubmitResult = { submissions: [], begun: [], locked: [], failed: [] }
+const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], failed: [] }
 
 function together(results: readonly SubmitResult[]): SubmitResult {
   return {
     submissions: results.flatMap((result) => result.submissions),
-    begun: results.flatMap((result) => result.begun),
+    started: results.flatMap((result) => result.started),
     locked: results.flatMap((result) => result.locked),
     failed: results.flatMap((result) => result.failed),
   }
@@ -63,9 +70,9 @@ export class Submitting {
     worker: string,
     marks: readonly Mark[],
     decide: Decide,
-    { where = 'here', room = null }: SubmitOptions = {},
+    { where = 'here', startLimits = null }: SubmitOptions = {},
   ): Promise<SubmitResult> {
-    const how = { decide, where, room: null, careful: false }
+    const how = { decide, where, startLimits: null, careful: false }
     const alone = (mark: Mark) => this.#submitAlone(worker, mark, decide, where)
     const fault = (mark: Mark, error: unknown) => this.#fault(worker, mark, decide, where, error)
     const aloneOrFault = (mark: Mark) =>
@@ -74,12 +81,12 @@ export class Submitting {
         return fault(mark, error)
       })
     const suspects = marks.filter(({ id }) => this.#failed.has(id))
-    // A room is for one transaction: in two, more jobs than it holds could begin.
-    let first = where === 'here' ? room : null
+    // The limits apply to one transaction: two could together start more jobs.
+    let first = where === 'here' ? startLimits : null
     const others = marks.filter((mark) => !suspects.includes(mark))
     const results = await this.#halving.run<Mark, SubmitResult>(others, {
       work: async (some) => {
-        const all = { ...how, room: first }
+        const all = { ...how, startLimits: first }
         first = null
         try {
           return await this.#database.transaction((sql) => this.#submitAll(sql, worker, some, all))
@@ -94,7 +101,7 @@ export class Submitting {
       refused: fault,
       isOfAnItem: (error) => isOfARow(error) || this.#database.dialect.isContended(error),
     })
-    // Those that failed before come last, and by themselves. What has begun must be told in any case.
+    // Those that failed before come last, and by themselves. Jobs that have started must be reported in any case.
     const last = await each(suspects, (mark) =>
       aloneOrFault(mark).catch((error: unknown) => {
         if (error instanceof StoreUnavailableError) return { ...NOTHING, locked: [mark] }
@@ -107,7 +114,7 @@ export class Submitting {
   /** A row by itself. @throws when it is refused */
   async #submitAlone(worker: string, mark: Mark, decide: Decide, where: How['where']): Promise<SubmitResult> {
     try {
-      const how = { decide, where, room: null, careful: true }
+      const how = { decide, where, startLimits: null, careful: true }
       const result = await this.#database.transaction((sql) => this.#submitAll(sql, worker, [mark], how))
       this.#failed.forget(mark.id)
       return result
@@ -132,7 +139,7 @@ export class Submitting {
       return plan === null || plan === 'again' ? plan : planFault(plan, messageOf(error))
     }
     try {
-      const how = { decide: skip, where, room: null, careful: true }
+      const how = { decide: skip, where, startLimits: null, careful: true }
       const result = await this.#database.transaction((sql) => this.#submitAll(sql, worker, [mark], how))
       return { ...result, failed: [{ id: mark.id, error }] }
     } catch (again) {
@@ -145,7 +152,7 @@ export class Submitting {
     sql: Sql,
     worker: string,
     marks: readonly Mark[],
-    { decide, where, room, careful }: How,
+    { decide, where, startLimits, careful }: How,
   ): Promise<SubmitResult> {
     const { schedule } = this.#tables
     const { skipLocked, byKey } = this.#database.dialect
@@ -181,7 +188,7 @@ export class Submitting {
       planned.flatMap(({ row, plan }) => (plan.replaces ? (before.get(row.id)?.jobs ?? []) : [])),
     )
     await this.#jobs.insert(sql, careful ? planned : await this.#jobs.foldSkips(sql, planned), where)
-    const begun = room === null ? [] : await this.#jobs.begin(sql, worker, planned, room)
+    const started = startLimits === null ? [] : await this.#jobs.start(sql, worker, planned, startLimits)
     await this.#advance(sql, planned)
     await this.#unmark(sql, notDue)
     if (again.length > 0) {
@@ -198,7 +205,7 @@ export class Submitting {
         plan: one.plan,
         jobs: one.plan.runs.map((run) => idOf(one, run)),
       })) satisfies Submission[],
-      begun,
+      started,
       locked: await this.#locked(sql, marks, rows),
       failed: [],
     }

@@ -75,7 +75,7 @@ export class SqlWorkers implements WorkerStore {
     return new Map(rows.map(({ worker, amount }) => [worker, amount]))
   }
 
-  async bury(id: string, heartbeat: Date): Promise<boolean> {
+  async evict(id: string, heartbeat: Date): Promise<boolean> {
     return (
       (await this.#database.run(
         `DELETE FROM ${this.#tables.worker} WHERE id = ? AND ${this.#database.dialect.instant('heartbeat')} = ?`,

@@ -1,9 +1,9 @@
 /** When the watch looks, and when it need not. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import type { Look, SchedulingStore } from '../src/store/scheduling-store.ts'
-import { Watch } from '../src/watch.ts'
-import { gate } from './kalends/scene.ts'
+import type { Look, SchedulingStore } from '../../src/store/scheduling-store.ts'
+import { Watch } from '../../src/worker/watch.ts'
+import { gate } from '../kalends/scene.ts'
 
 const START = new Date('2026-11-21T12:00:00.000Z')
 

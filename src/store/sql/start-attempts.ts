@@ -7,31 +7,31 @@ import { groupBy } from './group-by.ts'
 import { jobColumns, type JobRow, policyOf, toJob } from './rows.ts'
 import { placeholders, type Tables } from './tables.ts'
 
-/** A job that may begin, and the database's clock when it was read. */
-export interface BeginnableRow extends JobRow {
+/** A job that may start, and the database's clock when the job was read. */
+export interface StartableRow extends JobRow {
   readonly clock: string
 }
 
-/** A number that was written by hand as large stays, or it would keep all others from being begun. */
+/** A larger number, written by hand, stays: an overflow would prevent all other jobs of the batch from starting. */
 const LARGEST = 2_147_483_647
 const next = (number: number) => Math.min(number + 1, LARGEST)
 const nextOf = (column: 'attempt' | 'claim') =>
   `${column} = CASE WHEN ${column} + 1 > ${integerLiteral(LARGEST)} THEN ${column} ELSE ${column} + 1 END`
 
-export function beginnableColumns(dialect: Dialect): string {
+export function startableColumns(dialect: Dialect): string {
   return `${jobColumns(dialect)}, ${dialect.now} AS clock`
 }
 
 /**
- * Begins an attempt of each of the jobs, which this transaction has locked. The policy in force is written down with
- * each attempt, so that whoever takes over from a lost worker knows it.
+ * Starts an attempt of each job. The caller's transaction has locked the jobs. The effective policy is stored with each
+ * attempt, so that a worker that takes over from a lost worker knows it.
  */
-export async function begin(
+export async function startAttempts(
   sql: Sql,
   dialect: Dialect,
   { job }: Tables,
   worker: string,
-  rows: readonly BeginnableRow[],
+  rows: readonly StartableRow[],
   tasks: ReadonlyMap<string, RunPolicy>,
 ): Promise<ClaimedJob[]> {
   const [first] = rows
