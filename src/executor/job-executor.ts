@@ -18,7 +18,6 @@ import type { HandledTask } from './handler.ts'
 import { Journal } from './journal.ts'
 import { RunningAttempts } from './running-attempts.ts'
 import { Settler, type Unwritten } from './settler.ts'
-import { StopRequests } from './stop-requests.ts'
 import { UnansweredStatements } from './unanswered-statements.ts'
 
 export interface JobExecutorOptions extends AttemptOptions {
@@ -53,7 +52,6 @@ export class JobExecutor {
   readonly #capacity: Capacity
   readonly #unanswered: UnansweredStatements
   readonly #claims: ClaimLoop
-  readonly #stopRequests: StopRequests
   /** Wakes `runDue`. */
   #onWake: (() => void) | null = null
 
@@ -70,10 +68,6 @@ export class JobExecutor {
       ...options,
       journal: this.#journal,
       setAside: this.#setAside,
-      onStarted: (job) => {
-        this.#stopRequests.loop.wake()
-        options.onStarted(job)
-      },
       onEnded: (end) => this.#ended(end),
     })
     this.#capacity = new Capacity({
@@ -96,7 +90,6 @@ export class JobExecutor {
       setAside: this.#setAside,
       taskCount: options.handlers.size,
     })
-    this.#stopRequests = new StopRequests(options, this.#attempts)
   }
 
   start(): void {
@@ -188,10 +181,10 @@ export class JobExecutor {
   async stop(graceMs: number): Promise<void> {
     await this.#claims.stop()
     await this.#capacity.released()
-    await this.#attempts.idleWithin(graceMs)
+    await this.#attempts.finishedWithin(graceMs)
     this.#attempts.stop()
-    await this.#attempts.idleWithin(ABANDON_MS + 1000)
-    await this.#stopRequests.loop.stop()
+    await this.#attempts.finishedWithin(ABANDON_MS + 1000)
+    await this.#attempts.loop.stop()
     await this.#settler.drain(SETTLE_TIMEOUT_MS)
     await this.#settler.loop.stop()
     await this.#journal.loop.stop()
@@ -203,7 +196,7 @@ export class JobExecutor {
   }
 
   #loops(): Loop[] {
-    return [this.#claims, this.#stopRequests, this.#settler, this.#journal].map(({ loop }) => loop)
+    return [this.#claims, this.#attempts, this.#settler, this.#journal].map(({ loop }) => loop)
   }
 
   #ended(end: Attempt | null): void {

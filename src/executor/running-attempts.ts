@@ -1,35 +1,46 @@
-import { LeaseLostError, StoppedError } from '../errors.ts'
+import { CancelledError, LeaseLostError, StoppedError } from '../errors.ts'
+import { Loop } from '../loop.ts'
 import { shownInput } from '../model/input.ts'
 import { type ClaimedJob, fenceOf } from '../model/job.ts'
 import type { SetAside } from '../model/set-aside.ts'
-import type { Attempt } from '../store/executing-store.ts'
+import type { Attempt, ExecutingStore } from '../store/executing-store.ts'
 import { type AttemptOptions, AttemptRunner } from './attempt-runner.ts'
 import type { HandledTask } from './handler.ts'
 import type { Journal } from './journal.ts'
 
 export interface RunningAttemptsOptions extends AttemptOptions {
+  readonly store: Pick<ExecutingStore, 'stopRequests'>
   readonly handlers: ReadonlyMap<string, HandledTask>
   readonly journal: Journal
   /** Jobs that this worker could not claim or start. */
   readonly setAside: SetAside
+  /** How often to check whether a running job was cancelled, in milliseconds. */
+  readonly wakeUpMs: number
   readonly onStarted: (job: ClaimedJob) => void
   /** An attempt ended. null: the job no longer belongs to this worker, and nothing may be written. */
   readonly onEnded: (end: Attempt | null) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
-/** The attempts that run in this process. */
+/** The attempts that run in this process. Its loop aborts those whose jobs were cancelled. */
 export class RunningAttempts {
+  readonly loop: Loop
   readonly #options: RunningAttemptsOptions
   readonly #running = new Map<string, AttemptRunner>()
   readonly #finishing = new Set<Promise<void>>()
   /** Their handlers continue although the attempts have ended. */
   readonly #abandoned = new Set<AttemptRunner>()
-  readonly #whenIdle: (() => void)[] = []
   #started = 0
+  /** When cancelled jobs were last looked for, by performance.now(). */
+  #lastCheck = Number.NEGATIVE_INFINITY
 
   constructor(options: RunningAttemptsOptions) {
     this.#options = options
+    this.loop = new Loop({
+      name: 'stop requests',
+      pass: () => this.#abortCancelled(),
+      onError: options.onError,
+    })
   }
 
   count(): number {
@@ -90,16 +101,12 @@ export class RunningAttempts {
     await Promise.all(this.#finishing)
   }
 
-  /** Resolves when nothing runs, or when the time is over. */
-  async idleWithin(limitMs: number): Promise<void> {
-    if (this.#running.size === 0) return
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, limitMs)
-      this.#whenIdle.push(() => {
-        clearTimeout(timer)
-        resolve()
-      })
-    })
+  /** Resolves when these attempts have ended, or when the time is over. */
+  async finishedWithin(limitMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs)))
+    await Promise.race([this.finished(), timeout])
+    clearTimeout(timer)
   }
 
   /** @throws when the job cannot be started */
@@ -117,6 +124,7 @@ export class RunningAttempts {
     const attempt = new AttemptRunner(job, handled, journal, this.#options)
     this.#running.set(job.id, attempt)
     this.#started += 1
+    this.loop.wake()
     onStarted(job)
     const finishing = this.#finish(attempt)
     this.#finishing.add(finishing)
@@ -139,7 +147,6 @@ export class RunningAttempts {
     }
     if (this.#running.get(job.id) === attempt) this.#running.delete(job.id)
     onEnded(ending === null ? null : { fence: fenceOf(job), ending, policy: job.policy })
-    if (this.#running.size === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()
   }
 
   #keepAbandoned(attempt: AttemptRunner): void {
@@ -147,5 +154,24 @@ export class RunningAttempts {
     if (handler === null) return
     this.#abandoned.add(attempt)
     void handler.finally(() => this.#abandoned.delete(attempt))
+  }
+
+  async #abortCancelled(): Promise<number> {
+    const { wakeUpMs, store } = this.#options
+    if (this.#running.size === 0) return Infinity
+    // Each job that starts wakes this loop. With one check per wake-up, a busy worker spent a third as much time on
+    // these checks as on claims.
+    const leftMs = this.#lastCheck + wakeUpMs - performance.now()
+    if (leftMs > 0) return leftMs
+    this.#lastCheck = performance.now()
+    // The ids that the attempts were claimed under: this worker may have another id by now, or none.
+    for (const id of new Set(this.all().map(({ job }) => job.worker))) {
+      for (const fence of await store.stopRequests(id)) {
+        const attempt = this.#running.get(fence.id)
+        // The response may be about an earlier claim of the job, which has ended by now.
+        if (attempt?.job.claim === fence.claim) attempt.abort(new CancelledError('The job was cancelled'))
+      }
+    }
+    return wakeUpMs
   }
 }
