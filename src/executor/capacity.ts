@@ -1,20 +1,19 @@
-import type { ClaimedJob } from '../model/job.ts'
+import { StoreUnavailableError } from '../errors.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { Reservation } from '../store/scheduling-store.ts'
 import type { HandledTask } from './handler.ts'
+import type { RunningAttempts } from './running-attempts.ts'
+import type { Settler } from './settler.ts'
+import type { UnansweredStatements } from './unanswered-statements.ts'
 
 export interface CapacityOptions {
   readonly handlers: ReadonlyMap<string, HandledTask>
   /** The most jobs at the same time. */
   readonly concurrency: number
-  /** How many places are taken by attempts that run, or whose end is not written yet. */
-  readonly occupied: () => number
-  /** How many attempts of a task run. */
-  readonly runningOf: (task: string) => number
-  readonly onCommit: (jobs: readonly ClaimedJob[]) => void
-  readonly onAbandon: (error: unknown) => void
-  /** A claim was deferred because capacity was reserved. Nothing is reserved any more. */
-  readonly onFree: () => void
+  readonly attempts: RunningAttempts
+  readonly settler: Settler
+  readonly unanswered: UnansweredStatements
+  readonly wakeClaims: () => void
 }
 
 /**
@@ -48,18 +47,20 @@ export class Capacity {
     const limit = Math.min(most, this.#free(this.#reserved))
     if (limit <= 0 || tasks.size === 0) return null
     this.#reserved += limit
-    const { onCommit, onAbandon } = this.#options
+    const { attempts, unanswered, wakeClaims } = this.#options
     return {
       limit,
       tasks,
       taskLimits,
       commit: (jobs) => {
         this.#release(limit)
-        onCommit(jobs)
+        for (const job of jobs) attempts.start(job)
       },
       abandon: (error) => {
         this.#release(limit)
-        onAbandon(error)
+        if (!(error instanceof StoreUnavailableError)) return
+        unanswered.add()
+        wakeClaims()
       },
     }
   }
@@ -77,16 +78,17 @@ export class Capacity {
 
   /** A crash repeats the attempts that run and those whose end is not written: together at most `concurrency`. */
   #free(reserved: number): number {
-    return this.#options.concurrency - this.#options.occupied() - reserved
+    const { concurrency, attempts, settler } = this.#options
+    return concurrency - attempts.count() - settler.occupied() - reserved
   }
 
   /** For tasks with their own limit, how many more may run here. Every reserved place may go to such a task. */
   #taskLimits(reserved: number): ReadonlyMap<string, number> {
-    const { handlers, runningOf } = this.#options
+    const { handlers, attempts } = this.#options
     const limits = new Map<string, number>()
     for (const [name, { task }] of handlers) {
       if (task.concurrency !== null)
-        limits.set(name, Math.max(0, task.concurrency - runningOf(name) - reserved))
+        limits.set(name, Math.max(0, task.concurrency - attempts.countOf(name) - reserved))
     }
     return limits
   }
@@ -100,7 +102,7 @@ export class Capacity {
   #release(limit: number): void {
     this.#reserved -= limit
     if (this.#reserved > 0) return
-    if (this.#isClaimDeferred) this.#options.onFree()
+    if (this.#isClaimDeferred) this.#options.wakeClaims()
     for (const resolve of this.#whenNoneReserved.splice(0)) resolve()
   }
 }

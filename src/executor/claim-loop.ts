@@ -5,6 +5,8 @@ import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
 import type { ExecutingStore } from '../store/executing-store.ts'
 import type { Reservation } from '../store/scheduling-store.ts'
 import type { Capacity } from './capacity.ts'
+import type { HandledTask } from './handler.ts'
+import type { RunningAttempts } from './running-attempts.ts'
 import type { UnansweredStatements } from './unanswered-statements.ts'
 
 const PROMOTE_AT_ONCE = 500
@@ -15,10 +17,8 @@ export interface ClaimLoopOptions {
   readonly worker: () => string | null
   readonly capacity: Capacity
   readonly unanswered: UnansweredStatements
-  /** Jobs that this worker could not claim or start. */
-  readonly setAside: SetAside
-  /** How many tasks this worker handles. */
-  readonly taskCount: number
+  readonly attempts: RunningAttempts
+  readonly handlers: ReadonlyMap<string, HandledTask>
   /** The database refuses to make this job claimable. */
   readonly onFault: (jobId: string, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
@@ -93,7 +93,7 @@ export class ClaimLoop {
 
   /** @param isLoop  false: does not wait for the current turn to end; jobs that handlers submit in it are for the next call */
   async #pass(isLoop: boolean): Promise<number> {
-    const { capacity, unanswered, worker } = this.#options
+    const { capacity, unanswered, worker, handlers } = this.#options
     if (this.#promotes) await this.#promoteDue()
     for (;;) {
       // Attempts that end in the same turn of the event loop free their places together: one claim of 200 instead of
@@ -108,7 +108,7 @@ export class ClaimLoop {
       // Places that become free during the claim are not for submissions: other jobs may wait.
       this.#isQueueEmpty = false
       const found = await this.#claim(id, reservation)
-      this.#isQueueEmpty = isLoop && found === 0 && reservation.tasks.size === this.#options.taskCount
+      this.#isQueueEmpty = isLoop && found === 0 && reservation.tasks.size === handlers.size
       if (found === 0) return unanswered.untilNextComparison()
     }
   }
@@ -127,10 +127,10 @@ export class ClaimLoop {
 
   /** @returns the number of jobs that were claimed */
   async #claim(worker: string, reservation: Reservation): Promise<number> {
-    const { store, setAside } = this.#options
+    const { store, attempts } = this.#options
     const { tasks, limit, taskLimits } = reservation
     const jobs = await store
-      .claim(worker, tasks, limit, this.#lastGroup, taskLimits, setAside)
+      .claim(worker, tasks, limit, this.#lastGroup, taskLimits, attempts.setAside)
       .catch((error: unknown) => {
         reservation.abandon(error)
         throw error

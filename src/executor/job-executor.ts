@@ -5,10 +5,8 @@
  * worker, claim and state: a worker that was taken for dead changes nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { StoreUnavailableError } from '../errors.ts'
 import type { Loop, LoopHealth } from '../loop.ts'
 import type { ClaimedJob } from '../model/job.ts'
-import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
 import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 import type { Reservation } from '../store/scheduling-store.ts'
 import { ABANDON_MS, type AttemptOptions } from './attempt-runner.ts'
@@ -36,8 +34,6 @@ export interface JobExecutorOptions extends AttemptOptions {
   readonly onError: (error: unknown, loop: string) => void
 }
 
-/** A job that cannot be started is claimed again after this time. */
-const NOT_STARTED = { ...ROW_BACK_OFF, firstMs: 1000 }
 const SETTLE_TIMEOUT_MS = 10_000
 /** The most attempts in one call of `runDue`. */
 const MOST_BY_HAND = 10_000
@@ -47,7 +43,6 @@ export class JobExecutor {
   readonly #options: JobExecutorOptions
   readonly #journal: Journal
   readonly #settler: Settler
-  readonly #setAside: SetAside
   readonly #attempts: RunningAttempts
   readonly #capacity: Capacity
   readonly #unanswered: UnansweredStatements
@@ -59,37 +54,16 @@ export class JobExecutor {
     this.#options = options
     this.#journal = new Journal(options.store, options.onError)
     this.#settler = new Settler({ ...options, onSettled: (result) => this.#settled(result) })
-    this.#setAside = new SetAside({
-      ...NOT_STARTED,
-      now: () => performance.now(),
-      onAdded: options.onFault,
-    })
-    this.#attempts = new RunningAttempts({
-      ...options,
-      journal: this.#journal,
-      setAside: this.#setAside,
-      onEnded: (end) => this.#ended(end),
-    })
-    this.#capacity = new Capacity({
-      ...options,
-      occupied: () => this.#attempts.count() + this.#settler.occupied(),
-      runningOf: (task) => this.#attempts.countOf(task),
-      onCommit: (jobs) => {
-        for (const job of jobs) this.#attempts.start(job)
-      },
-      onAbandon: (error) => {
-        if (error instanceof StoreUnavailableError) this.recheckRunning()
-      },
-      onFree: () => this.#claims.loop.wake(),
-    })
-    this.#unanswered = new UnansweredStatements(options.store, this.#attempts, this.#settler)
-    this.#claims = new ClaimLoop({
-      ...options,
-      capacity: this.#capacity,
-      unanswered: this.#unanswered,
-      setAside: this.#setAside,
-      taskCount: options.handlers.size,
-    })
+    const journal = this.#journal
+    const settler = this.#settler
+    const attempts = new RunningAttempts({ ...options, journal, onEnded: (end) => this.#ended(end) })
+    const unanswered = new UnansweredStatements(options.store, attempts, settler)
+    const wakeClaims = () => this.#claims.loop.wake()
+    const capacity = new Capacity({ ...options, attempts, settler, unanswered, wakeClaims })
+    this.#claims = new ClaimLoop({ ...options, attempts, capacity, unanswered })
+    this.#attempts = attempts
+    this.#capacity = capacity
+    this.#unanswered = unanswered
   }
 
   start(): void {
@@ -119,8 +93,8 @@ export class JobExecutor {
   }
 
   /**
-   * The database may have started jobs that this worker does not know, or may lack the claims and ends of those that it
-   * knows: a statement got no response, or a promoted asynchronous replica lacks the last commits.
+   * This worker is connected to another server. If that is a promoted asynchronous replica, it may lack the last commits,
+   * such as claims and ends of runs.
    */
   recheckRunning(): void {
     this.#unanswered.add()
@@ -159,7 +133,7 @@ export class JobExecutor {
 
   /** How many jobs wait for their back-off. */
   setAside(): number {
-    return this.#setAside.ids().length + this.#claims.setAsideCount()
+    return this.#attempts.setAside.ids().length + this.#claims.setAsideCount()
   }
 
   /** Attempts that have ended, and whose end is not written yet. */

@@ -2,7 +2,7 @@ import { CancelledError, LeaseLostError, StoppedError } from '../errors.ts'
 import { Loop } from '../loop.ts'
 import { shownInput } from '../model/input.ts'
 import { type ClaimedJob, fenceOf } from '../model/job.ts'
-import type { SetAside } from '../model/set-aside.ts'
+import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
 import type { Attempt, ExecutingStore } from '../store/executing-store.ts'
 import { type AttemptOptions, AttemptRunner } from './attempt-runner.ts'
 import type { HandledTask } from './handler.ts'
@@ -12,19 +12,24 @@ export interface RunningAttemptsOptions extends AttemptOptions {
   readonly store: Pick<ExecutingStore, 'stopRequests'>
   readonly handlers: ReadonlyMap<string, HandledTask>
   readonly journal: Journal
-  /** Jobs that this worker could not claim or start. */
-  readonly setAside: SetAside
   /** How often to check whether a running job was cancelled, in milliseconds. */
   readonly wakeUpMs: number
   readonly onStarted: (job: ClaimedJob) => void
+  /** The job cannot be started; it is retried after its back-off. */
+  readonly onFault: (jobId: string, error: unknown) => void
   /** An attempt ended. null: the job no longer belongs to this worker, and nothing may be written. */
   readonly onEnded: (end: Attempt | null) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
+/** A job that cannot be started is claimed again after this time. */
+const NOT_STARTED = { ...ROW_BACK_OFF, firstMs: 1000, now: () => performance.now() }
+
 /** The attempts that run in this process. Its loop aborts those whose jobs were cancelled. */
 export class RunningAttempts {
   readonly loop: Loop
+  /** Jobs that this worker could not claim or start. */
+  readonly setAside: SetAside
   readonly #options: RunningAttemptsOptions
   readonly #running = new Map<string, AttemptRunner>()
   readonly #finishing = new Set<Promise<void>>()
@@ -36,6 +41,7 @@ export class RunningAttempts {
 
   constructor(options: RunningAttemptsOptions) {
     this.#options = options
+    this.setAside = new SetAside({ ...NOT_STARTED, onAdded: options.onFault })
     this.loop = new Loop({
       name: 'stop requests',
       pass: () => this.#abortCancelled(),
@@ -71,13 +77,12 @@ export class RunningAttempts {
 
   /** A job that cannot be started is released: it must not block others, and not stay `running`. */
   start(job: ClaimedJob): void {
-    const { setAside, onEnded } = this.#options
     try {
       this.#start(job)
-      setAside.forget(job.id)
+      this.setAside.forget(job.id)
     } catch (error) {
-      setAside.add(job.id, error)
-      onEnded({ fence: fenceOf(job), ending: { kind: 'released' }, policy: job.policy })
+      this.setAside.add(job.id, error)
+      this.#options.onEnded({ fence: fenceOf(job), ending: { kind: 'released' }, policy: job.policy })
     }
   }
 
