@@ -5,7 +5,7 @@
  * worker, claim and state: a worker that was taken for dead changes nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Loop, LoopHealth } from '../loop.ts'
+import type { Loop } from '../loop.ts'
 import type { ClaimedJob } from '../model/job.ts'
 import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 import type { Reservation } from '../store/scheduling-store.ts'
@@ -67,7 +67,7 @@ export class JobExecutor {
   }
 
   start(): void {
-    for (const loop of this.#loops()) loop.start()
+    for (const loop of this.loops()) loop.start()
   }
 
   /** Jobs may be claimable. */
@@ -165,11 +165,7 @@ export class JobExecutor {
     await this.#journal.flush().catch((error: unknown) => this.#options.onError(error, 'journal'))
   }
 
-  health(): LoopHealth[] {
-    return this.#loops().map((loop) => loop.health())
-  }
-
-  #loops(): Loop[] {
+  loops(): Loop[] {
     return [this.#claims, this.#attempts, this.#settler, this.#journal].map(({ loop }) => loop)
   }
 

@@ -6,7 +6,7 @@
  * that moment, inserts the jobs, advances `nextrun` and ends the marks. A crash leaves all of this or nothing. A schedule
  * that stays marked is due again for every worker when its lease ends.
  */
-import { Loop, type LoopHealth } from '../loop.ts'
+import { Loop } from '../loop.ts'
 import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
 import { plan } from '../model/plan.ts'
 import type {
@@ -58,8 +58,8 @@ interface Batch {
 const NOTHING: Batch = { worker: '', marks: [], isFull: false }
 
 export class PeriodicScheduler {
+  readonly loop: Loop
   readonly #options: PeriodicSchedulerOptions
-  readonly #loop: Loop
   /** Marked by this worker, but not submitted: locked by another transaction, or the submission failed. */
   #deferred: readonly Mark[] = []
   /** Due schedules that the database refuses to mark. */
@@ -72,25 +72,7 @@ export class PeriodicScheduler {
       now: () => performance.now(),
       onAdded: options.onFault,
     })
-    this.#loop = new Loop({ name: 'scheduler', pass: () => this.pass(), onError: options.onError })
-  }
-
-  start(): void {
-    this.#loop.start()
-  }
-
-  /** A schedule may be due. */
-  wake(): void {
-    this.#loop.wake()
-  }
-
-  /** Lets the current pass complete. */
-  stop(): Promise<void> {
-    return this.#loop.stop()
-  }
-
-  health(): LoopHealth {
-    return this.#loop.health()
+    this.loop = new Loop({ name: 'scheduler', pass: () => this.pass(), onError: options.onError })
   }
 
   /** How many schedules wait for their back-off. */

@@ -11,7 +11,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { SchemaError } from '../errors.ts'
-import { Loop, type LoopHealth } from '../loop.ts'
+import { Loop } from '../loop.ts'
 import { versionFault } from '../model/version.ts'
 import type { WorkerStore } from '../store/worker-store.ts'
 import { BEATS_UNTIL_DEAD, DeadWorkers } from './dead-workers.ts'
@@ -37,8 +37,8 @@ export interface MembershipOptions
 const BEATS_PER_LEASE = 5
 
 export class Membership {
+  readonly loop: Loop
   readonly #options: MembershipOptions
-  readonly #loop: Loop
   readonly #beatMs: number
   readonly #deadWorkers: DeadWorkers
   readonly #takeOver: TakeOver
@@ -61,7 +61,7 @@ export class Membership {
       beatsPerLease: BEATS_PER_LEASE,
       renew: () => this.#renew(),
     })
-    this.#loop = new Loop({
+    this.loop = new Loop({
       name: 'lease',
       pass: () => this.beat(),
       // After an outage, all workers retry within one beat. With a longer back-off, the first worker to reconnect would
@@ -100,19 +100,15 @@ export class Membership {
   /** Registers and starts the heartbeat. */
   async start(): Promise<void> {
     await this.#register()
-    this.#loop.start()
+    this.loop.start()
   }
 
   /** Ends the heartbeat and removes the registration. Comes last: until then, other workers must see this one alive. */
   async stop(): Promise<void> {
-    await this.#loop.stop()
+    await this.loop.stop()
     const id = this.#id
     this.#id = null
     if (id !== null) await this.#options.workers.unregister(id)
-  }
-
-  health(): LoopHealth {
-    return this.#loop.health()
   }
 
   /** One heartbeat, then a check of the other workers. @returns milliseconds until the next */

@@ -3,7 +3,7 @@
  * statement per second. Between looks it sleeps exactly until the next schedule or job is due, by the database's clock.
  * Writes of this process wake it.
  */
-import { Loop, type LoopHealth } from '../loop.ts'
+import { Loop } from '../loop.ts'
 import type { ClockDifference } from './health.ts'
 import type { SchedulingStore } from '../store/scheduling-store.ts'
 
@@ -31,8 +31,8 @@ const BUSY_MS = 250
 const SUBMITTED_MS = 20
 
 export class Watch {
+  readonly loop: Loop
   readonly #options: WatchOptions
-  readonly #loop: Loop
   #clock: ClockDifference | null = null
   #serverChanges = 0
   /** When the next schedule is due according to the last look, by performance.now(). */
@@ -40,23 +40,7 @@ export class Watch {
 
   constructor(options: WatchOptions) {
     this.#options = options
-    this.#loop = new Loop({ name: 'watch', pass: () => this.pass(), onError: options.onError })
-  }
-
-  start(): void {
-    this.#loop.start()
-  }
-
-  wake(): void {
-    this.#loop.wake()
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop()
-  }
-
-  health(): LoopHealth {
-    return this.#loop.health()
+    this.loop = new Loop({ name: 'watch', pass: () => this.pass(), onError: options.onError })
   }
 
   /** The difference between the clocks at the last look; null before the first. */

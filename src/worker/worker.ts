@@ -84,9 +84,9 @@ export class Worker {
   async start(): Promise<void> {
     await this.register(true)
     this.#stall.start()
-    this.#scheduler?.start()
+    this.#scheduler?.loop.start()
     this.#executor?.start()
-    this.#watch.start()
+    this.#watch.loop.start()
     this.#declared.start()
     const { handlers, logger } = this.#options
     logger.info({ worker: this.#membership.id(), tasks: [...handlers.keys()] }, 'Kalends started')
@@ -121,8 +121,8 @@ export class Worker {
   /** Stops the parts in the order of their dependencies: the heartbeat comes last. */
   async stop(graceMs: number): Promise<void> {
     // All at once: from now on, nothing is claimed.
-    await Promise.all([this.#scheduler?.stop(), this.#executor?.stop(graceMs), this.#declared.stop()])
-    await this.#watch.stop()
+    await Promise.all([this.#scheduler?.loop.stop(), this.#executor?.stop(graceMs), this.#declared.stop()])
+    await this.#watch.loop.stop()
     this.#stall.stop()
     await this.#leave()
     this.#options.logger.info({}, 'Kalends stopped')
@@ -130,20 +130,20 @@ export class Worker {
 
   /** Something was written that any part may act on. */
   wake(): void {
-    this.#scheduler?.wake()
+    this.#scheduler?.loop.wake()
     this.wakeForJobs()
   }
 
   /** Jobs were written. If this made a schedule due, the next look of the watch notices it. */
   wakeForJobs(): void {
     this.#executor?.wake()
-    this.#watch.wake()
+    this.#watch.loop.wake()
   }
 
   health(): Health {
-    const loops = [this.#watch.health(), this.#membership.health(), this.#declared.health()]
-    if (this.#scheduler !== null) loops.push(this.#scheduler.health())
-    if (this.#executor !== null) loops.push(...this.#executor.health())
+    const loops = [this.#watch.loop, this.#membership.loop, this.#declared]
+    if (this.#scheduler !== null) loops.push(this.#scheduler.loop)
+    if (this.#executor !== null) loops.push(...this.#executor.loops())
     const unwritten = this.#executor?.unwritten()
     return judge({
       leaseMs: this.#options.leaseMs,
@@ -162,7 +162,7 @@ export class Worker {
       clock: this.#watch.clock(),
       stall: this.#stall.last(),
       abandonedHandlers: this.#executor?.abandonedHandlers() ?? [],
-      loops,
+      loops: loops.map((loop) => loop.health()),
     })
   }
 
@@ -170,7 +170,7 @@ export class Worker {
     const { store, sets, logger } = this.#options
     for (const set of sets) {
       const report = await syncSet(store.declared, set, logger, isStart)
-      if (report.created.length + report.changed.size + report.lifted.length > 0) this.#scheduler?.wake()
+      if (report.created.length + report.changed.size + report.lifted.length > 0) this.#scheduler?.loop.wake()
     }
   }
 
@@ -219,7 +219,7 @@ export class Worker {
       },
       onProgress: (queued) => {
         if (queued) this.#executor?.wake()
-        this.#watch.wake()
+        this.#watch.loop.wake()
       },
       onFault: (schedule, error) => this.#reporter.notSubmitted(schedule, error),
       onError: this.#onError,
@@ -247,7 +247,7 @@ export class Worker {
       wakeUpMs,
       now,
       claimableTasks: () => executor?.claimableTasks() ?? [],
-      onScheduleDue: scheduler === null ? null : () => scheduler.wake(),
+      onScheduleDue: scheduler === null ? null : () => scheduler.loop.wake(),
       onJobDue: executor === null ? null : () => executor.wakeForTime(),
       serverChanges: () => store.serverChanges(),
       onServerChange: () => executor?.recheckRunning(),
@@ -260,6 +260,6 @@ export class Worker {
     // A blocked job may have become claimable, and jobs that were taken over wait.
     this.#executor?.wake()
     // Other ends set no time that a look could find: a busy worker would look hundreds of times per second.
-    if (result.settled.some(setsATime)) this.#watch.wake()
+    if (result.settled.some(setsATime)) this.#watch.loop.wake()
   }
 }

@@ -109,7 +109,7 @@ it('jobs that cannot be made claimable do not keep others from being claimed', a
   const { executor, errors } = scene({
     promoteDue: () => Promise.reject(new Error('a row is refused')),
     claim: () => {
-      claim.open(executor.health().map(({ consecutiveErrors }) => consecutiveErrors))
+      claim.open(executor.loops().map((loop) => loop.health().consecutiveErrors))
       return Promise.resolve([])
     },
   })

@@ -133,8 +133,8 @@ describe('a worker', () => {
     expect(asked - before).toBeGreaterThan(10)
     expect(asked - before).toBeLessThanOrEqual(40)
     // It sleeps meanwhile.
-    const settler = executor.health().find(({ name }) => name === 'settler')
-    expect(settler).toMatchObject({ busySince: null, nextPass: expect.any(Date) })
+    const settler = executor.loops().find(({ name }) => name === 'settler')
+    expect(settler?.health()).toMatchObject({ busySince: null, nextPass: expect.any(Date) })
     vi.useRealTimers()
   })
 

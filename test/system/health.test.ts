@@ -142,7 +142,7 @@ eachDatabase(({ kind, fresh }) => {
       onTestFinished(() => admin.end())
       await admin.query('LOCK TABLES periodic_task WRITE')
       const health = await healthThat(worker, 'it is told', ({ reasons }) => codes(reasons).includes('stuck'))
-      expect(health.reasons[0]?.text).toMatch(/somebody holds a lock/)
+      expect(health.reasons[0]?.text).toMatch(/another transaction holds a lock/)
       await admin.query('UNLOCK TABLES')
       await wellAgain(worker)
     })
