@@ -1,8 +1,8 @@
 /**
  * Typed events: what happened in this process, for logs, metrics and tests.
  *
- * Each is also published on the diagnostics channel `<prefix>:<name>`, where tools listen that do not know the
- * object that emits.
+ * Each event is also published on the diagnostics channel `<prefix>:<name>`, for tools that have no access to the
+ * emitting object.
  */
 import { channel } from 'node:diagnostics_channel'
 
@@ -15,7 +15,7 @@ export class Emitter<Events extends object> {
 
   /**
    * @param prefix  of the diagnostics channels
-   * @param onError  gets what a listener throws: it must not end the loop that told it something
+   * @param onError  receives what a listener throws: an error of a listener must not end the loop that emits
    */
   constructor(prefix: string, onError: (error: unknown) => void) {
     this.#prefix = prefix
@@ -31,14 +31,14 @@ export class Emitter<Events extends object> {
   }
 
   emit<Name extends keyof Events & string>(name: Name, payload: Events[Name]): void {
-    // A subscriber that throws does so in the next tick, as an uncaught exception: Node's rule for channels.
+    // If a subscriber of the channel throws, Node.js rethrows in the next tick, as an uncaught exception.
     channel(`${this.#prefix}:${name}`).publish(payload)
     for (const listener of this.#listeners.get(name) ?? []) {
       try {
-        // Only `on` adds listeners, and under this name only such that take this payload.
+        // Only `on` adds listeners, and under this name only listeners for this payload.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion
         const result: unknown = (listener as Listener<Events[Name]>)(payload)
-        // An async function passes for a listener; what it rejects with would end the process.
+        // A listener may be an async function; its unhandled rejection would end the process.
         if (result instanceof Promise) result.catch(this.#onError)
       } catch (error) {
         this.#onError(error)

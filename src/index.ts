@@ -15,9 +15,8 @@ export type {
 } from './jobs/jobs.ts'
 export type { ManyJobs, ManyOptions, ManyResult } from './jobs/many.ts'
 export type { RetentionOptions } from './jobs/retention.ts'
-export { Kalends, type PruneOptions, type Scope, type WorkerStatus } from './kalends.ts'
+export { Kalends, type PruneOptions } from './kalends.ts'
 export type { Logger } from './logger.ts'
-export type { Health, HealthNote } from './health.ts'
 export type { LoopHealth } from './loop.ts'
 export type { GrantedTasks, OwnerLimits } from './model/authority.ts'
 export type { Finding } from './model/diagnosis.ts'
@@ -37,8 +36,8 @@ export {
   task,
   type TaskOptions,
 } from './model/task.ts'
-export type { KalendsOptions, ScopeOptions, StartOptions } from './options.ts'
-export type { ElsewhereJob, SubmitElsewhere } from './scheduler/elsewhere.ts'
+export type { KalendsOptions, ScopeOptions, StartOptions, StopOptions } from './options.ts'
+export type { ExternalJob, SubmitToQueue } from './scheduler/external-queue.ts'
 export type { Declaration, Gone } from './schedules/declared.ts'
 export type { Explanation } from './schedules/explain.ts'
 export type { HistoryQuery, IfVersion, Schedules } from './schedules/schedules.ts'
@@ -49,6 +48,7 @@ export type {
   ScheduleOptions,
   SchedulePolicy,
 } from './schedules/settings.ts'
+export type { Scope } from './scopes.ts'
 export type { LogLevel, Settled } from './store/executing-store.ts'
 export type { Transaction } from './store/job-store.ts'
 export type { DatabaseTarget } from './store/database.ts'
@@ -79,4 +79,6 @@ export type {
   UpcomingQuery,
   Views,
 } from './views/views.ts'
-export type { KalendsEvents } from './worker.ts'
+export type { Health, HealthNote } from './worker/health.ts'
+export type { KalendsEvents } from './worker/reporter.ts'
+export type { WorkerStatus } from './worker/worker-status.ts'

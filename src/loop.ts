@@ -1,25 +1,25 @@
 /**
- * A supervised loop: it calls its pass again and again, sleeps in between for as long as the pass asks
- * for, and does not die. A pass that throws is reported, counted, and tried again with back-off.
+ * A supervised loop: it calls its pass repeatedly and sleeps in between for as long as the pass returns. It does not die:
+ * a pass that throws is reported, counted, and retried with back-off.
  */
 
 /** Shortest and longest back-off after errors, in milliseconds. */
 const BACKOFF_MS = { shortest: 200, longest: 15_000 }
-/** setTimeout takes 31 bits; nothing here sleeps for longer than this anyway. */
+/** setTimeout takes 31 bits. No loop needs a longer sleep than this. */
 const LONGEST_SLEEP_MS = 3_600_000
 
-/** How a loop of a worker is. */
+/** The health of a loop of a worker. */
 export interface LoopHealth {
   readonly name: string
-  /** When the last pass ended well; null before the first. */
+  /** When the last pass ended without an error; null before the first. */
   readonly lastGoodPass: Date | null
-  /** When the pass that is under way began; null between passes. */
+  /** When the current pass started; null between passes. */
   readonly busySince: Date | null
-  /** For how long it goes on, by a clock that nobody sets; null between passes. */
+  /** How long the current pass has been running, by a monotonic clock; null between passes. */
   readonly busyMs: number | null
-  /** When the next pass begins by itself; null: during a pass, and when it sleeps until it is woken. */
+  /** When the next pass starts by itself; null: during a pass, and when the loop sleeps until it is woken. */
   readonly nextPass: Date | null
-  /** How long ago the next pass should have begun; 0: it is not late. */
+  /** How long ago the next pass should have started; 0: it is not late. */
   readonly lateMs: number
   /** Errors since the last good pass. */
   readonly consecutiveErrors: number
@@ -28,7 +28,7 @@ export interface LoopHealth {
   readonly lastErrorAt: Date | null
 }
 
-/** An instant, and the same by a clock that nobody sets. */
+/** An instant by the system clock and by the monotonic clock. */
 interface Moment {
   readonly at: Date
   readonly mono: number
@@ -55,7 +55,7 @@ export class Loop {
   #endSleep: (() => void) | null = null
   #lastGoodPass: Date | null = null
   #busy: Moment | null = null
-  /** When its sleep is to end, by performance.now(); null: until it is woken. */
+  /** When the sleep ends, by performance.now(); null: when it is woken. */
   #due: number | null = null
   #consecutiveErrors = 0
   #lastError: string | null = null
@@ -74,13 +74,13 @@ export class Loop {
     this.#running = this.#run()
   }
 
-  /** Starts the next pass now, or as soon as the current one has ended. */
+  /** Starts the next pass now, or when the current one has ended. */
   wake(): void {
     this.#woken = true
     this.#endSleep?.()
   }
 
-  /** Lets the current pass complete and ends. */
+  /** Lets the current pass complete, then ends. */
   async stop(): Promise<void> {
     this.#stopping = true
     this.#endSleep?.()
@@ -133,16 +133,16 @@ export class Loop {
     }
   }
 
-  /** Who is told of an error must not become one. */
+  /** An error of the error handler must not end the loop. */
   #report(error: unknown): void {
     try {
       this.#onError(error, this.name)
     } catch {
-      // There is nobody left to tell.
+      // There is nothing left to report to.
     }
   }
 
-  /** Wake-ups do not shorten a back-off, or a busy worker would hammer a database that is down. */
+  /** Wake-ups do not shorten a back-off: otherwise a busy worker would hammer a database that is down. */
   async #backOff(): Promise<void> {
     const longest = Math.min(
       this.#longestBackOffMs,

@@ -8,7 +8,7 @@ import type { GrantedTasks, OwnerLimits } from './model/authority.ts'
 import { checkedName, checkedText, checkedWhole, shownInput } from './model/input.ts'
 import { Redaction } from './model/redaction.ts'
 import { DEFAULT_ARGS_LIMIT, spanOption } from './model/task.ts'
-import type { SubmitElsewhere } from './scheduler/elsewhere.ts'
+import type { SubmitToQueue } from './scheduler/external-queue.ts'
 import type { StoreOptions } from './store/open.ts'
 import { checkedZone } from './timer/index.ts'
 
@@ -48,11 +48,17 @@ export interface StartOptions {
    * Whether this worker submits due schedules; default true. With `submit` the jobs go to another queue, and this
    * worker runs none.
    */
-  readonly scheduler?: boolean | { readonly submit: SubmitElsewhere } | undefined
+  readonly scheduler?: boolean | { readonly submit: SubmitToQueue } | undefined
   /** Whether, and how many at a time, this worker runs jobs; default 10. */
   readonly executor?: boolean | { readonly concurrency?: number | undefined } | undefined
   /** Whether SIGTERM and SIGINT stop it; default false. */
   readonly signals?: boolean | undefined
+}
+
+/** Options of `Kalends.stop`. */
+export interface StopOptions {
+  /** How long handlers may continue: milliseconds or a time span; default `30s`. */
+  readonly grace?: number | string | undefined
 }
 
 /** Whose schedules and jobs a scope reaches: of a group, a submitter, or both; and what it may do there. */

@@ -1,13 +1,13 @@
 /**
- * Turns for what counts against the limits of an owner: two calls that both find room for one more must not both take
- * it. Few calls wait; the others are refused, so that no owner fills the memory.
+ * Runs writes that count against the limits of an owner one after the other: of two concurrent calls, both would otherwise
+ * find that one more is allowed. Few calls may wait; further ones are refused, so that no owner fills the memory.
  */
 import { OverloadedError } from './errors.ts'
 
 const MOST_WAITING = { ofOwner: 32, inAll: 256 }
 
 export class OwnerTurns {
-  /** By owner: the end of the last turn, and how many have not ended. */
+  /** By owner: the last turn, and how many have not ended. */
   readonly #owners = new Map<string, { last: Promise<void>; count: number }>()
   #count = 0
 

@@ -9,17 +9,16 @@ import { describe, expect, test } from 'vitest'
  */
 const BASE = ['errors', 'events', 'loop', 'logger']
 const PARTS = ['schedules', 'jobs', 'views', 'scheduler', 'executor']
-const INNER = [
-  'calendar',
-  'timer',
-  'model',
-  'store interface',
-  'store',
-  ...PARTS,
-  'watch',
-  'health',
-  'standstill',
+const INNER = ['calendar', 'timer', 'model', 'store interface', 'store', ...PARTS, ...BASE]
+/** Files that `kalends.ts` wires. */
+const ROOT_FILES = [
+  'options',
   'owner-turns',
+  'definitions',
+  'lifecycle',
+  'scopes',
+  'kalends',
+  'index',
   ...BASE,
 ]
 
@@ -35,15 +34,37 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   schedules: ['store interface', 'model', 'timer', ...BASE],
   // They preview elapses.
   views: ['store interface', 'model', 'timer', ...BASE],
-  standstill: [],
+  // A take-over writes the ends of lost attempts in the same way as the executor.
+  'worker part': ['executor', 'store interface', 'model', ...BASE],
+  // It brings declared sets to the database.
+  worker: ['worker part', 'scheduler', 'executor', 'schedules', 'store interface', 'model', ...BASE],
   'owner-turns': BASE,
-  health: ['standstill', ...BASE],
-  watch: ['store interface', 'health', ...BASE],
-  worker: INNER,
-  options: INNER,
-  signals: BASE,
-  kalends: [...INNER, 'options', 'signals', 'worker'],
-  index: [...INNER, 'options', 'worker', 'kalends'],
+  options: ['scheduler', 'executor', 'jobs', 'store', 'timer', 'model', ...BASE],
+  definitions: ['executor', 'jobs', 'schedules', 'store interface', 'model', ...BASE],
+  lifecycle: [
+    'definitions',
+    'options',
+    'worker',
+    'worker part',
+    'schedules',
+    'store interface',
+    'model',
+    ...BASE,
+  ],
+  scopes: [
+    'lifecycle',
+    'options',
+    'owner-turns',
+    'worker part',
+    'schedules',
+    'jobs',
+    'views',
+    'store interface',
+    'model',
+    ...BASE,
+  ],
+  kalends: [...INNER, 'options', 'definitions', 'lifecycle', 'scopes', 'worker part'],
+  index: [...INNER, 'options', 'scopes', 'worker part', 'kalends'],
   // It checks timers before there is a schedule, and serves the metrics.
   http: ['kalends', 'index', 'calendar', 'timer', 'telemetry', ...BASE],
   cli: ['kalends', 'index', 'calendar', 'timer', 'http', ...BASE],
@@ -57,21 +78,9 @@ function placeOf(file: string): string | undefined {
   const [, first = '', second, ...deeper] = file.split('/')
   if (second === undefined) {
     const name = first.replace(/\.tsx?$/, '')
-    return [
-      'kalends',
-      'index',
-      'options',
-      'signals',
-      'worker',
-      'watch',
-      'health',
-      'standstill',
-      'owner-turns',
-      ...BASE,
-    ].includes(name)
-      ? name
-      : undefined
+    return ROOT_FILES.includes(name) ? name : undefined
   }
+  if (first === 'worker') return second === 'worker.ts' ? 'worker' : 'worker part'
   if (first !== 'store') return first in ARROWS ? first : undefined
   return deeper.length === 0 && /(?:^|-)store\.ts$/.test(second) ? 'store interface' : 'store'
 }
@@ -238,10 +247,17 @@ describe('the check can fail', () => {
     ['src/jobs/jobs.ts', '../store/sql/jobs.ts'],
     ['src/jobs/jobs.ts', '../schedules/schedules.ts'],
     ['src/scheduler/periodic-scheduler.ts', '../executor/job-executor.ts'],
-    ['src/executor/run.ts', '../store/open.ts'],
-    ['src/executor/run.ts', '../kalends.ts'],
+    ['src/executor/attempt-runner.ts', '../store/open.ts'],
+    ['src/executor/attempt-runner.ts', '../kalends.ts'],
+    ['src/executor/job-executor.ts', '../scheduler/periodic-scheduler.ts'],
+    ['src/executor/job-executor.ts', '../worker/membership.ts'],
+    ['src/scheduler/periodic-scheduler.ts', '../worker/watch.ts'],
     ['src/kalends.ts', './http/http.ts'],
-    ['src/watch.ts', './scheduler/periodic-scheduler.ts'],
+    ['src/worker/watch.ts', '../scheduler/periodic-scheduler.ts'],
+    ['src/worker/watch.ts', './worker.ts'],
+    ['src/worker/worker.ts', '../store/open.ts'],
+    ['src/worker/worker.ts', '../jobs/jobs.ts'],
+    ['src/worker/worker.ts', '../kalends.ts'],
     ['src/loop.ts', './errors.ts'],
     ['src/http/http.ts', '../store/store.ts'],
     ['src/cli/main.ts', '../model/plan.ts'],
@@ -255,7 +271,11 @@ describe('the check can fail', () => {
     ['src/model/plan.ts', '../timer/index.ts'],
     ['src/model/plan.ts', '../errors.ts'],
     ['src/store/sql/jobs.ts', '../job-store.ts'],
-    ['src/executor/run.ts', '../store/executing-store.ts'],
+    ['src/executor/attempt-runner.ts', '../store/executing-store.ts'],
+    ['src/worker/worker.ts', '../scheduler/periodic-scheduler.ts'],
+    ['src/worker/worker.ts', '../executor/job-executor.ts'],
+    ['src/worker/worker.ts', './watch.ts'],
+    ['src/worker/take-over.ts', '../executor/settle-isolated.ts'],
     ['src/kalends.ts', './store/open.ts'],
     ['src/cli/calendar.ts', '../calendar/index.ts'],
     ['src/http/http.ts', '../kalends.ts'],

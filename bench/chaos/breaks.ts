@@ -108,9 +108,9 @@ export const BREAKS: readonly Break[] = [
         put: 'row === undefined',
       },
       {
-        file: 'executor/job-executor.js',
-        find: 'if (run.job.worker === workerId)',
-        put: 'if (run.job.worker === null)',
+        file: 'executor/running-attempts.js',
+        find: 'if (attempt.job.worker === workerId)',
+        put: 'if (attempt.job.worker === null)',
       },
     ],
     sql: [],
@@ -198,7 +198,7 @@ export const BREAKS: readonly Break[] = [
     removes: 'nobody takes over what a dead worker ran',
     mutations: [
       {
-        file: 'executor/lease.js',
+        file: 'worker/take-over.js',
         find: 'const orphans = await executing.orphans(ORPHANS_AT_ONCE, this.#rejected.ids());',
         put: 'const orphans = [];',
       },

@@ -9,7 +9,7 @@
  * which BullMQ has already.
  */
 import { Queue } from 'bullmq'
-import { type ElsewhereJob, Kalends, task } from 'kalends'
+import { type ExternalJob, Kalends, task } from 'kalends'
 import { connection, database, type Occurrence, options } from './queue.ts'
 
 const queue = new Queue<Occurrence>(options.queue, {
@@ -24,7 +24,7 @@ const queue = new Queue<Occurrence>(options.queue, {
 })
 
 /** A UUID, so without the ':' that BullMQ forbids in ids; the same each time for one occurrence. */
-async function submit(jobs: readonly ElsewhereJob[]): Promise<void> {
+async function submit(jobs: readonly ExternalJob[]): Promise<void> {
   await queue.addBulk(
     jobs.map(({ id, task, schedule, args, slot, missed }) => ({
       name: task,

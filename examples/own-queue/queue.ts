@@ -2,7 +2,7 @@
  * A queue that the application has already: a table of its own, `work_item`. Kalends puts the occurrences of its
  * schedules there; who works them off is the application's affair.
  */
-import type { ElsewhereJob } from 'kalends'
+import type { ExternalJob } from 'kalends'
 import type { AppDatabase, Rows } from './database.ts'
 
 export interface WorkItem {
@@ -39,7 +39,7 @@ export class OwnQueue {
    *
    * @returns the ids that are refused, for an item of their schedule is not done; Kalends records them as skipped
    */
-  submit(jobs: readonly ElsewhereJob[]): Promise<string[]> {
+  submit(jobs: readonly ExternalJob[]): Promise<string[]> {
     return this.#database.transaction(async (rows) => {
       const refused: string[] = []
       for (const job of jobs) if (!(await this.#submitOne(rows, job))) refused.push(job.id)
@@ -47,7 +47,7 @@ export class OwnQueue {
     })
   }
 
-  async #submitOne(rows: Rows, job: ElsewhereJob): Promise<boolean> {
+  async #submitOne(rows: Rows, job: ExternalJob): Promise<boolean> {
     // First the id: that a job is here already is no reason to refuse it.
     const known = await rows('SELECT id FROM work_item WHERE id = ?', [job.id])
     if (known.length > 0) return true

@@ -14,7 +14,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type ElsewhereJob, Kalends } from 'kalends'
+import { type ExternalJob, Kalends } from 'kalends'
 import { at } from 'kalends/timer'
 import { type AppDatabase, openDatabase } from '../own-queue/database.ts'
 
@@ -31,7 +31,7 @@ interface HistoryRow {
 async function write(
   database: AppDatabase,
   scheduler: string,
-  jobs: readonly ElsewhereJob[],
+  jobs: readonly ExternalJob[],
 ): Promise<number> {
   return database.transaction(async (rows) => {
     let written = 0
@@ -118,7 +118,7 @@ function start(url: string, name: string, diesAt = ''): ChildProcess {
   return fork(import.meta.filename, ['scheduler', url, name, diesAt])
 }
 
-function names(jobs: readonly ElsewhereJob[]): string {
+function names(jobs: readonly ExternalJob[]): string {
   return jobs
     .map(({ schedule }) => schedule)
     .toSorted((one, other) => one.localeCompare(other))

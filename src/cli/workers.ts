@@ -1,6 +1,6 @@
 /** `kalends workers`: who is there. */
 import { Command } from 'commander'
-import type { WorkerStatus } from '../kalends.ts'
+import type { WorkerStatus } from '../index.ts'
 import { type DatabaseFlags, withDatabaseOptions } from './configuration.ts'
 import { print, printJson, say } from './output.ts'
 import { withKalends } from './session.ts'

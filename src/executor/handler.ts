@@ -1,47 +1,47 @@
 import type { Job } from '../model/job.ts'
 import type { Task } from '../model/task.ts'
 
-/** Writes lines to the job's log, where they can be read while it runs. */
+/** Writes lines to the job's log. They can be read while the job runs. */
 export interface JobLogger {
-  /** Of interest only when something is looked for. */
+  /** Details for troubleshooting. */
   debug(message: string): void
-  /** What a run did. */
+  /** What the run did. */
   info(message: string): void
-  /** Something is not as it should be, and the run goes on. */
+  /** Something unexpected; the run continues. */
   warn(message: string): void
-  /** Something failed. It does not end the attempt: for that, throw. */
+  /** Something failed. To end the attempt as failed, throw an error instead. */
   error(message: string): void
 }
 
-/** What a handler gets for one attempt. */
+/** The input of a handler for one attempt. */
 export interface HandlerContext<Args = unknown> {
   readonly args: Args
-  /** The elapse that the run stands for; null for a job that came from no schedule. */
+  /** The scheduled time of the run; null for a job without a schedule. */
   readonly slot: Date | null
-  /** Slots before this one that were missed and are not made up. */
+  /** How many earlier slots were missed and are not made up. */
   readonly missed: number
   /** The number of the attempt, from 1. */
   readonly attempt: number
   /** The job as it was when it was claimed. */
   readonly job: Job
-  /** Fires on timeout, cancel, lost lease and the end of the grace period; `reason` is the matching error. */
+  /** Fires on timeout, cancellation, lost lease and the end of the grace period. `reason` is the matching error. */
   readonly signal: AbortSignal
   readonly log: JobLogger
-  /** Stores how far the run is: any JSON value, such as `0.4` or `{ done: 40, of: 100 }`. */
+  /** Stores the progress of the run: any JSON value, such as `0.4` or `{ done: 40, of: 100 }`. */
   readonly progress: (value: unknown) => void
 }
 
-/** Runs the jobs of a task. What it returns is stored as the job's result, as JSON. */
+/** Runs the jobs of a task. The return value is stored as JSON, as the result of the job. */
 export type Handler<Args = unknown, Result = unknown> = (
   context: HandlerContext<Args>,
 ) => Result | Promise<Result>
 
 /**
- * Wraps each attempt of a job, for tracing and the like: calls `run` once and returns what that returns.
+ * Wraps each attempt of a job, for example for tracing. Calls `run` once and returns its result.
  */
 export type Around = (job: Job, run: () => Promise<unknown>) => Promise<unknown>
 
-/** A task with the function that runs its jobs here. */
+/** A task and the function that runs its jobs in this process. */
 export interface HandledTask {
   readonly task: Task
   readonly handler: Handler

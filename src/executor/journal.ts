@@ -1,53 +1,41 @@
-import { Loop, type LoopHealth } from '../loop.ts'
+import { Loop } from '../loop.ts'
 import { Halving, isOfARow } from '../model/halves.ts'
 import type { Fence } from '../model/job.ts'
 import type { ExecutingStore, NewLogLine } from '../store/executing-store.ts'
 
-/** Lines and progress are gathered for this long before they are written. */
+/** Lines and progress are collected for this long before they are written. */
 const GATHER_MS = 200
 const LINES_AT_ONCE = 500
 
 /** Writes the log lines and the progress of running jobs, in the background and in small batches. */
 export class Journal {
+  readonly loop: Loop
   readonly #store: ExecutingStore
-  readonly #loop: Loop
   readonly #onError: (error: unknown, loop: string) => void
   #lines: NewLogLine[] = []
-  /** A line is no reason to keep others back: each that is refused is dropped at once. */
+  /** Never gives up on a batch: each line that the database refuses is dropped at once. */
   readonly #halving = new Halving(Infinity)
   readonly #progress = new Map<string, { fence: Fence; json: string }>()
-  /** Flushes take turns: whoever waits for one must find everything written that came before. */
+  /** Flushes run one after the other: after a flush, everything that came before it is written. */
   #lastFlush: Promise<void> = Promise.resolve()
 
   constructor(store: ExecutingStore, onError: (error: unknown, loop: string) => void) {
     this.#store = store
     this.#onError = onError
-    this.#loop = new Loop({ name: 'journal', pass: () => this.#pass(), onError })
-  }
-
-  start(): void {
-    this.#loop.start()
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop()
-  }
-
-  health(): LoopHealth {
-    return this.#loop.health()
+    this.loop = new Loop({ name: 'journal', pass: () => this.#pass(), onError })
   }
 
   log(line: NewLogLine): void {
     this.#lines.push(line)
-    this.#loop.wake()
+    this.loop.wake()
   }
 
   progress(fence: Fence, json: string): void {
     this.#progress.set(fence.id, { fence, json })
-    this.#loop.wake()
+    this.loop.wake()
   }
 
-  /** Writes what is gathered. What cannot be written stays, and comes with the next flush. */
+  /** Writes what was collected. If a write fails, the rest stays for the next flush. */
   flush(): Promise<void> {
     const turn = this.#lastFlush.then(() => this.#flush())
     this.#lastFlush = turn.catch(() => undefined)
@@ -67,7 +55,7 @@ export class Journal {
     }
   }
 
-  /** One that the database refuses must not keep the others: it is reported and dropped. */
+  /** A line that the database refuses is reported and dropped, and never affects the others. */
   async #append(lines: readonly NewLogLine[]): Promise<void> {
     await this.#halving.run(lines, {
       work: async (some) => {
@@ -82,7 +70,7 @@ export class Journal {
     })
   }
 
-  /** @param lines  as they lie there, one after the other */
+  /** @param lines  consecutive lines of the queue */
   #forget(lines: readonly NewLogLine[]): void {
     const [first] = lines
     if (first !== undefined) this.#lines.splice(this.#lines.indexOf(first), lines.length)

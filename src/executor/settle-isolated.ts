@@ -3,15 +3,15 @@ import { type Halving, isOfARow } from '../model/halves.ts'
 import type { Ending } from '../model/settle.ts'
 import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 
-/** An end that the database rejects is tried again after this time: what rejects it may have been repaired. */
+/** An end that the database rejects is retried after this time: the cause may have been repaired. */
 export const REJECTED_RETRY_MS = 300_000
 
 /**
- * Writes ends so that one that the database rejects keeps no other from being written: a batch that is rejected is
- * halved until the one is found.
+ * Writes ends in a batch. If the database rejects the batch, it is halved until the rejected end is found, so that one
+ * rejected end never affects the others.
  *
- * @param onRejected  called for each end that cannot be written even without its result and error
- * @throws StoreUnavailableError; an Error when every end that is tried is rejected
+ * @param onRejected  called for each end that cannot be written, even without its result and error
+ * @throws StoreUnavailableError; AllRefusedError when every end that was tried is rejected
  */
 export async function settleIsolated(
   store: Pick<ExecutingStore, 'settle'>,
@@ -21,7 +21,7 @@ export async function settleIsolated(
 ): Promise<SettleResult> {
   const results = await halving.run<Attempt, SettleResult>(attempts, {
     work: (some) => store.settle(some),
-    // Its own result or error may be what the database rejects.
+    // The database may reject the result or the error text.
     alone: (attempt, error) => store.settle([{ ...attempt, ending: withoutTexts(attempt.ending, error) }]),
     wrote: ({ settled }) => settled.length > 0,
     refused: (attempt, error) => {

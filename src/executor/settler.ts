@@ -1,51 +1,51 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Loop, type LoopHealth } from '../loop.ts'
+import { Loop } from '../loop.ts'
 import { Halving } from '../model/halves.ts'
 import { type Fence, fenceText } from '../model/job.ts'
 import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 import { REJECTED_RETRY_MS, settleIsolated } from './settle-isolated.ts'
 
 const AT_ONCE = 200
-/** An end whose row is locked by someone else is tried again after this time. */
+/** An end whose row is locked by another transaction is retried after this time. */
 const LOCKED_RETRY_MS = 250
 /**
- * So many ends that cannot be written now, because their row is locked or the database rejects them, take up no
- * capacity: one lock must not stop a worker. What is beyond counts, for each of them is a run that a crash repeats.
+ * This many ends that cannot be written now, because their row is locked or the database rejects them, do not count
+ * against capacity: one lock must not stop a worker. Further ones count, because a crash repeats the run of each.
  */
 export const MOST_EXEMPT = 200
 
 export interface SettlerOptions {
   readonly store: Pick<ExecutingStore, 'settle'>
-  /** Ends were written, found to be lost, found to be locked, or set aside: there may be capacity again. */
+  /** Ends were written, lost, found to be locked, or set aside: places may have become free. */
   readonly onSettled: (result: SettleResult) => void
-  /** The database rejects this end for good: it is set aside. */
+  /** The database rejects this end permanently; it is set aside. */
   readonly onRejected: (attempt: Attempt, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
-/** Ends of runs that are not in the database. */
+/** Ends of runs that are not in the database yet. */
 export interface Unwritten {
-  /** All that are still tried. */
+  /** Those that are still being retried. */
   readonly waiting: number
-  /** Of those, how many are tried again because someone else has locked their row. */
+  /** How many of those wait because another transaction has locked their row. */
   readonly locked: number
-  /** For how long the first of the locked has been so; 0: none is. */
+  /** How long the oldest of the locked has waited; 0: none is locked. */
   readonly lockedMs: number
-  /** Set aside, for the database rejects them. */
+  /** Set aside because the database rejects them. */
   readonly rejected: number
-  /** Whether as many as may be cannot be written now, so that more of them take up capacity. */
+  /** Whether the limit of exempt ends is reached, so that further ones count against capacity. */
   readonly isLimitReached: boolean
 }
 
 /**
- * Writes the ends of runs in small batches: those that end while one batch is being written form the next. A
- * database that is away delays them; it loses none.
+ * Writes the ends of runs in small batches: the runs that end while one batch is being written form the next. If the
+ * database is unavailable, ends are delayed, not lost.
  */
 export class Settler {
+  readonly loop: Loop
   readonly #options: SettlerOptions
-  readonly #loop: Loop
   #queue: Attempt[] = []
-  /** Since when they were found locked, by performance.now(); in the order in which they are tried again. */
+  /** When they were found locked, by performance.now(); in the order of retries. */
   readonly #locked = new Map<Attempt, number>()
   /** By performance.now(). */
   #lockedRetry = 0
@@ -58,37 +58,25 @@ export class Settler {
 
   constructor(options: SettlerOptions) {
     this.#options = options
-    // What ends in this turn of the event loop is written together.
-    this.#loop = new Loop({
+    // Runs that end in the same turn of the event loop are written together.
+    this.loop = new Loop({
       name: 'settler',
       pass: () => nextTurn().then(() => this.#pass()),
       onError: options.onError,
     })
   }
 
-  start(): void {
-    this.#loop.start()
-  }
-
-  async stop(): Promise<void> {
-    await this.#loop.stop()
-  }
-
-  health(): LoopHealth {
-    return this.#loop.health()
-  }
-
   add(attempt: Attempt): void {
     this.#queue.push(attempt)
-    this.#loop.wake()
+    this.loop.wake()
   }
 
-  /** Ends that are known here, and not written. */
+  /** The fences of ends that are not written yet. */
   pending(): Fence[] {
     return [...this.#queue, ...this.#locked.keys(), ...this.#rejected].map((attempt) => attempt.fence)
   }
 
-  /** How much capacity they take up: a crash repeats the run of each. */
+  /** How many count against capacity: a crash repeats the run of each. */
   occupied(): number {
     return this.#queue.length + Math.max(0, this.#exempt() - MOST_EXEMPT)
   }
@@ -104,11 +92,11 @@ export class Settler {
     }
   }
 
-  /** Waits until all is written, or the time is over. What was set aside is tried once more: it may be mended by now. */
+  /** Waits until everything is written, or the time is over. Ends that were set aside are retried once: their rows may be repaired. */
   async drain(limitMs: number): Promise<void> {
     this.#retryRejected()
     if (this.#isEmpty()) return
-    this.#loop.wake()
+    this.loop.wake()
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, limitMs)
       this.#whenEmpty.push(() => {
@@ -118,7 +106,7 @@ export class Settler {
     })
   }
 
-  /** For tests with a clock of their own, where no loop runs. */
+  /** For tests with their own clock, where no loop runs. */
   async settleAll(): Promise<void> {
     while (this.#queue.length > 0) await this.#pass()
   }
@@ -127,7 +115,7 @@ export class Settler {
     if (performance.now() >= this.#rejectedRetry) this.#retryRejected()
     if (this.#locked.size > 0 && performance.now() >= this.#lockedRetry) await this.#retryLocked()
     else if (this.#queue.length > 0) await this.#write()
-    if (this.#isEmpty()) for (const tell of this.#whenEmpty.splice(0)) tell()
+    if (this.#isEmpty()) for (const resolve of this.#whenEmpty.splice(0)) resolve()
     if (this.#queue.length > 0) return 0
     const next = Math.min(this.#locked.size > 0 ? this.#lockedRetry : Infinity, this.#rejectedRetry)
     return Math.max(0, next - performance.now())
@@ -136,7 +124,7 @@ export class Settler {
   async #write(): Promise<void> {
     const batch = this.#queue.slice(0, AT_ONCE)
     const result = await this.#settle(batch, this.#writing)
-    // Only now: what could not be written stays in the queue.
+    // Only now: if the write failed, the ends stay in the queue.
     this.#queue.splice(0, batch.length)
     if (this.#locked.size === 0) this.#lockedRetry = performance.now() + LOCKED_RETRY_MS
     for (const attempt of result.locked) this.#locked.set(attempt, performance.now())
@@ -145,13 +133,13 @@ export class Settler {
 
   async #retryLocked(): Promise<void> {
     const batch = [...this.#locked.keys()].slice(0, AT_ONCE)
-    // Also when it fails, so that others are written in between.
+    // Also if it fails, so that other ends are written in between.
     this.#lockedRetry = performance.now() + LOCKED_RETRY_MS
     const result = await this.#settle(batch, this.#retrying)
     this.#lockedRetry = performance.now() + LOCKED_RETRY_MS
     const since = new Map(batch.map((attempt) => [fenceText(attempt.fence), this.#locked.get(attempt)]))
     for (const attempt of batch) this.#locked.delete(attempt)
-    // At the end, so that all have their turn.
+    // At the end of the map, so that all get a turn.
     for (const attempt of result.locked)
       this.#locked.set(attempt, since.get(fenceText(attempt.fence)) ?? performance.now())
     if (result.locked.length < batch.length) this.#options.onSettled(result)

@@ -32,27 +32,38 @@ export interface Submission {
   readonly jobs: readonly string[]
 }
 
-/** Room that the worker which submits has for jobs: those that fit begin with their submission, without a claim. */
-export interface Room {
-  /** Most jobs. Of more, none begins: the queue decides who goes first. */
+/** Which jobs a worker may start. */
+export interface StartLimits {
+  /** The most jobs. */
   readonly limit: number
-  /** The tasks that the worker handles, with the policy that holds where the job has none. */
+  /** The tasks that the worker handles, each with the policy for jobs that do not set their own. */
   readonly tasks: ReadonlyMap<string, RunPolicy>
-  /** For some tasks, the most of their jobs. */
-  readonly limits: ReadonlyMap<string, number>
+  /** For tasks with their own concurrency limit, the most jobs of that task. */
+  readonly taskLimits: ReadonlyMap<string, number>
+}
+
+/** Capacity that a worker keeps free for a statement that may start jobs. Exactly one of the methods ends it. */
+export interface Reservation extends StartLimits {
+  /** The statement started these jobs. Unused capacity becomes free. */
+  commit(jobs: readonly ClaimedJob[]): void
+  /** The statement failed. If it got no response, it may have started jobs. */
+  abandon(error: unknown): void
 }
 
 export interface SubmitOptions {
-  /** `elsewhere`: the jobs are in another queue already; only skips are written here. Default: `here`. */
-  readonly where?: 'here' | 'elsewhere'
-  /** Default: none. */
-  readonly room?: Room | null
+  /** `external`: an external queue has the jobs already; only skips are written here. Default: `here`. */
+  readonly where?: 'here' | 'external'
+  /**
+   * Jobs within these limits start in the same transaction, without a claim. If there are more, none starts: the queue
+   * decides the order. Default: no job starts.
+   */
+  readonly startLimits?: StartLimits | null
 }
 
 export interface SubmitResult {
   readonly submissions: readonly Submission[]
-  /** Jobs of the submissions that are running already, as this worker's. */
-  readonly begun: readonly ClaimedJob[]
+  /** Jobs of the submissions that this worker already runs. */
+  readonly started: readonly ClaimedJob[]
   /** Marked still, because somebody else holds the row: to be submitted again. */
   readonly locked: readonly Mark[]
   /** Schedules that could not be written for a lasting reason; they keep their mark as back-off. */
@@ -114,7 +125,7 @@ export interface SchedulingStore {
     options?: SubmitOptions,
   ): Promise<SubmitResult>
 
-  /** Reads what this worker has marked, for a queue that is elsewhere. */
+  /** Reads what this worker has marked, for an external queue. */
   readMarked(worker: string, marks: readonly Mark[]): Promise<MarkedSchedule[]>
 
   /** Ends the marks of a worker's earlier incarnations and of workers that are gone. @returns how many */

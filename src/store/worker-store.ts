@@ -25,7 +25,7 @@ export interface WorkerStore {
   /** How many jobs each worker runs; without those that run none. */
   running(): Promise<ReadonlyMap<string, number>>
   /** Removes a worker whose heartbeat is still the one that was seen. @returns whether it was removed */
-  bury(id: string, heartbeat: Date): Promise<boolean>
+  evict(id: string, heartbeat: Date): Promise<boolean>
   /** Removes the own row at a clean stop. */
   unregister(id: string): Promise<void>
 }

@@ -11,10 +11,10 @@ import {
   type Revisions,
   type TimerRow,
 } from '../store/list-store.ts'
-import { Earliest, type Upcoming } from './earliest.ts'
+import { UpcomingRuns, type Upcoming } from './upcoming.ts'
 import { hourLoads, type Load, planned } from './load.ts'
 
-export type { Upcoming } from './earliest.ts'
+export type { Upcoming } from './upcoming.ts'
 
 /** Failed jobs with the same first line of their error. */
 export interface FailureGroup {
@@ -157,7 +157,7 @@ export class Views {
     const from = checkedInstant('from', query.from)
     const to = checkedInstant('to', query.to)
     const { task, group, submitter } = query
-    const earliest = new Earliest({ from, to, limit })
+    const upcoming = new UpcomingRuns({ from, to, limit })
     const deadline = performance.now() + COMPUTE_MS
     const pages = this.#store.timers({ task, group, submitter }, TIMERS_AT_ONCE)
     let page = await pages.next()
@@ -167,13 +167,13 @@ export class Views {
       const goesOn = seen < MOST_TIMERS && looked < LIST_BOUNDS.searchWithin && performance.now() < deadline
       const [next] = await Promise.all([
         goesOn ? pages.next() : null,
-        // The statement is on its way by then, so that the database reads while we look.
-        lookInTurns(earliest, rows),
+        // The statement has been sent by then, so the database reads while this process calculates.
+        addInTurns(upcoming, rows),
       ])
-      if (next === null) return { items: earliest.found().items, complete: false }
+      if (next === null) return { items: upcoming.found().items, complete: false }
       page = next
     }
-    const { items, isAll } = earliest.found()
+    const { items, isAll } = upcoming.found()
     return { items, complete: isAll }
   }
 
@@ -183,9 +183,9 @@ export class Views {
   }
 }
 
-async function lookInTurns(earliest: Earliest, rows: readonly TimerRow[]): Promise<void> {
+async function addInTurns(upcoming: UpcomingRuns, rows: readonly TimerRow[]): Promise<void> {
   for (let start = 0; start < rows.length; start += TIMERS_PER_TURN) {
     await turn()
-    earliest.look(rows.slice(start, start + TIMERS_PER_TURN))
+    upcoming.add(rows.slice(start, start + TIMERS_PER_TURN))
   }
 }

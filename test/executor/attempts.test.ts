@@ -92,7 +92,7 @@ eachDatabase((under) => {
     for (const reason of reasons) expect(reason).toBeInstanceOf(TimeoutError)
   })
 
-  it('a handler that ignores its signal is left alone after 5 s, and its place is free again', async () => {
+  it('a handler that ignores its signal is abandoned after 5 s, and its place becomes free', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const deaf = task('deaf', { timeout: '20ms', retries: 0 })
@@ -104,7 +104,7 @@ eachDatabase((under) => {
     const next = await kalends.jobs.submit(other)
     const job = await ended(kalends, id)
     expect(job.state).toBe('failed')
-    expect(job.error).toContain('did not heed its signal within 5000 ms')
+    expect(job.error).toContain('did not end within 5000 ms after its signal fired')
     expect((job.finished?.getTime() ?? 0) - (job.started?.getTime() ?? 0)).toBeGreaterThanOrEqual(5000)
     expect(await ended(kalends, next)).toMatchObject({ state: 'success' })
     expect(kalends.health().running).toBe(0)

@@ -57,7 +57,7 @@ it('the jobs behind it in its batch run, and it is released', async () => {
   for (const { id } of good) expect(endings.get(id)).toBe('success')
   for (const { id } of others) expect(endings.get(id)).toBe('released')
   expect(errors).toHaveLength(others.length)
-  expect(String(errors[0])).toContain('not handled here; it goes back to the queue')
+  expect(String(errors[0])).toContain('no handler for the task; the job goes back to the queue')
 })
 
 it('a worker does not claim it again before its back-off is over', async () => {
@@ -109,7 +109,7 @@ it('jobs that cannot be made claimable do not keep others from being claimed', a
   const { executor, errors } = scene({
     promoteDue: () => Promise.reject(new Error('a row is refused')),
     claim: () => {
-      claim.open(executor.health().map(({ consecutiveErrors }) => consecutiveErrors))
+      claim.open(executor.loops().map((loop) => loop.health().consecutiveErrors))
       return Promise.resolve([])
     },
   })

@@ -80,7 +80,7 @@ describe('a worker', () => {
     })
     await settledDown()
     expect(state.started).toBe(3)
-    expect(executor.keepRoom('w/1', 1)).toBeNull()
+    expect(executor.reserve('w/1', 1)).toBeNull()
     expect(executor.unwritten()).toMatchObject({ waiting: 3, locked: 0 })
     writes.open()
     await settledDown()
@@ -133,8 +133,8 @@ describe('a worker', () => {
     expect(asked - before).toBeGreaterThan(10)
     expect(asked - before).toBeLessThanOrEqual(40)
     // It sleeps meanwhile.
-    const settler = executor.health().find(({ name }) => name === 'settler')
-    expect(settler).toMatchObject({ busySince: null, nextPass: expect.any(Date) })
+    const settler = executor.loops().find(({ name }) => name === 'settler')
+    expect(settler?.health()).toMatchObject({ busySince: null, nextPass: expect.any(Date) })
     vi.useRealTimers()
   })
 
@@ -155,7 +155,7 @@ describe('a worker', () => {
     const before = tried.length
     await vi.advanceTimersByTimeAsync(290_000)
     await settledDown()
-    // A look at what this worker holds does not take it for a job that began unheard.
+    // A comparison with the database does not take it for a job that was started without a response.
     state.held = [
       {
         fence: { id: 'j2', worker: 'w/1', claim: 1 },
@@ -163,7 +163,7 @@ describe('a worker', () => {
         policy: claimed('j2').policy,
       },
     ]
-    executor.unheard({ limit: 0, tasks: new Map(), limits: new Map() })
+    executor.recheckRunning()
     await settledDown()
     expect(tried).toHaveLength(before)
     await vi.advanceTimersByTimeAsync(20_000)

@@ -68,10 +68,10 @@ async function settle(settleAttempts: ExecutingStore['settle'], attempts: readon
     onError: (error) => errors.push(error),
   })
   for (const one of attempts) settler.add(one)
-  settler.start()
+  settler.loop.start()
   await all.promise
   await settler.drain(1000)
-  await settler.stop()
+  await settler.loop.stop()
   return { written, errors }
 }
 

@@ -223,7 +223,7 @@ eachDatabase((under) => {
     await kalends.schedules.create({ id: 'good', task: tick, timer: '*:*:*' })
     await signal(kalends, 'submitted', ({ id, jobs }) => id === 'good' && jobs.length > 0)
     expect(await kalends.schedules.get('bad')).toMatchObject({ status: 'invalid' })
-    expect(messages()).toContain('error: The timer cannot be read; edit it to go on')
+    expect(messages()).toContain('error: Invalid timer; edit it to continue')
   })
 
   it('a schedule with nothing to come is done, and an edit revives it', async () => {

@@ -1,7 +1,7 @@
 /** A burst: how many batches are under way at the same time, and what becomes of one that fails. */
 import { expect, it } from 'vitest'
 import type { Mark, SchedulingStore, SubmitResult } from '../../src/store/scheduling-store.ts'
-import type { SubmitElsewhere } from '../../src/scheduler/elsewhere.ts'
+import type { SubmitToQueue } from '../../src/scheduler/external-queue.ts'
 import { PeriodicScheduler } from '../../src/scheduler/periodic-scheduler.ts'
 import { type Gate, gate } from '../kalends/scene.ts'
 
@@ -14,7 +14,7 @@ function unused(): never {
 
 const written = (locked: readonly Mark[] = []): SubmitResult => ({
   submissions: [],
-  begun: [],
+  started: [],
   locked,
   failed: [],
 })
@@ -22,7 +22,10 @@ const written = (locked: readonly Mark[] = []): SubmitResult => ({
 /** A store with so many due schedules, whose submissions wait until the test lets them go on. */
 function burst(
   due: number,
-  { elsewhere = null, inParallel = true }: { elsewhere?: SubmitElsewhere | null; inParallel?: boolean } = {},
+  {
+    externalQueue = null,
+    inParallel = true,
+  }: { externalQueue?: SubmitToQueue | null; inParallel?: boolean } = {},
 ) {
   let next = 0
   const underWay: { readonly ids: readonly string[]; readonly end: Gate<SubmitResult | Error> }[] = []
@@ -55,11 +58,9 @@ function burst(
     worker: () => 'w/1',
     leaseMs: 60_000,
     missedAfterMs: 61_000,
-    elsewhere,
+    externalQueue,
     batch: BATCH,
-    keepRoom: () => null,
-    onBegun: nothing,
-    onUnheard: nothing,
+    reserve: () => null,
     onSubmitted: nothing,
     onProgress: nothing,
     onFault: nothing,
@@ -105,7 +106,7 @@ it('what one batch holds is submitted by itself', async () => {
 })
 
 it('another queue is handed one batch at a time', async () => {
-  const { scheduler, watched, letAll } = burst(3 * BATCH, { elsewhere: () => Promise.resolve() })
+  const { scheduler, watched, letAll } = burst(3 * BATCH, { externalQueue: () => Promise.resolve() })
   const batches = await letAll(scheduler.pass(), () => written())
   expect(watched.most).toBe(1)
   expect(batches.flat()).toHaveLength(3 * BATCH)

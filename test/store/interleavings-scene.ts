@@ -6,7 +6,7 @@ import type { ClaimedJob } from '../../src/model/job.ts'
 import { PeriodicScheduler } from '../../src/scheduler/periodic-scheduler.ts'
 import type { Ending } from '../../src/model/settle.ts'
 import type { Attempt } from '../../src/store/executing-store.ts'
-import type { Room } from '../../src/store/scheduling-store.ts'
+import type { StartLimits } from '../../src/store/scheduling-store.ts'
 import { ConflictError } from '../../src/errors.ts'
 import { toText } from '../../src/store/instant.ts'
 import type { TestDatabase } from '../support/databases.ts'
@@ -139,19 +139,22 @@ export interface Program {
   readonly wrongAtEnd?: (schedules: ReadonlyMap<string, Record<string, unknown>>) => string[]
 }
 
-/** @returns the jobs that began with their submission */
-async function schedulerPass(actor: Actor, worker: string, room: Room | null = null): Promise<ClaimedJob[]> {
+/** @returns the jobs that started when they were submitted */
+async function schedulerPass(
+  actor: Actor,
+  worker: string,
+  limits: StartLimits | null = null,
+): Promise<ClaimedJob[]> {
   const running: ClaimedJob[] = []
   const scheduler = new PeriodicScheduler({
     store: actor.store.scheduling,
     worker: () => worker,
     leaseMs: LEASE_MS,
     missedAfterMs: LEASE_MS + WAKE_UP_MS,
-    elsewhere: null,
+    externalQueue: null,
     batch: 100,
-    keepRoom: () => room,
-    onBegun: (_, jobs) => void running.push(...jobs),
-    onUnheard: () => undefined,
+    reserve: () =>
+      limits === null ? null : { ...limits, commit: (jobs) => void running.push(...jobs), abandon: () => {} },
     onSubmitted: () => undefined,
     onProgress: () => undefined,
     onFault: (id, error) => {
@@ -205,7 +208,7 @@ const register = (actor: Actor, worker: string) =>
 /** As the lease does it; whoever else is registered is taken for dead. */
 async function takeOver(actor: Actor, worker: string): Promise<void> {
   for (const other of await actor.store.workers.list())
-    if (other.id !== worker) await actor.store.workers.bury(other.id, other.heartbeat)
+    if (other.id !== worker) await actor.store.workers.evict(other.id, other.heartbeat)
   await actor.store.scheduling.clearStaleMarks(worker, LEASE_MS)
   for (;;) {
     const orphans = await actor.store.executing.orphans(100)
@@ -270,8 +273,8 @@ export const WORKERS: readonly Program[] = [
     name: 'f/1 submits, and what it submits begins at once',
     worker: 'f/1',
     run: async (actor) => {
-      const room = { limit: 100, tasks: TASKS, limits: new Map<string, number>() }
-      await runAll(actor, 'f/1', await schedulerPass(actor, 'f/1', room))
+      const limits = { limit: 100, tasks: TASKS, taskLimits: new Map<string, number>() }
+      await runAll(actor, 'f/1', await schedulerPass(actor, 'f/1', limits))
     },
   },
   { name: 'c/1 runs jobs', worker: 'c/1', run: async (actor) => void (await claimAndRun(actor, 'c/1')) },

@@ -369,7 +369,7 @@ onEachStore((under) => {
       const marks = await mark()
       await under.query(edit)
       const before = await schedule(under, 's')
-      expect(await submit(marks, never)).toEqual({ submissions: [], begun: [], locked: [], failed: [] })
+      expect(await submit(marks, never)).toEqual({ submissions: [], started: [], locked: [], failed: [] })
       expect(await schedule(under, 's')).toEqual(before)
     })
 
@@ -384,31 +384,34 @@ onEachStore((under) => {
       expect(result).toMatchObject({ locked: [], failed: [] })
     })
 
-    describe('where the worker has room', () => {
-      const room = (limit: number, limits: Readonly<Record<string, number>> = {}) => ({
+    describe('where the worker has capacity', () => {
+      const startLimits = (limit: number, limits: Readonly<Record<string, number>> = {}) => ({
         limit,
         tasks: policies('other', ['task', { timeoutMs: 7000, maxRetries: 2 }]),
-        limits: new Map(Object.entries(limits)),
+        taskLimits: new Map(Object.entries(limits)),
       })
       const begin = async (
         limit: number,
         limits?: Readonly<Record<string, number>>,
         decide: Decide = submitDue,
-      ) => under.store.scheduling.submit(WORKER, await mark(), decide, { room: room(limit, limits) })
+      ) =>
+        under.store.scheduling.submit(WORKER, await mark(), decide, {
+          startLimits: startLimits(limit, limits),
+        })
       const states = async () =>
         (await under.query('SELECT state FROM job ORDER BY periodic_task_id')).map((row) => row['state'])
 
-      it('a job begins with its submission, as if it had been claimed', async () => {
+      it('a job starts when it is submitted, as if it had been claimed', async () => {
         const slot = await ago(1000)
         await planned(under, 's', slot, { args: '{"to": "a@b"}', max_retries: 9 })
-        const { begun, submissions } = await begin(1)
+        const { started, submissions } = await begin(1)
         const policy = { ...DEFAULT_POLICY, timeoutMs: 7000, maxRetries: 9 }
-        expect(begun).toMatchObject([
+        expect(started).toMatchObject([
           { scheduleId: 's', slot, run: 1, attempt: 1, claim: 1, worker: WORKER, state: 'running', policy },
         ])
-        expect(begun[0]?.args).toEqual({ to: 'a@b' })
-        expect(submissions[0]?.jobs).toEqual([begun[0]?.id])
-        expect(await jobRow(under, begun[0]?.id ?? '')).toMatchObject({
+        expect(started[0]?.args).toEqual({ to: 'a@b' })
+        expect(submissions[0]?.jobs).toEqual([started[0]?.id])
+        expect(await jobRow(under, started[0]?.id ?? '')).toMatchObject({
           state: 'running',
           worker: WORKER,
           attempt: 1,
@@ -416,11 +419,11 @@ onEachStore((under) => {
           timeout: 7000,
           max_retries: 9,
         })
-        expect(instant((await jobRow(under, begun[0]?.id ?? ''))['started'])).toEqual(begun[0]?.started)
+        expect(instant((await jobRow(under, started[0]?.id ?? ''))['started'])).toEqual(started[0]?.started)
         // The slot is decided as it always is, and whoever ends the run finds it as after a claim.
         expect(await schedule(under, 's')).toMatchObject({ worker: null, last_slot: toText(slot) })
         const { settled } = await under.store.executing.settle(
-          begun.map(({ id, claim }) => ({
+          started.map(({ id, claim }) => ({
             fence: { id, worker: WORKER, claim },
             ending: { kind: 'success', result: null },
             policy,
@@ -430,26 +433,26 @@ onEachStore((under) => {
         expect(await schedule(under, 's')).toMatchObject({ run_count: 1 })
       })
 
-      it('of more than there is room for, none begins: the queue decides who goes first', async () => {
+      it('if there are more jobs than capacity, none starts: the queue decides the order', async () => {
         const slot = await ago(1000)
         for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
-        expect((await begin(2)).begun).toEqual([])
+        expect((await begin(2)).started).toEqual([])
         expect(await states()).toEqual(['waiting', 'waiting', 'waiting'])
       })
 
-      it('of more of a task than its own limit, none begins', async () => {
+      it('if a task has more jobs than its own limit, none starts', async () => {
         const slot = await ago(1000)
         for (const id of ['a', 'b']) await planned(under, id, slot)
         await planned(under, 'c', slot, { task: 'other' })
-        expect((await begin(9, { task: 1, other: 1 })).begun).toEqual([])
+        expect((await begin(9, { task: 1, other: 1 })).started).toEqual([])
         expect(await states()).toEqual(['waiting', 'waiting', 'waiting'])
       })
 
-      it('jobs of tasks that it does not handle wait, and those that it does begin', async () => {
+      it('jobs of tasks that it does not handle wait, and the others start', async () => {
         const slot = await ago(1000)
         await planned(under, 'a', slot)
         await planned(under, 'b', slot, { task: 'of somebody else' })
-        expect((await begin(1)).begun.map((one) => one.scheduleId)).toEqual(['a'])
+        expect((await begin(1)).started.map((one) => one.scheduleId)).toEqual(['a'])
         expect(await states()).toEqual(['running', 'waiting'])
       })
 
@@ -462,7 +465,7 @@ onEachStore((under) => {
           const plan = submitDue(row, now, open)
           return { ...plan, runs: plan.runs.map((run) => ({ ...run, state: 'blocked' })) }
         }
-        expect((await begin(9, {}, decide)).begun).toEqual([])
+        expect((await begin(9, {}, decide)).started).toEqual([])
         expect((await states()).map(String).toSorted((a, b) => a.localeCompare(b))).toEqual([
           'blocked',
           'skipped',
@@ -475,8 +478,8 @@ onEachStore((under) => {
         for (const id of ['a', 'b']) await planned(under, id, slot)
         // Another row has the id of one of them.
         await job(under, occurrenceId('a', slot))
-        const { begun, submissions } = await begin(9)
-        expect(begun).toEqual([])
+        const { started, submissions } = await begin(9)
+        expect(started).toEqual([])
         expect(ids(submissions)).toEqual(['a', 'b'])
         expect(await states()).toEqual(['waiting', 'waiting', 'waiting'])
       })
@@ -486,7 +489,7 @@ onEachStore((under) => {
       await planned(under, 's', await ago(1000))
       const marks = await mark()
       await submit(marks)
-      expect(await submit(marks, never)).toEqual({ submissions: [], begun: [], locked: [], failed: [] })
+      expect(await submit(marks, never)).toEqual({ submissions: [], started: [], locked: [], failed: [] })
       expect(await count(under, 'job')).toBe(1)
     })
 

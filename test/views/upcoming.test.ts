@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { Kalends } from '../../src/index.ts'
 import { elapsesOf } from '../../src/model/plan.ts'
-import { Earliest } from '../../src/views/earliest.ts'
+import { UpcomingRuns } from '../../src/views/upcoming.ts'
 import { eachDatabase } from '../support/databases.ts'
 
 eachDatabase(({ fresh }) => {
@@ -110,8 +110,8 @@ it('the earliest of many elapses are those that a sort of all of them begins wit
   const lasting = fc.integer({ min: 0, max: 24 }).map(within)
   fc.assert(
     fc.property(rows, pieces, lasting, fc.integer({ min: 1, max: 40 }), (all, size, to, limit) => {
-      const earliest = new Earliest({ from, to, limit })
-      for (let start = 0; start < all.length; start += size) earliest.look(all.slice(start, start + size))
+      const upcoming = new UpcomingRuns({ from, to, limit })
+      for (let start = 0; start < all.length; start += size) upcoming.add(all.slice(start, start + size))
 
       const readable = all.filter(
         (one) => !['no timer at all', 'every 5min after finish'].includes(one.timer),
@@ -123,7 +123,7 @@ it('the earliest of many elapses are those that a sort of all of them begins wit
           found.push({ at, schedule: one.id, task: one.task })
         return found
       })
-      expect(earliest.found()).toEqual({
+      expect(upcoming.found()).toEqual({
         items: expected.toSorted((one, other) => one.at.getTime() - other.at.getTime()).slice(0, limit),
         isAll: expected.length <= limit,
       })

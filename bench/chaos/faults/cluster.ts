@@ -89,7 +89,7 @@ export function clusterFaults(
         process.kill(pid, 'SIGCONT')
         back = await inStep()
       }
-      return { detail: `stood still for ${ms} ms, ${back}` }
+      return { detail: `stalled for ${ms} ms, ${back}` }
     }),
     ofNode('cluster.backup-lock', 2, 9000, nodes, async (node, ground, random) => {
       const ms = random.int(1500, 6000)

@@ -43,7 +43,7 @@ export function groupFaults(group: ReplicationGroup, { leaseMs, hasOnePrimary }:
       } finally {
         member.signal('SIGCONT')
       }
-      return `stood still for ${ms} ms`
+      return `stalled for ${ms} ms`
     }),
     fault('group.no-majority', 1, 26_000, primary, async (member, ground, random) => {
       const ms = random.int(2000, SUSPECT_MS + 4000)

@@ -45,7 +45,7 @@ export function serverProcessFaults(server: ServerProcess, leaseMs: number): Fau
       } finally {
         server.signal('SIGCONT')
       }
-      return withSeen({ detail: `stood still for ${ms} ms` }, seen)
+      return withSeen({ detail: `stalled for ${ms} ms` }, seen)
     }),
   ]
 }

@@ -91,10 +91,10 @@ function standStill(
         member.signal('SIGSTOP')
         await ground.pause(ms)
         member.signal('SIGCONT')
-        if (!isLong) return { detail: `stood still for ${ms} ms` }
+        if (!isLong) return { detail: `stalled for ${ms} ms` }
         // What it says on the first look at itself.
-        const seen = tells(await member.health(), ['standstill', 'lease-lost', 'no-lease', 'late', 'stuck'])
-        return { detail: `stood still for ${ms} ms`, ...(seen === null ? {} : { seen }) }
+        const seen = tells(await member.health(), ['stall', 'lease-lost', 'no-lease', 'late', 'stuck'])
+        return { detail: `stalled for ${ms} ms`, ...(seen === null ? {} : { seen }) }
       }),
   }
 }

@@ -3,7 +3,7 @@ import { occurrenceId } from '../../model/occurrence.ts'
 import { NO_OPEN_JOBS, type OpenJobs, type Plan } from '../../model/plan.ts'
 import { toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
-import type { Room } from '../scheduling-store.ts'
+import type { StartLimits } from '../scheduling-store.ts'
 import { batchTable, updateFromBatch } from './batch.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { OPEN } from './conditions.ts'
@@ -156,8 +156,8 @@ export async function foldSkips(tx: Context, planned: readonly Planned[]): Promi
   })
 }
 
-/** The jobs and skips of planned schedules. @param where  `elsewhere`: the jobs are in another queue already */
-export function plannedJobs(planned: readonly Planned[], where: 'here' | 'elsewhere'): ScheduleJob[] {
+/** The jobs and skips of planned schedules. @param where  `external`: an external queue has the jobs already */
+export function plannedJobs(planned: readonly Planned[], where: 'here' | 'external'): ScheduleJob[] {
   return planned.flatMap((one) => {
     const { row, plan, open, latestRun: latest } = one
     const common = { schedule: row.id, args: null }
@@ -173,7 +173,7 @@ export function plannedJobs(planned: readonly Planned[], where: 'here' | 'elsewh
         error: skip.error,
         finished: row.clock,
       })),
-      ...(where === 'elsewhere' ? [] : plan.runs).map((run, index) => ({
+      ...(where === 'external' ? [] : plan.runs).map((run, index) => ({
         ...common,
         id: idOf(one, run),
         slot: toText(run.slot),
@@ -241,29 +241,30 @@ export async function insertScheduleJobs(tx: Context, jobs: readonly ScheduleJob
   )
 }
 
-/** Starts jobs that were just inserted for the worker, if it has room for all of them. */
+/** Starts jobs that were just inserted for the worker, if all of them are within its limits. */
 export async function startPlanned(
   tx: Context,
   worker: string,
   planned: readonly Planned[],
-  room: Room,
+  limits: StartLimits,
 ): Promise<ClaimedJob[]> {
   const runs = planned.flatMap((one) => {
     const { task } = one.row
     return one.plan.runs
-      .filter(({ state }) => state === 'waiting' && room.tasks.has(task))
+      .filter(({ state }) => state === 'waiting' && limits.tasks.has(task))
       .map((run) => ({ id: idOf(one, run), task }))
   })
-  const fits = (of: readonly unknown[], limit = room.limit) => of.length <= limit
+  const fits = (of: readonly unknown[], limit = limits.limit) => of.length <= limit
   if (runs.length === 0 || !fits(runs)) return []
-  for (const [task, of] of groupBy(runs, (run) => run.task)) if (!fits(of, room.limits.get(task))) return []
+  for (const [task, of] of groupBy(runs, (run) => run.task))
+    if (!fits(of, limits.taskLimits.get(task))) return []
   const rows = await tx.rows<StartableRow>(
     `SELECT ${startableColumns(tx.dialect)}
      FROM ${tx.dialect.found(tx.tables.job, 'key')}
      WHERE id IN (${placeholders(runs)})`,
     runs.map((run) => run.id),
   )
-  return await startAttempts(tx, worker, rows, room.tasks)
+  return await startAttempts(tx, worker, rows, limits.tasks)
 }
 
 /** What the column holds. */

@@ -4,7 +4,14 @@ import { newJobId, occurrenceId } from '../../model/occurrence.ts'
 import { type PlannedRun, planFault, withRuns } from '../../model/plan.ts'
 import { SetAside } from '../../model/set-aside.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
-import type { Decide, Mark, Room, Submission, SubmitOptions, SubmitResult } from '../scheduling-store.ts'
+import type {
+  Decide,
+  Mark,
+  StartLimits,
+  Submission,
+  SubmitOptions,
+  SubmitResult,
+} from '../scheduling-store.ts'
 import { updateFromBatch } from './batch.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { UNMARKED } from './conditions.ts'
@@ -26,9 +33,9 @@ import { placeholders } from './tables.ts'
 /** How marked schedules are submitted. */
 interface How {
   readonly decide: Decide
-  readonly where: 'here' | 'elsewhere'
-  /** null: no job begins with its submission. */
-  readonly room: Room | null
+  readonly where: 'here' | 'external'
+  /** null: no job starts in this transaction. */
+  readonly startLimits: StartLimits | null
   /** Trust no key: look whether the jobs are there already, however they came there. */
   readonly careful: boolean
 }
@@ -36,12 +43,12 @@ interface How {
 const NO_OTHERS: ReadonlyMap<string, string> = new Map()
 /** How long a row that failed is submitted by itself; the first success ends this. */
 const BACK_OFF = { firstMs: 600_000, longestMs: 3_600_000, most: 1000, now: () => performance.now() }
-const NOTHING: SubmitResult = { submissions: [], begun: [], locked: [], failed: [] }
+const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], failed: [] }
 
 function together(results: readonly SubmitResult[]): SubmitResult {
   return {
     submissions: results.flatMap((result) => result.submissions),
-    begun: results.flatMap((result) => result.begun),
+    started: results.flatMap((result) => result.started),
     locked: results.flatMap((result) => result.locked),
     failed: results.flatMap((result) => result.failed),
   }
@@ -71,9 +78,9 @@ export class Submitting {
     worker: string,
     marks: readonly Mark[],
     decide: Decide,
-    { where = 'here', room = null }: SubmitOptions = {},
+    { where = 'here', startLimits = null }: SubmitOptions = {},
   ): Promise<SubmitResult> {
-    const how = { decide, where, room: null, careful: false }
+    const how = { decide, where, startLimits: null, careful: false }
     const alone = (mark: Mark) => this.#submitAlone(worker, mark, decide, where)
     const fault = (mark: Mark, error: unknown) => this.#fault(worker, mark, decide, where, error)
     const aloneOrFault = (mark: Mark) =>
@@ -82,12 +89,12 @@ export class Submitting {
         return fault(mark, error)
       })
     const suspects = marks.filter(({ id }) => this.#failed.has(id))
-    // A room is for one transaction: in two, more jobs than it holds could begin.
-    let first = where === 'here' ? room : null
+    // The limits apply to one transaction: two could together start more jobs.
+    let first = where === 'here' ? startLimits : null
     const others = marks.filter((mark) => !suspects.includes(mark))
     const results = await this.#halving.run<Mark, SubmitResult>(others, {
       work: async (some) => {
-        const all = { ...how, room: first }
+        const all = { ...how, startLimits: first }
         first = null
         try {
           return await this.#context.transaction((tx) => submitAll(tx, worker, some, all))
@@ -102,7 +109,7 @@ export class Submitting {
       refused: fault,
       isOfAnItem: (error) => isOfARow(error) || this.#context.dialect.isContended(error),
     })
-    // Those that failed before come last, and by themselves. What has begun must be told in any case.
+    // Those that failed before come last, and by themselves. Jobs that have started must be reported in any case.
     const last = await each(suspects, (mark) =>
       aloneOrFault(mark).catch((error: unknown) => {
         if (error instanceof StoreUnavailableError) return { ...NOTHING, locked: [mark] }
@@ -115,7 +122,7 @@ export class Submitting {
   /** A row by itself. @throws when it is refused */
   async #submitAlone(worker: string, mark: Mark, decide: Decide, where: How['where']): Promise<SubmitResult> {
     try {
-      const how = { decide, where, room: null, careful: true }
+      const how = { decide, where, startLimits: null, careful: true }
       const result = await this.#context.transaction((tx) => submitAll(tx, worker, [mark], how))
       this.#failed.forget(mark.id)
       return result
@@ -140,7 +147,7 @@ export class Submitting {
       return plan === null || plan === 'again' ? plan : planFault(plan, messageOf(error))
     }
     try {
-      const how = { decide: skip, where, room: null, careful: true }
+      const how = { decide: skip, where, startLimits: null, careful: true }
       const result = await this.#context.transaction((tx) => submitAll(tx, worker, [mark], how))
       return { ...result, failed: [{ id: mark.id, error }] }
     } catch (again) {
@@ -154,7 +161,7 @@ async function submitAll(
   tx: Context,
   worker: string,
   marks: readonly Mark[],
-  { decide, where, room, careful }: How,
+  { decide, where, startLimits, careful }: How,
 ): Promise<SubmitResult> {
   // Schedules first and in the order of their keys, jobs after them: the one order of locks. A row that an
   // administrator's open transaction holds is passed over; otherwise it would hold the whole batch.
@@ -186,7 +193,7 @@ async function submitAll(
     planned.flatMap(({ row, plan }) => (plan.replaces ? (before.get(row.id)?.jobs ?? []) : [])),
   )
   await insertScheduleJobs(tx, plannedJobs(careful ? planned : await foldSkips(tx, planned), where))
-  const begun = room === null ? [] : await startPlanned(tx, worker, planned, room)
+  const started = startLimits === null ? [] : await startPlanned(tx, worker, planned, startLimits)
   await advance(tx, planned)
   await noteNotDue(tx, notDue)
   await updateRows(tx, tx.tables.schedule, UNMARKED, again)
@@ -198,7 +205,7 @@ async function submitAll(
       plan: one.plan,
       jobs: one.plan.runs.map((run) => idOf(one, run)),
     })) satisfies Submission[],
-    begun,
+    started,
     locked: await stillLocked(tx, marks, rows),
     failed: [],
   }

@@ -78,7 +78,7 @@ export class SqlWorkers implements WorkerStore {
     return new Map(rows.map(({ worker, amount }) => [worker, amount]))
   }
 
-  async bury(id: string, heartbeat: Date): Promise<boolean> {
+  async evict(id: string, heartbeat: Date): Promise<boolean> {
     return (
       (await this.#context.run(
         `DELETE FROM ${this.#context.tables.worker} WHERE id = ? AND ${this.#context.dialect.instant('heartbeat')} = ?`,

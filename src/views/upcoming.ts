@@ -1,38 +1,38 @@
-/** The earliest elapses of many schedules. Pure: it reads what the rows say. */
+/** The next run times of many schedules, calculated from their rows. Pure. */
 import { elapsesOf } from '../model/plan.ts'
 import type { TimerRow } from '../store/list-store.ts'
 import { timer } from '../timer/index.ts'
 
-/** One elapse to come. */
+/** One run time in the future. */
 export interface Upcoming {
   readonly at: Date
   readonly schedule: string
   readonly task: string
 }
 
-/** Which elapses are looked for: `from` included, `to` not, and how many at most. */
-export interface Wanted {
+/** The range to search: `from` inclusive, `to` exclusive, and the most run times to return. */
+export interface UpcomingRange {
   readonly from: Date
   readonly to: Date
   readonly limit: number
 }
 
-/** Keeps the earliest elapses of the rows that it is shown; of those at the same time, the ones shown first. */
-export class Earliest {
+/** Keeps the earliest run times of the rows that are added. At equal times, rows added first come first. */
+export class UpcomingRuns {
   readonly #before: Date
   readonly #limit: number
-  // What comes later than as many others is not looked for: of 20,000 hourly timers a day has half a million elapses.
+  // Run times after the first `limit` are not calculated: 20,000 hourly timers have half a million run times per day.
   #until: Date
   #items: Upcoming[] = []
   #isAll = true
 
-  constructor({ from, to, limit }: Wanted) {
+  constructor({ from, to, limit }: UpcomingRange) {
     this.#before = new Date(from.getTime() - 1)
     this.#until = to
     this.#limit = limit
   }
 
-  look(rows: readonly TimerRow[]): void {
+  add(rows: readonly TimerRow[]): void {
     for (const row of rows) {
       for (const at of this.#elapses(row)) this.#items.push({ at, schedule: row.id, task: row.task })
       if (this.#items.length > 2 * this.#limit) this.#cut()
@@ -40,7 +40,7 @@ export class Earliest {
     this.#cut()
   }
 
-  /** @returns `isAll` false: there were more */
+  /** @returns `isAll` false: there are more run times than `limit` */
   found(): { readonly items: readonly Upcoming[]; readonly isAll: boolean } {
     return { items: this.#items, isAll: this.#isAll }
   }
@@ -56,7 +56,7 @@ export class Earliest {
   #elapses(row: TimerRow): Date[] {
     const elapses: Date[] = []
     try {
-      // What is counted from the end of a run has no times of its own.
+      // These timers have no run time until the current run has ended.
       if (timer(row.timer).kind === 'after finish') return []
       const event = elapsesOf(row)
       for (
@@ -66,7 +66,7 @@ export class Earliest {
       )
         elapses.push(at)
     } catch {
-      // A timer that cannot be read: its schedule says so.
+      // An invalid timer: the schedule shows the error.
     }
     return elapses
   }

@@ -1,6 +1,6 @@
-/** What a beat of the heart asks of the database, and when. */
+/** Which statements a heartbeat executes, and when. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { Lease, type LeaseOptions } from '../../src/executor/lease.ts'
+import { Membership, type MembershipOptions } from '../../src/worker/membership.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import type { Attempt, Settled } from '../../src/store/executing-store.ts'
 import type { SweepExtent } from '../../src/store/scheduling-store.ts'
@@ -14,7 +14,7 @@ const BEAT: ReadonlySet<string> = new Set(['heartbeat', 'lowest version', 'list'
 
 afterEach(() => void vi.restoreAllMocks())
 
-interface Scene extends Partial<Pick<LeaseOptions, 'executing' | 'onRejected' | 'onError'>> {
+interface Scene extends Partial<Pick<MembershipOptions, 'executing' | 'onRejected' | 'onError'>> {
   /** How long a sweep of everything takes. */
   readonly sweepMs?: number
   /** Whether sweeps find orphans. */
@@ -38,10 +38,10 @@ function alone({ sweepMs = 0, orphans = false, others = [], ...options }: Scene 
     list: () => ask('list', [...others]),
     lowestVersion: () => ask('lowest version', null),
     running: () => ask('running', new Map()),
-    bury: () => ask('bury', true),
+    evict: () => ask('evict', true),
     unregister: () => ask('unregister', undefined),
   }
-  const lease = new Lease({
+  const membership = new Membership({
     workers,
     executing: {
       orphans: () => ask('orphans', []),
@@ -75,18 +75,18 @@ function alone({ sweepMs = 0, orphans = false, others = [], ...options }: Scene 
     asked.length = 0
     for (let beat = 0; beat < BEATS_PER_LEASE; beat += 1) {
       now += LEASE_MS / BEATS_PER_LEASE
-      await lease.beat()
+      await membership.beat()
     }
     expect(asked.filter((what) => BEAT.has(what))).toHaveLength(BEAT.size * BEATS_PER_LEASE)
     return asked.filter((what) => !BEAT.has(what))
   }
   const pass = (ms: number) => void (now += ms)
-  return { lease, oneLease, healed, asked, pass }
+  return { membership, oneLease, healed, asked, pass }
 }
 
 it('a lease is a few heartbeats, and one sweep of everything', async () => {
-  const { lease, oneLease, healed } = alone()
-  await lease.beat()
+  const { membership, oneLease, healed } = alone()
+  await membership.beat()
   for (let leases = 1; leases <= 7; leases += 1) {
     expect(await oneLease()).toEqual(['sweep: everything'])
     expect(healed).toHaveLength(leases + 1)
@@ -94,8 +94,8 @@ it('a lease is a few heartbeats, and one sweep of everything', async () => {
 })
 
 it('while it takes long to sweep everything, four of five sweeps find only what workers have left', async () => {
-  const { lease, oneLease } = alone({ sweepMs: 5000 })
-  await lease.beat()
+  const { membership, oneLease } = alone({ sweepMs: 5000 })
+  await membership.beat()
   for (let round = 0; round < 3; round += 1) {
     for (let quick = 0; quick < 4; quick += 1) expect(await oneLease()).toEqual(['sweep: left by workers'])
     expect(await oneLease()).toEqual(['sweep: everything'])
@@ -103,8 +103,8 @@ it('while it takes long to sweep everything, four of five sweeps find only what 
 })
 
 it('where a sweep says that there are orphans, they are settled in the same beat', async () => {
-  const { lease, oneLease } = alone({ orphans: true })
-  await lease.beat()
+  const { membership, oneLease } = alone({ orphans: true })
+  await membership.beat()
   expect(await oneLease()).toEqual(['sweep: everything', 'orphans'])
 })
 
@@ -121,7 +121,7 @@ it('an orphan whose end the database rejects keeps no other orphan, and no heart
   let orphans = ['a', ...bad, 'c'].map(orphan)
   let tries = 0
   const errors: string[] = []
-  const { lease, oneLease, pass } = alone({
+  const { membership, oneLease, pass } = alone({
     orphans: true,
     executing: {
       orphans: (limit, except = []) =>
@@ -142,13 +142,13 @@ it('an orphan whose end the database rejects keeps no other orphan, and no heart
     do {
       errors.length = 0
       pass(BEAT_MS)
-      await lease.beat()
+      await membership.beat()
     } while (errors.length > 0)
   }
   await takeOver()
   expect(taken).toEqual(['a', 'c'])
   expect(rejected).toEqual(bad)
-  // They are left alone, and reported again, once per back-off.
+  // They are retried and reported again, once per back-off.
   const before = tries
   await oneLease()
   expect(tries).toBe(before)
@@ -180,40 +180,40 @@ const settledAs = ({ fence: { id } }: Attempt): Settled => ({
   promoted: null,
 })
 
-describe('a worker that takes no other for dead because of itself', () => {
+describe('a worker does not take others for dead because of its own delays', () => {
   it('trusts its own id for three fifths of a lease after a heartbeat, and no longer', async () => {
-    const { lease, pass } = alone()
-    expect(lease.id()).toBeNull()
-    await lease.beat()
-    const id = lease.id()
+    const { membership, pass } = alone()
+    expect(membership.id()).toBeNull()
+    await membership.beat()
+    const id = membership.id()
     expect(id).toMatch(/^w\//)
     pass(LEASE_MS * 0.6 - 1)
-    expect(lease.id()).toBe(id)
+    expect(membership.id()).toBe(id)
     pass(1)
     // Others may take it for dead from now on.
-    expect(lease.id()).toBeNull()
-    await lease.beat()
-    expect(lease.id()).toBe(id)
+    expect(membership.id()).toBeNull()
+    await membership.beat()
+    expect(membership.id()).toBe(id)
   })
 
-  it('judges no other by what it saw before it stood still itself', async () => {
-    const { lease, pass, asked } = alone({ others: [SILENT] })
-    const buried = () => asked.filter((what) => what === 'bury').length
-    await lease.beat()
+  it('ignores observations from before its own stall', async () => {
+    const { membership, pass, asked } = alone({ others: [SILENT] })
+    const evicted = () => asked.filter((what) => what === 'evict').length
+    await membership.beat()
     pass(BEAT_MS)
-    await lease.beat()
-    // Both stood still: the other may be about to go on.
+    await membership.beat()
+    // Both stalled: the other one may be about to continue.
     pass(10 * LEASE_MS)
-    await lease.beat()
-    expect(buried()).toBe(0)
+    await membership.beat()
+    expect(evicted()).toBe(0)
     pass(BEAT_MS)
-    await lease.beat()
+    await membership.beat()
     pass(BEAT_MS)
-    await lease.beat()
-    expect(buried()).toBe(0)
-    // Three beats after the first look it is dead.
+    await membership.beat()
+    expect(evicted()).toBe(0)
+    // Three beats after the first observation it is dead.
     pass(BEAT_MS)
-    await lease.beat()
-    expect(buried()).toBe(1)
+    await membership.beat()
+    expect(evicted()).toBe(1)
   })
 })

@@ -1,22 +1,23 @@
 /**
- * The watch: one look at the database per wake-up period for all parts of a worker, so that an idle worker
- * costs one statement a second. Between looks it sleeps exactly until the next schedule or job is due, by the
- * database's clock; any write of this process wakes it.
+ * The watch: one look at the database per wake-up period for all parts of a worker, so that an idle worker costs one
+ * statement per second. Between looks it sleeps exactly until the next schedule or job is due, by the database's clock.
+ * Writes of this process wake it.
  */
-import { Loop, type LoopHealth } from './loop.ts'
+import { Loop } from '../loop.ts'
 import type { ClockDifference } from './health.ts'
-import type { SchedulingStore } from './store/scheduling-store.ts'
+import type { SchedulingStore } from '../store/scheduling-store.ts'
 
 export interface WatchOptions {
   readonly store: SchedulingStore
-  /** How often to look for what others have changed, in milliseconds. */
+  /** How often to look for changes by others, in milliseconds. */
   readonly wakeUpMs: number
   /** This machine's clock. */
   readonly now: () => Date
-  /** The tasks that jobs could be claimed for at this moment; empty when there is no room for more. */
+  /** The tasks that this worker has capacity for at this moment. */
   readonly claimableTasks: () => readonly string[]
-  /** null: of no interest to this worker. */
+  /** null: this worker does not submit schedules. */
   readonly onScheduleDue: (() => void) | null
+  /** null: this worker does not run jobs. */
   readonly onJobDue: (() => void) | null
   /** See `Store.serverChanges`. */
   readonly serverChanges: () => number
@@ -24,41 +25,25 @@ export interface WatchOptions {
   readonly onError: (error: unknown, loop: string) => void
 }
 
-/** Time before the next look when something is due that somebody else seems to be busy with. */
+/** Time until the next look if something is due that another worker may be processing. */
 const BUSY_MS = 250
-/** Time before the next look when a schedule came to be due that the last one has announced: until it is submitted. */
+/** Time until the next look after a schedule has become due at the time that the last look found: until it is submitted. */
 const SUBMITTED_MS = 20
 
 export class Watch {
+  readonly loop: Loop
   readonly #options: WatchOptions
-  readonly #loop: Loop
   #clock: ClockDifference | null = null
   #serverChanges = 0
-  /** When the first schedule is due that the last look has announced, by performance.now(). */
+  /** When the next schedule is due according to the last look, by performance.now(). */
   #scheduleDue = Infinity
 
   constructor(options: WatchOptions) {
     this.#options = options
-    this.#loop = new Loop({ name: 'watch', pass: () => this.pass(), onError: options.onError })
+    this.loop = new Loop({ name: 'watch', pass: () => this.pass(), onError: options.onError })
   }
 
-  start(): void {
-    this.#loop.start()
-  }
-
-  wake(): void {
-    this.#loop.wake()
-  }
-
-  stop(): Promise<void> {
-    return this.#loop.stop()
-  }
-
-  health(): LoopHealth {
-    return this.#loop.health()
-  }
-
-  /** How far the clocks were apart at the last look; null before the first. */
+  /** The difference between the clocks at the last look; null before the first. */
   clock(): ClockDifference | null {
     return this.#clock
   }
@@ -67,7 +52,7 @@ export class Watch {
   async pass(): Promise<number> {
     const { store, wakeUpMs, onScheduleDue, onJobDue } = this.#options
     if (onScheduleDue !== null && performance.now() >= this.#scheduleDue) {
-      // What is known needs no look: that comes when it has been submitted, and then knows what is next.
+      // No look is needed to know that it is due. The look after the submission finds the next one.
       this.#scheduleDue = Infinity
       onScheduleDue()
       return SUBMITTED_MS
@@ -87,17 +72,17 @@ export class Watch {
     if (onScheduleDue !== null && look.wakeAt !== null) {
       const waitMs = look.wakeAt.getTime() - look.now.getTime()
       if (waitMs > 0) this.#scheduleDue = answered + waitMs
-      waits.push(tellWhenDue(look.wakeAt, look.now, onScheduleDue))
+      waits.push(notifyWhenDue(look.wakeAt, look.now, onScheduleDue))
     }
-    // Also where there is no room at this moment: who makes room claims without a look.
-    if (onJobDue !== null && look.dueAt !== null) waits.push(tellWhenDue(look.dueAt, look.now, onJobDue))
-    if (onJobDue !== null && look.claimable) waits.push(tellWhenDue(look.now, look.now, onJobDue))
+    // Even without capacity at this moment: when a place becomes free, the executor claims without a look.
+    if (onJobDue !== null && look.dueAt !== null) waits.push(notifyWhenDue(look.dueAt, look.now, onJobDue))
+    if (onJobDue !== null && look.claimable) waits.push(notifyWhenDue(look.now, look.now, onJobDue))
     return Math.min(...waits)
   }
 }
 
 /** @returns milliseconds until the next look */
-function tellWhenDue(at: Date, now: Date, due: () => void): number {
+function notifyWhenDue(at: Date, now: Date, due: () => void): number {
   const waitMs = at.getTime() - now.getTime()
   if (waitMs > 0) return waitMs
   due()

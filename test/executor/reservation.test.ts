@@ -1,10 +1,11 @@
-/** Room for jobs that begin with their submission: how much there is, when there is none, and what ends it. */
+/** Capacity for jobs that start when they are submitted: how much can be reserved, when none can, and what ends it. */
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { Redaction } from '../../src/model/redaction.ts'
+import { StoreUnavailableError } from '../../src/errors.ts'
 import type { HandledTask } from '../../src/executor/handler.ts'
 import { JobExecutor } from '../../src/executor/job-executor.ts'
+import { Redaction } from '../../src/model/redaction.ts'
 import { DEFAULT_ARGS_LIMIT, task } from '../../src/model/task.ts'
-import type { Room } from '../../src/store/scheduling-store.ts'
+import type { Reservation } from '../../src/store/scheduling-store.ts'
 import { type Gate, gate } from '../kalends/scene.ts'
 import { claimed, executingStore } from './claimed.ts'
 
@@ -82,7 +83,7 @@ async function started(concurrency: number, own: number | null = null) {
     onFault: () => {},
     onError: () => {},
   })
-  expect(executor.keepRoom(WORKER, 5)).toBeNull()
+  expect(executor.reserve(WORKER, 5)).toBeNull()
   const first = state.claims.promise
   executor.start()
   await first
@@ -90,32 +91,35 @@ async function started(concurrency: number, own: number | null = null) {
   return { executor, state, limits, waiting, held, released, ends }
 }
 
-/** What was begun in this turn of the event loop has ended. */
+/** Everything that was started in this turn of the event loop has ended. */
 async function settledDown(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-function kept(room: Room | null): Room {
-  if (room === null) throw new Error('there is no room')
-  return room
+function reserved(reservation: Reservation | null): Reservation {
+  if (reservation === null) throw new Error('there is no capacity')
+  return reservation
 }
 
-it('there is as much as is asked for and not taken, and what is kept is not claimed for', async () => {
+const NO_RESPONSE = new StoreUnavailableError('no response')
+
+it('a reservation is limited by the request and by free capacity, and claims do not use it', async () => {
   const { executor, limits, waiting, ends, state } = await started(4)
-  const room = kept(executor.keepRoom(WORKER, 3))
-  expect(room).toMatchObject({ limit: 3 })
-  expect([...room.tasks.keys()]).toEqual(['noop'])
-  expect(kept(executor.keepRoom(WORKER, 3)).limit).toBe(1)
-  expect(executor.keepRoom(WORKER, 3)).toBeNull()
-  // A claim meanwhile finds no room, and is made up for when there is some again.
+  const first = reserved(executor.reserve(WORKER, 3))
+  expect(first).toMatchObject({ limit: 3 })
+  expect([...first.tasks.keys()]).toEqual(['noop'])
+  const second = reserved(executor.reserve(WORKER, 3))
+  expect(second.limit).toBe(1)
+  expect(executor.reserve(WORKER, 3)).toBeNull()
+  // A claim in between finds no capacity. It is deferred until nothing is reserved.
   waiting.push('a', 'b', 'c', 'd')
   for (const id of ['a', 'b', 'c', 'd', 'x', 'y']) ends.set(id, gate())
   const before = limits.length
   executor.wake()
   await settledDown()
   expect(limits.length).toBe(before)
-  executor.begun(room, [claimed('x'), claimed('y')])
-  executor.begun({ ...room, limit: 1 }, [])
+  first.commit([claimed('x'), claimed('y')])
+  second.commit([])
   await settledDown()
   expect(limits.slice(before)).toEqual([2])
   expect(state.most).toBe(4)
@@ -124,22 +128,24 @@ it('there is as much as is asked for and not taken, and what is kept is not clai
   expect(state.most).toBe(4)
 })
 
-it('the limit of a task holds for both together', async () => {
+it('the limit of a task holds for all reservations together', async () => {
   const { executor, ends } = await started(10, 2)
   ends.set('x', gate())
-  const room = kept(executor.keepRoom(WORKER, 1))
-  expect(room.limits.get('noop')).toBe(2)
-  // The other one may be of that task too.
-  expect(kept(executor.keepRoom(WORKER, 1)).limits.get('noop')).toBe(1)
-  executor.begun(room, [claimed('x')])
-  executor.begun(room, [])
-  expect(kept(executor.keepRoom(WORKER, 5)).limits.get('noop')).toBe(1)
-  executor.begun({ ...room, limit: 5 }, [])
+  const first = reserved(executor.reserve(WORKER, 1))
+  expect(first.taskLimits.get('noop')).toBe(2)
+  // The job of the first may be of that task, too.
+  const second = reserved(executor.reserve(WORKER, 1))
+  expect(second.taskLimits.get('noop')).toBe(1)
+  first.commit([claimed('x')])
+  second.commit([])
+  const third = reserved(executor.reserve(WORKER, 5))
+  expect(third.taskLimits.get('noop')).toBe(1)
+  third.commit([])
   ends.get('x')?.open()
   await executor.stop(1000)
 })
 
-it('there is none while others wait, while a claim is under way, and for a worker that this is no more', async () => {
+it('nothing can be reserved while jobs wait, during a claim, or under another worker id', async () => {
   const { executor, state, waiting, ends } = await started(2)
   for (const id of ['a', 'b', 'c']) ends.set(id, gate())
   state.answer = gate()
@@ -147,51 +153,78 @@ it('there is none while others wait, while a claim is under way, and for a worke
   waiting.push('a')
   executor.wake()
   await claiming
-  expect(executor.keepRoom(WORKER, 1)).toBeNull()
+  expect(executor.reserve(WORKER, 1)).toBeNull()
   state.answer.open()
   state.answer = null
   await settledDown()
-  expect(kept(executor.keepRoom(WORKER, 1)).limit).toBe(1)
-  executor.begun({ limit: 1, tasks: new Map(), limits: new Map() }, [])
-  expect(executor.keepRoom('w/2', 1)).toBeNull()
-  // Of two that wait one has found a place; when that is free, the other comes first.
+  const one = reserved(executor.reserve(WORKER, 1))
+  expect(one.limit).toBe(1)
+  one.commit([])
+  expect(executor.reserve('w/2', 1)).toBeNull()
+  // Of two waiting jobs, one has found a place. The other one gets the next free place.
   waiting.push('b', 'c')
   executor.wake()
   await settledDown()
   state.answer = gate()
   ends.get('a')?.open()
   await settledDown()
-  expect(executor.keepRoom(WORKER, 1)).toBeNull()
+  expect(executor.reserve(WORKER, 1)).toBeNull()
   state.answer.open()
   for (const end of ends.values()) end.open()
   await executor.stop(1000)
-  expect(executor.keepRoom(WORKER, 1)).toBeNull()
+  expect(executor.reserve(WORKER, 1)).toBeNull()
 })
 
-it('where no answer came, what began unheard is given back, but not what another submission has begun', async () => {
+it('a place that becomes free during a claim cannot be reserved', async () => {
+  const { executor, state, waiting, ends } = await started(3)
+  for (const id of ['a', 'b']) ends.set(id, gate())
+  waiting.push('a', 'b')
+  executor.wake()
+  await settledDown()
+  state.answer = gate()
+  const claiming = state.claims.promise
+  ends.get('a')?.open()
+  await claiming
+  ends.get('b')?.open()
+  await settledDown()
+  expect(executor.runningCount()).toBe(0)
+  expect(executor.reserve(WORKER, 1)).toBeNull()
+  state.answer.open()
+  await settledDown()
+  expect(executor.reserve(WORKER, 9)?.limit).toBe(3)
+})
+
+it('a statement that failed with a response leaves no uncertainty', async () => {
+  const { executor } = await started(1)
+  reserved(executor.reserve(WORKER, 1)).abandon(new Error('constraint'))
+  reserved(executor.reserve(WORKER, 1)).commit([])
+  await executor.stop(1000)
+})
+
+it('without a response, jobs of the lost submission are released, but not those of another submission', async () => {
   const { executor, held, released, ends } = await started(4)
   ends.set('y', gate())
-  const [lost, other] = [kept(executor.keepRoom(WORKER, 1)), kept(executor.keepRoom(WORKER, 1))]
+  const [lost, other] = [reserved(executor.reserve(WORKER, 1)), reserved(executor.reserve(WORKER, 1))]
   held.push('x', 'y')
-  executor.unheard(lost)
+  lost.abandon(NO_RESPONSE)
   await settledDown()
-  // The answer to the other one is still to come.
+  // The other submission has no response yet.
   expect(released).toEqual([])
-  expect(executor.keepRoom(WORKER, 1)).toBeNull()
-  executor.begun(other, [claimed('y')])
+  expect(executor.reserve(WORKER, 1)).toBeNull()
+  other.commit([claimed('y')])
   await settledDown()
   expect(released).toEqual(['x'])
   ends.get('y')?.open()
   await executor.stop(1000)
 })
 
-it('the doubt ends with a look that comes late enough, and not while there is no database to look at', async () => {
+it('the uncertainty ends with a comparison that comes late enough, and not while the database is unavailable', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const { executor, state, held, released } = await started(1)
-  executor.unheard(kept(executor.keepRoom(WORKER, 1)))
+  reserved(executor.reserve(WORKER, 1)).abandon(NO_RESPONSE)
   await settledDown()
-  // The database is away, and with it the heartbeat; meanwhile it carries out what it was asked last.
+  // The database is unreachable, so there is no heartbeat. Meanwhile it executes the last statement.
   state.worker = null
   held.push('x')
   await pass(120_000)
@@ -201,7 +234,7 @@ it('the doubt ends with a look that comes late enough, and not while there is no
   expect(released).toEqual(['x'])
   held.length = 0
   await pass(3000)
-  expect(kept(executor.keepRoom(WORKER, 1)).limit).toBe(1)
+  expect(reserved(executor.reserve(WORKER, 1)).limit).toBe(1)
   vi.useRealTimers()
 })
 
@@ -234,7 +267,7 @@ it('where another server has an earlier claim of a job, it goes back when its ha
   await settledDown()
   expect(state.aborted).toEqual(['a: LeaseLostError'])
   await pass(3000)
-  // It would be claimed again under the number of the handler that goes on.
+  // The next claim would get the number of the claim whose handler still runs.
   expect(released).toEqual([])
   ends.get('a')?.open()
   await pass(3000)
@@ -251,28 +284,28 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-it('jobs that are put in the queue come before those that are submitted next', async () => {
+it('queued jobs start before those that are submitted next', async () => {
   const { executor, waiting, state } = await started(4)
   waiting.push('a')
   executor.wake()
-  // The claim has not begun.
-  expect(executor.keepRoom(WORKER, 1)).toBeNull()
+  // The claim has not started.
+  expect(executor.reserve(WORKER, 1)).toBeNull()
   await settledDown()
   expect(state.most).toBe(1)
-  executor.begun(kept(executor.keepRoom(WORKER, 1)), [])
+  reserved(executor.reserve(WORKER, 1)).commit([])
   await executor.stop(1000)
 })
 
-it('a stop waits for what is being submitted, and for the jobs that begin with it', async () => {
+it('a stop waits for submissions without a response, and for the jobs that they start', async () => {
   const { executor, ends, state } = await started(1)
   const end = gate()
   ends.set('x', end)
-  const room = kept(executor.keepRoom(WORKER, 1))
+  const reservation = reserved(executor.reserve(WORKER, 1))
   let stopped = false
   const stop = executor.stop(60_000).then(() => void (stopped = true))
   await settledDown()
   expect(stopped).toBe(false)
-  executor.begun(room, [claimed('x')])
+  reservation.commit([claimed('x')])
   await settledDown()
   expect(stopped).toBe(false)
   expect(state.most).toBe(1)

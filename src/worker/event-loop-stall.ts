@@ -1,24 +1,25 @@
 /**
- * Notices when this process stood still: a handler that computes without a break, a machine that sleeps, a
- * debugger, SIGSTOP. Nobody can tell of it while it lasts; afterwards one must, for the heartbeat stood still too.
+ * Notices when the event loop of this process stalled: a handler that computes without a break, a suspended machine, a
+ * debugger, SIGSTOP. The process cannot report a stall while it lasts, but must report it afterwards: during the stall
+ * there was no heartbeat.
  */
 
 const TICK_MS = 250
-/** Less happens on every busy machine. */
+/** Shorter stalls occur on every busy machine. */
 const NOTICED_MS = 1000
 
-export interface Stood {
+export interface Stall {
   readonly ms: number
-  /** When it went on. */
+  /** When the process continued. */
   readonly until: Date
-  /** How long ago that was, by a clock that nobody sets. */
+  /** How long ago that was, by a monotonic clock. */
   readonly agoMs: number
 }
 
-export class Standstill {
+export class EventLoopStall {
   #timer: NodeJS.Timeout | null = null
   #lastTick = 0
-  #last: (Pick<Stood, 'ms' | 'until'> & { readonly mono: number }) | null = null
+  #last: (Pick<Stall, 'ms' | 'until'> & { readonly mono: number }) | null = null
 
   start(): void {
     this.#lastTick = performance.now()
@@ -30,9 +31,9 @@ export class Standstill {
     this.#timer = null
   }
 
-  /** The last time that it stood still for more than a second. */
-  last(): Stood | null {
-    // Whoever asks may be the first to get a turn after it.
+  /** The last stall of more than a second. */
+  last(): Stall | null {
+    // This call may run before the first tick after a stall.
     if (this.#timer !== null) this.#tick()
     if (this.#last === null) return null
     const { ms, until, mono } = this.#last

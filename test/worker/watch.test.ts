@@ -1,9 +1,9 @@
 /** When the watch looks, and when it need not. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import type { Look, SchedulingStore } from '../src/store/scheduling-store.ts'
-import { Watch } from '../src/watch.ts'
-import { gate } from './kalends/scene.ts'
+import type { Look, SchedulingStore } from '../../src/store/scheduling-store.ts'
+import { Watch } from '../../src/worker/watch.ts'
+import { gate } from '../kalends/scene.ts'
 
 const START = new Date('2026-11-21T12:00:00.000Z')
 
@@ -57,24 +57,24 @@ const soon = { wakeAt: new Date(START.getTime() + 5) }
 it('what a look has announced is told when its time has come, without another look, which comes after', async () => {
   const { watch, told, due } = watching([soon, {}])
   const announced = performance.now()
-  watch.start()
+  watch.loop.start()
   await due.promise
   expect(performance.now() - announced).toBeGreaterThanOrEqual(5)
   expect(told).toEqual(['look', 'due'])
   // By itself, should nobody wake it: what was due may have been taken by another worker.
   while (told.length < 3) await nextTurn()
   expect(told).toEqual(['look', 'due', 'look'])
-  await watch.stop()
+  await watch.loop.stop()
 })
 
 it('whoever wakes it before makes it look, and what was announced before counts no more', async () => {
   const { watch, told } = watching([soon, {}])
-  watch.start()
-  watch.wake()
-  while (told.length < 2 || watch.health().nextPass === null) await nextTurn()
-  expect(Number(watch.health().nextPass) - Date.now()).toBeGreaterThan(60_000)
+  watch.loop.start()
+  watch.loop.wake()
+  while (told.length < 2 || watch.loop.health().nextPass === null) await nextTurn()
+  expect(Number(watch.loop.health().nextPass) - Date.now()).toBeGreaterThan(60_000)
   expect(told).toEqual(['look', 'look'])
-  await watch.stop()
+  await watch.loop.stop()
 })
 
 it('what is due at a look is told at once', async () => {

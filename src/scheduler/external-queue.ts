@@ -1,24 +1,25 @@
 /**
- * Another queue: the scheduler decides, and the jobs go to the application's own table, to BullMQ or the like.
+ * An external queue: the scheduler decides what runs, and the jobs go to the application's own table, to BullMQ or
+ * another queue.
  *
- * There is no transaction across both: the jobs are submitted first, then the schedules are moved on. A crash in
- * between submits the same jobs once more, with the same ids, by which the other queue must know them. If so many slots
- * have come meanwhile that `catch_up` drops the one that was submitted, it is recorded as missed, although the other
- * queue has it: nothing here has seen it go.
+ * No transaction covers both: the jobs are submitted first, then the schedules advance. After a crash in between, the
+ * same jobs are submitted again with the same ids, by which the queue must detect duplicates. If so many slots have
+ * passed by then that `catch_up` drops the submitted one, it is recorded as missed although the external queue has it:
+ * no record of the hand-over exists here.
  */
 import { occurrenceId } from '../model/occurrence.ts'
 import { elapsesOf, NO_OPEN_JOBS, type Plan, type Plannable, plan } from '../model/plan.ts'
 import type { Mark, MarkedSchedule, SchedulingStore, SubmitResult } from '../store/scheduling-store.ts'
 
-/** One run for another queue. */
-export interface ElsewhereJob {
-  /** Always the same for one occurrence: a queue that has it already does nothing. */
+/** One run for an external queue. */
+export interface ExternalJob {
+  /** Always the same for one occurrence: a queue that already has it ignores the job. */
   readonly id: string
   readonly schedule: string
   readonly task: string
   readonly args: unknown
   readonly slot: Date
-  /** Slots before this one that were missed and are not made up. */
+  /** How many earlier slots were missed and are not made up. */
   readonly missed: number
   readonly group: string
   readonly subject: string | null
@@ -27,54 +28,52 @@ export interface ElsewhereJob {
 }
 
 /**
- * Puts jobs into another queue: all of them, or it throws. Then the same jobs are submitted again, each schedule's by
- * themselves, so that one that the queue does not take keeps no other.
+ * Submits all of the jobs to an external queue, or throws. After an error, the jobs are submitted again, schedule by
+ * schedule, so that a schedule whose jobs the queue rejects does not affect others.
  *
- * @returns the ids of the jobs that were refused because a run of their schedule has not ended: recorded as skipped
+ * @returns the ids of jobs that the queue refused because the previous run of their schedule has not ended; they are
+ *   recorded as skipped
  */
-export type SubmitElsewhere = (jobs: readonly ElsewhereJob[]) => Promise<Iterable<string> | void>
+export type SubmitToQueue = (jobs: readonly ExternalJob[]) => Promise<Iterable<string> | void>
 
-/** So many schedules refused one after the other: not they are at fault, but the other queue. */
-const FAILURES_OF_A_QUEUE = 3
+/** After this many consecutive errors the cause is the queue, not the schedules. */
+const MOST_CONSECUTIVE_ERRORS = 3
 
-/** @throws what `submit` threw, when the other queue seems to be away */
-export async function submitElsewhere(
+/** @throws the error of `submit` when the external queue seems to be unavailable */
+export async function submitToQueue(
   store: SchedulingStore,
   worker: string,
   marks: readonly Mark[],
-  submit: SubmitElsewhere,
+  submit: SubmitToQueue,
   missedAfterMs: number,
 ): Promise<SubmitResult> {
   const marked = await store.readMarked(worker, marks)
   const planned = new Map(
-    marked.map((one) => [
-      one.schedule.id,
-      { before: one.plannable, plan: planElsewhere(one, missedAfterMs) },
-    ]),
+    marked.map((one) => [one.schedule.id, { before: one.plannable, plan: planFor(one, missedAfterMs) }]),
   )
   const batches = marked
     .map((one) => jobsOf(one, planned.get(one.schedule.id)?.plan ?? null))
     .filter((jobs) => jobs.length > 0)
   const { refused, failed } = await handOver(batches, submit)
-  const notTaken = new Set(failed.map(({ id }) => id))
+  const notSubmitted = new Set(failed.map(({ id }) => id))
   const result = await store.submit(
     worker,
-    // Those that were not taken keep their marks: they are due again when these end.
-    marks.filter(({ id }) => !notTaken.has(id)),
+    // The others keep their marks, and are due again when the marks end.
+    marks.filter(({ id }) => !notSubmitted.has(id)),
     (schedule) => {
       const decided = planned.get(schedule.id)
       if (decided === undefined || isEdited(decided.before, schedule)) return 'again'
       return decided.plan === null ? null : withoutRefused(schedule.id, decided.plan, refused)
     },
-    { where: 'elsewhere' },
+    { where: 'external' },
   )
   return { ...result, failed: [...result.failed, ...failed] }
 }
 
 /** @param batches  the jobs of each schedule */
 async function handOver(
-  batches: readonly (readonly ElsewhereJob[])[],
-  submit: SubmitElsewhere,
+  batches: readonly (readonly ExternalJob[])[],
+  submit: SubmitToQueue,
 ): Promise<{ refused: ReadonlySet<string>; failed: SubmitResult['failed'] }> {
   if (batches.length === 0) return { refused: new Set(), failed: [] }
   try {
@@ -84,16 +83,16 @@ async function handOver(
   }
   const refused = new Set<string>()
   const failed: { id: string; error: unknown }[] = []
-  let inARow = 0
-  // In another order each time, so that some that are not taken do not keep the same others for ever.
+  let consecutiveErrors = 0
+  // In random order, so that schedules whose jobs are rejected do not always delay the same others.
   for (const jobs of shuffled(batches)) {
     try {
       for (const id of (await submit(jobs)) ?? []) refused.add(id)
-      inARow = 0
+      consecutiveErrors = 0
     } catch (error) {
       failed.push({ id: jobs[0]?.schedule ?? '', error })
-      inARow += 1
-      if (inARow === Math.min(FAILURES_OF_A_QUEUE, batches.length)) throw error
+      consecutiveErrors += 1
+      if (consecutiveErrors === Math.min(MOST_CONSECUTIVE_ERRORS, batches.length)) throw error
     }
   }
   return { refused, failed }
@@ -106,15 +105,15 @@ function shuffled<Item>(items: readonly Item[]): Item[] {
     .map(({ item }) => item)
 }
 
-function planElsewhere({ plannable, now }: MarkedSchedule, missedAfterMs: number): Plan | null {
+function planFor({ plannable, now }: MarkedSchedule, missedAfterMs: number): Plan | null {
   const decided = plan(plannable, { now, open: NO_OPEN_JOBS, missedAfterMs })
-  // Nobody here learns of the end of a run: the next is counted from now.
+  // The external queue does not report when a run ends: the next run is counted from now.
   if (decided?.idle !== 'running') return decided
   const nextRun = elapsesOf(plannable).next(now)
   return { ...decided, nextRun, idle: nextRun === null ? 'done' : null }
 }
 
-function jobsOf({ schedule }: MarkedSchedule, decided: Plan | null): ElsewhereJob[] {
+function jobsOf({ schedule }: MarkedSchedule, decided: Plan | null): ExternalJob[] {
   const { id, task, args, group, subject, submitter, priority } = schedule
   return (decided?.runs ?? []).map(({ slot, missed }) => ({
     id: occurrenceId(id, slot),

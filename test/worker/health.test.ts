@@ -1,7 +1,7 @@
 /** How a worker is judged by what it saw of itself. */
 import { describe, expect, test } from 'vitest'
-import { judge, unstarted, type HealthNote, type Vitals } from '../src/health.ts'
-import type { LoopHealth } from '../src/loop.ts'
+import { judge, unstarted, type HealthNote, type Vitals } from '../../src/worker/health.ts'
+import type { LoopHealth } from '../../src/loop.ts'
 
 const NOW = new Date('2026-11-21T12:00:00Z')
 const LEASE_MS = 60_000
@@ -33,8 +33,8 @@ const well: Vitals = {
   isLimitReached: false,
   connectionWaitMs: 0,
   clock: { aheadMs: 3, roundTripMs: 2 },
-  stood: null,
-  left: [],
+  stall: null,
+  abandonedHandlers: [],
   loops: [idle],
 }
 
@@ -52,7 +52,7 @@ describe('it is well', () => {
     ['with clocks that differ no more than can be known', { clock: { aheadMs: 2900, roundTripMs: 2000 } }],
     ['with a wait for a connection of up to five seconds', { connectionWaitMs: 5000 }],
     ['before the first look at the clock', { clock: null }],
-    ['long after it stood still', { stood: { ms: 9000, until: ago(LEASE_MS + 1), agoMs: LEASE_MS + 1 } }],
+    ['long after it stalled', { stall: { ms: 9000, until: ago(LEASE_MS + 1), agoMs: LEASE_MS + 1 } }],
     ['long after it was taken for dead', { sinceLeaseLostMs: LEASE_MS + 1 }],
   ])('%s', (_, changes) => {
     expect(judge({ ...well, ...changes })).toMatchObject({ ok: true, live: true, reasons: [], warnings: [] })
@@ -67,9 +67,9 @@ describe('it is not ok, and says why:', () => {
       'stuck',
       'scheduler',
       { loops: [busy(37_000)] },
-      /stuck: its pass goes on for 37 s, longer than three fifths of the lease/,
+      /stuck: its pass has been running for 37 s, longer than three fifths of the lease/,
     ],
-    ['late', 'scheduler', { loops: [{ ...idle, lateMs: 37_000 }] }, /37 s ago; this process stood still/],
+    ['late', 'scheduler', { loops: [{ ...idle, lateMs: 37_000 }] }, /37 s ago; this process stalled/],
     [
       'failing',
       'scheduler',
@@ -83,7 +83,7 @@ describe('it is not ok, and says why:', () => {
       /failed 7 times in a row, last with: disk full/,
     ],
     ['no-lease', null, { worker: null, sinceHeartbeatMs: 45_000 }, /last heartbeat was 45 s ago/],
-    ['no-lease', null, { worker: null, sinceHeartbeatMs: null }, /last heartbeat has not come yet/],
+    ['no-lease', null, { worker: null, sinceHeartbeatMs: null }, /has not sent a heartbeat yet/],
   ])('%s %#', (code, subject, changes, text) => {
     const health = judge({ ...well, ...changes })
     expect(health).toMatchObject({ ok: false, live: true, reasons: [{ code, subject }] })
@@ -93,14 +93,14 @@ describe('it is not ok, and says why:', () => {
 
 describe('it is ok, and warns:', () => {
   test.each<[HealthNote['code'], Partial<Vitals>, RegExp]>([
-    ['lease-lost', { sinceLeaseLostMs: 1000 }, /taken for dead.* it goes on as w\/1/],
+    ['lease-lost', { sinceLeaseLostMs: 1000 }, /took it for dead.* it continues as w\/1/],
     [
-      'standstill',
-      { stood: { ms: 7500, until: ago(1000), agoMs: 1000 } },
-      /stood still for 7\.5 s, until 2026-11-21T11:59:59/,
+      'stall',
+      { stall: { ms: 7500, until: ago(1000), agoMs: 1000 } },
+      /stalled for 7\.5 s, until 2026-11-21T11:59:59/,
     ],
-    ['clock', { clock: { aheadMs: 90_000, roundTripMs: 4 } }, /90 s ahead of the database's/],
-    ['clock', { clock: { aheadMs: -2100, roundTripMs: 4 } }, /2\.1 s behind the database's/],
+    ['clock', { clock: { aheadMs: 90_000, roundTripMs: 4 } }, /90 s ahead of the database's clock/],
+    ['clock', { clock: { aheadMs: -2100, roundTripMs: 4 } }, /2\.1 s behind the database's clock/],
     ['unwritten', { unwritten: 3, loops: [{ ...busy(6000), name: 'settler' }] }, /the ends of 3 runs wait/],
     [
       'locked-ends',
@@ -110,13 +110,13 @@ describe('it is ok, and warns:', () => {
     [
       'locked-ends',
       { unwritten: 200, locked: 200, lockedMs: 10, isLimitReached: true },
-      /the ends of 200 runs wait.* each further one takes up capacity/,
+      /the ends of 200 runs wait.* each further one counts against capacity/,
     ],
     ['rejected-ends', { rejected: 1 }, /the database rejects the end of 1 run, whose jobs stay running/],
-    ['set-aside', { setAside: 1 }, /1 schedule or job is left alone .* the log names it/],
-    ['set-aside', { setAside: 2 }, /2 schedules or jobs are left alone .* the log names them/],
-    ['handlers-left', { left: ['mail'] }, /a handler of 'mail' did not heed the signal and goes on/],
-    ['handlers-left', { left: ['mail', 'mail'] }, /2 handlers of 'mail' .* go on/],
+    ['set-aside', { setAside: 1 }, /1 schedule or job is skipped .* the log names it/],
+    ['set-aside', { setAside: 2 }, /2 schedules or jobs are skipped .* the log names them/],
+    ['handlers-left', { abandonedHandlers: ['mail'] }, /a handler of 'mail' did not end .* and continues/],
+    ['handlers-left', { abandonedHandlers: ['mail', 'mail'] }, /2 handlers of 'mail' .* continue/],
   ])('%s %#', (code, changes, text) => {
     const health = judge({ ...well, ...changes })
     expect(health).toMatchObject({ ok: true, live: true, warnings: [{ code }] })

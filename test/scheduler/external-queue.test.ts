@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
-import { type ElsewhereJob, type Kalends, task } from '../../src/index.ts'
+import { type ExternalJob, type Kalends, task } from '../../src/index.ts'
 import { collect, collectingLogger, gate, scene, until } from '../kalends/scene.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 
@@ -16,7 +16,7 @@ const HOUR = 3_600_000
 async function ownQueue(database: TestDatabase) {
   await database.query('CREATE TABLE own_queue (id CHAR(36) PRIMARY KEY, schedule VARCHAR(190), args TEXT)')
   return {
-    add: async (job: ElsewhereJob) => {
+    add: async (job: ExternalJob) => {
       const known = await database.query('SELECT id FROM own_queue WHERE id = ?', [job.id])
       if (known.length === 0)
         await database.query('INSERT INTO own_queue (id, schedule, args) VALUES (?, ?, ?)', [
@@ -42,7 +42,7 @@ eachDatabase((under) => {
     const kalends = await open()
     let ran = 0
     kalends.handle(work, () => void (ran += 1))
-    const seen: ElsewhereJob[] = []
+    const seen: ExternalJob[] = []
     await kalends.schedules.create({
       id: 's',
       task: work,
@@ -137,7 +137,7 @@ eachDatabase((under) => {
     await moved(kalends, 's')
     await moved(kalends, 't')
     expect(errors).toMatchObject([{ where: 'scheduler', error: new Error('the queue is away') }])
-    expect(messages()).toContain('error: The scheduler failed; it will be tried again')
+    expect(messages()).toContain('error: The scheduler failed; it will be retried')
     expect(calls.at(-1)?.length).toBe(2)
   })
 
@@ -167,7 +167,7 @@ eachDatabase((under) => {
     const { open } = await scene(under)
     const kalends = await open()
     await kalends.schedules.create({ id: 's', task: work, timer: 'yearly', firstRun: 'now' })
-    const submitted: ElsewhereJob[] = []
+    const submitted: ExternalJob[] = []
     await kalends.start({
       scheduler: {
         submit: async (jobs) => {

@@ -1,0 +1,63 @@
+import { InvalidInputError } from './errors.ts'
+import type { Handler, HandledTask } from './executor/handler.ts'
+import {
+  checkedRetention,
+  HOUSEKEEPING,
+  housekeepingDeclarations,
+  prune,
+  pruneTask,
+  type RetentionOptions,
+} from './jobs/retention.ts'
+import type { Task } from './model/task.ts'
+import { type AnyDeclaration, type DeclaredSet, DeclaredSets, type Gone } from './schedules/declared.ts'
+import type { SettingsContext } from './schedules/settings.ts'
+import type { RetentionStore } from './store/retention-store.ts'
+
+/** What the application defines before the start: handlers and declared sets, and Kalends' own housekeeping. */
+export class Definitions {
+  readonly handlers = new Map<string, HandledTask>()
+  readonly #declared = new DeclaredSets()
+  readonly #housekeeping: DeclaredSets | null
+
+  /** @param retention  false: nothing is pruned */
+  constructor(retention: RetentionOptions | false) {
+    this.#housekeeping = retention === false ? null : new DeclaredSets()
+    if (retention !== false)
+      this.#housekeeping?.add(HOUSEKEEPING, housekeepingDeclarations(checkedRetention(retention)), 'retire')
+  }
+
+  readonly taskNamed = (name: string): Task | null => this.handlers.get(name)?.task ?? null
+
+  /** @throws InvalidInputError when the task already has a handler */
+  handle<Input, Args, Result>(task: Task<Input, Args, Result>, handler: Handler<Args, Result>): void {
+    if (this.handlers.has(task.name))
+      throw new InvalidInputError('handle', `the task '${task.name}' has a handler already`)
+    // The executor passes to a handler only args that the schema of its own task has read.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    this.handlers.set(task.name, { task, handler: handler as Handler })
+  }
+
+  /** @throws InvalidInputError when the name is reserved or in use */
+  declare(set: string, declarations: readonly AnyDeclaration[], gone: Gone): void {
+    if (set === HOUSEKEEPING)
+      throw new InvalidInputError('declare', `the set '${HOUSEKEEPING}' is reserved; choose another name`)
+    this.#declared.add(set, declarations, gone)
+  }
+
+  /** Adds the handler of the built-in task, unless the application has its own. */
+  handleHousekeeping(retention: RetentionStore): void {
+    if (this.#housekeeping !== null && !this.handlers.has(pruneTask.name))
+      this.handle(pruneTask, ({ args, signal }) => prune(retention, args, signal))
+  }
+
+  /**
+   * @param runsJobs  whether this process runs jobs; if so, each declared task needs a handler
+   * @throws DeclarationError with all faults
+   */
+  async sets(context: SettingsContext, runsJobs: boolean): Promise<DeclaredSet[]> {
+    const isHandled = (task: string) => !runsJobs || this.handlers.has(task)
+    // Kalends' own set first: everything relies on it.
+    const own = runsJobs ? await this.#housekeeping?.check(context, () => true) : undefined
+    return [...(own ?? []), ...(await this.#declared.check(context, isHandled))]
+  }
+}

@@ -1,0 +1,81 @@
+import type { ClaimedJob } from '../model/job.ts'
+import type { Secrets } from '../model/redaction.ts'
+import type { LogLevel } from '../store/executing-store.ts'
+import type { JobLogger } from './handler.ts'
+import type { Journal } from './journal.ts'
+
+/** Longer lines are cut: 500 of them still fit into one statement. */
+const MOST_LINE_BYTES = 16_384
+/** The most that one attempt may log. While the database is unavailable, all of it is in memory. */
+const MOST_LINES = 10_000
+const MOST_BYTES = 4 * 1024 * 1024
+
+/** The log of one attempt: hides secrets, cuts long lines and limits how much a handler can log. */
+export class AttemptLog {
+  readonly #job: ClaimedJob
+  readonly #journal: Journal
+  readonly #secrets: Secrets
+  readonly #now: () => Date
+  #lines = 0
+  #bytes = 0
+  #isFull = false
+
+  constructor(job: ClaimedJob, journal: Journal, secrets: Secrets, now: () => Date) {
+    this.#job = job
+    this.#journal = journal
+    this.#secrets = secrets
+    this.#now = now
+  }
+
+  /** The logger for the handler. */
+  logger(): JobLogger {
+    return {
+      debug: (message) => this.#logOfHandler('debug', message),
+      info: (message) => this.#logOfHandler('info', message),
+      warn: (message) => this.#logOfHandler('warn', message),
+      error: (message) => this.#logOfHandler('error', message),
+    }
+  }
+
+  /**
+   * Writes a line that does not count against the handler's limit.
+   *
+   * @returns the length of the line in bytes
+   */
+  write(level: LogLevel, message: string): number {
+    // oxlint-disable-next-line typescript/no-unnecessary-type-conversion -- handlers in JavaScript log any value
+    const text = this.shown(String(message), MOST_LINE_BYTES)
+    this.#journal.log({ jobId: this.#job.id, at: this.#now(), level, message: text })
+    return Buffer.byteLength(text)
+  }
+
+  /** The text without the secrets of the args, at most so many bytes, and well-formed, as every database stores it. */
+  shown(text: string, limit: number): string {
+    return cut(this.#secrets.hiddenInText(text).toWellFormed(), limit)
+  }
+
+  #logOfHandler(level: LogLevel, message: string): void {
+    if (this.#isFull) return
+    this.#isFull = this.#lines >= MOST_LINES || this.#bytes >= MOST_BYTES
+    if (this.#isFull) {
+      const limits = `${MOST_LINES} lines or ${MOST_BYTES / 1024 / 1024} MB`
+      this.write(
+        'warn',
+        `Further lines of attempt ${this.#job.attempt} are left out: it has logged ${limits}`,
+      )
+      return
+    }
+    this.#lines += 1
+    this.#bytes += this.write(level, message)
+  }
+}
+
+/** The start of a text that is longer than so many bytes. */
+function cut(text: string, limit: number): string {
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= limit) return text
+  const note = `… (cut, of ${bytes} bytes)`
+  const start = Buffer.from(text).subarray(0, Math.max(0, limit - Buffer.byteLength(note)))
+  // The last character may have been cut in two.
+  return `${start.toString().replace(/\ufffd$/, '')}${note}`
+}

@@ -1,0 +1,186 @@
+import {
+  CancelledError,
+  errorText,
+  InvalidInputError,
+  isA,
+  LeaseLostError,
+  messageOf,
+  PermanentError,
+  StoppedError,
+  TimeoutError,
+} from '../errors.ts'
+import { type ClaimedJob, fenceOf } from '../model/job.ts'
+import type { Redaction } from '../model/redaction.ts'
+import type { Ending } from '../model/settle.ts'
+import { checkResult, jsonText, readArgs } from '../model/task.ts'
+import { AttemptLog } from './attempt-log.ts'
+import type { Around, HandledTask } from './handler.ts'
+import type { Journal } from './journal.ts'
+
+/** After its signal has fired, a handler has this long to end. Then its attempt ends without it. */
+export const ABANDON_MS = 5000
+
+export interface AttemptOptions {
+  /** Wraps each attempt. */
+  readonly around: Around | null
+  readonly now: () => Date
+  /** Hides the secrets of args in what an attempt logs and throws. */
+  readonly redaction: Redaction
+  /** The id of this worker; null while it may not take on work. */
+  readonly worker: () => string | null
+  /** The most bytes of a result, of progress and of an error text. */
+  readonly argsLimit: number
+}
+
+/** Runs one attempt of a job in this process. */
+export class AttemptRunner {
+  readonly job: ClaimedJob
+  readonly log: AttemptLog
+  /** How the attempt ended; null if the job no longer belongs to this worker, so that nothing may be written. */
+  readonly ending: Promise<Ending | null>
+  readonly #handled: HandledTask
+  readonly #journal: Journal
+  readonly #options: AttemptOptions
+  readonly #controller = new AbortController()
+  #isOver = false
+  #abandoned: Promise<unknown> | null = null
+
+  constructor(job: ClaimedJob, handled: HandledTask, journal: Journal, options: AttemptOptions) {
+    this.job = job
+    this.log = new AttemptLog(job, journal, options.redaction.secretsOf({ args: job.args }), options.now)
+    this.#handled = handled
+    this.#journal = journal
+    this.#options = options
+    this.ending = this.#run()
+  }
+
+  /** For an attempt that ended without its handler: settles when the handler ends, if ever. Otherwise null. */
+  abandonedHandler(): Promise<unknown> | null {
+    return this.#abandoned
+  }
+
+  /** Fires the handler's signal. Only the first reason counts. */
+  abort(reason: CancelledError | LeaseLostError | StoppedError | TimeoutError): void {
+    this.#controller.abort(reason)
+  }
+
+  async #run(): Promise<Ending | null> {
+    const { timeoutMs } = this.job.policy
+    const timeout = setTimeout(
+      () => this.abort(new TimeoutError(`The run took longer than its timeout of ${timeoutMs} ms`)),
+      timeoutMs,
+    )
+    const finished = this.#handle()
+    const { signal } = this.#controller
+    let abandonTimer: NodeJS.Timeout | undefined
+    const abandoned = new Promise<'abandoned'>((resolve) => {
+      signal.addEventListener('abort', () => {
+        abandonTimer = setTimeout(() => resolve('abandoned'), ABANDON_MS)
+      })
+    })
+    const first = await Promise.race([finished, abandoned])
+    this.#isOver = true
+    if (first === 'abandoned') this.#abandoned = finished
+    clearTimeout(timeout)
+    clearTimeout(abandonTimer)
+    // Once the signal has fired, its reason is the outcome: a handler that returns early because of the signal has not
+    // done its work.
+    if (signal.aborted) return endingOf(signal.reason, first === 'abandoned')
+    return first === 'abandoned' ? null : first
+  }
+
+  async #handle(): Promise<Ending> {
+    const { job } = this
+    const { worker, around } = this.#options
+    let args: unknown
+    try {
+      // Asynchronous even without a schema: the attempt must be registered before the handler's first line runs.
+      args = await readArgs(this.#handled.task, job.argsText)
+    } catch (error) {
+      // Args that do not match the schema now will not match it in the next attempt either.
+      return { kind: 'error', error: this.#errorText(error), permanent: isA(error, InvalidInputError) }
+    }
+    // Another handler may have blocked this process for longer than the lease, or the response to the claim was late:
+    // another worker may run the job by now. If none does, the job is released, and the attempt does not count.
+    if (worker() !== job.worker) return { kind: 'released' }
+    const call: { running?: Promise<unknown> } = {}
+    const run = () => (call.running ??= this.#callHandler(args))
+    try {
+      const result = await (around === null ? run() : around(job, run))
+      if (call.running === undefined)
+        throw new TypeError('The option `around` has not called the function that runs the handler')
+      return { kind: 'success', result: this.#resultText(result) }
+    } catch (error) {
+      return { kind: 'error', error: this.#errorText(error), permanent: isA(error, PermanentError) }
+    } finally {
+      // Even if `around` did not wait for the handler, the attempt ends when the handler has ended.
+      await call.running?.catch(() => undefined)
+    }
+  }
+
+  async #callHandler(args: unknown): Promise<unknown> {
+    const { job, log } = this
+    const { signal } = this.#controller
+    const result = await this.#handled.handler({
+      args,
+      slot: job.slot,
+      missed: job.missed,
+      attempt: job.attempt,
+      job,
+      signal,
+      log: log.logger(),
+      progress: (value) => this.#progress(value),
+    })
+    // Regardless of the result, so that `around` sees how the attempt ended.
+    signal.throwIfAborted()
+    await this.#checkResult(result)
+    this.#resultText(result)
+    return result
+  }
+
+  /** A handler that returns a result of another shape than its task declares will do so again. */
+  async #checkResult(result: unknown): Promise<void> {
+    try {
+      await checkResult(this.#handled.task, result)
+    } catch (error) {
+      throw new PermanentError(messageOf(error), { cause: error })
+    }
+  }
+
+  /** A result that cannot be stored now cannot be stored in the next attempt either. */
+  #resultText(result: unknown): string | null {
+    if (result === undefined) return null
+    try {
+      return this.#jsonText('result', result)
+    } catch (error) {
+      throw new PermanentError(messageOf(error), { cause: error })
+    }
+  }
+
+  #jsonText(field: 'result' | 'progress', value: unknown): string {
+    return jsonText(field, value, { limit: this.#options.argsLimit, loneSurrogates: 'replace' })
+  }
+
+  #progress(value: unknown): void {
+    const json = this.#jsonText('progress', value)
+    if (!this.#isOver) this.#journal.progress(fenceOf(this.job), json)
+  }
+
+  #errorText(error: unknown): string {
+    return this.log.shown(errorText(error), this.#options.argsLimit)
+  }
+}
+
+function endingOf(reason: unknown, isAbandoned: boolean): Ending | null {
+  const note = isAbandoned
+    ? `; the handler did not end within ${ABANDON_MS} ms after its signal fired and was abandoned`
+    : ''
+  if (reason instanceof LeaseLostError) return null
+  if (reason instanceof StoppedError) return { kind: 'released' }
+  if (reason instanceof CancelledError) return { kind: 'cancelled', error: `${reason.message}${note}` }
+  return {
+    kind: 'error',
+    error: `${reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)}${note}`,
+    permanent: false,
+  }
+}

@@ -1,0 +1,108 @@
+import { StoreUnavailableError } from '../errors.ts'
+import type { RunPolicy } from '../model/task.ts'
+import type { Reservation } from '../store/scheduling-store.ts'
+import type { HandledTask } from './handler.ts'
+import type { RunningAttempts } from './running-attempts.ts'
+import type { Settler } from './settler.ts'
+import type { UnansweredStatements } from './unanswered-statements.ts'
+
+export interface CapacityOptions {
+  readonly handlers: ReadonlyMap<string, HandledTask>
+  /** The most jobs at the same time. */
+  readonly concurrency: number
+  readonly attempts: RunningAttempts
+  readonly settler: Settler
+  readonly unanswered: UnansweredStatements
+  readonly wakeClaims: () => void
+}
+
+/**
+ * The places of this worker. A claim and a submission reserve the places of the jobs that they may start, so that both
+ * together never start more than `concurrency` jobs.
+ */
+export class Capacity {
+  readonly #options: CapacityOptions
+  #reserved = 0
+  /** A claim found less capacity than there is, because some of it was reserved. */
+  #isClaimDeferred = false
+  readonly #whenNoneReserved: (() => void)[] = []
+
+  constructor(options: CapacityOptions) {
+    this.#options = options
+  }
+
+  isReserved(): boolean {
+    return this.#reserved > 0
+  }
+
+  /** The tasks that this worker has places for. Reserved places count as free: their jobs are not known yet. */
+  claimableTasks(): readonly string[] {
+    return this.#free(0) > 0 ? [...this.#claimable(this.#taskLimits(0)).keys()] : []
+  }
+
+  /** @returns null if there is no capacity */
+  reserve(most: number): Reservation | null {
+    const taskLimits = this.#taskLimits(this.#reserved)
+    const tasks = this.#claimable(taskLimits)
+    const limit = Math.min(most, this.#free(this.#reserved))
+    if (limit <= 0 || tasks.size === 0) return null
+    this.#reserved += limit
+    const { attempts, unanswered, wakeClaims } = this.#options
+    return {
+      limit,
+      tasks,
+      taskLimits,
+      commit: (jobs) => {
+        this.#release(limit)
+        for (const job of jobs) attempts.start(job)
+      },
+      abandon: (error) => {
+        this.#release(limit)
+        if (!(error instanceof StoreUnavailableError)) return
+        unanswered.add()
+        wakeClaims()
+      },
+    }
+  }
+
+  /** Reserves everything that is free. */
+  reserveForClaim(): Reservation | null {
+    this.#isClaimDeferred = this.#reserved > 0
+    return this.reserve(Infinity)
+  }
+
+  /** Resolves when nothing is reserved. */
+  async released(): Promise<void> {
+    if (this.#reserved > 0) await new Promise<void>((resolve) => this.#whenNoneReserved.push(resolve))
+  }
+
+  /** A crash repeats the attempts that run and those whose end is not written: together at most `concurrency`. */
+  #free(reserved: number): number {
+    const { concurrency, attempts, settler } = this.#options
+    return concurrency - attempts.count() - settler.occupied() - reserved
+  }
+
+  /** For tasks with their own limit, how many more may run here. Every reserved place may go to such a task. */
+  #taskLimits(reserved: number): ReadonlyMap<string, number> {
+    const { handlers, attempts } = this.#options
+    const limits = new Map<string, number>()
+    for (const [name, { task }] of handlers) {
+      if (task.concurrency !== null)
+        limits.set(name, Math.max(0, task.concurrency - attempts.countOf(name) - reserved))
+    }
+    return limits
+  }
+
+  /** The tasks that have not reached their own limit. */
+  #claimable(taskLimits: ReadonlyMap<string, number>): ReadonlyMap<string, RunPolicy> {
+    const free = [...this.#options.handlers].filter(([name]) => taskLimits.get(name) !== 0)
+    return new Map(free.map(([name, { task }]) => [name, task.policy]))
+  }
+
+  #release(limit: number): void {
+    this.#reserved -= limit
+    if (this.#reserved > 0) return
+    if (this.#isClaimDeferred) this.#options.wakeClaims()
+    for (const resolve of this.#whenNoneReserved.splice(0)) resolve()
+  }
+}

@@ -1,0 +1,142 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { StoreUnavailableError } from '../errors.ts'
+import { Loop } from '../loop.ts'
+import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
+import type { ExecutingStore } from '../store/executing-store.ts'
+import type { Reservation } from '../store/scheduling-store.ts'
+import type { Capacity } from './capacity.ts'
+import type { HandledTask } from './handler.ts'
+import type { RunningAttempts } from './running-attempts.ts'
+import type { UnansweredStatements } from './unanswered-statements.ts'
+
+const PROMOTE_AT_ONCE = 500
+
+export interface ClaimLoopOptions {
+  readonly store: Pick<ExecutingStore, 'promoteDue' | 'claim'>
+  /** The id of this worker; null while it may not take on work. */
+  readonly worker: () => string | null
+  readonly capacity: Capacity
+  readonly unanswered: UnansweredStatements
+  readonly attempts: RunningAttempts
+  readonly handlers: ReadonlyMap<string, HandledTask>
+  /** The database refuses to make this job claimable. */
+  readonly onFault: (jobId: string, error: unknown) => void
+  readonly onError: (error: unknown, loop: string) => void
+}
+
+/** Promotes due jobs and claims jobs until the queue is empty or all places are taken. */
+export class ClaimLoop {
+  readonly loop: Loop
+  readonly #options: ClaimLoopOptions
+  /** Due jobs that the database refuses to make claimable. */
+  readonly #notPromoted: SetAside
+  #promotes = false
+  /** The last claim of the loop asked for every task and found no job. */
+  #isQueueEmpty = false
+  #isStopping = false
+  #lastGroup = ''
+
+  constructor(options: ClaimLoopOptions) {
+    this.#options = options
+    this.#notPromoted = new SetAside({
+      ...ROW_BACK_OFF,
+      now: () => performance.now(),
+      onAdded: options.onFault,
+    })
+    this.loop = new Loop({ name: 'executor', pass: () => this.#pass(true), onError: options.onError })
+  }
+
+  /** Jobs may be claimable. */
+  wake(): void {
+    this.#isQueueEmpty = false
+    this.loop.wake()
+  }
+
+  /** A waiting job may be due. */
+  wakeForTime(): void {
+    this.#promotes = true
+    this.wake()
+  }
+
+  isStopping(): boolean {
+    return this.#isStopping
+  }
+
+  /** Jobs that the database refuses to make claimable are retried after their back-off. */
+  setAsideCount(): number {
+    return this.#notPromoted.ids().length
+  }
+
+  /**
+   * Reserves capacity for jobs that this worker is about to submit, so that they start in the same transaction.
+   *
+   * @param worker  the id under which this worker submits
+   * @param most  how many jobs it submits at most
+   * @returns null if there is no capacity, or if other jobs wait in the queue: those start first
+   */
+  reserve(worker: string, most: number): Reservation | null {
+    const { capacity, unanswered } = this.#options
+    const mayStart = this.#isQueueEmpty && !this.#isStopping && !unanswered.isUncertain()
+    return mayStart && this.#options.worker() === worker ? capacity.reserve(most) : null
+  }
+
+  /** For tests with their own clock, where no loop runs: promotes and claims what is due. */
+  async claimDue(): Promise<void> {
+    this.#promotes = true
+    await this.#pass(false)
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    await this.loop.stop()
+  }
+
+  /** @param isLoop  false: does not wait for the current turn to end; jobs that handlers submit in it are for the next call */
+  async #pass(isLoop: boolean): Promise<number> {
+    const { capacity, unanswered, worker, handlers } = this.#options
+    if (this.#promotes) await this.#promoteDue()
+    for (;;) {
+      // Attempts that end in the same turn of the event loop free their places together: one claim of 200 instead of
+      // two of 100.
+      if (isLoop) await nextTurn()
+      const id = worker()
+      if (id === null || this.#isStopping) return unanswered.untilNextComparison()
+      // A submission that has no response yet may have started jobs: compare only when nothing is reserved.
+      if (!capacity.isReserved()) await unanswered.compare(id)
+      const reservation = capacity.reserveForClaim()
+      if (reservation === null) return unanswered.untilNextComparison()
+      // Places that become free during the claim are not for submissions: other jobs may wait.
+      this.#isQueueEmpty = false
+      const found = await this.#claim(id, reservation)
+      this.#isQueueEmpty = isLoop && found === 0 && reservation.tasks.size === handlers.size
+      if (found === 0) return unanswered.untilNextComparison()
+    }
+  }
+
+  async #promoteDue(): Promise<void> {
+    const { store, onError } = this.#options
+    this.#promotes = false
+    try {
+      await store.promoteDue(PROMOTE_AT_ONCE, this.#notPromoted)
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) throw error
+      // Jobs that cannot be made claimable must not prevent others from being claimed.
+      onError(error, 'executor')
+    }
+  }
+
+  /** @returns the number of jobs that were claimed */
+  async #claim(worker: string, reservation: Reservation): Promise<number> {
+    const { store, attempts } = this.#options
+    const { tasks, limit, taskLimits } = reservation
+    const jobs = await store
+      .claim(worker, tasks, limit, this.#lastGroup, taskLimits, attempts.setAside)
+      .catch((error: unknown) => {
+        reservation.abandon(error)
+        throw error
+      })
+    this.#lastGroup = jobs.at(-1)?.group ?? this.#lastGroup
+    reservation.commit(jobs)
+    return jobs.length
+  }
+}

@@ -1,0 +1,182 @@
+import { CancelledError, LeaseLostError, StoppedError } from '../errors.ts'
+import { Loop } from '../loop.ts'
+import { shownInput } from '../model/input.ts'
+import { type ClaimedJob, fenceOf } from '../model/job.ts'
+import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
+import type { Attempt, ExecutingStore } from '../store/executing-store.ts'
+import { type AttemptOptions, AttemptRunner } from './attempt-runner.ts'
+import type { HandledTask } from './handler.ts'
+import type { Journal } from './journal.ts'
+
+export interface RunningAttemptsOptions extends AttemptOptions {
+  readonly store: Pick<ExecutingStore, 'stopRequests'>
+  readonly handlers: ReadonlyMap<string, HandledTask>
+  readonly journal: Journal
+  /** How often to check whether a running job was cancelled, in milliseconds. */
+  readonly wakeUpMs: number
+  readonly onStarted: (job: ClaimedJob) => void
+  /** The job cannot be started; it is retried after its back-off. */
+  readonly onFault: (jobId: string, error: unknown) => void
+  /** An attempt ended. null: the job no longer belongs to this worker, and nothing may be written. */
+  readonly onEnded: (end: Attempt | null) => void
+  readonly onError: (error: unknown, loop: string) => void
+}
+
+/** A job that cannot be started is claimed again after this time. */
+const NOT_STARTED = { ...ROW_BACK_OFF, firstMs: 1000, now: () => performance.now() }
+
+/** The attempts that run in this process. Its loop aborts those whose jobs were cancelled. */
+export class RunningAttempts {
+  readonly loop: Loop
+  /** Jobs that this worker could not claim or start. */
+  readonly setAside: SetAside
+  readonly #options: RunningAttemptsOptions
+  readonly #running = new Map<string, AttemptRunner>()
+  readonly #finishing = new Set<Promise<void>>()
+  /** Their handlers continue although the attempts have ended. */
+  readonly #abandoned = new Set<AttemptRunner>()
+  #started = 0
+  /** When cancelled jobs were last looked for, by performance.now(). */
+  #lastCheck = Number.NEGATIVE_INFINITY
+
+  constructor(options: RunningAttemptsOptions) {
+    this.#options = options
+    this.setAside = new SetAside({ ...NOT_STARTED, onAdded: options.onFault })
+    this.loop = new Loop({
+      name: 'stop requests',
+      pass: () => this.#abortCancelled(),
+      onError: options.onError,
+    })
+  }
+
+  count(): number {
+    return this.#running.size
+  }
+
+  countOf(task: string): number {
+    return this.all().filter(({ job }) => job.task === task).length
+  }
+
+  /** How many attempts have started so far. */
+  startedCount(): number {
+    return this.#started
+  }
+
+  all(): AttemptRunner[] {
+    return [...this.#running.values()]
+  }
+
+  get(jobId: string): AttemptRunner | undefined {
+    return this.#running.get(jobId)
+  }
+
+  /** The tasks of handlers that continue although their attempts ended without them. */
+  abandonedTasks(): string[] {
+    return [...this.#abandoned].map(({ job }) => job.task)
+  }
+
+  /** A job that cannot be started is released: it must not block others, and not stay `running`. */
+  start(job: ClaimedJob): void {
+    try {
+      this.#start(job)
+      this.setAside.forget(job.id)
+    } catch (error) {
+      this.setAside.add(job.id, error)
+      this.#options.onEnded({ fence: fenceOf(job), ending: { kind: 'released' }, policy: job.policy })
+    }
+  }
+
+  /** Aborts the attempts that this worker claimed under an id that has been evicted. */
+  leaseLost(workerId: string): void {
+    for (const attempt of this.#running.values()) {
+      if (attempt.job.worker === workerId)
+        attempt.abort(
+          new LeaseLostError(`The worker ${workerId} was taken for dead; another worker runs the job`),
+        )
+    }
+  }
+
+  stop(): void {
+    for (const attempt of this.#running.values())
+      attempt.abort(new StoppedError('The worker stops; the job goes back to the queue'))
+  }
+
+  /** Resolves when the attempts that have started by now have ended. */
+  async finished(): Promise<void> {
+    await Promise.all(this.#finishing)
+  }
+
+  /** Resolves when these attempts have ended, or when the time is over. */
+  async finishedWithin(limitMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs)))
+    await Promise.race([this.finished(), timeout])
+    clearTimeout(timer)
+  }
+
+  /** @throws when the job cannot be started */
+  #start(job: ClaimedJob): void {
+    const { handlers, journal, onStarted } = this.#options
+    const handled = handlers.get(job.task)
+    if (handled === undefined)
+      throw new RangeError(
+        `The job ${shownInput(job.id)} of the task ${shownInput(job.task)} was claimed, but this worker has no handler for the task; the job goes back to the queue`,
+      )
+    // An attempt that still runs here although its job was claimed again was taken from this worker unnoticed.
+    this.#running
+      .get(job.id)
+      ?.abort(new LeaseLostError(`The job ${job.id} was taken from this worker and is in its next attempt`))
+    const attempt = new AttemptRunner(job, handled, journal, this.#options)
+    this.#running.set(job.id, attempt)
+    this.#started += 1
+    this.loop.wake()
+    onStarted(job)
+    const finishing = this.#finish(attempt)
+    this.#finishing.add(finishing)
+    void finishing.finally(() => this.#finishing.delete(finishing))
+  }
+
+  async #finish(attempt: AttemptRunner): Promise<void> {
+    const { journal, onEnded, onError } = this.#options
+    const { job } = attempt
+    const ending = await attempt.ending
+    this.#keepAbandoned(attempt)
+    // The row stores only the last error. The log shows how the attempts before ended.
+    if (ending?.kind === 'error' && !ending.permanent && job.attempt <= job.policy.maxRetries)
+      attempt.log.write('warn', `Attempt ${job.attempt} failed: ${ending.error.split('\n', 1)[0] ?? ''}`)
+    try {
+      // The log lines of a job are stored before it is final.
+      await journal.flush()
+    } catch (error) {
+      onError(error, 'journal')
+    }
+    if (this.#running.get(job.id) === attempt) this.#running.delete(job.id)
+    onEnded(ending === null ? null : { fence: fenceOf(job), ending, policy: job.policy })
+  }
+
+  #keepAbandoned(attempt: AttemptRunner): void {
+    const handler = attempt.abandonedHandler()
+    if (handler === null) return
+    this.#abandoned.add(attempt)
+    void handler.finally(() => this.#abandoned.delete(attempt))
+  }
+
+  async #abortCancelled(): Promise<number> {
+    const { wakeUpMs, store } = this.#options
+    if (this.#running.size === 0) return Infinity
+    // Each job that starts wakes this loop. With one check per wake-up, a busy worker spent a third as much time on
+    // these checks as on claims.
+    const leftMs = this.#lastCheck + wakeUpMs - performance.now()
+    if (leftMs > 0) return leftMs
+    this.#lastCheck = performance.now()
+    // The ids that the attempts were claimed under: this worker may have another id by now, or none.
+    for (const id of new Set(this.all().map(({ job }) => job.worker))) {
+      for (const fence of await store.stopRequests(id)) {
+        const attempt = this.#running.get(fence.id)
+        // The response may be about an earlier claim of the job, which has ended by now.
+        if (attempt?.job.claim === fence.claim) attempt.abort(new CancelledError('The job was cancelled'))
+      }
+    }
+    return wakeUpMs
+  }
+}

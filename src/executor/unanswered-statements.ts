@@ -1,0 +1,73 @@
+import { LeaseLostError } from '../errors.ts'
+import { fenceOf, fenceText } from '../model/job.ts'
+import type { ExecutingStore } from '../store/executing-store.ts'
+import type { RunningAttempts } from './running-attempts.ts'
+import type { Settler } from './settler.ts'
+
+/** After a timeout, the database may keep executing the statement for this long. */
+const MAY_EXECUTE_MS = 30_000
+const COMPARE_INTERVAL_MS = 2000
+
+/**
+ * Uncertainty about what this worker runs, after a claim or submission without a response and after a change of server.
+ * While it lasts, the worker repeatedly compares its running jobs in the database with its handlers.
+ */
+export class UnansweredStatements {
+  readonly #store: Pick<ExecutingStore, 'held'>
+  readonly #attempts: RunningAttempts
+  readonly #settler: Settler
+  /** The start of the uncertainty, by performance.now(); null: there is none. */
+  #since: number | null = null
+
+  constructor(store: Pick<ExecutingStore, 'held'>, attempts: RunningAttempts, settler: Settler) {
+    this.#store = store
+    this.#attempts = attempts
+    this.#settler = settler
+  }
+
+  /** The database and this worker may disagree from now on about what runs here. */
+  add(): void {
+    this.#since = performance.now()
+  }
+
+  isUncertain(): boolean {
+    return this.#since !== null
+  }
+
+  /** @returns milliseconds until the next comparison; Infinity: none is needed */
+  untilNextComparison(): number {
+    return this.#since === null ? Infinity : COMPARE_INTERVAL_MS
+  }
+
+  /**
+   * Compares this worker's running jobs in the database with its handlers. A job without a handler is released: its claim
+   * was committed although no response came, or the end of its run was lost with the server. As long as this worker lives,
+   * no other worker takes that job over. A handler without a running job is stopped: its claim was lost with the server,
+   * and another worker may run the job. Comparisons continue until the database can no longer be executing a statement
+   * that got no response.
+   */
+  async compare(workerId: string): Promise<void> {
+    const since = this.#since
+    if (since === null) return
+    const asked = performance.now()
+    // Read before the query: an attempt that ends during the query is known here, and may be claimed again by then.
+    const running = this.#attempts.all()
+    const known = [...running.map(({ job }) => fenceOf(job)), ...this.#settler.pending()]
+    const [knownFences, knownJobs] = [new Set(known.map(fenceText)), new Set(known.map(({ id }) => id))]
+    const held = await this.#store.held(workerId)
+    const unknown = held.filter(({ fence }) => !knownFences.has(fenceText(fence)))
+    // The next claim could get the number of the claim that still runs here: that handler must end first.
+    const releasable = unknown.filter(({ fence }) => !knownJobs.has(fence.id))
+    for (const attempt of releasable) this.#settler.add(attempt)
+    const heldFences = new Set(held.map(({ fence }) => fenceText(fence)))
+    for (const attempt of running) {
+      const fence = fenceOf(attempt.job)
+      const isHere = this.#attempts.get(fence.id) === attempt && fence.worker === workerId
+      if (isHere && !heldFences.has(fenceText(fence)))
+        attempt.abort(new LeaseLostError(`The job ${attempt.job.id} was taken from this worker`))
+    }
+    const isOver = asked - since > MAY_EXECUTE_MS && releasable.length === unknown.length
+    // A statement may have been added during the query.
+    if (isOver && this.#since === since) this.#since = null
+  }
+}

@@ -1,0 +1,136 @@
+import type { Definitions } from './definitions.ts'
+import { ConflictError } from './errors.ts'
+import type { Emitter } from './events.ts'
+import { FULL_AUTHORITY } from './model/authority.ts'
+import { spanOption } from './model/task.ts'
+import { type CheckedOptions, concurrencyOf, type StartOptions, type StopOptions } from './options.ts'
+import type { DeclaredSet } from './schedules/declared.ts'
+import type { Stores } from './store/store.ts'
+import { type Health, unstarted } from './worker/health.ts'
+import type { KalendsEvents } from './worker/reporter.ts'
+import { stopOnSignals } from './worker/signals.ts'
+import { Worker } from './worker/worker.ts'
+
+const DEFAULT_GRACE_MS = 30_000
+
+/** From `open` to `stop`: at most one start, then at most one stop. */
+export class Lifecycle {
+  readonly #stores: Stores
+  readonly #options: CheckedOptions
+  readonly #definitions: Definitions
+  readonly #events: Emitter<KalendsEvents>
+  #worker: Worker | null = null
+  #removeSignalHandlers = () => {}
+  #starting: Promise<void> | null = null
+  #stopping: Promise<void> | null = null
+
+  constructor(
+    stores: Stores,
+    options: CheckedOptions,
+    definitions: Definitions,
+    events: Emitter<KalendsEvents>,
+  ) {
+    this.#stores = stores
+    this.#options = options
+    this.#definitions = definitions
+    this.#events = events
+  }
+
+  /** @throws ConflictError */
+  mustNotBeStarted(call: string): void {
+    if (this.#starting === null && this.#stopping === null) return
+    throw new ConflictError(
+      `${call} comes too late: this Kalends was ${this.#stopping === null ? 'started' : 'stopped'} already`,
+    )
+  }
+
+  async start(options: StartOptions): Promise<void> {
+    this.mustNotBeStarted('start')
+    this.#starting = this.#start(options).catch((error: unknown) => {
+      this.#starting = null
+      throw error
+    })
+    await this.#starting
+  }
+
+  async startByHand(): Promise<() => Promise<{ readonly acted: boolean; readonly next: Date | null }>> {
+    this.mustNotBeStarted('startByHand')
+    this.#worker = await this.#build({})
+    await this.#worker.register(false)
+    this.#starting = Promise.resolve()
+    return async () => {
+      const acted = (await this.#worker?.step()) ?? false
+      const { wakeAt, dueAt } = await this.#stores.loops.scheduling.look([])
+      const times = [wakeAt, dueAt].filter((at) => at !== null).map((at) => at.getTime())
+      return { acted, next: times.length === 0 ? null : new Date(Math.min(...times)) }
+    }
+  }
+
+  /** @throws InvalidInputError when the grace period is invalid */
+  async stop(options: StopOptions): Promise<void> {
+    const graceMs = spanOption('grace', options.grace, DEFAULT_GRACE_MS, { least: 0, most: 86_400_000 })
+    this.#stopping ??= this.#stop(graceMs)
+    await this.#stopping
+  }
+
+  /** See `Worker.wake`. */
+  wake(): void {
+    this.#worker?.wake()
+  }
+
+  /** See `Worker.wakeForJobs`. */
+  wakeForJobs(): void {
+    this.#worker?.wakeForJobs()
+  }
+
+  health(): Health {
+    return this.#worker?.health() ?? unstarted(this.#stopping !== null)
+  }
+
+  /** @throws DeclarationError with all faults */
+  sets(runsJobs: boolean): Promise<DeclaredSet[]> {
+    const { zone, argsLimit } = this.#options
+    const { taskNamed } = this.#definitions
+    return this.#definitions.sets({ zone, argsLimit, taskNamed, authority: FULL_AUTHORITY }, runsJobs)
+  }
+
+  async #start(options: StartOptions): Promise<void> {
+    const worker = await this.#build(options)
+    // Assigned before the start: what the worker does at once may already wake it.
+    this.#worker = worker
+    try {
+      await worker.start()
+    } catch (error) {
+      this.#worker = null
+      throw error
+    }
+    if (options.signals !== true) return
+    this.#removeSignalHandlers = stopOnSignals({ stop: () => this.stop({}) }, this.#options.logger)
+  }
+
+  async #build(options: StartOptions): Promise<Worker> {
+    const externalQueue = typeof options.scheduler === 'object' ? options.scheduler.submit : null
+    const concurrency = externalQueue === null ? concurrencyOf(options.executor) : 0
+    const runsJobs = concurrency > 0
+    if (runsJobs) this.#definitions.handleHousekeeping(this.#stores.loops.retention)
+    return new Worker({
+      ...this.#options,
+      store: this.#stores.loops,
+      handlers: this.#definitions.handlers,
+      sets: await this.sets(runsJobs),
+      schedules: options.scheduler !== false,
+      externalQueue,
+      concurrency,
+      events: this.#events,
+    })
+  }
+
+  async #stop(graceMs: number): Promise<void> {
+    // A start in progress either fails, or leaves the worker that is to be stopped.
+    await this.#starting?.catch(() => undefined)
+    await this.#worker?.stop(graceMs)
+    this.#worker = null
+    this.#removeSignalHandlers()
+    await this.#stores.close()
+  }
+}

@@ -1,0 +1,124 @@
+import { InvalidInputError } from './errors.ts'
+import type { Emitter } from './events.ts'
+import { Jobs } from './jobs/jobs.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import { type Authority, checkedLimits, checkedTasks } from './model/authority.ts'
+import { ANY_OWNER, prefixOf } from './model/owner.ts'
+import type { Task } from './model/task.ts'
+import { type CheckedOptions, ownerName, type ScopeOptions } from './options.ts'
+import { OwnerTurns } from './owner-turns.ts'
+import { Schedules } from './schedules/schedules.ts'
+import type { Store } from './store/store.ts'
+import { Views } from './views/views.ts'
+import type { KalendsEvents } from './worker/reporter.ts'
+
+/** The schedules and jobs of one owner. No call reaches rows of other owners, whatever id it gets. */
+export interface Scope {
+  readonly schedules: Schedules
+  readonly jobs: Jobs
+  readonly views: Views
+}
+
+/** What a caller of the API without a scope may write. */
+export interface EveryOwnerOptions extends Pick<ScopeOptions, 'tasks' | 'limits'> {
+  readonly builtInTasks: boolean
+}
+
+const SCOPE_FIELDS: ReadonlySet<string> = new Set(['group', 'submitter', 'tasks', 'limits'])
+
+/** Builds the schedules, jobs and views of an authority. */
+export class Scopes {
+  readonly #options: CheckedOptions
+  readonly #events: Emitter<KalendsEvents>
+  readonly #lifecycle: Lifecycle
+  readonly #taskNamed: (name: string) => Task | null
+  readonly #turns = new OwnerTurns()
+
+  constructor(
+    options: CheckedOptions,
+    events: Emitter<KalendsEvents>,
+    lifecycle: Lifecycle,
+    taskNamed: (name: string) => Task | null,
+  ) {
+    this.#options = options
+    this.#events = events
+    this.#lifecycle = lifecycle
+    this.#taskNamed = taskNamed
+  }
+
+  of(authority: Authority, store: Store): Scope {
+    const { zone, wakeUpMs, now, redaction, argsLimit } = this.#options
+    const taskNamed = this.#taskNamed
+    const { owner } = authority
+    const isOwned = prefixOf(owner) !== ''
+    const schedules = isOwned ? store.schedules.ownedBy(owner) : store.schedules
+    const jobs = isOwned ? store.jobs.ownedBy(owner) : store.jobs
+    const lists = isOwned ? store.lists.ownedBy(owner) : store.lists
+    const inTurn = <Result>(work: () => Promise<Result>) =>
+      authority.limits === null ? work() : this.#turns.run(prefixOf(owner), work)
+    return {
+      schedules: new Schedules(
+        { ...store, schedules, jobs, lists },
+        {
+          zone,
+          taskNamed,
+          authority,
+          redaction,
+          argsLimit,
+          onWrite: () => this.#lifecycle.wake(),
+          inTurn,
+        },
+      ),
+      views: new Views(lists),
+      jobs: new Jobs(
+        { jobs, lists },
+        {
+          taskNamed,
+          authority,
+          inTurn,
+          argsLimit,
+          onWrite: () => this.#lifecycle.wakeForJobs(),
+          onSettled: (listener) => this.#events.on('settled', ({ id }) => listener(id)),
+          wakeUpMs,
+          now,
+        },
+      ),
+    }
+  }
+}
+
+/** @throws InvalidInputError when the scope would reach every owner, or is granted a built-in task */
+export function scopeAuthority(options: ScopeOptions): Authority {
+  // Untyped code may pass a value such as the null of a session without a user.
+  if (typeof options !== 'object' || options === null)
+    throw new InvalidInputError('scope', `{ group, submitter } is needed, not ${JSON.stringify(options)}`)
+  // If a misspelt field were ignored, the scope would reach more than intended.
+  const unknown = Object.keys(options).find((name) => !SCOPE_FIELDS.has(name))
+  if (unknown !== undefined)
+    throw new InvalidInputError(
+      'scope',
+      `unknown field '${unknown}'; it takes ${[...SCOPE_FIELDS].join(', ')}`,
+    )
+  const owner = { group: ownerName('group', options), submitter: ownerName('submitter', options) }
+  if (owner.group === null && owner.submitter === null)
+    throw new InvalidInputError(
+      'scope',
+      'a group or a submitter is needed, or the scope would reach everything',
+    )
+  return {
+    owner,
+    tasks: checkedTasks(options.tasks),
+    builtInTasks: false,
+    limits: checkedLimits(options.limits),
+  }
+}
+
+/** The rows of every owner, for a caller that may not use every task. */
+export function everyOwnerAuthority({ tasks, limits, builtInTasks }: EveryOwnerOptions): Authority {
+  return {
+    owner: ANY_OWNER,
+    tasks: tasks === undefined ? null : checkedTasks(tasks),
+    builtInTasks,
+    limits: limits === undefined ? null : checkedLimits(limits),
+  }
+}

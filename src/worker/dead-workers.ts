@@ -1,0 +1,64 @@
+import type { WorkerStore } from '../store/worker-store.ts'
+
+export const BEATS_UNTIL_DEAD = 3
+/** After a longer break between two checks, earlier observations no longer count. */
+const MOST_BEATS_BETWEEN_CHECKS = 2
+/** Checks may come this much early. */
+const TOLERANCE = 0.99
+
+interface Observation {
+  readonly heartbeat: number
+  /** By this process's monotonic clock. */
+  readonly unchangedSince: number
+}
+
+/**
+ * Evicts dead workers. A worker is dead if its heartbeat has not changed for most of a lease, as this process has seen it
+ * by its own monotonic clock and without database errors. Its row is deleted, so that its next heartbeat finds no row.
+ */
+export class DeadWorkers {
+  readonly #workers: WorkerStore
+  readonly #beatMs: number
+  readonly #onDead: (workerId: string) => void
+  readonly #observed = new Map<string, Observation>()
+  #lastCheck = 0
+
+  constructor(workers: WorkerStore, beatMs: number, onDead: (workerId: string) => void) {
+    this.#workers = workers
+    this.#beatMs = beatMs
+    this.#onDead = onDead
+  }
+
+  /** Starts all observations again. */
+  forget(): void {
+    this.#observed.clear()
+  }
+
+  /** @returns how many workers were evicted */
+  async evict(ownId: string | null): Promise<number> {
+    const asked = performance.now()
+    const list = await this.#workers.list()
+    const now = performance.now()
+    // This process or the database stalled. The other workers may have stalled too, and be about to continue.
+    if (now - this.#lastCheck > this.#beatMs * MOST_BEATS_BETWEEN_CHECKS) this.forget()
+    this.#lastCheck = now
+    const listed = new Set(list.map((worker) => worker.id))
+    for (const id of this.#observed.keys()) if (!listed.has(id)) this.#observed.delete(id)
+    let evicted = 0
+    for (const worker of list) {
+      if (worker.id === ownId) continue
+      const heartbeat = worker.heartbeat.getTime()
+      const before = this.#observed.get(worker.id)
+      if (before?.heartbeat !== heartbeat) this.#observed.set(worker.id, { heartbeat, unchangedSince: now })
+      else if (
+        asked - before.unchangedSince >= this.#beatMs * BEATS_UNTIL_DEAD * TOLERANCE &&
+        (await this.#workers.evict(worker.id, worker.heartbeat))
+      ) {
+        this.#observed.delete(worker.id)
+        this.#onDead(worker.id)
+        evicted += 1
+      }
+    }
+    return evicted
+  }
+}

@@ -1,0 +1,278 @@
+/**
+ * The health of a worker, as it sees itself: an assessment of its loops, lease, clock and handlers. Pure: it reads neither
+ * the database nor a clock.
+ */
+import type { LoopHealth } from '../loop.ts'
+import type { Stall } from './event-loop-stall.ts'
+
+/** The health of a worker, as it sees itself. */
+export interface Health {
+  /** Whether it does its work. Suitable for readiness checks. */
+  readonly ok: boolean
+  /** Whether it can recover without a restart. Suitable for liveness checks. */
+  readonly live: boolean
+  /** The id of this worker; null while it may take on no work. */
+  readonly worker: string | null
+  readonly running: number
+  /** Runs that have ended, but whose end is not written yet. */
+  readonly unwritten: number
+  /** How many of those wait because another transaction has locked their row. */
+  readonly locked: number
+  /** Runs that have ended, but whose end the database rejects. Their jobs stay `running` until the end is written. */
+  readonly rejected: number
+  /** How far this machine's clock is ahead of the database's clock, in ms; null: not known yet. */
+  readonly clockAheadMs: number | null
+  /** Why it is not ok. */
+  readonly reasons: readonly HealthNote[]
+  /** What needs attention although it is ok. */
+  readonly warnings: readonly HealthNote[]
+  readonly loops: readonly LoopHealth[]
+}
+
+/** One reason or warning. */
+export interface HealthNote {
+  readonly code:
+    | 'stopped'
+    | 'stuck'
+    | 'late'
+    | 'no-connection'
+    | 'failing'
+    | 'no-lease'
+    | 'unwritten'
+    | 'locked-ends'
+    | 'rejected-ends'
+    | 'set-aside'
+    | 'lease-lost'
+    | 'stall'
+    | 'clock'
+    | 'handlers-left'
+  /** The name of the loop or task that it concerns; null: the worker. */
+  readonly subject: string | null
+  readonly text: string
+}
+
+/** The measured difference between this machine's clock and the database's clock. */
+export interface ClockDifference {
+  readonly aheadMs: number
+  /** How long the query took. The difference may be off by half of this. */
+  readonly roundTripMs: number
+}
+
+/** The input of the assessment. Durations are measured by a monotonic clock. */
+export interface Vitals {
+  readonly leaseMs: number
+  readonly worker: string | null
+  /** Time since the last successful heartbeat; null: there was none. */
+  readonly sinceHeartbeatMs: number | null
+  /** Time since this worker last found that it had been evicted; null: never. */
+  readonly sinceLeaseLostMs: number | null
+  readonly running: number
+  readonly unwritten: number
+  readonly locked: number
+  /** How long the oldest of the locked has waited. */
+  readonly lockedMs: number
+  readonly rejected: number
+  /** Schedules and jobs that failed and wait for their back-off. */
+  readonly setAside: number
+  /** Whether further ends that cannot be written count against capacity. */
+  readonly isLimitReached: boolean
+  /** The longest time that a loop has been waiting for a connection; 0: none waits. */
+  readonly connectionWaitMs: number
+  readonly clock: ClockDifference | null
+  readonly stall: Stall | null
+  /** The tasks of handlers that continue although their attempts ended without them; one entry per handler. */
+  readonly abandonedHandlers: readonly string[]
+  readonly loops: readonly LoopHealth[]
+}
+
+/** Share of the lease: a heartbeat may take this long before others may evict the worker. A connection is closed after a whole lease. */
+const STUCK_AFTER = 3 / 5
+/** How long a loop may wait for a connection: a fifth of the lease, within these limits. */
+const CONNECTION_WAIT_MS = { least: 1000, most: 5000 }
+/** Kalends ends a stuck statement itself. Only after this time is a restart needed. */
+const STUCK_FOR_GOOD_LEASES = 3
+const STUCK_FOR_GOOD_MS = 180_000
+const CLOCK_MS = 2000
+/** Longer than Kalends' own sessions wait for a lock. */
+const SLOW_WRITE_MS = 5000
+
+/** The health of a process that is not a worker, or has stopped. */
+export function unstarted(isStopped: boolean): Health {
+  const stopped: HealthNote = { code: 'stopped', subject: null, text: 'it was stopped' }
+  return {
+    ok: !isStopped,
+    live: true,
+    worker: null,
+    running: 0,
+    unwritten: 0,
+    locked: 0,
+    rejected: 0,
+    clockAheadMs: null,
+    reasons: isStopped ? [stopped] : [],
+    warnings: [],
+    loops: [],
+  }
+}
+
+export function judge(vitals: Vitals): Health {
+  const { worker, running, unwritten, locked, rejected, loops, clock, leaseMs } = vitals
+  const reasons = [
+    ...loops.flatMap((loop) => loopReasons(loop, leaseMs)),
+    ...connectionReasons(vitals),
+    ...leaseReasons(vitals),
+  ]
+  const forGoodMs = Math.max(STUCK_FOR_GOOD_MS, STUCK_FOR_GOOD_LEASES * leaseMs)
+  return {
+    ok: reasons.length === 0,
+    live: loops.every(({ busyMs }) => busyMs === null || busyMs <= forGoodMs),
+    worker,
+    running,
+    unwritten,
+    locked,
+    rejected,
+    clockAheadMs: clock && Math.round(clock.aheadMs),
+    reasons,
+    warnings: [...recent(vitals), ...endWarnings(vitals), ...lasting(vitals)],
+    loops,
+  }
+}
+
+function loopReasons(loop: LoopHealth, leaseMs: number): HealthNote[] {
+  const { name, busyMs, lateMs, consecutiveErrors, lastError } = loop
+  const notes: HealthNote[] = []
+  if (busyMs !== null && busyMs > leaseMs * STUCK_AFTER) {
+    notes.push({
+      code: 'stuck',
+      subject: name,
+      text: `the loop '${name}' is stuck: its pass has been running for ${seconds(busyMs)}, longer than three fifths of the lease; the database does not respond, or another transaction holds a lock`,
+    })
+  }
+  if (lateMs > leaseMs * STUCK_AFTER) {
+    notes.push({
+      code: 'late',
+      subject: name,
+      text: `the loop '${name}' should have started a pass ${seconds(lateMs)} ago; this process stalled`,
+    })
+  }
+  if (consecutiveErrors > 0) {
+    notes.push({
+      code: 'failing',
+      subject: name,
+      text: `the loop '${name}' has failed ${consecutiveErrors === 1 ? 'once' : `${consecutiveErrors} times in a row`}, last with: ${lastError ?? 'no message'}`,
+    })
+  }
+  return notes
+}
+
+function connectionReasons({ connectionWaitMs, leaseMs }: Vitals): HealthNote[] {
+  const { least, most } = CONNECTION_WAIT_MS
+  if (connectionWaitMs <= Math.max(least, Math.min(most, leaseMs / 5))) return []
+  return [
+    {
+      code: 'no-connection',
+      subject: null,
+      text: `a loop has waited ${seconds(connectionWaitMs)} for a connection to the database: the pool supplied by the application has no free connection, or the server accepts no more; make the pool larger, or find what holds its connections`,
+    },
+  ]
+}
+
+function leaseReasons({ worker, sinceHeartbeatMs }: Vitals): HealthNote[] {
+  if (worker !== null) return []
+  const last =
+    sinceHeartbeatMs === null
+      ? 'it has not sent a heartbeat yet'
+      : `its last heartbeat was ${seconds(sinceHeartbeatMs)} ago`
+  return [
+    {
+      code: 'no-lease',
+      subject: null,
+      text: `${last}: it takes on no work until a heartbeat succeeds, and other workers take over what it runs`,
+    },
+  ]
+}
+
+/** Reported for one lease: this long, other workers may see the effects. */
+function recent({ leaseMs, sinceLeaseLostMs, stall, worker }: Vitals): HealthNote[] {
+  const notes: HealthNote[] = []
+  if (sinceLeaseLostMs !== null && sinceLeaseLostMs <= leaseMs) {
+    notes.push({
+      code: 'lease-lost',
+      subject: null,
+      text: `other workers took it for dead and took over what it ran; ${worker === null ? 'it registers again with its next heartbeat' : `it continues as ${worker}`}`,
+    })
+  }
+  if (stall !== null && stall.agoMs <= leaseMs) {
+    notes.push({
+      code: 'stall',
+      subject: null,
+      text: `it stalled for ${seconds(stall.ms)}, until ${stall.until.toISOString()}: a handler computed without a break, or the machine or process was suspended`,
+    })
+  }
+  return notes
+}
+
+/** About runs that have ended. */
+function endWarnings({ unwritten, locked, lockedMs, rejected, isLimitReached, loops }: Vitals): HealthNote[] {
+  const notes: HealthNote[] = []
+  const settler = loops.find(({ name }) => name === 'settler')
+  if (
+    unwritten > 0 &&
+    settler !== undefined &&
+    (settler.consecutiveErrors > 0 || (settler.busyMs ?? 0) > SLOW_WRITE_MS)
+  ) {
+    notes.push({
+      code: 'unwritten',
+      subject: 'settler',
+      text: `${unwritten === 1 ? 'the end of 1 run waits' : `the ends of ${unwritten} runs wait`} to be written; if this process ends now, these runs are repeated`,
+    })
+  }
+  const full = isLimitReached
+    ? '; there are so many that each further one counts against capacity, and this worker runs fewer jobs'
+    : ''
+  if (locked > 0 && (lockedMs > SLOW_WRITE_MS || isLimitReached)) {
+    notes.push({
+      code: 'locked-ends',
+      subject: 'settler',
+      text: `${locked === 1 ? 'the end of 1 run waits' : `the ends of ${locked} runs wait`}, the first for ${seconds(lockedMs)}, because another transaction has locked the row of the job or its schedule: end that transaction${full}`,
+    })
+  }
+  if (rejected > 0) {
+    notes.push({
+      code: 'rejected-ends',
+      subject: 'settler',
+      text: `the database rejects ${rejected === 1 ? 'the end of 1 run' : `the ends of ${rejected} runs`}, whose jobs stay running: the log names them; repair their rows; the ends are retried every five minutes${full}`,
+    })
+  }
+  return notes
+}
+
+function lasting({ clock, abandonedHandlers, setAside }: Vitals): HealthNote[] {
+  const notes: HealthNote[] = []
+  if (setAside > 0) {
+    notes.push({
+      code: 'set-aside',
+      subject: null,
+      text: `${setAside === 1 ? '1 schedule or job is' : `${setAside} schedules or jobs are`} skipped for up to five minutes after an error: the log names ${setAside === 1 ? 'it' : 'them'}; repair the row, or what refuses to write it`,
+    })
+  }
+  if (clock !== null && Math.abs(clock.aheadMs) > CLOCK_MS + clock.roundTripMs / 2) {
+    notes.push({
+      code: 'clock',
+      subject: null,
+      text: `this machine's clock is ${seconds(Math.abs(clock.aheadMs))} ${clock.aheadMs > 0 ? 'ahead of' : 'behind'} the database's clock: synchronize both; schedules follow the database's clock`,
+    })
+  }
+  for (const task of new Set(abandonedHandlers)) {
+    const count = abandonedHandlers.filter((other) => other === task).length
+    notes.push({
+      code: 'handlers-left',
+      subject: task,
+      text: `${count === 1 ? 'a handler' : `${count} handlers`} of '${task}' did not end after the signal fired and ${count === 1 ? 'continues' : 'continue'} unobserved: pass \`signal\` to the calls that it waits for`,
+    })
+  }
+  return notes
+}
+
+function seconds(ms: number): string {
+  return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`
+}

@@ -1,0 +1,147 @@
+/**
+ * The membership of a worker: its registration and its heartbeat, and the eviction of other workers.
+ *
+ * A worker that finds its own row gone was evicted: others took it for dead. It aborts its handlers and registers again
+ * under a new id.
+ *
+ * With a heartbeat every fifth of the lease, and eviction after three missed heartbeats, what a dead worker held is free
+ * within one lease: one beat until the last heartbeat is seen, the three missed ones, and one by which the other worker
+ * may be late.
+ */
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import { SchemaError } from '../errors.ts'
+import { Loop } from '../loop.ts'
+import { versionFault } from '../model/version.ts'
+import type { WorkerStore } from '../store/worker-store.ts'
+import { BEATS_UNTIL_DEAD, DeadWorkers } from './dead-workers.ts'
+import { TakeOver, type TakeOverOptions } from './take-over.ts'
+
+export interface MembershipOptions
+  extends Omit<TakeOverOptions, 'worker' | 'beatMs' | 'beatsPerLease' | 'renew'> {
+  readonly workers: WorkerStore
+  readonly name: string
+  readonly tasks: () => readonly string[]
+  /** The declared sets of this code: name to hash. */
+  readonly sets: Readonly<Record<string, string>>
+  /** The version of the software. */
+  readonly version: string
+  /** This worker was evicted: what it runs now belongs to others. */
+  readonly onLost: (workerId: string) => void
+  /** This worker has a new id. */
+  readonly onRegistered: () => void
+  /** Another worker was evicted. */
+  readonly onDead: (workerId: string) => void
+}
+
+const BEATS_PER_LEASE = 5
+
+export class Membership {
+  readonly loop: Loop
+  readonly #options: MembershipOptions
+  readonly #beatMs: number
+  readonly #deadWorkers: DeadWorkers
+  readonly #takeOver: TakeOver
+  #id: string | null = null
+  /** By performance.now(); null before the first. */
+  #lastBeat: number | null = null
+  /** When this worker last found that it had been evicted, by performance.now(). */
+  #lostAt: number | null = null
+  /** Why this version may no longer work on the tables. */
+  #outdated: string | null = null
+
+  constructor(options: MembershipOptions) {
+    this.#options = options
+    this.#beatMs = options.leaseMs / BEATS_PER_LEASE
+    this.#deadWorkers = new DeadWorkers(options.workers, this.#beatMs, options.onDead)
+    this.#takeOver = new TakeOver({
+      ...options,
+      worker: () => this.#id,
+      beatMs: this.#beatMs,
+      beatsPerLease: BEATS_PER_LEASE,
+      renew: () => this.#renew(),
+    })
+    this.loop = new Loop({
+      name: 'lease',
+      pass: () => this.beat(),
+      // After an outage, all workers retry within one beat. With a longer back-off, the first worker to reconnect would
+      // evict the others.
+      longestBackOffMs: this.#beatMs,
+      onError: (error, loop) => {
+        // While the database was unavailable, no heartbeat could be seen.
+        this.#deadWorkers.forget()
+        options.onError(error, loop)
+      },
+    })
+  }
+
+  /** The id of this worker while it may take on work; null if its last heartbeat is too long ago. */
+  id(): string | null {
+    const sinceMs = this.sinceHeartbeatMs()
+    if (this.#outdated !== null) return null
+    return sinceMs !== null && sinceMs < this.#beatMs * BEATS_UNTIL_DEAD ? this.#id : null
+  }
+
+  /** Time since the last successful heartbeat; null before the first. */
+  sinceHeartbeatMs(): number | null {
+    return this.#lastBeat === null ? null : performance.now() - this.#lastBeat
+  }
+
+  /** Time since this worker last found that it had been evicted; null: never. */
+  sinceLostMs(): number | null {
+    return this.#lostAt === null ? null : performance.now() - this.#lostAt
+  }
+
+  /** How many orphaned jobs wait for their back-off. */
+  setAside(): number {
+    return this.#takeOver.setAside()
+  }
+
+  /** Registers and starts the heartbeat. */
+  async start(): Promise<void> {
+    await this.#register()
+    this.loop.start()
+  }
+
+  /** Ends the heartbeat and removes the registration. Comes last: until then, other workers must see this one alive. */
+  async stop(): Promise<void> {
+    await this.loop.stop()
+    const id = this.#id
+    this.#id = null
+    if (id !== null) await this.#options.workers.unregister(id)
+  }
+
+  /** One heartbeat, then a check of the other workers. @returns milliseconds until the next */
+  async beat(): Promise<number> {
+    const { workers, version } = this.#options
+    const started = performance.now()
+    if (this.#id === null || !(await workers.heartbeat(this.#id))) await this.#renew()
+    this.#lastBeat = started
+    // After the heartbeat: attempts that this worker still runs may end, and must not be taken over meanwhile.
+    this.#outdated = versionFault(await workers.lowestVersion(), version)
+    if (this.#outdated !== null) throw new SchemaError(`${this.#outdated}; it takes on no work until then`)
+    const evicted = await this.#deadWorkers.evict(this.#id)
+    await this.#takeOver.beat(evicted > 0)
+    return Math.max(0, this.#beatMs - (performance.now() - started))
+  }
+
+  /** This worker is not registered, or was evicted: it continues under a new id. */
+  async #renew(): Promise<void> {
+    if (this.#id !== null) {
+      this.#lostAt = performance.now()
+      this.#options.onLost(this.#id)
+    }
+    await this.#register()
+  }
+
+  async #register(): Promise<void> {
+    const { workers, scheduling, name, tasks, sets, leaseMs } = this.#options
+    const id = `${name}/${Date.now().toString(36)}${randomBytes(4).toString('hex')}`
+    const started = performance.now()
+    await workers.register({ id, name, host: hostname(), pid: process.pid, tasks: tasks(), sets })
+    this.#id = id
+    this.#lastBeat = started
+    await scheduling.clearStaleMarks(id, leaseMs)
+    this.#options.onRegistered()
+  }
+}

@@ -1,0 +1,131 @@
+import { REJECTED_RETRY_MS, settleIsolated } from '../executor/settle-isolated.ts'
+import { AllRefusedError, Halving, isOfARow } from '../model/halves.ts'
+import { SetAside } from '../model/set-aside.ts'
+import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
+import type { SchedulingStore } from '../store/scheduling-store.ts'
+
+export interface TakeOverOptions {
+  readonly executing: Pick<ExecutingStore, 'orphans' | 'settle'>
+  readonly scheduling: Pick<SchedulingStore, 'clearStaleMarks' | 'sweep'>
+  readonly leaseMs: number
+  readonly beatMs: number
+  readonly beatsPerLease: number
+  /** The id of this worker, even if its last heartbeat is long ago. */
+  readonly worker: () => string | null
+  /** This worker was evicted: registers it again. */
+  readonly renew: () => Promise<void>
+  /** Orphaned jobs were settled. */
+  readonly onTakenOver: (result: SettleResult) => void
+  /** The database rejects the end of this orphaned job. */
+  readonly onRejected: (attempt: Attempt, error: unknown) => void
+  readonly onHealed: (text: string) => void
+  readonly onError: (error: unknown, loop: string) => void
+}
+
+/** Sweeps of everything are less frequent while they are slow because the tables are large. */
+const LEASES_PER_WHOLE_SWEEP = { quick: 1, slow: 5 }
+/** A sweep is quick if it takes less than this share of the lease, or less than so many ms. */
+const QUICK_SWEEP = { share: 1 / 500, ms: 50 }
+const ORPHANS_AT_ONCE = 200
+const MOST_REJECTED = 1000
+
+/**
+ * Takes over what dead workers held: ends their marks and settles their running jobs, which are orphans, as lost attempts.
+ * Also repairs, once per lease, what manual edits and interrupted take-overs leave behind.
+ */
+export class TakeOver {
+  readonly #options: TakeOverOptions
+  readonly #halving = new Halving()
+  /** Orphans whose end the database rejects. */
+  readonly #rejected = new SetAside({
+    firstMs: REJECTED_RETRY_MS,
+    longestMs: REJECTED_RETRY_MS,
+    most: MOST_REJECTED,
+    now: () => performance.now(),
+  })
+  #mayHaveOrphans = false
+  #beatsUntilSweep = 0
+  #sweepsUntilWhole = 0
+
+  constructor(options: TakeOverOptions) {
+    this.#options = options
+  }
+
+  /** How many orphans wait for their back-off. */
+  setAside(): number {
+    return this.#rejected.ids().length
+  }
+
+  /** @param hasEvicted  whether workers were evicted since the last call */
+  async beat(hasEvicted: boolean): Promise<void> {
+    const { scheduling, worker, leaseMs } = this.#options
+    if (hasEvicted) this.#mayHaveOrphans = true
+    if (this.#mayHaveOrphans) {
+      const id = worker()
+      if (id !== null) await scheduling.clearStaleMarks(id, leaseMs)
+      await this.#settleRemainingOrphans()
+    }
+    this.#beatsUntilSweep -= 1
+    if (this.#beatsUntilSweep <= 0) await this.#sweep()
+  }
+
+  /** Runs once per lease, so that nothing stays held for longer than by a dead worker. */
+  async #sweep(): Promise<void> {
+    const { scheduling, leaseMs, beatsPerLease, worker, onHealed } = this.#options
+    const id = worker()
+    if (id === null) return
+    this.#beatsUntilSweep = beatsPerLease
+    this.#sweepsUntilWhole -= 1
+    const isWhole = this.#sweepsUntilWhole <= 0
+    // Set before the sweep: a sweep that fails must not be repeated in each beat, which would delay the heartbeat.
+    if (isWhole) this.#sweepsUntilWhole = LEASES_PER_WHOLE_SWEEP.slow
+    const started = performance.now()
+    // If the sweep fails, the next beat looks for orphans.
+    this.#mayHaveOrphans = true
+    const swept = await scheduling.sweep(id, leaseMs, isWhole ? 'everything' : 'left by workers')
+    this.#mayHaveOrphans = swept.orphans
+    for (const text of swept.healed) onHealed(text)
+    if (isWhole && performance.now() - started < Math.max(QUICK_SWEEP.ms, leaseMs * QUICK_SWEEP.share))
+      this.#sweepsUntilWhole = LEASES_PER_WHOLE_SWEEP.quick
+    if (this.#mayHaveOrphans) await this.#settleRemainingOrphans()
+  }
+
+  /** An error about orphans must not count as an error of the heartbeat: the next beat is on time, and retries. */
+  async #settleRemainingOrphans(): Promise<void> {
+    const { beatMs, onError } = this.#options
+    const started = performance.now()
+    for (;;) {
+      try {
+        await this.#settleOrphans(started)
+        return
+      } catch (error) {
+        if (!isOfARow(error)) throw error
+        onError(error, 'lease')
+        // Retries at once: more are tried each time, and orphans that can be settled may follow the rejected ones.
+        if (!(error instanceof AllRefusedError) || performance.now() - started > beatMs) return
+      }
+    }
+  }
+
+  /** @param started  by performance.now() */
+  async #settleOrphans(started: number): Promise<void> {
+    const { executing, beatMs, worker, renew, onRejected, onTakenOver } = this.#options
+    for (;;) {
+      const orphans = await executing.orphans(ORPHANS_AT_ONCE, this.#rejected.ids())
+      this.#mayHaveOrphans = orphans.length > 0
+      // However many orphans there are, the heartbeat of this worker comes first.
+      if (!this.#mayHaveOrphans || performance.now() - started > beatMs) return
+      // This worker was evicted since its last heartbeat: its handlers must be aborted before others get their jobs.
+      if (orphans.some(({ fence }) => fence.worker === worker())) await renew()
+      let rejected = 0
+      const result = await settleIsolated(executing, orphans, this.#halving, (attempt, error) => {
+        rejected += 1
+        this.#rejected.add(attempt.fence.id, error)
+        onRejected(attempt, error)
+      })
+      onTakenOver(result)
+      // Orphans that another transaction has locked are taken over in the next beat.
+      if (result.settled.length + rejected === 0) return
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import type { Store } from '../store/store.ts'
+import type { WorkerRecord } from '../store/worker-store.ts'
+
+/** A worker, as the database shows it. */
+export interface WorkerStatus extends WorkerRecord {
+  /** Time since its last heartbeat, by the database's clock. */
+  readonly silentMs: number
+  /** Whether its last heartbeat is within the lease. */
+  readonly alive: boolean
+  /** How many jobs it runs. */
+  readonly running: number
+}
+
+/** All registered workers of the database. */
+export async function workerStatuses(
+  { workers, schedules }: Pick<Store, 'workers' | 'schedules'>,
+  leaseMs: number,
+): Promise<WorkerStatus[]> {
+  const running = await workers.running()
+  const list = await workers.list()
+  const now = (await schedules.now()).getTime()
+  return list.map((worker) => {
+    const silentMs = Math.max(0, now - worker.heartbeat.getTime())
+    return { ...worker, silentMs, alive: silentMs <= leaseMs, running: running.get(worker.id) ?? 0 }
+  })
+}

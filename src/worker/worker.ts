@@ -1,0 +1,265 @@
+/**
+ * A worker: what runs between start and stop. It wires the parts and their wake-ups; it contains no rule and no SQL.
+ *
+ * The parts communicate through the rows of the database. A wake-up only saves the wait for the next look.
+ */
+import type { Emitter } from '../events.ts'
+import type { Around, HandledTask } from '../executor/handler.ts'
+import { JobExecutor } from '../executor/job-executor.ts'
+import type { Logger } from '../logger.ts'
+import { Loop } from '../loop.ts'
+import { isFinal } from '../model/job.ts'
+import type { Redaction } from '../model/redaction.ts'
+import { VERSION } from '../model/version.ts'
+import type { SubmitToQueue } from '../scheduler/external-queue.ts'
+import { PeriodicScheduler } from '../scheduler/periodic-scheduler.ts'
+import { type DeclaredSet, syncSet } from '../schedules/declared.ts'
+import type { Settled, SettleResult } from '../store/executing-store.ts'
+import type { Store } from '../store/store.ts'
+import { EventLoopStall } from './event-loop-stall.ts'
+import { type Health, judge } from './health.ts'
+import { Membership } from './membership.ts'
+import { type KalendsEvents, Reporter } from './reporter.ts'
+import { Watch } from './watch.ts'
+
+export interface WorkerOptions {
+  readonly store: Store
+  readonly name: string
+  readonly leaseMs: number
+  readonly wakeUpMs: number
+  readonly handlers: ReadonlyMap<string, HandledTask>
+  readonly sets: readonly DeclaredSet[]
+  /** Whether it submits due schedules. */
+  readonly schedules: boolean
+  /** Submits jobs to an external queue; null: jobs go to the queue in this database. */
+  readonly externalQueue: SubmitToQueue | null
+  /** The most jobs at the same time; 0: it runs no jobs. */
+  readonly concurrency: number
+  readonly around: Around | null
+  readonly redaction: Redaction
+  readonly argsLimit: number
+  readonly now: () => Date
+  readonly logger: Logger
+  readonly events: Emitter<KalendsEvents>
+}
+
+/** Schedules in one transaction: enough for bursts. A cluster limits it further. */
+const BATCH = 500
+
+/** The job waits for its retry, or its schedule for its next run. */
+const setsATime = ({ scheduleId, settlement }: Settled) => scheduleId !== null || !isFinal(settlement.state)
+
+export class Worker {
+  readonly #options: WorkerOptions
+  readonly #reporter: Reporter
+  readonly #membership: Membership
+  readonly #watch: Watch
+  readonly #scheduler: PeriodicScheduler | null
+  readonly #executor: JobExecutor | null
+  /** Restores declared schedules that others have changed, and notices when a newer version of the code is gone. */
+  readonly #declared: Loop
+  readonly #stall = new EventLoopStall()
+  readonly #onError: (error: unknown, loop: string) => void
+
+  constructor(options: WorkerOptions) {
+    this.#options = options
+    this.#reporter = new Reporter(options.logger, options.events, options.redaction)
+    this.#onError = (error, loop) => this.#reporter.failed(loop, error)
+    this.#membership = this.#buildMembership()
+    this.#scheduler = options.schedules ? this.#buildScheduler() : null
+    this.#executor = options.concurrency > 0 ? this.#buildExecutor() : null
+    this.#watch = this.#buildWatch(this.#scheduler, this.#executor)
+    this.#declared = new Loop({
+      name: 'declared sets',
+      pass: async () => {
+        // While this worker may not take on work, other workers decide what is declared.
+        if (this.#membership.id() !== null) await this.#sync(false)
+        return options.leaseMs
+      },
+      onError: this.#onError,
+    })
+  }
+
+  /** Registers, brings the declared sets to the database, and starts the loops. */
+  async start(): Promise<void> {
+    await this.register(true)
+    this.#stall.start()
+    this.#scheduler?.loop.start()
+    this.#executor?.start()
+    this.#watch.loop.start()
+    this.#declared.start()
+    const { handlers, logger } = this.#options
+    logger.info({ worker: this.#membership.id(), tasks: [...handlers.keys()] }, 'Kalends started')
+  }
+
+  /** @param heartbeat  false for tests with their own clock, which call `step` */
+  async register(heartbeat: boolean): Promise<void> {
+    try {
+      if (heartbeat) await this.#membership.start()
+      else await this.#membership.beat()
+      await this.#sync(true)
+    } catch (error) {
+      await this.#leave()
+      throw error
+    }
+  }
+
+  /** One round of all parts, where no loop runs. @returns whether anything was due */
+  async step(): Promise<boolean> {
+    let submitted = 0
+    const unsubscribe = this.#options.events.on('submitted', () => {
+      submitted += 1
+    })
+    // The test's clock may have advanced by any time. Without a recent heartbeat, nothing may be marked.
+    if (this.#membership.id() === null) await this.#membership.beat()
+    await this.#scheduler?.pass()
+    unsubscribe()
+    const attempts = (await this.#executor?.runDue()) ?? 0
+    return submitted + attempts > 0
+  }
+
+  /** Stops the parts in the order of their dependencies: the heartbeat comes last. */
+  async stop(graceMs: number): Promise<void> {
+    // All at once: from now on, nothing is claimed.
+    await Promise.all([this.#scheduler?.loop.stop(), this.#executor?.stop(graceMs), this.#declared.stop()])
+    await this.#watch.loop.stop()
+    this.#stall.stop()
+    await this.#leave()
+    this.#options.logger.info({}, 'Kalends stopped')
+  }
+
+  /** Something was written that any part may act on. */
+  wake(): void {
+    this.#scheduler?.loop.wake()
+    this.wakeForJobs()
+  }
+
+  /** Jobs were written. If this made a schedule due, the next look of the watch notices it. */
+  wakeForJobs(): void {
+    this.#executor?.wake()
+    this.#watch.loop.wake()
+  }
+
+  health(): Health {
+    const loops = [this.#watch.loop, this.#membership.loop, this.#declared]
+    if (this.#scheduler !== null) loops.push(this.#scheduler.loop)
+    if (this.#executor !== null) loops.push(...this.#executor.loops())
+    const unwritten = this.#executor?.unwritten()
+    return judge({
+      leaseMs: this.#options.leaseMs,
+      worker: this.#membership.id(),
+      sinceHeartbeatMs: this.#membership.sinceHeartbeatMs(),
+      sinceLeaseLostMs: this.#membership.sinceLostMs(),
+      running: this.#executor?.runningCount() ?? 0,
+      unwritten: unwritten?.waiting ?? 0,
+      locked: unwritten?.locked ?? 0,
+      lockedMs: unwritten?.lockedMs ?? 0,
+      rejected: unwritten?.rejected ?? 0,
+      setAside:
+        this.#membership.setAside() + (this.#scheduler?.setAside() ?? 0) + (this.#executor?.setAside() ?? 0),
+      isLimitReached: unwritten?.isLimitReached ?? false,
+      connectionWaitMs: this.#options.store.longestWaitMs(),
+      clock: this.#watch.clock(),
+      stall: this.#stall.last(),
+      abandonedHandlers: this.#executor?.abandonedHandlers() ?? [],
+      loops: loops.map((loop) => loop.health()),
+    })
+  }
+
+  async #sync(isStart: boolean): Promise<void> {
+    const { store, sets, logger } = this.#options
+    for (const set of sets) {
+      const report = await syncSet(store.declared, set, logger, isStart)
+      if (report.created.length + report.changed.size + report.lifted.length > 0) this.#scheduler?.loop.wake()
+    }
+  }
+
+  async #leave(): Promise<void> {
+    await this.#membership.stop().catch((error: unknown) => this.#reporter.failed('lease', error))
+  }
+
+  #buildMembership(): Membership {
+    const { store, name, leaseMs, handlers, concurrency, sets } = this.#options
+    const reporter = this.#reporter
+    return new Membership({
+      workers: store.workers,
+      executing: store.executing,
+      scheduling: store.scheduling,
+      name,
+      tasks: () => (concurrency > 0 ? [...handlers.keys()] : []),
+      sets: Object.fromEntries(sets.map((set) => [set.name, set.hash])),
+      leaseMs,
+      version: VERSION,
+      onLost: (worker) => {
+        this.#executor?.leaseLost(worker)
+        reporter.leaseLost(worker)
+      },
+      onDead: (worker) => reporter.workerLost(worker),
+      onTakenOver: (result) => this.#settled(result),
+      onRejected: (attempt, error) => reporter.rejected(attempt, error),
+      onHealed: (text) => reporter.healed(text),
+      // Without an id, the other loops do nothing.
+      onRegistered: () => this.wake(),
+      onError: this.#onError,
+    })
+  }
+
+  #buildScheduler(): PeriodicScheduler {
+    const { store, leaseMs, wakeUpMs, externalQueue } = this.#options
+    return new PeriodicScheduler({
+      store: store.scheduling,
+      worker: () => this.#membership.id(),
+      leaseMs,
+      missedAfterMs: leaseMs + wakeUpMs,
+      externalQueue,
+      batch: Math.min(BATCH, store.scheduling.mostAtOnce()),
+      reserve: (worker, most) => this.#executor?.reserve(worker, most) ?? null,
+      onSubmitted: (submissions) => {
+        for (const submission of submissions) this.#reporter.submitted(submission)
+      },
+      onProgress: (queued) => {
+        if (queued) this.#executor?.wake()
+        this.#watch.loop.wake()
+      },
+      onFault: (schedule, error) => this.#reporter.notSubmitted(schedule, error),
+      onError: this.#onError,
+    })
+  }
+
+  #buildExecutor(): JobExecutor {
+    const reporter = this.#reporter
+    return new JobExecutor({
+      ...this.#options,
+      store: this.#options.store.executing,
+      worker: () => this.#membership.id(),
+      onStarted: (job) => reporter.started(job),
+      onSettled: (result) => this.#settled(result),
+      onRejected: (attempt, error) => reporter.rejected(attempt, error),
+      onFault: (job, error) => reporter.notStarted(job, error),
+      onError: this.#onError,
+    })
+  }
+
+  #buildWatch(scheduler: PeriodicScheduler | null, executor: JobExecutor | null): Watch {
+    const { store, wakeUpMs, now } = this.#options
+    return new Watch({
+      store: store.scheduling,
+      wakeUpMs,
+      now,
+      claimableTasks: () => executor?.claimableTasks() ?? [],
+      onScheduleDue: scheduler === null ? null : () => scheduler.loop.wake(),
+      onJobDue: executor === null ? null : () => executor.wakeForTime(),
+      serverChanges: () => store.serverChanges(),
+      onServerChange: () => executor?.recheckRunning(),
+      onError: this.#onError,
+    })
+  }
+
+  #settled(result: SettleResult): void {
+    this.#reporter.settled(result)
+    // A blocked job may have become claimable, and jobs that were taken over wait.
+    this.#executor?.wake()
+    // Other ends set no time that a look could find: a busy worker would look hundreds of times per second.
+    if (result.settled.some(setsATime)) this.#watch.loop.wake()
+  }
+}
