@@ -62,7 +62,7 @@ export interface ExecutingStore {
    *
    * @param tasks  the tasks that this worker handles, with the policy that holds where the job has none
    * @param afterGroup  the group that had its turn last
-   * @param rooms  for some tasks, the most of their jobs to claim
+   * @param taskLimits  for some tasks, the most of their jobs to claim
    * @param setAside  jobs to leave alone; those that cannot be written are added
    */
   claim(
@@ -70,7 +70,7 @@ export interface ExecutingStore {
     tasks: ReadonlyMap<string, RunPolicy>,
     limit: number,
     afterGroup: string,
-    rooms?: ReadonlyMap<string, number>,
+    taskLimits?: ReadonlyMap<string, number>,
     setAside?: SetAside,
   ): Promise<ClaimedJob[]>
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { type Job, type Kalends, PermanentError, task, TimeoutError } from '../../src/index.ts'
-import { aborted, collect, ended, scene, signal, until } from '../kalends/scene.ts'
+import { aborted, allLogs, collect, ended, scene, signal, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 
 const flaky = task('flaky', { retryDelay: '20ms' })
@@ -371,7 +371,7 @@ eachDatabase((under) => {
           (settled) => settled.id === id && settled.settlement.state === 'success',
         )
         expect(await kalends.jobs.get(id)).toMatchObject({ state: 'success', progress: 1 })
-        const lines = (await kalends.jobs.logs(id)).map(({ message }) => message)
+        const lines = (await allLogs(kalends, id)).map(({ message }) => message)
         expect(lines).toHaveLength(1201)
         expect([lines[0], lines[599], lines[600], lines[601], lines[1200]]).toEqual([
           '1.0',

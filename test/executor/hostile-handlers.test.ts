@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { task } from '../../src/index.ts'
-import { collectingLogger, ended, scene, until } from '../kalends/scene.ts'
+import { allLogs, collectingLogger, ended, scene, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 
 const no = (): never => {
@@ -121,7 +121,7 @@ eachDatabase((under) => {
     await kalends.start()
     const id = await kalends.jobs.submit('talks')
     expect(await ended(kalends, id)).toMatchObject({ state: 'success' })
-    const lines = await kalends.jobs.logs(id)
+    const lines = await allLogs(kalends, id)
     expect(lines[0]?.message).toMatch(/^x+… \(cut, of 50000000 bytes\)$/)
     expect(Buffer.byteLength(lines[0]?.message ?? '')).toBe(16_384)
     expect(lines).toHaveLength(10_001)

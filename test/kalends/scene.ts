@@ -1,7 +1,14 @@
 /** What the suites of the public API share: a database of the test's own, workers on it, and waiting for signals. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import { type Job, Kalends, type KalendsEvents, type KalendsOptions, type Logger } from '../../src/index.ts'
+import {
+  type Job,
+  Kalends,
+  type KalendsEvents,
+  type KalendsOptions,
+  type Logger,
+  type LogLine,
+} from '../../src/index.ts'
 import type { DatabaseUnderTest, TestDatabase } from '../support/databases.ts'
 
 export interface Scene {
@@ -106,5 +113,15 @@ export function collectingLogger(): { logger: Logger; lines: LoggedLine[]; messa
     logger: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
     lines,
     messages: () => lines.map(({ level, message }) => `${level}: ${message}`),
+  }
+}
+
+/** All lines that a job has logged. */
+export async function allLogs({ jobs }: Kalends, id: string): Promise<LogLine[]> {
+  const lines: LogLine[] = []
+  for (;;) {
+    const page = await jobs.logs(id, { after: lines.at(-1)?.id })
+    if (page.length === 0) return lines
+    lines.push(...page)
   }
 }

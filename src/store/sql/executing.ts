@@ -69,7 +69,7 @@ export class SqlExecuting implements ExecutingStore {
     tasks: ReadonlyMap<string, RunPolicy>,
     limit: number,
     afterGroup: string,
-    rooms: ReadonlyMap<string, number> = new Map(),
+    taskLimits: ReadonlyMap<string, number> = new Map(),
     setAside?: SetAside,
   ): Promise<ClaimedJob[]> {
     const names = [...tasks.keys()]
@@ -81,8 +81,8 @@ export class SqlExecuting implements ExecutingStore {
     let found: readonly StartableRow[] = []
     try {
       const claimed = await this.#context.transaction(async (tx) => {
-        const rows = await lockTurns(tx, turns, { limit, rooms, except })
-        found = withinRooms(rows, rooms).slice(0, limit)
+        const rows = await lockTurns(tx, turns, { limit, taskLimits, except })
+        found = withinTaskLimits(rows, taskLimits).slice(0, limit)
         return await startAttempts(tx, worker, found, tasks)
       })
       if (claimed.length > 0) this.#claiming.reset()
@@ -216,7 +216,7 @@ async function lockTurns(
   turns: readonly Turn[],
   of: {
     readonly limit: number
-    readonly rooms: ReadonlyMap<string, number>
+    readonly taskLimits: ReadonlyMap<string, number>
     readonly except: readonly string[]
   },
 ): Promise<StartableRow[]> {
@@ -228,7 +228,7 @@ async function lockTurns(
      FROM ${dialect.found(tables.job, { index: tables.claimIndex })}
      WHERE claim_group = ? AND claim_task = ? ${except.text}
      ORDER BY claim_group, claim_task, claim_rank, id
-     LIMIT ${integerLiteral(Math.min(share, of.rooms.get(turn.claim_task) ?? share))} ${dialect.locked('skip')}`
+     LIMIT ${integerLiteral(Math.min(share, of.taskLimits.get(turn.claim_task) ?? share))} ${dialect.locked('skip')}`
   return await tx.rows<StartableRow>(
     dialect.union(turns.map(part)),
     turns.flatMap((turn) => [turn.claim_group, turn.claim_task, ...except.params]),
@@ -244,13 +244,16 @@ function inOrder<Of extends Turn>(turns: readonly Of[]): Of[] {
   )
 }
 
-/** Of each task no more than there is room for, first those that were found first. */
-function withinRooms<Row extends JobRow>(rows: readonly Row[], rooms: ReadonlyMap<string, number>): Row[] {
-  const left = new Map(rooms)
+/** No more jobs of a task than its limit, in the order in which they were found. */
+function withinTaskLimits<Row extends JobRow>(
+  rows: readonly Row[],
+  taskLimits: ReadonlyMap<string, number>,
+): Row[] {
+  const left = new Map(taskLimits)
   return rows.filter((row) => {
-    const room = left.get(row.task)
-    if (room === undefined) return true
-    left.set(row.task, room - 1)
-    return room > 0
+    const free = left.get(row.task)
+    if (free === undefined) return true
+    left.set(row.task, free - 1)
+    return free > 0
   })
 }
