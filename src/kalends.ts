@@ -19,7 +19,8 @@ import { diagnose, type Finding, schemaFindings } from './model/diagnosis.ts'
 import { type Authority, checkedLimits, checkedTasks, FULL_AUTHORITY } from './model/authority.ts'
 import { ANY_OWNER, prefixOf } from './model/owner.ts'
 import type { Redaction } from './model/redaction.ts'
-import { spanOption, type Task } from './model/task.ts'
+import { spanOption } from './model/input.ts'
+import type { Task } from './model/task.ts'
 import {
   type CheckedOptions,
   checkedOptions,

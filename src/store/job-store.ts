@@ -1,24 +1,15 @@
 import type { Job, JobState } from '../model/job.ts'
 import type { Owner } from '../model/owner.ts'
-import type { RetryBackoff } from '../model/task.ts'
+import type { JobSettingValues } from '../model/settings.ts'
 import type { LogLine } from './executing-store.ts'
 import type { Listed } from './list-store.ts'
 import type { Check, Page } from './schedule-store.ts'
 
-export interface NewJob {
+export interface NewJob extends JobSettingValues {
   readonly id: string
-  readonly task: string
-  readonly group: string
   /** JSON text. */
   readonly args: string
-  readonly subject: string | null
-  readonly submitter: string | null
-  readonly priority: number
   readonly runAt: Date | null
-  readonly timeoutMs: number | null
-  readonly maxRetries: number | null
-  readonly retryDelayMs: number | null
-  readonly retryBackoff: RetryBackoff | null
 }
 
 /** Which jobs are wanted. */
