@@ -17,9 +17,6 @@ export function settingFacts(
 function valueText({ kind }: Setting, value: unknown): string | null {
   if (value === null) return null
   if (value instanceof Date) return when(value)
-  return kind === 'span'
-    ? spanShort(Number(value))
-    : typeof value === 'string'
-      ? value
-      : JSON.stringify(value)
+  if (kind === 'span') return spanShort(Number(value))
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -3,7 +3,7 @@
  *
  * Types, columns and their CHECKs, the schemas of the REST API, command-line flags, the form of the web page and the
  * tables of the documentation derive from this table. The comment above an entry is what editors show for the option;
- * a test compares it with the entry. After a change, `npm run generate` writes the generated files.
+ * a test compares it with the entry. After a change: `npm run docs:settings`, and `npm run schema` for a column.
  */
 
 interface Common {
@@ -99,18 +99,18 @@ export const SETTINGS = {
     label: 'Task',
     description: 'What runs: the name of a task',
   },
-  /** Whether it runs; false: it is paused. Kalends never changes it; default true. */
+  /** Whether it runs, or is paused. Kalends never changes it; default true. */
   enabled: {
     kind: 'flag',
     column: 'enabled',
     default: true,
     replans: true,
     label: 'Enabled',
-    description: 'Whether it runs; false: it is paused. Kalends never changes it',
+    description: 'Whether it runs, or is paused. Kalends never changes it',
   },
   /**
    * When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`,
-   * `every 5min` or `every 5min after finish`. A full date runs once.
+   * `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once.
    */
   timer: {
     kind: 'text',
@@ -119,7 +119,7 @@ export const SETTINGS = {
     replans: true,
     label: 'Timer',
     description:
-      'When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`. A full date runs once',
+      'When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once',
   },
   /** What the task gets, as JSON; default `{}`. */
   args: {
@@ -272,7 +272,7 @@ export const SETTINGS = {
     column: 'on_exhausted',
     values: {
       continue: 'go on with the next slot',
-      stop: 'stop: the schedule is dead until it is reset',
+      stop: 'the schedule is dead until it is reset',
     },
     default: 'continue',
     label: 'On exhausted',
@@ -491,7 +491,7 @@ export function explained(setting: Setting): string {
 }
 
 /** What holds without a value, as text; empty where that says itself. */
-export function defaultText(setting: Setting): string {
+function defaultText(setting: Setting): string {
   const { kind, default: value, otherwise } = setting
   const ofTask = taskDefaultText(setting)
   if (ofTask !== '') return `: ${otherwise}, else ${ofTask}`
