@@ -88,6 +88,7 @@ CREATE TABLE `{prefix}periodic_task` (
 	`retry_delay` int,
 	`retry_backoff` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact},
 	`on_exhausted` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT 'continue',
+	`after_done` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT 'keep',
 	`priority` int NOT NULL DEFAULT 0,
 	`group_` varchar(100) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL DEFAULT '',
 	`submitter` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact},
@@ -125,6 +126,7 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT `{prefix}periodic_task_overlap` CHECK(`overlap` in ('skip', 'queue_one', 'replace', 'allow')),
 	CONSTRAINT `{prefix}periodic_task_retry_backoff` CHECK(`retry_backoff` in ('exponential', 'fixed')),
 	CONSTRAINT `{prefix}periodic_task_on_exhausted` CHECK(`on_exhausted` in ('continue', 'stop')),
+	CONSTRAINT `{prefix}periodic_task_after_done` CHECK(`after_done` in ('keep', 'delete')),
 	CONSTRAINT `{prefix}periodic_task_idle` CHECK(`idle` in ('running', 'done', 'dead', 'invalid', 'retired'))
 );
 --> statement-breakpoint

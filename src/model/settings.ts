@@ -278,6 +278,18 @@ export const SETTINGS = {
     label: 'On exhausted',
     description: 'What happens after a run has failed for good',
   },
+  /** What happens to a schedule that is done, once its jobs are pruned; default `keep`. */
+  afterDone: {
+    kind: 'choice',
+    column: 'after_done',
+    values: {
+      keep: 'it stays, as done',
+      delete: 'it is deleted, unless code declares it',
+    },
+    default: 'keep',
+    label: 'After done',
+    description: 'What happens to a schedule that is done, once its jobs are pruned',
+  },
   /** Jobs with a larger priority run first; default 0. */
   priority: {
     kind: 'whole',

@@ -16,16 +16,48 @@ export class SqlRetention implements RetentionStore {
   }
 
   async prune(retention: Retention, limit: number): Promise<number> {
-    const old = await this.#pruneOld(retention.ageMs, limit)
+    const before = await this.#before(retention.ageMs)
+    const old = await this.#pruneOld(before, limit)
+    if (old < limit) await this.#deleteDone(before, limit)
     return old < limit ? old + (await this.#pruneMany(retention.perSchedule, limit - old)) : old
   }
 
-  async #pruneOld(ageMs: number, limit: number): Promise<number> {
-    const { job } = this.#tables
+  async #before(ageMs: number): Promise<string> {
     const { now } = this.#database.dialect
     const [clock] = await this.#database.rows<{ clock: string }>(`SELECT ${now} AS clock`)
     // Not before 1970: instants of the far past have a form that does not compare.
-    const before = toText(new Date(Math.max(0, fromStored(clock?.clock ?? '').getTime() - ageMs)))
+    return toText(new Date(Math.max(0, fromStored(clock?.clock ?? '').getTime() - ageMs)))
+  }
+
+  /** Deletes the schedules that are done, that nobody has edited since, and that say so. */
+  async #deleteDone(before: string, limit: number): Promise<void> {
+    const { schedule } = this.#tables
+    const { byKey, skipLocked } = this.#database.dialect
+    // The index on `status` finds them. What code declares would be made again. `wake_at` is null where no edit waits.
+    const condition = `status = 'done' AND after_done = 'delete' AND declared_by IS NULL AND wake_at IS NULL
+      AND COALESCE(last_finished, last_slot, created) < ?`
+    for (let deleted = limit; deleted === limit; ) {
+      const found = await this.#database.rows<{ id: string }>(
+        `SELECT id FROM ${schedule} WHERE ${condition} ORDER BY id LIMIT ${integerLiteral(limit)}`,
+        [before],
+      )
+      if (found.length === 0) return
+      const ids = found.map((row) => row.id)
+      deleted = await this.#database.transaction(async (sql) => {
+        const still = await sql.rows<{ id: string }>(
+          `SELECT id FROM ${schedule} ${byKey}
+           WHERE id IN (${placeholders(ids)}) AND ${condition} ORDER BY id ${skipLocked}`,
+          [...ids, before],
+        )
+        if (still.length === 0) return 0
+        const done = still.map((row) => row.id)
+        return sql.run(`DELETE FROM ${schedule} WHERE id IN (${placeholders(done)})`, done)
+      })
+    }
+  }
+
+  async #pruneOld(before: string, limit: number): Promise<number> {
+    const { job } = this.#tables
     // The index on `finished` holds filter and order; a job that is not final has none.
     const rows = await this.#database.rows<{ id: string }>(
       `SELECT id FROM ${job} WHERE finished < ? AND ${FINAL} ORDER BY finished LIMIT ${integerLiteral(limit)}`,

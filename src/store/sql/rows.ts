@@ -247,6 +247,7 @@ export function toSchedule(row: ScheduleRow): Schedule {
     overlap: row.overlap,
     onExhausted: row.on_exhausted,
     maxRuns: numberOr(row.max_runs, null),
+    afterDone: row.after_done,
     timeoutMs: numberOr(row.timeout, null),
     maxRetries: numberOr(row.max_retries, null),
     retryDelayMs: numberOr(row.retry_delay, null),

@@ -604,9 +604,9 @@ export interface components {
         ScheduleInput: {
             /** @description What runs: the name of a task */
             task: string;
-            /** @description Whether it runs; false: it is paused. Kalends never changes it; default true */
+            /** @description Whether it runs, or is paused. Kalends never changes it; default true */
             enabled?: boolean;
-            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`. A full date runs once */
+            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
             timer: string;
             /** @description What the task gets, as JSON; default `{}` */
             args?: unknown;
@@ -632,6 +632,11 @@ export interface components {
              * @enum {string}
              */
             onExhausted?: "continue" | "stop";
+            /**
+             * @description What happens to a schedule that is done, once its jobs are pruned; default `keep`
+             * @enum {string}
+             */
+            afterDone?: "keep" | "delete";
             /** @description Jobs with a larger priority run first; default 0 */
             priority?: number;
             /** @description Groups take turns in the queue; default none */
@@ -647,9 +652,9 @@ export interface components {
         NewSchedule: {
             /** @description What runs: the name of a task */
             task: string;
-            /** @description Whether it runs; false: it is paused. Kalends never changes it; default true */
+            /** @description Whether it runs, or is paused. Kalends never changes it; default true */
             enabled?: boolean;
-            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`. A full date runs once */
+            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
             timer: string;
             /** @description What the task gets, as JSON; default `{}` */
             args?: unknown;
@@ -675,6 +680,11 @@ export interface components {
              * @enum {string}
              */
             onExhausted?: "continue" | "stop";
+            /**
+             * @description What happens to a schedule that is done, once its jobs are pruned; default `keep`
+             * @enum {string}
+             */
+            afterDone?: "keep" | "delete";
             /** @description Jobs with a larger priority run first; default 0 */
             priority?: number;
             /** @description Groups take turns in the queue; default none */
@@ -690,9 +700,9 @@ export interface components {
             id?: string;
         };
         ScheduleChanges: {
-            /** @description Whether it runs; false: it is paused. Kalends never changes it; default true */
+            /** @description Whether it runs, or is paused. Kalends never changes it; default true */
             enabled?: boolean;
-            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`. A full date runs once */
+            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
             timer?: string;
             /** @description What the task gets, as JSON; default `{}` */
             args?: unknown;
@@ -718,6 +728,11 @@ export interface components {
              * @enum {string}
              */
             onExhausted?: "continue" | "stop";
+            /**
+             * @description What happens to a schedule that is done, once its jobs are pruned; default `keep`
+             * @enum {string}
+             */
+            afterDone?: "keep" | "delete";
             /** @description Jobs with a larger priority run first; default 0 */
             priority?: number;
             /** @description Groups take turns in the queue; default none */
@@ -800,6 +815,8 @@ export interface components {
             retryBackoff: ("exponential" | "fixed") | null;
             /** @enum {string} */
             onExhausted: "continue" | "stop";
+            /** @enum {string} */
+            afterDone: "keep" | "delete";
             priority: number;
             group: string;
             submitter: string | null;
@@ -852,6 +869,8 @@ export interface components {
             retryBackoff: ("exponential" | "fixed") | null;
             /** @enum {string} */
             onExhausted: "continue" | "stop";
+            /** @enum {string} */
+            afterDone: "keep" | "delete";
             priority: number;
             group: string;
             submitter: string | null;

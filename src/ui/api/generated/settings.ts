@@ -18,6 +18,7 @@ export interface Settings {
   readonly retryDelayMs: number | null
   readonly retryBackoff: 'exponential' | 'fixed' | null
   readonly onExhausted: 'continue' | 'stop'
+  readonly afterDone: 'keep' | 'delete'
   readonly priority: number
   readonly group: string
   readonly submitter: string | null
@@ -56,6 +57,7 @@ export const FIELDS = [
   {"name":"retryDelay","property":"retryDelayMs","kind":"span","label":"Retry delay","help":"Time before the first retry","otherwise":"as the task says","default":null},
   {"name":"retryBackoff","property":"retryBackoff","kind":"choice","label":"Retry backoff","help":"How the delay grows with each retry","otherwise":"as the task says","default":null,"values":{"exponential":"it doubles, up to ten times the first","fixed":"it stays the same"}},
   {"name":"onExhausted","property":"onExhausted","kind":"choice","label":"On exhausted","help":"What happens after a run has failed for good","default":"continue","values":{"continue":"go on with the next slot","stop":"the schedule is dead until it is reset"}},
+  {"name":"afterDone","property":"afterDone","kind":"choice","label":"After done","help":"What happens to a schedule that is done, once its jobs are pruned","default":"keep","values":{"keep":"it stays, as done","delete":"it is deleted, unless code declares it"}},
   {"name":"priority","property":"priority","kind":"whole","label":"Priority","help":"Jobs with a larger priority run first","default":0},
   {"name":"group","property":"group","kind":"text","label":"Group","help":"Groups take turns in the queue","default":""},
   {"name":"submitter","property":"submitter","kind":"text","label":"Submitter","help":"The user that it belongs to","default":null},
