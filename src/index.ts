@@ -22,7 +22,8 @@ export type { GrantedTasks, OwnerLimits } from './model/authority.ts'
 export type { Finding } from './model/diagnosis.ts'
 export type { ClaimedJob, FinalState, Job, JobId, JobState, SkipReason, Stored } from './model/job.ts'
 export type { Plan, PlannedRun, PlannedSkip } from './model/plan.ts'
-export type { Idle, OnExhausted, Overlap, Schedule, ScheduleStatus } from './model/schedule.ts'
+export type { Idle, Schedule, ScheduleStatus } from './model/schedule.ts'
+export type { OnExhausted, Overlap, RetryBackoff } from './model/settings.ts'
 export type { Payload, Redaction, RedactRoot, Secrets } from './model/redaction.ts'
 export type { Settlement } from './model/settle.ts'
 export type { StandardSchema } from './model/standard-schema.ts'
@@ -30,7 +31,6 @@ export {
   type AnyArgs,
   type ArgsOption,
   type PolicyOptions,
-  type RetryBackoff,
   type RunPolicy,
   type Task,
   task,

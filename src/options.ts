@@ -5,9 +5,10 @@ import type { Around } from './executor/handler.ts'
 import type { RetentionOptions } from './jobs/retention.ts'
 import { harmless, type Logger, silentLogger } from './logger.ts'
 import type { GrantedTasks, OwnerLimits } from './model/authority.ts'
-import { checkedName, checkedText, checkedWhole, shownInput } from './model/input.ts'
+import { checkedSettings } from './model/checked-settings.ts'
+import { checkedName, checkedWhole, shownInput, spanOption } from './model/input.ts'
 import { Redaction } from './model/redaction.ts'
-import { DEFAULT_ARGS_LIMIT, spanOption } from './model/task.ts'
+import { DEFAULT_ARGS_LIMIT } from './model/task.ts'
 import type { SubmitToQueue } from './scheduler/external-queue.ts'
 import type { StoreOptions } from './store/open.ts'
 import { checkedZone } from './timer/index.ts'
@@ -112,7 +113,7 @@ export function checkedOptions(options: KalendsOptions): CheckedOptions {
 
 /** @throws InvalidInputError also for an empty name, which would reach what belongs to no one */
 export function ownerName(field: 'group' | 'submitter', options: ScopeOptions): string | null {
-  const name = checkedText(field, options[field]) ?? null
+  const name = checkedSettings([field], options)[field] ?? null
   if (name === '') throw new InvalidInputError(field, 'a scope needs a name that is not empty')
   return name
 }

@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest'
  */
 const BASE = ['errors', 'events', 'loop', 'logger']
 const PARTS = ['schedules', 'jobs', 'views', 'scheduler', 'executor']
-const INNER = ['calendar', 'timer', 'model', 'store interface', 'store', ...PARTS, ...BASE]
+const INNER = ['calendar', 'timer', 'settings', 'model', 'store interface', 'store', ...PARTS, ...BASE]
 /** Files that `kalends.ts` wires. */
 const ROOT_FILES = [
   'options',
@@ -26,12 +26,14 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(BASE.map((file) => [file, []])),
   calendar: [],
   timer: ['calendar', ...BASE],
-  model: ['timer', ...BASE],
-  'store interface': ['model', ...BASE],
-  store: ['store interface', 'model', ...BASE],
-  ...Object.fromEntries(PARTS.map((part) => [part, ['store interface', 'model', ...BASE]])),
+  // The table that flags, schemas, columns and documents are made of: plain data, so that a command loads it alone.
+  settings: [],
+  model: ['settings', 'timer', ...BASE],
+  'store interface': ['settings', 'model', ...BASE],
+  store: ['store interface', 'settings', 'model', ...BASE],
+  ...Object.fromEntries(PARTS.map((part) => [part, ['store interface', 'settings', 'model', ...BASE]])),
   // People write, read and preview timers through it; the planner alone would not show them the elapses.
-  schedules: ['store interface', 'model', 'timer', ...BASE],
+  schedules: ['store interface', 'settings', 'model', 'timer', ...BASE],
   // They preview elapses.
   views: ['store interface', 'model', 'timer', ...BASE],
   // A take-over writes the ends of lost attempts in the same way as the executor.
@@ -66,8 +68,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   kalends: [...INNER, 'options', 'definitions', 'lifecycle', 'scopes', 'worker part'],
   index: [...INNER, 'options', 'scopes', 'worker part', 'kalends'],
   // It checks timers before there is a schedule, and serves the metrics.
-  http: ['kalends', 'index', 'calendar', 'timer', 'telemetry', ...BASE],
-  cli: ['kalends', 'index', 'calendar', 'timer', 'http', ...BASE],
+  http: ['kalends', 'index', 'settings', 'calendar', 'timer', 'telemetry', ...BASE],
+  cli: ['kalends', 'index', 'settings', 'calendar', 'timer', 'http', ...BASE],
   testing: ['kalends', 'index', 'timer', ...BASE],
   telemetry: ['index'],
   ui: [],
@@ -75,6 +77,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 
 /** The place of a file in the design, such as `model`; undefined when it has none. */
 function placeOf(file: string): string | undefined {
+  if (file === 'src/model/settings.ts') return 'settings'
   const [, first = '', second, ...deeper] = file.split('/')
   if (second === undefined) {
     const name = first.replace(/\.tsx?$/, '')
@@ -261,6 +264,8 @@ describe('the check can fail', () => {
     ['src/loop.ts', './errors.ts'],
     ['src/http/http.ts', '../store/store.ts'],
     ['src/cli/main.ts', '../model/plan.ts'],
+    ['src/model/settings.ts', './schedule.ts'],
+    ['src/ui/page.ts', '../model/settings.ts'],
     ['src/ui/page.ts', '../kalends.ts'],
     ['src/model/plan.ts', '../nowhere/at-all.ts'],
   ])('%s must not import %s', (file, specifier) => {
@@ -278,6 +283,7 @@ describe('the check can fail', () => {
     ['src/worker/take-over.ts', '../executor/settle-isolated.ts'],
     ['src/kalends.ts', './store/open.ts'],
     ['src/cli/calendar.ts', '../calendar/index.ts'],
+    ['src/cli/schedules/settings.ts', '../../model/settings.ts'],
     ['src/http/http.ts', '../kalends.ts'],
     ['src/http/http.ts', 'node:http'],
   ])('%s may import %s', (file, specifier) => {

@@ -1,6 +1,7 @@
 /** How a command fails: one clear message on stderr, and the exit code that tells a script which kind it was. */
 import { CommanderError } from 'commander'
 import { errorText, InvalidInputError } from '../errors.ts'
+import { SETTING_NAMES } from '../model/settings.ts'
 import { harmlessLines } from './output.ts'
 
 /** What a script can tell apart. */
@@ -42,12 +43,17 @@ const EXIT_CODES: ReadonlyMap<string, number> = new Map([
 /** The option behind a field that the library complains about. */
 const OPTIONS: ReadonlyMap<string, string> = new Map(
   [
-    'age args catchUp concurrency database ends group jitter lease limit maxRuns onExhausted overlap perSchedule priority redact retries',
-    'retryBackoff retryDelay runAt starts subject submitter summary tablePrefix timeout timer wakeUp worker zone',
-  ]
-    .flatMap((fields) => fields.split(' '))
-    .map((field) => [field, `--${field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`]),
+    ...SETTING_NAMES.filter((name) => name !== 'task' && name !== 'enabled'),
+    ...'age concurrency database lease limit perSchedule redact runAt tablePrefix wakeUp worker zone'.split(
+      ' ',
+    ),
+  ].map((field) => [field, flagOf(field)]),
 )
+
+/** `--catch-up` of `catchUp`. */
+export function flagOf(name: string): string {
+  return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
 
 /**
  * Says what went wrong.

@@ -1,30 +1,9 @@
 /** What comes in and what goes out: checked by these schemas, and documented from them. */
 import { z } from 'zod'
+import { JOB_SETTING_NAMES, SETTING_NAMES, SETTINGS } from '../model/settings.ts'
+import { instant, instantIn, settingsIn, settingsOut, text } from './setting-schemas.ts'
 
-const DAY_ONE = 0
-const LAST_DAY = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
-const INSTANT = "an instant in UTC is needed, such as '2026-03-27T09:00:00Z'"
-
-/** Of instants that come in. */
-export const instantIn = z.iso
-  .datetime({ error: INSTANT })
-  .transform((text) => new Date(text))
-  .refine((date) => date.getTime() >= DAY_ONE && date.getTime() <= LAST_DAY, {
-    error: 'an instant from 1970 to 9999 is needed',
-  })
-/** Of instants that go out: `Date` becomes such a text. */
-const instant = z.iso.datetime().meta({ description: 'RFC 3339, in UTC' })
 const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable()
-
-/** Some databases end a text at NUL, and none stores half a surrogate pair. */
-const text = (most: number, least = 0) =>
-  z
-    .string()
-    .min(least, { error: least === 1 ? 'a text is needed, not an empty one' : undefined })
-    .max(most, { error: `at most ${most} characters can be stored` })
-    .refine((value) => !value.includes('\0') && value.isWellFormed(), {
-      error: 'a text without NUL and without lone surrogates is needed',
-    })
 
 /** A URL cannot name what is called like a step in a path. */
 const addressable = (most: number) =>
@@ -34,73 +13,30 @@ const addressable = (most: number) =>
 
 export const scheduleId = addressable(190).meta({ description: 'Of your choosing, 1 to 190 characters' })
 export const jobId = addressable(190)
-const taskName = text(190, 1)
-const span = z.union(
-  [
-    z
-      .int()
-      .min(0)
-      .max(2 ** 31 - 1),
-    text(100, 1),
-  ],
-  { error: "milliseconds, or a time span such as '10min', are needed" },
-)
-const priority = z
-  .int()
-  .min(-(2 ** 31 - 1))
-  .max(2 ** 31 - 1)
-const backoff = z.enum(['exponential', 'fixed'])
-const overlap = z.enum(['skip', 'queue_one', 'replace', 'allow'])
+const settings = settingsIn(SETTING_NAMES)
+const taskName = text(SETTINGS.task.most, 1)
+/** Filters of lists. */
+const owners = {
+  task: taskName.optional(),
+  group: text(SETTINGS.group.most).optional(),
+  submitter: text(SETTINGS.submitter.most).optional(),
+}
 const status = z.enum(['active', 'paused', 'done', 'dead', 'invalid', 'retired'])
 const state = z.enum(['waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped'])
 const anyJson = z.unknown().meta({ description: 'Any JSON' })
 
-const policyIn = {
-  timeout: span.optional().meta({ description: 'Longest time of an attempt; default: as the task says' }),
-  retries: z.int().min(0).max(1000).optional().meta({ description: 'Attempts after the first' }),
-  retryDelay: span.optional(),
-  retryBackoff: backoff.optional(),
-}
-
-/** Of a schedule; null: as the task says. */
-const schedulePolicyIn = {
-  timeout: span.nullish().meta({ description: 'Longest time of an attempt; null: as the task says' }),
-  retries: z.int().min(0).max(1000).nullish().meta({ description: 'Attempts after the first' }),
-  retryDelay: span.nullish(),
-  retryBackoff: backoff.nullish(),
-}
-
-const settingsIn = {
-  args: anyJson.optional(),
-  timer: text(512, 1).meta({
-    description: 'A calendar event (`Mon..Fri 09:00 Europe/Berlin`), `cron 0 9 * * 1-5` or `every 5min`',
-  }),
-  enabled: z.boolean().optional(),
-  group: text(100).optional(),
-  subject: text(255).nullish(),
-  submitter: text(190).nullish(),
-  summary: text(1000).nullish(),
-  priority: priority.optional(),
-  starts: orNull(instantIn).optional(),
-  ends: orNull(instantIn).optional(),
-  jitter: span.optional(),
-  catchUp: z.int().min(0).max(1000).optional(),
-  overlap: overlap.optional(),
-  onExhausted: z.enum(['continue', 'stop']).optional(),
-  maxRuns: z.int().min(1).nullish(),
-  ...schedulePolicyIn,
-}
-
 export const ScheduleInput = z.strictObject({
-  task: taskName,
-  ...settingsIn,
+  ...settings,
+  task: settings.task.unwrap(),
+  timer: settings.timer.unwrap(),
   firstRun: z
     .enum(['next', 'now', 'if-due'])
     .optional()
     .meta({ description: 'When a new schedule runs first; default `next`' }),
 })
 export const NewSchedule = ScheduleInput.extend({ id: scheduleId.optional() })
-export const ScheduleChanges = z.strictObject({ ...settingsIn, timer: settingsIn.timer.optional() })
+const { task: _, ...changes } = settings
+export const ScheduleChanges = z.strictObject(changes)
 export const RunInput = z.strictObject({
   args: anyJson.optional().meta({ description: "For this run alone; needs the permission 'submit'" }),
 })
@@ -108,22 +44,15 @@ export const Ids = z.strictObject({ ids: z.array(scheduleId).min(1).max(1000) })
 
 export const NewJob = z.strictObject({
   id: jobId.optional(),
-  task: taskName,
-  args: anyJson.optional(),
+  ...settingsIn(JOB_SETTING_NAMES),
+  task: settings.task.unwrap(),
   runAt: instantIn.optional(),
-  group: text(100).optional(),
-  subject: text(255).nullish(),
-  submitter: text(190).nullish(),
-  priority: priority.optional(),
-  ...policyIn,
 })
 
 const jobFilter = {
   state: state.optional(),
-  task: taskName.optional(),
+  ...owners,
   schedule: scheduleId.optional(),
-  group: text(100).optional(),
-  submitter: text(190).optional(),
   worker: text(255, 1).optional().meta({ description: 'The worker that runs it now' }),
   id: jobId.optional().meta({ description: 'The beginning of the id' }),
   error: text(500, 1).optional().meta({ description: 'Part of the error, in any case' }),
@@ -158,9 +87,7 @@ const paging = { limit, offset: whole(0, 100_000) }
 export const NoQuery = z.strictObject({})
 export const SchedulesQuery = z.strictObject({
   status: status.optional(),
-  task: taskName.optional(),
-  group: text(100).optional(),
-  submitter: text(190).optional(),
+  ...owners,
   declaredBy: text(190, 1).optional(),
   text: text(190, 1)
     .optional()
@@ -204,11 +131,6 @@ export const CheckQuery = z.strictObject({
     .meta({ description: 'Where the slots of `every` begin: the creation of the schedule' }),
   limit: whole(0, 1000).meta({ description: 'Elapses; default 10' }),
 })
-const owners = {
-  task: taskName.optional(),
-  group: text(100).optional(),
-  submitter: text(190).optional(),
-}
 export const LoadQuery = z.strictObject({
   from: instantIn.optional().meta({ description: 'Rounded down to the hour; default the current hour' }),
   hours: whole(1, 744).meta({ description: 'Default 168' }),
@@ -228,29 +150,10 @@ const names = z.array(z.string())
 
 export const Schedule = z.strictObject({
   id: z.string(),
-  enabled: z.boolean(),
+  ...settingsOut(SETTING_NAMES),
   status,
-  task: z.string(),
-  group: z.string(),
-  args: anyJson,
-  subject: orNull(z.string()),
-  submitter: orNull(z.string()),
-  summary: orNull(z.string()),
-  priority: z.int(),
-  timer: z.string(),
   nextRun: orNull(instant),
   idle: orNull(z.enum(['done', 'dead', 'invalid', 'retired', 'running'])),
-  starts: orNull(instant),
-  ends: orNull(instant),
-  jitterMs: z.int(),
-  catchUp: z.int(),
-  overlap,
-  onExhausted: z.enum(['continue', 'stop']),
-  maxRuns: orNull(z.int()),
-  timeoutMs: orNull(z.int()),
-  maxRetries: orNull(z.int()),
-  retryDelayMs: orNull(z.int()),
-  retryBackoff: orNull(backoff),
   declaredBy: orNull(z.string()),
   created: instant,
   lastSlot: orNull(instant),
@@ -293,12 +196,7 @@ export const Job = z.strictObject({
   slot: orNull(instant),
   missed: z.int(),
   run: orNull(z.int()),
-  task: z.string(),
-  group: z.string(),
-  args: anyJson,
-  subject: orNull(z.string()),
-  submitter: orNull(z.string()),
-  priority: z.int(),
+  ...settingsOut(JOB_SETTING_NAMES),
   state,
   reason: orNull(z.string()),
   worker: orNull(z.string()),
@@ -307,10 +205,6 @@ export const Job = z.strictObject({
   runAt: orNull(instant),
   started: orNull(instant),
   finished: orNull(instant),
-  timeoutMs: orNull(z.int()),
-  maxRetries: orNull(z.int()),
-  retryDelayMs: orNull(z.int()),
-  retryBackoff: orNull(backoff),
   progress: anyJson,
   result: anyJson,
   error: orNull(z.string()),

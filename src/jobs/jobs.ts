@@ -1,19 +1,13 @@
 /** What people and code do to jobs: submit, wait for, look at, cancel, retry. */
 import { ConflictError, InvalidInputError, NotFoundError, TimeoutError } from '../errors.ts'
 import { type Authority, checkOpenJobs, checkWithin, requireTask } from '../model/authority.ts'
-import { checkedInstant, checkedPage, checkedText, checkedWhole, LARGEST_PRIORITY } from '../model/input.ts'
+import { checkedSettings } from '../model/checked-settings.ts'
+import { checkedInstant, checkedPage, checkedWhole, spanOption } from '../model/input.ts'
 import { isFinal, type Job, type JobState, type JobId, type Stored } from '../model/job.ts'
 import { isOccurrenceId, newJobId } from '../model/occurrence.ts'
-import { newId, requireOwnFields, shownId } from '../model/owner.ts'
-import {
-  type ArgsOption,
-  checkedTaskName,
-  type PolicyOptions,
-  runPolicy,
-  spanOption,
-  storedArgs,
-  type Task,
-} from '../model/task.ts'
+import { newId, ownedSettings, requireOwnFields, shownId } from '../model/owner.ts'
+import { defaultsOf, JOB_OPTION_NAMES, type JobSettingOptions } from '../model/settings.ts'
+import { type ArgsOption, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
 import type { JobStore, NewJob, Transaction } from '../store/job-store.ts'
 import {
   type Counts,
@@ -28,16 +22,11 @@ import {
 import { changeMany, type JobAction, type ManyJobs, type ManyOptions, type ManyResult } from './many.ts'
 
 /** When and how a job of its own runs; what is left out is as its task says. Times are milliseconds or time spans. */
-export interface JobOptions extends PolicyOptions {
+export interface JobOptions extends JobSettingOptions {
   /** Up to 190 characters of the application's choosing, without a slash and no UUIDv8; default a new UUID. */
   readonly id?: string | undefined
   /** Not before this time; default at once. */
   readonly runAt?: Date | undefined
-  /** Larger goes first; default 0. */
-  readonly priority?: number | undefined
-  readonly group?: string | undefined
-  readonly subject?: string | null | undefined
-  readonly submitter?: string | null | undefined
 }
 
 /** Whose transaction it is. */
@@ -324,20 +313,14 @@ export class Jobs {
         'id',
         `'${options.id}' has the form of the ids that occurrences of schedules get (UUIDv8); choose another`,
       )
-    const policy = runPolicy(options)
     const job = {
+      ...defaultsOf(JOB_OPTION_NAMES),
+      ...checkedSettings(JOB_OPTION_NAMES, options),
+      ...ownedSettings(owner),
       id,
       task: checkedTaskName(known.name),
-      group: owner.group ?? checkedText('group', options.group) ?? '',
       args: await storedArgs(known, args, argsLimit),
-      subject: checkedText('subject', options.subject) ?? null,
-      submitter: owner.submitter ?? checkedText('submitter', options.submitter) ?? null,
-      priority: checkedWhole('priority', options.priority, -LARGEST_PRIORITY, LARGEST_PRIORITY) ?? 0,
       runAt: checkedInstant('runAt', options.runAt) ?? null,
-      timeoutMs: policy.timeoutMs ?? null,
-      maxRetries: policy.maxRetries ?? null,
-      retryDelayMs: policy.retryDelayMs ?? null,
-      retryBackoff: policy.retryBackoff ?? null,
     }
     checkWithin(authority.limits, job)
     return job

@@ -1,7 +1,7 @@
 /** The built-in task that deletes old final jobs and their logs, declared like any other task. */
-import { checkedWhole } from '../model/input.ts'
+import { checkedWhole, spanOption } from '../model/input.ts'
 import type { Issue, StandardSchema } from '../model/standard-schema.ts'
-import { spanOption, task } from '../model/task.ts'
+import { task } from '../model/task.ts'
 import type { Retention, RetentionStore } from '../store/retention-store.ts'
 
 /** How long final jobs and their logs stay. */

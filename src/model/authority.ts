@@ -1,10 +1,11 @@
 /** What a caller may do: whose rows it reaches, which tasks it may use, and how much. */
 import { ForbiddenError, InvalidInputError, LimitError } from '../errors.ts'
 import { timer } from '../timer/index.ts'
-import { checkedName, checkedWhole, LARGEST_PRIORITY, shownInput } from './input.ts'
+import { checkedName, checkedWhole, shownInput, spanOption } from './input.ts'
 import { ANY_OWNER, type Owner } from './owner.ts'
-import type { Overlap } from './schedule.ts'
-import { isBuiltInTask, spanOption, type Task, TASK_NAME_LIMIT } from './task.ts'
+import type { ScheduleSettings } from './schedule.ts'
+import { SETTINGS } from './settings.ts'
+import { isBuiltInTask, type Task } from './task.ts'
 
 /** How much one owner may have and ask for. What is left out has its default. */
 export interface OwnerLimits {
@@ -69,11 +70,12 @@ export function checkedLimits(limits: OwnerLimits = {}): CheckedLimits {
     openJobs: checkedWhole('limits.openJobs', limits.openJobs, 0, MOST) ?? 1000,
     argsBytes: checkedWhole('limits.argsBytes', limits.argsBytes, 2, MOST) ?? 65_536,
     priority: [
-      checkedWhole('limits.priority', lowest, -LARGEST_PRIORITY, LARGEST_PRIORITY),
-      checkedWhole('limits.priority', highest, lowest, LARGEST_PRIORITY),
+      checkedWhole('limits.priority', lowest, SETTINGS.priority.least, SETTINGS.priority.most),
+      checkedWhole('limits.priority', highest, lowest, SETTINGS.priority.most),
     ],
     timeoutMs: spanOption('limits.timeout', limits.timeout, 3_600_000, ANY_SPAN),
-    retries: checkedWhole('limits.retries', limits.retries, 0, 1000) ?? 10,
+    retries:
+      checkedWhole('limits.retries', limits.retries, SETTINGS.retries.least, SETTINGS.retries.most) ?? 10,
   }
 }
 
@@ -86,7 +88,7 @@ export function checkedTasks(tasks: GrantedTasks = []): ReadonlySet<string> {
   const names: unknown = Array.isArray(tasks) ? tasks.map((one) => one?.name ?? one) : tasks
   if (!Array.isArray(names))
     throw new InvalidInputError('tasks', `a list of tasks or their names is needed, not ${shownInput(tasks)}`)
-  for (const name of names) checkedName('tasks', name, TASK_NAME_LIMIT)
+  for (const name of names) checkedName('tasks', name, SETTINGS.task.most)
   const builtIn = names.find(isBuiltInTask)
   if (builtIn !== undefined)
     throw new InvalidInputError(
@@ -114,14 +116,9 @@ export function requireTask({ tasks, builtInTasks }: Authority, name: string): v
 }
 
 /** What of a schedule or a job is limited; what is left out is as its task says. */
-export interface LimitedSettings {
-  readonly priority?: number | undefined
-  readonly timeoutMs?: number | null | undefined
-  readonly maxRetries?: number | null | undefined
-  readonly args?: string | undefined
-  readonly overlap?: Overlap | undefined
-  readonly catchUp?: number | undefined
-}
+export type LimitedSettings = Partial<
+  Pick<ScheduleSettings, 'priority' | 'timeoutMs' | 'maxRetries' | 'args' | 'overlap' | 'catchUp'>
+>
 
 /** Runs that one pass may make up for a schedule of an owner with limits: they are all open jobs at once. */
 const MOST_CATCH_UP = 10

@@ -4,10 +4,9 @@
 import { timer } from '../timer/index.ts'
 import { elapsesOf, type Plannable } from './plan.ts'
 import type { Idle } from './schedule.ts'
+import type { SettingValues } from './settings.ts'
 
-export interface Finishing extends Plannable {
-  readonly onExhausted: 'continue' | 'stop'
-}
+export interface Finishing extends Plannable, Pick<SettingValues, 'onExhausted'> {}
 
 /** What the schedule is to be, or null: as it is. */
 export interface Finished {

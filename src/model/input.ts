@@ -1,10 +1,7 @@
 /** Checks of what comes in from people and code; each names the field that is wrong. */
 import { InvalidInputError } from '../errors.ts'
+import { timeSpan } from '../timer/index.ts'
 
-/** The longest texts that the columns hold, in characters. */
-export const TEXT_LIMITS = { group: 100, subject: 255, submitter: 190, summary: 1000 } as const
-/** The columns are signed, and the queue orders by the negative. */
-export const LARGEST_PRIORITY = 2 ** 31 - 1
 /** Of the columns, and of a four-digit year. */
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const DEFAULT_LIMIT = 100
@@ -65,34 +62,10 @@ function codePoint(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 }
 
-/** The texts that name the owner of a row; an empty one names none. */
-const NAMES: ReadonlySet<string> = new Set(['group', 'submitter'])
-
-/** @throws InvalidInputError when it is not text, too long for its column, not storable, or no name where one is needed */
-export function checkedText<Value extends string | null | undefined>(
-  field: keyof typeof TEXT_LIMITS,
-  value: Value,
-): Value {
-  const limit = TEXT_LIMITS[field]
-  if (value === undefined || value === null) return value
-  if (NAMES.has(field) && value !== '') checkedName(field, value, limit)
-  if (typeof value !== 'string' || value.length > limit || !isStorable(value)) {
-    throw new InvalidInputError(
-      field,
-      `a text of at most ${limit} characters without NUL or lone surrogates is needed, not ${shownInput(value)}`,
-    )
-  }
-  return value
-}
-
 /** @throws InvalidInputError when it is no whole number, or out of range */
-export function checkedWhole<Value extends number | undefined>(
-  field: string,
-  value: Value,
-  least: number,
-  most: number,
-): Value {
-  if (value !== undefined && (!Number.isInteger(value) || value < least || value > most)) {
+export function checkedWhole<Value>(field: string, value: Value, least: number, most: number): Value {
+  if (value === undefined) return value
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
     throw new InvalidInputError(
       field,
       `a whole number from ${least} to ${most} is needed, not ${JSON.stringify(value)}`,
@@ -101,8 +74,53 @@ export function checkedWhole<Value extends number | undefined>(
   return value
 }
 
+/**
+ * Reads an option that is a time: milliseconds, or a time span such as `10min`.
+ *
+ * @returns milliseconds
+ * @throws InvalidInputError naming the option
+ */
+export function spanOption(
+  field: string,
+  value: unknown,
+  otherwise: number,
+  limits: { readonly least: number; readonly most: number },
+): number {
+  if (value === undefined) return otherwise
+  if (typeof value !== 'number' && typeof value !== 'string')
+    throw new InvalidInputError(
+      field,
+      `milliseconds, or a time span such as '10min', are needed, not ${shownInput(value)}`,
+    )
+  try {
+    const milliseconds = timeSpan(value)
+    if (milliseconds < limits.least || milliseconds > limits.most)
+      throw new RangeError(`'${value}' is not between ${limits.least} and ${limits.most} ms`)
+    return milliseconds
+  } catch (error) {
+    throw new InvalidInputError(field, error instanceof Error ? error.message : String(error), {
+      cause: error,
+    })
+  }
+}
+
+/** @throws InvalidInputError when it is none of the values */
+export function oneOf<Value extends string>(
+  field: string,
+  value: unknown,
+  values: readonly Value[],
+): Value | undefined {
+  if (value === undefined) return value
+  const found = values.find((one) => one === value)
+  if (found !== undefined) return found
+  throw new InvalidInputError(
+    field,
+    `one of ${values.map((one) => `'${one}'`).join(', ')} is needed, not ${JSON.stringify(value)}`,
+  )
+}
+
 /** @throws InvalidInputError when it is no instant that the database can hold */
-export function checkedInstant<Value extends Date | null | undefined>(field: string, value: Value): Value {
+export function checkedInstant<Value>(field: string, value: Value): Value {
   if (value === undefined || value === null) return value
   if (!(value instanceof Date) || Number.isNaN(value.getTime()))
     throw new InvalidInputError(field, `a valid Date is needed, not ${String(value)}`)

@@ -1,4 +1,5 @@
-import type { RetryBackoff, RunPolicy } from './task.ts'
+import type { JobSettingValues } from './settings.ts'
+import type { RunPolicy } from './task.ts'
 
 /** Non-final while waiting, blocked or running. A retry is waiting with attempt > 0. */
 export type JobState = 'waiting' | 'blocked' | 'running' | FinalState
@@ -35,7 +36,7 @@ export type Stored<Value> = unknown extends Value
       : Value
 
 /** One run: a row of `job`. */
-export interface Job<Result = unknown> {
+export interface Job<Result = unknown> extends JobSettingValues {
   readonly id: string
   /** The schedule that it came from; null when it was submitted by itself. */
   readonly scheduleId: string | null
@@ -45,12 +46,7 @@ export interface Job<Result = unknown> {
   readonly missed: number
   /** The number of the run within its schedule, from 1: it only grows, also past runs that were cancelled. */
   readonly run: number | null
-  readonly task: string
-  readonly group: string
   readonly args: unknown
-  readonly subject: string | null
-  readonly submitter: string | null
-  readonly priority: number
   readonly state: JobState
   readonly reason: string | null
   readonly worker: string | null
@@ -61,10 +57,6 @@ export interface Job<Result = unknown> {
   readonly runAt: Date | null
   readonly started: Date | null
   readonly finished: Date | null
-  readonly timeoutMs: number | null
-  readonly maxRetries: number | null
-  readonly retryDelayMs: number | null
-  readonly retryBackoff: RetryBackoff | null
   readonly progress: unknown
   /** What its handler returned, once it has succeeded. */
   readonly result: Result | null

@@ -56,6 +56,14 @@ export function requireOwnFields(
       )
 }
 
+/** What every row of an owner has, whatever the input says. */
+export function ownedSettings({ group, submitter }: Owner): {
+  readonly group?: string
+  readonly submitter?: string
+} {
+  return { ...(group !== null && { group }), ...(submitter !== null && { submitter }) }
+}
+
 /** How an owner sees the id of a row that it reaches. */
 export function shownId(owner: Owner, stored: string): string {
   const prefix = prefixOf(owner)

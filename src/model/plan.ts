@@ -6,32 +6,24 @@ import { type Elapses, elapsesWithin, timer } from '../timer/index.ts'
 import { type DueSlots, dueSlots } from './due-slots.ts'
 import { jitterShiftMs } from './jitter.ts'
 import type { SkipReason } from './job.ts'
-import type { Idle, Overlap } from './schedule.ts'
+import type { Idle } from './schedule.ts'
+import type { Overlap, SettingValues } from './settings.ts'
 
 /** What planning reads of a schedule's row. */
-export interface Plannable {
+export interface Plannable
+  extends Pick<
+    SettingValues,
+    'enabled' | 'timer' | 'jitterMs' | 'starts' | 'ends' | 'overlap' | 'catchUp' | 'maxRuns'
+  > {
   readonly id: string
-  readonly enabled: boolean
-  readonly timer: string
   /** Where the slots of an `every` timer begin. */
   readonly created: Date
-  /** Elapses are shifted by a stable part of this, in milliseconds. */
-  readonly jitterMs: number
-  /** No slot before it. */
-  readonly starts: Date | null
-  /** No slot after it. */
-  readonly ends: Date | null
-  readonly overlap: Overlap
-  /** Successful runs after which it is done; null: never. */
-  readonly maxRuns: number | null
   /** Runs that succeeded. */
   readonly successes: number
   readonly nextRun: Date | null
   readonly idle: Idle | null
   readonly lastSlot: Date | null
   readonly lastError: string | null
-  /** 0 to 1000. */
-  readonly catchUp: number
   /** All that decides the next run, as one text. */
   readonly definition: string
   /** The definition that the last planning saw; null before the first. */

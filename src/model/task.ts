@@ -1,28 +1,18 @@
 import { InvalidInputError, messageOf } from '../errors.ts'
-import { timeSpan } from '../timer/index.ts'
+import { checkedSetting } from './checked-settings.ts'
 import { checkedName, checkedWhole } from './input.ts'
+import { POLICY_NAMES, type PolicySettings, type PolicyValues, propertyOf, SETTINGS } from './settings.ts'
 import { issuesText, type StandardSchema } from './standard-schema.ts'
 
-/** How long a run may take and what happens when it fails. */
-export interface RunPolicy {
-  /** Longest time of one attempt, in milliseconds. */
-  readonly timeoutMs: number
-  /** Attempts after the first. */
-  readonly maxRetries: number
-  /** Time before the first retry, in milliseconds; null: the span of an `every` timer, else a minute. */
-  readonly retryDelayMs: number | null
-  readonly retryBackoff: RetryBackoff
-}
-
-/** exponential: the delay doubles with each retry, up to ten times the first; fixed: it stays. */
-export type RetryBackoff = 'exponential' | 'fixed'
+/** How long a run may take and what happens when it fails; times are milliseconds. */
+export interface RunPolicy extends PolicyValues {}
 
 /** What holds where neither the task nor the schedule says otherwise. */
 export const DEFAULT_POLICY: RunPolicy = {
-  timeoutMs: 600_000,
-  maxRetries: 3,
-  retryDelayMs: null,
-  retryBackoff: 'exponential',
+  timeoutMs: SETTINGS.timeout.taskDefault,
+  maxRetries: SETTINGS.retries.taskDefault,
+  retryDelayMs: SETTINGS.retryDelay.taskDefault,
+  retryBackoff: SETTINGS.retryBackoff.taskDefault,
 }
 
 /**
@@ -42,18 +32,11 @@ export interface Task<Input = unknown, Args = Input, Result = unknown> {
 }
 
 /** What a task is besides its name. Times are milliseconds or time spans such as `10min`. */
-export interface TaskOptions<Input, Args, Result = unknown> {
+export interface TaskOptions<Input, Args, Result = unknown> extends PolicyOptions {
   /** Checks and converts the arguments: any Standard Schema (zod, valibot, arktype, …). */
   readonly args?: StandardSchema<Input, Args>
   /** Checks what the handler returns, and types it for those who wait for the job. Stored as JSON, as it was returned. */
   readonly result?: StandardSchema<Result, unknown>
-  /** Longest time of one attempt: milliseconds, or a time span such as `10min` (the default). */
-  readonly timeout?: number | string
-  /** Attempts after the first; default 3. */
-  readonly retries?: number
-  /** Time before the first retry: milliseconds or a time span; default the span of an `every` timer, else `1min`. */
-  readonly retryDelay?: number | string
-  readonly retryBackoff?: RetryBackoff
   /** Most runs at the same time in one worker; default: as many as it has room for. */
   readonly concurrency?: number
 }
@@ -66,8 +49,6 @@ export type AnyArgs = Record<string, unknown>
 export type ArgsOption<Input> = {} extends Input
   ? { readonly args?: NoInfer<Input> }
   : { readonly args: NoInfer<Input> }
-
-export const TASK_NAME_LIMIT = 190
 
 /**
  * Whether a task is Kalends' own, or runs programs: no caller of the API gets these unless the server was started with
@@ -98,70 +79,19 @@ export function task<Input = AnyArgs, Args = Input, Result = unknown>(
 
 /** @throws InvalidInputError */
 export function checkedTaskName(name: string): string {
-  return checkedName('task', name, TASK_NAME_LIMIT)
+  return checkedName('task', name, SETTINGS.task.most)
 }
 
-/** How long a run may take and what happens when it fails; what is left out is as the task says. */
-export interface PolicyOptions {
-  readonly timeout?: number | string | undefined
-  readonly retries?: number | undefined
-  readonly retryDelay?: number | string | undefined
-  readonly retryBackoff?: RetryBackoff | undefined
-}
+/** How long a run may take and what happens when it fails. Times are milliseconds or time spans such as `10min`. */
+export interface PolicyOptions extends PolicySettings {}
 
 /** Reads the policy options that are given. @throws InvalidInputError naming the option */
 export function runPolicy(options: PolicyOptions): Partial<RunPolicy> {
-  const policy: { -readonly [Key in keyof RunPolicy]?: RunPolicy[Key] } = {}
-  if (options.timeout !== undefined) policy.timeoutMs = spanOption('timeout', options.timeout, 0, ANY_SPAN)
-  if (options.retryDelay !== undefined)
-    policy.retryDelayMs = spanOption('retryDelay', options.retryDelay, 0, ANY_SPAN)
-  if (options.retries !== undefined) {
-    if (!Number.isInteger(options.retries) || options.retries < 0 || options.retries > 1000) {
-      throw new InvalidInputError(
-        'retries',
-        `a whole number from 0 to 1000 is needed, not ${String(options.retries)}`,
-      )
-    }
-    policy.maxRetries = options.retries
-  }
-  if (options.retryBackoff !== undefined) {
-    if (options.retryBackoff !== 'exponential' && options.retryBackoff !== 'fixed') {
-      throw new InvalidInputError(
-        'retryBackoff',
-        `'exponential' or 'fixed' is needed, not ${JSON.stringify(options.retryBackoff)}`,
-      )
-    }
-    policy.retryBackoff = options.retryBackoff
-  }
-  return policy
-}
-
-/** The largest number of milliseconds that the columns hold and setTimeout takes: 24.8 days. */
-const ANY_SPAN = { least: 1, most: 2 ** 31 - 1 }
-
-/**
- * Reads an option that is a time: milliseconds, or a time span such as `10min`.
- *
- * @returns milliseconds
- * @throws InvalidInputError naming the option
- */
-export function spanOption(
-  field: string,
-  value: number | string | undefined,
-  otherwise: number,
-  limits: { readonly least: number; readonly most: number },
-): number {
-  if (value === undefined) return otherwise
-  try {
-    const milliseconds = timeSpan(value)
-    if (milliseconds < limits.least || milliseconds > limits.most)
-      throw new RangeError(`'${value}' is not between ${limits.least} and ${limits.most} ms`)
-    return milliseconds
-  } catch (error) {
-    throw new InvalidInputError(field, error instanceof Error ? error.message : String(error), {
-      cause: error,
-    })
-  }
+  const given = POLICY_NAMES.filter((name) => options[name] !== undefined)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each value was checked for its setting
+  return Object.fromEntries(
+    given.map((name) => [propertyOf(name), checkedSetting(name, options[name])]),
+  ) as Partial<RunPolicy>
 }
 
 /** Bytes of args, results, progress and error texts; see `argsLimit` of `Kalends.open`. */

@@ -3,6 +3,7 @@
  * cannot be worked with is refused when it is written, also by hand. Only the schemas import it.
  */
 import { FINAL_STATES, OPEN_STATES } from '../model/job.ts'
+import { JOB_SETTING_NAMES, SETTING_NAMES, type SettingName, settingOf } from '../model/settings.ts'
 
 type Range = readonly [least: number, most: number]
 
@@ -14,68 +15,54 @@ export interface TableChecks {
   readonly text: Readonly<Record<string, number | null>>
 }
 
+/** The largest number of an INT column. */
+export const INT = 2_147_483_647
 const FLAG: Range = [0, 1]
-const COUNT: Range = [0, 2_147_483_647]
+const COUNT: Range = [0, INT]
 const LARGE_COUNT: Range = [0, Number.MAX_SAFE_INTEGER]
-const MILLISECONDS: Range = [0, 2_147_483_647]
-/** Without the smallest number of the column, which has no negative: the queue orders by that. */
-const PRIORITY: Range = [-2_147_483_647, 2_147_483_647]
-const BACKOFFS = ['exponential', 'fixed']
 
 export const NAME = 190
-export const GROUP = 100
 export const WORKER = 255
-export const SUBJECT = 255
-export const SUMMARY = 1000
-export const TIMER = 512
 
-/** Of schedules and of jobs. */
-const POLICY = {
-  timeout: [1, MILLISECONDS[1]],
-  max_retries: COUNT,
-  retry_delay: MILLISECONDS,
-} as const
+/** All that decides the next run, as SQL that is never null. */
+export const DEFINITION_COLUMNS: readonly string[] = SETTING_NAMES.map((name) => settingOf(name))
+  .filter(({ replans }) => replans === true)
+  .map(({ column, default: value }) => (value === null ? `coalesce(\`${column}\`, '')` : `\`${column}\``))
+
+/** What the columns of these settings take. */
+function settingChecks(names: readonly SettingName[]): TableChecks {
+  const whole: Record<string, Range> = {}
+  const oneOf: Record<string, readonly string[]> = {}
+  const text: Record<string, number | null> = {}
+  for (const name of names) {
+    const setting = settingOf(name)
+    const { column } = setting
+    if (setting.kind === 'flag') whole[column] = FLAG
+    if (setting.kind === 'whole' || setting.kind === 'span') whole[column] = [setting.least, setting.most]
+    if (setting.kind === 'choice') oneOf[column] = Object.keys(setting.values)
+    if (setting.kind === 'text') text[column] = setting.most
+    if (setting.kind === 'json') text[column] = null
+  }
+  return { whole, oneOf, text }
+}
+
+const ofSchedule = settingChecks(SETTING_NAMES)
+const ofJob = settingChecks(JOB_SETTING_NAMES)
 
 export const PERIODIC_TASK_CHECKS: TableChecks = {
-  whole: {
-    enabled: FLAG,
-    priority: PRIORITY,
-    jitter: MILLISECONDS,
-    catch_up: [0, 1000],
-    max_runs: [1, Number.MAX_SAFE_INTEGER],
-    ...POLICY,
-    run_count: LARGE_COUNT,
-    error_count: LARGE_COUNT,
-  },
-  oneOf: {
-    overlap: ['skip', 'queue_one', 'replace', 'allow'],
-    on_exhausted: ['continue', 'stop'],
-    retry_backoff: BACKOFFS,
-    idle: ['running', 'done', 'dead', 'invalid', 'retired'],
-  },
-  text: {
-    id: NAME,
-    task: NAME,
-    group_: GROUP,
-    args: null,
-    subject: SUBJECT,
-    submitter: NAME,
-    summary: SUMMARY,
-    timer: TIMER,
-    declared_by: NAME,
-    worker: WORKER,
-  },
+  whole: { ...ofSchedule.whole, run_count: LARGE_COUNT, error_count: LARGE_COUNT },
+  oneOf: { ...ofSchedule.oneOf, idle: ['running', 'done', 'dead', 'invalid', 'retired'] },
+  text: { id: NAME, ...ofSchedule.text, declared_by: NAME, worker: WORKER },
 }
 
 export const JOB_CHECKS: TableChecks = {
   whole: {
     missed: COUNT,
     run: LARGE_COUNT,
-    priority: PRIORITY,
     exclusive: FLAG,
     attempt: COUNT,
     claim: COUNT,
-    ...POLICY,
+    ...ofJob.whole,
   },
   oneOf: {
     state: [...OPEN_STATES, ...FINAL_STATES],
@@ -87,18 +74,9 @@ export const JOB_CHECKS: TableChecks = {
       'replaced',
       'run now',
     ],
-    retry_backoff: BACKOFFS,
+    ...ofJob.oneOf,
   },
-  text: {
-    id: NAME,
-    periodic_task_id: NAME,
-    task: NAME,
-    group_: GROUP,
-    args: null,
-    subject: SUBJECT,
-    submitter: NAME,
-    worker: WORKER,
-  },
+  text: { id: NAME, periodic_task_id: NAME, ...ofJob.text, worker: WORKER },
 }
 
 export const JOB_LOG_CHECKS: TableChecks = {

@@ -1,22 +1,13 @@
 import type { Job, JobState } from '../model/job.ts'
 import type { Owner } from '../model/owner.ts'
-import type { RetryBackoff } from '../model/task.ts'
+import type { JobSettingValues } from '../model/settings.ts'
 import type { Check } from './schedule-store.ts'
 
-export interface NewJob {
+export interface NewJob extends JobSettingValues {
   readonly id: string
-  readonly task: string
-  readonly group: string
   /** JSON text. */
   readonly args: string
-  readonly subject: string | null
-  readonly submitter: string | null
-  readonly priority: number
   readonly runAt: Date | null
-  readonly timeoutMs: number | null
-  readonly maxRetries: number | null
-  readonly retryDelayMs: number | null
-  readonly retryBackoff: RetryBackoff | null
 }
 
 /**

@@ -7,10 +7,10 @@ export interface Retention {
 
 export interface RetentionStore {
   /**
-   * Removes one batch of final jobs with their logs.
+   * Removes one batch of final jobs with their logs, and the done schedules that are to be deleted.
    *
    * @param limit  most jobs to remove
-   * @returns how many were removed; fewer than `limit` when nothing is left to do
+   * @returns how many jobs were removed; fewer than `limit` when nothing is left to do
    */
   prune(retention: Retention, limit: number): Promise<number>
 }

@@ -8,7 +8,7 @@ import { calendar } from '../../src/calendar/index.ts'
 import { type Finishing, finish } from '../../src/model/finish.ts'
 import { jitterShiftMs } from '../../src/model/jitter.ts'
 import { type OpenJobs, type Plan, plan } from '../../src/model/plan.ts'
-import type { Overlap } from '../../src/model/schedule.ts'
+import type { Overlap } from '../../src/model/settings.ts'
 import { claimed, countOf, ended, type Life, openOf, submitted } from './life.ts'
 import { at, edited, inserted, MISSED_AFTER_MS, schedule } from './plannable.ts'
 

@@ -100,7 +100,7 @@ eachDatabase((under) => {
       enabled: false,
     })
     expect(messages).toContain(
-      "info: Declared schedule 'cleanup' was changed: priority, catchUp, timer, args",
+      "info: Declared schedule 'cleanup' was changed: catchUp, priority, timer, args",
     )
   })
 

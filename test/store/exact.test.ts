@@ -171,7 +171,7 @@ onEachStore((under) => {
       ['periodic_task', 'catch_up', 0, 1000],
       ['periodic_task', 'max_runs', 1, Number.MAX_SAFE_INTEGER],
       ['periodic_task', 'timeout', 1, 2_147_483_647],
-      ['periodic_task', 'max_retries', 0, 2_147_483_647],
+      ['periodic_task', 'max_retries', 0, 1000],
       ['periodic_task', 'retry_delay', 0, 2_147_483_647],
       ['periodic_task', 'run_count', 0, Number.MAX_SAFE_INTEGER],
       ['periodic_task', 'error_count', 0, Number.MAX_SAFE_INTEGER],
@@ -181,7 +181,7 @@ onEachStore((under) => {
       ['job', 'exclusive', 0, 1],
       ['job', 'attempt', 0, 2_147_483_647],
       ['job', 'timeout', 1, 2_147_483_647],
-      ['job', 'max_retries', 0, 2_147_483_647],
+      ['job', 'max_retries', 0, 1000],
       ['job', 'retry_delay', 0, 2_147_483_647],
     ]
     for (const [table, column, least, most] of worst) {

@@ -2,7 +2,16 @@
 import { expect, it } from 'vitest'
 import type { Retention } from '../../src/store/retention-store.ts'
 import { toText } from '../../src/store/instant.ts'
-import { after, clock, insert, job, MINUTE, onEachStore, type StoreUnderTest } from './conformance.ts'
+import {
+  after,
+  clock,
+  insert,
+  job,
+  MINUTE,
+  onEachStore,
+  planned,
+  type StoreUnderTest,
+} from './conformance.ts'
 import { recording, START } from './recording.ts'
 
 const DAY = 86_400_000
@@ -102,6 +111,47 @@ onEachStore((under) => {
     expect(await prune(under, { perSchedule: 1 }, 7)).toBe(4)
     expect(await prune(under, { perSchedule: 1 }, 7)).toBe(0)
     expect(await left(under)).toEqual(['a-9', 'b-9'])
+  })
+
+  it('a schedule that is done and to be deleted goes after the age, and no other', async () => {
+    const now = await clock(under)
+    const done = { idle: 'done', after_done: 'delete', last_finished: toText(after(now, -31 * DAY)) }
+    await planned(under, 'finished', null, done)
+    await planned(under, 'never-ran', null, {
+      ...done,
+      last_finished: null,
+      created: toText(after(now, -31 * DAY)),
+    })
+    await planned(under, 'young', null, { ...done, last_finished: toText(after(now, -29 * DAY)) })
+    await planned(under, 'kept', null, { ...done, after_done: 'keep' })
+    await planned(under, 'declared', null, { ...done, declared_by: 'set' })
+    await planned(under, 'dead', null, { ...done, idle: 'dead' })
+    await planned(under, 'paused', null, { ...done, enabled: 0 })
+    await planned(under, 'revived', null, done)
+    await under.query("UPDATE periodic_task SET max_runs = 200 WHERE id = 'revived'")
+    expect(await prune(under, {}, 1)).toBe(0)
+    expect((await under.query('SELECT id FROM periodic_task ORDER BY id')).map(({ id }) => id)).toEqual([
+      'dead',
+      'declared',
+      'kept',
+      'paused',
+      'revived',
+      'young',
+    ])
+  })
+
+  it('a schedule that is edited after it was selected and before it is deleted stays', async () => {
+    const now = await clock(under)
+    const done = { idle: 'done', after_done: 'delete', last_finished: toText(after(now, -31 * DAY)) }
+    await planned(under, 'revived', null, done)
+    await planned(under, 'finished', null, done)
+    const { store } = await recording(under.url, async (statement) => {
+      if (statement === START)
+        await under.query("UPDATE periodic_task SET max_runs = 200 WHERE id = 'revived'")
+    })
+    under.afterwards(() => store.close())
+    await store.retention.prune({ ageMs: DAY, perSchedule: 1000 }, 500)
+    expect(await under.query('SELECT id FROM periodic_task')).toEqual([{ id: 'revived' }])
   })
 
   it('a job that is retried meanwhile stays with its log', async () => {

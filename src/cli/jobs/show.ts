@@ -3,8 +3,10 @@ import { Command } from 'commander'
 import { NotFoundError } from '../../errors.ts'
 import type { Job } from '../../index.ts'
 import { type DatabaseFlags, withDatabaseOptions } from '../configuration.ts'
+import { JOB_OPTION_NAMES } from '../../model/settings.ts'
 import { print, printJson } from '../output.ts'
 import { withKalends } from '../session.ts'
+import { settingFacts } from '../setting-facts.ts'
 import { factsText } from '../table.ts'
 import { spanShort, when } from '../words.ts'
 
@@ -52,10 +54,7 @@ function pageOf(job: Job): string {
     ['Result', json(job.result)],
     ['Error', job.error],
     ['Stop asked for', time(job.stopRequested)],
-    ['Group', job.group],
-    ['Subject', job.subject],
-    ['Submitter', job.submitter],
-    ['Priority', job.priority === 0 ? null : String(job.priority)],
+    ...settingFacts(job, JOB_OPTION_NAMES),
   ])
 }
 

@@ -2,21 +2,17 @@
 import { Command } from 'commander'
 import { COMMAND_TASK, commandArgs } from '../command-args.ts'
 import { type DatabaseFlags, withDatabaseOptions } from '../configuration.ts'
+import { JOB_OPTION_NAMES } from '../../model/settings.ts'
 import { print, printJson } from '../output.ts'
 import { withKalends } from '../session.ts'
-import { instantOption, integer, jsonValue, usage, wholeNumber } from '../words.ts'
+import { givenSettings, type SettingFlags, withSettingFlags } from '../setting-flags.ts'
+import { instantOption, jsonValue, usage } from '../words.ts'
 import { waitForJob } from './wait.ts'
 
-interface Options extends DatabaseFlags {
+interface Options extends DatabaseFlags, SettingFlags {
   readonly args?: unknown
   readonly id?: string
   readonly runAt?: string
-  readonly priority?: number
-  readonly group?: string
-  readonly subject?: string
-  readonly submitter?: string
-  readonly timeout?: string
-  readonly retries?: number
   readonly wait?: boolean
   readonly json?: boolean
 }
@@ -33,12 +29,6 @@ export function submitCommand(): Command {
     .option('--args <json>', 'what the task gets', jsonValue)
     .option('--id <id>', 'up to 36 characters (default: a new UUID)')
     .option('--run-at <time>', 'not before it')
-    .option('--priority <n>', 'larger goes first', integer)
-    .option('--group <name>', 'groups take turns')
-    .option('--subject <text>', 'what it is about')
-    .option('--submitter <name>', 'whose it is')
-    .option('--timeout <span>', 'longest time of one attempt')
-    .option('--retries <n>', 'attempts after the first', wholeNumber)
     .option('--wait', 'wait for its end; fail when it fails')
     .option('--json', 'print JSON')
     .addHelpText(
@@ -48,32 +38,27 @@ Examples:
   $ kalends jobs submit mail --args '{"to":"x@example.org"}' --run-at '+10min'
   $ kalends jobs submit command --wait -- uname -a`,
     )
-  return withDatabaseOptions(command).action((task: string, argv: readonly string[], options: Options) =>
-    withKalends(options, async (kalends) => {
-      if (argv.length > 0 && task !== COMMAND_TASK)
-        throw usage(
-          `what stands after the task '${task}' means nothing; args go into --args, commands after 'command --'`,
+  return withDatabaseOptions(withSettingFlags(command, JOB_OPTION_NAMES)).action(
+    (task: string, argv: readonly string[], options: Options) =>
+      withKalends(options, async (kalends) => {
+        if (argv.length > 0 && task !== COMMAND_TASK)
+          throw usage(
+            `what stands after the task '${task}' means nothing; args go into --args, commands after 'command --'`,
+          )
+        if (argv.length > 0 && options.args !== undefined)
+          throw usage("option '--args' and a command after -- do not go together")
+        const job = await kalends.jobs.submit(
+          task,
+          argv.length > 0 ? commandArgs(argv) : (options.args ?? {}),
+          {
+            ...(await givenSettings(options, JOB_OPTION_NAMES)),
+            id: options.id,
+            runAt: await instantOption('--run-at', options.runAt),
+          },
         )
-      if (argv.length > 0 && options.args !== undefined)
-        throw usage("option '--args' and a command after -- do not go together")
-      const { id, priority, group, subject, submitter, timeout, retries } = options
-      const job = await kalends.jobs.submit(
-        task,
-        argv.length > 0 ? commandArgs(argv) : (options.args ?? {}),
-        {
-          id,
-          priority,
-          group,
-          subject,
-          submitter,
-          timeout,
-          retries,
-          runAt: await instantOption('--run-at', options.runAt),
-        },
-      )
-      if (options.wait === true) return waitForJob(kalends, job, options.json)
-      if (options.json === true) printJson(await kalends.jobs.get(job))
-      else print(`${job}\n`)
-    }),
+        if (options.wait === true) return waitForJob(kalends, job, options.json)
+        if (options.json === true) printJson(await kalends.jobs.get(job))
+        else print(`${job}\n`)
+      }),
   )
 }

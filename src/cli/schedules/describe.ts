@@ -1,10 +1,14 @@
 /** A schedule on a page. */
 import type { Kalends, Schedule } from '../../index.ts'
+import { OPTION_NAMES } from '../../model/settings.ts'
 import { print, printJson } from '../output.ts'
+import { settingFacts } from '../setting-facts.ts'
 import { factsText } from '../table.ts'
-import { spanShort, when } from '../words.ts'
+import { when } from '../words.ts'
 
 const ELAPSES = 5
+/** The others have a line of their own. */
+const NAMES = OPTION_NAMES.filter((name) => name !== 'summary' && name !== 'enabled')
 
 export async function showSchedule(
   kalends: Kalends,
@@ -33,31 +37,12 @@ async function pageOf(kalends: Kalends, schedule: Schedule): Promise<string> {
     ['Next run', schedule.nextRun === null ? null : when(schedule.nextRun)],
     ['Elapses', elapses.map((at) => when(at)).join('\n')],
     ['Warnings', checked.valid ? checked.warnings.join('\n') : null],
-    ['Starts', schedule.starts && when(schedule.starts)],
-    ['Ends', schedule.ends && when(schedule.ends)],
-    ['Jitter', schedule.jitterMs === 0 ? null : span(schedule.jitterMs)],
-    ['Missed runs', `at most ${schedule.catchUp} made up`],
-    ['Overlap', schedule.overlap],
-    ['Timeout', span(schedule.timeoutMs)],
-    ['Retries', schedule.maxRetries === null ? null : String(schedule.maxRetries)],
-    ['Retry delay', span(schedule.retryDelayMs)],
-    ['On exhausted', schedule.onExhausted],
-    [
-      'Runs',
-      `${schedule.runCount}, ${schedule.errorCount} failed${schedule.maxRuns === null ? '' : `; done after ${schedule.maxRuns} successes`}`,
-    ],
+    ...settingFacts(schedule, NAMES),
+    ['Runs', `${schedule.runCount}, ${schedule.errorCount} failed`],
     ['Last run', schedule.lastRun && when(schedule.lastRun)],
     ['Last job', schedule.lastJob],
     ['Last error', schedule.lastError],
-    ['Group', schedule.group],
-    ['Subject', schedule.subject],
-    ['Submitter', schedule.submitter],
-    ['Priority', schedule.priority === 0 ? null : String(schedule.priority)],
     ['Declared by', schedule.declaredBy],
     ['Created', when(schedule.created)],
   ])
-}
-
-function span(ms: number | null): string | null {
-  return ms === null ? null : spanShort(ms)
 }

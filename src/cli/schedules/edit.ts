@@ -5,11 +5,11 @@ import { say } from '../output.ts'
 import { withKalends } from '../session.ts'
 import { usage } from '../words.ts'
 import { showSchedule } from './describe.ts'
-import { type SettingFlags, settingsOf, withSettings } from './settings.ts'
+import { CLEARABLE, type SettingFlags, settingsOf, withSettings } from './settings.ts'
 
 const HELP = `
-What is left out stays. 'none' clears --summary, --subject, --submitter, --starts, --ends and --max-runs. A new
-timer is planned from now and never fires because of the edit.
+What is left out stays. A new timer is planned from now and never fires because of the edit. 'none' clears
+${CLEARABLE.join(', ')}.
 
 Examples:
   $ kalends schedules edit nightly --timer '*-*-* 04:00' --zone Europe/Berlin

@@ -19,14 +19,19 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/mysql-core'
 import {
-  GROUP,
+  JOB_SETTING_NAMES,
+  SETTING_NAMES,
+  type SettingName,
+  settingOf,
+  SETTINGS,
+} from '../../model/settings.ts'
+import {
+  DEFINITION_COLUMNS,
+  INT,
   JOB_CHECKS,
   JOB_LOG_CHECKS,
   NAME,
   PERIODIC_TASK_CHECKS,
-  SUBJECT,
-  SUMMARY,
-  TIMER,
   WORKER,
   serverChecks,
   type TableChecks,
@@ -57,37 +62,53 @@ const uuidv7 = sql.raw(
 
 const EPOCH = "timestamp'1970-01-01 00:00:00.000'"
 /** All that decides the next run, as one text. */
-const DEFINITION =
-  "concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, ''))"
+const DEFINITION = `concat(${DEFINITION_COLUMNS.join(", '|', ")})`
 
 const checks = (table: string, of: TableChecks) =>
   serverChecks(of).map(({ column, condition }) => check(`{prefix}${table}_${column}`, sql.raw(condition)))
+
+/** The columns of settings: a default that is not null is one that the column has. */
+function settingColumns<Name extends SettingName>(names: readonly Name[]) {
+  const columns = names.map((name) => [name, settingColumn(name)] as const)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries forgets the names
+  return Object.fromEntries(columns) as Record<Name, ReturnType<typeof settingColumn>>
+}
+
+function settingColumn(name: SettingName) {
+  const setting = settingOf(name)
+  const { kind, column } = setting
+  switch (kind) {
+    case 'text': {
+      const text = characters(setting.most)(column)
+      if (setting.default === null) return text
+      return setting.default === undefined ? text.notNull() : text.notNull().default(setting.default)
+    }
+    case 'whole':
+    case 'span': {
+      const whole = setting.most > INT ? bigint(column, { mode: 'number' }) : int(column)
+      return setting.default === null ? whole : whole.notNull().default(setting.default)
+    }
+    case 'choice':
+      return setting.default === null ? short(column) : short(column).notNull().default(setting.default)
+    case 'instant':
+      return instant(column)
+    case 'flag':
+      return tinyint(column).notNull().default(Number(setting.default))
+    case 'json':
+      return longText(column)
+        .notNull()
+        .default(sql.raw(`('${setting.default}')`))
+    default:
+      return setting satisfies never
+  }
+}
 
 export const periodicTask = mysqlTable(
   '{prefix}periodic_task',
   {
     id: name('id').primaryKey(),
-    enabled: tinyint('enabled').notNull().default(1),
-    task: name('task').notNull(),
-    group: characters(GROUP)('group_').notNull().default(''),
-    args: longText('args').notNull().default(sql`('{}')`),
-    subject: characters(SUBJECT)('subject'),
-    submitter: name('submitter'),
-    summary: characters(SUMMARY)('summary'),
-    priority: int('priority').notNull().default(0),
-    timer: characters(TIMER)('timer').notNull(),
+    ...settingColumns(SETTING_NAMES),
     nextrun: instant('nextrun'),
-    starts: instant('starts'),
-    ends: instant('ends'),
-    jitter: int('jitter').notNull().default(0),
-    catchUp: int('catch_up').notNull().default(1),
-    overlap: short('overlap').notNull().default('skip'),
-    onExhausted: short('on_exhausted').notNull().default('continue'),
-    maxRuns: bigint('max_runs', { mode: 'number' }),
-    timeout: int('timeout'),
-    maxRetries: int('max_retries'),
-    retryDelay: int('retry_delay'),
-    retryBackoff: short('retry_backoff'),
     declaredBy: name('declared_by'),
     created: instant('created').notNull().default(now),
     worker: workerId('worker'),
@@ -141,12 +162,7 @@ export const job = mysqlTable(
     slot: instant('slot'),
     missed: int('missed').notNull().default(0),
     run: bigint('run', { mode: 'number' }),
-    task: name('task').notNull(),
-    group: characters(GROUP)('group_').notNull().default(''),
-    args: longText('args').notNull().default(sql`('{}')`),
-    subject: characters(SUBJECT)('subject'),
-    submitter: name('submitter'),
-    priority: int('priority').notNull().default(0),
+    ...settingColumns(JOB_SETTING_NAMES),
     state: short('state').notNull().default('waiting'),
     reason: short('reason'),
     exclusive: tinyint('exclusive').notNull().default(1),
@@ -157,10 +173,6 @@ export const job = mysqlTable(
     runAt: instant('run_at'),
     started: instant('started'),
     finished: instant('finished'),
-    timeout: int('timeout'),
-    maxRetries: int('max_retries'),
-    retryDelay: int('retry_delay'),
-    retryBackoff: short('retry_backoff'),
     progress: longText('progress'),
     result: longText('result'),
     error: longText('error'),
@@ -170,7 +182,7 @@ export const job = mysqlTable(
         sql`case when \`exclusive\` = 1 and \`state\` in ('waiting', 'running') then \`periodic_task_id\` end`,
       { mode: 'stored' },
     ),
-    claimGroup: characters(GROUP)('claim_group').generatedAlwaysAs(
+    claimGroup: characters(SETTINGS.group.most)('claim_group').generatedAlwaysAs(
       (): SQL => sql`case when \`state\` = 'waiting' and \`run_at\` is null then \`group_\` end`,
       { mode: 'stored' },
     ),

@@ -11,14 +11,16 @@ export interface LockedRows {
   readonly ids: readonly string[]
   /** Default: `skip`, which leaves out rows that are locked by others. */
   readonly locked?: 'wait' | 'skip'
-  /** More conditions, without parameters. */
+  /** More conditions. */
   readonly where?: string
+  /** The parameters of `where`. */
+  readonly params?: readonly SqlValue[]
 }
 
 /** Locks rows and reads them, in the order of their keys: the order in which all transactions take locks. */
 export async function lockRows<Row>(
   context: Context,
-  { table, columns, ids, locked = 'skip', where }: LockedRows,
+  { table, columns, ids, locked = 'skip', where, params = [] }: LockedRows,
 ): Promise<Row[]> {
   if (ids.length === 0) return []
   return await context.rows<Row>(
@@ -26,7 +28,7 @@ export async function lockRows<Row>(
      FROM ${context.dialect.found(table, 'key')}
      WHERE id IN (${placeholders(ids)})${where === undefined ? '' : ` AND ${where}`}
      ORDER BY id ${context.dialect.locked(locked)}`,
-    ids,
+    [...ids, ...params],
   )
 }
 

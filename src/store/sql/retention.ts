@@ -14,16 +14,54 @@ export class SqlRetention implements RetentionStore {
   }
 
   async prune(retention: Retention, limit: number): Promise<number> {
-    const old = await this.#pruneOld(retention.ageMs, limit)
+    const before = await this.#before(retention.ageMs)
+    const old = await this.#pruneOld(before, limit)
+    if (old < limit) await this.#deleteDone(before, limit)
     return old < limit ? old + (await this.#pruneMany(retention.perSchedule, limit - old)) : old
   }
 
-  async #pruneOld(ageMs: number, limit: number): Promise<number> {
-    const { job } = this.#context.tables
+  async #before(ageMs: number): Promise<string> {
     const { now } = this.#context.dialect
     const [clock] = await this.#context.rows<{ clock: string }>(`SELECT ${now} AS clock`)
     // Not before 1970: instants of the far past have a form that does not compare.
-    const before = toText(new Date(Math.max(0, fromStored(clock?.clock ?? '').getTime() - ageMs)))
+    return toText(new Date(Math.max(0, fromStored(clock?.clock ?? '').getTime() - ageMs)))
+  }
+
+  /** Deletes schedules that are done, have not been edited since, and have `after_done` set to `delete`. */
+  async #deleteDone(before: string, limit: number): Promise<void> {
+    // The index on `status` finds them. A declared schedule would be created again. `wake_at` is NULL unless an edit
+    // is still to be planned.
+    const condition = `status = 'done' AND after_done = 'delete' AND declared_by IS NULL AND wake_at IS NULL
+       AND COALESCE(last_finished, last_slot, created) < ?`
+    for (let deleted = limit; deleted === limit; ) {
+      const found = await this.#context.rows<{ id: string }>(
+        `SELECT id FROM ${this.#context.tables.schedule}
+         WHERE ${condition}
+         ORDER BY id
+         LIMIT ${integerLiteral(limit)}`,
+        [before],
+      )
+      deleted = await this.#context.transaction(async (tx) => {
+        const { schedule } = tx.tables
+        const ids = found.map((row) => row.id)
+        const done = await lockRows<{ id: string }>(tx, {
+          table: schedule,
+          columns: 'id',
+          ids,
+          where: condition,
+          params: [before],
+        })
+        if (done.length === 0) return 0
+        return await tx.run(
+          `DELETE FROM ${schedule} WHERE id IN (${placeholders(done)})`,
+          done.map((row) => row.id),
+        )
+      })
+    }
+  }
+
+  async #pruneOld(before: string, limit: number): Promise<number> {
+    const { job } = this.#context.tables
     // The index on `finished` holds filter and order; a job that is not final has none.
     const rows = await this.#context.rows<{ id: string }>(
       `SELECT id FROM ${job}

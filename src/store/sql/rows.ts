@@ -1,38 +1,44 @@
 /** From rows to nouns: which columns are read, and what they become. */
 import type { Job, JobState } from '../../model/job.ts'
 import type { Finishing } from '../../model/finish.ts'
-import type {
-  Idle,
-  OnExhausted,
-  Overlap,
-  Schedule,
-  ScheduleSettings,
-  ScheduleStatus,
-} from '../../model/schedule.ts'
-import { DEFAULT_POLICY, type RetryBackoff, type RunPolicy } from '../../model/task.ts'
+import type { Idle, Schedule, ScheduleSettings, ScheduleStatus } from '../../model/schedule.ts'
+import {
+  JOB_SETTING_NAMES,
+  propertyOf,
+  SETTING_NAMES,
+  settingOf,
+  SETTINGS,
+  type SettingRow,
+  type JobSettingRow,
+} from '../../model/settings.ts'
+import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
 import type { Dialect, SqlValue } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
 import type { LargeColumn, Listed } from '../list-store.ts'
 
+/** The settings that planning reads. */
+const PLANNING = [
+  'enabled',
+  'task',
+  'timer',
+  'overlap',
+  'catch_up',
+  'jitter',
+  'starts',
+  'ends',
+  'max_runs',
+  'on_exhausted',
+] as const satisfies readonly (keyof SettingRow)[]
+
 /** The part of a schedule's row that planning reads. args stay in the database: they may be large. */
-export interface PlannableRow {
+export interface PlannableRow extends Pick<SettingRow, (typeof PLANNING)[number]> {
   id: string
-  enabled: number
-  task: string
-  timer: string
   nextrun: string | null
   idle: Idle | null
   last_slot: string | null
   last_error: string | null
   created: string
-  starts: string | null
-  ends: string | null
-  jitter: number
-  catch_up: number
-  overlap: Overlap
-  on_exhausted: OnExhausted
-  max_runs: number | null
   run_count: number
   error_count: number
   definition: string
@@ -42,24 +48,25 @@ export interface PlannableRow {
   clock: string
 }
 
-function plannable({ instant, now }: Dialect): readonly string[] {
+/** Instants of settings are read as all others are. */
+const INSTANTS: ReadonlySet<string> = new Set(
+  SETTING_NAMES.filter((name) => settingOf(name).kind === 'instant').map((name) => settingOf(name).column),
+)
+
+function read({ instant }: Dialect, columns: readonly string[]): string[] {
+  return columns.map((column) => (INSTANTS.has(column) ? `${instant(column)} AS ${column}` : column))
+}
+
+function plannable(dialect: Dialect): readonly string[] {
+  const { instant, now } = dialect
   return [
     'id',
-    'enabled',
-    'task',
-    'timer',
+    ...read(dialect, PLANNING),
     `${instant('nextrun')} AS nextrun`,
     'idle',
     `${instant('last_slot')} AS last_slot`,
     'last_error',
     `${instant('created')} AS created`,
-    `${instant('starts')} AS starts`,
-    `${instant('ends')} AS ends`,
-    'jitter',
-    'catch_up',
-    'overlap',
-    'on_exhausted',
-    'max_runs',
     'run_count',
     'error_count',
     'definition',
@@ -81,7 +88,7 @@ export function toPlannable(row: PlannableRow): Finishing {
     enabled: row.enabled !== 0,
     timer: row.timer,
     created: fromStored(row.created),
-    jitterMs: numberOr(row.jitter, 0),
+    jitterMs: numberOr(row.jitter, SETTINGS.jitter.default),
     starts: fromText(row.starts),
     ends: fromText(row.ends),
     overlap: row.overlap,
@@ -92,7 +99,7 @@ export function toPlannable(row: PlannableRow): Finishing {
     idle: row.idle,
     lastSlot: fromText(row.last_slot),
     lastError: row.last_error,
-    catchUp: numberOr(row.catch_up, 1),
+    catchUp: numberOr(row.catch_up, SETTINGS.catchUp.default),
     definition: row.definition,
     plannedDefinition: planned?.definition ?? null,
     plannedRun: planned?.run ?? null,
@@ -109,40 +116,23 @@ function splitPlannedFrom(text: string): { definition: string; run: Date | null 
   return { definition: text.slice(0, bar), run: fromText(text.slice(bar + 1)) }
 }
 
-interface ScheduleRow extends PlannableRow {
+export interface ScheduleRow extends PlannableRow, SettingRow {
   status: ScheduleStatus
-  group_name: string
-  args: string
-  subject: string | null
-  submitter: string | null
-  summary: string | null
-  priority: number
-  timeout: number | null
-  max_retries: number | null
-  retry_delay: number | null
-  retry_backoff: RetryBackoff | null
   declared_by: string | null
   last_run: string | null
   last_finished: string | null
   last_job: string | null
 }
 
-export type { ScheduleRow }
+const OTHER_SETTINGS = SETTING_NAMES.map((name) => settingOf(name).column).filter(
+  (column) => !PLANNING.some((one) => one === column),
+)
 
 function wholeSchedule(dialect: Dialect): readonly string[] {
   return [
     ...plannable(dialect),
+    ...read(dialect, OTHER_SETTINGS),
     'status',
-    'group_ AS group_name',
-    'args',
-    'subject',
-    'submitter',
-    'summary',
-    'priority',
-    'timeout',
-    'max_retries',
-    'retry_delay',
-    'retry_backoff',
     'declared_by',
     'last_job',
     ...['last_run', 'last_finished'].map((column) => `${dialect.instant(column)} AS ${column}`),
@@ -235,27 +225,29 @@ export function noScheduleColumns(dialect: Dialect): string {
 }
 
 export function toSchedule(row: ScheduleRow): Schedule {
+  const { group_: group } = row
   return {
     id: row.id,
     enabled: row.enabled !== 0,
     status: row.status,
     task: row.task,
-    group: row.group_name,
+    group,
     args: fromJson(row.args),
     subject: row.subject,
     submitter: row.submitter,
     summary: row.summary,
-    priority: numberOr(row.priority, 0),
+    priority: numberOr(row.priority, SETTINGS.priority.default),
     timer: row.timer,
     nextRun: fromText(row.nextrun),
     idle: row.idle,
     starts: fromText(row.starts),
     ends: fromText(row.ends),
-    jitterMs: numberOr(row.jitter, 0),
-    catchUp: numberOr(row.catch_up, 1),
+    jitterMs: numberOr(row.jitter, SETTINGS.jitter.default),
+    catchUp: numberOr(row.catch_up, SETTINGS.catchUp.default),
     overlap: row.overlap,
     onExhausted: row.on_exhausted,
     maxRuns: numberOr(row.max_runs, null),
+    afterDone: row.after_done,
     timeoutMs: numberOr(row.timeout, null),
     maxRetries: numberOr(row.max_retries, null),
     retryDelayMs: numberOr(row.retry_delay, null),
@@ -273,38 +265,16 @@ export function toSchedule(row: ScheduleRow): Schedule {
   }
 }
 
-/** The column of each setting. */
-const SETTING_COLUMNS: Readonly<Record<keyof ScheduleSettings, string>> = {
-  task: 'task',
-  timer: 'timer',
-  enabled: 'enabled',
-  group: 'group_',
-  args: 'args',
-  subject: 'subject',
-  submitter: 'submitter',
-  summary: 'summary',
-  priority: 'priority',
-  starts: 'starts',
-  ends: 'ends',
-  jitterMs: 'jitter',
-  catchUp: 'catch_up',
-  overlap: 'overlap',
-  onExhausted: 'on_exhausted',
-  maxRuns: 'max_runs',
-  timeoutMs: 'timeout',
-  maxRetries: 'max_retries',
-  retryDelayMs: 'retry_delay',
-  retryBackoff: 'retry_backoff',
-  declaredBy: 'declared_by',
-}
+const COLUMNS = [
+  ...SETTING_NAMES.map((name) => [propertyOf(name), settingOf(name).column] as const),
+  ['declaredBy', 'declared_by'] as const,
+]
 
 /** The columns and values of settings; those that are undefined are left out. */
 export function settingColumns(settings: Partial<ScheduleSettings>): [column: string, value: SqlValue][] {
-  return Object.entries(SETTING_COLUMNS).flatMap(([key, column]) => {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of SETTING_COLUMNS are those of ScheduleSettings
-    const value = settings[key as keyof ScheduleSettings]
-    if (value === undefined) return []
-    return [[column, sqlValue(value)]]
+  return COLUMNS.flatMap(([property, column]) => {
+    const value = settings[property]
+    return value === undefined ? [] : [[column, sqlValue(value)]]
   })
 }
 
@@ -313,18 +283,12 @@ function sqlValue(value: SqlValue | boolean | Date): SqlValue {
   return typeof value === 'boolean' ? Number(value) : value
 }
 
-export interface JobRow {
+export interface JobRow extends JobSettingRow {
   id: string
   periodic_task_id: string | null
   slot: string | null
   missed: number
   run: number | null
-  task: string
-  group_name: string
-  args: string
-  subject: string | null
-  submitter: string | null
-  priority: number
   state: JobState
   reason: string | null
   worker: string | null
@@ -334,15 +298,16 @@ export interface JobRow {
   run_at: string | null
   started: string | null
   finished: string | null
-  timeout: number | null
-  max_retries: number | null
-  retry_delay: number | null
-  retry_backoff: RetryBackoff | null
   progress: string | null
   result: string | null
   error: string | null
   stop_requested: string | null
 }
+
+/** But for the args, which may be large. */
+const JOB_SETTINGS = JOB_SETTING_NAMES.map((name) => settingOf(name).column).filter(
+  (column) => column !== 'args',
+)
 
 /** @param most  of a list: columns with more bytes are left out or shortened, see `ListedRow` */
 export function jobColumns(dialect: Dialect, most?: number): string {
@@ -356,10 +321,12 @@ export function jobColumns(dialect: Dialect, most?: number): string {
           ...['args', 'progress', 'result'].flatMap((column) => jsonPreview(column, most)),
           ...textPreview('error', most),
         ]
-  return `id, periodic_task_id, missed, run, task, group_ AS group_name, subject, submitter, priority, state, reason, worker, attempt, claim, timeout, max_retries, retry_delay, retry_backoff, ${[...large, ...instants].join(', ')}`
+  const others = ['id', 'periodic_task_id', 'missed', 'run', 'state', 'reason', 'worker', 'attempt', 'claim']
+  return [...others, ...JOB_SETTINGS, ...large, ...instants].join(', ')
 }
 
 export function toJob(row: JobRow): Job {
+  const { group_: group } = row
   return {
     id: row.id,
     scheduleId: row.periodic_task_id,
@@ -367,11 +334,11 @@ export function toJob(row: JobRow): Job {
     missed: numberOr(row.missed, 0),
     run: numberOr(row.run, null),
     task: row.task,
-    group: row.group_name,
+    group,
     args: fromJson(row.args),
     subject: row.subject,
     submitter: row.submitter,
-    priority: numberOr(row.priority, 0),
+    priority: numberOr(row.priority, SETTINGS.priority.default),
     state: row.state,
     reason: row.reason,
     worker: row.worker,

@@ -7,8 +7,10 @@
  */
 import { type SQL, sql } from 'drizzle-orm'
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { JOB_SETTING_NAMES, SETTING_NAMES, type SettingName, settingOf } from '../../model/settings.ts'
 import {
   DECLARED_SET_CHECKS,
+  DEFINITION_COLUMNS,
   JOB_CHECKS,
   JOB_LOG_CHECKS,
   PERIODIC_TASK_CHECKS,
@@ -24,8 +26,7 @@ const uuidv7 = sql.raw(
 )
 const EPOCH = '1970-01-01 00:00:00.000'
 /** All that decides the next run, as one text. */
-const DEFINITION =
-  "`enabled` || '|' || `timer` || '|' || `jitter` || '|' || coalesce(`starts`, '') || '|' || coalesce(`ends`, '') || '|' || coalesce(`max_runs`, '')"
+const DEFINITION = DEFINITION_COLUMNS.join(" || '|' || ")
 /** As statements have it word for word: or SQLite does not see that an index on these rows serves them. */
 const IS_OPEN = "`state` in ('waiting', 'blocked', 'running')"
 
@@ -37,31 +38,36 @@ const CLAIMABLE = `\`state\` = 'waiting' and \`run_at\` is null and ${FINDABLE}`
 const checks = (table: string, of: TableChecks) =>
   sqliteChecks(of).map(({ column, condition }) => check(`{prefix}${table}_${column}`, sql.raw(condition)))
 
+/** The columns of settings: a default that is not null is one that the column has. */
+function settingColumns<Name extends SettingName>(names: readonly Name[]) {
+  const columns = names.map((name) => [name, settingColumn(name)] as const)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries forgets the names
+  return Object.fromEntries(columns) as Record<Name, ReturnType<typeof settingColumn>>
+}
+
+function settingColumn(name: SettingName) {
+  const setting = settingOf(name)
+  const { column } = setting
+  switch (setting.kind) {
+    case 'whole':
+    case 'span':
+      return setting.default === null ? integer(column) : integer(column).notNull().default(setting.default)
+    case 'flag':
+      return integer(column).notNull().default(Number(setting.default))
+    default:
+      if (setting.default === null) return text(column)
+      return setting.default === undefined
+        ? text(column).notNull()
+        : text(column).notNull().default(setting.default)
+  }
+}
+
 export const periodicTask = sqliteTable(
   '{prefix}periodic_task',
   {
     id: text('id').primaryKey().notNull(),
-    enabled: integer('enabled').notNull().default(1),
-    task: text('task').notNull(),
-    group: text('group_').notNull().default(''),
-    args: text('args').notNull().default('{}'),
-    subject: text('subject'),
-    submitter: text('submitter'),
-    summary: text('summary'),
-    priority: integer('priority').notNull().default(0),
-    timer: text('timer').notNull(),
+    ...settingColumns(SETTING_NAMES),
     nextrun: text('nextrun'),
-    starts: text('starts'),
-    ends: text('ends'),
-    jitter: integer('jitter').notNull().default(0),
-    catchUp: integer('catch_up').notNull().default(1),
-    overlap: text('overlap').notNull().default('skip'),
-    onExhausted: text('on_exhausted').notNull().default('continue'),
-    maxRuns: integer('max_runs'),
-    timeout: integer('timeout'),
-    maxRetries: integer('max_retries'),
-    retryDelay: integer('retry_delay'),
-    retryBackoff: text('retry_backoff'),
     declaredBy: text('declared_by'),
     created: text('created').notNull().default(now),
     worker: text('worker'),
@@ -111,12 +117,7 @@ export const job = sqliteTable(
     slot: text('slot'),
     missed: integer('missed').notNull().default(0),
     run: integer('run'),
-    task: text('task').notNull(),
-    group: text('group_').notNull().default(''),
-    args: text('args').notNull().default('{}'),
-    subject: text('subject'),
-    submitter: text('submitter'),
-    priority: integer('priority').notNull().default(0),
+    ...settingColumns(JOB_SETTING_NAMES),
     state: text('state').notNull().default('waiting'),
     reason: text('reason'),
     exclusive: integer('exclusive').notNull().default(1),
@@ -127,10 +128,6 @@ export const job = sqliteTable(
     runAt: text('run_at'),
     started: text('started'),
     finished: text('finished'),
-    timeout: integer('timeout'),
-    maxRetries: integer('max_retries'),
-    retryDelay: integer('retry_delay'),
-    retryBackoff: text('retry_backoff'),
     progress: text('progress'),
     result: text('result'),
     error: text('error'),

@@ -1,4 +1,5 @@
 /** What the REST API gives and takes. Instants are RFC 3339 text in UTC. */
+import type { JobSettings, Settings } from './generated/settings.ts'
 
 export type Instant = string
 
@@ -16,34 +17,11 @@ export const JOB_STATES = [
 ] as const
 export type JobState = (typeof JOB_STATES)[number]
 
-export type Overlap = 'skip' | 'queue_one' | 'replace' | 'allow'
-export type Backoff = 'exponential' | 'fixed'
-
-export interface Schedule {
+export interface Schedule extends Settings {
   readonly id: string
-  readonly enabled: boolean
   readonly status: ScheduleStatus
-  readonly task: string
-  readonly group: string
-  readonly args: unknown
-  readonly subject: string | null
-  readonly submitter: string | null
-  readonly summary: string | null
-  readonly priority: number
-  readonly timer: string
   readonly nextRun: Instant | null
   readonly idle: string | null
-  readonly starts: Instant | null
-  readonly ends: Instant | null
-  readonly jitterMs: number
-  readonly catchUp: number
-  readonly overlap: Overlap
-  readonly onExhausted: 'continue' | 'stop'
-  readonly maxRuns: number | null
-  readonly timeoutMs: number | null
-  readonly maxRetries: number | null
-  readonly retryDelayMs: number | null
-  readonly retryBackoff: Backoff | null
   readonly declaredBy: string | null
   readonly created: Instant
   readonly lastSlot: Instant | null
@@ -56,18 +34,12 @@ export interface Schedule {
   readonly markedBy: string | null
 }
 
-export interface Job {
+export interface Job extends JobSettings {
   readonly id: string
   readonly scheduleId: string | null
   readonly slot: Instant | null
   readonly missed: number
   readonly run: number | null
-  readonly task: string
-  readonly group: string
-  readonly args: unknown
-  readonly subject: string | null
-  readonly submitter: string | null
-  readonly priority: number
   readonly state: JobState
   readonly reason: string | null
   readonly worker: string | null
@@ -76,10 +48,6 @@ export interface Job {
   readonly runAt: Instant | null
   readonly started: Instant | null
   readonly finished: Instant | null
-  readonly timeoutMs: number | null
-  readonly maxRetries: number | null
-  readonly retryDelayMs: number | null
-  readonly retryBackoff: Backoff | null
   readonly progress: unknown
   readonly result: unknown
   readonly error: string | null

@@ -13,7 +13,16 @@ import { complain, say } from '../parts/toast.tsx'
 import { go, link } from '../router.ts'
 import { mayEdit, session } from '../session.ts'
 import { myZone } from '../time/format.ts'
-import { EMPTY, type Entries, entriesOf, InvalidArgs, type Name, settingsOf } from './entries.ts'
+import {
+  EMPTY,
+  type Entries,
+  entriesOf,
+  type Field as Setting,
+  InvalidArgs,
+  type Name,
+  POLICIES,
+  settingsOf,
+} from './entries.ts'
 
 export function NewSchedule() {
   return (
@@ -49,6 +58,20 @@ function Allowed({ title, children }: { readonly title: string; readonly childre
       </Empty>
     </>
   )
+}
+
+/** What a value looks like. */
+const FORMS: Readonly<Partial<Record<Setting['kind'], string>>> = {
+  span: ', such as 10min',
+  instant: ` (${myZone})`,
+}
+
+function helpOf({ kind, help, otherwise }: Setting): string {
+  return `${help}${FORMS[kind] ?? ''}${otherwise === undefined ? '' : `; empty: ${otherwise}`}`
+}
+
+function choicesOf({ values = {}, otherwise }: Setting): (readonly [value: string, words: string])[] {
+  return [...(otherwise === undefined ? [] : [['', otherwise] as const]), ...Object.entries(values)]
 }
 
 /** By the field's name; null: no field is to blame. */
@@ -123,6 +146,13 @@ function Form({ title, before: now }: { readonly title: string; readonly before:
       </select>
     </Field>
   )
+  const policy = (field: Setting) =>
+    field.values === undefined
+      ? text(field.name, field.label, helpOf(field), {
+          ...(field.kind === 'whole' && { inputMode: 'numeric' }),
+          ...(field.kind === 'instant' && { type: 'datetime-local' }),
+        })
+      : choice(field.name, field.label, choicesOf(field), field.help)
   const others = Object.keys(faults).filter((name) => !(name in EMPTY))
 
   return (
@@ -193,42 +223,10 @@ function Form({ title, before: now }: { readonly title: string; readonly before:
           onInput={(event) => set('args')(event.currentTarget.value)}
         />
       </Field>
-      <details class="more" open={OPENING.some((name) => faults[name] !== undefined)}>
+      <details class="more" open={POLICIES.some(({ name }) => faults[name] !== undefined)}>
         <summary>Policies: overlap, missed slots, retries, bounds, owner</summary>
         <div class="pair">
-          {choice('overlap', 'While a run has not ended', [
-            ['skip', 'skip the slot'],
-            ['queue_one', 'let one wait behind it'],
-            ['replace', 'replace it'],
-            ['allow', 'run beside it'],
-          ])}
-          {text('catchUp', 'Missed slots to make up', 'The newest so many; 0: none', {
-            inputMode: 'numeric',
-          })}
-          {text('jitter', 'Jitter', 'Shifts every elapse by a stable part of it, such as 5min')}
-          {text('timeout', 'Timeout', 'Of an attempt, such as 10min; empty: as the task says')}
-          {text('retries', 'Retries', 'Attempts after the first; empty: as the task says', {
-            inputMode: 'numeric',
-          })}
-          {text('retryDelay', 'Retry delay', 'Such as 1min; empty: as the task says')}
-          {choice('retryBackoff', 'Delays', [
-            ['', 'as the task says'],
-            ['exponential', 'double each time'],
-            ['fixed', 'stay the same'],
-          ])}
-          {choice('onExhausted', 'When a run failed for good', [
-            ['continue', 'go on with the next slot'],
-            ['stop', 'stop: it is dead until it is reset'],
-          ])}
-          {text('maxRuns', 'Most successful runs', 'Then it is done; empty: no end', {
-            inputMode: 'numeric',
-          })}
-          {text('priority', 'Priority', 'Larger goes first', { inputMode: 'numeric' })}
-          {text('starts', 'Starts', `No slot before it (${myZone})`, { type: 'datetime-local' })}
-          {text('ends', 'Ends', `No slot after it (${myZone})`, { type: 'datetime-local' })}
-          {text('group', 'Group', 'Groups take turns in the queue')}
-          {text('submitter', 'Submitter', 'Whose it is')}
-          {text('subject', 'Subject', 'What it is about, such as the id of a row of the application')}
+          {POLICIES.map((field) => policy(field))}
           {before === null &&
             choice('firstRun', 'First run', [
               ['next', 'when the timer elapses'],
@@ -258,26 +256,6 @@ function Form({ title, before: now }: { readonly title: string; readonly before:
     </form>
   )
 }
-
-/** Faults in these would be out of sight. */
-const OPENING: readonly Name[] = [
-  'overlap',
-  'catchUp',
-  'jitter',
-  'timeout',
-  'retries',
-  'retryDelay',
-  'retryBackoff',
-  'onExhausted',
-  'maxRuns',
-  'priority',
-  'starts',
-  'ends',
-  'group',
-  'submitter',
-  'subject',
-  'firstRun',
-]
 
 interface FieldProps {
   readonly name: string

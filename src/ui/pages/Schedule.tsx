@@ -13,6 +13,7 @@ import { mayEdit, mayOperate, maySubmit } from '../session.ts'
 import { now, zone } from '../time/clock.ts'
 import { At } from '../time/Time.tsx'
 import { count, exact, instantOf, relative, span, zoneOf } from '../time/format.ts'
+import { type Field, POLICIES, type Value } from './entries.ts'
 import { History } from './History.tsx'
 import { RunWithArgs } from './RunWithArgs.tsx'
 import { comingOf } from './Schedules.tsx'
@@ -202,7 +203,6 @@ function Facts({ schedule }: { readonly schedule: Schedule }) {
   const { data: check } = useApi<TimerCheck>(urls.check({ timer, anchor: schedule.created, limit: 0 }), [])
   const words = check?.valid === true ? check.words : null
   const own = zoneOf(timer)
-  const ofTask = <span class="quiet">as the task says</span>
   return (
     <section>
       <div class="section-head">
@@ -235,8 +235,7 @@ function Facts({ schedule }: { readonly schedule: Schedule }) {
         </dd>
         <dt>Runs</dt>
         <dd>
-          <a href={link(['jobs'], { schedule: id })}>{count(schedule.runCount)}</a>
-          {schedule.maxRuns !== null && ` of ${count(schedule.maxRuns)} at most`},{' '}
+          <a href={link(['jobs'], { schedule: id })}>{count(schedule.runCount)}</a>,{' '}
           <a href={link(['jobs'], { schedule: id, state: 'failed' })}>{count(schedule.errorCount)} failed</a>
         </dd>
         {schedule.lastError !== null && (
@@ -257,59 +256,9 @@ function Facts({ schedule }: { readonly schedule: Schedule }) {
             </dd>
           </>
         )}
-        {schedule.subject !== null && (
-          <>
-            <dt>Subject</dt>
-            <dd>{schedule.subject}</dd>
-          </>
-        )}
-        <dt>Overlap</dt>
-        <dd>{OVERLAP[schedule.overlap]}</dd>
-        <dt>Missed slots</dt>
-        <dd>
-          {schedule.catchUp === 0
-            ? 'are not made up'
-            : schedule.catchUp === 1
-              ? 'the newest is made up'
-              : `the newest ${schedule.catchUp} are made up`}
-        </dd>
-        <dt>Timeout</dt>
-        <dd>{schedule.timeoutMs === null ? ofTask : span(schedule.timeoutMs)}</dd>
-        <dt>Retries</dt>
-        <dd>
-          {schedule.maxRetries ?? ofTask}
-          {schedule.retryDelayMs !== null && `, first after ${span(schedule.retryDelayMs)}`}
-          {schedule.retryBackoff !== null && `, ${schedule.retryBackoff}`}
-          {schedule.onExhausted === 'stop' && '; then it is dead'}
-        </dd>
-        {schedule.jitterMs > 0 && (
-          <>
-            <dt>Jitter</dt>
-            <dd>up to {span(schedule.jitterMs)}</dd>
-          </>
-        )}
-        {schedule.starts !== null && (
-          <>
-            <dt>Starts</dt>
-            <dd>
-              <At at={schedule.starts} />
-            </dd>
-          </>
-        )}
-        {schedule.ends !== null && (
-          <>
-            <dt>Ends</dt>
-            <dd>
-              <At at={schedule.ends} />
-            </dd>
-          </>
-        )}
-        {schedule.priority !== 0 && (
-          <>
-            <dt>Priority</dt>
-            <dd>{schedule.priority}</dd>
-          </>
-        )}
+        {POLICIES.map((field) => (
+          <Policy key={field.name} field={field} value={schedule[field.property]} />
+        ))}
         <dt>Created</dt>
         <dd>
           <At at={schedule.created} />
@@ -323,11 +272,30 @@ function Facts({ schedule }: { readonly schedule: Schedule }) {
   )
 }
 
-const OVERLAP: Readonly<Record<Schedule['overlap'], string>> = {
-  skip: 'skips the slot while a run has not ended',
-  queue_one: 'one waits behind the run before it',
-  replace: 'the run before it gives way',
-  allow: 'runs may overlap',
+/** These have a line of their own. */
+const OWN: readonly string[] = ['group', 'submitter']
+
+function Policy({ field, value }: { readonly field: Field; readonly value: Value }) {
+  const { name, kind, label, otherwise, values } = field
+  const isNothing =
+    value === '' || (value === null && otherwise === undefined) || (value === 0 && field.default === 0)
+  if (isNothing || OWN.includes(name)) return null
+  return (
+    <>
+      <dt>{label}</dt>
+      <dd>
+        {value === null ? (
+          <span class="quiet">{otherwise}</span>
+        ) : kind === 'instant' ? (
+          <At at={String(value)} />
+        ) : kind === 'span' ? (
+          span(Number(value))
+        ) : (
+          (values?.[String(value)] ?? String(value))
+        )}
+      </dd>
+    </>
+  )
 }
 
 /** Who decides about it: what code declares, code wins back. */

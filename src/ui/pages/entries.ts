@@ -1,69 +1,64 @@
 /** From what a form holds, which is text, to what the API takes, and back. */
+import { FIELDS, type Settings } from '../api/generated/settings.ts'
 import type { Schedule } from '../api/types.ts'
 import { instantOf, myZone, span, typedAt } from '../time/format.ts'
 
-export const EMPTY = {
-  id: '',
-  task: '',
-  timer: '',
-  zone: '',
-  summary: '',
-  args: '{}',
-  overlap: 'skip',
-  catchUp: '1',
-  jitter: '',
-  timeout: '',
-  retries: '',
-  retryDelay: '',
-  retryBackoff: '',
-  onExhausted: 'continue',
-  maxRuns: '',
-  priority: '0',
-  starts: '',
-  ends: '',
-  group: '',
-  submitter: '',
-  subject: '',
-  firstRun: 'next',
+export type Value = Settings[Field['property']]
+
+/** One setting, as the form shows it. */
+export interface Field {
+  readonly name: Name
+  readonly property: Exclude<keyof Settings, 'args'>
+  readonly kind: (typeof FIELDS)[number]['kind']
+  readonly label: string
+  readonly help: string
+  /** What an empty entry means. */
+  readonly otherwise?: string
+  /** Of a new schedule; null: no value. */
+  readonly default?: Value
+  /** Of a choice: the values, each with what it means. */
+  readonly values?: Readonly<Record<string, string>>
 }
 
-export type Entries = Readonly<typeof EMPTY>
-export type Name = keyof Entries
+/** Entries that are no settings, and the args, which are JSON. */
+const OTHERS = { id: '', zone: '', firstRun: 'next', args: '{}' }
+
+export type Name = Exclude<(typeof FIELDS)[number]['name'], 'enabled'> | keyof typeof OTHERS
+export type Entries = Readonly<Record<Name, string>>
+
+/** The settings that the form has; a schedule is paused and resumed by buttons. */
+const fields: readonly Field[] = FIELDS.filter((field) => field.name !== 'enabled' && field.name !== 'args')
+const byName: ReadonlyMap<string, Field> = new Map(fields.map((field) => [field.name, field]))
+
+/** The settings that a form and a page need no special place for. */
+const PLACED: readonly Name[] = ['task', 'timer', 'summary']
+export const POLICIES = fields.filter(({ name }) => !PLACED.includes(name))
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each field is in FIELDS
+export const EMPTY = {
+  ...OTHERS,
+  ...Object.fromEntries(fields.map((field) => [field.name, textOf(field, field.default ?? null)])),
+} as Entries
 
 /** The args are no JSON. */
 export class InvalidArgs extends Error {}
 
-const spanOf = (ms: number | null) => (ms === null || ms === 0 ? '' : span(ms))
-const typedOf = (at: string | null) => (at === null ? '' : typedAt(new Date(at), myZone))
-
 export function entriesOf(schedule: Schedule): Entries {
+  const settings = fields.map((field) => [field.name, textOf(field, schedule[field.property])])
   return {
     ...EMPTY,
-    id: schedule.id,
-    task: schedule.task,
-    timer: schedule.timer,
-    summary: schedule.summary ?? '',
+    ...Object.fromEntries(settings),
     args: JSON.stringify(schedule.args, null, 2),
-    overlap: schedule.overlap,
-    catchUp: String(schedule.catchUp),
-    jitter: spanOf(schedule.jitterMs),
-    timeout: spanOf(schedule.timeoutMs),
-    retries: schedule.maxRetries === null ? '' : String(schedule.maxRetries),
-    retryDelay: spanOf(schedule.retryDelayMs),
-    retryBackoff: schedule.retryBackoff ?? '',
-    onExhausted: schedule.onExhausted,
-    maxRuns: schedule.maxRuns === null ? '' : String(schedule.maxRuns),
-    priority: String(schedule.priority),
-    starts: typedOf(schedule.starts),
-    ends: typedOf(schedule.ends),
-    group: schedule.group,
-    submitter: schedule.submitter ?? '',
-    subject: schedule.subject ?? '',
+    id: schedule.id,
   }
 }
 
-/** What an entry that was emptied means: nothing, or the default. */
-const EMPTIED: Readonly<Partial<Record<Name, unknown>>> = { group: '', jitter: 0, catchUp: 1, priority: 0 }
+function textOf({ kind }: Field, value: Value): string {
+  if (value === null) return ''
+  if (kind === 'span') return value === 0 ? '' : span(Number(value))
+  if (kind === 'instant') return typedAt(new Date(String(value)), myZone)
+  return String(value)
+}
 
 /** What differs from the schedule before, or from an empty form. @throws InvalidArgs */
 export function settingsOf(entries: Entries, before: Schedule | null): Record<string, unknown> {
@@ -83,10 +78,10 @@ export function settingsOf(entries: Entries, before: Schedule | null): Record<st
 
 function meant(name: Name, value: string): unknown {
   if (name === 'args') return parsedArgs(value)
-  if (value === '') return name in EMPTIED ? EMPTIED[name] : null
-  if (name === 'starts' || name === 'ends') return instantOf(value, myZone)?.toISOString() ?? value
-  const isNumber = name === 'catchUp' || name === 'retries' || name === 'maxRuns' || name === 'priority'
-  return isNumber && /^-?\d+$/.test(value) ? Number(value) : value
+  const field = byName.get(name)
+  if (value === '') return field?.default ?? null
+  if (field?.kind === 'instant') return instantOf(value, myZone)?.toISOString() ?? value
+  return field?.kind === 'whole' && /^-?\d+$/.test(value) ? Number(value) : value
 }
 
 /** @throws InvalidArgs */

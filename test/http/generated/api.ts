@@ -602,32 +602,47 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         ScheduleInput: {
+            /** @description What runs: the name of a task */
             task: string;
-            /** @description Any JSON */
-            args?: unknown;
-            /** @description A calendar event (`Mon..Fri 09:00 Europe/Berlin`), `cron 0 9 * * 1-5` or `every 5min` */
-            timer: string;
+            /** @description Whether it runs, or is paused. Kalends never changes it; default true */
             enabled?: boolean;
-            group?: string;
-            subject?: string | null;
-            submitter?: string | null;
+            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
+            timer: string;
+            /** @description What the task gets, as JSON; default `{}` */
+            args?: unknown;
             summary?: string | null;
-            priority?: number;
+            /**
+             * @description What happens to a slot while a job of the schedule has not ended; default `skip`
+             * @enum {string}
+             */
+            overlap?: "skip" | "queue_one" | "replace" | "allow";
+            /** @description How many missed slots are made up at most, the newest of them; default 1 */
+            catchUp?: number;
+            /** @description Shifts all runs by the same part of this time: milliseconds or a time span; default 0 */
+            jitter?: number | string;
             starts?: string | null;
             ends?: string | null;
-            jitter?: number | string;
-            catchUp?: number;
-            /** @enum {string} */
-            overlap?: "skip" | "queue_one" | "replace" | "allow";
-            /** @enum {string} */
-            onExhausted?: "continue" | "stop";
             maxRuns?: number | null;
-            /** @description Longest time of an attempt; null: as the task says */
             timeout?: (number | string) | null;
-            /** @description Attempts after the first */
             retries?: number | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
+            /**
+             * @description What happens after a run has failed for good; default `continue`
+             * @enum {string}
+             */
+            onExhausted?: "continue" | "stop";
+            /**
+             * @description What happens to a schedule that is done, once its jobs are pruned; default `keep`
+             * @enum {string}
+             */
+            afterDone?: "keep" | "delete";
+            /** @description Jobs with a larger priority run first; default 0 */
+            priority?: number;
+            /** @description Groups take turns in the queue; default none */
+            group?: string;
+            submitter?: string | null;
+            subject?: string | null;
             /**
              * @description When a new schedule runs first; default `next`
              * @enum {string}
@@ -635,32 +650,47 @@ export interface components {
             firstRun?: "next" | "now" | "if-due";
         };
         NewSchedule: {
+            /** @description What runs: the name of a task */
             task: string;
-            /** @description Any JSON */
-            args?: unknown;
-            /** @description A calendar event (`Mon..Fri 09:00 Europe/Berlin`), `cron 0 9 * * 1-5` or `every 5min` */
-            timer: string;
+            /** @description Whether it runs, or is paused. Kalends never changes it; default true */
             enabled?: boolean;
-            group?: string;
-            subject?: string | null;
-            submitter?: string | null;
+            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
+            timer: string;
+            /** @description What the task gets, as JSON; default `{}` */
+            args?: unknown;
             summary?: string | null;
-            priority?: number;
+            /**
+             * @description What happens to a slot while a job of the schedule has not ended; default `skip`
+             * @enum {string}
+             */
+            overlap?: "skip" | "queue_one" | "replace" | "allow";
+            /** @description How many missed slots are made up at most, the newest of them; default 1 */
+            catchUp?: number;
+            /** @description Shifts all runs by the same part of this time: milliseconds or a time span; default 0 */
+            jitter?: number | string;
             starts?: string | null;
             ends?: string | null;
-            jitter?: number | string;
-            catchUp?: number;
-            /** @enum {string} */
-            overlap?: "skip" | "queue_one" | "replace" | "allow";
-            /** @enum {string} */
-            onExhausted?: "continue" | "stop";
             maxRuns?: number | null;
-            /** @description Longest time of an attempt; null: as the task says */
             timeout?: (number | string) | null;
-            /** @description Attempts after the first */
             retries?: number | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
+            /**
+             * @description What happens after a run has failed for good; default `continue`
+             * @enum {string}
+             */
+            onExhausted?: "continue" | "stop";
+            /**
+             * @description What happens to a schedule that is done, once its jobs are pruned; default `keep`
+             * @enum {string}
+             */
+            afterDone?: "keep" | "delete";
+            /** @description Jobs with a larger priority run first; default 0 */
+            priority?: number;
+            /** @description Groups take turns in the queue; default none */
+            group?: string;
+            submitter?: string | null;
+            subject?: string | null;
             /**
              * @description When a new schedule runs first; default `next`
              * @enum {string}
@@ -670,31 +700,45 @@ export interface components {
             id?: string;
         };
         ScheduleChanges: {
-            /** @description Any JSON */
-            args?: unknown;
-            /** @description A calendar event (`Mon..Fri 09:00 Europe/Berlin`), `cron 0 9 * * 1-5` or `every 5min` */
-            timer?: string;
+            /** @description Whether it runs, or is paused. Kalends never changes it; default true */
             enabled?: boolean;
-            group?: string;
-            subject?: string | null;
-            submitter?: string | null;
+            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
+            timer?: string;
+            /** @description What the task gets, as JSON; default `{}` */
+            args?: unknown;
             summary?: string | null;
-            priority?: number;
+            /**
+             * @description What happens to a slot while a job of the schedule has not ended; default `skip`
+             * @enum {string}
+             */
+            overlap?: "skip" | "queue_one" | "replace" | "allow";
+            /** @description How many missed slots are made up at most, the newest of them; default 1 */
+            catchUp?: number;
+            /** @description Shifts all runs by the same part of this time: milliseconds or a time span; default 0 */
+            jitter?: number | string;
             starts?: string | null;
             ends?: string | null;
-            jitter?: number | string;
-            catchUp?: number;
-            /** @enum {string} */
-            overlap?: "skip" | "queue_one" | "replace" | "allow";
-            /** @enum {string} */
-            onExhausted?: "continue" | "stop";
             maxRuns?: number | null;
-            /** @description Longest time of an attempt; null: as the task says */
             timeout?: (number | string) | null;
-            /** @description Attempts after the first */
             retries?: number | null;
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
+            /**
+             * @description What happens after a run has failed for good; default `continue`
+             * @enum {string}
+             */
+            onExhausted?: "continue" | "stop";
+            /**
+             * @description What happens to a schedule that is done, once its jobs are pruned; default `keep`
+             * @enum {string}
+             */
+            afterDone?: "keep" | "delete";
+            /** @description Jobs with a larger priority run first; default 0 */
+            priority?: number;
+            /** @description Groups take turns in the queue; default none */
+            group?: string;
+            submitter?: string | null;
+            subject?: string | null;
         };
         RunInput: {
             /** @description For this run alone; needs the permission 'submit' */
@@ -705,22 +749,22 @@ export interface components {
         };
         NewJob: {
             id?: string;
+            /** @description What runs: the name of a task */
             task: string;
-            /** @description Any JSON */
+            /** @description What the task gets, as JSON; default `{}` */
             args?: unknown;
+            timeout?: (number | string) | null;
+            retries?: number | null;
+            retryDelay?: (number | string) | null;
+            retryBackoff?: ("exponential" | "fixed") | null;
+            /** @description Jobs with a larger priority run first; default 0 */
+            priority?: number;
+            /** @description Groups take turns in the queue; default none */
+            group?: string;
+            submitter?: string | null;
+            subject?: string | null;
             /** Format: date-time */
             runAt?: string;
-            group?: string;
-            subject?: string | null;
-            submitter?: string | null;
-            priority?: number;
-            /** @description Longest time of an attempt; default: as the task says */
-            timeout?: number | string;
-            /** @description Attempts after the first */
-            retries?: number;
-            retryDelay?: number | string;
-            /** @enum {string} */
-            retryBackoff?: "exponential" | "fixed";
         };
         JobsAction: {
             ids?: string[];
@@ -728,10 +772,10 @@ export interface components {
                 /** @enum {string} */
                 state?: "waiting" | "blocked" | "running" | "success" | "failed" | "cancelled" | "skipped";
                 task?: string;
-                /** @description Of your choosing, 1 to 190 characters */
-                schedule?: string;
                 group?: string;
                 submitter?: string;
+                /** @description Of your choosing, 1 to 190 characters */
+                schedule?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
                 /** @description The beginning of the id */
@@ -752,33 +796,35 @@ export interface components {
         };
         Schedule: {
             id: string;
-            enabled: boolean;
-            /** @enum {string} */
-            status: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
             task: string;
-            group: string;
+            enabled: boolean;
+            timer: string;
             /** @description Any JSON */
             args: unknown;
-            subject: string | null;
-            submitter: string | null;
             summary: string | null;
-            priority: number;
-            timer: string;
-            nextRun: string | null;
-            idle: ("done" | "dead" | "invalid" | "retired" | "running") | null;
-            starts: string | null;
-            ends: string | null;
-            jitterMs: number;
-            catchUp: number;
             /** @enum {string} */
             overlap: "skip" | "queue_one" | "replace" | "allow";
-            /** @enum {string} */
-            onExhausted: "continue" | "stop";
+            catchUp: number;
+            jitterMs: number;
+            starts: string | null;
+            ends: string | null;
             maxRuns: number | null;
             timeoutMs: number | null;
             maxRetries: number | null;
             retryDelayMs: number | null;
             retryBackoff: ("exponential" | "fixed") | null;
+            /** @enum {string} */
+            onExhausted: "continue" | "stop";
+            /** @enum {string} */
+            afterDone: "keep" | "delete";
+            priority: number;
+            group: string;
+            submitter: string | null;
+            subject: string | null;
+            /** @enum {string} */
+            status: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
+            nextRun: string | null;
+            idle: ("done" | "dead" | "invalid" | "retired" | "running") | null;
             declaredBy: string | null;
             /**
              * Format: date-time
@@ -804,33 +850,35 @@ export interface components {
         };
         ListedSchedule: {
             id: string;
-            enabled: boolean;
-            /** @enum {string} */
-            status: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
             task: string;
-            group: string;
+            enabled: boolean;
+            timer: string;
             /** @description Any JSON */
             args: unknown;
-            subject: string | null;
-            submitter: string | null;
             summary: string | null;
-            priority: number;
-            timer: string;
-            nextRun: string | null;
-            idle: ("done" | "dead" | "invalid" | "retired" | "running") | null;
-            starts: string | null;
-            ends: string | null;
-            jitterMs: number;
-            catchUp: number;
             /** @enum {string} */
             overlap: "skip" | "queue_one" | "replace" | "allow";
-            /** @enum {string} */
-            onExhausted: "continue" | "stop";
+            catchUp: number;
+            jitterMs: number;
+            starts: string | null;
+            ends: string | null;
             maxRuns: number | null;
             timeoutMs: number | null;
             maxRetries: number | null;
             retryDelayMs: number | null;
             retryBackoff: ("exponential" | "fixed") | null;
+            /** @enum {string} */
+            onExhausted: "continue" | "stop";
+            /** @enum {string} */
+            afterDone: "keep" | "delete";
+            priority: number;
+            group: string;
+            submitter: string | null;
+            subject: string | null;
+            /** @enum {string} */
+            status: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
+            nextRun: string | null;
+            idle: ("done" | "dead" | "invalid" | "retired" | "running") | null;
             declaredBy: string | null;
             /**
              * Format: date-time
@@ -868,12 +916,16 @@ export interface components {
             missed: number;
             run: number | null;
             task: string;
-            group: string;
             /** @description Any JSON */
             args: unknown;
-            subject: string | null;
-            submitter: string | null;
+            timeoutMs: number | null;
+            maxRetries: number | null;
+            retryDelayMs: number | null;
+            retryBackoff: ("exponential" | "fixed") | null;
             priority: number;
+            group: string;
+            submitter: string | null;
+            subject: string | null;
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "success" | "failed" | "cancelled" | "skipped";
             reason: string | null;
@@ -887,10 +939,6 @@ export interface components {
             runAt: string | null;
             started: string | null;
             finished: string | null;
-            timeoutMs: number | null;
-            maxRetries: number | null;
-            retryDelayMs: number | null;
-            retryBackoff: ("exponential" | "fixed") | null;
             /** @description Any JSON */
             progress: unknown;
             /** @description Any JSON */
@@ -905,12 +953,16 @@ export interface components {
             missed: number;
             run: number | null;
             task: string;
-            group: string;
             /** @description Any JSON */
             args: unknown;
-            subject: string | null;
-            submitter: string | null;
+            timeoutMs: number | null;
+            maxRetries: number | null;
+            retryDelayMs: number | null;
+            retryBackoff: ("exponential" | "fixed") | null;
             priority: number;
+            group: string;
+            submitter: string | null;
+            subject: string | null;
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "success" | "failed" | "cancelled" | "skipped";
             reason: string | null;
@@ -924,10 +976,6 @@ export interface components {
             runAt: string | null;
             started: string | null;
             finished: string | null;
-            timeoutMs: number | null;
-            maxRetries: number | null;
-            retryDelayMs: number | null;
-            retryBackoff: ("exponential" | "fixed") | null;
             /** @description Any JSON */
             progress: unknown;
             /** @description Any JSON */
@@ -2637,10 +2685,10 @@ export interface operations {
             query?: {
                 state?: "waiting" | "blocked" | "running" | "success" | "failed" | "cancelled" | "skipped";
                 task?: string;
-                /** @description Of your choosing, 1 to 190 characters */
-                schedule?: string;
                 group?: string;
                 submitter?: string;
+                /** @description Of your choosing, 1 to 190 characters */
+                schedule?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
                 /** @description The beginning of the id */
@@ -3499,10 +3547,10 @@ export interface operations {
             query?: {
                 state?: "waiting" | "blocked" | "running" | "success" | "failed" | "cancelled" | "skipped";
                 task?: string;
-                /** @description Of your choosing, 1 to 190 characters */
-                schedule?: string;
                 group?: string;
                 submitter?: string;
+                /** @description Of your choosing, 1 to 190 characters */
+                schedule?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
                 /** @description The beginning of the id */
@@ -3589,10 +3637,10 @@ export interface operations {
         parameters: {
             query?: {
                 task?: string;
-                /** @description Of your choosing, 1 to 190 characters */
-                schedule?: string;
                 group?: string;
                 submitter?: string;
+                /** @description Of your choosing, 1 to 190 characters */
+                schedule?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
                 /** @description The beginning of the id */

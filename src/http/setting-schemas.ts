@@ -1,0 +1,104 @@
+/** Schemas of settings: of values that come in, and of rows that go out. */
+import { z } from 'zod'
+import {
+  explained,
+  isNullable,
+  propertyOf,
+  type Setting,
+  type SettingName,
+  settingOf,
+  type SettingOptions,
+} from '../model/settings.ts'
+
+const DAY_ONE = 0
+const LAST_DAY = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+const INSTANT = "an instant in UTC is needed, such as '2026-03-27T09:00:00Z'"
+
+/** Of instants that come in. */
+export const instantIn = z.iso
+  .datetime({ error: INSTANT })
+  .transform((text) => new Date(text))
+  .refine((date) => date.getTime() >= DAY_ONE && date.getTime() <= LAST_DAY, {
+    error: 'an instant from 1970 to 9999 is needed',
+  })
+/** Of instants that go out: `Date` becomes such a text. */
+export const instant = z.iso.datetime().meta({ description: 'RFC 3339, in UTC' })
+
+/** Some databases end a text at NUL, and none stores half a surrogate pair. */
+export const text = (most: number, least = 0) =>
+  z
+    .string()
+    .min(least, { error: least === 1 ? 'a text is needed, not an empty one' : undefined })
+    .max(most, { error: `at most ${most} characters can be stored` })
+    .refine((value) => !value.includes('\0') && value.isWellFormed(), {
+      error: 'a text without NUL and without lone surrogates is needed',
+    })
+
+/** What a caller gives; task and args are typed by nothing here. */
+type Given = Omit<SettingOptions, 'timer'> & {
+  readonly timer?: string
+  readonly task?: string
+  readonly args?: unknown
+}
+
+/** By name, as they come in: each may be left out, and is null where a setting may have no value. */
+export function settingsIn<Name extends SettingName>(names: readonly Name[]) {
+  const schemas = names.map((name) => {
+    const setting = settingOf(name)
+    const value = valueIn(setting).meta({ description: explained(setting) })
+    return [name, (isNullable(setting) ? value.nullable() : value).optional()]
+  })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries forgets which schema is whose
+  return Object.fromEntries(schemas) as {
+    readonly [One in Name]: z.ZodOptional<z.ZodType<Exclude<Given[One], undefined>>>
+  }
+}
+
+/** By the name of the stored value, as they go out. */
+export function settingsOut(names: readonly SettingName[]): Readonly<Record<string, z.ZodType>> {
+  return Object.fromEntries(
+    names.map((name) => {
+      const setting = settingOf(name)
+      return [propertyOf(name), isNullable(setting) ? valueOut(setting).nullable() : valueOut(setting)]
+    }),
+  )
+}
+
+function valueIn(setting: Setting): z.ZodType {
+  switch (setting.kind) {
+    case 'text':
+      return text(setting.most, setting.default === undefined ? 1 : 0)
+    case 'whole':
+      return z.int().min(setting.least).max(setting.most)
+    case 'span':
+      return z.union([z.int().min(setting.least).max(setting.most), text(100, 1)], {
+        error: "milliseconds, or a time span such as '10min', are needed",
+      })
+    case 'choice':
+      return z.enum(Object.keys(setting.values))
+    case 'instant':
+      return instantIn
+    case 'flag':
+      return z.boolean()
+    case 'json':
+      return z.unknown()
+    default:
+      return setting satisfies never
+  }
+}
+
+function valueOut(setting: Setting): z.ZodType {
+  switch (setting.kind) {
+    case 'text':
+      return z.string()
+    case 'whole':
+    case 'span':
+      return z.int()
+    case 'instant':
+      return instant
+    case 'json':
+      return z.unknown().meta({ description: 'Any JSON' })
+    default:
+      return valueIn(setting)
+  }
+}

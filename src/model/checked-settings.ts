@@ -1,0 +1,81 @@
+/** Checks the settings that come in from people and code; an error names the setting. */
+import { InvalidInputError } from '../errors.ts'
+import {
+  checkedInstant,
+  checkedName,
+  checkedWhole,
+  isStorable,
+  oneOf,
+  shownInput,
+  spanOption,
+} from './input.ts'
+import {
+  isNullable,
+  type OptionName,
+  propertyOf,
+  settingOf,
+  type SettingValues,
+  type TextSetting,
+} from './settings.ts'
+
+/**
+ * Those of the settings that are given, as they are stored.
+ *
+ * @throws InvalidInputError
+ */
+export function checkedSettings(
+  names: readonly OptionName[],
+  options: { readonly [Name in OptionName]?: unknown },
+): Partial<SettingValues> {
+  const checked = names
+    .filter((name) => options[name] !== undefined)
+    .map((name) => {
+      const value = options[name]
+      const isNull = value === null && isNullable(settingOf(name))
+      return [propertyOf(name), isNull ? null : checkedSetting(name, value)]
+    })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each value was checked for its setting
+  return Object.fromEntries(checked) as Partial<SettingValues>
+}
+
+/**
+ * One setting as it is stored, which null is not.
+ *
+ * @throws InvalidInputError
+ */
+export function checkedSetting(name: OptionName, value: unknown): unknown {
+  const setting = settingOf(name)
+  switch (setting.kind) {
+    case 'text':
+      return checkedText(name, value, setting)
+    case 'whole':
+      return checkedWhole(name, value, setting.least, setting.most)
+    case 'span':
+      return spanOption(name, value, 0, setting)
+    case 'choice':
+      return oneOf(name, value, Object.keys(setting.values))
+    case 'instant':
+      return checkedInstant(name, value)
+    case 'flag':
+      return checkedFlag(name, value)
+    default:
+      throw new TypeError(`${name} is stored as JSON and has a check of its own`)
+  }
+}
+
+/** A name may be empty: then there is none. */
+function checkedText(field: string, value: unknown, { most, isName }: TextSetting): unknown {
+  if (isName === true && value !== '') return checkedName(field, value, most)
+  if (typeof value !== 'string' || value.length > most || !isStorable(value)) {
+    throw new InvalidInputError(
+      field,
+      `a text of at most ${most} characters without NUL or lone surrogates is needed, not ${shownInput(value)}`,
+    )
+  }
+  return value
+}
+
+function checkedFlag(field: string, value: unknown): unknown {
+  if (typeof value === 'boolean') return value
+  throw new InvalidInputError(field, `true or false is needed, not ${JSON.stringify(value)}`)
+}

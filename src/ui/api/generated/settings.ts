@@ -1,0 +1,65 @@
+// Generated from src/model/settings.ts by test/docs/settings.test.ts.
+
+/** The settings of a schedule, as the REST API gives them. */
+export interface Settings {
+  readonly task: string
+  readonly enabled: boolean
+  readonly timer: string
+  readonly args: unknown
+  readonly summary: string | null
+  readonly overlap: 'skip' | 'queue_one' | 'replace' | 'allow'
+  readonly catchUp: number
+  readonly jitterMs: number
+  readonly starts: string | null
+  readonly ends: string | null
+  readonly maxRuns: number | null
+  readonly timeoutMs: number | null
+  readonly maxRetries: number | null
+  readonly retryDelayMs: number | null
+  readonly retryBackoff: 'exponential' | 'fixed' | null
+  readonly onExhausted: 'continue' | 'stop'
+  readonly afterDone: 'keep' | 'delete'
+  readonly priority: number
+  readonly group: string
+  readonly submitter: string | null
+  readonly subject: string | null
+}
+
+/** Those that a job has as well. */
+export interface JobSettings {
+  readonly task: string
+  readonly args: unknown
+  readonly timeoutMs: number | null
+  readonly maxRetries: number | null
+  readonly retryDelayMs: number | null
+  readonly retryBackoff: 'exponential' | 'fixed' | null
+  readonly priority: number
+  readonly group: string
+  readonly submitter: string | null
+  readonly subject: string | null
+}
+
+/** The settings in the order of the form. */
+export const FIELDS = [
+  {"name":"task","property":"task","kind":"text","label":"Task","help":"What runs: the name of a task"},
+  {"name":"enabled","property":"enabled","kind":"flag","label":"Enabled","help":"Whether it runs, or is paused. Kalends never changes it","default":true},
+  {"name":"timer","property":"timer","kind":"text","label":"Timer","help":"When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once"},
+  {"name":"args","property":"args","kind":"json","label":"Args","help":"What the task gets, as JSON","default":"{}"},
+  {"name":"summary","property":"summary","kind":"text","label":"Summary","help":"What it is for, in words","default":null},
+  {"name":"overlap","property":"overlap","kind":"choice","label":"Overlap","help":"What happens to a slot while a job of the schedule has not ended","default":"skip","values":{"skip":"skip the slot","queue_one":"queue one job behind the earlier one","replace":"replace the earlier job","allow":"run beside the earlier job"}},
+  {"name":"catchUp","property":"catchUp","kind":"whole","label":"Catch-up","help":"How many missed slots are made up at most, the newest of them","default":1},
+  {"name":"jitter","property":"jitterMs","kind":"span","label":"Jitter","help":"Shifts all runs by the same part of this time","default":0},
+  {"name":"starts","property":"starts","kind":"instant","label":"Starts","help":"No slot before this time","default":null},
+  {"name":"ends","property":"ends","kind":"instant","label":"Ends","help":"No slot after this time","default":null},
+  {"name":"maxRuns","property":"maxRuns","kind":"whole","label":"Max runs","help":"Successful runs after which it is done","otherwise":"no limit","default":null},
+  {"name":"timeout","property":"timeoutMs","kind":"span","label":"Timeout","help":"Longest time of one attempt","otherwise":"as the task says","default":null},
+  {"name":"retries","property":"maxRetries","kind":"whole","label":"Retries","help":"Attempts after the first","otherwise":"as the task says","default":null},
+  {"name":"retryDelay","property":"retryDelayMs","kind":"span","label":"Retry delay","help":"Time before the first retry","otherwise":"as the task says","default":null},
+  {"name":"retryBackoff","property":"retryBackoff","kind":"choice","label":"Retry backoff","help":"How the delay grows with each retry","otherwise":"as the task says","default":null,"values":{"exponential":"double it, up to ten times the first","fixed":"keep it the same"}},
+  {"name":"onExhausted","property":"onExhausted","kind":"choice","label":"On exhausted","help":"What happens after a run has failed for good","default":"continue","values":{"continue":"continue with the next slot","stop":"make it dead until it is reset"}},
+  {"name":"afterDone","property":"afterDone","kind":"choice","label":"After done","help":"What happens to a schedule that is done, once its jobs are pruned","default":"keep","values":{"keep":"keep it","delete":"delete it, unless code declares it"}},
+  {"name":"priority","property":"priority","kind":"whole","label":"Priority","help":"Jobs with a larger priority run first","default":0},
+  {"name":"group","property":"group","kind":"text","label":"Group","help":"Groups take turns in the queue","default":""},
+  {"name":"submitter","property":"submitter","kind":"text","label":"Submitter","help":"The user that it belongs to","default":null},
+  {"name":"subject","property":"subject","kind":"text","label":"Subject","help":"What it is about, such as the id of a row of the application","default":null},
+] as const

@@ -1,0 +1,186 @@
+/**
+ * What is generated from src/model/settings.ts: the tables of the documentation, and what the web page knows of
+ * settings, for it may import nothing but the REST API. `npm run docs:settings` writes them anew.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import ts from 'typescript'
+import { expect, test } from 'vitest'
+import {
+  explained,
+  isNullable,
+  isOfJobs,
+  isPolicy,
+  propertyOf,
+  type Setting,
+  SETTING_NAMES,
+  type SettingName,
+  settingOf,
+  taskDefaultText,
+} from '../../src/model/settings.ts'
+import { root } from './markdown.ts'
+
+type Cells = readonly string[]
+
+/** Padded as the formatter does it. */
+function tableOf(header: Cells, rows: readonly Cells[]): string {
+  const widths = header.map((_, column) =>
+    Math.max(3, ...[header, ...rows].map((cells) => cells[column]?.length ?? 0)),
+  )
+  const line = (cells: Cells) =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
+  return [header, widths.map((width) => '-'.repeat(width)), ...rows].map(line).join('\n')
+}
+
+const quoted = (text: string) => `\`${text}\``
+const listed = (names: readonly SettingName[]) =>
+  names.map((name) => quoted(settingOf(name).column)).join(', ')
+
+/** What a column takes. */
+function taken(setting: Setting): string {
+  switch (setting.kind) {
+    case 'text':
+      return `up to ${setting.most} characters`
+    case 'whole':
+      return `${setting.least} to ${setting.most}`
+    case 'span':
+      return `${setting.least} to ${setting.most} ms`
+    case 'choice':
+      return Object.keys(setting.values).map(quoted).join(', ')
+    case 'instant':
+      return 'a time'
+    case 'flag':
+      return '0 or 1'
+    case 'json':
+      return 'JSON'
+    default:
+      return setting satisfies never
+  }
+}
+
+function columnDefault(setting: Setting): string {
+  const { default: value, otherwise } = setting
+  if (value === undefined) return 'required'
+  if (value === null) return otherwise === undefined ? 'NULL' : `NULL: ${otherwise}`
+  return quoted(value === '' ? "''" : String(typeof value === 'boolean' ? Number(value) : value))
+}
+
+function meaning(setting: Setting): string {
+  if (setting.kind !== 'choice') return setting.description
+  const values = Object.entries(setting.values).map(([value, means]) => `${quoted(value)}: ${means}`)
+  return `${setting.description}. ${values.join('; ')}`
+}
+
+function columnsTable(): string {
+  const rows = SETTING_NAMES.map((name) => {
+    const setting = settingOf(name)
+    return [quoted(setting.column), quoted(name), taken(setting), columnDefault(setting), meaning(setting)]
+  })
+  return `${tableOf(['column', 'option', 'takes', 'default', ''], rows)}
+
+An edit of ${listed(SETTING_NAMES.filter((name) => settingOf(name).replans === true))} plans the row again, from now.
+Jobs get a copy of ${listed(SETTING_NAMES.filter((name) => isOfJobs(name)))}.`
+}
+
+function policyTable(): string {
+  const rows = SETTING_NAMES.filter((name) => isPolicy(name)).map((name) => {
+    const setting = settingOf(name)
+    return [quoted(name), taskDefaultText(setting), meaning(setting)]
+  })
+  return tableOf(['setting', 'default of a task', ''], rows)
+}
+
+const TYPES: Readonly<Record<Exclude<Setting['kind'], 'choice'>, string>> = {
+  text: 'string',
+  whole: 'number',
+  span: 'number',
+  instant: 'string',
+  flag: 'boolean',
+  json: 'unknown',
+}
+
+function typeOf(setting: Setting): string {
+  const type =
+    setting.kind === 'choice'
+      ? Object.keys(setting.values)
+          .map((value) => `'${value}'`)
+          .join(' | ')
+      : TYPES[setting.kind]
+  return isNullable(setting) ? `${type} | null` : type
+}
+
+function interfaceOf(name: string, says: string, settings: readonly SettingName[]): string {
+  const lines = settings.map((one) => `  readonly ${propertyOf(one)}: ${typeOf(settingOf(one))}`)
+  return `/** ${says} */\nexport interface ${name} {\n${lines.join('\n')}\n}`
+}
+
+function fieldOf(name: SettingName): string {
+  const setting = settingOf(name)
+  const { kind, label, description: help, default: value, otherwise } = setting
+  const values = setting.kind === 'choice' ? { values: setting.values } : {}
+  const field = { name, property: propertyOf(name), kind, label, help, otherwise, default: value, ...values }
+  return `  ${JSON.stringify(field)},`
+}
+
+function ofPage(): string {
+  return `// Generated from src/model/settings.ts by test/docs/settings.test.ts.
+
+${interfaceOf('Settings', 'The settings of a schedule, as the REST API gives them.', SETTING_NAMES)}
+
+${interfaceOf(
+  'JobSettings',
+  'Those that a job has as well.',
+  SETTING_NAMES.filter((name) => isOfJobs(name)),
+)}
+
+/** The settings in the order of the form. */
+export const FIELDS = [
+${SETTING_NAMES.map(fieldOf).join('\n')}
+] as const
+`
+}
+
+/** The page with its generated part as it must be. */
+function withPart(page: string, part: string): string {
+  const text = readFileSync(join(root, page), 'utf8')
+  const [whole, begin, end] =
+    /(<!-- written by npm run docs:settings: begin -->\n)[^]*(\n<!-- written by npm run docs:settings: end -->)/.exec(
+      text,
+    ) ?? []
+  if (whole === undefined) throw new Error(`${page} has no place for what is generated`)
+  return text.replace(whole, () => `${begin}\n${part}\n${end}`)
+}
+
+test.each([
+  ['docs/tables.md', columnsTable],
+  ['docs/guides/retries.md', policyTable],
+])('%s has the table of the settings', async (page, part) => {
+  await expect(withPart(page, part())).toMatchFileSnapshot(join(root, page))
+})
+
+test('the page knows every setting', async () => {
+  await expect(ofPage()).toMatchFileSnapshot(join(root, 'src/ui/api/generated/settings.ts'))
+})
+
+test('editors show what the table says', () => {
+  const source = ts.createSourceFile(
+    'settings.ts',
+    readFileSync(join(root, 'src/model/settings.ts'), 'utf8'),
+    ts.ScriptTarget.Latest,
+    true,
+  )
+  const comments = new Map<string, string>()
+  const visit = (node: ts.Node): void => {
+    if (ts.isPropertyAssignment(node) && ts.isObjectLiteralExpression(node.initializer)) {
+      const [comment] = ts.getJSDocCommentsAndTags(node)
+      const text = ts.getTextOfJSDocComment(comment && ts.isJSDoc(comment) ? comment.comment : undefined)
+      comments.set(node.name.getText(), text?.replaceAll(/\s+/g, ' ') ?? '')
+      return
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  expect(Object.fromEntries(comments)).toEqual(
+    Object.fromEntries(SETTING_NAMES.map((name) => [name, `${explained(settingOf(name))}.`])),
+  )
+})

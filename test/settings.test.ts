@@ -1,0 +1,149 @@
+/** Every setting of src/model/settings.ts is everywhere that a setting has to be. */
+import { getTableColumns } from 'drizzle-orm'
+import { describe, expect, it, test } from 'vitest'
+import { submitCommand } from '../src/cli/jobs/submit.ts'
+import { addCommand } from '../src/cli/schedules/add.ts'
+import { editCommand } from '../src/cli/schedules/edit.ts'
+import * as schemas from '../src/http/schemas.ts'
+import { Kalends, task } from '../src/index.ts'
+import {
+  JOB_OPTION_NAMES,
+  JOB_SETTING_NAMES,
+  OPTION_NAMES,
+  propertyOf,
+  type Setting,
+  SETTING_NAMES,
+  type SettingName,
+  settingOf,
+} from '../src/model/settings.ts'
+import { JOB_CHECKS, PERIODIC_TASK_CHECKS } from '../src/store/checks.ts'
+import * as mysql from '../src/store/mysql/schema.ts'
+import * as sqlite from '../src/store/sqlite/schema.ts'
+import { eachDatabase } from './support/databases.ts'
+
+const columnsOf = (names: readonly SettingName[]) => names.map((name) => settingOf(name).column)
+const propertiesOf = (names: readonly SettingName[]) => names.map((name) => propertyOf(name))
+const keysOf = (schema: { readonly shape: object }) => Object.keys(schema.shape)
+
+test.each([
+  ['MySQL', mysql.periodicTask, mysql.job],
+  ['SQLite', sqlite.periodicTask, sqlite.job],
+])('the tables of %s have a column for each, with its default', (_, schedule, job) => {
+  for (const [table, names] of [
+    [schedule, SETTING_NAMES],
+    [job, JOB_SETTING_NAMES],
+  ] as const) {
+    const columns = Object.values(getTableColumns(table))
+    for (const name of names) {
+      const setting = settingOf(name)
+      const column = columns.find((one) => one.name === setting.column)
+      expect(column, name).toMatchObject({
+        notNull: setting.default !== null,
+        hasDefault: setting.default !== null && setting.default !== undefined,
+      })
+    }
+  }
+})
+
+test('the database checks the range of each that has one', () => {
+  for (const [checks, names] of [
+    [PERIODIC_TASK_CHECKS, SETTING_NAMES],
+    [JOB_CHECKS, JOB_SETTING_NAMES],
+  ] as const) {
+    const checked = [checks.whole, checks.oneOf, checks.text].flatMap((of) => Object.keys(of))
+    const instants = names.filter((name) => settingOf(name).kind === 'instant')
+    expect(checked).toEqual(
+      expect.arrayContaining(columnsOf(names.filter((name) => !instants.includes(name)))),
+    )
+  }
+})
+
+test('the REST API takes and gives each', () => {
+  expect(keysOf(schemas.ScheduleInput)).toEqual(expect.arrayContaining(SETTING_NAMES))
+  expect(keysOf(schemas.ScheduleChanges)).toEqual(SETTING_NAMES.filter((name) => name !== 'task'))
+  expect(keysOf(schemas.Schedule)).toEqual(expect.arrayContaining(propertiesOf(SETTING_NAMES)))
+  expect(keysOf(schemas.NewJob)).toEqual(expect.arrayContaining(JOB_SETTING_NAMES))
+  expect(keysOf(schemas.Job)).toEqual(expect.arrayContaining(propertiesOf(JOB_SETTING_NAMES)))
+})
+
+test('the command line has a flag for each', () => {
+  const settings = SETTING_NAMES.filter((name) => name !== 'enabled')
+  const namesOf = (command: ReturnType<typeof addCommand>) =>
+    command.options.map((option) => option.attributeName())
+  expect(namesOf(addCommand())).toEqual(expect.arrayContaining(settings))
+  expect(namesOf(editCommand())).toEqual(expect.arrayContaining(settings.filter((name) => name !== 'task')))
+  expect(namesOf(submitCommand())).toEqual(expect.arrayContaining(['args', ...JOB_OPTION_NAMES]))
+})
+
+/** Two values that are not the default. */
+function examples(setting: Setting): readonly [unknown, unknown] {
+  switch (setting.kind) {
+    case 'text':
+      return ['one', 'two']
+    case 'whole':
+    case 'span':
+      return [setting.most, setting.least === setting.default ? setting.least + 1 : setting.least]
+    case 'choice': {
+      const others = Object.keys(setting.values).filter((value) => value !== setting.default)
+      return [others[0], others.at(-1)]
+    }
+    case 'instant':
+      // Between the start and the end, the timer elapses.
+      return setting.column === 'ends'
+        ? [new Date('2300-01-01T00:00:00Z'), new Date('2400-01-01T00:00:00Z')]
+        : [new Date('2100-01-01T00:00:00Z'), new Date('2200-01-01T00:00:00Z')]
+    case 'flag':
+      return [!setting.default, setting.default]
+    case 'json':
+      return [{ n: 1 }, { n: 2 }]
+    default:
+      return setting satisfies never
+  }
+}
+
+const valuesOf = (names: readonly SettingName[], which: 0 | 1, key: (name: SettingName) => string) =>
+  Object.fromEntries(names.map((name) => [key(name), examples(settingOf(name))[which]]))
+
+eachDatabase(({ fresh }) => {
+  const plain = task('plain')
+  const names = [...OPTION_NAMES, 'args' as const]
+
+  describe('a row', () => {
+    it('of a schedule keeps each, when it is created, put and updated', async () => {
+      const database = await fresh()
+      await using kalends = await Kalends.open(database.url)
+      const [first, second] = [0, 1].map((which) => ({
+        given: valuesOf(names, which === 0 ? 0 : 1, (name) => name),
+        stored: valuesOf(names, which === 0 ? 0 : 1, propertyOf),
+      }))
+      const { schedules } = kalends
+      await schedules.create({ id: 'created', task: plain, timer: 'daily', ...first?.given })
+      expect(await schedules.get('created')).toMatchObject(first?.stored ?? {})
+      await schedules.update('created', { ...second?.given })
+      expect(await schedules.get('created')).toMatchObject(second?.stored ?? {})
+      await schedules.put('put', { task: plain, timer: 'daily', ...first?.given })
+      expect(await schedules.get('put')).toMatchObject(first?.stored ?? {})
+      expect((await schedules.list()).items[0]).toMatchObject(second?.stored ?? {})
+    })
+
+    it('of a job keeps each', async () => {
+      const database = await fresh()
+      await using kalends = await Kalends.open(database.url)
+      const { args, ...given } = valuesOf([...JOB_OPTION_NAMES, 'args'], 0, (name) => name)
+      const id = await kalends.jobs.submit('plain', args, given)
+      expect(await kalends.jobs.get(id)).toMatchObject(valuesOf([...JOB_OPTION_NAMES, 'args'], 0, propertyOf))
+    })
+
+    it('without a value has the default', async () => {
+      const database = await fresh()
+      await using kalends = await Kalends.open(database.url)
+      await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('row', 'plain', 'daily')")
+      const written = await kalends.schedules.create({ id: 'code', task: plain, timer: 'daily' })
+      const ofRow = await kalends.schedules.get('row')
+      for (const name of OPTION_NAMES) {
+        expect(ofRow, name).toHaveProperty(propertyOf(name), settingOf(name).default)
+        expect(written, name).toHaveProperty(propertyOf(name), settingOf(name).default)
+      }
+    })
+  })
+})
