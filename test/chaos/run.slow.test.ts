@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { TARGETS } from '../../bench/chaos/fault.ts'
 import { check } from '../../bench/chaos/checker/check.ts'
 import { readRecord } from '../../bench/chaos/record-files.ts'
 import { say } from '../support/servers-programs.ts'
@@ -26,8 +27,7 @@ const LEAST_FAULTS = MINUTES * 8
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const databases: string[] = []
-for (const kind of ['sqlite', 'mariadb', 'mysql', 'galera', 'group'] as const)
-  if (await isAvailable(kind)) databases.push(kind)
+for (const kind of TARGETS) if (await isAvailable(kind)) databases.push(kind)
 
 describe('while workers, databases, networks and clocks break', { timeout: LIMIT_MS }, () => {
   test.each(databases)('nothing is lost or doubled on %s', async (database) => {

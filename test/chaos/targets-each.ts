@@ -49,7 +49,8 @@ export async function eachFault(
 
     beforeAll(async () => {
       const folder = await mkdtemp(join(tmpdir(), 'kalends-chaos-'))
-      const target = await openTarget(kind, { beginAt: NIGHT, workers: 1, folder })
+      // One worker, and a second way, which is not the first's everywhere.
+      const target = await openTarget(kind, { beginAt: NIGHT, workers: 2, folder })
       await Kalends.migrate(target.ways[0]?.url ?? '')
       const worker = await WorkerFleet.start({
         target,
@@ -137,8 +138,7 @@ export async function eachFault(
 
 /** Why the target does not have the fault here; undefined: it must have it. */
 function whyLeftOut({ target }: Scene, fault: string): string | undefined {
-  if (fault.startsWith('clock.')) return target.leftOut.clock
-  return fault.startsWith('disk.') ? target.leftOut.disk : undefined
+  return Object.entries(target.leftOut).find(([part]) => fault.startsWith(`${part}.`))?.[1]
 }
 
 /** Through its own way, something that became due only now, and later than all that it has run. */
@@ -153,17 +153,21 @@ async function workerRuns({ target }: Scene): Promise<void> {
   await until('the worker runs what comes due', async () => (await lastRun()) > from, WORKER_RECOVERS_MS)
 }
 
-/** The URLs by which the worker comes to each host. */
-function hostUrls({ target }: Scene): string[] {
+/** The URLs by which a worker comes to each host. */
+function hostUrls({ target }: Scene, way = 0): string[] {
   const [, user = '', hosts = '', name = ''] =
-    /^(mysql:\/\/[^@]*@)([^/]*)(\/[^?]*)/.exec(target.ways[0]?.url ?? '') ?? []
+    /^(mysql:\/\/[^@]*@)([^/]*)(\/[^?]*)/.exec(target.ways[way]?.url ?? '') ?? []
   return hosts.split(',').map((host) => `${user}${host}${name}`)
 }
 
 /** How a statement ended at each host, as the workers' user: 'done', an error's number, or its code. */
-export async function told(scene: Scene, statement: string, withinMs = 1500): Promise<(string | number)[]> {
+export async function told(
+  scene: Scene,
+  statement: string,
+  { withinMs = 1500, way = 0 } = {},
+): Promise<(string | number)[]> {
   return await Promise.all(
-    hostUrls(scene).map(async (uri) => {
+    hostUrls(scene, way).map(async (uri) => {
       const connection = await mysql
         .createConnection({ uri, connectTimeout: withinMs })
         .catch((error: unknown) => outcomeOf(error))
@@ -202,10 +206,10 @@ function one(outcome: string | number, statement = READ): Expectation {
   }
 }
 
-function all(outcome: string | number, statement = READ): Expectation {
+function all(outcome: string | number, statement = READ, way = 0): Expectation {
   return {
     during: async (scene) => {
-      const outcomes = await told(scene, statement)
+      const outcomes = await told(scene, statement, { way })
       expect(outcomes).toEqual(outcomes.map(() => outcome))
     },
   }
@@ -263,9 +267,9 @@ export const onNetworks: Readonly<Record<string, Expectation>> = {
 }
 
 export const onServerProcesses: Readonly<Record<string, Expectation>> = {
-  'server.kill': all('cut'),
+  'server.kill': one('cut'),
   'server.restart': { reports: /^stopped in \d+ ms and started again in \d+ ms$/ },
-  'server.stand-still': all('silence'),
+  'server.stand-still': one('silence'),
 }
 
 const lockedRows = (table: string): Expectation => ({
@@ -386,6 +390,26 @@ export const onGroups: Readonly<Record<string, Expectation>> = {
 export const onPrimaries: Readonly<Record<string, Expectation>> = {
   'group.switchover': { reports: /^became the primary instead of m\d in \d+ ms$/ },
   'group.down': all('cut'),
+}
+
+/** The second way leads through it. */
+export const onProxies: Readonly<Record<string, Expectation>> = {
+  'haproxy.kill': all('cut', READ, 1),
+  'haproxy.restart': { reports: /^stopped in \d+ ms and started again in \d+ ms$/ },
+  'haproxy.stand-still': all('silence', READ, 1),
+}
+
+/** Each COMMIT waits for the replica. */
+export const onReplicas: Readonly<Record<string, Expectation>> = {
+  'replica.switchover': { reports: /^s[12] became the source in its place in \d+ ms$/ },
+  'replica.promote': {
+    reports: /^kill -9.*; \d+ ms later s[12] was promoted in \d+ ms, and .* came back as its replica/,
+  },
+  'replica.kill': one('silence', WRITE),
+  'replica.restart': { reports: /^stopped in \d+ ms and started again in \d+ ms$/ },
+  'replica.stand-still': one('silence', WRITE),
+  // The other is read-only in any case.
+  'server.read-only': all(1290, WRITE),
 }
 
 export const onFiles: Readonly<Record<string, Expectation>> = {

@@ -76,7 +76,11 @@ export async function startPrivateServer(plan: PrivateServerPlan): Promise<Priva
   }
 }
 
-export async function makeDataFolder({ name, folder, initialize }: PrivateServerPlan): Promise<void> {
+export async function makeDataFolder({
+  name,
+  folder,
+  initialize,
+}: Pick<PrivateServerPlan, 'name' | 'folder' | 'initialize'>): Promise<void> {
   const [program = '', ...options] = initialize
   await mkdir(folder, { recursive: true })
   try {
