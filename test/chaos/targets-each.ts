@@ -192,10 +192,10 @@ function outcomeOf(error: unknown): string | number {
   return /TIMEOUT|ETIMEDOUT/.test(code) ? 'silence' : /^(ECONN|EPIPE|PROTOCOL_)/.test(code) ? 'cut' : code
 }
 
-const WRITE = "UPDATE periodic_task SET summary = 'written' WHERE id = 'canary-0'"
-const READ = 'SELECT 1'
+export const WRITE = "UPDATE periodic_task SET summary = 'written' WHERE id = 'canary-0'"
+export const READ = 'SELECT 1'
 
-function one(outcome: string | number, statement = READ): Expectation {
+export function one(outcome: string | number, statement = READ): Expectation {
   return {
     during: async (scene) => {
       // A cluster takes some seconds to see that a node is alone.
@@ -206,7 +206,7 @@ function one(outcome: string | number, statement = READ): Expectation {
   }
 }
 
-function all(outcome: string | number, statement = READ, way = 0): Expectation {
+export function all(outcome: string | number, statement = READ, way = 0): Expectation {
   return {
     during: async (scene) => {
       const outcomes = await told(scene, statement, { way })
@@ -341,75 +341,6 @@ export const onClocks: Readonly<Record<string, Expectation>> = {
   'clock.hours-back': clockIsAt,
   // The last: an hour of slots is missed with it.
   'clock.hour-forth': clockIsAt,
-}
-
-export const onClusters: Readonly<Record<string, Expectation>> = {
-  'cluster.kill-node': one('cut'),
-  'cluster.restart-node': { reports: /^stopped in \d+ ms, in step again/ },
-  'cluster.isolate-node': one(1047, WRITE),
-  'cluster.stand-still': one('silence'),
-  'cluster.backup-lock': {
-    during: async (scene) => {
-      expect(await told(scene, WRITE)).not.toEqual(['done', 'done', 'done'])
-    },
-  },
-  'cluster.split': {
-    during: async (scene) => {
-      await until('no node takes a write', async () =>
-        (await told(scene, WRITE)).every((outcome) => outcome !== 'done'),
-      )
-    },
-  },
-  'cluster.down': all('cut'),
-}
-
-const outsideItsGroup = (how: string): Expectation => ({
-  reports: new RegExp(
-    `^${how} its group; writable, and nothing was written to it; all ONLINE \\d+ ms later$`,
-  ),
-})
-
-/** With one primary and with several. */
-export const onGroups: Readonly<Record<string, Expectation>> = {
-  'group.kill-primary': one('cut'),
-  'group.kill-member': one('cut'),
-  'group.restart-member': { reports: /^stopped in \d+ ms and started again; all ONLINE/ },
-  'group.stand-still': one('silence'),
-  'group.no-majority': {
-    during: async (scene) => {
-      await until('no member takes a write', async () =>
-        (await told(scene, WRITE)).every((outcome) => outcome !== 'done'),
-      )
-    },
-  },
-  'group.outside': outsideItsGroup('started again outside'),
-  'group.leave': outsideItsGroup('left'),
-}
-
-/** With one primary. */
-export const onPrimaries: Readonly<Record<string, Expectation>> = {
-  'group.switchover': { reports: /^became the primary instead of m\d in \d+ ms$/ },
-  'group.down': all('cut'),
-}
-
-/** The second way leads through it. */
-export const onProxies: Readonly<Record<string, Expectation>> = {
-  'haproxy.kill': all('cut', READ, 1),
-  'haproxy.restart': { reports: /^stopped in \d+ ms and started again in \d+ ms$/ },
-  'haproxy.stand-still': all('silence', READ, 1),
-}
-
-/** Each COMMIT waits for the replica. */
-export const onReplicas: Readonly<Record<string, Expectation>> = {
-  'replica.switchover': { reports: /^s[12] became the source in its place in \d+ ms$/ },
-  'replica.promote': {
-    reports: /^kill -9.*; \d+ ms later s[12] was promoted in \d+ ms, and .* came back as its replica/,
-  },
-  'replica.kill': one('silence', WRITE),
-  'replica.restart': { reports: /^stopped in \d+ ms and started again in \d+ ms$/ },
-  'replica.stand-still': one('silence', WRITE),
-  // The other is read-only in any case.
-  'server.read-only': all(1290, WRITE),
 }
 
 export const onFiles: Readonly<Record<string, Expectation>> = {

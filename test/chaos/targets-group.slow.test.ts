@@ -1,13 +1,5 @@
-import {
-  eachFault,
-  onClocks,
-  onGroups,
-  onLocks,
-  onNetworks,
-  onPrimaries,
-  onProxies,
-  onServers,
-} from './targets-each.ts'
+import { onGroups, onPrimaries, onProxies } from './targets-clusters.ts'
+import { eachFault, onClocks, onLocks, onNetworks, onServers } from './targets-each.ts'
 
 await eachFault('group', 180_000, {
   ...onNetworks,

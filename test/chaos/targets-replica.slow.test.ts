@@ -1,9 +1,9 @@
+import { onReplicas } from './targets-clusters.ts'
 import {
   eachFault,
   onClocks,
   onLocks,
   onNetworks,
-  onReplicas,
   onServerProcesses,
   onServers,
   onTables,

@@ -4,7 +4,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
-import { type MysqlProgram, mysqlPlan } from './servers-mysql.ts'
+import { type MysqlProgram, mysqlPlans } from './servers-mysql.ts'
+import type { PrivateServerPlan } from './servers-private.ts'
 import { KeptFolder, RestartableServer } from './servers-restartable.ts'
 
 const ANSWER_MS = 5000
@@ -44,11 +45,10 @@ export class ReplicationPair {
   static async start(program: MysqlProgram, options: PairOptions): Promise<ReplicationPair> {
     const started: RestartableServer[] = []
     const folders: KeptFolder[] = []
-    const one = async (id: number) => {
-      const plan = { ...(await mysqlPlan(program)), name: `MySQL s${id}` }
+    const one = async (plan: PrivateServerPlan, id: number) => {
       const folder = await KeptFolder.keep(plan.folder)
       folders.push(folder)
-      const server = await RestartableServer.start(plan, folder, {
+      const server = await RestartableServer.start({ ...plan, name: `MySQL s${id}` }, folder, {
         environment: options.environment ?? {},
         options: settings(id),
       })
@@ -56,7 +56,9 @@ export class ReplicationPair {
       return new ReplicaServer(`s${id}`, server)
     }
     try {
-      const servers = [await one(1), await one(2)] as const
+      const [first, second] = await mysqlPlans(program, 2)
+      if (first === undefined || second === undefined) throw new RangeError('a server has no plan')
+      const servers = [await one(first, 1), await one(second, 2)] as const
       const [row] = await servers[0].query('SELECT VERSION() AS version')
       const version = /^[\d.]+/.exec(String(row?.['version']))?.[0] ?? ''
       const pair = new ReplicationPair(servers, folders, version, options.semiSynchronous)
