@@ -11,7 +11,8 @@ const changedByNode = [
 ]
 
 const slow = 'test/**/*.slow.test.ts'
-const chaos = 'test/chaos/*.slow.test.ts'
+/** How soon workers recover or submit is measured: beside nothing else. */
+const timed = ['test/chaos/run.slow.test.ts', 'test/chaos/flood.slow.test.ts']
 /** Short with the other tests, and at full length with the slow ones. */
 const scalable = ['test/store/interleavings.test.ts', 'test/fuzz/*.test.ts']
 
@@ -44,7 +45,8 @@ export default defineConfig({
           name: 'slow',
           include: [slow, ...scalable],
           env: { KALENDS_TEST_LENGTH: 'long' },
-          exclude: [...configDefaults.exclude, chaos],
+          exclude: [...configDefaults.exclude, ...timed],
+          maxConcurrency: 3,
           sequence: { groupOrder: 1 },
         },
       },
@@ -52,9 +54,10 @@ export default defineConfig({
         test: {
           ...common,
           name: 'chaos',
-          include: [chaos],
-          // By itself, one database after the other: how soon workers recover is measured.
+          include: timed,
           maxWorkers: 1,
+          // Most of a run of chaos is waiting.
+          maxConcurrency: 2,
           // What is lost once is lost.
           retry: 0,
           sequence: { groupOrder: 2 },

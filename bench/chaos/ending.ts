@@ -21,8 +21,13 @@ export async function disableAll(target: Target): Promise<void> {
  * @param workers  how many live
  * @returns what has not come to rest, as sentences
  */
-export async function comeToRest(target: Target, journal: Journal, workers: number): Promise<string[]> {
-  const deadline = performance.now() + LIMIT_MS
+export async function comeToRest(
+  target: Target,
+  journal: Journal,
+  workers: number,
+  withinMs = LIMIT_MS,
+): Promise<string[]> {
+  const deadline = performance.now() + withinMs
   for (;;) {
     await cancelStranded(target, journal)
     const restless = await restlessRows(target, workers)

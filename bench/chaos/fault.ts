@@ -45,9 +45,12 @@ export interface Journal {
 type Unstamped<Entry> = Entry extends JournalEntry ? Omit<Entry, 'host' | 'mono'> : never
 export type { EditEntry, FaultEntry, PruneEntry, ScheduleEntry }
 
+/** Those of our own, from begin to end. */
+export const TARGETS = ['sqlite', 'mariadb', 'mysql', 'galera', 'group', 'group-multi', 'replica'] as const
+
 /** A database that a run can be on, with the faults that only its owner can make. */
 export interface Target {
-  readonly kind: 'sqlite' | 'mariadb' | 'mysql' | 'galera' | 'group' | 'group-multi'
+  readonly kind: (typeof TARGETS)[number]
   /** As people read it: 'MariaDB 10.11.19, three nodes'. */
   readonly name: string
   /** The ways to it that workers take, one each in turn: each a proxy of its own where there is a network. */
@@ -61,12 +64,12 @@ export interface Target {
   /** What the server counts itself; null: it does not. */
   deadlocks(): Promise<number | null>
   readonly faults: readonly Fault[]
-  /** Why faults are missing from that list, by the first part of their names: `clock`, `disk`. */
+  /** Why faults are missing from that list, by the first part of their names: `clock`, `disk`, `haproxy`. */
   readonly leftOut: LeftOut
   close(): Promise<void>
 }
 
-export type LeftOut = Readonly<Partial<Record<'clock' | 'disk', string>>>
+export type LeftOut = Readonly<Partial<Record<'clock' | 'disk' | 'haproxy', string>>>
 
 export interface Way {
   /** As Kalends.open takes it. */

@@ -7,7 +7,7 @@ import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { BREAK_NAMES, breakNamed } from './breaks.ts'
-import type { Fault, Target } from './fault.ts'
+import { type Fault, type Target, TARGETS } from './fault.ts'
 import { editFaults } from './faults/edits.ts'
 import { handlerFaults } from './faults/handlers.ts'
 import { workerFaults } from './faults/workers.ts'
@@ -37,11 +37,9 @@ interface Options {
 /** One about every three and a half seconds. */
 const FAULTS_PER_MINUTE = 17
 
-const OWN = ['sqlite', 'mariadb', 'mysql', 'galera', 'group', 'group-multi']
-
 const program = new Command('chaos')
   .description('Runs workers on a database, breaks things, and checks that nothing was lost or doubled.')
-  .argument('[database]', 'sqlite, mariadb, mysql, galera, group or group-multi: servers of our own')
+  .argument('[database]', `${TARGETS.join(', ')}: servers of our own`)
   .option(
     '--url <url>',
     'your own: mysql://user@host/name or sqlite:./file.db; the run has a new database there',
@@ -141,8 +139,8 @@ async function checkFolder(
 function named(database: string | undefined, { url }: Options): string {
   if ((database === undefined) === (url === undefined))
     program.error('error: name a database, or give a --url; one of the two')
-  if (database !== undefined && !OWN.includes(database))
-    program.error(`error: there is no database '${database}'; there are ${OWN.join(', ')}, and --url`)
+  if (database !== undefined && !TARGETS.some((kind) => kind === database))
+    program.error(`error: there is no database '${database}'; there are ${TARGETS.join(', ')}, and --url`)
   return database ?? url ?? ''
 }
 
@@ -154,7 +152,7 @@ function suits({ name }: Fault, wanted: string): boolean {
 function faultsOf({ kind }: Target, options: Options): readonly string[] | undefined {
   if (options.break === undefined) return undefined
   // Its statements, and the races that they open: one writer at a time has none.
-  if (kind === 'sqlite') program.error('error: a break needs mariadb, mysql or galera')
+  if (kind === 'sqlite') program.error('error: a break needs a server')
   const { faults } = breakNamed(options.break)
   return faults.length === 0 ? undefined : faults
 }

@@ -8,7 +8,7 @@ import type { FaultEntry, RunRecord } from './record.ts'
 import { CANARY } from './workload.ts'
 
 /**
- * For a machine that is busy with the harness, the servers and all workers at once. CI runs four of these runs at the
+ * For a machine that is busy with the harness, the servers and all workers at once. CI runs two of them at the
  * same time on two cores. [The longest there: 1.1 s, on Galera.]
  */
 export const ALLOWANCE_MS = 3000

@@ -32,6 +32,8 @@ export interface RunOptions {
   readonly workers: number
   readonly schedules: number
   readonly broken: Break | null
+  /** How long all work may take to end. Default: longer than all attempts of a job with their time limits. */
+  readonly restWithinMs?: number
   /** Called off: faults are mended, and what there is is checked. */
   readonly signal: AbortSignal
   readonly say: (text: string) => void
@@ -111,11 +113,11 @@ export async function run(target: Target, faults: readonly Fault[], options: Run
 async function end(
   { target, journal }: Ground,
   fleet: WorkerFleet,
-  { folder, seed, say }: RunOptions,
+  { folder, seed, say, restWithinMs }: RunOptions,
 ): Promise<string[]> {
   say('no more slots: waiting until all work has ended')
   await disableAll(target)
-  const restless = await comeToRest(target, journal, fleet.members.length)
+  const restless = await comeToRest(target, journal, fleet.members.length, restWithinMs)
   await fleet.stop()
   const left = await target.query('SELECT id FROM worker')
   saveFacts(folder, {

@@ -1,4 +1,5 @@
-import { eachFault, onClocks, onClusters, onLocks, onNetworks, onServers } from './targets-each.ts'
+import { onClusters } from './targets-clusters.ts'
+import { eachFault, onClocks, onLocks, onNetworks, onServers } from './targets-each.ts'
 
 await eachFault('galera', 180_000, {
   ...onNetworks,

@@ -88,7 +88,7 @@ describe.each(users)('without servers, for $name,', { timeout: 180_000 }, ({ use
 
     expect(code, output).toBe(0)
     expect(output).toMatch(/^databases tested: SQLite /m)
-    for (const what of ['MySQL', 'MariaDB', 'Galera', 'Chaos on MySQL', 'Chaos on Galera', 'BullMQ']) {
+    for (const what of ['MySQL', 'MariaDB', 'Galera', 'Chaos on mysql', 'Chaos on galera', 'BullMQ']) {
       const line = output.split('\n').findLast((one) => one.startsWith(`${what} is NOT TESTED: `))
       expect(line, `${what}\n${output}`).toMatch(/mysql-root|install/)
     }

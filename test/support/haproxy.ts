@@ -1,16 +1,11 @@
-/** HAProxy of the tests' own in front of a replication group: it sends connections to the primary. */
-import { spawn } from 'node:child_process'
+/** HAProxy of the tests' own in front of a replication group: it sends connections to a primary. */
 import { once } from 'node:events'
 import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { findOrInstall, findProgram } from './servers-programs.ts'
-import { steadyPort } from './servers-private.ts'
-import { until } from './worker-process.ts'
-
-const superviseScript = fileURLToPath(new URL('supervise.sh', import.meta.url))
+import { KeptFolder, RestartableServer } from './servers-restartable.ts'
 
 export interface HaproxyPrograms {
   readonly haproxy: string
@@ -27,31 +22,60 @@ export async function findHaproxy(): Promise<HaproxyPrograms | string> {
   })
 }
 
-/**
- * @param hosts  `127.0.0.1:3306`
- * @returns where it listens, and how it is stopped
- */
+export interface Haproxy {
+  readonly server: RestartableServer
+  /** Resolves once it has exited and its folder is gone. */
+  stop(): Promise<void>
+}
+
+/** @param hosts  `127.0.0.1:3306` */
 export async function startHaproxy(
   { haproxy, client }: HaproxyPrograms,
   hosts: readonly string[],
-): Promise<{ readonly host: string; stop(): Promise<void> }> {
-  const folder = await mkdtemp(join(tmpdir(), 'kalends-haproxy-'))
-  const port = await steadyPort()
-  const check = join(folder, 'is-primary')
-  await writeFile(
-    check,
-    `#!/bin/sh
+): Promise<Haproxy> {
+  const folder = await KeptFolder.keep(await mkdtemp(join(tmpdir(), 'kalends-haproxy-')))
+  try {
+    const check = join(folder.path, 'is-primary')
+    await writeFile(check, isPrimary(client))
+    await chmod(check, 0o755)
+    const file = join(folder.path, 'haproxy.cfg')
+    await writeFile(file, configuration(hosts, check, dirname(client)))
+    const serve = (port: number) => [
+      'env',
+      `PORT=${port}`,
+      'sh',
+      '-c',
+      // In the foreground it writes no file with its process id.
+      `echo $$ > "${join(folder.path, 'pid')}"; exec "${haproxy}" -db -q -f "${file}"`,
+    ]
+    const server = await RestartableServer.start(
+      { name: 'HAProxy', folder: folder.path, initialize: ['true'], serve, answers: isOpen },
+      folder,
+    )
+    return {
+      server,
+      async stop() {
+        await server.stop()
+        await folder.remove()
+      },
+    }
+  } catch (error) {
+    await folder.remove()
+    throw error
+  }
+}
+
+function isPrimary(client: string): string {
+  return `#!/bin/sh
 # HAProxy calls it with its own address and port, and those of the server.
 test "$(${client} --no-defaults --host="$3" --port="$4" --user=root --connect-timeout=2 --batch --skip-column-names --execute="
   SELECT COUNT(*) FROM performance_schema.replication_group_members
   WHERE member_id = @@server_uuid AND member_state = 'ONLINE' AND member_role = 'PRIMARY'")" = 1
-`,
-  )
-  await chmod(check, 0o755)
-  const configuration = join(folder, 'haproxy.cfg')
-  await writeFile(
-    configuration,
-    `global
+`
+}
+
+function configuration(hosts: readonly string[], check: string, clientFolder: string): string {
+  return `global
   external-check
   insecure-fork-wanted
 defaults
@@ -61,26 +85,12 @@ defaults
   timeout server 1h
   timeout check 3s
 listen group
-  bind 127.0.0.1:${port}
+  bind "127.0.0.1:$PORT"
   option external-check
-  external-check path "${dirname(client)}:/usr/bin:/bin"
+  external-check path "${clientFolder}:/usr/bin:/bin"
   external-check command ${check}
   default-server check inter 1s fall 1 rise 1 on-marked-down shutdown-sessions
-${hosts.map((host, index) => `  server m${index + 1} ${host}\n`).join('')}`,
-  )
-  const supervisor = spawn('sh', [superviseScript, folder, haproxy, '-db', '-q', '-f', configuration], {
-    detached: true,
-    stdio: ['pipe', 'ignore', 'inherit'],
-  })
-  const exit = once(supervisor, 'exit')
-  await until('HAProxy listens', () => isOpen(port))
-  return {
-    host: `127.0.0.1:${port}`,
-    async stop() {
-      supervisor.stdin.end()
-      await exit
-    },
-  }
+${hosts.map((host, index) => `  server m${index + 1} ${host}\n`).join('')}`
 }
 
 async function isOpen(port: number): Promise<boolean> {

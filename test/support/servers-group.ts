@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
-import { type MysqlProgram, mysqlPlan } from './servers-mysql.ts'
+import { type MysqlProgram, mysqlPlans } from './servers-mysql.ts'
 import { steadyPort } from './servers-private.ts'
 import { KeptFolder, RestartableServer } from './servers-restartable.ts'
 
@@ -81,11 +81,12 @@ export async function startGroup(
   }
   try {
     const ports = await Promise.all(memberNames.map(() => steadyPort()))
+    const plans = await mysqlPlans(program, memberNames.length)
+    for (const { folder } of plans) folders.push(await KeptFolder.keep(folder))
     for (const [index, member] of memberNames.entries()) {
-      const plan = { ...(await mysqlPlan(program)), name: `MySQL ${member}` }
-      const folder = await KeptFolder.keep(plan.folder)
-      folders.push(folder)
-      const server = await RestartableServer.start(plan, folder, {
+      const [plan, folder] = [plans[index], folders[index]]
+      if (plan === undefined || folder === undefined) throw new RangeError('a member has no plan')
+      const server = await RestartableServer.start({ ...plan, name: `MySQL ${member}` }, folder, {
         environment: options.environment ?? {},
         options: [
           ...settings(name, index, ports, options.mode ?? 'single-primary'),

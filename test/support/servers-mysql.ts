@@ -1,10 +1,11 @@
 /** Where a MySQL for the tests comes from: a binary of this machine, else the folder that .ci/mysql-root makes. */
 import { existsSync } from 'node:fs'
-import { mkdtemp } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { asUser, findProgram, isRoot, versionOf } from './servers-programs.ts'
 import {
+  makeDataFolder,
   type PrivateServer,
   type PrivateServerPlan,
   startPrivateServer,
@@ -74,6 +75,21 @@ export async function mysqlPlan(program: MysqlProgram): Promise<PrivateServerPla
       ...(extras?.options ?? []),
     ],
   }
+}
+
+/** Plans of several servers. They have their data already, made once and copied: that takes longer than to start one. */
+export async function mysqlPlans(program: MysqlProgram, count: number): Promise<PrivateServerPlan[]> {
+  const plans: PrivateServerPlan[] = []
+  for (let index = 0; index < count; index += 1) plans.push(await mysqlPlan(program))
+  const [first, ...others] = plans
+  if (first === undefined) return []
+  await makeDataFolder(first)
+  const data = join(first.folder, 'data')
+  // It has the id of the server, and each must have another.
+  await rm(join(data, 'auto.cnf'), { force: true })
+  for (const { folder } of others)
+    await cp(data, join(folder, 'data'), { recursive: true, preserveTimestamps: true })
+  return plans
 }
 
 /**

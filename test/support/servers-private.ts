@@ -8,11 +8,12 @@
 import { spawn, execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 
@@ -76,7 +77,14 @@ export async function startPrivateServer(plan: PrivateServerPlan): Promise<Priva
   }
 }
 
-export async function makeDataFolder({ name, folder, initialize }: PrivateServerPlan): Promise<void> {
+/** Of a folder that has its data already it makes none. */
+export async function makeDataFolder({
+  name,
+  folder,
+  initialize,
+}: Pick<PrivateServerPlan, 'name' | 'folder' | 'initialize'>): Promise<void> {
+  const made = await readdir(join(folder, 'data')).catch(() => [])
+  if (made.length > 0) return
   const [program = '', ...options] = initialize
   await mkdir(folder, { recursive: true })
   try {

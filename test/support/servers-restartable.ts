@@ -22,6 +22,12 @@ import {
 const superviseScript = fileURLToPath(new URL('supervise.sh', import.meta.url))
 const keepScript = fileURLToPath(new URL('keep-folder.sh', import.meta.url))
 
+/** What is started and asked whether it answers: a database server, or what stands in front of one. */
+export interface RestartablePlan extends Pick<PrivateServerPlan, 'name' | 'folder' | 'initialize' | 'serve'> {
+  /** Whether it is this one that answers at the port. */
+  readonly answers: (port: number) => Promise<boolean>
+}
+
 /** After a kill -9 it first mends its data. */
 const startWithinMs = 90_000
 
@@ -62,14 +68,14 @@ interface Running {
 
 export class RestartableServer {
   readonly port: number
-  readonly #plan: PrivateServerPlan
+  readonly #plan: RestartablePlan
   readonly #extras: ServerExtras
   readonly #folder: KeptFolder
   #running: Running | null = null
   #starting: Promise<void> | null = null
   #isWanted = false
 
-  private constructor(plan: PrivateServerPlan, extras: ServerExtras, folder: KeptFolder, port: number) {
+  private constructor(plan: RestartablePlan, extras: ServerExtras, folder: KeptFolder, port: number) {
     this.#plan = plan
     this.#extras = extras
     this.#folder = folder
@@ -78,12 +84,16 @@ export class RestartableServer {
 
   /** @param folder  that of the plan, kept; it stays when the server has ended */
   static async start(
-    plan: PrivateServerPlan,
+    plan: PrivateServerPlan | RestartablePlan,
     folder: KeptFolder,
     extras: ServerExtras = {},
   ): Promise<RestartableServer> {
     await makeDataFolder(plan)
-    const server = new RestartableServer(plan, extras, folder, await steadyPort())
+    const restartable =
+      'answers' in plan
+        ? plan
+        : { ...plan, answers: async (port: number) => (await socketOfServerAt(port)) === plan.socket }
+    const server = new RestartableServer(restartable, extras, folder, await steadyPort())
     await server.start()
     return server
   }
@@ -109,7 +119,7 @@ export class RestartableServer {
     if (this.#running !== null) return
     const running = await this.#spawn()
     const deadline = performance.now() + startWithinMs
-    while ((await socketOfServerAt(this.port)) !== this.#plan.socket) {
+    while (!(await this.#plan.answers(this.port))) {
       if (this.#running !== running) throw new Error(await this.#told('exited'))
       if (performance.now() > deadline)
         throw new Error(await this.#told(`did not answer within ${startWithinMs} ms`))
@@ -135,6 +145,13 @@ export class RestartableServer {
     this.signal('SIGCONT')
     running.supervisor.stdin?.end()
     await running.exit
+  }
+
+  /** Ends it and makes its data folder anew, as on another machine. */
+  async renew(): Promise<void> {
+    await this.kill()
+    await rm(join(this.#plan.folder, 'data'), { recursive: true })
+    await makeDataFolder(this.#plan)
   }
 
   signal(signal: NodeJS.Signals): void {

@@ -8,7 +8,7 @@ import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 import { occurrenceFaults, occurrenceRows, scheduleEnds, sqlInstant, tally } from '../support/occurrences.ts'
 import { killWorkers, until, WorkerProcess } from '../support/worker-process.ts'
 
-const SECONDS = Number(process.env['KALENDS_TEST_SECONDS'] ?? 60)
+const SECONDS = Number(process.env['KALENDS_TEST_SECONDS'] ?? 30)
 /** Well below what two cores submit and run in a second beside other tests: what is checked is that nothing is lost. */
 const SCHEDULES = Number(process.env['KALENDS_TEST_SCHEDULES'] ?? 200)
 const WORKERS = 4

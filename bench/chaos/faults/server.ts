@@ -17,9 +17,15 @@ export interface ServerProcess {
   signal(signal: NodeJS.Signals): void
 }
 
-export function serverProcessFaults(server: ServerProcess, leaseMs: number): Fault[] {
+/** @param part  the first part of the faults' names, and what they hit */
+export function serverProcessFaults(
+  server: ServerProcess,
+  leaseMs: number,
+  part: { readonly name: string; readonly hit: string } = { name: 'server', hit: 'database' },
+): Fault[] {
+  const { name, hit } = part
   return [
-    whole('server.kill', 3, 12_000, async (ground, random) => {
+    whole(`${name}.kill`, 3, 12_000, async (ground, random) => {
       const ms = random.int(0, 3000)
       await server.kill()
       let upMs = 0
@@ -28,14 +34,14 @@ export function serverProcessFaults(server: ServerProcess, leaseMs: number): Fau
       } finally {
         upMs = await timed(server.start())
       }
-      return { detail: `kill -9, started again after ${ms} ms, answered ${upMs} ms later` }
+      return { hit, detail: `kill -9, started again after ${ms} ms, answered ${upMs} ms later` }
     }),
-    whole('server.restart', 3, 12_000, async () => {
+    whole(`${name}.restart`, 3, 12_000, async () => {
       const stopMs = await timed(server.stop())
       const upMs = await timed(server.start())
-      return { detail: `stopped in ${stopMs} ms and started again in ${upMs} ms` }
+      return { hit, detail: `stopped in ${stopMs} ms and started again in ${upMs} ms` }
     }),
-    whole('server.stand-still', 3, leaseMs + 3500, async (ground, random) => {
+    whole(`${name}.stand-still`, 3, leaseMs + 3500, async (ground, random) => {
       const ms = random.int(1500, leaseMs + 3000)
       server.signal('SIGSTOP')
       let seen: boolean | null = null
@@ -45,7 +51,7 @@ export function serverProcessFaults(server: ServerProcess, leaseMs: number): Fau
       } finally {
         server.signal('SIGCONT')
       }
-      return withSeen({ detail: `stalled for ${ms} ms` }, seen)
+      return withSeen({ hit, detail: `stalled for ${ms} ms` }, seen)
     }),
   ]
 }
@@ -59,13 +65,23 @@ export interface ServerPlace {
   readonly workerUrl: string
 }
 
-/** @param places  of which each time one is hit */
-export function serverAdminFaults(places: readonly ServerPlace[], kind: 'mariadb' | 'mysql'): Fault[] {
+/**
+ * @param places  of which each time one is hit
+ * @param writable  those that may be made writable again: not a secondary or a replica, which must stay read-only
+ */
+export function serverAdminFaults(
+  places: readonly ServerPlace[],
+  kind: 'mariadb' | 'mysql',
+  writable = places,
+): Fault[] {
   const variables = kind === 'mysql' ? ['super_read_only', 'read_only'] : ['read_only']
   const at =
-    (hurt: (place: ServerPlace, ground: Ground, random: Random) => Promise<Omit<FaultReport, 'hit'>>): Hurt =>
+    (
+      those: readonly ServerPlace[],
+      hurt: (place: ServerPlace, ground: Ground, random: Random) => Promise<Omit<FaultReport, 'hit'>>,
+    ): Hurt =>
     async (ground, random) => {
-      const place = random.pick(places)
+      const place = random.pick(those)
       return { hit: place.name, ...(await hurt(place, ground, random)) }
     }
   return [
@@ -73,7 +89,7 @@ export function serverAdminFaults(places: readonly ServerPlace[], kind: 'mariadb
       'server.read-only',
       4,
       7500,
-      at(async ({ admin }, ground, random) => {
+      at(writable, async ({ admin }, ground, random) => {
         const variable = variables[0] ?? 'read_only'
         const ms = random.int(1500, 6000)
         let seen: boolean | null = null
@@ -91,7 +107,7 @@ export function serverAdminFaults(places: readonly ServerPlace[], kind: 'mariadb
       'server.full',
       3,
       7500,
-      at(async ({ admin, workerUrl }, ground, random) => {
+      at(places, async ({ admin, workerUrl }, ground, random) => {
         const [limits] = await admin.query('SELECT @@GLOBAL.max_connections AS most')
         const most = Number(limits?.['most'])
         const idle: Connection[] = []

@@ -95,3 +95,35 @@ export class Admin {
     })
   }
 }
+
+/** An administrator who works on the server that takes writes, whichever it is by then. */
+export class PrimaryAdmin extends Admin {
+  readonly #primary: () => Promise<string | undefined>
+
+  /** @param primary  its URL, with the run's database; undefined: there is none just now */
+  constructor(url: string, primary: () => Promise<string | undefined>) {
+    super(url)
+    this.#primary = primary
+  }
+
+  override onOneNode(): Admin {
+    return new PrimaryAdmin(this.url, this.#primary)
+  }
+
+  override async connect(patienceMs = PATIENCE_MS): Promise<Connection> {
+    const deadline = performance.now() + patienceMs
+    for (;;) {
+      const uri = await this.#primary()
+      try {
+        if (uri === undefined) throw new Error('no server takes writes')
+        const connection = await mysql.createConnection({ uri, connectTimeout: 3000 })
+        // One that a fault has cut is seen by its next statement.
+        connection.on('error', () => {})
+        return connection
+      } catch (error) {
+        if (performance.now() > deadline) throw error
+        await delay(AGAIN_MS)
+      }
+    }
+  }
+}

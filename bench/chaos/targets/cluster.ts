@@ -34,8 +34,12 @@ export interface ClusterParts {
   readonly query: string
   /** What the workers need besides the database itself: `SELECT ON a.b`. */
   readonly grants: readonly string[]
+  /** `127.0.0.1:3306`: a proxy in front of the nodes, which every other worker knows alone. */
+  readonly front?: string
   /** Who holds locks in the tables. */
   readonly lockAdmin: Admin
+  /** Whether whole tables can be locked. */
+  readonly locksTables: boolean
   readonly clock: TargetClock | null
   readonly leftOut: LeftOutParts
   readonly faults: (leaseMs: number) => readonly Fault[]
@@ -61,10 +65,12 @@ export async function clusterTarget(
   const ways: OpenWay[] = []
   for (let index = 0; index < options.workers; index += 1) {
     const first = index % hosts.length
-    const way = await openWay(new URL(`${workerUrlOf('127.0.0.1')}${query}`), [
-      ...hosts.slice(first),
-      ...hosts.slice(0, first),
-    ])
+    const way = await openWay(
+      new URL(`${workerUrlOf('127.0.0.1')}${query}`),
+      parts.front !== undefined && index % 2 === 1
+        ? [parts.front]
+        : [...hosts.slice(first), ...hosts.slice(0, first)],
+    )
     ways.push(way)
     open.push(() => way.close())
   }
@@ -83,7 +89,7 @@ export async function clusterTarget(
       ...lockFaults(parts.lockAdmin, {
         counted: () => deadlocks.look(),
         made: (count) => deadlocks.leaveOut(count),
-        ofTables: false,
+        ofTables: parts.locksTables,
       }),
       ...(clock === null ? [] : clockFaults(clock)),
     ],

@@ -35,6 +35,7 @@ export async function openGalera(options: TargetOptions): Promise<Target> {
         query: '',
         grants: [],
         lockAdmin: new Admin(first, ...others),
+        locksTables: false,
         clock,
         leftOut,
         faults: (leaseMs) => [

@@ -1,14 +1,12 @@
 /** Three MySQL servers of our own in a replication group, with one primary or with three. */
-import type { Connection } from 'mysql2/promise'
-import mysql from 'mysql2/promise'
-import { setTimeout as delay } from 'node:timers/promises'
-import { type ReplicationGroup, startGroup } from '../../../test/support/servers-group.ts'
+import { findHaproxy, startHaproxy } from '../../../test/support/haproxy.ts'
+import { startGroup } from '../../../test/support/servers-group.ts'
 import { findMysql, mysqlFolder } from '../../../test/support/servers-mysql.ts'
 import { KeptFolder } from '../../../test/support/servers-restartable.ts'
-import type { Fault, Target } from '../fault.ts'
+import type { Target } from '../fault.ts'
 import { groupFaults } from '../faults/group.ts'
-import { serverAdminFaults } from '../faults/server.ts'
-import { Admin } from './admin.ts'
+import { serverAdminFaults, serverProcessFaults } from '../faults/server.ts'
+import { Admin, PrimaryAdmin } from './admin.ts'
 import { sweepSharedMemory, TargetClock } from './clock.ts'
 import { adminOf, clusterTarget, databaseUrl, workerUrl } from './cluster.ts'
 import { type LeftOutParts, orLeftOut, type TargetOptions } from './own-server.ts'
@@ -43,7 +41,16 @@ async function openInMode(kind: 'group' | 'group-multi', options: TargetOptions)
     })
     open.push(() => group.stop())
     const [first = '', ...others] = group.members.map(databaseUrl)
-    const primary = new PrimaryAdmin(first, group)
+    const primary = new PrimaryAdmin(first, async () => (await group.primaries()).map(databaseUrl)[0])
+    const proxies = orLeftOut('haproxy', await findHaproxy(), leftOut)
+    const haproxy =
+      proxies === null
+        ? null
+        : await startHaproxy(
+            proxies,
+            group.members.map(({ url }) => new URL(url).host),
+          )
+    if (haproxy !== null) open.push(() => haproxy.stop())
     const places = group.members.map((node) => ({
       name: node.name,
       admin: adminOf(node),
@@ -61,13 +68,17 @@ async function openInMode(kind: 'group' | 'group-multi', options: TargetOptions)
         nodes: group.members,
         query: `?group=${group.name}`,
         grants: ['SELECT ON performance_schema.replication_group_members'],
+        ...(haproxy === null ? {} : { front: `127.0.0.1:${haproxy.server.port}` }),
         lockAdmin: hasOnePrimary ? primary : new Admin(first, ...others),
+        locksTables: false,
         clock,
         leftOut,
         faults: (leaseMs) => [
           ...groupFaults(group, { leaseMs, hasOnePrimary }),
-          ...serverAdminFaults(writable, 'mysql').filter(isReadOnly),
-          ...serverAdminFaults(places, 'mysql').filter((fault) => !isReadOnly(fault)),
+          ...(haproxy === null
+            ? []
+            : serverProcessFaults(haproxy.server, leaseMs, { name: 'haproxy', hit: 'HAProxy' })),
+          ...serverAdminFaults(places, 'mysql', writable),
         ],
       },
       options,
@@ -77,43 +88,5 @@ async function openInMode(kind: 'group' | 'group-multi', options: TargetOptions)
   } catch (error) {
     await close()
     throw error
-  }
-}
-
-function isReadOnly({ name }: Fault): boolean {
-  return name === 'server.read-only'
-}
-
-const PATIENCE_MS = 60_000
-const AGAIN_MS = 100
-
-/** An administrator who works on the primary, whichever member it is. */
-class PrimaryAdmin extends Admin {
-  readonly #group: ReplicationGroup
-
-  constructor(url: string, group: ReplicationGroup) {
-    super(url)
-    this.#group = group
-  }
-
-  override onOneNode(): Admin {
-    return new PrimaryAdmin(this.url, this.#group)
-  }
-
-  override async connect(patienceMs = PATIENCE_MS): Promise<Connection> {
-    const deadline = performance.now() + patienceMs
-    for (;;) {
-      const [primary] = await this.#group.primaries()
-      try {
-        if (primary === undefined) throw new Error('the group has no primary')
-        const connection = await mysql.createConnection({ uri: databaseUrl(primary), connectTimeout: 3000 })
-        // One that a fault has cut is seen by its next statement.
-        connection.on('error', () => {})
-        return connection
-      } catch (error) {
-        if (performance.now() > deadline) throw error
-        await delay(AGAIN_MS)
-      }
-    }
   }
 }

@@ -145,7 +145,7 @@ export function orLeftOut<Thing>(
   leftOut: LeftOutParts,
 ): Thing | null {
   if (typeof got !== 'string') return got
-  say(`faults of the ${part} are left out: ${got}`)
+  say(`faults of ${part} are left out: ${got}`)
   leftOut[part] = got
   return null
 }
