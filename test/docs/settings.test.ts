@@ -6,11 +6,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
+import { flagOf } from '../../src/cli/failure.ts'
+import { CLEARABLE } from '../../src/cli/schedules/settings.ts'
 import {
   explained,
   isNullable,
   isOfJobs,
   isPolicy,
+  OPTION_NAMES,
   propertyOf,
   type Setting,
   SETTING_NAMES,
@@ -80,6 +83,12 @@ function columnsTable(): string {
 
 An edit of ${listed(SETTING_NAMES.filter((name) => settingOf(name).replans === true))} plans the row again, from now.
 Jobs get a copy of ${listed(SETTING_NAMES.filter((name) => isOfJobs(name)))}.`
+}
+
+function flagsTable(): string {
+  const flags = OPTION_NAMES.filter((name) => name !== 'enabled')
+  const rows = flags.map((name) => [quoted(flagOf(name)), meaning(settingOf(name))])
+  return `${tableOf(['option', ''], rows)}\n\n\`none\` clears ${CLEARABLE.map(quoted).join(', ')}.`
 }
 
 function policyTable(): string {
@@ -153,6 +162,7 @@ function withPart(page: string, part: string): string {
 
 test.each([
   ['docs/tables.md', columnsTable],
+  ['docs/cli.md', flagsTable],
   ['docs/guides/retries.md', policyTable],
 ])('%s has the table of the settings', async (page, part) => {
   await expect(withPart(page, part())).toMatchFileSnapshot(join(root, page))
