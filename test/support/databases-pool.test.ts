@@ -166,32 +166,31 @@ for (const { kind, url: serverUrl } of run.servers) {
 
     it('is not reached by what a test has left running', async () => {
       const before = await take()
-      const tries = { connecting: 0, writing: 0 }
-      let isOver = false
+      const left = { connecting: 0, writing: 0, isOver: false }
       // As a worker that outlives its test: it connects again whenever it is thrown out.
       const worker = async () => {
-        while (!isOver) {
-          tries.connecting += 1
+        while (!left.isOver) {
+          left.connecting += 1
           const connection = await createConnection(before.url).catch(() => null)
           connection?.on('error', () => {})
-          for (let isConnected = connection !== null; isConnected && !isOver; ) {
+          for (let isConnected = connection !== null; isConnected && !left.isOver; ) {
             isConnected = await write(connection)
-            tries.writing += 1
+            left.writing += 1
           }
           connection?.destroy()
         }
       }
-      const left = Promise.all([worker(), worker(), worker(), worker()])
-      await until('they write', async () => tries.writing > 20)
+      const workers = Promise.all([worker(), worker(), worker(), worker()])
+      await until('they write', async () => left.writing > 20)
       await before.drop()
       const next = await take()
-      const triesBefore = tries.connecting
-      await until('they try on', async () => tries.connecting > triesBefore + 8)
+      const triesBefore = left.connecting
+      await until('they try on', async () => left.connecting > triesBefore + 8)
       expect(next.made).toBe(before.made)
       expect(await isEmpty(next)).toBe(true)
       await expect(createConnection(before.url)).rejects.toMatchObject({ code: 'ER_BAD_DB_ERROR' })
-      isOver = true
-      await left
+      left.isOver = true
+      await workers
       await next.drop()
     })
 
