@@ -117,14 +117,6 @@ describe('reading a text costs as much as it is long, whatever its numbers', () 
     `*${' *'.repeat(50_000)}`,
   ])('%.40s', (text) => {
     expect(charactersRead(text)).toBeLessThanOrEqual(12 * (text.length + 1))
-    const start = performance.now()
-    try {
-      calendar(text)
-    } catch (error) {
-      expect(error).toBeInstanceOf(CalendarSyntaxError)
-    }
-    // A safety net only: it takes a few milliseconds at most.
-    expect(performance.now() - start).toBeLessThan(1000)
   })
 })
 

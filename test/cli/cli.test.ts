@@ -104,10 +104,10 @@ describe('modules that cannot be used', () => {
   })
 })
 
-eachDatabase(({ fresh }) => {
+eachDatabase(({ fresh, bare }) => {
   test('kalends migrate tells what it applied, once, also under a prefix and from the environment', async () => {
     const cwd = await temporaryFolder()
-    const database = await fresh()
+    const database = await bare()
     const env = { KALENDS_DATABASE: database.url }
     expect(await run(CLI, ['migrate'], { cwd, env })).toMatchObject({
       code: 0,

@@ -31,7 +31,7 @@ test('there is SQL to run', () => {
   expect(withSql.map(({ page }) => page)).toEqual(expect.arrayContaining(['README.md', 'docs/tables.md']))
 })
 
-eachDatabase(({ kind, fresh }) => {
+eachDatabase(({ kind, fresh, bare }) => {
   test.each(withSql)('$page: every statement runs, and finds the rows it speaks of', async ({ blocks }) => {
     const database = await fresh()
     const kalends = await Kalends.open(database.url)
@@ -51,7 +51,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   test.skipIf(kind === 'sqlite')('the privileges that are given are enough, and needed', async () => {
-    const database = await fresh()
+    const database = await bare()
     const name = new URL(database.url).pathname.slice(1)
     const users = { app_worker: `w_${name.slice(-20)}`, app_deploy: `d_${name.slice(-20)}` }
     const grants = statements(

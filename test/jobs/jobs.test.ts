@@ -99,7 +99,8 @@ eachDatabase((under) => {
     expect(job.state).toBe('success')
     const lateMs = (job.started?.getTime() ?? 0) - runAt.getTime()
     expect(lateMs).toBeGreaterThanOrEqual(0)
-    expect(lateMs).toBeLessThan(1000)
+    // The wake-up period would have made it 30 s.
+    expect(lateMs).toBeLessThan(10_000)
   })
 
   it('a job for a time that is past runs at once', async () => {

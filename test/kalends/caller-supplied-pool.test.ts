@@ -10,8 +10,8 @@ import { ended, signal } from './scene.ts'
 const tick = task('tick')
 
 /** A database of the test's own. */
-async function lend(fresh: DatabaseUnderTest['fresh']): Promise<TestDatabase> {
-  const database = await fresh()
+async function lend(bare: DatabaseUnderTest['bare']): Promise<TestDatabase> {
+  const database = await bare()
   onTestFinished(() => database.drop())
   return database
 }
@@ -35,10 +35,10 @@ async function work(kalends: Kalends): Promise<Date> {
   return job.submitted
 }
 
-for (const { kind, fresh } of databases.filter((database) => database.kind !== 'sqlite')) {
+for (const { kind, bare } of databases.filter((database) => database.kind !== 'sqlite')) {
   describe(kind, () => {
     it('a promise pool works, and is not closed by stop', async () => {
-      const { url } = await lend(fresh)
+      const { url } = await lend(bare)
       const pool = mysql.createPool({ uri: url })
       onTestFinished(() => pool.end())
       const kalends = await Kalends.open(pool, { wakeUp: 50 })
@@ -48,7 +48,7 @@ for (const { kind, fresh } of databases.filter((database) => database.kind !== '
     })
 
     it('a callback pool works, and is not closed by stop', async () => {
-      const { url } = await lend(fresh)
+      const { url } = await lend(bare)
       const pool = mysqlCallbacks.createPool({ uri: url })
       onTestFinished(() => pool.promise().end())
       const kalends = await Kalends.open(pool, { wakeUp: 50 })
@@ -58,7 +58,7 @@ for (const { kind, fresh } of databases.filter((database) => database.kind !== '
     })
 
     it('a drizzle database works, on a promise pool and on a callback pool, and is not closed by stop', async () => {
-      const { url } = await lend(fresh)
+      const { url } = await lend(bare)
       const promises = mysql.createPool({ uri: url })
       const callbacks = mysqlCallbacks.createPool({ uri: url })
       onTestFinished(async () => {
@@ -78,7 +78,7 @@ for (const { kind, fresh } of databases.filter((database) => database.kind !== '
     })
 
     it('a pool of one connection is enough', async () => {
-      const { url } = await lend(fresh)
+      const { url } = await lend(bare)
       const pool = mysql.createPool({ uri: url, connectionLimit: 1 })
       onTestFinished(() => pool.end())
       await using kalends = await Kalends.open(pool, { wakeUp: 50 })
@@ -86,7 +86,7 @@ for (const { kind, fresh } of databases.filter((database) => database.kind !== '
     })
 
     it('whatever zone, casts and shape of rows the pool has, instants are the same', async () => {
-      const { url } = await lend(fresh)
+      const { url } = await lend(bare)
       const pool = mysql.createPool({
         uri: url,
         timezone: '+13:00',
@@ -113,7 +113,7 @@ for (const { kind, fresh } of databases.filter((database) => database.kind !== '
     })
 
     it('two Kalends on one pool do not get in each other’s way', async () => {
-      const { url } = await lend(fresh)
+      const { url } = await lend(bare)
       const pool = mysql.createPool({ uri: url, connectionLimit: 4 })
       onTestFinished(() => pool.end())
       const one = await Kalends.open(pool, { wakeUp: 50, worker: 'one' })

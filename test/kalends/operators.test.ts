@@ -44,7 +44,7 @@ eachDatabase((under) => {
   })
 
   test('doctor looks at an open database, and at one of any age', async () => {
-    const { open, database } = await scene(under)
+    const { open, database } = await scene({ fresh: under.bare })
     expect((await Kalends.doctor(database.url)).map(({ code }) => code)).toEqual(['schema'])
     const kalends = await open()
     expect(await kalends.doctor()).toEqual([])

@@ -67,7 +67,8 @@ eachDatabase((under) => {
     const job = await kalends.jobs.get(id)
     const lateMs = (job?.submitted.getTime() ?? 0) - (job?.slot?.getTime() ?? 0)
     expect(lateMs).toBeGreaterThanOrEqual(0)
-    expect(lateMs).toBeLessThan(1000)
+    // The wake-up period would have made it 30 s.
+    expect(lateMs).toBeLessThan(10_000)
   })
 
   it('many workers submit each occurrence once', async () => {

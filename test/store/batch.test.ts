@@ -29,9 +29,9 @@ const BATCHES: Record<string, readonly Row[]> = {
   ],
 }
 
-eachDatabase(({ kind, fresh }) => {
+eachDatabase(({ kind, bare }) => {
   it.each(Object.entries(BATCHES))('%s arrive as they are', async (_, rows) => {
-    const under = await fresh()
+    const under = await bare()
     const database =
       kind === 'sqlite'
         ? await SqliteDatabase.open(under.url.slice('sqlite:'.length))

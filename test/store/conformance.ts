@@ -26,6 +26,8 @@ export interface StoreUnderTest {
   readonly query: TestDatabase['query']
   /** A database of a test's own. */
   readonly fresh: () => Promise<TestDatabase>
+  /** One without any table. */
+  readonly bare: () => Promise<TestDatabase>
   /** Another process's view: a store with connections of its own, closed after the test. */
   readonly another: (options?: StoreOptions) => Promise<Store>
   /** Run after the test, last first. */
@@ -33,10 +35,15 @@ export interface StoreUnderTest {
 }
 
 export function onEachStore(suite: (under: StoreUnderTest) => void, options: StoreOptions = {}): void {
-  eachDatabase(({ kind, fresh }) => {
+  eachDatabase(({ kind, fresh, bare }) => {
     let database: TestDatabase
     let store: Store
     const cleanups: (() => Promise<unknown>)[] = []
+    const droppedAfterwards = async (made: Promise<TestDatabase>) => {
+      const own = await made
+      cleanups.push(own.drop)
+      return own
+    }
     const under: StoreUnderTest = {
       kind,
       get store() {
@@ -46,11 +53,8 @@ export function onEachStore(suite: (under: StoreUnderTest) => void, options: Sto
         return database.url
       },
       query: (sql, params) => database.query(sql, params),
-      fresh: async () => {
-        const own = await fresh()
-        cleanups.push(own.drop)
-        return own
-      },
+      fresh: () => droppedAfterwards(fresh()),
+      bare: () => droppedAfterwards(bare()),
       another: async (own = options) => {
         const opened = await openStore(database.url, own)
         cleanups.push(() => opened.close())
@@ -59,7 +63,7 @@ export function onEachStore(suite: (under: StoreUnderTest) => void, options: Sto
       afterwards: (work) => void cleanups.push(work),
     }
     beforeAll(async () => {
-      database = await fresh()
+      database = await (options.tablePrefix === undefined ? fresh() : bare())
       store = await openStore(database.url, options)
       return async () => {
         await store.close()

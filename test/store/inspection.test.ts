@@ -20,7 +20,7 @@ onEachStore((under) => {
   })
 
   it('what others have removed is named, and migrations that were not applied', async () => {
-    const database = await under.fresh()
+    const database = await under.bare()
     const empty = await openToInspect(database.url, {})
     under.afterwards(() => empty.close())
     const before = await empty.inspection.schemaDrift()

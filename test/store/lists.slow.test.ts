@@ -12,7 +12,7 @@ import { type Recording, recording } from './recording.ts'
 const ROWS = 1_000_000
 const SORTS = /filesort|temporary|TEMP B-TREE FOR (?:ORDER BY|RIGHT PART)/i
 
-eachDatabase(({ kind, fresh }) => {
+eachDatabase(({ kind, bare }) => {
   let database: TestDatabase
   let recorded: Recording
   let views: Views
@@ -23,7 +23,7 @@ eachDatabase(({ kind, fresh }) => {
   let side: Connection | undefined
 
   beforeAll(async () => {
-    database = await fresh()
+    database = await bare()
     const { openStore } = await import('../../src/store/open.ts')
     await (await openStore(database.url)).close()
     await fill(database)

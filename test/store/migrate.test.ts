@@ -32,7 +32,7 @@ onEachStore((under) => {
   })
 
   it('six that open an empty database at once all get a store', async () => {
-    const database = await under.fresh()
+    const database = await under.bare()
     const stores = await Promise.all(Array.from({ length: 6 }, () => openStore(database.url)))
     try {
       await Promise.all(stores.map((store, index) => store.schedules.create(`s${index}`, settings())))
@@ -45,7 +45,7 @@ onEachStore((under) => {
   it.each(['job', 'worker'])(
     "an application's own table %s is refused by name, and nothing is changed",
     async (name) => {
-      const database = await under.fresh()
+      const database = await under.bare()
       await database.query(`CREATE TABLE ${name} (mine INTEGER)`)
       await expect(openStore(database.url)).rejects.toThrow(SchemaError)
       await expect(openStore(database.url)).rejects.toThrow(`'${name}'`)
@@ -55,7 +55,7 @@ onEachStore((under) => {
   )
 
   it('two prefixes live side by side, beside the tables of the application', async () => {
-    const database = await under.fresh()
+    const database = await under.bare()
     await database.query('CREATE TABLE job (mine INTEGER)')
     const first = await openStore(database.url, { tablePrefix: 'a_' })
     const second = await openStore(database.url, { tablePrefix: 'b_' })
@@ -73,7 +73,7 @@ onEachStore((under) => {
   })
 
   it('a migration that was done but not recorded to its end is continued', async () => {
-    const database = await under.fresh()
+    const database = await under.bare()
     await migrateDatabase(database.url)
     await database.query("DELETE FROM kalends_migration WHERE name >= '0000_first/3'")
     expect(await migrateDatabase(database.url)).toEqual(['0000_first'])
@@ -81,7 +81,7 @@ onEachStore((under) => {
   })
 
   it('a migration that was cut short is continued', async () => {
-    const database = await under.fresh()
+    const database = await under.bare()
     await migrateDatabase(database.url)
     // Its last steps: the table of workers, and the indexes that came after it on the servers.
     await database.query('DROP TABLE worker')
@@ -101,7 +101,7 @@ onEachStore((under) => {
   })
 
   it('without migrate, an empty database is refused with what to do, and stays empty', async () => {
-    const database = await under.fresh()
+    const database = await under.bare()
     const opening = openStore(database.url, { migrate: false })
     await expect(opening).rejects.toThrow(SchemaError)
     await expect(opening).rejects.toThrow("run 'kalends migrate', or open with migrate: true")
@@ -132,9 +132,9 @@ async function upgrade({ kind, url }: Pick<TestDatabase, 'kind' | 'url'>): Promi
   }
 }
 
-eachDatabase(({ kind, fresh }) => {
+eachDatabase(({ kind, bare }) => {
   const own = async () => {
-    const database = await fresh()
+    const database = await bare()
     onTestFinished(() => database.drop())
     return database
   }
@@ -256,7 +256,7 @@ eachDatabase(({ kind, fresh }) => {
       'CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci',
       'CHARACTER SET utf8mb3',
     ])('a database whose default is %s makes no difference', async (charset) => {
-    const database = await fresh()
+    const database = await bare()
     try {
       await database.query(`ALTER DATABASE ${charset}`)
       const store = await openStore(database.url)

@@ -194,7 +194,7 @@ onEachStore((under) => {
     })
 
     it('migrates', async () => {
-      const database = await under.fresh()
+      const database = await under.bare()
       await database.query('ALTER DATABASE CHARACTER SET latin1')
       const lent = pool(setup, { uri: database.url, ...options })
       const store = await openStore(lent)

@@ -85,14 +85,14 @@ interface Step {
 const found = (statements: readonly string[], pattern: RegExp): string | undefined =>
   statements.find((statement) => pattern.test(statement))
 
-eachDatabase(({ kind, fresh }) => {
+eachDatabase(({ kind, bare }) => {
   let database: TestDatabase
   let recorded: Recording
   /** A connection that the tests may break as they like. */
   let side: Connection | undefined
 
   beforeAll(async () => {
-    database = await fresh()
+    database = await bare()
     const { openStore } = await import('../../src/store/open.ts')
     await (await openStore(database.url)).close()
     await fill(database)
@@ -463,7 +463,7 @@ eachDatabase(({ kind, fresh }) => {
     let seen: Recording
 
     beforeAll(async () => {
-      calm = await fresh()
+      calm = await bare()
       seen = await recording(calm.url)
       const { openStore } = await import('../../src/store/open.ts')
       await (await openStore(calm.url)).close()

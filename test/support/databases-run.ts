@@ -1,7 +1,7 @@
 /** What one test run hands to its suites, and what it calls its things so that it can clear them away. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { createConnection, type RowDataPacket } from 'mysql2/promise'
+import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise'
 
 export type DatabaseKind = 'sqlite' | 'mariadb' | 'mysql'
 export type ServerKind = Exclude<DatabaseKind, 'sqlite'>
@@ -55,18 +55,23 @@ export function withDatabase(url: string, name: string): string {
 export async function dropDatabase(url: string, name: string): Promise<void> {
   const connection = await createConnection({ uri: withDatabase(url, '') })
   try {
-    // Not information_schema.processlist: on MySQL it fails where somebody's statement is not in the character set that
-    // it was said to be in.
-    const [sessions] = await connection.query<RowDataPacket[]>('SHOW PROCESSLIST')
-    for (const { Id: id, db } of sessions) {
-      // One that has ended meanwhile is as good as killed.
-      if (db === name) await connection.query(`KILL ${Number(id)}`).catch(() => {})
-    }
-    await connection.query('SET SESSION lock_wait_timeout = 20')
+    await endSessions(connection, name)
     await connection.query(`DROP DATABASE IF EXISTS \`${name}\``)
   } finally {
     await connection.end()
   }
+}
+
+/** Ends every session in a database; statements of this connection then wait 20 s at most for what those had locked. */
+export async function endSessions(connection: Connection, name: string): Promise<void> {
+  // Not information_schema.processlist: on MySQL it fails where somebody's statement is not in the character set that
+  // it was said to be in.
+  const [sessions] = await connection.query<RowDataPacket[]>('SHOW PROCESSLIST')
+  for (const { Id: id, db } of sessions) {
+    // One that has ended meanwhile is as good as killed.
+    if (db === name) await connection.query(`KILL ${Number(id)}`).catch(() => {})
+  }
+  await connection.query('SET SESSION lock_wait_timeout = 20')
 }
 
 export async function dropDatabasesOf(run: TestRun, url: string): Promise<void> {

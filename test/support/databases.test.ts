@@ -5,9 +5,9 @@ import { databases, eachDatabase, type TestDatabase } from './databases.ts'
 
 const file = (database: TestDatabase) => database.url.slice('sqlite:'.length)
 
-eachDatabase(({ kind, fresh }) => {
+eachDatabase(({ kind, bare }) => {
   it('is new and empty', async () => {
-    const database = await fresh()
+    const database = await bare()
     const tables = await database.query(
       kind === 'sqlite'
         ? 'SELECT name FROM sqlite_schema'
@@ -18,7 +18,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   it('shares nothing with another one', async () => {
-    const [one, other] = await Promise.all([fresh(), fresh()])
+    const [one, other] = await Promise.all([bare(), bare()])
     await one.query('CREATE TABLE t (a INT)')
     await one.query('INSERT INTO t VALUES (?)', [1])
     await other.query('CREATE TABLE t (a INT)')
@@ -30,7 +30,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   it('is gone after drop, which may be called twice', async () => {
-    const database = await fresh()
+    const database = await bare()
     await database.query('CREATE TABLE t (a INT)')
     await database.drop()
     await database.drop()
@@ -40,10 +40,10 @@ eachDatabase(({ kind, fresh }) => {
   })
 })
 
-for (const { kind, fresh } of databases.filter(({ kind }) => kind !== 'sqlite')) {
+for (const { kind, bare } of databases.filter(({ kind }) => kind !== 'sqlite')) {
   describe(kind, () => {
     it('is dropped also while a transaction is open in it', async () => {
-      const database = await fresh()
+      const database = await bare()
       await database.query('CREATE TABLE t (a INT PRIMARY KEY)')
       const left = await createConnection(database.url)
       left.on('error', () => {})
@@ -56,7 +56,7 @@ for (const { kind, fresh } of databases.filter(({ kind }) => kind !== 'sqlite'))
     })
 
     it('gives times, JSON and large numbers as the database writes them', async () => {
-      const database = await fresh()
+      const database = await bare()
       await database.query('CREATE TABLE t (at DATETIME(3), args JSON, n BIGINT)')
       await database.query(`INSERT INTO t VALUES ('2026-03-29 01:30:00.123', '{"a": 1}', 9007199254740993)`)
 
@@ -67,7 +67,7 @@ for (const { kind, fresh } of databases.filter(({ kind }) => kind !== 'sqlite'))
     })
 
     it('keeps commits and flushes them, as a server in production does', async () => {
-      const database = await fresh()
+      const database = await bare()
       expect(await database.query('SELECT @@innodb_flush_log_at_trx_commit AS flush')).toEqual([{ flush: 1 }])
       await database.drop()
     })
@@ -79,7 +79,7 @@ describe('sqlite', () => {
     'waits for a write lock that this process holds itself',
     async () => {
       const { default: Database } = await import('libsql')
-      const database = await databases.find(({ kind }) => kind === 'sqlite')?.fresh()
+      const database = await databases.find(({ kind }) => kind === 'sqlite')?.bare()
       if (database === undefined) throw new Error('no SQLite in this run')
       await database.query('CREATE TABLE t (a INT)')
       const holder = new Database(file(database))

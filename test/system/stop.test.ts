@@ -27,7 +27,8 @@ eachDatabase(({ fresh }) => {
       const asked = performance.now()
       worker.signal('SIGTERM')
       expect(await worker.ended()).toBe(0)
-      expect(performance.now() - asked).toBeLessThan(2000)
+      // Were it to wait for anything, it would wait for the grace period of 30 s.
+      expect(performance.now() - asked).toBeLessThan(10_000)
       expect(await database.query('SELECT * FROM worker')).toEqual([])
       await database.drop()
     })
@@ -116,7 +117,13 @@ eachDatabase(({ fresh }) => {
   it('a rolling restart loses nothing, doubles nothing and leaves nothing', async () => {
     const database = await fresh()
     const start = async (name: string) =>
-      await WorkerProcess.start({ ...settings(database, name), quiet: true, concurrency: 30 })
+      await WorkerProcess.start({
+        ...settings(database, name),
+        // Whoever had to wait for a lease to end would wait for longer than this test does.
+        leaseMs: 600_000,
+        quiet: true,
+        concurrency: 30,
+      })
     let worker = await start('r0')
     const from = Math.ceil(Date.now() / 1000 + 3) * 1000
     // A busy machine may take longer than a second for a run: beside it, the next one goes on.
@@ -152,9 +159,6 @@ eachDatabase(({ fresh }) => {
     expect(occurrenceFaults(await scheduleEnds(database), rows, expected)).toEqual([])
     expect(rows.filter((row) => row.state !== 'success' || row.attempt !== 1)).toEqual([])
     expect(await database.query('SELECT id FROM worker')).toEqual([])
-    // Nobody had to wait for anybody's lease.
-    const lateness = rows.map((row) => row.submitted - row.slot)
-    expect(Math.max(...lateness)).toBeLessThan(LEASE_MS)
     await database.drop()
   })
 })
