@@ -54,6 +54,19 @@ export const DEFAULT_SETTINGS: Omit<ScheduleSettings, 'task' | 'timer'> = {
 
 const STORED = [...SETTING_NAMES.map((name) => propertyOf(name)), 'declaredBy' as const].toSorted()
 
+/** A schedule after a change of its settings. */
+export function withSettings(current: Schedule, { args, ...changes }: Partial<ScheduleSettings>): Schedule {
+  const value: unknown = args === undefined ? current.args : JSON.parse(args)
+  const schedule = { ...current, ...changes, args: value }
+  return { ...schedule, status: statusOf(schedule) }
+}
+
+/** As the column `status` has it. */
+export function statusOf({ enabled, idle }: Pick<Schedule, 'enabled' | 'idle'>): ScheduleStatus {
+  if (!enabled) return 'paused'
+  return idle === null || idle === 'running' ? 'active' : idle
+}
+
 /** Of all settings of a schedule: 22 characters of base64url, others after each edit. */
 export function settingsHash(schedule: Schedule): string {
   const values = STORED.map((property) => schedule[property])

@@ -113,17 +113,17 @@ export class Schedules {
     const { id } = input
     const stored = id === undefined ? newJobId(new Date()) : newId(owner, id)
     const { settings, firstRun } = await this.#new(stored, input)
-    await this.#context.inTurn(async () => {
+    const schedule = await this.#context.inTurn(async () => {
       // A row of this owner whose id has no prefix is in the way under the same name.
       if (id !== undefined && id !== stored && (await this.#store.get(id)) !== null)
         throw new ConflictError(
           `There is a schedule with the id '${id}' already; use put or update to change it`,
         )
       await this.#checkCount()
-      await this.#store.create(stored, settings, firstRun)
+      return await this.#store.create(stored, settings, firstRun)
     })
     this.#context.onWrite()
-    return this.#existing(id ?? stored)
+    return schedule
   }
 
   /**
@@ -168,19 +168,22 @@ export class Schedules {
     input: AnyScheduleInput,
     { ifVersion }: IfVersion = {},
   ): Promise<{ result: PutResult; schedule: Schedule }> {
-    const { settings, firstRun } = await this.#new(id, input, (await this.#store.get(id))?.timer)
+    const existing = await this.#store.get(id)
+    const { settings, firstRun } = await this.#new(id, input, existing?.timer)
     const check = this.#checkOf(id, ifVersion)
-    const result = await this.#context.inTurn(async () => {
-      const isNew = (await this.#store.get(id)) === null
+    const { inTurn, authority } = this.#context
+    const written = await inTurn(async () => {
+      // With limits, another call of this owner may have created it before this turn.
+      const isNew = (authority.limits === null ? existing : await this.#store.get(id)) === null
       if (isNew) await this.#checkCount()
-      return this.#store.put(id, settings, firstRun, (current) => {
+      return await this.#store.put(id, settings, firstRun, (current) => {
         if (current !== null) check(current)
         // Deleted since: what was not counted is not created.
         else if (ifVersion !== undefined || !isNew) throw new VersionError(id)
       })
     })
-    if (result !== 'unchanged') this.#context.onWrite()
-    return { result, schedule: await this.#existing(id) }
+    if (written.result !== 'unchanged') this.#context.onWrite()
+    return written
   }
 
   /**
@@ -219,20 +222,23 @@ export class Schedules {
    * @throws NotFoundError, and as `create` does
    */
   async update(id: string, changes: ScheduleChanges, { ifVersion }: IfVersion = {}): Promise<Schedule> {
-    const { task } = await this.#existing(id)
+    const { task } = typeof ifVersion === 'object' ? ifVersion : await this.#existing(id)
     const settings = await settingsChanges(task, changes, this.#context)
     if (settings.timer !== undefined) await this.#checkPeriod(settings.timer)
-    if (!(await this.#store.update(id, settings, this.#checkOf(id, ifVersion)))) {
-      throw new NotFoundError('schedule', id)
-    }
-    this.#context.onWrite()
-    return this.#existing(id)
+    const check = this.#checkOf(id, ifVersion)
+    return this.#written(
+      id,
+      await this.#store.update(id, settings, (current) => {
+        check(current)
+        // The args were checked against the schema of this task.
+        if (current.task !== task) throw new VersionError(id)
+      }),
+    )
   }
 
   /** Jobs that were submitted already stay. @throws NotFoundError */
   async delete(id: string, { ifVersion }: IfVersion = {}): Promise<void> {
-    if (!(await this.#store.delete(id, this.#checkOf(id, ifVersion)))) throw new NotFoundError('schedule', id)
-    this.#context.onWrite()
+    this.#written(id, await this.#store.delete(id, this.#checkOf(id, ifVersion)))
   }
 
   /** Nothing is submitted until `resume`; a job that is waiting or running is not touched. */
@@ -252,12 +258,17 @@ export class Schedules {
    * @throws ConflictError when it is neither
    */
   async reset(id: string, { ifVersion }: IfVersion = {}): Promise<Schedule> {
-    if (!(await this.#store.reset(id, this.#checkOf(id, ifVersion)))) {
-      const { status } = await this.#existing(id)
-      throw new ConflictError(`The schedule '${id}' is ${status}; only one that is done or dead can be reset`)
-    }
-    this.#context.onWrite()
-    return this.#existing(id)
+    const check = this.#checkOf(id, ifVersion)
+    return this.#written(
+      id,
+      await this.#store.reset(id, (current) => {
+        check(current)
+        if (current.idle === 'done' || current.idle === 'dead') return
+        throw new ConflictError(
+          `The schedule '${id}' is ${current.status}; only one that is done or dead can be reset`,
+        )
+      }),
+    )
   }
 
   /**
@@ -405,14 +416,25 @@ export class Schedules {
     if (limits !== null) checkPeriod(limits, timer, await this.#store.now())
   }
 
-  async #enable(id: string, enabled: boolean, options: IfVersion): Promise<Schedule> {
-    const { status } = await this.#existing(id)
-    if (status !== (enabled ? 'paused' : 'active')) {
-      throw new ConflictError(
-        `The schedule '${id}' is ${status}; only one that is ${enabled ? 'paused can be resumed' : 'active can be paused'}`,
-      )
-    }
-    return this.update(id, { enabled }, options)
+  async #enable(id: string, enabled: boolean, { ifVersion }: IfVersion): Promise<Schedule> {
+    const check = this.#checkOf(id, ifVersion)
+    return this.#written(
+      id,
+      await this.#store.update(id, { enabled }, (current) => {
+        check(current)
+        if (current.status === (enabled ? 'paused' : 'active')) return
+        throw new ConflictError(
+          `The schedule '${id}' is ${current.status}; only one that is ${enabled ? 'paused can be resumed' : 'active can be paused'}`,
+        )
+      }),
+    )
+  }
+
+  /** @throws NotFoundError when nothing was written */
+  #written(id: string, schedule: Schedule | null): Schedule {
+    if (schedule === null) throw new NotFoundError('schedule', id)
+    this.#context.onWrite()
+    return schedule
   }
 
   async #existing(id: string): Promise<Schedule> {

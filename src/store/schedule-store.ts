@@ -28,7 +28,7 @@ export interface ScheduleStore {
    * @param firstRun  default `next`
    * @throws ConflictError when the id is in use
    */
-  create(id: string, settings: ScheduleSettings, firstRun?: FirstRun): Promise<void>
+  create(id: string, settings: ScheduleSettings, firstRun?: FirstRun): Promise<Schedule>
   /**
    * Creates the schedule, or changes what differs; `enabled` and `declaredBy` are only for a new one.
    *
@@ -39,13 +39,14 @@ export interface ScheduleStore {
     settings: ScheduleSettings,
     firstRun?: FirstRun,
     check?: Check<Schedule | null>,
-  ): Promise<PutResult>
+  ): Promise<{ readonly result: PutResult; readonly schedule: Schedule }>
   get(id: string): Promise<Schedule | null>
-  /** @returns whether there is such a schedule */
-  update(id: string, changes: Partial<ScheduleSettings>, check?: Check<Schedule>): Promise<boolean>
-  delete(id: string, check?: Check<Schedule>): Promise<boolean>
-  /** Revives a schedule that is done or dead, with cleared counters. @returns whether it was one */
-  reset(id: string, check?: Check<Schedule>): Promise<boolean>
+  /** @returns the schedule afterwards; null when there is no such schedule */
+  update(id: string, changes: Partial<ScheduleSettings>, check?: Check<Schedule>): Promise<Schedule | null>
+  /** @returns the deleted schedule; null when there is no such schedule */
+  delete(id: string, check?: Check<Schedule>): Promise<Schedule | null>
+  /** Plans a schedule from now, with cleared counters. @returns as `update` */
+  reset(id: string, check?: Check<Schedule>): Promise<Schedule | null>
   /** How many schedules this owner has; counted up to `most`. */
   count(most: number): Promise<number>
   /**

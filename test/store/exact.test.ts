@@ -38,7 +38,7 @@ onEachStore((under) => {
     for (const id of ALL('one')) {
       expect(await under.store.schedules.get(id)).toMatchObject({ id, summary: id })
       expect(await under.store.jobs.get(id)).toMatchObject({ id, subject: id })
-      expect(await under.store.schedules.update(id, { summary: `${id}!` })).toBe(true)
+      expect(await under.store.schedules.update(id, { summary: `${id}!` })).toMatchObject({ id })
     }
     for (const id of ALL('one')) {
       expect(await under.store.schedules.get(id)).toMatchObject({ summary: `${id}!` })
@@ -121,7 +121,8 @@ onEachStore((under) => {
       expect(await jobs.ownedBy({ group: text, submitter: text }).get(`jann`)).toEqual(
         text === 'ann' ? expect.objectContaining({ id: 'jann' }) : null,
       )
-      expect(await schedules.ownedBy({ group: null, submitter: text }).delete('sann')).toBe(text === 'ann')
+      const deleted = await schedules.ownedBy({ group: null, submitter: text }).delete('sann')
+      expect(deleted?.id).toBe(text === 'ann' ? 'sann' : undefined)
       if (text === 'ann')
         await insert(under, 'periodic_task', { id: 'sann', task: 't', timer: 'daily', group_: 'x' })
     }

@@ -379,7 +379,9 @@ onEachStore((under) => {
 
     it('reset revives it, with cleared counters, from now', async () => {
       await dead('hourly')
-      expect(await under.store.schedules.reset('s')).toBe(true)
+      const reset = await under.store.schedules.reset('s')
+      expect(reset).toEqual(await under.store.schedules.get('s'))
+      expect(reset).toMatchObject({ status: 'active', nextRun: null, runCount: 0 })
       await pass()
       expect(await schedule(under, 's')).toMatchObject({
         status: 'active',
@@ -390,7 +392,6 @@ onEachStore((under) => {
       expect(instant((await schedule(under, 's'))['nextrun'])?.getTime()).toBeGreaterThan(
         (await clock(under)).getTime(),
       )
-      expect(await under.store.schedules.reset('s')).toBe(false)
     })
   })
 

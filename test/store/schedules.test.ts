@@ -78,39 +78,47 @@ onEachStore((under) => {
 
   describe('put', () => {
     it('creates, changes what differs, or changes nothing', async () => {
-      expect(await under.store.schedules.put('s', ALL)).toBe('created')
+      const created = await under.store.schedules.put('s', ALL)
+      expect(created).toEqual({ result: 'created', schedule: await get('s') })
       await under.query(
         "UPDATE periodic_task SET nextrun = '2099-01-01 00:00:00.000', planned_from = 'x', run_count = 3",
       )
       const before = await schedule(under, 's')
-      expect(await under.store.schedules.put('s', ALL)).toBe('unchanged')
+      expect(await under.store.schedules.put('s', ALL)).toMatchObject({ result: 'unchanged' })
       expect(await schedule(under, 's')).toEqual(before)
-      expect(await under.store.schedules.put('s', { ...ALL, subject: null, args: '{}' })).toBe('changed')
+      expect(await under.store.schedules.put('s', { ...ALL, subject: null, args: '{}' })).toMatchObject({
+        result: 'changed',
+      })
       expect(await schedule(under, 's')).toEqual({ ...before, subject: null, args: '{}' })
     })
 
     it('leaves enabled to people', async () => {
       await under.store.schedules.put('s', settings({ enabled: false }))
-      expect(await under.store.schedules.put('s', settings({ enabled: true }))).toBe('unchanged')
+      expect(await under.store.schedules.put('s', settings({ enabled: true }))).toMatchObject({
+        result: 'unchanged',
+      })
       expect(await get('s')).toMatchObject({ enabled: false })
     })
 
     it('takes args that are written otherwise for the same', async () => {
       await under.store.schedules.put('s', settings({ args: '{"a":1,"b":2}' }))
-      expect(await under.store.schedules.put('s', settings({ args: '{ "a": 1, "b": 2 }' }))).toBe('unchanged')
+      expect(await under.store.schedules.put('s', settings({ args: '{ "a": 1, "b": 2 }' }))).toMatchObject({
+        result: 'unchanged',
+      })
     })
 
     it('by several at once creates one', async () => {
       const stores = await Promise.all([under.another(), under.another(), under.another(), under.another()])
       const results = await Promise.all(stores.map((store) => store.schedules.put('s', settings())))
-      expect(results.filter((result) => result === 'created')).toHaveLength(1)
+      expect(results.filter(({ result }) => result === 'created')).toHaveLength(1)
       expect(await under.store.schedules.count(10)).toBe(1)
     })
   })
 
   it('an update changes what it says and nothing else', async () => {
     await under.store.schedules.create('s', ALL)
-    expect(await under.store.schedules.update('s', { enabled: true, group: 'new', subject: null })).toBe(true)
+    const updated = await under.store.schedules.update('s', { enabled: true, group: 'new', subject: null })
+    expect(updated).toEqual(await get('s'))
     const { args, ...rest } = ALL
     expect(await get('s')).toMatchObject({
       ...rest,
@@ -119,16 +127,18 @@ onEachStore((under) => {
       group: 'new',
       subject: null,
     })
-    expect(await under.store.schedules.update('s', { group: 'new' })).toBe(true)
-    expect(await under.store.schedules.update('s', {})).toBe(true)
-    expect(await under.store.schedules.update('none', { group: 'new' })).toBe(false)
-    expect(await under.store.schedules.update('none', {})).toBe(false)
+    const paused = await under.store.schedules.update('s', { enabled: false, args: '{"b":[1]}' })
+    expect(paused).toMatchObject({ status: 'paused', args: { b: [1] } })
+    expect(paused).toEqual(await get('s'))
+    expect(await under.store.schedules.update('s', {})).toEqual(paused)
+    expect(await under.store.schedules.update('none', { group: 'new' })).toBeNull()
+    expect(await under.store.schedules.update('none', {})).toBeNull()
   })
 
-  it('a delete says whether there was something to delete', async () => {
+  it('a delete returns what was deleted', async () => {
     await under.store.schedules.create('s', settings())
-    expect(await under.store.schedules.delete('s')).toBe(true)
-    expect(await under.store.schedules.delete('s')).toBe(false)
+    expect(await under.store.schedules.delete('s')).toMatchObject({ id: 's' })
+    expect(await under.store.schedules.delete('s')).toBeNull()
     expect(await under.store.schedules.get('s')).toBeNull()
   })
 

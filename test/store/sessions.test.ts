@@ -147,8 +147,9 @@ onEachStore((under) => {
     expect(
       Math.abs(((await under.store.schedules.get(ODD))?.created.getTime() ?? 0) - now.getTime()),
     ).toBeLessThan(30_000)
-    expect(await store.schedules.update(ODD, { subject: ODD })).toBe(true)
-    expect(await store.schedules.put(ODD, settings({ subject: ODD, args, task: ODD }))).toBe('unchanged')
+    expect(await store.schedules.update(ODD, { subject: ODD })).toMatchObject({ subject: ODD })
+    const put = await store.schedules.put(ODD, settings({ subject: ODD, args, task: ODD }))
+    expect(put.result).toBe('unchanged')
     const slot = after(now, -1500)
     await planned(under, 's', slot)
     await store.workers.register({ id: WORKER, name: 'w', host: ODD, pid: 1, tasks: [ODD] })
@@ -185,7 +186,7 @@ onEachStore((under) => {
     expect((await store.lists.scheduleCounts({ submitter: ODD }, LIST_BOUNDS)).counts).toEqual({})
     // What is too long is refused, not cut off.
     if (server) await expect(store.jobs.submit([newJob('x'.repeat(191))])).rejects.toThrow()
-    expect(await store.schedules.delete(ODD)).toBe(true)
+    expect(await store.schedules.delete(ODD)).toMatchObject({ id: ODD })
   }
 
   describe.skipIf(!server).each(SESSIONS)('a lent pool with %s', (_, setup, options) => {

@@ -2,7 +2,7 @@ import { ConflictError } from '../../errors.ts'
 import { occurrenceId } from '../../model/occurrence.ts'
 import { ANY_OWNER, newId, type Owner, shownId } from '../../model/owner.ts'
 import { elapsesOf } from '../../model/plan.ts'
-import { changedSettings, type Schedule, type ScheduleSettings } from '../../model/schedule.ts'
+import { changedSettings, type Schedule, type ScheduleSettings, withSettings } from '../../model/schedule.ts'
 import type { SqlValue } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
@@ -31,9 +31,9 @@ export class SqlSchedules implements ScheduleStore {
     return new SqlSchedules(this.#context, owner)
   }
 
-  async create(id: string, settings: ScheduleSettings, firstRun: FirstRun = 'next'): Promise<void> {
+  async create(id: string, settings: ScheduleSettings, firstRun: FirstRun = 'next'): Promise<Schedule> {
     try {
-      await this.#context.transaction((tx) => insertSchedule(tx, { id, settings, firstRun }))
+      return await this.#context.transaction((tx) => this.#insert(tx, { id, settings, firstRun }))
     } catch (error) {
       throw this.#orConflict(error, id)
     }
@@ -44,20 +44,22 @@ export class SqlSchedules implements ScheduleStore {
     settings: ScheduleSettings,
     firstRun: FirstRun = 'next',
     check: Check<Schedule | null> = () => undefined,
-  ): Promise<PutResult> {
+  ): Promise<{ readonly result: PutResult; readonly schedule: Schedule }> {
     try {
-      return await this.#context.transactionOnKeys(async (tx): Promise<PutResult> => {
+      return await this.#context.transactionOnKeys(async (tx) => {
         const current = await this.#locked(tx, id)
         check(current && shownSchedule(this.#owner, current))
         if (current === null) {
-          await insertSchedule(tx, { id: newId(this.#owner, id), settings, firstRun })
-          return 'created'
+          const created = { id: newId(this.#owner, id), settings, firstRun }
+          return { result: 'created', schedule: await this.#insert(tx, created) }
         }
         const { enabled: _, declaredBy: __, ...rest } = settings
         const changes = changedSettings(current, rest)
-        if (Object.keys(changes).length === 0) return 'unchanged'
         await changeSchedule(tx, current.id, changes)
-        return 'changed'
+        return {
+          result: Object.keys(changes).length === 0 ? 'unchanged' : 'changed',
+          schedule: shownSchedule(this.#owner, withSettings(current, changes)),
+        }
       })
     } catch (error) {
       throw this.#orConflict(error, id)
@@ -75,27 +77,27 @@ export class SqlSchedules implements ScheduleStore {
     return row === undefined ? null : shownSchedule(this.#owner, toSchedule(row))
   }
 
-  update(id: string, changes: Partial<ScheduleSettings>, check?: Check<Schedule>): Promise<boolean> {
+  update(id: string, changes: Partial<ScheduleSettings>, check?: Check<Schedule>): Promise<Schedule | null> {
     return this.#changing(id, check, async (tx, current) => {
       await changeSchedule(tx, current.id, changes)
-      return true
+      return withSettings(current, changes)
     })
   }
 
-  delete(id: string, check?: Check<Schedule>): Promise<boolean> {
+  delete(id: string, check?: Check<Schedule>): Promise<Schedule | null> {
     return this.#changing(id, check, async (tx, current) => {
       await tx.run(`DELETE FROM ${tx.tables.schedule} WHERE id = ?`, [current.id])
-      return true
+      return current
     })
   }
 
-  reset(id: string, check?: Check<Schedule>): Promise<boolean> {
+  reset(id: string, check?: Check<Schedule>): Promise<Schedule | null> {
     return this.#changing(id, check, async (tx, current) => {
-      if (current.idle !== 'done' && current.idle !== 'dead') return false
       // planned_from NULL: planned again, from now.
       const reset = { idle: 'NULL', nextrun: 'NULL', planned_from: 'NULL', last_error: 'NULL' }
       await updateRows(tx, tx.tables.schedule, { ...reset, run_count: '0', error_count: '0' }, [current.id])
-      return true
+      const after = { ...current, idle: null, nextRun: null, lastError: null, runCount: 0, errorCount: 0 }
+      return withSettings(after, {})
     })
   }
 
@@ -189,18 +191,29 @@ export class SqlSchedules implements ScheduleStore {
     return current ?? null
   }
 
-  /** @returns false also when there is no such schedule */
+  /** @returns what `change` returns, as the owner sees it; null when there is no such schedule */
   #changing(
     name: string,
     check: Check<Schedule> = () => undefined,
-    change: (tx: Context, current: Schedule) => Promise<boolean>,
-  ): Promise<boolean> {
+    change: (tx: Context, current: Schedule) => Promise<Schedule>,
+  ): Promise<Schedule | null> {
     return this.#context.transaction(async (tx) => {
       const current = await this.#locked(tx, name)
-      if (current === null) return false
+      if (current === null) return null
       check(shownSchedule(this.#owner, current))
-      return await change(tx, current)
+      return shownSchedule(this.#owner, await change(tx, current))
     })
+  }
+
+  /** @returns the schedule as the owner sees it */
+  async #insert(tx: Context, created: NewSchedule): Promise<Schedule> {
+    await insertSchedule(tx, created)
+    const [row] = await tx.rows<ScheduleRow>(
+      `SELECT ${scheduleColumns(tx.dialect)} FROM ${tx.tables.schedule} WHERE id = ?`,
+      [created.id],
+    )
+    if (row === undefined) throw new Error(`the schedule ${created.id} was inserted and is not there`)
+    return shownSchedule(this.#owner, toSchedule(row))
   }
 
   #orConflict(error: unknown, id: string): unknown {
