@@ -6,6 +6,7 @@ import { createConnection, type Connection, type RowDataPacket } from 'mysql2/pr
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Owner } from '../../src/model/owner.ts'
 import { toText } from '../../src/store/instant.ts'
+import { LIST_BOUNDS } from '../../src/store/list-store.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 import { LEASE_MS, MINUTE, policies, setChanges, setVersion, submitDue, WORKER } from './conformance.ts'
 import { type Recording, recording } from './recording.ts'
@@ -297,6 +298,15 @@ eachDatabase(({ kind, bare }) => {
       }
       const blocked = await explain(found(statements, /^SELECT MIN\(id\)/))
       expect(blocked.map((step) => step.key)).toEqual(expect.arrayContaining(['job_state_schedule']))
+    })
+
+    it('a change of a schedule reads its row once, under lock, and writes by key', async () => {
+      const [first] = (await recorded.store.lists.schedules({ ...LIST_BOUNDS, limit: 1, offset: 0 })).items
+      const id = first?.id ?? ''
+      const statements = await statementsOf(() => recorded.store.schedules.update(id, { summary: 'new' }))
+      expect(statements).toHaveLength(2)
+      expect(statements[0]).toMatch(kind === 'sqlite' ? /^SELECT .* WHERE id IN/ : /^SELECT .* FOR UPDATE$/)
+      for (const statement of statements) await readsBy(statement, primary)
     })
 
     it('a batch is a few statements, however large it is', async () => {

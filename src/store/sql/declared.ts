@@ -1,9 +1,11 @@
+import type { Schedule } from '../../model/schedule.ts'
 import type { DeclaredStore, SetChanges, SetState, SetVersion } from '../declared-store.ts'
 import { updateFromBatch } from './batch.ts'
-import { updateRows } from './by-key.ts'
+import { lockRows, updateRows } from './by-key.ts'
 import type { Context, TablesContext } from './context.ts'
+import type { Condition } from './owned.ts'
 import { noScheduleColumns, scheduleColumns, type ScheduleRow, toSchedule } from './rows.ts'
-import { changeSchedule, insertSchedule, lockSchedules } from './schedules.ts'
+import { changeSchedule, insertSchedule } from './schedules.ts'
 import { textRecordOf, textsOf } from './stored-json.ts'
 import { placeholders } from './tables.ts'
 
@@ -107,6 +109,19 @@ export class SqlDeclared implements DeclaredStore {
   }
 }
 
+/** Reads schedules under lock. Their keys are found first, so that the locks are taken in the order of the keys. */
+async function lockSchedules(tx: Context, where: Condition): Promise<Schedule[]> {
+  const { schedule } = tx.tables
+  const found = await tx.rows<{ id: string }>(`SELECT id FROM ${schedule} WHERE ${where.text}`, where.params)
+  const rows = await lockRows<ScheduleRow>(tx, {
+    table: schedule,
+    columns: scheduleColumns(tx.dialect),
+    ids: found.map((row) => row.id),
+    locked: 'wait',
+  })
+  return rows.map(toSchedule)
+}
+
 async function apply(tx: Context, changes: SetChanges): Promise<void> {
   const { schedule } = tx.tables
   for (const created of changes.create.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
@@ -156,7 +171,7 @@ function liveOf(version: SetVersion, rows: readonly LiveRow[]): Omit<SetState, '
 
 const inTime = (version: VersionRow) => `${version.first_seen} ${version.hash}`
 
-function ofSet({ name, schedules }: SetVersion): { text: string; params: readonly string[] } {
+function ofSet({ name, schedules }: SetVersion): Condition {
   if (schedules.length === 0) return { text: 'declared_by = ?', params: [name] }
   return { text: `(declared_by = ? OR id IN (${placeholders(schedules)}))`, params: [name, ...schedules] }
 }

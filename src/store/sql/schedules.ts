@@ -187,8 +187,15 @@ export class SqlSchedules implements ScheduleStore {
   async #locked(tx: Context, name: string): Promise<Schedule | null> {
     const id = await this.#find(tx, name)
     if (id === null) return null
-    const [current] = await lockSchedules(tx, this.#where(id))
-    return current ?? null
+    const [row] = await lockRows<ScheduleRow>(tx, {
+      table: tx.tables.schedule,
+      columns: scheduleColumns(tx.dialect),
+      ids: [id],
+      locked: 'wait',
+      where: `1 = 1${this.#own.text}`,
+      params: this.#own.params,
+    })
+    return row === undefined ? null : toSchedule(row)
   }
 
   /** @returns what `change` returns, as the owner sees it; null when there is no such schedule */
@@ -223,19 +230,6 @@ export class SqlSchedules implements ScheduleStore {
       { cause: error },
     )
   }
-}
-
-/** Reads schedules under lock. Their keys are found first, so that the locks are taken in the order of the keys. */
-export async function lockSchedules(tx: Context, where: Condition): Promise<Schedule[]> {
-  const { schedule } = tx.tables
-  const found = await tx.rows<{ id: string }>(`SELECT id FROM ${schedule} WHERE ${where.text}`, where.params)
-  const rows = await lockRows<ScheduleRow>(tx, {
-    table: schedule,
-    columns: scheduleColumns(tx.dialect),
-    ids: found.map((row) => row.id),
-    locked: 'wait',
-  })
-  return rows.map(toSchedule)
 }
 
 /** A past nextrun means "now", whatever the clock shows. */
