@@ -241,7 +241,10 @@ export class OwnConnections implements Connections {
       const several = this.#places.length > 1
       const variables = await settings(
         connection,
-        "SHOW GLOBAL VARIABLES WHERE variable_name IN ('wsrep_on', 'read_only', 'group_replication_group_name', 'group_replication_single_primary_mode', 'group_replication_consistency', 'server_uuid', 'server_id', 'hostname', 'port')",
+        `SHOW GLOBAL VARIABLES WHERE variable_name IN (
+          'wsrep_on', 'read_only', 'server_uuid', 'server_id', 'hostname', 'port',
+          'group_replication_group_name', 'group_replication_single_primary_mode', 'group_replication_consistency'
+        )`,
       )
       const status = await settings(
         connection,

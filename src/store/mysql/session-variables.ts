@@ -140,11 +140,12 @@ export const SESSION_CLOCK = 'SELECT CAST(@@SESSION.timestamp AS CHAR) AS timest
 const CLOCK_OFF_SECONDS = 60
 
 /** Of a transaction of the application, as one value: how its driver returns rows is not known. */
-export const TRANSACTION_STATE = `SELECT CAST(JSON_OBJECT('kalends', 0, 'clock off', ABS(TIMESTAMPDIFF(SECOND, NOW(6), SYSDATE(6))) ${SESSION_VARIABLES.filter(
-  ({ inTransactions }) => inTransactions,
-)
-  .map(({ name, on }) => forServer(on, `, '${name}', CAST(@@SESSION.${name} AS CHAR)`))
-  .join(' ')}) AS CHAR) AS state LIMIT 1`
+export const TRANSACTION_STATE = `SELECT CAST(JSON_OBJECT(
+  'kalends', 0,
+  'clock off', ABS(TIMESTAMPDIFF(SECOND, NOW(6), SYSDATE(6)))
+  ${SESSION_VARIABLES.filter(({ inTransactions }) => inTransactions)
+    .map(({ name, on }) => forServer(on, `, '${name}', CAST(@@SESSION.${name} AS CHAR)`))
+    .join(' ')}) AS CHAR) AS state LIMIT 1`
 
 /** For sessions of our own. */
 export const OWN_SESSION = `SET @kalends = NULL ${SESSION_VARIABLES.map(({ name, on, ours }) =>

@@ -13,7 +13,7 @@ import type { Context, TablesContext } from './context.ts'
 import { findOpenJob, findOwn, openJobConflict, shownJob } from './own-ids.ts'
 import { type Condition, ownedBy } from './owned.ts'
 import { jobColumns, type JobRow, plannableColumns, type PlannableRow, toJob } from './rows.ts'
-import { endJobs, type EndingRow, endingColumns, touchSchedules } from './settling.ts'
+import { endJobs, type EndingRow, endingColumns, touchSchedules } from './ends.ts'
 import { placeholders } from './tables.ts'
 
 /** Characters of one INSERT: well below the packet limit of any server. */

@@ -1,0 +1,288 @@
+/** Writes the ends of jobs: the jobs, the counters of their schedules, and the turn of the jobs blocked behind them. */
+import { finish } from '../../model/finish.ts'
+import type { JobState } from '../../model/job.ts'
+import type { Settlement } from '../../model/settle.ts'
+import type { Dialect } from '../database.ts'
+import { fromStored, toText } from '../instant.ts'
+import { integerLiteral } from '../literals.ts'
+import { updateFromBatch } from './batch.ts'
+import { updateRows } from './by-key.ts'
+import { ACTIVE, OPEN } from './conditions.ts'
+import type { Context } from './context.ts'
+import { groupBy } from './group-by.ts'
+import { type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
+import { placeholders } from './tables.ts'
+
+/** What is read of a job that ends. */
+export interface EndingRow {
+  id: string
+  schedule: string | null
+  task: string
+  state: JobState
+  worker: string | null
+  attempt: number
+  claim: number
+  started: string | null
+  stop_requested: string | null
+  clock: string
+}
+
+export interface Ended {
+  readonly row: EndingRow
+  readonly settlement: Settlement
+}
+
+/** Settlements that are final and say whether the run went well. */
+const isCounted = ({ settlement }: Ended) => settlement.state === 'success' || settlement.state === 'failed'
+
+export function endingColumns({ instant, now }: Dialect): string {
+  return `id, periodic_task_id AS schedule, task, state, worker, attempt, claim,
+    ${instant('started')} AS started, stop_requested, ${now} AS clock`
+}
+
+/**
+ * Writes the ends of jobs whose rows, and before them the rows of their schedules, are locked.
+ *
+ * @returns by schedule, the job whose turn has come
+ */
+export async function endJobs(
+  tx: Context,
+  ended: readonly Ended[],
+  schedules: ReadonlyMap<string, PlannableRow>,
+): Promise<ReadonlyMap<string, string>> {
+  const promoted = await nextInTurn(tx, ended)
+  await writeEnds(tx, ended, promoted, schedules)
+  return promoted
+}
+
+export async function writeEnds(
+  tx: Context,
+  ended: readonly Ended[],
+  promoted: ReadonlyMap<string, string>,
+  schedules: ReadonlyMap<string, PlannableRow>,
+): Promise<void> {
+  await writeJobs(tx, ended, promoted)
+  await writeSchedules(tx, ended, schedules)
+}
+
+/** What a column holds at most. */
+const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
+/**
+ * Writes the ends, and the jobs whose turn has come, in the order of the schedules, as jobs are inserted. The unique
+ * key that keeps "one at a time" passes from one job to the other; for that, InnoDB also locks the next entry of the
+ * index. [Written as two statements, two of these transactions each held what the other waited for.]
+ */
+async function writeJobs(
+  tx: Context,
+  ended: readonly Ended[],
+  promoted: ReadonlyMap<string, string>,
+): Promise<void> {
+  const ends = ended.map((end) => ({ schedule: end.row.schedule ?? '', row: endRow(end) }))
+  const turns = [...promoted].map(([schedule, id]) => ({ schedule, row: { ...WAITING, id, stage: 1 } }))
+  const inOrder = [...ends, ...turns]
+    .toSorted((a, b) => compare(a.schedule, b.schedule) || a.row.stage - b.row.stage)
+    .map(({ row }) => row)
+  for (const rows of tx.dialect.updateStages(inOrder))
+    await updateFromBatch(tx, tx.tables.job, END_COLUMNS, rows, END_ASSIGNMENTS)
+}
+
+const END_COLUMNS = {
+  id: 'id',
+  stage: 'integer',
+  state: 'text',
+  reason: 'text',
+  attempt: 'integer',
+  run_at: 'instant',
+  finished: 'instant',
+  result: 'long text',
+  error: 'long text',
+} as const
+
+/** Of a job whose turn has come (stage 1), all but its state stays. */
+const ifEnded = (column: string) => `CASE WHEN b.stage = 1 THEN t.${column} ELSE b.${column} END`
+
+const END_ASSIGNMENTS = {
+  // A job that was cancelled manually meanwhile stays cancelled.
+  state: "CASE WHEN b.stage = 1 AND t.state <> 'blocked' THEN t.state ELSE b.state END",
+  reason: 'COALESCE(b.reason, t.reason)',
+  attempt: ifEnded('attempt'),
+  run_at: ifEnded('run_at'),
+  finished: ifEnded('finished'),
+  result: ifEnded('result'),
+  error: "CASE WHEN b.state = 'success' THEN NULL ELSE COALESCE(b.error, t.error) END",
+  // The worker of a final job stays, so that history tells who ran it.
+  worker: "CASE WHEN b.state = 'waiting' THEN NULL ELSE t.worker END",
+}
+
+const compare = (one: string, other: string) => (one < other ? -1 : Number(one > other))
+
+/** A job that waits, for its first attempt or for the next. */
+const WAITING = {
+  state: 'waiting',
+  reason: null,
+  attempt: 0,
+  run_at: null,
+  finished: null,
+  result: null,
+  error: null,
+}
+
+function endRow({ row, settlement }: Ended) {
+  const { id, attempt, clock } = row
+  if (settlement.state !== 'waiting') {
+    const { state, reason, result, error } = settlement
+    return { id, stage: 0, state, reason, attempt, run_at: null, finished: clock, result, error }
+  }
+  const { delayMs, countAttempt, error } = settlement
+  return {
+    ...WAITING,
+    id,
+    stage: 0,
+    attempt: countAttempt ? attempt : Math.max(0, attempt - 1),
+    run_at:
+      delayMs === 0 ? null : toText(new Date(Math.min(fromStored(clock).getTime() + delayMs, LAST_INSTANT))),
+    error,
+  }
+}
+
+const LARGEST = integerLiteral(Number.MAX_SAFE_INTEGER)
+/** A count stops at the largest number that is exact, so that the run can end. */
+const counted = (column: string, more: string) =>
+  `CASE WHEN t.${column} > ${LARGEST} - b.${more} THEN ${LARGEST} ELSE t.${column} + b.${more} END`
+const ifCounted = (column: string) => `CASE WHEN b.runs > 0 THEN b.${column} ELSE t.${column} END`
+const ifMoved = (column: string) => `CASE WHEN b.moved = 1 THEN b.${column} ELSE t.${column} END`
+
+const SCHEDULE_COLUMNS = {
+  id: 'id',
+  runs: 'integer',
+  errors: 'integer',
+  last_run: 'instant',
+  last_finished: 'instant',
+  last_job: 'text',
+  last_error: 'long text',
+  moved: 'integer',
+  nextrun: 'instant',
+  idle: 'text',
+  planned_from: 'text',
+} as const
+
+/** A cancelled run counts neither as a run nor as an error. */
+const SCHEDULE_ASSIGNMENTS = {
+  run_count: counted('run_count', 'runs'),
+  error_count: counted('error_count', 'errors'),
+  last_run: ifCounted('last_run'),
+  last_finished: ifCounted('last_finished'),
+  last_job: ifCounted('last_job'),
+  last_error: ifCounted('last_error'),
+  planned_from: ifMoved('planned_from'),
+  nextrun: ifMoved('nextrun'),
+  idle: ifMoved('idle'),
+}
+
+/** Writes counters, and what the ends mean for the next run. */
+async function writeSchedules(
+  tx: Context,
+  ended: readonly Ended[],
+  rows: ReadonlyMap<string, PlannableRow>,
+): Promise<void> {
+  const final = ended.filter(({ settlement }) => settlement.state !== 'waiting')
+  const bySchedule = groupBy(final, (end) => end.row.schedule ?? '')
+  const schedules = [...bySchedule].flatMap(([id, ends]) => {
+    const row = rows.get(id)
+    return row === undefined ? [] : [{ row, ends }]
+  })
+  const open = await openCounts(
+    tx,
+    schedules.filter(({ row }) => row.idle === 'running').map(({ row }) => row.id),
+  )
+  const batch = schedules.map(({ row, ends }) => scheduleAfter(row, ends, open.get(row.id) ?? 0))
+  await updateFromBatch(tx, tx.tables.schedule, SCHEDULE_COLUMNS, batch, SCHEDULE_ASSIGNMENTS)
+  const asBefore = batch.filter(({ runs, moved }) => runs === 0 && moved === 0)
+  await touchSchedules(
+    tx,
+    asBefore.map(({ id }) => id),
+  )
+}
+
+/** @param open  how many jobs of the schedule are not final */
+function scheduleAfter(row: PlannableRow, ends: readonly Ended[], open: number) {
+  const counted = ends.filter(isCounted)
+  const last = counted.at(-1)
+  const failures = counted.filter((end) => end.settlement.state === 'failed').length
+  const runs = counted.length
+  const clock = ends[0]?.row.clock ?? ''
+  const schedule = toPlannable({
+    ...row,
+    run_count: row.run_count + runs,
+    error_count: row.error_count + failures,
+  })
+  const next = finish(schedule, failures > 0, open, fromStored(clock))
+  return {
+    id: row.id,
+    runs,
+    errors: failures,
+    last_run: last?.row.started ?? null,
+    last_finished: last === undefined ? null : clock,
+    last_job: last?.row.id ?? null,
+    last_error: last?.settlement.state === 'failed' ? last.settlement.error : null,
+    moved: Number(next !== null),
+    nextrun: next?.nextRun ? toText(next.nextRun) : null,
+    idle: next?.idle ?? null,
+    planned_from: next === null ? null : plannedFrom(row.definition, next.nextRun),
+  }
+}
+
+/**
+ * Writes to schedules and leaves them as they are. A lock is known to one server of a cluster only: on all servers, two
+ * transactions exclude each other because both write the same row, and a value that stays the same is not written.
+ * Without this, a job that is submitted while the job before it ends on another server would stay blocked. The lowest
+ * bit is flipped twice, so the column accepts it whatever its value is.
+ */
+export async function touchSchedules(tx: Context, ids: readonly string[]): Promise<void> {
+  for (let turn = 0; turn < 2; turn += 1)
+    await updateRows(
+      tx,
+      tx.tables.schedule,
+      { error_count: 'error_count + 1 - 2 * (error_count % 2)' },
+      ids.toSorted(),
+    )
+}
+
+/** How many jobs of each schedule are not final. */
+async function openCounts(tx: Context, schedules: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  if (schedules.length === 0) return new Map()
+  const { job, stateIndex } = tx.tables
+  const rows = await tx.rows<{ id: string; open: number }>(
+    `SELECT periodic_task_id AS id, COUNT(*) AS open
+     FROM ${tx.dialect.found(job, { index: stateIndex })}
+     WHERE ${OPEN} AND periodic_task_id IN (${placeholders(schedules)})
+     GROUP BY periodic_task_id`,
+    schedules,
+  )
+  return new Map(rows.map((row) => [row.id, row.open]))
+}
+
+/** The jobs that are blocked by one that ends. @returns the first of them by schedule */
+export async function nextInTurn(tx: Context, ended: readonly Ended[]): Promise<ReadonlyMap<string, string>> {
+  const final = ended.filter(({ settlement }) => settlement.state !== 'waiting').map(({ row }) => row)
+  const schedules = [...new Set(final.flatMap(({ schedule }) => schedule ?? []))].toSorted()
+  if (schedules.length === 0) return new Map()
+  const ids = final.map(({ id }) => id)
+  // Without the index, MySQL reads the history of each schedule.
+  const { job, stateIndex: index } = tx.tables
+  const rows = await tx.rows<{ id: string; schedule: string }>(
+    `SELECT MIN(id) AS id, periodic_task_id AS schedule
+     FROM ${tx.dialect.found(`${job} AS b`, { index })}
+     WHERE state = 'blocked'
+       AND periodic_task_id IN (${placeholders(schedules)})
+       AND id NOT IN (${placeholders(ids)})
+       AND NOT EXISTS (
+         SELECT 1 FROM ${tx.dialect.found(`${job} AS a`, { index })}
+         WHERE ${ACTIVE} AND a.periodic_task_id = b.periodic_task_id AND a.id NOT IN (${placeholders(ids)})
+       )
+     GROUP BY periodic_task_id`,
+    [...schedules, ...ids, ...ids],
+  )
+  return new Map(rows.map((row) => [row.schedule, row.id]))
+}
