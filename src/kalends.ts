@@ -234,7 +234,8 @@ export class Kalends {
   }
 
   /**
-   * Removes final jobs and their logs now, by age and number. Workers do this every hour.
+   * Removes final jobs and their logs now, by age and number, and then done schedules without jobs whose `afterDone` is
+   * `delete`. Workers do this every hour.
    *
    * @returns how many jobs were removed
    */

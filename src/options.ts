@@ -113,7 +113,8 @@ export function checkedOptions(options: KalendsOptions): CheckedOptions {
 
 /** @throws InvalidInputError also for an empty name, which would reach what belongs to no one */
 export function ownerName(field: 'group' | 'submitter', options: ScopeOptions): string | null {
-  const name = checkedSettings([field], options)[field] ?? null
+  // Untyped code may pass null for a field that it does not use.
+  const name = checkedSettings([field], { [field]: options[field] ?? undefined })[field] ?? null
   if (name === '') throw new InvalidInputError(field, 'a scope needs a name that is not empty')
   return name
 }

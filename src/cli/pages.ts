@@ -1,30 +1,48 @@
 /** Lists of the library, page by page. */
-import type { ListPage } from '../index.ts'
+import type { Listed, ListPage } from '../index.ts'
+import { printJson } from './output.ts'
 
 /** The most rows of a page. */
 const PAGE = 1000
 
 /**
- * The first rows of a list.
+ * The first rows of a list, each once.
  *
- * @param list  gives the page that begins at an offset
+ * @param list  gives a page, after a row or after so many rows
  * @param limit  the most rows
  */
-export async function firstRows<Row>(
-  list: (page: { readonly limit: number; readonly offset: number }) => Promise<ListPage<Row>>,
+export async function firstRows<Row extends { readonly id: string }>(
+  list: (page: {
+    readonly limit: number
+    readonly offset: number
+    readonly last: string | undefined
+  }) => Promise<ListPage<Row>>,
   limit: number,
 ): Promise<ListPage<Row>> {
-  const items: Row[] = []
+  const rows = new Map<string, Row>()
+  let offset = 0
+  let last: string | undefined
   for (;;) {
-    const size = Math.max(1, Math.min(PAGE, limit - items.length))
-    const { items: some, ...total } = await list({ limit: size, offset: items.length })
-    items.push(...some)
-    if (some.length < size || items.length >= limit) return { items: items.slice(0, limit), ...total }
+    const size = Math.max(1, Math.min(PAGE, limit - rows.size))
+    const { items, ...total } = await list({ limit: size, offset, last })
+    for (const item of items) rows.set(item.id, item)
+    if (items.length < size || rows.size >= limit)
+      return { items: [...rows.values()].slice(0, limit), ...total }
+    offset += items.length
+    last = items.at(-1)?.id
   }
 }
 
-/** Such as `5 schedules listed of 10,000 or more.` */
+/** Such as `5 schedules listed of 10000 or more.` */
 export function listed({ items, total, totalIsExact }: ListPage<unknown>, counted: string): string {
-  if (totalIsExact && total <= items.length) return `${counted} listed.`
+  if (total <= items.length) return `${counted} listed.`
   return `${counted} listed of ${total}${totalIsExact ? '' : ' or more'}.`
+}
+
+/** Prints rows as `--json` does: with the values that a list leaves out. */
+export async function printWhole<Row extends { readonly id: string }>(
+  rows: readonly Listed<Row>[],
+  get: (id: string) => Promise<Row | null>,
+): Promise<void> {
+  for (const row of rows) printJson(row.truncated === undefined ? row : ((await get(row.id)) ?? row))
 }

@@ -18,7 +18,8 @@ export function pruneCommand(): Command {
   const command = new Command('prune')
     .description(
       'Removes final jobs and their logs: those that ended longer ago than --age, and of each schedule all but the\n' +
-        'newest --per-schedule. Workers do it every hour by themselves. Jobs that wait or run are never touched.',
+        'newest --per-schedule. Also removes schedules that are done, have no jobs left, and have after_done set to\n' +
+        'delete. Workers do this every hour. Jobs that wait or run are never removed.',
     )
     .option('--age <span>', 'how long final jobs stay', '30d')
     .option('--per-schedule <n>', 'the newest final jobs of each schedule that stay', wholeNumber, 10_000)
@@ -32,7 +33,7 @@ export function pruneCommand(): Command {
     withKalends(options, async (kalends) => {
       const { age, perSchedule } = options
       await confirm(
-        `Remove final jobs that ended more than ${age} ago, and all but the newest ${perSchedule} of each schedule?`,
+        `Remove final jobs that ended more than ${age} ago, all but the newest ${perSchedule} of each schedule, and done schedules with after_done = delete?`,
         options.yes,
       )
       const bar = progressBar('Removing jobs:')

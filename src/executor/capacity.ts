@@ -48,16 +48,22 @@ export class Capacity {
     if (limit <= 0 || tasks.size === 0) return null
     this.#reserved += limit
     const { attempts, unanswered, wakeClaims } = this.#options
+    let isEnded = false
+    const release = () => {
+      if (isEnded) throw new Error('a reservation was ended twice')
+      isEnded = true
+      this.#release(limit)
+    }
     return {
       limit,
       tasks,
       taskLimits,
       commit: (jobs) => {
-        this.#release(limit)
+        release()
         for (const job of jobs) attempts.start(job)
       },
       abandon: (error) => {
-        this.#release(limit)
+        release()
         if (!(error instanceof StoreUnavailableError)) return
         unanswered.add()
         wakeClaims()

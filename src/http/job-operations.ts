@@ -17,14 +17,14 @@ const ACTIONS = {
   cancel: {
     summary: 'Cancel a job that waits; ask the worker to stop one that runs',
     many: 'Cancel many jobs',
-    states: ['waiting', 'blocked', 'running'],
+    states: 'waiting, blocked or running (default: all of these)',
   },
   retry: {
     summary: 'Let a failed or cancelled job run again, from its first attempt',
     many: 'Let many jobs run again',
-    states: ['failed', 'cancelled'],
+    states: 'failed (default) or cancelled',
   },
-} as const satisfies Record<string, { summary: string; many: string; states: readonly Job['state'][] }>
+} as const satisfies Record<string, { summary: string; many: string; states: string }>
 type Action = keyof typeof ACTIONS
 
 export const jobOperations: readonly Operation[] = [
@@ -144,7 +144,7 @@ export const jobOperations: readonly Operation[] = [
         method: 'POST',
         path: `${PATH}/${action}`,
         summary: ACTIONS[action].many,
-        description: `By their ids, or all that a filter finds, of the state ${ACTIONS[action].states.join(' or ')} (default ${ACTIONS[action].states[0]}), up to a thousand at a time. With dryRun it only says how many there are.`,
+        description: `By their ids, or all that a filter finds, of the state ${ACTIONS[action].states}, up to a thousand at a time. With dryRun it only says how many there are.`,
         permission: 'operate',
         body: schemas.JobsAction,
         answers: { 200: { says: 'What was done', schema: schemas.JobsActionAnswer } },
@@ -222,11 +222,12 @@ async function actOnMany(
   action: Action,
 ): Promise<typeof schemas.JobsActionAnswer._output> {
   const { ids, filter = {}, dryRun, limit = MOST_AT_ONCE } = call.body
-  const which = ids === undefined ? { filter: conditionsOf(filter, action, call) } : { ids }
+  if (ids === undefined) checkSearch(filter, call, 'filter.')
+  const which = ids === undefined ? { filter } : { ids }
   const { refused, ...result } = await call.reach.jobs[`${action}Many`](which, {
     dryRun,
-    limit,
-    around: (id, act) => acted(call, action, id, act),
+    ...(ids === undefined && { limit }),
+    each: (id, change) => acted(call, action, id, change),
     // The database is unavailable, or the fault is ours: the other jobs would fail as well.
     isRefusal: (error) => (problemOf(error)?.status ?? 500) < 500,
   })
@@ -235,17 +236,4 @@ async function actOnMany(
     changed: [...result.changed],
     refused: refused.map(({ id, error }) => ({ id, detail: problemOf(error)?.message ?? '' })),
   }
-}
-
-function conditionsOf(
-  filter: JobConditions,
-  action: Action,
-  call: Pick<Call, 'access' | 'redaction'>,
-): JobConditions {
-  checkSearch(filter, call, 'filter.')
-  const states: readonly Job['state'][] = ACTIONS[action].states
-  const { state = states[0] } = filter
-  if (state === undefined || !states.includes(state))
-    throw invalidField('filter.state', `one of ${states.join(', ')} is needed to ${action}, not ${state}`)
-  return { ...filter, state }
 }

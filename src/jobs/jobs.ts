@@ -2,7 +2,7 @@
 import { ConflictError, InvalidInputError, NotFoundError, TimeoutError } from '../errors.ts'
 import { type Authority, checkOpenJobs, checkWithin, requireTask } from '../model/authority.ts'
 import { checkedSettings } from '../model/checked-settings.ts'
-import { checkedInstant, checkedPage, checkedWhole, spanOption } from '../model/input.ts'
+import { checkedConditions, checkedInstant, checkedPage, checkedWhole, spanOption } from '../model/input.ts'
 import { isFinal, type Job, type JobState, type JobId, type Stored } from '../model/job.ts'
 import { isOccurrenceId, newJobId } from '../model/occurrence.ts'
 import { newId, ownedSettings, requireOwnFields, shownId } from '../model/owner.ts'
@@ -18,8 +18,17 @@ import {
   type ListPage,
   type ListStore,
   type LogLine,
+  NO_BOUNDS,
 } from '../store/list-store.ts'
-import { changeMany, type JobAction, type ManyJobs, type ManyOptions, type ManyResult } from './many.ts'
+import type { Check } from '../store/schedule-store.ts'
+import {
+  changeMany,
+  type JobAction,
+  type ManyActions,
+  type ManyJobs,
+  type ManyOptions,
+  type ManyResult,
+} from './many.ts'
 
 /** When and how a job of its own runs; what is left out is as its task says. Times are milliseconds or time spans. */
 export interface JobOptions extends JobSettingOptions {
@@ -71,6 +80,20 @@ export interface JobsContext {
   readonly wakeUpMs: number
   readonly now: () => Date
 }
+
+const JOB_CONDITIONS = {
+  state: 'text',
+  task: 'text',
+  schedule: 'text',
+  group: 'text',
+  submitter: 'text',
+  worker: 'text',
+  id: 'text',
+  error: 'text',
+  args: 'text',
+  finishedFrom: 'instant',
+  finishedTo: 'instant',
+} as const satisfies Record<keyof JobConditions, 'text' | 'instant'>
 
 /** Of one call of `logs`. */
 const MOST_LINES = 1000
@@ -137,12 +160,21 @@ export class Jobs {
    * @throws InvalidInputError
    */
   async list(query: JobQuery = {}): Promise<ListPage<Listed<Job>>> {
-    return this.#lists.jobs({ ...LIST_BOUNDS, ...query, ...checkedPage(query) })
+    const { limit, offset, before, ...conditions } = query
+    checkedConditions('', conditions, JOB_CONDITIONS)
+    const { schedule, finishedFrom, finishedTo } = conditions
+    if (before !== undefined && (schedule ?? finishedFrom ?? finishedTo) !== undefined)
+      throw new InvalidInputError(
+        'before',
+        'goes with the order by id only, which a list of a schedule or of a time does not have; use offset',
+      )
+    return this.#lists.jobs({ ...LIST_BOUNDS, ...conditions, before, ...checkedPage({ limit, offset }) })
   }
 
   /** Jobs by their state. */
-  count(conditions: JobConditions = {}): Promise<Counts<JobState>> {
-    return this.#lists.jobCounts(conditions, LIST_BOUNDS)
+  async count(conditions: JobConditions = {}): Promise<Counts<JobState>> {
+    checkedConditions('', conditions, JOB_CONDITIONS)
+    return await this.#lists.jobCounts(conditions, LIST_BOUNDS)
   }
 
   /**
@@ -195,8 +227,15 @@ export class Jobs {
    * @throws NotFoundError
    */
   async cancel(id: string): Promise<JobState> {
+    return this.#cancel(id, () => undefined)
+  }
+
+  async #cancel(id: string, check: Check<Pick<Job, 'state'>>): Promise<JobState> {
     const { authority } = this.#context
-    const state = await this.#store.cancel(id, ({ task }) => requireTask(authority, task))
+    const state = await this.#store.cancel(id, (job) => {
+      requireTask(authority, job.task)
+      check(job)
+    })
     if (state === null) throw new NotFoundError('job', id)
     this.#context.onWrite()
     return state
@@ -225,7 +264,11 @@ export class Jobs {
 
   /** Cancels many jobs. @throws InvalidInputError for a filter with a state that is final */
   cancelMany(which: ManyJobs, options: ManyOptions = {}): Promise<ManyResult> {
-    return this.#changeMany('cancel', (id) => this.cancel(id), which, options)
+    const change = (id: string) =>
+      this.#cancel(id, ({ state }) => {
+        if (isFinal(state)) throw new ConflictError(`The job ${id} is ${state} already`)
+      })
+    return this.#changeMany('cancel', change, which, options)
   }
 
   /** Retries many jobs. @throws InvalidInputError for a filter with a state other than failed and cancelled */
@@ -237,13 +280,19 @@ export class Jobs {
     return this.#changeMany('retry', change, which, options)
   }
 
-  #changeMany(
+  async #changeMany(
     action: JobAction,
     change: (id: string) => Promise<JobState>,
     which: ManyJobs,
     options: ManyOptions,
   ): Promise<ManyResult> {
-    return changeMany({ list: (query) => this.list(query), change }, action, which, options)
+    if ('filter' in which) checkedConditions('filter.', which.filter, JOB_CONDITIONS)
+    const ids: ManyActions['ids'] = (conditions, limit) =>
+      limit === null
+        ? this.#lists.jobIds(conditions, Infinity, NO_BOUNDS)
+        : this.#lists.jobIds(conditions, limit, LIST_BOUNDS)
+    const count: ManyActions['count'] = (conditions) => this.#lists.jobCounts(conditions, LIST_BOUNDS)
+    return await changeMany({ ids, count, change }, action, which, options)
   }
 
   /**

@@ -1,28 +1,24 @@
 /** Cancels or retries many jobs: those with some ids, or those that match a filter. */
 import { ConflictError, ForbiddenError, InvalidInputError, LimitError, NotFoundError } from '../errors.ts'
-import { type Job, type JobState, OPEN_STATES } from '../model/job.ts'
-import type { JobConditions, JobQuery, ListPage } from '../store/list-store.ts'
+import { checkedWhole } from '../model/input.ts'
+import type { JobState } from '../model/job.ts'
+import type { Counts, JobConditions, MatchingIds } from '../store/list-store.ts'
 
 export type JobAction = 'cancel' | 'retry'
 
-/** What changes one job, and lists those to be changed. */
-export interface JobActions {
-  readonly list: (query: JobQuery) => Promise<ListPage<Pick<Job, 'id'>>>
-  /** @returns the state of the job afterwards */
-  readonly change: (id: string) => Promise<JobState>
-}
-
-/** The states of the jobs that an action can change. */
-export const ACTION_STATES: Readonly<Record<JobAction, readonly JobState[]>> = {
-  cancel: OPEN_STATES,
+/**
+ * The states of the jobs that an action can change. Blocked jobs are cancelled first: the end of a waiting job would
+ * give them their turn.
+ */
+const ACTION_STATES: Readonly<Record<JobAction, readonly JobState[]>> = {
+  cancel: ['blocked', 'waiting', 'running'],
   retry: ['failed', 'cancelled'],
 }
 /** Without a state in the filter. */
 const DEFAULT_STATES: Readonly<Record<JobAction, readonly JobState[]>> = {
-  cancel: OPEN_STATES,
+  cancel: ACTION_STATES.cancel,
   retry: ['failed'],
 }
-const PAGE = 1000
 
 /** Which jobs are changed. A filter without a state means all open jobs to cancel, or all failed jobs to retry. */
 export type ManyJobs = { readonly ids: readonly string[] } | { readonly filter: JobConditions }
@@ -31,98 +27,109 @@ export type ManyJobs = { readonly ids: readonly string[] } | { readonly filter: 
 export interface ManyOptions {
   /** Only counts the jobs that match. */
   readonly dryRun?: boolean | undefined
-  /** The most jobs to change; default: all. */
+  /** The most jobs to change; then the search for them is bounded as in a list. Default: all, after a search of all rows. */
   readonly limit?: number | undefined
   /**
-   * Runs for each job instead of the action alone; `act` changes the job and returns its state. An error that `isRefusal`
-   * accepts refuses this job only.
+   * Runs for each job instead of the change alone; `change` changes the job and returns its state. An error that
+   * `isRefusal` accepts refuses this job only.
    */
-  readonly around?: (id: string, act: () => Promise<JobState>) => Promise<void>
+  readonly each?: (id: string, change: () => Promise<JobState>) => Promise<void>
   /** Default: NotFoundError, ConflictError, ForbiddenError and LimitError. Other errors end the call. */
   readonly isRefusal?: (error: unknown) => boolean
 }
 
-interface Matched {
+/** Which of many jobs were changed. */
+export interface ManyResult {
   /** How many jobs match. */
   readonly matched: number
   /** False: there are more, or there may be. */
   readonly matchedIsExact: boolean
-}
-
-/** Which of many jobs were changed. */
-export interface ManyResult extends Matched {
   readonly changed: readonly string[]
   readonly refused: readonly { readonly id: string; readonly error: unknown }[]
-  /** Whether jobs that match were left out because of the limit. */
+  /** Whether jobs that match, or may match, were left out because of the limit. */
   readonly more: boolean
 }
 
-async function matchedBy({ list }: JobActions, action: JobAction, which: ManyJobs): Promise<Matched> {
-  if ('ids' in which) return { matched: new Set(which.ids).size, matchedIsExact: true }
-  const pages = await Promise.all(
-    statesOf(action, which.filter).map((state) => list({ ...which.filter, state, limit: 1 })),
-  )
-  return {
-    matched: pages.reduce((sum, { total }) => sum + total, 0),
-    matchedIsExact: pages.every(({ totalIsExact }) => totalIsExact),
-  }
+/** What the change of many jobs needs. */
+export interface ManyActions {
+  /** @param limit  null: all, after a search of all rows */
+  readonly ids: (conditions: JobConditions, limit: number | null) => Promise<MatchingIds>
+  readonly count: (conditions: JobConditions) => Promise<Counts<JobState>>
+  /** @returns the state of the job afterwards. @throws ConflictError when it cannot be changed */
+  readonly change: (id: string) => Promise<JobState>
 }
 
-/** Changes one job after the other, the newest first. @throws InvalidInputError for a state that the action cannot change */
+interface Found extends Pick<ManyResult, 'matched' | 'matchedIsExact' | 'more'> {
+  readonly ids: readonly string[]
+}
+
+/**
+ * Changes one job after the other. The jobs are chosen before the first change.
+ *
+ * @throws InvalidInputError for a state that the action cannot change, or a wrong limit
+ */
 export async function changeMany(
-  jobs: JobActions,
+  actions: ManyActions,
   action: JobAction,
   which: ManyJobs,
-  { dryRun = false, limit = Infinity, around = alone, isRefusal = isRefused }: ManyOptions,
+  { dryRun = false, limit, each = alone, isRefusal = isRefused }: ManyOptions,
 ): Promise<ManyResult> {
-  const matched = await matchedBy(jobs, action, which)
+  const most = checkedWhole('limit', limit, 1, Number.MAX_SAFE_INTEGER) ?? null
+  const { ids, ...found } =
+    'ids' in which ? given(which.ids, most) : await matching(actions, action, which.filter, most)
   const changed: string[] = []
   const refused: { id: string; error: unknown }[] = []
-  if (dryRun) return { ...matched, changed, refused, more: false }
-  let tried = 0
-  for await (const id of idsOf(jobs, action, which)) {
-    if (tried === limit) return { ...matched, changed, refused, more: true }
-    tried += 1
+  if (dryRun) return { ...found, changed, refused, more: false }
+  for (const id of ids) {
     try {
-      await around(id, () => jobs.change(id))
+      await each(id, () => actions.change(id))
       changed.push(id)
     } catch (error) {
       if (!isRefusal(error)) throw error
       refused.push({ id, error })
     }
   }
-  return { ...matched, changed, refused, more: false }
+  return { ...found, changed, refused }
 }
 
-async function alone(_id: string, act: () => Promise<JobState>): Promise<void> {
-  await act()
+async function alone(_id: string, change: () => Promise<JobState>): Promise<void> {
+  await change()
 }
 
-async function* idsOf(
-  { list }: JobActions,
+function given(ids: readonly string[], limit: number | null): Found {
+  const all = [...new Set(ids)]
+  const some = all.slice(0, limit ?? all.length)
+  return { ids: some, matched: all.length, matchedIsExact: true, more: some.length < all.length }
+}
+
+async function matching(
+  { ids, count }: ManyActions,
   action: JobAction,
-  which: ManyJobs,
-): AsyncGenerator<string, void> {
-  if ('ids' in which) {
-    yield* new Set(which.ids)
-    return
+  filter: JobConditions,
+  limit: number | null,
+): Promise<Found> {
+  const found: string[] = []
+  let isComplete = true
+  for (const state of statesOf(action, filter)) {
+    const left = limit === null ? null : limit - found.length
+    if (left === 0) break
+    const some = await ids({ ...filter, state }, left)
+    found.push(...some.ids)
+    isComplete &&= some.isComplete
   }
-  for (const state of statesOf(action, which.filter)) {
-    let before: string | undefined
-    for (;;) {
-      const { items } = await list({ ...which.filter, state, before, limit: PAGE })
-      yield* items.map(({ id }) => id)
-      if (items.length < PAGE) break
-      before = items.at(-1)?.id
-    }
-  }
+  // A job that changes its state during the search may be found twice.
+  const unique = [...new Set(found)]
+  if (limit === null) return { ids: unique, matched: unique.length, matchedIsExact: isComplete, more: false }
+  const { counts, isExact } = await count(filter)
+  const matched = statesOf(action, filter).reduce((sum, state) => sum + (counts[state] ?? 0), 0)
+  return { ids: unique, matched, matchedIsExact: isExact, more: matched > unique.length || !isExact }
 }
 
 function statesOf(action: JobAction, { state }: JobConditions): readonly JobState[] {
   if (state === undefined) return DEFAULT_STATES[action]
   if (ACTION_STATES[action].includes(state)) return [state]
   throw new InvalidInputError(
-    'state',
+    'filter.state',
     `one of ${ACTION_STATES[action].join(', ')} is needed to ${action}, not ${state}`,
   )
 }

@@ -94,7 +94,8 @@ export function housekeepingDeclarations(retention: Retention) {
       task: pruneTask,
       timer: '*:17',
       args: retention,
-      summary: 'Removes final jobs and their logs by age and count',
+      summary:
+        'Removes final jobs and their logs by age and count, and done schedules with afterDone = delete',
     },
   ]
 }

@@ -129,6 +129,33 @@ export function checkedInstant<Value>(field: string, value: Value): Value {
   return value
 }
 
+/**
+ * Checks the conditions of a filter: one that was misspelt or is null would match everything.
+ *
+ * @param path  before the names of the conditions in errors
+ * @throws InvalidInputError naming the condition
+ */
+export function checkedConditions(
+  path: string,
+  conditions: object,
+  known: Readonly<Record<string, 'text' | 'instant'>>,
+): void {
+  for (const [name, value] of Object.entries(conditions)) {
+    const field = `${path}${name}`
+    const kind = Object.hasOwn(known, name) ? known[name] : undefined
+    if (kind === undefined)
+      throw new InvalidInputError(
+        field,
+        `there is no such condition; there are ${Object.keys(known).join(', ')}`,
+      )
+    if (value === undefined) continue
+    if (kind === 'text' && typeof value !== 'string')
+      throw new InvalidInputError(field, `a text is needed, not ${shownInput(value)}`)
+    if (kind === 'instant' && checkedInstant(field, value) === null)
+      throw new InvalidInputError(field, 'a valid Date is needed, not null')
+  }
+}
+
 /** Which part of a list is wanted. @throws InvalidInputError */
 export function checkedPage(query: { limit?: number | undefined; offset?: number | undefined }): {
   limit: number

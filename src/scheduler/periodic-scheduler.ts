@@ -139,9 +139,12 @@ export class PeriodicScheduler {
       },
     )
     this.#deferred = [...this.#deferred, ...locked]
-    for (const { id, error } of failed) onFault(id, error)
-    if (submissions.length > 0) onSubmitted(submissions)
-    reservation?.commit(started)
+    try {
+      for (const { id, error } of failed) onFault(id, error)
+      if (submissions.length > 0) onSubmitted(submissions)
+    } finally {
+      reservation?.commit(started)
+    }
     const jobs = submissions.reduce((sum, submission) => sum + submission.jobs.length, 0)
     if (locked.length < marks.length) onProgress(jobs > started.length)
   }

@@ -11,7 +11,7 @@ import {
   VersionError,
 } from '../errors.ts'
 import { checkOpenJobs, checkPeriod, checkWithin, requireTask } from '../model/authority.ts'
-import { checkedInstant, checkedPage } from '../model/input.ts'
+import { checkedConditions, checkedInstant, checkedPage } from '../model/input.ts'
 import { newJobId } from '../model/occurrence.ts'
 import { newId, prefixOf } from '../model/owner.ts'
 import type { Payload, Redaction } from '../model/redaction.ts'
@@ -41,6 +41,15 @@ import {
   settingsChanges,
   type SettingsContext,
 } from './settings.ts'
+
+const SCHEDULE_CONDITIONS = {
+  status: 'text',
+  task: 'text',
+  group: 'text',
+  submitter: 'text',
+  declaredBy: 'text',
+  text: 'text',
+} as const satisfies Record<keyof ScheduleConditions, 'text'>
 
 const DEFAULT_ELAPSES = 5
 /** Jobs in each state that an explanation tells of. */
@@ -208,12 +217,21 @@ export class Schedules {
   async list(query: ScheduleQuery = {}): Promise<ListPage<Listed<Schedule>>> {
     if (query.order === 'nextRun' && query.after !== undefined)
       throw new InvalidInputError('after', 'goes with the order by id only; use offset')
-    return this.#lists.schedules({ ...LIST_BOUNDS, ...query, ...checkedPage(query) })
+    const { limit, offset, order, after, ...conditions } = query
+    checkedConditions('', conditions, SCHEDULE_CONDITIONS)
+    return this.#lists.schedules({
+      ...LIST_BOUNDS,
+      ...conditions,
+      order,
+      after,
+      ...checkedPage({ limit, offset }),
+    })
   }
 
   /** Schedules by their status. */
-  count(conditions: ScheduleConditions = {}): Promise<Counts<ScheduleStatus>> {
-    return this.#lists.scheduleCounts(conditions, LIST_BOUNDS)
+  async count(conditions: ScheduleConditions = {}): Promise<Counts<ScheduleStatus>> {
+    checkedConditions('', conditions, SCHEDULE_CONDITIONS)
+    return await this.#lists.scheduleCounts(conditions, LIST_BOUNDS)
   }
 
   /**

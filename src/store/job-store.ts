@@ -42,7 +42,7 @@ export interface JobStore {
    *
    * @returns the job's state afterwards; null when there is no such job
    */
-  cancel(id: string, check?: Check<Pick<Job, 'task'>>): Promise<JobState | null>
+  cancel(id: string, check?: Check<Pick<Job, 'task' | 'state'>>): Promise<JobState | null>
   /**
    * Lets a failed or cancelled job run again, from its first attempt.
    *

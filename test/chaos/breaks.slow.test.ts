@@ -1,6 +1,6 @@
 /**
  * The harness sees each fault that the product could have: with a protection taken away, a short run must end with
- * violations of the rule that the protection holds. With all protections there are none: run.slow.test.ts.
+ * violations of the rule that the protection holds. With all protections the same run ends with none.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -39,12 +39,15 @@ beforeAll(async () => {
   return stop
 }, 120_000)
 
-async function verdictOf(broken: Break): Promise<Verdict> {
+/** @param broken  null: with all protections, and the faults of all breaks */
+async function verdictOf(broken: Break | null): Promise<Verdict> {
   const folder = mkdtempSync(join(tmpdir(), 'kalends-break-'))
-  const target = await openUrlTarget(`${server}/${broken.name}`, { workers: WORKERS, leaseMs: LEASE_MS })
+  const name = broken?.name ?? 'whole'
+  const target = await openUrlTarget(`${server}/${name}`, { workers: WORKERS, leaseMs: LEASE_MS })
   try {
-    const faults = [...workerFaults(target, LEASE_MS), ...editFaults].filter(({ name }) =>
-      broken.faults.includes(name),
+    const wanted = broken?.faults ?? BREAKS.flatMap((each) => each.faults)
+    const faults = [...workerFaults(target, LEASE_MS), ...editFaults].filter((fault) =>
+      wanted.includes(fault.name),
     )
     await run(target, faults, {
       folder,
@@ -64,6 +67,12 @@ async function verdictOf(broken: Break): Promise<Verdict> {
     rmSync(folder, { recursive: true })
   }
 }
+
+test.skipIf(!isHere)('with all protections, nothing is found', { timeout: LIMIT_MS, retry: 0 }, async () => {
+  const { violations, tally } = await verdictOf(null)
+  expect(violations).toEqual([])
+  expect(tally.occurrences).toBeGreaterThan(100)
+})
 
 describe.concurrent('a product without', { timeout: LIMIT_MS, retry: 0 }, () => {
   test.skipIf(!isHere).each(BREAKS)('$name is found out', async (broken) => {

@@ -20,6 +20,8 @@ async function started(concurrency: number, own: number | null = null) {
     worker: WORKER as string | null,
     claims: gate(),
     answer: null as Gate | null,
+    /** What the next claim throws. */
+    failure: null as Error | null,
     running: 0,
     most: 0,
     /** As the database has it, of those that it says run here. */
@@ -37,6 +39,9 @@ async function started(concurrency: number, own: number | null = null) {
       state.claims = gate()
       claims.open()
       await state.answer?.promise
+      const { failure } = state
+      state.failure = null
+      if (failure !== null) throw failure
       return waiting.splice(0, limit).map((id) => claimed(id))
     },
     held: () =>
@@ -191,7 +196,30 @@ it('a place that becomes free during a claim cannot be reserved', async () => {
   expect(executor.reserve(WORKER, 1)).toBeNull()
   state.answer.open()
   await settledDown()
-  expect(executor.reserve(WORKER, 9)?.limit).toBe(3)
+  const all = reserved(executor.reserve(WORKER, 9))
+  expect(all.limit).toBe(3)
+  all.commit([])
+  await executor.stop(1000)
+})
+
+it('a claim that failed with a response gives its reservation back', async () => {
+  const { executor, state, waiting, limits } = await started(3)
+  const claiming = state.claims.promise
+  state.failure = new Error('constraint')
+  waiting.push('a', 'b', 'c')
+  executor.wake()
+  await claiming
+  await expect.poll(() => limits.at(-1) === 3 && waiting.length === 0, { timeout: 10_000 }).toBe(true)
+  await executor.stop(1000)
+})
+
+it('a reservation is ended once', async () => {
+  const { executor } = await started(1)
+  const one = reserved(executor.reserve(WORKER, 1))
+  one.commit([])
+  expect(() => one.commit([])).toThrow(/ended twice/)
+  expect(() => one.abandon(new Error('constraint'))).toThrow(/ended twice/)
+  expect(reserved(executor.reserve(WORKER, 1)).limit).toBe(1)
 })
 
 it('a statement that failed with a response leaves no uncertainty', async () => {

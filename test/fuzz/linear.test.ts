@@ -11,7 +11,7 @@ import { Kalends } from '../../src/index.ts'
 import { Redaction } from '../../src/model/redaction.ts'
 import { jsonText } from '../../src/model/task.ts'
 import { withLiterals } from '../../src/store/mysql/literal.ts'
-import { checkTimer, inWords, timer, timeSpan } from '../../src/timer/index.ts'
+import { checkTimer, fromCrontab, inWords, timer, timeSpan } from '../../src/timer/index.ts'
 
 /** Reads a text; what it throws or answers does not matter. */
 type Step = (text: string) => unknown
@@ -185,6 +185,7 @@ async function cases(): Promise<Record<string, Case>> {
     },
     'a timer': { length: 500, times: 10, step: (text) => checkTimer(text) },
     'a cron timer': { length: 500, times: 10, step: (text) => checkTimer(`cron ${text}`) },
+    'a line of a crontab': { length: 500, times: 10, step: (text) => fromCrontab(text) },
     'a cron field': { length: 500, times: 10, step: (text) => checkTimer(`cron ${text}1 * * * *`) },
     'a span': { length: 20_000, step: (text) => timeSpan(text) },
     'a span of a timer': { length: 500, times: 10, step: (text) => checkTimer(`every ${text}`) },

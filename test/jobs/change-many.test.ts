@@ -1,6 +1,6 @@
 /** Cancelling and retrying many jobs: by ids or by a filter. */
 import { expect, it } from 'vitest'
-import { InvalidInputError, NotFoundError } from '../../src/index.ts'
+import { InvalidInputError, type ManyJobs, NotFoundError } from '../../src/index.ts'
 import { scene } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 
@@ -39,7 +39,7 @@ eachDatabase((under) => {
     expect(await jobs.retryMany({ filter: { state: 'cancelled' } })).toMatchObject({ changed: ['c'] })
     await expect(jobs.retryMany({ filter: { state: 'waiting' } })).rejects.toThrow(InvalidInputError)
     await expect(jobs.cancelMany({ filter: { state: 'failed' } })).rejects.toThrow(
-      /waiting, blocked, running/,
+      /blocked, waiting, running/,
     )
   })
 
@@ -52,8 +52,66 @@ eachDatabase((under) => {
     expect(refused).toEqual([{ id: 'nobody', error: expect.any(NotFoundError) }])
     await jobs.submit('mail', {}, { id: 'c' })
     const broken = new Error('broken')
-    const around = () => Promise.reject(broken)
-    await expect(jobs.cancelMany({ ids: ['c'] }, { around })).rejects.toBe(broken)
+    const each = () => Promise.reject(broken)
+    await expect(jobs.cancelMany({ ids: ['c'] }, { each })).rejects.toBe(broken)
     expect(await jobs.get('c')).toMatchObject({ state: 'waiting' })
+  })
+
+  it('the job that is blocked by a waiting job is cancelled with it', async () => {
+    const { open, database } = await scene(under)
+    const { jobs, schedules } = await open()
+    await schedules.create({ id: 's', task: 'mail', timer: 'yearly', overlap: 'queue_one' })
+    const first = await schedules.runNow('s')
+    await database.query(
+      "INSERT INTO job (id, periodic_task_id, slot, task, state) VALUES ('b', 's', '2039-01-01 00:00:00.000', 'mail', 'blocked')",
+    )
+    const { changed, refused } = await jobs.cancelMany({ filter: { schedule: 's' } })
+    expect(changed).toEqual(['b', first])
+    expect(refused).toEqual([])
+    expect((await jobs.count()).counts).toEqual({ cancelled: 2 })
+  })
+
+  it('all jobs that match are changed, whatever the order in which they are found', async () => {
+    const { open, database } = await scene(under)
+    const { jobs } = await open()
+    // Those that ended last have the smallest ids.
+    const rows = Array.from({ length: 1300 }, (_, index) => {
+      const ended = new Date(Date.UTC(2026, 0, 1) + index * 1000).toISOString().replace('T', ' ').slice(0, 23)
+      return `('j${String(9999 - index)}', 'mail', 'failed', '${ended}')`
+    })
+    await database.query(`INSERT INTO job (id, task, state, finished) VALUES ${rows.join(', ')}`)
+    const filter = { finishedFrom: new Date('2025-01-01T00:00:00Z') }
+    const some = await jobs.retryMany({ filter }, { limit: 10 })
+    expect(some).toMatchObject({ matched: 1300, matchedIsExact: true, more: true })
+    expect(some.changed).toHaveLength(10)
+    const all = await jobs.retryMany({ filter })
+    expect(all).toMatchObject({ matched: 1290, more: false, refused: [] })
+    expect((await jobs.count()).counts).toEqual({ waiting: 1300 })
+  })
+
+  it('a job that has ended is refused', async () => {
+    const { open } = await scene(under)
+    const { jobs } = await open()
+    await jobs.submit('mail', {}, { id: 'a' })
+    await jobs.cancel('a')
+    const { changed, refused } = await jobs.cancelMany({ ids: ['a'] })
+    expect(changed).toEqual([])
+    expect(refused).toMatchObject([{ id: 'a', error: { message: 'The job a is cancelled already' } }])
+  })
+
+  it.each<[string, object, object]>([
+    ['limit', { filter: {} }, { limit: 0 }],
+    ['limit', { filter: {} }, { limit: '10' }],
+    ['filter.scheduleId', { filter: { scheduleId: 's' } }, {}],
+    ['filter.group', { filter: { group: null } }, {}],
+    ['filter.offset', { filter: { offset: 1 } }, {}],
+    ['filter.finishedFrom', { filter: { finishedFrom: null } }, {}],
+  ])('a wrong %s is refused, and nothing is changed: %o, %o', async (field, which, options) => {
+    const { open } = await scene(under)
+    const { jobs } = await open()
+    await jobs.submit('mail', {}, { id: 'a' })
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- untyped code may pass it
+    await expect(jobs.cancelMany(which as ManyJobs, options)).rejects.toMatchObject({ field })
+    expect(await jobs.get('a')).toMatchObject({ state: 'waiting' })
   })
 })

@@ -11,6 +11,7 @@ import {
   onEachStore,
   planned,
   type StoreUnderTest,
+  WORKER,
 } from './conformance.ts'
 import { recording, START } from './recording.ts'
 
@@ -115,14 +116,17 @@ onEachStore((under) => {
 
   it('a schedule that is done and to be deleted goes after the age, and no other', async () => {
     const now = await clock(under)
-    const done = { idle: 'done', after_done: 'delete', last_finished: toText(after(now, -31 * DAY)) }
+    const [old, young] = [toText(after(now, -31 * DAY)), toText(after(now, -29 * DAY))]
+    const done = { idle: 'done', after_done: 'delete', created: old, last_finished: old }
     await planned(under, 'finished', null, done)
-    await planned(under, 'never-ran', null, {
-      ...done,
-      last_finished: null,
-      created: toText(after(now, -31 * DAY)),
-    })
-    await planned(under, 'young', null, { ...done, last_finished: toText(after(now, -29 * DAY)) })
+    await planned(under, 'never-ran', null, { ...done, last_finished: null })
+    await planned(under, 'young', null, { ...done, last_finished: young })
+    await planned(under, 'skipped-lately', null, { ...done, last_slot: young })
+    await planned(under, 'new', null, { ...done, created: young })
+    await planned(under, 'running', null, done)
+    await job(under, 'j', { periodic_task_id: 'running', state: 'running', worker: WORKER })
+    await planned(under, 'with-history', null, done)
+    await job(under, 'k', { periodic_task_id: 'with-history', state: 'skipped', finished: young })
     await planned(under, 'kept', null, { ...done, after_done: 'keep' })
     await planned(under, 'declared', null, { ...done, declared_by: 'set' })
     await planned(under, 'dead', null, { ...done, idle: 'dead' })
@@ -134,15 +138,20 @@ onEachStore((under) => {
       'dead',
       'declared',
       'kept',
+      'new',
       'paused',
       'revived',
+      'running',
+      'skipped-lately',
+      'with-history',
       'young',
     ])
   })
 
   it('a schedule that is edited after it was selected and before it is deleted stays', async () => {
     const now = await clock(under)
-    const done = { idle: 'done', after_done: 'delete', last_finished: toText(after(now, -31 * DAY)) }
+    const old = toText(after(now, -31 * DAY))
+    const done = { idle: 'done', after_done: 'delete', created: old, last_finished: old }
     await planned(under, 'revived', null, done)
     await planned(under, 'finished', null, done)
     const { store } = await recording(under.url, async (statement) => {

@@ -110,7 +110,9 @@ eachDatabase((under) => {
     await database.query('DELETE FROM job WHERE id = ?', [id])
     hold.open()
     await expect.poll(() => kalends.health().running).toBe(0)
-    await ended(kalends, await kalends.jobs.submit(good))
+    const settled = signal(kalends, 'settled')
+    await kalends.jobs.submit(good)
+    await settled
     const found = await samples(registry)
     expect(found.get('kalends_attempts_total{task="good",state="success"}')).toBe(1)
     expect(found.get('kalends_attempt_seconds_count{task="good"}')).toBe(1)

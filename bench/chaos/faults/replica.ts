@@ -27,16 +27,19 @@ export function replicaFaults(pair: ReplicationPair, leaseMs: number): Fault[] {
         const cutOffMs = random.pick([0, random.int(100, 1000)])
         const deadMs = random.int(0, 3000)
         const aloneMs = random.int(0, leaseMs)
-        let promotedMs = 0
-        let back = ''
-        if (cutOffMs > 0) {
-          await pair.replica.query('STOP REPLICA IO_THREAD')
-          await ground.pause(cutOffMs)
-        }
+        let promotedMs: number
         try {
+          if (cutOffMs > 0) await replica.query('STOP REPLICA IO_THREAD')
+          await ground.pause(cutOffMs)
           await source.kill()
           await ground.pause(deadMs)
           promotedMs = await timed(pair.promote())
+        } catch (error) {
+          await pair.heal()
+          throw error
+        }
+        let back = ''
+        try {
           await ground.pause(aloneMs)
         } finally {
           back = await pair.rejoin()

@@ -1,11 +1,9 @@
 /** `kalends jobs cancel`. */
 import { Command } from 'commander'
 import { withDatabaseOptions } from '../configuration.ts'
-import { CommandError, EXIT } from '../failure.ts'
-import { print, printJson } from '../output.ts'
 import { withKalends } from '../session.ts'
 import { withFilter } from './filter.ts'
-import { doToJobs, type ManyFlags } from './many.ts'
+import { changeJobs, type ManyFlags } from './many.ts'
 
 const OPEN = ['waiting', 'blocked', 'running'] as const
 
@@ -26,19 +24,7 @@ export function cancelCommand(): Command {
     )
     .action((ids: readonly string[], options: ManyFlags) =>
       withKalends(options, (kalends) =>
-        doToJobs(kalends, ids, options, {
-          action: 'cancel',
-          verb: 'Cancel',
-          done: 'Cancelled',
-          act: async (id) => {
-            const before = (await kalends.jobs.get(id))?.state
-            const state = await kalends.jobs.cancel(id)
-            if (state !== 'running' && (state !== 'cancelled' || before === 'cancelled'))
-              throw new CommandError(`the job ${id} is ${state} already`, { exitCode: EXIT.conflict })
-            if (options.json === true) printJson({ id, state })
-            else print(`${id}: ${state === 'running' ? 'asked to stop' : state}\n`)
-          },
-        }),
+        changeJobs(kalends, ids, options, { action: 'cancel', verb: 'Cancel', done: 'Cancelled' }),
       ),
     )
 }

@@ -2,8 +2,8 @@
 import { Command, InvalidArgumentError } from 'commander'
 import type { Job } from '../../index.ts'
 import { type DatabaseFlags, withDatabaseOptions } from '../configuration.ts'
-import { print, printJson, say } from '../output.ts'
-import { firstRows, listed } from '../pages.ts'
+import { print, say } from '../output.ts'
+import { firstRows, listed, printWhole } from '../pages.ts'
 import { withKalends } from '../session.ts'
 import { type Column, tableText } from '../table.ts'
 import { counted, firstLine, spanShort, when } from '../words.ts'
@@ -30,11 +30,17 @@ export function listCommand(): Command {
     .action((options: Options) =>
       withKalends(options, async (kalends) => {
         const filter = conditionsOf(options)
-        const found = await firstRows((page) => kalends.jobs.list({ ...filter, ...page }), options.limit)
-        if (options.json === true) {
-          for (const job of found.items) printJson(job)
-          return
-        }
+        const found = await firstRows(
+          // The jobs of a schedule are listed by slot, not by id.
+          ({ limit, offset, last }) =>
+            kalends.jobs.list({
+              ...filter,
+              limit,
+              ...(filter.schedule === undefined ? { before: last } : { offset }),
+            }),
+          options.limit,
+        )
+        if (options.json === true) return printWhole(found.items, (id) => kalends.jobs.get(id))
         if (found.items.length > 0) print(tableText(columns(Date.now()), found.items))
         say(listed(found, counted(found.items.length, 'job')))
       }),

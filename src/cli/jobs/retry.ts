@@ -1,10 +1,9 @@
 /** `kalends jobs retry`. */
 import { Command } from 'commander'
 import { withDatabaseOptions } from '../configuration.ts'
-import { print, printJson } from '../output.ts'
 import { withKalends } from '../session.ts'
 import { withFilter } from './filter.ts'
-import { doToJobs, type ManyFlags } from './many.ts'
+import { changeJobs, type ManyFlags } from './many.ts'
 
 const RETRIABLE = ['failed', 'cancelled'] as const
 
@@ -24,16 +23,7 @@ export function retryCommand(): Command {
     )
     .action((ids: readonly string[], options: ManyFlags) =>
       withKalends(options, (kalends) =>
-        doToJobs(kalends, ids, options, {
-          action: 'retry',
-          verb: 'Retry',
-          done: 'Retried',
-          act: async (id) => {
-            await kalends.jobs.retry(id)
-            if (options.json === true) printJson({ id, state: 'waiting' })
-            else print(`${id}: waiting\n`)
-          },
-        }),
+        changeJobs(kalends, ids, options, { action: 'retry', verb: 'Retry', done: 'Retried' }),
       ),
     )
 }

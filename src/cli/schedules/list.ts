@@ -3,8 +3,8 @@ import { Command, Option } from 'commander'
 import type { Kalends, Listed, ListPage, Schedule, ScheduleConditions, ScheduleStatus } from '../../index.ts'
 import { relative } from '../calendar-report.ts'
 import { type DatabaseFlags, withDatabaseOptions } from '../configuration.ts'
-import { print, printJson, say, type Style } from '../output.ts'
-import { firstRows, listed } from '../pages.ts'
+import { print, say, type Style } from '../output.ts'
+import { firstRows, listed, printWhole } from '../pages.ts'
 import { withKalends } from '../session.ts'
 import { type Column, tableText } from '../table.ts'
 import { counted, spanShort, when, wholeNumber } from '../words.ts'
@@ -52,15 +52,15 @@ export function listCommand(): Command {
     withKalends(options, async (kalends) => {
       const { status, task, group, submitter, text, limit = Infinity } = options
       const found = await nextToRunFirst(kalends, { status, task, group, submitter, text }, limit)
-      if (options.json === true) {
-        for (const schedule of found.items) printJson(schedule)
-        return
-      }
+      if (options.json === true) return printWhole(found.items, (id) => kalends.schedules.get(id))
       if (found.items.length > 0) print(tableText(columns(Date.now()), found.items))
       say(listed(found, counted(found.items.length, 'schedule')))
     }),
   )
 }
+
+/** The most schedules that are sorted by their next run. */
+const MOST_SORTED = 100_000
 
 /** Those that have a next run in its order, and then the others in the order of their ids. */
 async function nextToRunFirst(
@@ -69,16 +69,19 @@ async function nextToRunFirst(
   limit: number,
 ): Promise<ListPage<Listed<Schedule>>> {
   const planned = await firstRows(
-    (page) => schedules.list({ ...conditions, ...page, order: 'nextRun' }),
-    limit,
+    ({ limit: size, offset }) => schedules.list({ ...conditions, limit: size, offset, order: 'nextRun' }),
+    Math.min(limit, MOST_SORTED),
+  )
+  const all = await firstRows(
+    ({ limit: size, last }) => schedules.list({ ...conditions, limit: size, after: last }),
+    planned.items.length < limit ? limit + planned.items.length : 1,
   )
   const seen = new Set(planned.items.map(({ id }) => id))
-  const all = await firstRows(
-    (page) => schedules.list({ ...conditions, ...page }),
-    planned.items.length < limit ? limit + seen.size : 1,
+  const inOrder = planned.items.toSorted(
+    (one, other) => (one.nextRun?.getTime() ?? Infinity) - (other.nextRun?.getTime() ?? Infinity) || 0,
   )
   const others = all.items.filter(({ id }) => !seen.has(id))
-  return { ...all, items: [...planned.items, ...others].slice(0, limit) }
+  return { ...all, items: [...inOrder, ...others].slice(0, limit) }
 }
 
 function columns(now: number): Column<Schedule>[] {

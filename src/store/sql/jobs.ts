@@ -79,7 +79,10 @@ export class SqlJobs implements JobStore {
     return found
   }
 
-  cancel(name: string, check: Check<Pick<Job, 'task'>> = () => undefined): Promise<JobState | null> {
+  cancel(
+    name: string,
+    check: Check<Pick<Job, 'task' | 'state'>> = () => undefined,
+  ): Promise<JobState | null> {
     return this.#context.transactionOnKeys(async (tx) => {
       const locked = await this.#lockedWithSchedule(tx, name)
       if (locked === null) return null

@@ -106,12 +106,22 @@ export function jobRange(
     value === undefined ? NOTHING : on(contains(dialect, `COALESCE(${column}, '')`), value)
   const { id, state, schedule, finishedFrom, finishedTo } = conditions
   const isCommon = state === 'success' || state === 'skipped'
+  const isOpen = state === 'waiting' || state === 'blocked' || state === 'running'
   // The owner comes first, so that an answer never depends on rows of others; then the one that leaves least.
   const choices: Choice[] = [
+    // Few, also where the owner or the schedule has a long history.
+    ...(schedule !== undefined && isOpen
+      ? [
+          {
+            index: tables.stateIndex,
+            condition: on('state = ? AND periodic_task_id = ?', state, schedule),
+          },
+        ]
+      : []),
     ...equal('submitter', tables.jobSubmitterIndex, owner.submitter),
     ...equal('group_', tables.jobGroupIndex, owner.group),
     ...(id === undefined ? [] : [{ index: null, condition: beginsWith(storedIds(owner, id)) }]),
-    ...equal('periodic_task_id', tables.occurrenceIndex, schedule).map((choice) => ({
+    ...equal('periodic_task_id', tables.occurrenceIndex, isOpen ? undefined : schedule).map((choice) => ({
       ...choice,
       // Ids of occurrences begin with their slot.
       order: ['slot DESC'],
@@ -120,7 +130,11 @@ export function jobRange(
     ...finishedChoice(tables, finishedFrom, finishedTo),
     ...equal('submitter', tables.jobSubmitterIndex, conditions.submitter),
     ...equal('group_', tables.jobGroupIndex, conditions.group),
-    ...equal('state', tables.jobStateIndex, isCommon ? undefined : state),
+    ...equal(
+      'state',
+      tables.jobStateIndex,
+      isCommon || (isOpen && schedule !== undefined) ? undefined : state,
+    ),
     ...equal('task', tables.jobTaskIndex, conditions.task),
     ...equal('state', tables.jobStateIndex, isCommon ? state : undefined),
   ]

@@ -14,6 +14,7 @@ import type {
   ListPage,
   ListStore,
   LogLine,
+  MatchingIds,
   RecentRun,
   Revisions,
   ScheduleConditions,
@@ -27,7 +28,7 @@ import { jobRange, scheduleRange } from './list-ranges.ts'
 import { failuresIn, hoursIn, timerGroupsIn, timersIn } from './overviews.ts'
 import { findOwn, shownJob, shownSchedule } from './own-ids.ts'
 import { type Condition, ownedBy } from './owned.ts'
-import { countEach, countTogether, page } from './pages.ts'
+import { countEach, countTogether, idsIn, page } from './pages.ts'
 import {
   jobColumns,
   type JobRow,
@@ -88,6 +89,12 @@ export class SqlLists implements ListStore {
     const columns = jobColumns(this.#context.dialect, previewBytes(selection.limit))
     const { rows, ...total } = await page<ListedRow<JobRow>>(this.#context, range, selection, columns)
     return { items: rows.map((row) => shownJob(this.#owner, toListedJob(row))), ...total }
+  }
+
+  async jobIds(conditions: JobConditions, limit: number, bounds: ListBounds): Promise<MatchingIds> {
+    const range = jobRange(this.#context, this.#owner, await this.#stored(conditions))
+    const { ids, isComplete } = await idsIn(this.#context, range, limit, bounds)
+    return { ids: ids.map((id) => shownId(this.#owner, id)), isComplete }
   }
 
   scheduleCounts(conditions: ScheduleConditions, bounds: ListBounds): Promise<Counts<ScheduleStatus>> {

@@ -1,5 +1,5 @@
 /** Pages and counts of a range, in statements whose cost is bounded. */
-import type { Counts, ListBounds, PageBounds } from '../list-store.ts'
+import type { Counts, ListBounds, MatchingIds, PageBounds } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
 import type { Context } from './context.ts'
 import { both, columnsOf, countOf, type IndexRange, pageOf, scanned } from './selection.ts'
@@ -62,6 +62,24 @@ async function search<Row extends { readonly id: string }>(
   })
   const rows = await byKeys<Row>(context, range, [...ids].slice(offset, offset + limit), columns)
   return { rows, total: all?.total ?? total, totalIsExact: all?.isExact ?? isExact }
+}
+
+/** The keys of the first matches of a range. */
+export async function idsIn(
+  context: Context,
+  range: IndexRange,
+  limit: number,
+  bounds: ListBounds,
+): Promise<MatchingIds> {
+  const ids = new Set<string>()
+  const isComplete = await forEachSlice(context, range, bounds, async (slice) => {
+    for (const { id } of await matches<{ id: string }>(context, slice, ['id', ...columnsOf(range)], 'id')) {
+      if (ids.size === limit) return 'stop'
+      ids.add(id)
+    }
+    return 'go on'
+  })
+  return { ids: [...ids], isComplete }
 }
 
 async function countMatches(

@@ -15,9 +15,10 @@ export class SqlRetention implements RetentionStore {
 
   async prune(retention: Retention, limit: number): Promise<number> {
     const before = await this.#before(retention.ageMs)
-    const old = await this.#pruneOld(before, limit)
-    if (old < limit) await this.#deleteDone(before, limit)
-    return old < limit ? old + (await this.#pruneMany(retention.perSchedule, limit - old)) : old
+    let removed = await this.#pruneOld(before, limit)
+    if (removed < limit) removed += await this.#pruneMany(retention.perSchedule, limit - removed)
+    if (removed < limit) await this.#deleteDone(before, limit)
+    return removed
   }
 
   async #before(ageMs: number): Promise<string> {
@@ -27,35 +28,30 @@ export class SqlRetention implements RetentionStore {
     return toText(new Date(Math.max(0, fromStored(clock?.clock ?? '').getTime() - ageMs)))
   }
 
-  /** Deletes schedules that are done, have not been edited since, and have `after_done` set to `delete`. */
+  /** Deletes schedules that are done and have `after_done` set to `delete`, once all their jobs are pruned. */
   async #deleteDone(before: string, limit: number): Promise<void> {
-    // The index on `status` finds them. A declared schedule would be created again. `wake_at` is NULL unless an edit
-    // is still to be planned.
+    const { dialect, tables } = this.#context
+    const { schedule, job, scheduleStatusIndex: index } = tables
+    const isOlder = (column: string) => `(${column} IS NULL OR ${dialect.instant(column)} < ?)`
+    // A declared schedule would be created again. `wake_at` is NULL unless an edit is still to be planned.
     const condition = `status = 'done' AND after_done = 'delete' AND declared_by IS NULL AND wake_at IS NULL
-       AND COALESCE(last_finished, last_slot, created) < ?`
+       AND ${['created', 'last_slot', 'last_finished'].map(isOlder).join(' AND ')}
+       AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.periodic_task_id = ${schedule}.id)`
+    const params = [before, before, before]
     for (let deleted = limit; deleted === limit; ) {
       const found = await this.#context.rows<{ id: string }>(
-        `SELECT id FROM ${this.#context.tables.schedule}
+        `SELECT id FROM ${dialect.found(schedule, { index })}
          WHERE ${condition}
          ORDER BY id
          LIMIT ${integerLiteral(limit)}`,
-        [before],
+        params,
       )
       deleted = await this.#context.transaction(async (tx) => {
-        const { schedule } = tx.tables
         const ids = found.map((row) => row.id)
-        const done = await lockRows<{ id: string }>(tx, {
-          table: schedule,
-          columns: 'id',
-          ids,
-          where: condition,
-          params: [before],
-        })
+        const lock = { table: schedule, columns: 'id', ids, where: condition, params }
+        const done = (await lockRows<{ id: string }>(tx, lock)).map((row) => row.id)
         if (done.length === 0) return 0
-        return await tx.run(
-          `DELETE FROM ${schedule} WHERE id IN (${placeholders(done)})`,
-          done.map((row) => row.id),
-        )
+        return await tx.run(`DELETE FROM ${schedule} WHERE id IN (${placeholders(done)})`, done)
       })
     }
   }

@@ -223,7 +223,10 @@ function Form({ title, before: now }: { readonly title: string; readonly before:
           onInput={(event) => set('args')(event.currentTarget.value)}
         />
       </Field>
-      <details class="more" open={POLICIES.some(({ name }) => faults[name] !== undefined)}>
+      <details
+        class="more"
+        open={['firstRun', ...POLICIES.map(({ name }) => name)].some((name) => faults[name] !== undefined)}
+      >
         <summary>Policies: overlap, missed slots, retries, bounds, owner</summary>
         <div class="pair">
           {POLICIES.map((field) => policy(field))}

@@ -53,9 +53,10 @@ export function entriesOf(schedule: Schedule): Entries {
   }
 }
 
-function textOf({ kind }: Field, value: Value): string {
+function textOf({ kind, default: otherwise }: Field, value: Value): string {
   if (value === null) return ''
-  if (kind === 'span') return value === 0 ? '' : span(Number(value))
+  // Where none is not 0, as for a delay, 0 is a value.
+  if (kind === 'span') return value === 0 && otherwise === 0 ? '' : span(Number(value))
   if (kind === 'instant') return typedAt(new Date(String(value)), myZone)
   return String(value)
 }

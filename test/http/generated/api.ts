@@ -284,7 +284,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel many jobs
-         * @description By their ids, or all that a filter finds, of the state waiting or blocked or running (default waiting), up to a thousand at a time. With dryRun it only says how many there are.
+         * @description By their ids, or all that a filter finds, of the state waiting, blocked or running (default: all of these), up to a thousand at a time. With dryRun it only says how many there are.
          */
         post: operations["cancelJobs"];
         delete?: never;
@@ -321,7 +321,7 @@ export interface paths {
         put?: never;
         /**
          * Let many jobs run again
-         * @description By their ids, or all that a filter finds, of the state failed or cancelled (default failed), up to a thousand at a time. With dryRun it only says how many there are.
+         * @description By their ids, or all that a filter finds, of the state failed (default) or cancelled, up to a thousand at a time. With dryRun it only says how many there are.
          */
         post: operations["retryJobs"];
         delete?: never;
