@@ -2699,7 +2699,7 @@ export interface operations {
                 args?: string;
                 finishedFrom?: string;
                 finishedTo?: string;
-                /** @description Only ids before this one: the last of the page before */
+                /** @description Only ids before this one: the last of the page before; not with schedule, finishedFrom or finishedTo */
                 before?: string;
                 limit?: number;
                 offset?: number;
