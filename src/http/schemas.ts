@@ -112,12 +112,10 @@ export const ScheduleCountsQuery = SchedulesQuery.pick({
 })
 export const JobsQuery = z.strictObject({
   ...jobFilter,
-  before: jobId
-    .optional()
-    .meta({
-      description:
-        'Only ids before this one: the last of the page before; not with schedule, finishedFrom or finishedTo',
-    }),
+  before: jobId.optional().meta({
+    description:
+      'Only ids before this one: the last of the page before; not with schedule, finishedFrom or finishedTo',
+  }),
   ...paging,
 })
 export const JobCountsQuery = z.strictObject(jobFilter)

@@ -148,7 +148,7 @@ export class Jobs {
     return this.#submit(ready, options.tx)
   }
 
-  /** @returns null when there is no such job, or no more */
+  /** @returns null when there is no such job, or it was pruned */
   get(id: string): Promise<Job | null> {
     return this.#store.get(id)
   }
@@ -181,7 +181,7 @@ export class Jobs {
    * Waits until a job is final, wherever it runs.
    *
    * @returns the final job
-   * @throws NotFoundError when there is no such job, or no more
+   * @throws NotFoundError when there is no such job, or it was pruned
    * @throws TimeoutError when it has not ended in time
    */
   async wait<Result = unknown>(

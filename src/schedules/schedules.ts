@@ -270,7 +270,7 @@ export class Schedules {
   }
 
   /**
-   * Revives a schedule that is done or dead: its counters begin anew, and it is planned from now.
+   * Reactivates a schedule that is done or dead: its counters start at zero, and it is planned from now.
    *
    * @throws NotFoundError
    * @throws ConflictError when it is neither

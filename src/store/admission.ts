@@ -1,6 +1,6 @@
 /**
- * Limits how much of the API uses the database at the same time, and how much may wait for that. Beyond it, work is
- * refused at once: a flood of requests costs neither memory nor connections that others need.
+ * Limits how many statements of the API run at the same time, and how many may wait. Further work is refused at once, so
+ * that a flood of requests takes neither memory nor connections from others.
  */
 import { OverloadedError } from '../errors.ts'
 import type { Database } from './database.ts'
@@ -8,22 +8,22 @@ import type { Database } from './database.ts'
 export interface AdmissionLimits {
   /** Statements and transactions at the same time. */
   readonly atOnce: number
-  /** Those that may wait. */
+  /** How many more may wait. */
   readonly waiting: number
   /** How long one of them waits at most. */
   readonly waitMs: number
 }
 
-/** For a statement of the API. */
+/** The time limit of a statement of the API. */
 export const API_STATEMENT_MS = 5000
-/** Of the API. */
+/** The queue of the API. */
 const WAITING = { waiting: 64, waitMs: 5000 }
 
 /** The database for the API. @param atOnce  statements and transactions at the same time */
 export const admittedForApi = (database: Database, atOnce: number): Database =>
   admitted(database, { atOnce, ...WAITING })
 
-/** The database for work that is admitted one by one. @throws OverloadedError from each of its methods */
+/** A database that limits concurrent work. @throws OverloadedError from each of its methods */
 export function admitted(database: Database, limits: AdmissionLimits): Database {
   const admission = new Admission(limits)
   return {

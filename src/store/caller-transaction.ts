@@ -3,9 +3,9 @@ import type { Dialect, Sql } from './database.ts'
 import type { Transaction } from './job-store.ts'
 
 /**
- * Runs statements in a transaction that the application has begun, and ends or undoes.
+ * Runs statements in a transaction that the application has started, and commits or rolls back itself.
  *
- * @throws InvalidInputError when it is nothing that can run a statement, or its session would store something else
+ * @throws InvalidInputError when it cannot run a statement, or its session would store different values
  */
 export function callerTransaction(transaction: Transaction, dialect: Dialect): Pick<Sql, 'run'> {
   const execute = executorOf(transaction)
@@ -14,7 +14,7 @@ export function callerTransaction(transaction: Transaction, dialect: Dialect): P
     run: async (text, params = []) => {
       checked ??= dialect.checkTransaction?.(execute)
       await checked
-      // Values become literals, for each driver has its own way with parameters.
+      // Values become literals, because drivers take parameters in different ways.
       await execute(dialect.withLiterals(text, params))
       return 0
     },
@@ -28,7 +28,7 @@ function executorOf(transaction: Transaction): (statement: string) => unknown {
     if ('promise' in transaction && typeof transaction.promise === 'function')
       return executorOf(transaction.promise())
     // mysql2 has `query` and `execute`; the latter would prepare each of these statements on the server. drizzle has
-    // a `query` too, which is no function.
+    // a `query` too, which is not a function.
     if ('query' in transaction && typeof transaction.query === 'function')
       return (statement) => transaction.query(statement)
     if ('execute' in transaction && typeof transaction.execute === 'function')

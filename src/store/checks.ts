@@ -1,6 +1,6 @@
 /**
- * What the columns take, on every database: the CHECKs of both schemas are made from these lists, so that a row that
- * cannot be worked with is refused when it is written, also by hand. Only the schemas import it.
+ * The allowed values of the columns, on every database. The CHECKs of both schemas derive from these lists, so that an
+ * invalid row is rejected when it is written, manual SQL included. Only the schemas import it.
  */
 import { FINAL_STATES, OPEN_STATES } from '../model/job.ts'
 import { JOB_SETTING_NAMES, SETTING_NAMES, type SettingName, settingOf } from '../model/settings.ts'

@@ -15,8 +15,8 @@ export type DatabaseTarget = string | Pool | CallbackPool | { readonly $client: 
 export type SqlValue = string | number | null
 
 /**
- * What connections are for. Each use has its own, so that none waits for another: the loops and the heartbeat, the
- * application's calls, and the API.
+ * What a connection is used for. Each use has its own connections, so that none waits for another: the loops and the
+ * heartbeat, the application's calls, and the API.
  */
 export type Use = 'loops' | 'calls' | 'api'
 
@@ -30,17 +30,17 @@ export interface Sql {
 export interface Database extends Sql {
   readonly dialect: Dialect
   /**
-   * READ COMMITTED or stricter. Rolled back when the work throws; tried again when the database gave up for a
-   * temporary reason (deadlock, lock wait, busy), so the work must have no effect outside of it.
+   * READ COMMITTED or stricter. Rolls back when the work throws. Retries after a temporary failure (deadlock, lock wait,
+   * busy), so the work must have no effect outside of the transaction.
    *
    * @throws StoreUnavailableError when the database cannot be reached
    */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
-  /** Runs the work while no other process does work under the same name. */
+  /** Runs the work while no other process runs work under the same name. */
   exclusively<Result>(name: string, work: (sql: Sql) => Promise<Result>): Promise<Result>
-  /** Rows that one transaction should write at most, as far as is known by now; without it, any number. */
+  /** The most rows that one transaction should write. Without it: any number. */
   mostAtOnce?(): number
-  /** How long the work that has waited longest for a connection has waited; 0: none waits. */
+  /** The longest time that waiting work has waited for a connection; 0: none waits. */
   longestWaitMs?(): number
   /** See `Store.serverChanges`; without it, the server never changes. */
   serverChanges?(): number
@@ -98,7 +98,7 @@ export interface Dialect {
   readonly now: string
   /** Expression: what the database's clock will show in so many ms. */
   readonly nowPlus: (ms: number) => string
-  /** Expression: an instant as normalised text, whatever was written there by hand. */
+  /** Expression: an instant as normalised text, also where it was written manually in another form. */
   readonly instant: (column: string) => string
   /** Expression: the first 13 characters of an instant, `YYYY-MM-DD HH`. */
   readonly hour: (column: string) => string
@@ -145,8 +145,8 @@ export interface Dialect {
    */
   readonly checkTransaction?: (execute: (statement: string) => unknown) => Promise<void>
   /**
-   * A text for each table, given by its quoted name, that differs when anything in it has changed. The text may be as coarse
-   * as a second: read once more after a change.
+   * A text for each table, given by its quoted name, that is different after each change of the table. Two changes within
+   * a second may have the same text: read again a second after a change.
    */
   readonly revisions: (database: Database, tables: readonly string[]) => Promise<string[]>
 
@@ -155,7 +155,7 @@ export interface Dialect {
 
 /** What migrations and checks of the tables need. Names are without quotes. */
 export interface SchemaDialect {
-  /** Ends each CREATE TABLE: nothing is left to the defaults of a server. */
+  /** Ends each CREATE TABLE, so that nothing depends on the defaults of a server. */
   readonly tableOptions: string
   /** The tables and views that exist among these. */
   readonly existing: (sql: Sql, names: readonly string[]) => Promise<string[]>
@@ -166,6 +166,6 @@ export interface SchemaDialect {
   ) => Promise<{ readonly name: string; readonly engine: string }[]>
   /** The columns and indexes of these tables: `column job.state`, `index job_claim`. */
   readonly parts: (sql: Sql, names: readonly string[]) => Promise<string[]>
-  /** Whether the error of a statement of a migration says that it had been run already. */
+  /** Whether the error of a migration statement means that the statement has already been applied. */
   readonly isAlreadyApplied: (error: unknown) => boolean
 }

@@ -1,7 +1,7 @@
 import type { Schedule, ScheduleSettings } from '../model/schedule.ts'
 import type { NewSchedule } from './schedule-store.ts'
 
-/** One version of a declared set: what the code of some workers says. */
+/** One version of a declared set, as the code of some workers has it. */
 export interface SetVersion {
   readonly name: string
   readonly hash: string
@@ -9,7 +9,7 @@ export interface SetVersion {
   readonly schedules: readonly string[]
 }
 
-/** What is in the database of a declared set. */
+/** The state of a declared set in the database. */
 export interface SetState {
   /** The schedules of the set, and those that have one of its ids. */
   readonly existing: readonly Schedule[]
@@ -19,18 +19,18 @@ export interface SetState {
   readonly liveIds: ReadonlySet<string>
 }
 
-/** What to do with the rows of a declared set, decided from what is there. */
+/** The changes to make to the rows of a declared set. */
 export interface SetChanges {
   readonly create: readonly NewSchedule[]
   readonly change: readonly { readonly id: string; readonly settings: Partial<ScheduleSettings> }[]
-  /** Nothing is to come of them any more. */
+  /** No further runs. */
   readonly retire: readonly string[]
-  /** Retired once, and declared again: planned from now. */
+  /** Were retired and are declared again: planned from now. */
   readonly lift: readonly string[]
   readonly delete: readonly string[]
 }
 
 export interface DeclaredStore {
-  /** Reads the state of a set and writes what `decide` says, in one transaction; nothing is locked when it says nothing. */
+  /** Reads the state of a set and writes the changes that `decide` returns, in one transaction. Without changes, nothing is locked. */
   sync(version: SetVersion, decide: (state: SetState) => SetChanges): Promise<void>
 }

@@ -11,10 +11,10 @@ export interface NewLogLine {
   readonly message: string
 }
 
-/** Of a line in a job's log. */
+/** The level of a line in a job's log. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
-/** The end of an attempt, to be written if the job is still its worker's. */
+/** The end of an attempt. It is written only if the worker still holds the job. */
 export interface Attempt {
   readonly fence: Fence
   readonly ending: Ending
@@ -37,9 +37,9 @@ export interface Settled {
 
 export interface SettleResult {
   readonly settled: readonly Settled[]
-  /** Not this worker's any more: nothing was written. */
+  /** Jobs that this worker no longer holds: nothing was written. */
   readonly lost: readonly Fence[]
-  /** Somebody else holds the schedule's row: to be settled again. */
+  /** The row of the job or of its schedule is locked by another transaction: settle again. */
   readonly locked: readonly Attempt[]
 }
 
@@ -48,22 +48,21 @@ export type Outcome = FinalState | 'retry' | 'released'
 /** What the executor needs of the database. */
 export interface ExecutingStore {
   /**
-   * Makes waiting jobs claimable whose time has come.
+   * Makes waiting jobs claimable once their time has come.
    *
-   * @param setAside  jobs to leave alone; those that cannot be written are added
+   * @param setAside  jobs to leave out; jobs that cannot be written are added
    * @returns how many
    */
   promoteDue(limit: number, setAside?: SetAside): Promise<number>
 
   /**
-   * Claims jobs for this worker: groups and tasks take turns, and within one the larger priority goes first,
-   * then the older job. Each claim is a new attempt,
-   * and increments the number of the claim.
+   * Claims jobs for this worker. Groups and tasks take turns; within a turn, jobs with a larger priority come first, then
+   * older jobs. Each claim is a new attempt, and increments the number of the claim.
    *
-   * @param tasks  the tasks that this worker handles, with the policy that holds where the job has none
+   * @param tasks  the tasks that this worker handles, each with the policy for jobs that do not set their own
    * @param afterGroup  the group that had its turn last
    * @param taskLimits  for some tasks, the most of their jobs to claim
-   * @param setAside  jobs to leave alone; those that cannot be written are added
+   * @param setAside  jobs to leave out; jobs that cannot be written are added
    */
   claim(
     worker: string,
@@ -74,10 +73,10 @@ export interface ExecutingStore {
     setAside?: SetAside,
   ): Promise<ClaimedJob[]>
 
-  /** Writes the ends of attempts; only of those that still are their worker's. */
+  /** Writes the ends of attempts whose jobs are still held by their worker. */
   settle(attempts: readonly Attempt[]): Promise<SettleResult>
 
-  /** The runs of this worker that are asked to stop. */
+  /** The jobs of this worker that were asked to stop. */
   stopRequests(worker: string): Promise<readonly Fence[]>
 
   /** @param progress  JSON text */
@@ -85,9 +84,9 @@ export interface ExecutingStore {
 
   appendLogs(lines: readonly NewLogLine[]): Promise<void>
 
-  /** The running jobs of this worker, as attempts that are given back. */
+  /** The running jobs of this worker, as attempts that are released. */
   held(worker: string): Promise<Attempt[]>
 
-  /** Running jobs whose worker is not registered any more. @param except  jobs to leave alone */
+  /** Running jobs whose worker is no longer registered. @param except  jobs to leave out */
   orphans(limit: number, except?: readonly string[]): Promise<Attempt[]>
 }

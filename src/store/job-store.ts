@@ -12,7 +12,7 @@ export interface NewJob extends JobSettingValues {
 
 /**
  * The application's own transaction: a drizzle transaction, a connection of mysql2 (promises or callbacks) or of a
- * SQLite driver (better-sqlite3, libsql, node:sqlite) on which it was begun, or a function that runs a statement in it.
+ * SQLite driver (better-sqlite3, libsql, node:sqlite) on which it was started, or a function that runs a statement in it.
  */
 export type Transaction =
   | ((sql: string, params: readonly unknown[]) => Promise<unknown>)
@@ -22,7 +22,7 @@ export type Transaction =
   | { readonly run: (sql: string) => unknown }
   | { readonly exec: (sql: string) => unknown }
 
-/** What people and code do to jobs. */
+/** What people and code do with jobs. */
 export interface JobStore {
   /** The same, reaching only the rows of an owner, under the names that this owner has for them. */
   ownedBy(owner: Owner): JobStore

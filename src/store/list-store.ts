@@ -220,6 +220,6 @@ export interface ListStore {
     conditions: JobConditions & { readonly finishedFrom: Date; readonly finishedTo: Date },
     bounds: ListBounds,
   ): Promise<{ readonly hours: HourCount[]; readonly complete: boolean }>
-  /** One look that tells what has changed, whoever changed it, also in SQL. */
+  /** Texts that are different after each change of a table, also by SQL. */
   revisions(): Promise<Revisions>
 }

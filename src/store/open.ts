@@ -28,7 +28,7 @@ export interface StoreOptions {
 const PREFIX = /^[a-z0-9_]{0,32}$/i
 
 /**
- * @throws InvalidInputError when the target or an option cannot be meant
+ * @throws InvalidInputError when the target or an option is invalid
  * @throws StoreUnavailableError when the database cannot be reached
  * @throws SchemaError when a table of the application has one of our names, a table has an engine
  *   without transactions, or the tables are out of date or need a later version of Kalends
@@ -79,7 +79,7 @@ export function storeOn(database: Database, prefix: string): Store {
   }
 }
 
-/** Opens whatever is there, however old or damaged the tables are: for a look at them, and nothing else. */
+/** Opens a database whose tables may be old or damaged, only to inspect it. */
 export async function openToInspect(
   target: DatabaseTarget,
   options: Pick<StoreOptions, 'tablePrefix'>,
@@ -118,7 +118,7 @@ function checkedPrefix({ tablePrefix = '' }: StoreOptions): string {
   )
 }
 
-/** Each dialect is loaded with its driver, and only where it is needed. */
+/** A dialect and its driver are loaded only when they are needed. */
 async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): Promise<Databases> {
   if (typeof target !== 'string' || /^(mysql|mariadb):\/\//.test(target)) {
     if (options.clock) throw new InvalidInputError('clock', 'only SQLite can have a clock of its own')
@@ -135,7 +135,7 @@ async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): 
   )
 }
 
-/** Whatever stands before the last @ may be a password, or the rest of one. */
+/** The text before the last @ may be a password, or part of one. */
 function withoutPassword(url: string): string {
   return url.replace(/^([a-z0-9+.-]+:\/\/)?.*@/is, '$1***@').replace(/(password=)[^&]*/i, '$1***')
 }

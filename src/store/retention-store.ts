@@ -1,7 +1,7 @@
 export interface Retention {
-  /** Final jobs that ended longer ago go, in milliseconds. */
+  /** Final jobs that ended longer ago are removed, in milliseconds. */
   readonly ageMs: number
-  /** Of each schedule the newest final jobs that stay, however old or busy the others are. */
+  /** How many of the newest final jobs of each schedule are kept. */
   readonly perSchedule: number
 }
 
@@ -9,8 +9,8 @@ export interface RetentionStore {
   /**
    * Removes one batch of final jobs with their logs, and the done schedules that are to be deleted.
    *
-   * @param limit  most jobs to remove
-   * @returns how many jobs were removed; fewer than `limit` when nothing is left to do
+   * @param limit  the most jobs to remove
+   * @returns how many jobs were removed; fewer than `limit` when nothing is left to remove
    */
   prune(retention: Retention, limit: number): Promise<number>
 }

@@ -5,8 +5,8 @@ import type { Schedule, ScheduleSettings } from '../model/schedule.ts'
 export type PutResult = 'created' | 'changed' | 'unchanged'
 
 /**
- * When a new schedule runs first: at its next elapse; now; or now if its timer has an elapse in the current
- * minute, else at its next.
+ * When a new schedule runs first: at the next time of its timer (`next`), now (`now`), or now if its timer has elapsed in
+ * the current minute, otherwise at the next time (`if-due`).
  */
 export type FirstRun = 'next' | 'now' | 'if-due'
 
@@ -16,10 +16,10 @@ export interface NewSchedule {
   readonly firstRun: FirstRun
 }
 
-/** Told of the row as it is under lock, before it is written; what it throws leaves the row as it is. */
+/** Receives the locked row before it is written. If it throws, the row is not written. */
 export type Check<Row> = (current: Row) => void
 
-/** What people and code do to schedules. Planning is left to the scheduler, which sees every edit. */
+/** What people and code do with schedules. The scheduler plans: it notices every edit. */
 export interface ScheduleStore {
   /** The same, reaching only the rows of an owner, under the names that this owner has for them. */
   ownedBy(owner: Owner): ScheduleStore
@@ -32,7 +32,7 @@ export interface ScheduleStore {
   /**
    * Creates the schedule, or changes what differs; `enabled` and `declaredBy` are only for a new one.
    *
-   * @param check  told of null when there is none yet
+   * @param check  receives null when there is no such schedule yet
    */
   put(
     id: string,
@@ -50,7 +50,7 @@ export interface ScheduleStore {
   /** How many schedules this owner has; counted up to `most`. */
   count(most: number): Promise<number>
   /**
-   * Submits a run now, beside the timer.
+   * Submits a run now, in addition to the timer.
    *
    * @param args  JSON text for this run alone; null, the default: the schedule's own
    * @returns the job's id; null when there is no such schedule

@@ -4,11 +4,11 @@ import type { OpenJobs, Plan, Plannable } from '../model/plan.ts'
 import type { SetAside } from '../model/set-aside.ts'
 import type { RunPolicy } from '../model/task.ts'
 
-/** The state of the database at one instant, as one look sees it. */
+/** The state of the database at one instant, read by one statement. */
 export interface Look {
   /** The database's clock. */
   readonly now: Date
-  /** When the earliest schedule wants to be looked at; null: none does. */
+  /** When the earliest schedule is due; null: none will be. */
   readonly wakeAt: Date | null
   /** When the earliest waiting job becomes claimable; null: none is waiting for a time. */
   readonly dueAt: Date | null
@@ -22,7 +22,7 @@ export interface Mark {
   readonly marked: Date
 }
 
-/** What became of a marked schedule. */
+/** The outcome of a marked schedule. */
 export interface Submission {
   readonly id: string
   readonly task: string
@@ -64,19 +64,18 @@ export interface SubmitResult {
   readonly submissions: readonly Submission[]
   /** Jobs of the submissions that this worker already runs. */
   readonly started: readonly ClaimedJob[]
-  /** Marked still, because somebody else holds the row: to be submitted again. */
+  /** Still marked, because another transaction has locked the row: submit again. */
   readonly locked: readonly Mark[]
-  /** Schedules that could not be written for a lasting reason; they keep their mark as back-off. */
+  /** Schedules that the database rejects permanently; they keep their mark as back-off. */
   readonly failed: readonly { readonly id: string; readonly error: unknown }[]
 }
 
 /**
- * What a pure planner decides about a schedule, given the row as it is now: a plan; null, it is not due; or
- * `again`, to be marked and planned anew.
+ * The decision of the pure planner about a locked row: a plan; null: it is not due; `again`: mark and plan it once more.
  */
 export type Decide = (schedule: Plannable, now: Date, open: OpenJobs) => Plan | null | 'again'
 
-/** A marked schedule as it is, not locked. */
+/** A marked schedule, read without a lock. */
 export interface MarkedSchedule {
   readonly plannable: Plannable
   readonly schedule: Schedule
@@ -84,39 +83,39 @@ export interface MarkedSchedule {
   readonly now: Date
 }
 
-/** What workers have left is found by the index, in a moment; where tables are large, everything takes long. */
+/** Finding what workers left behind costs an index range; finding everything reads the tables. */
 export type SweepExtent = 'left by workers' | 'everything'
 
 export interface Swept {
-  /** As texts to log. */
+  /** What was repaired, as texts to log. */
   readonly healed: readonly string[]
   /** Whether jobs run under the id of a worker that is not registered. */
   readonly orphans: boolean
 }
 
-/** What the scheduler needs of the database. */
+/** The database operations of the scheduler. */
 export interface SchedulingStore {
-  /** Schedules that one transaction should submit at most: fewer where several servers commit at the same time. */
+  /** The most schedules that one transaction should submit: fewer on clusters, where servers commit at the same time. */
   mostAtOnce(): number
-  /** Whether two transactions that submit different schedules need not wait for each other. */
+  /** Whether two transactions can submit different schedules without waiting for each other. */
   readonly submitsInParallel: boolean
 
-  /** One statement for all that a worker may wait for. @param tasks  the tasks that it handles */
+  /** One statement for everything that a worker waits for. @param tasks  the tasks that it handles */
   look(tasks: readonly string[]): Promise<Look>
 
   /**
-   * Marks the earliest due schedules for this worker, so that no other plans them meanwhile. The mark is a
-   * lease: once it has ended, the schedule is due again for everyone.
+   * Marks the earliest due schedules for this worker, so that no other worker plans them meanwhile. The mark is a lease:
+   * when it ends, the schedule is due again for every worker.
    *
    * @param limit  most schedules to mark, earliest first
-   * @param setAside  schedules to leave alone; those that cannot be written are added
-   * @returns empty when nothing is due, or others hold it
+   * @param setAside  schedules to leave out; schedules that cannot be written are added
+   * @returns empty when nothing is due, or other workers hold it
    */
   markDue(worker: string, limit: number, leaseMs: number, setAside?: SetAside): Promise<Mark[]>
 
   /**
-   * Plans and submits marked schedules in one transaction: the jobs, the advance and the end of the mark are
-   * there together or not at all. A schedule whose mark is not this worker's any more is left alone.
+   * Plans and submits marked schedules in one transaction: jobs, advance and the end of the mark are committed together.
+   * A schedule that this worker no longer marks is left out.
    */
   submit(
     worker: string,
@@ -128,14 +127,14 @@ export interface SchedulingStore {
   /** Reads what this worker has marked, for an external queue. */
   readMarked(worker: string, marks: readonly Mark[]): Promise<MarkedSchedule[]>
 
-  /** Ends the marks of a worker's earlier incarnations and of workers that are gone. @returns how many */
+  /** Ends the marks of a worker's earlier incarnations and of workers that are not registered. @returns how many */
   clearStaleMarks(worker: string, leaseMs: number): Promise<number>
 
   /**
-   * Ends stale marks, says whether there are orphans, and heals what hand edits and crashes leave behind. One
-   * statement where there is nothing of all that.
+   * Ends stale marks, reports whether there are orphans, and repairs what manual edits and crashes leave behind. If there
+   * is nothing to do, it is one statement.
    *
-   * @param worker  who asks, as for `clearStaleMarks`
+   * @param worker  as for `clearStaleMarks`
    */
   sweep(worker: string, leaseMs: number, extent: SweepExtent): Promise<Swept>
 }

@@ -1,6 +1,6 @@
 /**
- * The seam between the rules and the databases: small interfaces by role. A dialect executes and never
- * decides; what is decided comes in as values or as a pure function.
+ * The interface between the rules and the databases, split by role. A store executes and never decides: decisions come in
+ * as values or as pure functions.
  */
 import type { DeclaredStore } from './declared-store.ts'
 import type { ExecutingStore } from './executing-store.ts'
@@ -22,7 +22,7 @@ export interface Store {
   readonly retention: RetentionStore
   readonly lists: ListStore
   readonly inspection: InspectionStore
-  /** How long the work that has waited longest for a connection has waited; 0: none waits. */
+  /** The longest time that waiting work has waited for a connection; 0: none waits. */
   longestWaitMs(): number
   /**
    * How many times the connections moved to another server (a fail-over, a promotion) or the server was restarted. The
@@ -33,13 +33,13 @@ export interface Store {
   close(): Promise<void>
 }
 
-/** The same database for each use: what one of them holds, the others never wait for. */
+/** The same database for each use. One use never waits for connections of another. */
 export interface Stores {
   /** Of the loops and the heartbeat. */
   readonly loops: Store
   /** Of the application's calls. */
   readonly calls: Store
-  /** Of the API: few at a time, a bounded queue, statements that end in time. Connects with its first use. */
+  /** Of the API: few statements at a time, a bounded queue, time limits. Connects with the first use. */
   readonly api: Store
   /** Closes all of them. */
   close(): Promise<void>

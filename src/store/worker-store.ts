@@ -1,6 +1,6 @@
 /** One process that embeds Kalends: a row of `worker`. */
 export interface WorkerRecord {
-  /** `name/incarnation`, new at each start: a name is no fence, an id is. */
+  /** `name/incarnation`, new at each start: the id is a fencing token, the name is not. */
   readonly id: string
   readonly name: string
   readonly host: string

@@ -177,7 +177,7 @@ export class Views {
     return { items, complete: isAll }
   }
 
-  /** One look that tells what has changed, whoever changed it. */
+  /** Texts that are different after each change of a table, also by SQL. */
   revisions(): Promise<Revisions> {
     return this.#store.revisions()
   }

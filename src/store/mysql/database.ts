@@ -26,11 +26,11 @@ import {
   type SessionState,
 } from './session-variables.ts'
 
-/** How often work is begun anew after a deadlock. */
+/** How often work is tried again after a deadlock. */
 const MOST_TRIES = 10
 /** After a lock wait, which has cost its timeout already. */
 const MOST_TRIES_AFTER_LOCK_WAIT = 3
-/** Of sessions of our own: whoever holds a row for longer is waited for from outside, not by a statement. */
+/** Of sessions of our own: a longer wait for a lock happens between statements, not within one. */
 const LOCK_WAIT_SECONDS = 5
 /**
  * A connection that is busy with one piece of work for longer is given up. One that died without a word, as
@@ -312,7 +312,7 @@ async function examined(connection: mysql.PoolConnection): Promise<Server> {
 function session(connection: mysql.PoolConnection, { exact, packetLimit }: Server): Sql {
   const query = async (text: string, params: readonly SqlValue[]) => {
     const statement = withLiterals(text, params, exact)
-    // The server would close the connection, and nobody could tell that from an outage.
+    // The server would close the connection, which looks like an outage.
     if (statement.length >= packetLimit) {
       throw new RangeError(
         `A statement of ${statement.length} bytes is more than the server's max_allowed_packet of ${packetLimit}`,

@@ -2,7 +2,7 @@
 
 const REFUSED_BY_GROUP = 3101
 
-/** Passes by itself: the transaction is rolled back and begun anew. */
+/** Temporary: the transaction is rolled back and tried again. */
 const TRANSIENT: ReadonlySet<number> = new Set([
   1205, // lock wait timeout: undoes only its statement, so the ROLLBACK must come from us
   1213, // deadlock

@@ -7,7 +7,7 @@ import { blockedByNothing, orphan, waitsForNothing } from './conditions.ts'
 import type { TablesContext } from './context.ts'
 import { SqlWorkers } from './workers.ts'
 
-/** Most rows of a kind: whoever has more of them needs no full list. */
+/** The most rows of a kind: a longer list helps no one. */
 const MOST = 10_000
 /** Jobs that wait are counted up to so many. */
 const MOST_WAITING = 100_000

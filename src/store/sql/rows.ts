@@ -363,7 +363,7 @@ function numberOr<Default extends number | null>(value: number | null, otherwise
   return typeof value === 'number' && Number.isFinite(value) ? value : otherwise
 }
 
-/** What is no JSON stays text: one row that somebody wrote by hand must not hide all others. */
+/** Invalid JSON stays text: one row that was written manually must not hide the others. */
 function fromJson(text: string): unknown {
   try {
     return JSON.parse(text)

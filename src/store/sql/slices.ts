@@ -1,7 +1,7 @@
 /**
- * A long look in many short statements. One statement over 100,000 rows blocks the event loop on SQLite, and holds a
- * connection on a server for as long as its rows are large. A slice takes some tens of milliseconds, others get their
- * turn in between, and the look ends when its time is over, whatever the rows contain.
+ * Scans a range in many short statements. One statement over 100,000 rows blocks the event loop on SQLite, and occupies a
+ * connection of a server for a long time if the rows are large. A slice takes some tens of milliseconds, other work runs
+ * in between, and the scan ends at its time limit, whatever the rows contain.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ListBounds } from '../list-store.ts'

@@ -36,12 +36,12 @@ interface How {
   readonly where: 'here' | 'external'
   /** null: no job starts in this transaction. */
   readonly startLimits: StartLimits | null
-  /** Trust no key: look whether the jobs are there already, however they came there. */
+  /** Read whether the jobs exist already, instead of relying on the unique keys. */
   readonly careful: boolean
 }
 
 const NO_OTHERS: ReadonlyMap<string, string> = new Map()
-/** How long a row that failed is submitted by itself; the first success ends this. */
+/** How long a row that failed is submitted alone; the first success ends this. */
 const BACK_OFF = { firstMs: 600_000, longestMs: 3_600_000, most: 1000, now: () => performance.now() }
 const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], failed: [] }
 
@@ -64,7 +64,7 @@ async function each<Item, Result>(
   return results
 }
 
-/** Plans marked schedules and writes what comes of them, in one transaction. */
+/** Plans marked schedules and writes the outcome, in one transaction. */
 export class Submitting {
   readonly #context: TablesContext
   readonly #failed = new SetAside(BACK_OFF)
@@ -100,7 +100,7 @@ export class Submitting {
           return await this.#context.transaction((tx) => submitAll(tx, worker, some, all))
         } catch (error) {
           if (some.length === 1 || !this.#context.dialect.isContended(error)) throw error
-          // A lock wait takes seconds. By themselves, only those that are locked wait again.
+          // A lock wait takes seconds. Alone, only the locked schedules wait again.
           return together(await each(some, aloneOrFault))
         }
       },
@@ -109,7 +109,7 @@ export class Submitting {
       refused: fault,
       isOfAnItem: (error) => isOfARow(error) || this.#context.dialect.isContended(error),
     })
-    // Those that failed before come last, and by themselves. Jobs that have started must be reported in any case.
+    // Those that failed before come last, and alone. Jobs that have started must be reported in any case.
     const last = await each(suspects, (mark) =>
       aloneOrFault(mark).catch((error: unknown) => {
         if (error instanceof StoreUnavailableError) return { ...NOTHING, locked: [mark] }
@@ -119,7 +119,7 @@ export class Submitting {
     return together([...results, ...last])
   }
 
-  /** A row by itself. @throws when it is refused */
+  /** Submits one schedule alone. @throws when the database rejects it */
   async #submitAlone(worker: string, mark: Mark, decide: Decide, where: How['where']): Promise<SubmitResult> {
     try {
       const how = { decide, where, startLimits: null, careful: true }
@@ -127,13 +127,13 @@ export class Submitting {
       this.#failed.forget(mark.id)
       return result
     } catch (error) {
-      // Somebody else is in the way: no reason to give the slot up.
+      // Another transaction is in the way: the slot stays due.
       if (this.#context.dialect.isContended(error)) return { ...NOTHING, locked: [mark] }
       throw error
     }
   }
 
-  /** What cannot be submitted for a lasting reason is skipped as a fault. */
+  /** A slot that the database rejects permanently is skipped as a fault. */
   async #fault(
     worker: string,
     mark: Mark,

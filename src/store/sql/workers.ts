@@ -55,7 +55,7 @@ export class SqlWorkers implements WorkerStore {
     )
     return rows.map((row) => ({
       ...row,
-      // A bad row must not keep the others from being seen, or nobody would take over from the dead.
+      // An invalid row must not hide the others: workers could not take over from dead workers.
       tasks: textsOf(row.tasks),
       sets: textRecordOf(row.sets),
       started: fromStored(row.started),
