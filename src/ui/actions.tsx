@@ -1,10 +1,10 @@
 /** What people do to schedules and jobs, with what they are asked and told. */
 import { ApiError } from './api/client.ts'
 import { calls, type ScheduleAction } from './api/calls.ts'
-import { tell } from './api/live.ts'
+import { notify } from './api/live.ts'
 import type { JobsAction } from './api/types.ts'
 import { ask } from './parts/dialog.tsx'
-import { complain, say } from './parts/toast.tsx'
+import { toast, toastError } from './parts/toast.tsx'
 import { count } from './time/format.ts'
 
 const DONE: Readonly<Record<ScheduleAction, string>> = {
@@ -17,14 +17,14 @@ const DONE: Readonly<Record<ScheduleAction, string>> = {
 /** Calls at a time, so that many do not keep the server from everybody else. */
 const AT_ONCE = 4
 
-const changed = () => tell(new Set(['schedules', 'jobs']))
+const changed = () => notify(new Set(['schedules', 'jobs']))
 
 export async function actOn(id: string, action: ScheduleAction): Promise<void> {
   try {
     await calls.act(id, action)
-    say(`${id} ${DONE[action]}`)
+    toast(`${id} ${DONE[action]}`)
   } catch (error) {
-    complain(error)
+    toastError(error)
   }
   changed()
 }
@@ -65,9 +65,9 @@ export async function removeSchedules(
   try {
     if (ids.length === 1 && only !== undefined) await calls.remove(only)
     else await calls.removeMany(ids)
-    say(ids.length === 1 ? `${only} is deleted` : `${count(ids.length)} schedules are deleted`)
+    toast(ids.length === 1 ? `${only} is deleted` : `${count(ids.length)} schedules are deleted`)
   } catch (error) {
-    complain(error)
+    toastError(error)
     changed()
     return false
   }
@@ -80,14 +80,15 @@ export async function cancelJob(id: string, isRunning: boolean): Promise<void> {
     title: 'Cancel this job?',
     body: isRunning ? 'Its handler is asked to stop; what it has done already stays.' : 'It will not run.',
     action: 'Cancel the job',
+    dismiss: 'Go back',
     isDangerous: true,
   })
   if (!yes) return
   try {
     const { state } = await calls.cancel(id)
-    say(state === 'running' ? 'The job was asked to stop' : 'The job is cancelled')
+    toast(state === 'running' ? 'The job was asked to stop' : 'The job is cancelled')
   } catch (error) {
-    complain(error)
+    toastError(error)
   }
   changed()
 }
@@ -95,9 +96,9 @@ export async function cancelJob(id: string, isRunning: boolean): Promise<void> {
 export async function retryJob(id: string): Promise<void> {
   try {
     await calls.retry(id)
-    say('The job runs again, from its first attempt')
+    toast('The job runs again, from its first attempt')
   } catch (error) {
-    complain(error)
+    toastError(error)
   }
   changed()
 }
@@ -114,7 +115,8 @@ export async function retryJobs(ids: readonly string[]): Promise<boolean> {
 export async function cancelJobs(ids: readonly string[]): Promise<boolean> {
   const title = ids.length === 1 ? 'Cancel this job?' : `Cancel ${count(ids.length)} jobs?`
   const body = 'Those that wait will not run; those that run are asked to stop.'
-  if (!(await ask({ title, body, action: 'Cancel them', isDangerous: true }))) return false
+  if (!(await ask({ title, body, action: 'Cancel them', dismiss: 'Go back', isDangerous: true })))
+    return false
   await these('cancel', ids, 'Cancel')
   return true
 }
@@ -123,17 +125,17 @@ async function these(action: 'retry' | 'cancel', ids: readonly string[], word: s
   try {
     report(word, ids.length, await calls.these(action, ids))
   } catch (error) {
-    complain(error)
+    toastError(error)
   }
   changed()
 }
 
 /** How many, and why not the others. */
 export function report(word: string, asked: number, { changed: done, refused }: JobsAction): void {
-  if (done.length > 0) say(`${word}: done for ${count(done.length)} of ${count(asked)}`)
+  if (done.length > 0) toast(`${word}: done for ${count(done.length)} of ${count(asked)}`)
   const [first] = refused
-  if (first !== undefined) complain(`${word}: ${count(refused.length)} refused. ${first.detail}`)
-  else if (done.length === 0) complain(`${word}: there was nothing to do`)
+  if (first !== undefined) toastError(`${word}: ${count(refused.length)} refused. ${first.detail}`)
+  else if (done.length === 0) toastError(`${word}: there was nothing to do`)
 }
 
 /** Does it to each, and tells how many were refused and why. */
@@ -156,9 +158,9 @@ async function many(
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
   const done = ids.length - refused.length - rest.length
-  if (done > 0) say(`${word}: done for ${count(done)} of ${count(ids.length)}`)
+  if (done > 0) toast(`${word}: done for ${count(done)} of ${count(ids.length)}`)
   const [first] = refused
-  if (first !== undefined) complain(`${word}: ${count(refused.length)} refused. ${first}`)
+  if (first !== undefined) toastError(`${word}: ${count(refused.length)} refused. ${first}`)
   changed()
 }
 

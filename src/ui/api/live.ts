@@ -39,7 +39,7 @@ export function onChange(listener: Listener): () => void {
 }
 
 /** Something was changed here. */
-export function tell(change: Change): void {
+export function notify(change: Change): void {
   for (const listener of listeners) listener(change, true)
 }
 

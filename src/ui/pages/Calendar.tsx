@@ -4,7 +4,7 @@ import { useApi } from '../api/query.ts'
 import type { HourLoad, Load, UpcomingList } from '../api/types.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { Chip } from '../parts/list.tsx'
-import { Empty, Failure, Loading, Stale } from '../parts/Notice.tsx'
+import { Empty, Failure, Loading, Stale } from '../parts/placeholders.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
 import { link, query, setQuery } from '../router.ts'
 import { now, zone } from '../time/clock.ts'
@@ -312,7 +312,7 @@ function Hour({
         ) : (
           <>
             <Table
-              label="What comes in this hour"
+              label="Upcoming runs in this hour"
               rows={[...groups.values()]}
               idOf={({ schedule }) => schedule}
               columns={columns}

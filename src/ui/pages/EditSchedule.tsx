@@ -3,13 +3,13 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { calls, urls } from '../api/calls.ts'
 import { ApiError } from '../api/client.ts'
-import { tell } from '../api/live.ts'
+import { notify } from '../api/live.ts'
 import { useApi } from '../api/query.ts'
 import type { Schedule, Task } from '../api/types.ts'
 import { Icon } from '../parts/Icon.tsx'
-import { Empty, Failure, Loading } from '../parts/Notice.tsx'
+import { Empty, Failure, Loading } from '../parts/placeholders.tsx'
 import { TimerField } from '../parts/TimerField.tsx'
-import { complain, say } from '../parts/toast.tsx'
+import { toast, toastError } from '../parts/toast.tsx'
 import { go, link } from '../router.ts'
 import { mayEdit, session } from '../session.ts'
 import { myZone } from '../time/format.ts'
@@ -22,7 +22,7 @@ import {
   type Name,
   POLICIES,
   settingsOf,
-} from './entries.ts'
+} from './schedule-form.ts'
 
 export function NewSchedule() {
   return (
@@ -54,7 +54,7 @@ function Allowed({ title, children }: { readonly title: string; readonly childre
     <>
       <h1 tabIndex={-1}>{title}</h1>
       <Empty title="You may look at schedules, not change them">
-        Whoever runs this server decides that: it takes the role 'admin', yours is '{session.value.role}'.
+        Creating schedules needs the role 'admin'. Your role is '{session.value.role}'.
       </Empty>
     </>
   )
@@ -97,12 +97,12 @@ function Form({ title, before: now }: { readonly title: string; readonly before:
     try {
       const settings = settingsOf(entries, before)
       const saved = before === null ? await calls.create(settings) : await calls.change(before, settings)
-      tell(new Set(['schedules']))
-      say(before === null ? `${saved.id} is made` : `${saved.id} is changed`)
+      notify(new Set(['schedules']))
+      toast(before === null ? `${saved.id} is made` : `${saved.id} is changed`)
       go(link(['schedules', saved.id]))
     } catch (error) {
       const found = faultsOf(error)
-      if (found === null) complain(error)
+      if (found === null) toastError(error)
       else {
         setFaults(found)
         // Not what is marked as invalid: that may be a timer whose correction is still being checked.
@@ -250,10 +250,10 @@ function Form({ title, before: now }: { readonly title: string; readonly before:
       </datalist>
       <div class="form-actions">
         <button class="primary" disabled={isSending}>
-          {before === null ? 'Make the schedule' : 'Save'}
+          {before === null ? 'Create schedule' : 'Save'}
         </button>
         <a class="button" href={link(before === null ? ['schedules'] : ['schedules', before.id])}>
-          Leave it
+          Cancel
         </a>
       </div>
     </form>

@@ -4,10 +4,10 @@ import { urls } from '../api/calls.ts'
 import { get } from '../api/client.ts'
 import { useApi } from '../api/query.ts'
 import type { Job, Schedule } from '../api/types.ts'
-import { Empty, Failure, Loading } from '../parts/Notice.tsx'
+import { Empty, Failure, Loading } from '../parts/placeholders.tsx'
 import { State } from '../parts/State.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
-import { complain } from '../parts/toast.tsx'
+import { toastError } from '../parts/toast.tsx'
 import { link } from '../router.ts'
 import { Ago, At, Took } from '../time/Time.tsx'
 import { count, zoneOf } from '../time/format.ts'
@@ -96,13 +96,13 @@ export function History({ schedule: { id, timer } }: { readonly schedule: Schedu
       setOlder([...jobs.slice(newest.length), ...items])
       setEnd(items.length < AT_ONCE * 2)
     } catch (error) {
-      complain(error)
+      toastError(error)
     }
   }
   return (
     <section>
       <div class="section-head">
-        <h2>What ran, and what was skipped</h2>
+        <h2>Run history</h2>
         <a href={link(['jobs'], { schedule: id })}>All jobs</a>
       </div>
       {first.data === undefined ? (

@@ -6,13 +6,13 @@ import { useApi } from '../api/query.ts'
 import type { Job } from '../api/types.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { Copy, Json } from '../parts/Json.tsx'
-import { Failure, Loading, Stale } from '../parts/Notice.tsx'
+import { Failure, Loading, Stale } from '../parts/placeholders.tsx'
 import { State } from '../parts/State.tsx'
 import { link } from '../router.ts'
 import { mayOperate } from '../session.ts'
 import { At, Took } from '../time/Time.tsx'
 import { count, span } from '../time/format.ts'
-import { Course } from './Course.tsx'
+import { JobTimeline } from './JobTimeline.tsx'
 import { Log, useLog } from './Log.tsx'
 
 export function JobPage({ id }: { readonly id: string }) {
@@ -68,9 +68,9 @@ export function JobPage({ id }: { readonly id: string }) {
         <div>
           <section>
             <div class="section-head">
-              <h2>Course</h2>
+              <h2>Timeline</h2>
             </div>
-            <Course job={job} lines={lines} />
+            <JobTimeline job={job} lines={lines} />
           </section>
           <Facts job={job} />
         </div>

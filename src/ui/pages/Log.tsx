@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { urls } from '../api/calls.ts'
 import { type Shown, useApi } from '../api/query.ts'
 import type { LogLine } from '../api/types.ts'
-import { Empty, Failure } from '../parts/Notice.tsx'
+import { Empty, Failure } from '../parts/placeholders.tsx'
 import { zone } from '../time/clock.ts'
 import { exact, wall } from '../time/format.ts'
 

@@ -2,9 +2,9 @@
 import { report } from '../actions.tsx'
 import { calls } from '../api/calls.ts'
 import type { Values } from '../api/client.ts'
-import { tell } from '../api/live.ts'
+import { notify } from '../api/live.ts'
 import { ask } from '../parts/dialog.tsx'
-import { complain } from '../parts/toast.tsx'
+import { toastError } from '../parts/toast.tsx'
 import { count } from '../time/format.ts'
 
 const ACTIONS: Readonly<Record<string, 'retry' | 'cancel'>> = {
@@ -35,7 +35,11 @@ export function MatchingJobs({
           ? 'All that the filter shows, on every page of the list. They run again, from their first attempt.'
           : 'All that the filter shows, on every page of the list. Those that run are asked to stop.'
       const title = `${word} ${number} ${state} jobs?`
-      if (!(await ask({ title, body, action: word, isDangerous: action === 'cancel' }))) return
+      const isDangerous = action === 'cancel'
+      if (
+        !(await ask({ title, body, action: word, isDangerous, ...(isDangerous && { dismiss: 'Go back' }) }))
+      )
+        return
       for (let more = true; more; ) {
         const answer = await calls.many(action, filter, false)
         report(word, matched, answer)
@@ -43,9 +47,9 @@ export function MatchingJobs({
         more = answer.more && state !== 'running' && answer.changed.length > 0 && answer.refused.length === 0
       }
     } catch (error) {
-      complain(error)
+      toastError(error)
     }
-    tell(new Set(['jobs', 'schedules']))
+    notify(new Set(['jobs', 'schedules']))
   }
   return (
     <p>

@@ -12,7 +12,7 @@ import type {
   Worker,
 } from '../api/types.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
-import { Empty, Failure, Loading, Stale } from '../parts/Notice.tsx'
+import { Empty, Failure, Loading, Stale } from '../parts/placeholders.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
 import { link } from '../router.ts'
 import { isScoped } from '../session.ts'
@@ -52,7 +52,7 @@ export function Overview() {
       ) : (
         <Figures schedules={schedules.data} jobs={jobs.data} />
       )}
-      <NeedsSomebody counts={schedules.data} />
+      <NeedsAttention counts={schedules.data} />
       <div class="columns">
         <Running />
         {!isScoped.value && <Workers />}
@@ -116,7 +116,7 @@ function Figures({
 }
 
 /** Schedules of which nothing comes although somebody may expect it, and those that are late. */
-function NeedsSomebody({ counts }: { readonly counts: Counts<ScheduleStatus> | undefined }) {
+function NeedsAttention({ counts }: { readonly counts: Counts<ScheduleStatus> | undefined }) {
   const { data } = useApi<Page<ListedSchedule>>(urls.schedules({ order: 'nextRun', limit: 20 }), [
     'schedules',
   ])
@@ -134,7 +134,7 @@ function NeedsSomebody({ counts }: { readonly counts: Counts<ScheduleStatus> | u
   return (
     <section>
       <div class="section-head">
-        <h2>Needs somebody</h2>
+        <h2>Needs attention</h2>
       </div>
       <ul class="attention">
         {first !== undefined && (
@@ -360,7 +360,7 @@ function NextHour() {
           )}
           {next.length === 0 ? (
             <Empty title="Nothing comes in the next hour">
-              <a href={link(['schedules'], { order: 'nextRun' })}>What comes next</a>
+              <a href={link(['schedules'], { order: 'nextRun' })}>Upcoming runs</a>
             </Empty>
           ) : (
             <ol class="next">
@@ -377,7 +377,7 @@ function NextHour() {
               ))}
               <li>
                 <span />
-                <a href={link(['schedules'], { order: 'nextRun' })}>all that comes</a>
+                <a href={link(['schedules'], { order: 'nextRun' })}>all upcoming runs</a>
               </li>
             </ol>
           )}

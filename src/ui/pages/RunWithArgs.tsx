@@ -1,12 +1,12 @@
 /** One run with other args, which are not saved. */
 import { useState } from 'preact/hooks'
 import { calls } from '../api/calls.ts'
-import { tell } from '../api/live.ts'
+import { notify } from '../api/live.ts'
 import type { Schedule } from '../api/types.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Icon } from '../parts/Icon.tsx'
-import { complain, say } from '../parts/toast.tsx'
-import { InvalidArgs, parsedArgs } from './entries.ts'
+import { toast, toastError } from '../parts/toast.tsx'
+import { InvalidArgs, parsedArgs } from './schedule-form.ts'
 
 export function RunWithArgs({ schedule: { id, args } }: { readonly schedule: Schedule }) {
   const [isOpen, setOpen] = useState(false)
@@ -15,12 +15,12 @@ export function RunWithArgs({ schedule: { id, args } }: { readonly schedule: Sch
   const run = async () => {
     try {
       await calls.act(id, 'run', { args: parsedArgs(text) })
-      say(`${id} runs now, with these args`)
+      toast(`${id} runs now, with these args`)
       setOpen(false)
-      tell(new Set(['schedules', 'jobs']))
+      notify(new Set(['schedules', 'jobs']))
     } catch (error) {
       if (error instanceof InvalidArgs) setFault(error.message)
-      else complain(error)
+      else toastError(error)
     }
   }
   return (
@@ -56,7 +56,7 @@ export function RunWithArgs({ schedule: { id, args } }: { readonly schedule: Sch
           </div>
           <div class="dialog-actions">
             <button type="button" onClick={() => setOpen(false)}>
-              Leave it
+              Cancel
             </button>
             <button type="button" class="primary" onClick={() => void run()}>
               Run

@@ -6,14 +6,14 @@ import { useApi } from '../api/query.ts'
 import type { Elapse, Explanation, Schedule, TimerCheck } from '../api/types.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { Json } from '../parts/Json.tsx'
-import { Empty, Failure, Loading, Stale } from '../parts/Notice.tsx'
+import { Empty, Failure, Loading, Stale } from '../parts/placeholders.tsx'
 import { State } from '../parts/State.tsx'
 import { go, link } from '../router.ts'
 import { mayEdit, mayOperate, maySubmit } from '../session.ts'
 import { now, zone } from '../time/clock.ts'
 import { At } from '../time/Time.tsx'
 import { count, exact, instantOf, relative, span, zoneOf } from '../time/format.ts'
-import { type Field, POLICIES, type Value } from './entries.ts'
+import { type Field, POLICIES, type Value } from './schedule-form.ts'
 import { History } from './History.tsx'
 import { RunWithArgs } from './RunWithArgs.tsx'
 import { comingOf } from './Schedules.tsx'
@@ -159,13 +159,13 @@ function Coming({ schedule }: { readonly schedule: Schedule }) {
   return (
     <section>
       <div class="section-head">
-        <h2>What comes</h2>
+        <h2>Upcoming runs</h2>
         {schedule.status !== 'active' && <span class="quiet">if it were active</span>}
       </div>
       {error !== undefined && <Empty title="Nothing can be told">{error.message}</Empty>}
       {data?.items.length === 0 && <Empty title="Its timer does not elapse any more" />}
       {data !== undefined && data.items.length > 0 && (
-        <div class="table-scroll" tabIndex={0} role="region" aria-label="What comes">
+        <div class="table-scroll" tabIndex={0} role="region" aria-label="Upcoming runs">
           <table class="elapses">
             <thead>
               <tr>

@@ -13,8 +13,8 @@ import {
 } from '../api/types.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { Chip, PAGE_SIZE, Pager, pageNumber, Search, StateCounts } from '../parts/list.tsx'
-import { Empty, Failure, Loading, Stale } from '../parts/Notice.tsx'
-import { Spark } from '../parts/Spark.tsx'
+import { Empty, Failure, Loading, Stale } from '../parts/placeholders.tsx'
+import { Sparkline } from '../parts/Sparkline.tsx'
 import { State } from '../parts/State.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
 import { link, query, setQuery } from '../router.ts'
@@ -62,7 +62,7 @@ const columns: readonly Column<ListedSchedule>[] = [
   {
     title: 'Last runs',
     phone: 'none',
-    cell: ({ id, runs }) => <Spark runs={runs ?? []} schedule={id} />,
+    cell: ({ id, runs }) => <Sparkline runs={runs ?? []} schedule={id} />,
   },
   {
     title: 'Runs',
@@ -224,7 +224,7 @@ function NoSchedules({ isFiltered }: { readonly isFiltered: boolean }) {
   }
   return (
     <Empty title="There are no schedules yet">
-      {mayEdit.value && <a href={link(['schedules', 'new'])}>Make the first one</a>}
+      {mayEdit.value && <a href={link(['schedules', 'new'])}>Create the first schedule</a>}
       <p>
         Code can declare them, and so can SQL:{' '}
         <code>INSERT INTO periodic_task (id, task, timer) VALUES ('nightly', 'cleanup', 'daily')</code>

@@ -1,5 +1,5 @@
 /** A value as JSON, to read and to copy. */
-import { say } from './toast.tsx'
+import { toast } from './toast.tsx'
 
 export function Json({ value, label }: { readonly value: unknown; readonly label: string }) {
   const text = JSON.stringify(value, null, 2) ?? ''
@@ -21,7 +21,7 @@ export function Copy({ text, what }: { readonly text: string; readonly what: str
     <button
       type="button"
       class="link"
-      onClick={() => void navigator.clipboard.writeText(text).then(() => say(`${what} copied`))}
+      onClick={() => void navigator.clipboard.writeText(text).then(() => toast(`${what} copied`))}
     >
       Copy<span class="hidden"> {what}</span>
     </button>

@@ -184,9 +184,9 @@ function Meaning({ check, typed, onUse }: MeaningProps) {
         </p>
       ))}
       {check.elapses.length > 0 && (
-        <div class="table-scroll" tabIndex={0} role="region" aria-label="The next elapses">
+        <div class="table-scroll" tabIndex={0} role="region" aria-label="Next run times">
           <table class="elapses">
-            <caption class="hidden">The next elapses</caption>
+            <caption class="hidden">Next run times</caption>
             <thead>
               <tr>
                 <th scope="col">In</th>

@@ -34,8 +34,10 @@ export function Dialog({ title, onClose, children }: DialogProps) {
 interface Question {
   readonly title: string
   readonly body?: ComponentChildren
-  /** What the button says: a verb. */
+  /** The label of the button that does it: a verb. */
   readonly action: string
+  /** The label of the button that closes the dialog; default: Cancel, which is ambiguous where a job is cancelled. */
+  readonly dismiss?: string
   readonly isDangerous?: boolean
 }
 
@@ -66,7 +68,7 @@ export function Questions() {
       {question.body !== undefined && <div class="dialog-body">{question.body}</div>}
       <div class="dialog-actions">
         <button type="button" onClick={() => question.answer(false)}>
-          Leave it
+          {question.dismiss ?? 'Cancel'}
         </button>
         <button
           type="button"

@@ -16,12 +16,12 @@ const SHOWN_MS = 6000
 const toasts = signal<readonly Toast[]>([])
 let last = 0
 
-export function say(text: string): void {
+export function toast(text: string): void {
   const id = add(text, false, undefined)
   setTimeout(() => close(id), SHOWN_MS)
 }
 
-export function complain(error: unknown): void {
+export function toastError(error: unknown): void {
   const job = error instanceof ApiError ? error.problem['jobId'] : undefined
   add(error instanceof Error ? error.message : String(error), true, typeof job === 'string' ? job : undefined)
 }

@@ -1,4 +1,4 @@
-import { say } from '../parts/toast.tsx'
+import { toast } from '../parts/toast.tsx'
 import { now, zone } from './clock.ts'
 import { duration, exact, relative } from './format.ts'
 
@@ -13,7 +13,7 @@ export function startTimes(): void {
   document.addEventListener('click', ({ target }) => {
     const time =
       target instanceof Element && target.closest('a, button') === null ? target.closest('time') : null
-    if (time !== null && time.title !== '' && matchMedia('(hover: none)').matches) say(time.title)
+    if (time !== null && time.title !== '' && matchMedia('(hover: none)').matches) toast(time.title)
   })
 }
 

@@ -12,7 +12,7 @@ interface Step {
   readonly at: string | null
 }
 
-export function Course({ job, lines }: { readonly job: Job; readonly lines: readonly LogLine[] }) {
+export function JobTimeline({ job, lines }: { readonly job: Job; readonly lines: readonly LogLine[] }) {
   return (
     <ol class="course">
       {steps(job, lines).map(({ icon, tone, what, at }, index) => (

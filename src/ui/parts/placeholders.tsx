@@ -33,7 +33,7 @@ export function Failure({ error, onRetry }: { readonly error: Error; readonly on
   return (
     <div class="notice fault" role="alert">
       <p class="notice-title">
-        <Icon name="late" /> {isGone ? 'It is not here' : 'This could not be shown'}
+        <Icon name="late" /> {isGone ? 'Not found' : 'This could not be shown'}
       </p>
       <p>{error.message}</p>
       {!isGone && (

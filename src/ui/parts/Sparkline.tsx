@@ -7,7 +7,7 @@ const WIDTH = 6
 const HEIGHT = 20
 const SHOWN = 20
 
-export function Spark({
+export function Sparkline({
   runs,
   schedule,
 }: {
