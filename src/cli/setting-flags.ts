@@ -46,21 +46,26 @@ export function clearableFlags(names: readonly OptionName[]): string[] {
   return names.filter((name) => isNullable(settingOf(name))).map((name) => flagOf(name))
 }
 
-/** Those that are given, as the library takes them. */
+/**
+ * Those that are given, as the library takes them.
+ *
+ * @param clears  whether `none` clears a setting; otherwise it is a value like any other
+ */
 export async function givenSettings(
   flags: SettingFlags,
   names: readonly OptionName[],
+  clears: boolean,
 ): Promise<Record<string, unknown>> {
   const given: Record<string, unknown> = {}
   for (const name of names) {
     const value = flags[name]
-    if (value !== undefined) given[name] = await givenValue(name, value)
+    if (value !== undefined) given[name] = await givenValue(name, value, clears)
   }
   return given
 }
 
-async function givenValue(name: OptionName, value: string | number): Promise<unknown> {
+async function givenValue(name: OptionName, value: string | number, clears: boolean): Promise<unknown> {
   const setting = settingOf(name)
-  if (value === 'none' && isNullable(setting)) return null
+  if (clears && value === 'none' && isNullable(setting)) return null
   return setting.kind === 'instant' ? instantOption(flagOf(name), String(value)) : value
 }

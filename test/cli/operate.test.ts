@@ -276,6 +276,8 @@ eachDatabase(({ fresh }) => {
     for (let n = 0; n < 3; n += 1) await cli('jobs', 'submit', 'nobody', '--id', `job-${n}`)
     await cli('jobs', 'submit', 'later', '--run-at', '+1h', '--priority', '-5', '--group', 'g')
     expect((await json('jobs', 'list', '--task', 'later'))[0]).toMatchObject({ priority: -5, group: 'g' })
+    await cli('jobs', 'submit', 'named', '--submitter', 'none', '--run-at', '+1h')
+    expect((await json('jobs', 'list', '--task', 'named'))[0]).toMatchObject({ submitter: 'none' })
     expect((await cli('jobs', 'submit', 'nobody', '--id', 'job-0')).code).toBe(4)
     expect((await cli('jobs', 'cancel')).code).toBe(2)
     expect((await cli('jobs', 'cancel', 'x', '--task', 'y')).code).toBe(2)

@@ -51,7 +51,7 @@ Examples:
           task,
           argv.length > 0 ? commandArgs(argv) : (options.args ?? {}),
           {
-            ...(await givenSettings(options, JOB_OPTION_NAMES)),
+            ...(await givenSettings(options, JOB_OPTION_NAMES, false)),
             id: options.id,
             runAt: await instantOption('--run-at', options.runAt),
           },

@@ -42,7 +42,7 @@ export function addCommand(): Command {
           throw usage("either option '--task' or a command after -- is needed: what is to run")
         if (argv.length > 0 && options.args !== undefined)
           throw usage("option '--args' goes with --task; a command has its own after --")
-        const settings = await settingsOf(options)
+        const settings = await settingsOf(options, false)
         const schedule = await kalends.schedules.create({
           ...settings,
           id,

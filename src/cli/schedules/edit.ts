@@ -25,7 +25,7 @@ export function editCommand(): Command {
     .addHelpText('after', HELP)
     .action((id: string, options: DatabaseFlags & SettingFlags & { readonly json?: boolean }) =>
       withKalends(options, async (kalends) => {
-        const changes = await settingsOf(options)
+        const changes = await settingsOf(options, true)
         if (Object.keys(changes).length === 0) throw usage('nothing to change was given')
         const schedule = await kalends.schedules.update(id, changes)
         if (schedule.declaredBy !== null)

@@ -30,12 +30,12 @@ export function withSettings(command: Command): Command {
   return withSettingFlags(command, NAMES)
 }
 
-/** @returns what was given, as the library takes it */
-export async function settingsOf(flags: SettingFlags): Promise<ScheduleChanges> {
+/** @returns what was given, as the library takes it. @param clears  see `givenSettings` */
+export async function settingsOf(flags: SettingFlags, clears: boolean): Promise<ScheduleChanges> {
   const { zone, timer, args } = flags
   if (zone !== undefined && timer === undefined) throw usage("option '--zone' goes with --timer")
   return {
-    ...(await givenSettings(flags, NAMES)),
+    ...(await givenSettings(flags, NAMES, clears)),
     ...(args !== undefined && { args }),
     ...(timer !== undefined && { timer: await checkedTimer(timer, zone) }),
   }
