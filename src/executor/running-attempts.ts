@@ -3,7 +3,7 @@ import { Loop } from '../loop.ts'
 import { shownInput } from '../model/input.ts'
 import { type ClaimedJob, fenceOf } from '../model/job.ts'
 import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
-import type { Attempt, ExecutingStore } from '../store/executing-store.ts'
+import type { AttemptEnd, ExecutingStore } from '../store/executing-store.ts'
 import { type AttemptOptions, AttemptRunner } from './attempt-runner.ts'
 import type { HandledTask } from './handler.ts'
 import type { Journal } from './journal.ts'
@@ -18,7 +18,7 @@ export interface RunningAttemptsOptions extends AttemptOptions {
   /** The job cannot be started; it is retried after its back-off. */
   readonly onFault: (jobId: string, error: unknown) => void
   /** An attempt ended. null: the job no longer belongs to this worker, and nothing may be written. */
-  readonly onEnded: (end: Attempt | null) => void
+  readonly onEnded: (end: AttemptEnd | null) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 

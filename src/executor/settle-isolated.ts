@@ -1,7 +1,7 @@
 import { messageOf } from '../errors.ts'
 import { type Halving, isOfARow } from '../model/halves.ts'
 import type { Ending } from '../model/settle.ts'
-import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
+import type { AttemptEnd, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 
 /** An end that the database rejects is retried after this time: the cause may have been repaired. */
 export const REJECTED_RETRY_MS = 300_000
@@ -15,17 +15,17 @@ export const REJECTED_RETRY_MS = 300_000
  */
 export async function settleIsolated(
   store: Pick<ExecutingStore, 'settle'>,
-  attempts: readonly Attempt[],
+  ends: readonly AttemptEnd[],
   halving: Halving,
-  onRejected: (attempt: Attempt, error: unknown) => void,
+  onRejected: (end: AttemptEnd, error: unknown) => void,
 ): Promise<SettleResult> {
-  const results = await halving.run<Attempt, SettleResult>(attempts, {
+  const results = await halving.run<AttemptEnd, SettleResult>(ends, {
     work: (some) => store.settle(some),
     // The database may reject the result or the error text.
-    alone: (attempt, error) => store.settle([{ ...attempt, ending: withoutTexts(attempt.ending, error) }]),
+    alone: (end, error) => store.settle([{ ...end, ending: withoutTexts(end.ending, error) }]),
     wrote: ({ settled }) => settled.length > 0,
-    refused: (attempt, error) => {
-      onRejected(attempt, error)
+    refused: (end, error) => {
+      onRejected(end, error)
       return { settled: [], lost: [], locked: [] }
     },
     isOfAnItem: isOfARow,

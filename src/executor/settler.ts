@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Loop } from '../loop.ts'
 import { Halving } from '../model/halves.ts'
 import { type Fence, fenceText } from '../model/job.ts'
-import type { Attempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
+import type { AttemptEnd, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 import { REJECTED_RETRY_MS, settleIsolated } from './settle-isolated.ts'
 
 const AT_ONCE = 200
@@ -19,7 +19,7 @@ export interface SettlerOptions {
   /** Ends were written, lost, found to be locked, or set aside: places may have become free. */
   readonly onSettled: (result: SettleResult) => void
   /** The database rejects this end permanently; it is set aside. */
-  readonly onRejected: (attempt: Attempt, error: unknown) => void
+  readonly onRejected: (end: AttemptEnd, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
@@ -44,14 +44,14 @@ export interface Unwritten {
 export class Settler {
   readonly loop: Loop
   readonly #options: SettlerOptions
-  #queue: Attempt[] = []
+  #queue: AttemptEnd[] = []
   /** When they were found locked, by performance.now(); in the order of retries. */
-  readonly #locked = new Map<Attempt, number>()
+  readonly #locked = new Map<AttemptEnd, number>()
   /** By performance.now(). */
   #lockedRetry = 0
   readonly #writing = new Halving()
   readonly #retrying = new Halving()
-  readonly #rejected: Attempt[] = []
+  readonly #rejected: AttemptEnd[] = []
   /** By performance.now(). */
   #rejectedRetry = Infinity
   #whenEmpty: (() => void)[] = []
@@ -66,14 +66,14 @@ export class Settler {
     })
   }
 
-  add(attempt: Attempt): void {
-    this.#queue.push(attempt)
+  add(end: AttemptEnd): void {
+    this.#queue.push(end)
     this.loop.wake()
   }
 
   /** The fences of ends that are not written yet. */
   pending(): Fence[] {
-    return [...this.#queue, ...this.#locked.keys(), ...this.#rejected].map((attempt) => attempt.fence)
+    return [...this.#queue, ...this.#locked.keys(), ...this.#rejected].map((end) => end.fence)
   }
 
   /** How many count against capacity: a crash repeats the run of each. */
@@ -127,7 +127,7 @@ export class Settler {
     // Only now: if the write failed, the ends stay in the queue.
     this.#queue.splice(0, batch.length)
     if (this.#locked.size === 0) this.#lockedRetry = performance.now() + LOCKED_RETRY_MS
-    for (const attempt of result.locked) this.#locked.set(attempt, performance.now())
+    for (const end of result.locked) this.#locked.set(end, performance.now())
     this.#options.onSettled(result)
   }
 
@@ -137,23 +137,23 @@ export class Settler {
     this.#lockedRetry = performance.now() + LOCKED_RETRY_MS
     const result = await this.#settle(batch, this.#retrying)
     this.#lockedRetry = performance.now() + LOCKED_RETRY_MS
-    const since = new Map(batch.map((attempt) => [fenceText(attempt.fence), this.#locked.get(attempt)]))
-    for (const attempt of batch) this.#locked.delete(attempt)
+    const since = new Map(batch.map((end) => [fenceText(end.fence), this.#locked.get(end)]))
+    for (const end of batch) this.#locked.delete(end)
     // At the end of the map, so that all get a turn.
-    for (const attempt of result.locked)
-      this.#locked.set(attempt, since.get(fenceText(attempt.fence)) ?? performance.now())
+    for (const end of result.locked)
+      this.#locked.set(end, since.get(fenceText(end.fence)) ?? performance.now())
     if (result.locked.length < batch.length) this.#options.onSettled(result)
   }
 
-  async #settle(batch: readonly Attempt[], halving: Halving): Promise<SettleResult> {
-    const rejected: { attempt: Attempt; error: unknown }[] = []
-    const result = await settleIsolated(this.#options.store, batch, halving, (attempt, error) =>
-      rejected.push({ attempt, error }),
+  async #settle(batch: readonly AttemptEnd[], halving: Halving): Promise<SettleResult> {
+    const rejected: { end: AttemptEnd; error: unknown }[] = []
+    const result = await settleIsolated(this.#options.store, batch, halving, (end, error) =>
+      rejected.push({ end, error }),
     )
-    for (const { attempt, error } of rejected) {
-      this.#rejected.push(attempt)
+    for (const { end, error } of rejected) {
+      this.#rejected.push(end)
       this.#rejectedRetry = performance.now() + REJECTED_RETRY_MS
-      this.#options.onRejected(attempt, error)
+      this.#options.onRejected(end, error)
     }
     return result
   }

@@ -1,4 +1,4 @@
-import type { ClaimedJob, Fence, FinalState } from '../model/job.ts'
+import type { ClaimedJob, Fence } from '../model/job.ts'
 import type { SetAside } from '../model/set-aside.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { Ending, Settlement } from '../model/settle.ts'
@@ -15,7 +15,7 @@ export interface NewLogLine {
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 /** The end of an attempt. It is written only if the worker still holds the job. */
-export interface Attempt {
+export interface AttemptEnd {
   readonly fence: Fence
   readonly ending: Ending
   readonly policy: RunPolicy
@@ -40,10 +40,8 @@ export interface SettleResult {
   /** Jobs that this worker no longer holds: nothing was written. */
   readonly lost: readonly Fence[]
   /** The row of the job or of its schedule is locked by another transaction: settle again. */
-  readonly locked: readonly Attempt[]
+  readonly locked: readonly AttemptEnd[]
 }
-
-export type Outcome = FinalState | 'retry' | 'released'
 
 /** What the executor needs of the database. */
 export interface ExecutingStore {
@@ -74,7 +72,7 @@ export interface ExecutingStore {
   ): Promise<ClaimedJob[]>
 
   /** Writes the ends of attempts whose jobs are still held by their worker. */
-  settle(attempts: readonly Attempt[]): Promise<SettleResult>
+  settle(attempts: readonly AttemptEnd[]): Promise<SettleResult>
 
   /** The jobs of this worker that were asked to stop. */
   stopRequests(worker: string): Promise<readonly Fence[]>
@@ -85,8 +83,8 @@ export interface ExecutingStore {
   appendLogs(lines: readonly NewLogLine[]): Promise<void>
 
   /** The running jobs of this worker, as attempts that are released. */
-  held(worker: string): Promise<Attempt[]>
+  held(worker: string): Promise<AttemptEnd[]>
 
   /** Running jobs whose worker is no longer registered. @param except  jobs to leave out */
-  orphans(limit: number, except?: readonly string[]): Promise<Attempt[]>
+  orphans(limit: number, except?: readonly string[]): Promise<AttemptEnd[]>
 }

@@ -2,7 +2,7 @@ import type { Emitter } from '../events.ts'
 import type { Logger } from '../logger.ts'
 import { type ClaimedJob, isFinal } from '../model/job.ts'
 import type { Redaction } from '../model/redaction.ts'
-import type { Attempt, Settled, SettleResult } from '../store/executing-store.ts'
+import type { AttemptEnd, Settled, SettleResult } from '../store/executing-store.ts'
 import type { Submission } from '../store/scheduling-store.ts'
 
 /** What happened in this process. */
@@ -96,7 +96,7 @@ export class Reporter {
   }
 
   /** The job stays `running` under its worker: it stays visible, and no worker repeats it. */
-  rejected({ fence: { id: job, worker, claim } }: Attempt, error: unknown): void {
+  rejected({ fence: { id: job, worker, claim } }: AttemptEnd, error: unknown): void {
     const text = `The database rejected the end of the job '${job}', which stays running. Repair the row of the job or its schedule: the end is written within five minutes, or when the worker stops`
     this.#logger.error({ job, worker, claim, err: error }, text)
     this.#events.emit('error', { where: 'settler', error: new Error(text, { cause: error }) })

@@ -4,7 +4,7 @@ import { JobExecutor } from '../../src/executor/job-executor.ts'
 import { Redaction } from '../../src/model/redaction.ts'
 import { task } from '../../src/model/task.ts'
 import { gate } from '../kalends/scene.ts'
-import type { Attempt, ExecutingStore } from '../../src/store/executing-store.ts'
+import type { AttemptEnd, ExecutingStore } from '../../src/store/executing-store.ts'
 import { lookalikes } from '../support/hostile-texts.ts'
 import { claimed, executingStore } from './claimed.ts'
 
@@ -38,7 +38,7 @@ function scene(store: Partial<ExecutingStore>) {
 it('the jobs behind it in its batch run, and it is released', async () => {
   const others = lookalikes('noop').map((name, index) => ({ ...claimed(`other${index}`), task: name }))
   const good = ['a', 'b', 'c'].map((id) => claimed(id))
-  const endings = new Map<string, Attempt['ending']['kind']>()
+  const endings = new Map<string, AttemptEnd['ending']['kind']>()
   const all = gate()
   let claims = 0
   const { executor, ran, errors } = scene({

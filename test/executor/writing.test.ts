@@ -5,7 +5,7 @@ import { Journal } from '../../src/executor/journal.ts'
 import { Settler } from '../../src/executor/settler.ts'
 import type { Ending } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
-import type { Attempt, ExecutingStore, NewLogLine, SettleResult } from '../../src/store/executing-store.ts'
+import type { AttemptEnd, ExecutingStore, NewLogLine, SettleResult } from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
 
 function unused(): never {
@@ -27,11 +27,11 @@ function storeWith(parts: Partial<ExecutingStore>): ExecutingStore {
   }
 }
 
-function attempt(id: string, ending: Ending): Attempt {
+function attempt(id: string, ending: Ending): AttemptEnd {
   return { fence: { id, worker: 'w/1', claim: 1 }, ending, policy: DEFAULT_POLICY }
 }
 
-function settledAll(attempts: readonly Attempt[]): SettleResult {
+function settledAll(attempts: readonly AttemptEnd[]): SettleResult {
   return {
     settled: attempts.map(({ fence: { id }, ending }) => ({
       id,
@@ -54,7 +54,7 @@ function settledAll(attempts: readonly Attempt[]): SettleResult {
 }
 
 /** Settles through a store, until so many are written. */
-async function settle(settleAttempts: ExecutingStore['settle'], attempts: readonly Attempt[]) {
+async function settle(settleAttempts: ExecutingStore['settle'], attempts: readonly AttemptEnd[]) {
   const errors: unknown[] = []
   const written: Record<string, unknown> = {}
   const all = gate()

@@ -5,7 +5,7 @@ import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import type { ClaimedJob } from '../../src/model/job.ts'
 import { PeriodicScheduler } from '../../src/scheduler/periodic-scheduler.ts'
 import type { Ending } from '../../src/model/settle.ts'
-import type { Attempt } from '../../src/store/executing-store.ts'
+import type { AttemptEnd } from '../../src/store/executing-store.ts'
 import type { StartLimits } from '../../src/store/scheduling-store.ts'
 import { ConflictError } from '../../src/errors.ts'
 import { toText } from '../../src/store/instant.ts'
@@ -173,7 +173,7 @@ const success = (worker: string, attempt: number): Ending => ({
 })
 
 /** What somebody else holds is tried once more, then left to whoever takes over: the other may be waiting for its turn. */
-async function settleTwice(actor: Actor, attempts: readonly Attempt[]): Promise<void> {
+async function settleTwice(actor: Actor, attempts: readonly AttemptEnd[]): Promise<void> {
   const { locked } = await actor.store.executing.settle(attempts)
   if (locked.length > 0) await actor.store.executing.settle(locked)
 }
@@ -219,7 +219,7 @@ async function takeOver(actor: Actor, worker: string): Promise<void> {
 }
 
 /** The ends of the attempts that are running at the beginning, by the worker that has begun them. */
-const endings = (ending: (id: string) => Ending): Attempt[] =>
+const endings = (ending: (id: string) => Ending): AttemptEnd[] =>
   JOBS.flatMap(([, , state], index) => {
     const id = `00000000-0000-8000-8000-00000000000${index}`
     return state === 'running'

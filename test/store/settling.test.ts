@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { fenceOf } from '../../src/model/job.ts'
 import type { Ending } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
-import type { Attempt } from '../../src/store/executing-store.ts'
+import type { AttemptEnd } from '../../src/store/executing-store.ts'
 import {
   after,
   clock,
@@ -25,12 +25,16 @@ const passing: Ending = { kind: 'error', error: 'boom', permanent: false }
 
 onEachStore((under) => {
   const policy: RunPolicy = { ...DEFAULT_POLICY, maxRetries: 1, retryDelayMs: 5000 }
-  const attempt = (id: string, ending: Ending = success, fence: Partial<Attempt['fence']> = {}): Attempt => ({
+  const attempt = (
+    id: string,
+    ending: Ending = success,
+    fence: Partial<AttemptEnd['fence']> = {},
+  ): AttemptEnd => ({
     fence: { id, worker: WORKER, claim: 1, ...fence },
     ending,
     policy,
   })
-  const settle = (...attempts: Attempt[]) => under.store.executing.settle(attempts)
+  const settle = (...attempts: AttemptEnd[]) => under.store.executing.settle(attempts)
   const claim = (limit = 100) => under.store.executing.claim(WORKER, policies('task'), limit, '')
   const running = (id: string, more: Record<string, string | number | null> = {}) =>
     job(under, id, {

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Membership, type MembershipOptions } from '../../src/worker/membership.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
-import type { Attempt, Settled } from '../../src/store/executing-store.ts'
+import type { AttemptEnd, Settled } from '../../src/store/executing-store.ts'
 import type { SweepExtent } from '../../src/store/scheduling-store.ts'
 import type { WorkerRecord, WorkerStore } from '../../src/store/worker-store.ts'
 
@@ -111,7 +111,7 @@ it('where a sweep says that there are orphans, they are settled in the same beat
 it('an orphan whose end the database rejects keeps no other orphan, and no heartbeat', async () => {
   const taken: string[] = []
   const rejected: string[] = []
-  const orphan = (id: string): Attempt => ({
+  const orphan = (id: string): AttemptEnd => ({
     fence: { id, worker: 'dead/1', claim: 1 },
     ending: { kind: 'lost', error: 'gone' },
     policy: DEFAULT_POLICY,
@@ -169,7 +169,7 @@ const SILENT: WorkerRecord = {
   heartbeat: new Date(1000),
 }
 
-const settledAs = ({ fence: { id } }: Attempt): Settled => ({
+const settledAs = ({ fence: { id } }: AttemptEnd): Settled => ({
   id,
   task: 't',
   scheduleId: null,

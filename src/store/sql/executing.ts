@@ -3,7 +3,7 @@ import { type ClaimedJob, type Fence, fenceOf } from '../../model/job.ts'
 import type { SetAside } from '../../model/set-aside.ts'
 import type { RunPolicy } from '../../model/task.ts'
 import type { Turn } from '../database.ts'
-import type { Attempt, ExecutingStore, NewLogLine, SettleResult } from '../executing-store.ts'
+import type { AttemptEnd, ExecutingStore, NewLogLine, SettleResult } from '../executing-store.ts'
 import { toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
 import { lockRows, updateRows } from './by-key.ts'
@@ -119,7 +119,7 @@ export class SqlExecuting implements ExecutingStore {
     })
   }
 
-  settle(attempts: readonly Attempt[]): Promise<SettleResult> {
+  settle(attempts: readonly AttemptEnd[]): Promise<SettleResult> {
     if (attempts.length === 0) return Promise.resolve({ settled: [], lost: [], locked: [] })
     // A job that was put back manually since the next one was looked for has the turn.
     return this.#context.transactionOnKeys((tx) => settleAll(tx, attempts))
@@ -150,7 +150,7 @@ export class SqlExecuting implements ExecutingStore {
     )
   }
 
-  async held(worker: string): Promise<Attempt[]> {
+  async held(worker: string): Promise<AttemptEnd[]> {
     const rows = await this.#context.rows<JobRow>(
       `SELECT ${jobColumns(this.#context.dialect)} FROM ${this.#context.tables.job} WHERE held_by = ?`,
       [worker],
@@ -162,7 +162,7 @@ export class SqlExecuting implements ExecutingStore {
     }))
   }
 
-  async orphans(limit: number, except: readonly string[] = []): Promise<Attempt[]> {
+  async orphans(limit: number, except: readonly string[] = []): Promise<AttemptEnd[]> {
     const { tables, dialect } = this.#context
     const others = exceptFor(except)
     const rows = await this.#context.rows<JobRow & { worker: string }>(

@@ -2,7 +2,7 @@
 import { spanOfTimer } from '../../model/finish.ts'
 import { type Fence, fenceText } from '../../model/job.ts'
 import { settle } from '../../model/settle.ts'
-import type { Attempt, Settled, SettleResult } from '../executing-store.ts'
+import type { AttemptEnd, Settled, SettleResult } from '../executing-store.ts'
 import { fromStored } from '../instant.ts'
 import { lockRows } from './by-key.ts'
 import type { Context } from './context.ts'
@@ -10,7 +10,7 @@ import { type Ended, endingColumns, type EndingRow, nextInTurn, writeEnds } from
 import { plannableColumns, type PlannableRow } from './rows.ts'
 import { placeholders } from './tables.ts'
 
-export async function settleAll(tx: Context, attempts: readonly Attempt[]): Promise<SettleResult> {
+export async function settleAll(tx: Context, attempts: readonly AttemptEnd[]): Promise<SettleResult> {
   const ids = attempts.map((attempt) => attempt.fence.id).toSorted()
   const schedules = await lockSchedulesOf(tx, ids)
   const columns = endingColumns(tx.dialect)
@@ -20,8 +20,8 @@ export async function settleAll(tx: Context, attempts: readonly Attempt[]): Prom
     tx,
     ids.filter((id) => !running.has(id)),
   )
-  const lost: Attempt[] = []
-  const locked: Attempt[] = []
+  const lost: AttemptEnd[] = []
+  const locked: AttemptEnd[] = []
   const ended: Ended[] = []
   for (const attempt of attempts) {
     const { fence } = attempt
