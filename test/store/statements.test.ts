@@ -300,6 +300,18 @@ eachDatabase(({ kind, bare }) => {
       expect(blocked.map((step) => step.key)).toEqual(expect.arrayContaining(['job_state_schedule']))
     })
 
+    it('what is not there is confirmed by a write: a server that was replaced can read, and cannot commit', async () => {
+      const confirms = /^UPDATE `worker` SET heartbeat/
+      const fence = { id: 'none', worker: WORKER, claim: 1 }
+      const [policy] = policies('task').values()
+      if (policy === undefined) throw new Error('no policy')
+      const end = { fence, ending: { kind: 'success', result: null }, policy } as const
+      const settling = await statementsOf(() => recorded.store.executing.settle([end]))
+      expect(settling.filter((text) => confirms.test(text))).toHaveLength(1)
+      const held = await statementsOf(() => recorded.store.executing.held(WORKER))
+      expect(held.map((text) => confirms.test(text))).toEqual([true, false])
+    })
+
     it('a change of a schedule reads its row once, under lock, and writes by key', async () => {
       const [first] = (await recorded.store.lists.schedules({ ...LIST_BOUNDS, limit: 1, offset: 0 })).items
       const id = first?.id ?? ''

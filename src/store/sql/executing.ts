@@ -8,6 +8,7 @@ import { toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { orphan } from './conditions.ts'
+import { confirmByWrite } from './confirm.ts'
 import type { Context, TablesContext } from './context.ts'
 import { jobColumns, type JobRow, policyOf } from './rows.ts'
 import { settleAll } from './settling.ts'
@@ -151,10 +152,13 @@ export class SqlExecuting implements ExecutingStore {
   }
 
   async held(worker: string): Promise<AttemptEnd[]> {
-    const rows = await this.#context.rows<JobRow>(
-      `SELECT ${jobColumns(this.#context.dialect)} FROM ${this.#context.tables.job} WHERE held_by = ?`,
-      [worker],
-    )
+    const rows = await this.#context.transaction(async (tx) => {
+      await confirmByWrite(tx, worker)
+      return await tx.rows<JobRow>(
+        `SELECT ${jobColumns(tx.dialect)} FROM ${tx.tables.job} WHERE held_by = ?`,
+        [worker],
+      )
+    })
     return rows.map((row) => ({
       fence: { id: row.id, worker, claim: row.claim },
       ending: { kind: 'released' },

@@ -5,6 +5,7 @@ import { settle } from '../../model/settle.ts'
 import type { AttemptEnd, Settled, SettleResult } from '../executing-store.ts'
 import { fromStored } from '../instant.ts'
 import { lockRows } from './by-key.ts'
+import { confirmByWrite } from './confirm.ts'
 import type { Context } from './context.ts'
 import { type Ended, endingColumns, type EndingRow, nextInTurn, writeEnds } from './ends.ts'
 import { plannableColumns, type PlannableRow } from './rows.ts'
@@ -42,6 +43,7 @@ export async function settleAll(tx: Context, attempts: readonly AttemptEnd[]): P
         ),
       })
   }
+  for (const worker of new Set(lost.map(({ fence }) => fence.worker))) await confirmByWrite(tx, worker)
   const turns = await nextInTurn(tx, ended)
   const heldTurns = await heldAmong(tx, turns)
   // An end waits as long as the job that comes next is locked: the two are written together.
