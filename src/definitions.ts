@@ -32,7 +32,7 @@ export class Definitions {
   handle<Input, Args, Result>(task: Task<Input, Args, Result>, handler: Handler<Args, Result>): void {
     if (this.handlers.has(task.name))
       throw new InvalidInputError('handle', `the task '${task.name}' has a handler already`)
-    // The executor passes to a handler only args that the schema of its own task has read.
+    // The executor passes to a handler only args that its task's schema has parsed.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     this.handlers.set(task.name, { task, handler: handler as Handler })
   }

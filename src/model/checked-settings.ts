@@ -39,7 +39,7 @@ export function checkedSettings(
 }
 
 /**
- * One setting as it is stored, which null is not.
+ * The stored form of the value of one setting. The caller handles null.
  *
  * @throws InvalidInputError
  */
@@ -59,7 +59,7 @@ export function checkedSetting(name: OptionName, value: unknown): unknown {
     case 'flag':
       return checkedFlag(name, value)
     default:
-      throw new TypeError(`${name} is stored as JSON and has a check of its own`)
+      throw new TypeError(`${name} is stored as JSON, which checkedSetting cannot check`)
   }
 }
 

@@ -121,7 +121,8 @@ function checkedPrefix({ tablePrefix = '' }: StoreOptions): string {
 /** A dialect and its driver are loaded only when they are needed. */
 async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): Promise<Databases> {
   if (typeof target !== 'string' || /^(mysql|mariadb):\/\//.test(target)) {
-    if (options.clock) throw new InvalidInputError('clock', 'only SQLite can have a clock of its own')
+    if (options.clock)
+      throw new InvalidInputError('clock', 'only SQLite accepts a clock: a server uses its own')
     const { openMysql } = await import('./mysql/open.ts')
     return openMysql(target, options)
   }

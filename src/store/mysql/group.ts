@@ -68,7 +68,8 @@ async function membershipOf(connection: mysql.PoolConnection): Promise<Membershi
   } catch (error) {
     if (errorNumber(error) !== DENIED) throw error
     throw new NotInGroupError(
-      'the user may not read the state of its replication group: GRANT SELECT ON performance_schema.replication_group_members TO the user',
+      'the user may not read the state of its replication group: ' +
+        'GRANT SELECT ON performance_schema.replication_group_members TO the user',
       { cause: error },
     )
   }

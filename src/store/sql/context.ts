@@ -7,7 +7,7 @@ export interface Context extends Sql {
   readonly tables: Tables
 }
 
-/** The tables of a store. Each transaction on them has a context of its own. */
+/** The tables of a store. Each transaction gets its own context. */
 export class TablesContext implements Context {
   readonly database: Database
   readonly tables: Tables
