@@ -130,7 +130,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     const primary = await primaryOf(group)
     const [outside = primary] = others(primary)
     await outside.kill()
-    await outside.launch()
+    await outside.start()
     await makeWritable(outside)
     return [primary, outside]
   }

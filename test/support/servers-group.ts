@@ -4,8 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createConnection, type RowDataPacket } from 'mysql2/promise'
-import { type MysqlProgram, mysqlPlans } from './servers-mysql.ts'
+import { type MysqlProgram, mysqlPlans, MysqlServer } from './servers-mysql.ts'
 import { steadyPort } from './servers-private.ts'
 import { KeptFolder, RestartableServer } from './servers-restartable.ts'
 
@@ -16,25 +15,6 @@ const healWithinMs = 90_000
 const looksWithoutMajority = 30
 /** After them, one that was expelled is told to join. */
 const looksInError = 8
-const ANSWER_MS = 3000
-
-export interface GroupMember {
-  readonly name: string
-  /** `mysql://root@127.0.0.1:port`, also while it is down: the port stays. */
-  readonly url: string
-  /** null: it is down. */
-  readonly pid: number | null
-  /** kill -9, and waits for its end. */
-  kill(): Promise<void>
-  /** Shuts it down in an orderly way. */
-  stop(): Promise<void>
-  /** Starts the server alone. It does not join, as with group_replication_start_on_boot = OFF. */
-  launch(): Promise<void>
-  signal(signal: NodeJS.Signals): void
-  /** By its own view of the group. Throws when it does not answer. */
-  view(): Promise<View>
-  query(text: string, withinMs?: number): Promise<RowDataPacket[]>
-}
 
 export interface View {
   /** ONLINE, RECOVERING, OFFLINE, ERROR. */
@@ -74,7 +54,7 @@ export async function startGroup(
 ): Promise<ReplicationGroup> {
   const name = randomUUID()
   const folders: KeptFolder[] = []
-  const members: Member[] = []
+  const members: GroupMember[] = []
   const stop = async () => {
     await Promise.all(members.map((member) => member.stop()))
     await Promise.all(folders.map((folder) => folder.remove()))
@@ -93,7 +73,7 @@ export async function startGroup(
           ...(options.options ?? []),
         ],
       })
-      members.push(new Member(member, server))
+      members.push(new GroupMember(member, server))
     }
     const group = new Group(members)
     await group.begin()
@@ -144,11 +124,11 @@ function settings(
 }
 
 class Group {
-  readonly #members: readonly Member[]
+  readonly #members: readonly GroupMember[]
   /** One after the other: who starts the group again depends on who is in it. */
   #healing: Promise<void> = Promise.resolve()
 
-  constructor(members: readonly Member[]) {
+  constructor(members: readonly GroupMember[]) {
     this.#members = members
   }
 
@@ -164,7 +144,7 @@ class Group {
     await this.heal()
   }
 
-  async primaries(): Promise<Member[]> {
+  async primaries(): Promise<GroupMember[]> {
     const views = await this.#views()
     return views.flatMap(({ member, view }) =>
       view !== null && isIn(view) && view.isPrimary ? [member] : [],
@@ -180,9 +160,9 @@ class Group {
   async #heal(): Promise<void> {
     const deadline = performance.now() + healWithinMs
     let withoutMajority = 0
-    const alone = new Map<Member, number>()
+    const alone = new Map<GroupMember, number>()
     for (;;) {
-      for (const member of this.#members) if (member.pid === null) await member.launch()
+      for (const member of this.#members) if (member.pid === null) await member.start()
       const views = await this.#views()
       const inside = views.filter(({ view }) => view !== null && isIn(view))
       if (views.every(({ view }) => view !== null && isIn(view) && view.ids.length === this.#members.length))
@@ -220,7 +200,7 @@ class Group {
   }
 
   /** What it received and has not yet applied counts too. */
-  async #mostAdvanced(): Promise<Member> {
+  async #mostAdvanced(): Promise<GroupMember> {
     let [most] = this.#members
     if (most === undefined) throw new Error('the group has no members')
     for (const member of this.#members) {
@@ -233,7 +213,7 @@ class Group {
     return most
   }
 
-  async #views(): Promise<{ member: Member; view: View | null }[]> {
+  async #views(): Promise<{ member: GroupMember; view: View | null }[]> {
     return await Promise.all(
       this.#members.map(async (member) => ({
         member,
@@ -247,38 +227,10 @@ function isIn({ state, ids, reached }: View): boolean {
   return state === 'ONLINE' && reached * 2 > ids.length
 }
 
-class Member implements GroupMember {
-  readonly name: string
-  readonly url: string
+/** Started alone, it does not join, as with group_replication_start_on_boot = OFF. */
+export class GroupMember extends MysqlServer {
   /** Its server_uuid. */
   id = ''
-  readonly #server: RestartableServer
-
-  constructor(name: string, server: RestartableServer) {
-    this.name = name
-    this.#server = server
-    this.url = `mysql://root@127.0.0.1:${server.port}`
-  }
-
-  get pid(): number | null {
-    return this.#server.pid
-  }
-
-  kill(): Promise<void> {
-    return this.#server.kill()
-  }
-
-  stop(): Promise<void> {
-    return this.#server.stop()
-  }
-
-  launch(): Promise<void> {
-    return this.#server.start()
-  }
-
-  signal(signal: NodeJS.Signals): void {
-    this.#server.signal(signal)
-  }
 
   async bootstrap(): Promise<void> {
     await this.query('SET GLOBAL group_replication_bootstrap_group = ON')
@@ -306,6 +258,7 @@ class Member implements GroupMember {
     return String(row?.['transactions']).replaceAll(/\s/g, '')
   }
 
+  /** By its own view of the group. Throws when it does not answer. */
   async view(): Promise<View> {
     const rows = await this.query(
       'SELECT member_id AS id, member_state AS state, member_role AS role FROM performance_schema.replication_group_members',
@@ -316,17 +269,6 @@ class Member implements GroupMember {
       isPrimary: own?.['role'] === 'PRIMARY',
       ids: rows.map((row) => String(row['id'])),
       reached: rows.filter((row) => row['state'] !== 'UNREACHABLE').length,
-    }
-  }
-
-  async query(text: string, withinMs = ANSWER_MS): Promise<RowDataPacket[]> {
-    const connection = await createConnection({ uri: this.url, connectTimeout: ANSWER_MS })
-    connection.on('error', () => {})
-    try {
-      const [rows] = await connection.query<RowDataPacket[]>({ sql: text, timeout: withinMs })
-      return rows
-    } finally {
-      connection.destroy()
     }
   }
 }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { asUser, findProgram, isRoot, versionOf } from './servers-programs.ts'
 import {
   makeDataFolder,
@@ -11,6 +12,10 @@ import {
   startPrivateServer,
   withEnvironment,
 } from './servers-private.ts'
+import type { RestartableServer } from './servers-restartable.ts'
+
+/** Of a busy machine. A server that is frozen does not answer. */
+const ANSWER_MS = 5000
 
 export interface MysqlProgram {
   /** The folder to change the root to, for a server that lives in one. */
@@ -104,4 +109,52 @@ export async function mysqlFolder(
   // A server in a chroot sees nothing outside: its data is inside, and no mount is needed.
   const folder = await mkdtemp(join(root === null ? tmpdir() : join(root, 'var/lib'), prefix))
   return { folder, seen: root === null ? folder : join('/var/lib', basename(folder)) }
+}
+
+/** A MySQL server that can be killed, frozen and started again on the same port. */
+export class MysqlServer {
+  readonly name: string
+  /** `mysql://root@127.0.0.1:port`, also while it is down. */
+  readonly url: string
+  protected readonly server: RestartableServer
+
+  constructor(name: string, server: RestartableServer) {
+    this.name = name
+    this.server = server
+    this.url = `mysql://root@127.0.0.1:${server.port}`
+  }
+
+  /** null: it is down. */
+  get pid(): number | null {
+    return this.server.pid
+  }
+
+  /** kill -9, and waits for its end. */
+  kill(): Promise<void> {
+    return this.server.kill()
+  }
+
+  /** Shuts it down in an orderly way. */
+  stop(): Promise<void> {
+    return this.server.stop()
+  }
+
+  start(): Promise<void> {
+    return this.server.start()
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.server.signal(signal)
+  }
+
+  async query(text: string, withinMs = ANSWER_MS): Promise<RowDataPacket[]> {
+    const connection = await createConnection({ uri: this.url, connectTimeout: ANSWER_MS })
+    connection.on('error', () => {})
+    try {
+      const [rows] = await connection.query<RowDataPacket[]>({ sql: text, timeout: withinMs })
+      return rows
+    } finally {
+      connection.destroy()
+    }
+  }
 }

@@ -3,12 +3,10 @@
  * source. A server that was started is read-only until it is made the source.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { createConnection, type RowDataPacket } from 'mysql2/promise'
-import { type MysqlProgram, mysqlPlans } from './servers-mysql.ts'
+import { type MysqlProgram, mysqlPlans, MysqlServer } from './servers-mysql.ts'
 import type { PrivateServerPlan } from './servers-private.ts'
 import { KeptFolder, RestartableServer } from './servers-restartable.ts'
 
-const ANSWER_MS = 5000
 /** A replica that receives and applies what it missed, which may be all there is, on a busy machine. */
 const CATCH_UP_S = 110
 /** Until the commits that are under way have ended. */
@@ -180,60 +178,16 @@ function settings(id: number): string[] {
   ]
 }
 
-export class ReplicaServer {
-  readonly name: string
-  /** `mysql://root@127.0.0.1:port`, also while it is down: the port stays. */
-  readonly url: string
-  readonly #server: RestartableServer
+/** Started, it is read-only. */
+export class ReplicaServer extends MysqlServer {
   #renewals = 0
-
-  constructor(name: string, server: RestartableServer) {
-    this.name = name
-    this.#server = server
-    this.url = `mysql://root@127.0.0.1:${server.port}`
-  }
-
-  /** null: it is down. */
-  get pid(): number | null {
-    return this.#server.pid
-  }
-
-  /** kill -9, and waits for its end. */
-  kill(): Promise<void> {
-    return this.#server.kill()
-  }
-
-  /** Shuts it down in an orderly way. */
-  stop(): Promise<void> {
-    return this.#server.stop()
-  }
-
-  /** Starts the server, read-only. */
-  start(): Promise<void> {
-    return this.#server.start()
-  }
 
   /** Starts it without any data, as another server: a server skips what comes back to it from under its own id. */
   async renew(): Promise<void> {
-    await this.#server.renew()
-    await this.#server.start()
+    await this.server.renew()
+    await this.start()
     this.#renewals += 1
     await this.query(`SET GLOBAL server_id = @@GLOBAL.server_id + ${this.#renewals * 10}`)
-  }
-
-  signal(signal: NodeJS.Signals): void {
-    this.#server.signal(signal)
-  }
-
-  async query(text: string, withinMs = ANSWER_MS): Promise<RowDataPacket[]> {
-    const connection = await createConnection({ uri: this.url, connectTimeout: ANSWER_MS })
-    connection.on('error', () => {})
-    try {
-      const [rows] = await connection.query<RowDataPacket[]>({ sql: text, timeout: withinMs })
-      return rows
-    } finally {
-      connection.destroy()
-    }
   }
 
   /** The GTIDs of what it has committed. */

@@ -60,7 +60,7 @@ export function groupFaults(group: ReplicationGroup, { leaseMs, hasOnePrimary }:
     fault('group.outside', 3, 24_000, primary, async (member, ground, random) => {
       const ms = random.int(2000, SUSPECT_MS + leaseMs)
       await member.kill()
-      await member.launch()
+      await member.start()
       return `started again outside its group; ${await takesNothing(member, () => ground.pause(ms))}`
     }),
     // The connections to it stay.
