@@ -1,5 +1,5 @@
 /**
- * With 1,000,000 schedules and 1,000,000 jobs each page comes from one or two statements that an index serves: a
+ * With 250,000 schedules and 250,000 jobs each page comes from one or two statements that an index serves: a
  * short range of it, or a bounded one where no index knows the answer.
  */
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
@@ -9,7 +9,7 @@ import { Views } from '../../src/views/views.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 import { type Recording, recording } from './recording.ts'
 
-const ROWS = 1_000_000
+const ROWS = 250_000
 const SORTS = /filesort|temporary|TEMP B-TREE FOR (?:ORDER BY|RIGHT PART)/i
 
 eachDatabase(({ kind, bare }) => {
@@ -89,7 +89,7 @@ eachDatabase(({ kind, bare }) => {
   const primary = kind === 'sqlite' ? /^sqlite_autoindex_\w+_1$/ : /^PRIMARY$/
   const pages: [name: string, work: () => Promise<unknown>, index: RegExp][] = [
     ['all schedules', () => schedules(), primary],
-    ['schedules from the last id on', () => schedules({ after: 's0900000' }), primary],
+    ['schedules from the last id on', () => schedules({ after: 's0200000' }), primary],
     ['the hundredth page', () => schedules({ offset: 10_000 }), primary],
     ['active schedules', () => schedules({ status: 'active' }), /periodic_task_status$/],
     ['dead schedules', () => schedules({ status: 'dead' }), /periodic_task_status$/],
@@ -110,7 +110,7 @@ eachDatabase(({ kind, bare }) => {
     ['failed jobs of a task', () => jobs({ task: 'task 3', state: 'failed' }), /job_state$/],
     ['jobs of a schedule', () => jobs({ schedule: 's0000005' }), /job_occurrence$/],
     ['jobs of a submitter', () => jobs({ submitter: 'user 3' }), /job_submitter$/],
-    ['jobs by the beginning of their id', () => jobs({ id: 'j09' }), primary],
+    ['jobs by the beginning of their id', () => jobs({ id: 'j02' }), primary],
     ['jobs by their error', () => jobs({ error: 'nowhere' }), primary],
     ['failed jobs by their error', () => jobs({ state: 'failed', error: 'nowhere' }), /job_state$/],
     [
@@ -133,31 +133,34 @@ eachDatabase(({ kind, bare }) => {
     await readsBy(statements, index)
   })
 
-  it.each<[string, () => Promise<unknown>]>([
-    ['schedules by status', () => recorded.store.lists.scheduleCounts({}, LIST_BOUNDS)],
+  // A search sends a statement for each slice of its range, and slices grow while they are answered quickly.
+  it.each<[string, mostStatements: number, () => Promise<unknown>]>([
+    ['schedules by status', 1, () => recorded.store.lists.scheduleCounts({}, LIST_BOUNDS)],
     [
       'schedules of a task by status',
+      100,
       () => recorded.store.lists.scheduleCounts({ task: 'task 3' }, LIST_BOUNDS),
     ],
-    ['jobs by state', () => recorded.store.lists.jobCounts({}, LIST_BOUNDS)],
-    ['jobs of a task by state', () => recorded.store.lists.jobCounts({ task: 'task 3' }, LIST_BOUNDS)],
-    ['failures by error', () => views.failures()],
+    ['jobs by state', 1, () => recorded.store.lists.jobCounts({}, LIST_BOUNDS)],
+    ['jobs of a task by state', 100, () => recorded.store.lists.jobCounts({ task: 'task 3' }, LIST_BOUNDS)],
+    ['failures by error', 100, () => views.failures()],
     [
       'the runs of a page',
+      1,
       () =>
         views.recentRuns(
           Array.from({ length: 100 }, (_, index) => `s${String(index).padStart(7, '0')}`),
           20,
         ),
     ],
-    ['tasks', () => views.tasks()],
-    ['a week', () => views.load({ from: new Date('2026-03-01T00:00:00Z'), hours: 168 })],
-    ['what changed', () => views.revisions()],
-  ])('%s', async (name, work) => {
+    ['tasks', 1, () => views.tasks()],
+    ['a week', 400, () => views.load({ from: new Date('2026-03-01T00:00:00Z'), hours: 168 })],
+    ['what changed', 4, () => views.revisions()],
+  ])('%s: at most %i statements', async (name, mostStatements, work) => {
     await work()
-    const { ms, result } = await measured(work)
-    process.stderr.write(`${kind} ${name}: ${ms.toFixed(0)} ms\n`)
-    expect(result).toBeDefined()
+    const { ms, statements } = await measured(work)
+    process.stderr.write(`${kind} ${name}: ${ms.toFixed(0)} ms, ${statements.length} statements\n`)
+    expect(statements.length).toBeLessThanOrEqual(mostStatements)
   })
 
   it('totals stop at ten thousand', async () => {
@@ -179,18 +182,14 @@ async function fill(database: TestDatabase): Promise<void> {
   await database.query('INSERT INTO numbers VALUES (0)')
   for (let count = 1; count < ROWS; count *= 2)
     await database.query(`INSERT INTO numbers SELECT n + ${count} FROM numbers WHERE n + ${count} < ${ROWS}`)
-  const chunk = 250_000
-  for (let start = 0; start < ROWS; start += chunk) {
-    const range = `WHERE n >= ${start} AND n < ${start + chunk}`
-    await database.query(
-      `INSERT INTO periodic_task (id, task, timer, group_, submitter, summary, idle, enabled, nextrun, planned_from)
-       SELECT ${text("'s'", padded('n'))}, ${text("'task '", '(n % 10)')}, CASE WHEN n % 3 = 0 THEN 'daily' ELSE 'hourly' END, ${text("'group '", '(n % 100)')}, ${text("'user '", '(n % 1000)')}, 'Does what it does', CASE WHEN n % 5000 = 1 THEN 'dead' END, CASE WHEN n % 50 = 0 THEN 0 ELSE 1 END, ${minutes('n')}, NULL FROM numbers ${range}`,
-    )
-    await database.query(
-      `INSERT INTO job (id, exclusive, task, group_, submitter, periodic_task_id, slot, state, worker, finished, error)
-       SELECT ${text("'j'", padded('n'))}, 0, ${text("'task '", '(n % 10)')}, ${text("'group '", '(n % 100)')}, ${text("'user '", '(n % 1000)')}, ${text("'s'", padded('n % 10000'))}, ${minutes('n')}, CASE WHEN n % 100 = 7 THEN 'failed' WHEN n % 100000 = 5 THEN 'running' ELSE 'success' END, CASE WHEN n % 100000 = 5 THEN 'w/1' END, CASE WHEN n % 100000 = 5 THEN NULL ELSE ${minutes('n')} END, CASE WHEN n % 100 = 7 THEN 'Error: no disk' END FROM numbers ${range}`,
-    )
-  }
+  await database.query(
+    `INSERT INTO periodic_task (id, task, timer, group_, submitter, summary, idle, enabled, nextrun, planned_from)
+     SELECT ${text("'s'", padded('n'))}, ${text("'task '", '(n % 10)')}, CASE WHEN n % 3 = 0 THEN 'daily' ELSE 'hourly' END, ${text("'group '", '(n % 100)')}, ${text("'user '", '(n % 1000)')}, 'Does what it does', CASE WHEN n % 5000 = 1 THEN 'dead' END, CASE WHEN n % 50 = 0 THEN 0 ELSE 1 END, ${minutes('n')}, NULL FROM numbers`,
+  )
+  await database.query(
+    `INSERT INTO job (id, exclusive, task, group_, submitter, periodic_task_id, slot, state, worker, finished, error)
+     SELECT ${text("'j'", padded('n'))}, 0, ${text("'task '", '(n % 10)')}, ${text("'group '", '(n % 100)')}, ${text("'user '", '(n % 1000)')}, ${text("'s'", padded('n % 10000'))}, ${minutes('n')}, CASE WHEN n % 100 = 7 THEN 'failed' WHEN n % 100000 = 5 THEN 'running' ELSE 'success' END, CASE WHEN n % 100000 = 5 THEN 'w/1' END, CASE WHEN n % 100000 = 5 THEN NULL ELSE ${minutes('n')} END, CASE WHEN n % 100 = 7 THEN 'Error: no disk' END FROM numbers`,
+  )
   await database.query('DROP TABLE numbers')
   if (!isSqlite) await database.query('ANALYZE TABLE periodic_task, job')
 }
