@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 // One cell of the matrix of Node versions, beside a whole run: only what can differ between versions (zones, timers,
 // the SQLite driver, HTTP and the CLI).
@@ -16,6 +17,16 @@ const timed = ['test/chaos/run.slow.test.ts', 'test/chaos/flood.slow.test.ts']
 /** Short with the other tests, and at full length with the slow ones. */
 const scalable = ['test/store/interleavings.test.ts', 'test/fuzz/*.test.ts']
 
+/** Files that start programs take longest. They come first, so that no worker ends long after the others. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]) {
+    const sorted = await super.sort(files)
+    const startsPrograms = ({ moduleId }: TestSpecification) =>
+      /\/test\/(?:chaos|cli|examples|system)\//.test(moduleId)
+    return [...sorted.filter(startsPrograms), ...sorted.filter((file) => !startsPrograms(file))]
+  }
+}
+
 const common = {
   pool: 'forks' as const,
   testTimeout: 60_000,
@@ -30,6 +41,7 @@ const common = {
 export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
