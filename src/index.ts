@@ -4,7 +4,7 @@
  * @module
  */
 export * from './errors.ts'
-export type { Around, Handler, HandlerContext, JobLogger } from './executor/handler.ts'
+export type { Middleware, Handler, HandlerContext, JobLogger } from './executor/handler.ts'
 export type {
   JobInput,
   JobOptions,

@@ -1,7 +1,7 @@
 /** The options of a Kalends and of its start, and what they mean when they are left out. */
 import { hostname } from 'node:os'
 import { InvalidInputError } from './errors.ts'
-import type { Around } from './executor/handler.ts'
+import type { Middleware } from './executor/handler.ts'
 import type { RetentionOptions } from './jobs/retention.ts'
 import { harmless, type Logger, silentLogger } from './logger.ts'
 import type { GrantedTasks, OwnerLimits } from './model/authority.ts'
@@ -34,7 +34,7 @@ export interface KalendsOptions extends StoreOptions {
    */
   readonly argsLimit?: number | undefined
   /** Wraps each attempt of a job, for tracing and the like. */
-  readonly around?: Around | undefined
+  readonly middleware?: Middleware | undefined
   /**
    * Where args, results and progress contain secrets: `args.password`, `result.token`, `args.users.*.key`. What is
    * there is shown as `[redacted]` by kalends/http, and is replaced by its value in errors, job logs, events and the
@@ -79,7 +79,7 @@ export interface CheckedOptions {
   readonly logger: Logger
   readonly leaseMs: number
   readonly wakeUpMs: number
-  readonly around: Around | null
+  readonly middleware: Middleware | null
   readonly redaction: Redaction
   readonly argsLimit: number
   /** The machine's clock, or that of a test. */
@@ -104,7 +104,7 @@ export function checkedOptions(options: KalendsOptions): CheckedOptions {
     logger: harmless(options.logger ?? silentLogger),
     leaseMs: spanOption('lease', options.lease, DEFAULT_LEASE_MS, { least: 1000, most: 3_600_000 }),
     wakeUpMs: spanOption('wakeUp', options.wakeUp, DEFAULT_WAKE_UP_MS, { least: 20, most: 60_000 }),
-    around: options.around ?? null,
+    middleware: options.middleware ?? null,
     redaction: new Redaction(options.redact ?? []),
     argsLimit: checkedWhole('argsLimit', options.argsLimit, 2, LARGEST_ARGS_LIMIT) ?? DEFAULT_ARGS_LIMIT,
     now: options.clock ?? (() => new Date()),

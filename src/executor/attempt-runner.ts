@@ -14,7 +14,7 @@ import type { Redaction } from '../model/redaction.ts'
 import type { Ending } from '../model/settle.ts'
 import { checkResult, jsonText, readArgs } from '../model/task.ts'
 import { AttemptLog } from './attempt-log.ts'
-import type { Around, HandledTask } from './handler.ts'
+import type { Middleware, HandledTask } from './handler.ts'
 import type { Journal } from './journal.ts'
 
 /** After its signal has fired, a handler has this long to end. Then its attempt ends without it. */
@@ -22,7 +22,7 @@ export const ABANDON_MS = 5000
 
 export interface AttemptOptions {
   /** Wraps each attempt. */
-  readonly around: Around | null
+  readonly middleware: Middleware | null
   readonly now: () => Date
   /** Hides the secrets of args in what an attempt logs and throws. */
   readonly redaction: Redaction
@@ -91,7 +91,7 @@ export class AttemptRunner {
 
   async #handle(): Promise<Ending> {
     const { job } = this
-    const { worker, around } = this.#options
+    const { worker, middleware } = this.#options
     let args: unknown
     try {
       // Asynchronous even without a schema: the attempt must be registered before the handler's first line runs.
@@ -106,14 +106,14 @@ export class AttemptRunner {
     const call: { running?: Promise<unknown> } = {}
     const run = () => (call.running ??= this.#callHandler(args))
     try {
-      const result = await (around === null ? run() : around(job, run))
+      const result = await (middleware === null ? run() : middleware(job, run))
       if (call.running === undefined)
-        throw new TypeError('The option `around` has not called the function that runs the handler')
+        throw new TypeError('The option `middleware` has not called the function that runs the handler')
       return { kind: 'success', result: this.#resultText(result) }
     } catch (error) {
       return { kind: 'error', error: this.#errorText(error), permanent: isA(error, PermanentError) }
     } finally {
-      // Even if `around` did not wait for the handler, the attempt ends when the handler has ended.
+      // Even if `middleware` did not wait for the handler, the attempt ends when the handler has ended.
       await call.running?.catch(() => undefined)
     }
   }
@@ -131,7 +131,7 @@ export class AttemptRunner {
       log: log.logger(),
       progress: (value) => this.#progress(value),
     })
-    // Regardless of the result, so that `around` sees how the attempt ended.
+    // Regardless of the result, so that `middleware` sees how the attempt ended.
     signal.throwIfAborted()
     await this.#checkResult(result)
     this.#resultText(result)

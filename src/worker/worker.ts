@@ -4,7 +4,7 @@
  * The parts communicate through the rows of the database. A wake-up only saves the wait for the next look.
  */
 import type { Emitter } from '../events.ts'
-import type { Around, HandledTask } from '../executor/handler.ts'
+import type { Middleware, HandledTask } from '../executor/handler.ts'
 import { JobExecutor } from '../executor/job-executor.ts'
 import type { Logger } from '../logger.ts'
 import { Loop } from '../loop.ts'
@@ -35,7 +35,7 @@ export interface WorkerOptions {
   readonly externalQueue: SubmitToQueue | null
   /** The most jobs at the same time; 0: it runs no jobs. */
   readonly concurrency: number
-  readonly around: Around | null
+  readonly middleware: Middleware | null
   readonly redaction: Redaction
   readonly argsLimit: number
   readonly now: () => Date

@@ -38,7 +38,7 @@ it('jobs that end together make room for one full claim and are written as one b
     store,
     worker: () => 'w/1',
     handlers: new Map([['noop', { task: task('noop'), handler: () => Promise.resolve() }]]),
-    around: null,
+    middleware: null,
     redaction: new Redaction([]),
     argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency: CONCURRENCY,

@@ -75,7 +75,7 @@ async function started(concurrency: number, own: number | null = null) {
     store,
     worker: () => state.worker,
     handlers: new Map([['noop', handled]]),
-    around: null,
+    middleware: null,
     redaction: new Redaction([]),
     argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency,

@@ -45,7 +45,7 @@ function running() {
         },
       ],
     ]),
-    around: null,
+    middleware: null,
     redaction: new Redaction([]),
     argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency: 5,

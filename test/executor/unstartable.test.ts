@@ -16,7 +16,7 @@ function scene(store: Partial<ExecutingStore>) {
     store: { ...executingStore, ...store },
     worker: () => 'w/1',
     handlers: new Map([['noop', { task: task('noop'), handler: ({ job }) => void ran.push(job.id) }]]),
-    around: null,
+    middleware: null,
     redaction: new Redaction([]),
     argsLimit: 262_144,
     concurrency: 100,

@@ -43,7 +43,7 @@ function busy(
     },
     worker: () => 'w/1',
     handlers: new Map([['noop', handled]]),
-    around: null,
+    middleware: null,
     redaction: new Redaction([]),
     argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency,
