@@ -24,7 +24,7 @@ export interface JobExecutorOptions extends AttemptOptions {
   /** The most jobs at the same time. */
   readonly concurrency: number
   /** How often to check whether a running job was cancelled, in milliseconds. */
-  readonly wakeUpMs: number
+  readonly pollIntervalMs: number
   readonly onStarted: (job: ClaimedJob) => void
   readonly onSettled: (result: SettleResult) => void
   /** The database rejects the end of this attempt permanently. */

@@ -13,7 +13,7 @@ export interface RunningAttemptsOptions extends AttemptOptions {
   readonly handlers: ReadonlyMap<string, HandledTask>
   readonly journal: Journal
   /** How often to check whether a running job was cancelled, in milliseconds. */
-  readonly wakeUpMs: number
+  readonly pollIntervalMs: number
   readonly onStarted: (job: ClaimedJob) => void
   /** The job cannot be started; it is retried after its back-off. */
   readonly onFault: (jobId: string, error: unknown) => void
@@ -162,11 +162,11 @@ export class RunningAttempts {
   }
 
   async #abortCancelled(): Promise<number> {
-    const { wakeUpMs, store } = this.#options
+    const { pollIntervalMs, store } = this.#options
     if (this.#running.size === 0) return Infinity
-    // Each job that starts wakes this loop. With one check per wake-up, a busy worker spent a third as much time on
+    // Each job that starts wakes this loop. With one check per pass, a busy worker spent a third as much time on
     // these checks as on claims.
-    const leftMs = this.#lastCheck + wakeUpMs - performance.now()
+    const leftMs = this.#lastCheck + pollIntervalMs - performance.now()
     if (leftMs > 0) return leftMs
     this.#lastCheck = performance.now()
     // The ids that the attempts were claimed under: this worker may have another id by now, or none.
@@ -177,6 +177,6 @@ export class RunningAttempts {
         if (attempt?.job.claim === fence.claim) attempt.abort(new CancelledError('The job was cancelled'))
       }
     }
-    return wakeUpMs
+    return pollIntervalMs
   }
 }

@@ -76,7 +76,7 @@ export interface Circumstances {
   /** By the database's clock. */
   readonly now: Date
   readonly open: OpenJobs
-  /** A slot older than this is missed even if no later one has come: lease + wake-up period, in milliseconds. */
+  /** A slot older than this is missed even if no later one has come: lease + poll interval, in milliseconds. */
   readonly missedAfterMs: number
 }
 

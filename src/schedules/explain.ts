@@ -93,7 +93,7 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
         return [
           liveWorkers === 0
             ? `${due}, and no worker is alive to do it.`
-            : `${due}: a scheduler does it within its wake-up period, unless none runs or an open transaction holds its row.`,
+            : `${due}: a scheduler does it within its poll interval, unless none runs or an open transaction holds its row.`,
         ]
       }
       return [`It runs ${inWords(timer(schedule.timer))}; next at ${shown(nextRun, schedule)}.`]

@@ -26,7 +26,7 @@ export interface WorkerOptions {
   readonly store: Store
   readonly name: string
   readonly leaseMs: number
-  readonly wakeUpMs: number
+  readonly pollIntervalMs: number
   readonly handlers: ReadonlyMap<string, HandledTask>
   readonly sets: readonly DeclaredSet[]
   /** Whether it submits due schedules. */
@@ -205,12 +205,12 @@ export class Worker {
   }
 
   #buildScheduler(): PeriodicScheduler {
-    const { store, leaseMs, wakeUpMs, externalQueue } = this.#options
+    const { store, leaseMs, pollIntervalMs, externalQueue } = this.#options
     return new PeriodicScheduler({
       store: store.scheduling,
       worker: () => this.#membership.id(),
       leaseMs,
-      missedAfterMs: leaseMs + wakeUpMs,
+      missedAfterMs: leaseMs + pollIntervalMs,
       externalQueue,
       batch: Math.min(BATCH, store.scheduling.mostAtOnce()),
       reserve: (worker, most) => this.#executor?.reserve(worker, most) ?? null,
@@ -241,10 +241,10 @@ export class Worker {
   }
 
   #buildWatch(scheduler: PeriodicScheduler | null, executor: JobExecutor | null): Watch {
-    const { store, wakeUpMs, now } = this.#options
+    const { store, pollIntervalMs, now } = this.#options
     return new Watch({
       store: store.scheduling,
-      wakeUpMs,
+      pollIntervalMs,
       now,
       claimableTasks: () => executor?.claimableTasks() ?? [],
       onScheduleDue: scheduler === null ? null : () => scheduler.loop.wake(),

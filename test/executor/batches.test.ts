@@ -43,7 +43,7 @@ it('jobs that end together make room for one full claim and are written as one b
     argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency: CONCURRENCY,
     // Longer than any test takes.
-    wakeUpMs: 3_600_000,
+    pollIntervalMs: 3_600_000,
     now: () => new Date(),
     onStarted: () => {},
     onSettled: () => {},

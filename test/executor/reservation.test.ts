@@ -80,7 +80,7 @@ async function started(concurrency: number, own: number | null = null) {
     argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency,
     // Longer than any test takes.
-    wakeUpMs: 3_600_000,
+    pollIntervalMs: 3_600_000,
     now: () => new Date(),
     onStarted: () => {},
     onSettled: () => {},

@@ -49,7 +49,7 @@ function running() {
     redaction: new Redaction([]),
     argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency: 5,
-    wakeUpMs: 1,
+    pollIntervalMs: 1,
     now: () => new Date(),
     onStarted: () => {},
     onSettled: () => {},

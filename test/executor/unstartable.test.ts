@@ -21,7 +21,7 @@ function scene(store: Partial<ExecutingStore>) {
     argsLimit: 262_144,
     concurrency: 100,
     // Longer than any test takes.
-    wakeUpMs: 3_600_000,
+    pollIntervalMs: 3_600_000,
     now: () => new Date(),
     onStarted: () => {},
     onSettled: () => {},

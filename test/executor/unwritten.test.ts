@@ -48,7 +48,7 @@ function busy(
     argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency,
     // Longer than any test takes.
-    wakeUpMs: 3_600_000,
+    pollIntervalMs: 3_600_000,
     now: () => new Date(),
     onStarted: () => {},
     onSettled: () => {},

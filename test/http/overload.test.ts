@@ -62,7 +62,7 @@ eachDatabase(({ kind, fresh }) => {
     it('a caller-supplied pool of two connections leaves one to the loops', async () => {
       const database = await fresh()
       const pool = createPool({ uri: database.url, connectionLimit: 2 })
-      const kalends = await Kalends.open(pool, { wakeUp: 50, retention: false })
+      const kalends = await Kalends.open(pool, { pollInterval: 50, retention: false })
       onTestFinished(async () => {
         await kalends.stop({ grace: 0 })
         await pool.end()
@@ -90,7 +90,7 @@ eachDatabase(({ kind, fresh }) => {
   it.skipIf(kind === 'sqlite')('health reports that loops wait for a connection, and why', async () => {
     const database = await fresh()
     const pool = createPool({ uri: database.url, connectionLimit: 2 })
-    const kalends = await Kalends.open(pool, { wakeUp: 50, retention: false, lease: 1000 })
+    const kalends = await Kalends.open(pool, { pollInterval: 50, retention: false, lease: 1000 })
     onTestFinished(async () => {
       await kalends.stop({ grace: 0 })
       await pool.end()

@@ -335,7 +335,7 @@ describe('every … after finish', () => {
     })
   })
 
-  test('a slot counts as missed only when it is later than lease and wake-up period together', () => {
+  test('a slot counts as missed only when it is later than lease and poll interval together', () => {
     const never = { ...row, catchUp: 0 }
     for (const late of ['2026-03-01T09:00:00.001Z', '2026-03-01T09:01:01.000Z'])
       expect(shown(plan(never, at(late)))).toEqual({

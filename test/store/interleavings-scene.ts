@@ -13,7 +13,7 @@ import type { TestDatabase } from '../support/databases.ts'
 import type { Actor, Clock } from './interleavings-actors.ts'
 
 export const LEASE_MS = 60_000
-export const WAKE_UP_MS = 1000
+export const POLL_INTERVAL_MS = 1000
 export const START = new Date('2026-11-21T12:00:30.500Z')
 /** The first slot that nobody has decided yet, of every schedule that is due. */
 export const FIRST_SLOT = new Date('2026-11-21T12:00:00.000Z')
@@ -150,7 +150,7 @@ async function schedulerPass(
     store: actor.store.scheduling,
     worker: () => worker,
     leaseMs: LEASE_MS,
-    missedAfterMs: LEASE_MS + WAKE_UP_MS,
+    missedAfterMs: LEASE_MS + POLL_INTERVAL_MS,
     externalQueue: null,
     batch: 100,
     reserve: () =>
@@ -396,14 +396,14 @@ export const PEOPLE: readonly Program[] = [
     worker: null,
     run: async (actor, clock) => {
       await actor.step('time', 'more than a lease')
-      clock.now = new Date(clock.now.getTime() + LEASE_MS + WAKE_UP_MS)
+      clock.now = new Date(clock.now.getTime() + LEASE_MS + POLL_INTERVAL_MS)
     },
   },
 ]
 
 /** Whoever is left takes over, when all marks have ended, and does all there is to do. */
 export async function recover(actor: Actor, clock: Clock): Promise<void> {
-  clock.now = new Date(clock.now.getTime() + LEASE_MS + WAKE_UP_MS)
+  clock.now = new Date(clock.now.getTime() + LEASE_MS + POLL_INTERVAL_MS)
   const worker = 'last/1'
   await register(actor, worker)
   await takeOver(actor, worker)

@@ -39,7 +39,7 @@ const kalends = await Kalends.open(settings.url, {
   retention: false,
   worker: settings.worker,
   lease: settings.leaseMs,
-  wakeUp: settings.wakeUpMs,
+  pollInterval: settings.pollIntervalMs,
 })
 
 for (const [name, behaviour] of Object.entries(settings.tasks)) {

@@ -16,7 +16,7 @@ import { wantedDatabases } from '../support/servers.ts'
 
 const run = promisify(execFile)
 const tick = task('tick')
-const OPTIONS: KalendsOptions = { wakeUp: 50, retention: false }
+const OPTIONS: KalendsOptions = { pollInterval: 50, retention: false }
 
 /** Null: it cannot be tested here, which the last lines of the run say. */
 async function planOf(kind: 'mariadb' | 'mysql'): Promise<PrivateServerPlan | null> {
