@@ -38,7 +38,7 @@ export {
 } from './model/task.ts'
 export type { KalendsOptions, ScopeOptions, StartOptions, StopOptions } from './options.ts'
 export type { ExternalJob, SubmitToQueue } from './scheduler/external-queue.ts'
-export type { Declaration, Gone } from './schedules/declared.ts'
+export type { Declaration, OnRemoved } from './schedules/declared.ts'
 export type { Explanation } from './schedules/explain.ts'
 export type { HistoryQuery, IfVersion, Schedules } from './schedules/schedules.ts'
 export type {

@@ -170,7 +170,8 @@ export class Worker {
     const { store, sets, logger } = this.#options
     for (const set of sets) {
       const report = await syncSet(store.declared, set, logger, isStart)
-      if (report.created.length + report.changed.size + report.lifted.length > 0) this.#scheduler?.loop.wake()
+      if (report.created.length + report.changed.size + report.reactivated.length > 0)
+        this.#scheduler?.loop.wake()
     }
   }
 

@@ -128,7 +128,7 @@ export async function policies(): Promise<void> {
   expectTypeOf(changed.status).toEqualTypeOf<'active' | 'paused' | 'done' | 'dead' | 'invalid' | 'retired'>()
   expectTypeOf(changed.idle).toEqualTypeOf<'done' | 'dead' | 'invalid' | 'retired' | 'running' | null>()
   kalends.declare('set', [{ task: plain, timer: 'daily', firstRun: 'if-due', overlap: 'allow' }], {
-    gone: 'keep',
+    onRemoved: 'keep',
   })
   await kalends.schedules.runNow('a', { args: { once: true } })
   // @ts-expect-error there is no such policy
@@ -144,7 +144,7 @@ export async function policies(): Promise<void> {
   // @ts-expect-error what counts only for a new schedule cannot be changed
   await kalends.schedules.update('a', { firstRun: 'now' })
   // @ts-expect-error there is no such option for what is gone
-  kalends.declare('set', [{ task: plain, timer: 'daily' }], { gone: 'remove' })
+  kalends.declare('set', [{ task: plain, timer: 'daily' }], { onRemoved: 'remove' })
   // @ts-expect-error there is no such policy, in a declaration either
   kalends.declare('set', [{ task: plain, timer: 'daily', overlap: 'queue' }])
   // @ts-expect-error args are an option, so that others can join them
