@@ -25,7 +25,7 @@ export type { Plan, PlannedRun, PlannedSkip } from './model/plan.ts'
 export type { Idle, Schedule, ScheduleStatus } from './model/schedule.ts'
 export type { OnExhausted, Overlap, RetryBackoff } from './model/settings.ts'
 export type { Payload, Redaction, RedactRoot, Secrets } from './model/redaction.ts'
-export type { Settlement } from './model/settle.ts'
+export type { JobOutcome } from './model/settle.ts'
 export type { StandardSchema } from './model/standard-schema.ts'
 export {
   type AnyArgs,
@@ -49,7 +49,7 @@ export type {
   SchedulePolicy,
 } from './schedules/settings.ts'
 export type { Scope } from './scopes.ts'
-export type { LogLevel, Settled } from './store/executing-store.ts'
+export type { LogLevel, SettledAttempt } from './store/executing-store.ts'
 export type { Transaction } from './store/job-store.ts'
 export type { DatabaseTarget } from './store/database.ts'
 export type { MigrateOptions } from './store/open.ts'

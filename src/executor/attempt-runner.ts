@@ -11,7 +11,7 @@ import {
 } from '../errors.ts'
 import { type ClaimedJob, fenceOf } from '../model/job.ts'
 import type { Redaction } from '../model/redaction.ts'
-import type { Ending } from '../model/settle.ts'
+import type { AttemptEnd } from '../model/settle.ts'
 import { checkResult, jsonText, readArgs } from '../model/task.ts'
 import { AttemptLog } from './attempt-log.ts'
 import type { Middleware, HandledTask } from './handler.ts'
@@ -37,7 +37,7 @@ export class AttemptRunner {
   readonly job: ClaimedJob
   readonly log: AttemptLog
   /** How the attempt ended; null if the job no longer belongs to this worker, so that nothing may be written. */
-  readonly ending: Promise<Ending | null>
+  readonly end: Promise<AttemptEnd | null>
   readonly #handled: HandledTask
   readonly #journal: Journal
   readonly #options: AttemptOptions
@@ -51,7 +51,7 @@ export class AttemptRunner {
     this.#handled = handled
     this.#journal = journal
     this.#options = options
-    this.ending = this.#run()
+    this.end = this.#run()
   }
 
   /** For an attempt that ended without its handler: settles when the handler ends, if ever. Otherwise null. */
@@ -64,7 +64,7 @@ export class AttemptRunner {
     this.#controller.abort(reason)
   }
 
-  async #run(): Promise<Ending | null> {
+  async #run(): Promise<AttemptEnd | null> {
     const { timeoutMs } = this.job.policy
     const timeout = setTimeout(
       () => this.abort(new TimeoutError(`The run took longer than its timeout of ${timeoutMs} ms`)),
@@ -85,11 +85,11 @@ export class AttemptRunner {
     clearTimeout(abandonTimer)
     // Once the signal has fired, its reason is the outcome: a handler that returns early because of the signal has not
     // done its work.
-    if (signal.aborted) return endingOf(signal.reason, first === 'abandoned')
+    if (signal.aborted) return attemptEnd(signal.reason, first === 'abandoned')
     return first === 'abandoned' ? null : first
   }
 
-  async #handle(): Promise<Ending> {
+  async #handle(): Promise<AttemptEnd> {
     const { job } = this
     const { worker, middleware } = this.#options
     let args: unknown
@@ -171,7 +171,7 @@ export class AttemptRunner {
   }
 }
 
-function endingOf(reason: unknown, isAbandoned: boolean): Ending | null {
+function attemptEnd(reason: unknown, isAbandoned: boolean): AttemptEnd | null {
   const note = isAbandoned
     ? `; the handler did not end within ${ABANDON_MS} ms after its signal fired and was abandoned`
     : ''

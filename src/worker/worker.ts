@@ -14,7 +14,7 @@ import { VERSION } from '../model/version.ts'
 import type { SubmitToQueue } from '../scheduler/external-queue.ts'
 import { PeriodicScheduler } from '../scheduler/periodic-scheduler.ts'
 import { type DeclaredSet, syncSet } from '../schedules/declared.ts'
-import type { Settled, SettleResult } from '../store/executing-store.ts'
+import type { SettledAttempt, SettleResult } from '../store/executing-store.ts'
 import type { Store } from '../store/store.ts'
 import { EventLoopStall } from './event-loop-stall.ts'
 import { type Health, judge } from './health.ts'
@@ -47,7 +47,7 @@ export interface WorkerOptions {
 const BATCH = 500
 
 /** The job waits for its retry, or its schedule for its next run. */
-const setsATime = ({ scheduleId, settlement }: Settled) => scheduleId !== null || !isFinal(settlement.state)
+const setsATime = ({ scheduleId, outcome }: SettledAttempt) => scheduleId !== null || !isFinal(outcome.state)
 
 export class Worker {
   readonly #options: WorkerOptions

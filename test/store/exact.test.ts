@@ -61,7 +61,7 @@ onEachStore((under) => {
     const { settled } = await executing.settle(
       claimed.map((each) => ({
         fence: fenceOf(each),
-        ending: { kind: 'success', result: null },
+        end: { kind: 'success', result: null },
         policy: each.policy,
       })),
     )
@@ -88,7 +88,7 @@ onEachStore((under) => {
     const { lost } = await executing.settle(
       lookalikes('w/1').map((_, index) => ({
         fence: { id: `j${index + 1}`, worker: 'w/1', claim: 0 },
-        ending: { kind: 'released' },
+        end: { kind: 'released' },
         policy: policies('task').get('task') ?? expect.fail(),
       })),
     )
@@ -205,7 +205,7 @@ onEachStore((under) => {
         const { settled } = await under.store.executing.settle(
           claimed.map((each) => ({
             fence: fenceOf(each),
-            ending: { kind: 'released' },
+            end: { kind: 'released' },
             policy: each.policy,
           })),
         )

@@ -4,8 +4,8 @@
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import type { ClaimedJob } from '../../src/model/job.ts'
 import { PeriodicScheduler } from '../../src/scheduler/periodic-scheduler.ts'
-import type { Ending } from '../../src/model/settle.ts'
-import type { AttemptEnd } from '../../src/store/executing-store.ts'
+import type { AttemptEnd } from '../../src/model/settle.ts'
+import type { EndedAttempt } from '../../src/store/executing-store.ts'
 import type { StartLimits } from '../../src/store/scheduling-store.ts'
 import { ConflictError } from '../../src/errors.ts'
 import { toText } from '../../src/store/instant.ts'
@@ -167,13 +167,13 @@ async function schedulerPass(
 }
 
 /** What a job's result says of who has run it. */
-const success = (worker: string, attempt: number): Ending => ({
+const success = (worker: string, attempt: number): AttemptEnd => ({
   kind: 'success',
   result: JSON.stringify({ worker, attempt }),
 })
 
 /** What somebody else holds is tried once more, then left to whoever takes over: the other may be waiting for its turn. */
-async function settleTwice(actor: Actor, attempts: readonly AttemptEnd[]): Promise<void> {
+async function settleTwice(actor: Actor, attempts: readonly EndedAttempt[]): Promise<void> {
   const { locked } = await actor.store.executing.settle(attempts)
   if (locked.length > 0) await actor.store.executing.settle(locked)
 }
@@ -190,7 +190,7 @@ async function runAll(actor: Actor, worker: string, jobs: readonly ClaimedJob[])
     actor,
     jobs.map(({ id, attempt, claim, policy }) => ({
       fence: { id, worker, claim },
-      ending: success(worker, attempt),
+      end: success(worker, attempt),
       policy,
     })),
   )
@@ -219,11 +219,11 @@ async function takeOver(actor: Actor, worker: string): Promise<void> {
 }
 
 /** The ends of the attempts that are running at the beginning, by the worker that has begun them. */
-const endings = (ending: (id: string) => Ending): AttemptEnd[] =>
+const endings = (end: (id: string) => AttemptEnd): EndedAttempt[] =>
   JOBS.flatMap(([, , state], index) => {
     const id = `00000000-0000-8000-8000-00000000000${index}`
     return state === 'running'
-      ? [{ fence: { id, worker: EARLY, claim: 1 }, ending: ending(id), policy: DEFAULT_POLICY }]
+      ? [{ fence: { id, worker: EARLY, claim: 1 }, end: end(id), policy: DEFAULT_POLICY }]
       : []
   })
 

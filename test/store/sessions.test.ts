@@ -176,7 +176,7 @@ onEachStore((under) => {
     const { settled } = await store.executing.settle(
       jobs.map(({ id, claim, policy }) => ({
         fence: { id, worker: WORKER, claim },
-        ending: { kind: 'success', result: args },
+        end: { kind: 'success', result: args },
         policy,
       })),
     )

@@ -255,7 +255,7 @@ eachDatabase(({ kind, fresh }) => {
       ;(await waiting)?.release()
       const settled = signal(kalends, 'settled')
       await until(() => kalends.jobs.submit(tick, {}).catch(() => null))
-      expect((await settled).settlement.state).toBe('success')
+      expect((await settled).outcome.state).toBe('success')
       await wellAgain(kalends)
     })
 

@@ -178,9 +178,9 @@ export async function jobs(): Promise<void> {
 }
 
 export function events(): void {
-  kalends.on('settled', ({ settlement }) => {
-    if (settlement.state === 'waiting') expectTypeOf<typeof settlement.delayMs>().toEqualTypeOf<number>()
-    else expectTypeOf<typeof settlement.result>().toEqualTypeOf<string | null>()
+  kalends.on('settled', ({ outcome }) => {
+    if (outcome.state === 'waiting') expectTypeOf<typeof outcome.delayMs>().toEqualTypeOf<number>()
+    else expectTypeOf<typeof outcome.result>().toEqualTypeOf<string | null>()
   })
   kalends.on('started', ({ attempt }) => expectTypeOf<typeof attempt>().toEqualTypeOf<number>())
   // @ts-expect-error there is no such event
