@@ -81,7 +81,7 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
         return [`It is done: it ended at ${shown(ends, schedule)}. A later end revives it.`]
       return [`It is done: its timer '${schedule.timer}' does not elapse any more. Another timer revives it.`]
     case 'active':
-      if (schedule.idle === 'running')
+      if (schedule.idle === 'awaiting finish')
         return ['Its next run is counted from the end of the current one, which has not ended.']
       if (nextRun === null || nextRun <= now) {
         const due =

@@ -132,7 +132,7 @@ onEachStore((under) => {
     ['periodic_task', 'overlap', ['skip', 'queue_one', 'replace', 'allow']],
     ['periodic_task', 'on_exhausted', ['continue', 'stop']],
     ['periodic_task', 'retry_backoff', ['exponential', 'fixed']],
-    ['periodic_task', 'idle', ['running', 'done', 'dead', 'invalid', 'retired']],
+    ['periodic_task', 'idle', ['awaiting finish', 'done', 'dead', 'invalid', 'retired']],
     ['job', 'state', ['waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped']],
     [
       'job',

@@ -46,7 +46,7 @@ const SCHEDULES: readonly ScheduleColumns[] = [
     timer: 'every 1min after finish',
     nextrun: null,
     lastSlot: BEFORE,
-    idle: 'running',
+    idle: 'awaiting finish',
   },
   // Nobody has anything to do with it.
   { id: 'later', overlap: 'skip', timer: '*-*-* 18:00', nextrun: '2026-11-21 18:00:00.000' },

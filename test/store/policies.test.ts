@@ -409,7 +409,11 @@ onEachStore((under) => {
       expect(instant(row['nextrun'])?.getTime()).toBeGreaterThan((await clock(under)).getTime() + 80_000)
       await come('s', 5)
       const one = first((await planOf('s')).jobs)
-      expect(await schedule(under, 's')).toMatchObject({ idle: 'running', status: 'active', nextrun: null })
+      expect(await schedule(under, 's')).toMatchObject({
+        idle: 'awaiting finish',
+        status: 'active',
+        nextrun: null,
+      })
       await claim()
       await ends(one)
       const finished = instant((await jobRow(under, one))['finished'])
@@ -424,7 +428,7 @@ onEachStore((under) => {
       const one = first((await planOf('s')).jobs)
       await claim()
       await ends(one, { kind: 'error', error: 'boom', permanent: false })
-      expect(await schedule(under, 's')).toMatchObject({ idle: 'running' })
+      expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting finish' })
       // The delay of its retries is the span of the timer.
       const { run_at: runAt } = await jobRow(under, one)
       const delay = (instant(runAt)?.getTime() ?? 0) - (await clock(under)).getTime()
@@ -443,7 +447,7 @@ onEachStore((under) => {
       await pass()
       await under.query('UPDATE periodic_task SET enabled = 1')
       await pass()
-      expect(await schedule(under, 's')).toMatchObject({ idle: 'running', status: 'active' })
+      expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting finish', status: 'active' })
       await under.query('UPDATE periodic_task SET enabled = 0')
       await ends(one)
       await pass()
@@ -467,10 +471,10 @@ onEachStore((under) => {
     it("with 'running' set by hand goes on with the slot that it still has, not with the time of the sweep", async () => {
       await inserted()
       const slot = await come('s', 5)
-      await under.query("UPDATE periodic_task SET idle = 'running'")
+      await under.query("UPDATE periodic_task SET idle = 'awaiting finish'")
       expect(await pass()).toMatchObject({ submissions: [] })
       expect(await healed()).toEqual([expect.stringContaining('schedule s')])
-      expect((await planOf('s')).plan).toMatchObject({ runs: [{ slot }], skips: [], idle: 'running' })
+      expect((await planOf('s')).plan).toMatchObject({ runs: [{ slot }], skips: [], idle: 'awaiting finish' })
     })
 
     it('whose job still goes on is left alone by the sweep', async () => {
@@ -478,7 +482,7 @@ onEachStore((under) => {
       await come('s', 5)
       await pass()
       expect(await healed()).toEqual([])
-      expect(await schedule(under, 's')).toMatchObject({ idle: 'running' })
+      expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting finish' })
     })
 
     it('whose run cannot be written is planned anew and not left waiting for its end', async () => {
@@ -636,7 +640,7 @@ onEachStore((under) => {
   describe('the status, for people', () => {
     it.each([
       ['active', 1, null],
-      ['active', 1, 'running'],
+      ['active', 1, 'awaiting finish'],
       ['done', 1, 'done'],
       ['dead', 1, 'dead'],
       ['invalid', 1, 'invalid'],

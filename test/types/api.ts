@@ -126,7 +126,9 @@ export async function policies(): Promise<void> {
   const changed = await kalends.schedules.update('a', { overlap: 'replace', maxRuns: null, jitter: 0 })
   expectTypeOf(changed.overlap).toEqualTypeOf<'skip' | 'queue_one' | 'replace' | 'allow'>()
   expectTypeOf(changed.status).toEqualTypeOf<'active' | 'paused' | 'done' | 'dead' | 'invalid' | 'retired'>()
-  expectTypeOf(changed.idle).toEqualTypeOf<'done' | 'dead' | 'invalid' | 'retired' | 'running' | null>()
+  expectTypeOf(changed.idle).toEqualTypeOf<
+    'done' | 'dead' | 'invalid' | 'retired' | 'awaiting finish' | null
+  >()
   kalends.declare('set', [{ task: plain, timer: 'daily', firstRun: 'if-due', overlap: 'allow' }], {
     onRemoved: 'keep',
   })
