@@ -67,7 +67,7 @@ export type {
   LogLine,
   PageQuery,
   RecentRun,
-  Revisions,
+  ChangeTokens,
   ScheduleConditions,
   ScheduleQuery,
 } from './store/list-store.ts'

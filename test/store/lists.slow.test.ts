@@ -152,7 +152,7 @@ eachDatabase(({ kind, bare }) => {
     ],
     ['tasks', () => views.tasks()],
     ['a week', () => views.load({ from: new Date('2026-03-01T00:00:00Z'), hours: 168 })],
-    ['what changed', () => views.revisions()],
+    ['what changed', () => views.changeTokens()],
   ])('%s', async (name, work) => {
     await work()
     const { ms, result } = await measured(work)

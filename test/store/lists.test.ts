@@ -469,8 +469,8 @@ onEachStore((under) => {
       ).toHaveLength(jobs)
   })
 
-  describe('revisions', () => {
-    const look = () => under.store.lists.revisions()
+  describe('change tokens', () => {
+    const look = () => under.store.lists.changeTokens()
     /** The time of a change is told in whole seconds. */
     const nextSecond = () => new Promise((resolve) => setTimeout(resolve, under.kind === 'sqlite' ? 0 : 1100))
 

@@ -224,7 +224,7 @@ onEachStore((under) => {
       await store.schedules.create('s', settings())
       await store.schedules.runNow('s')
       await store.schedules.runNow('s').catch(() => {})
-      await store.lists.revisions()
+      await store.lists.changeTokens()
       await store.close()
       expect(await state()).toBe(before)
     })
