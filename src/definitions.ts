@@ -9,7 +9,7 @@ import {
   type RetentionOptions,
 } from './jobs/retention.ts'
 import type { Task } from './model/task.ts'
-import { type AnyDeclaration, type DeclaredSet, DeclaredSets, type Gone } from './schedules/declared.ts'
+import { type AnyDeclaration, type DeclaredSet, DeclaredSets, type OnRemoved } from './schedules/declared.ts'
 import type { SettingsContext } from './schedules/settings.ts'
 import type { RetentionStore } from './store/retention-store.ts'
 
@@ -38,10 +38,10 @@ export class Definitions {
   }
 
   /** @throws InvalidInputError when the name is reserved or in use */
-  declare(set: string, declarations: readonly AnyDeclaration[], gone: Gone): void {
+  declare(set: string, declarations: readonly AnyDeclaration[], onRemoved: OnRemoved): void {
     if (set === HOUSEKEEPING)
       throw new InvalidInputError('declare', `the set '${HOUSEKEEPING}' is reserved; choose another name`)
-    this.#declared.add(set, declarations, gone)
+    this.#declared.add(set, declarations, onRemoved)
   }
 
   /** Adds the handler of the built-in task, unless the application has its own. */

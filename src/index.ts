@@ -4,7 +4,7 @@
  * @module
  */
 export * from './errors.ts'
-export type { Around, Handler, HandlerContext, JobLogger } from './executor/handler.ts'
+export type { Middleware, Handler, HandlerContext, JobLogger } from './executor/handler.ts'
 export type {
   JobInput,
   JobOptions,
@@ -25,7 +25,7 @@ export type { Plan, PlannedRun, PlannedSkip } from './model/plan.ts'
 export type { Idle, Schedule, ScheduleStatus } from './model/schedule.ts'
 export type { OnExhausted, Overlap, RetryBackoff } from './model/settings.ts'
 export type { Payload, Redaction, RedactRoot, Secrets } from './model/redaction.ts'
-export type { Settlement } from './model/settle.ts'
+export type { JobOutcome } from './model/settle.ts'
 export type { StandardSchema } from './model/standard-schema.ts'
 export {
   type AnyArgs,
@@ -38,7 +38,7 @@ export {
 } from './model/task.ts'
 export type { KalendsOptions, ScopeOptions, StartOptions, StopOptions } from './options.ts'
 export type { ExternalJob, SubmitToQueue } from './scheduler/external-queue.ts'
-export type { Declaration, Gone } from './schedules/declared.ts'
+export type { Declaration, OnRemoved } from './schedules/declared.ts'
 export type { Explanation } from './schedules/explain.ts'
 export type { HistoryQuery, IfVersion, Schedules } from './schedules/schedules.ts'
 export type {
@@ -49,7 +49,7 @@ export type {
   SchedulePolicy,
 } from './schedules/settings.ts'
 export type { Scope } from './scopes.ts'
-export type { LogLevel, Settled } from './store/executing-store.ts'
+export type { LogLevel, SettledAttempt } from './store/executing-store.ts'
 export type { Transaction } from './store/job-store.ts'
 export type { DatabaseTarget } from './store/database.ts'
 export type { MigrateOptions } from './store/open.ts'
@@ -67,7 +67,7 @@ export type {
   LogLine,
   PageQuery,
   RecentRun,
-  Revisions,
+  ChangeTokens,
   ScheduleConditions,
   ScheduleQuery,
 } from './store/list-store.ts'

@@ -20,7 +20,7 @@ import {
   type StartOptions,
   type StopOptions,
 } from './options.ts'
-import type { Declaration, Gone } from './schedules/declared.ts'
+import type { Declaration, OnRemoved } from './schedules/declared.ts'
 import type { Schedules } from './schedules/schedules.ts'
 import { type EveryOwnerOptions, everyOwnerAuthority, type Scope, scopeAuthority, Scopes } from './scopes.ts'
 import type { DatabaseTarget } from './store/database.ts'
@@ -154,16 +154,16 @@ export class Kalends {
    * Declares a set of schedules that `start` brings to the database. Call it before `start`.
    *
    * @param set  the name of the set; a set changes only its own schedules
-   * @param options.gone  what happens to schedules that no live worker declares any more: `retire` (default: they do not
+   * @param options.onRemoved  what happens to schedules that no live worker declares any more: `retire` (default: they do not
    *   run until they are declared again), `delete` or `keep`
    */
   declare<Inputs extends readonly unknown[]>(
     set: string,
     declarations: readonly [...{ [Index in keyof Inputs]: Declaration<Inputs[Index]> }],
-    options: { readonly gone?: Gone | undefined } = {},
+    options: { readonly onRemoved?: OnRemoved | undefined } = {},
   ): void {
     this.#lifecycle.mustNotBeStarted('declare')
-    this.#definitions.declare(set, declarations, options.gone ?? 'retire')
+    this.#definitions.declare(set, declarations, options.onRemoved ?? 'retire')
   }
 
   /**

@@ -1,7 +1,7 @@
 /** The options of a Kalends and of its start, and what they mean when they are left out. */
 import { hostname } from 'node:os'
 import { InvalidInputError } from './errors.ts'
-import type { Around } from './executor/handler.ts'
+import type { Middleware } from './executor/handler.ts'
 import type { RetentionOptions } from './jobs/retention.ts'
 import { harmless, type Logger, silentLogger } from './logger.ts'
 import type { GrantedTasks, OwnerLimits } from './model/authority.ts'
@@ -24,7 +24,7 @@ export interface KalendsOptions extends StoreOptions {
   /** After this time what a dead worker held is free for others: milliseconds or a time span; default `60s`. */
   readonly lease?: number | string | undefined
   /** How often to look for what others have changed: milliseconds or a time span; default `1s`. */
-  readonly wakeUp?: number | string | undefined
+  readonly pollInterval?: number | string | undefined
   /** How long final jobs stay; false: nothing is pruned. */
   readonly retention?: RetentionOptions | false | undefined
   /**
@@ -34,7 +34,7 @@ export interface KalendsOptions extends StoreOptions {
    */
   readonly argsLimit?: number | undefined
   /** Wraps each attempt of a job, for tracing and the like. */
-  readonly around?: Around | undefined
+  readonly middleware?: Middleware | undefined
   /**
    * Where args, results and progress contain secrets: `args.password`, `result.token`, `args.users.*.key`. What is
    * there is shown as `[redacted]` by kalends/http, and is replaced by its value in errors, job logs, events and the
@@ -78,8 +78,8 @@ export interface CheckedOptions {
   readonly zone: string | null
   readonly logger: Logger
   readonly leaseMs: number
-  readonly wakeUpMs: number
-  readonly around: Around | null
+  readonly pollIntervalMs: number
+  readonly middleware: Middleware | null
   readonly redaction: Redaction
   readonly argsLimit: number
   /** The machine's clock, or that of a test. */
@@ -90,7 +90,7 @@ export interface CheckedOptions {
 const LARGEST_ARGS_LIMIT = 2 ** 28
 const WORKER_NAME_LIMIT = 190
 const DEFAULT_LEASE_MS = 60_000
-const DEFAULT_WAKE_UP_MS = 1000
+const DEFAULT_POLL_INTERVAL_MS = 1000
 const DEFAULT_CONCURRENCY = 10
 
 /** @throws InvalidInputError naming the option */
@@ -103,8 +103,11 @@ export function checkedOptions(options: KalendsOptions): CheckedOptions {
     zone: options.zone === undefined ? null : checkedZone(options.zone),
     logger: harmless(options.logger ?? silentLogger),
     leaseMs: spanOption('lease', options.lease, DEFAULT_LEASE_MS, { least: 1000, most: 3_600_000 }),
-    wakeUpMs: spanOption('wakeUp', options.wakeUp, DEFAULT_WAKE_UP_MS, { least: 20, most: 60_000 }),
-    around: options.around ?? null,
+    pollIntervalMs: spanOption('pollInterval', options.pollInterval, DEFAULT_POLL_INTERVAL_MS, {
+      least: 20,
+      most: 60_000,
+    }),
+    middleware: options.middleware ?? null,
     redaction: new Redaction(options.redact ?? []),
     argsLimit: checkedWhole('argsLimit', options.argsLimit, 2, LARGEST_ARGS_LIMIT) ?? DEFAULT_ARGS_LIMIT,
     now: options.clock ?? (() => new Date()),

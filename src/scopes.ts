@@ -47,7 +47,7 @@ export class Scopes {
   }
 
   of(authority: Authority, store: Store): Scope {
-    const { zone, wakeUpMs, now, redaction, argsLimit } = this.#options
+    const { zone, pollIntervalMs, now, redaction, argsLimit } = this.#options
     const taskNamed = this.#taskNamed
     const { owner } = authority
     const isOwned = prefixOf(owner) !== ''
@@ -79,7 +79,7 @@ export class Scopes {
           argsLimit,
           onWrite: () => this.#lifecycle.wakeForJobs(),
           onSettled: (listener) => this.#events.on('settled', ({ id }) => listener(id)),
-          wakeUpMs,
+          pollIntervalMs,
           now,
         },
       ),

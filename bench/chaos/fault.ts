@@ -33,7 +33,7 @@ export interface Ground {
   readonly fleet: Fleet
   readonly journal: Journal
   readonly leaseMs: number
-  readonly wakeUpMs: number
+  readonly pollIntervalMs: number
   /** Waits; sooner when the run is called off. */
   pause(ms: number): Promise<void>
 }

@@ -7,7 +7,7 @@ export interface FleetOptions {
   readonly target: Target
   readonly size: number
   readonly leaseMs: number
-  readonly wakeUpMs: number
+  readonly pollIntervalMs: number
   readonly folder: string
   /** Options of Node and environment of the processes, besides those of the target. */
   readonly execArgv: readonly string[]

@@ -15,7 +15,7 @@ export interface WorkerSettings {
   readonly url: string
   readonly worker: string
   readonly leaseMs: number
-  readonly wakeUpMs: number
+  readonly pollIntervalMs: number
   readonly concurrency: number
   readonly folder: string
   readonly set: { readonly name: string; readonly schedules: readonly FleetDeclaration[] }
@@ -31,7 +31,7 @@ export interface MemberOptions {
   readonly name: string
   readonly way: Way
   readonly leaseMs: number
-  readonly wakeUpMs: number
+  readonly pollIntervalMs: number
   /** Where its logs go. */
   readonly folder: string
   readonly environment: Readonly<Record<string, string>>
@@ -159,12 +159,12 @@ export class WorkerMember implements Member {
   }
 
   #spawn(): ChildProcess {
-    const { leaseMs, wakeUpMs, folder, execArgv } = this.#options
+    const { leaseMs, pollIntervalMs, folder, execArgv } = this.#options
     const settings: WorkerSettings = {
       url: this.way.url,
       worker: this.name,
       leaseMs,
-      wakeUpMs,
+      pollIntervalMs,
       concurrency: CONCURRENCY,
       folder,
       set: { name: FLEET_SET, schedules: fleetDeclarations[this.version] },

@@ -7,7 +7,7 @@ import type { Target } from './fault.ts'
 import type { JournalEntry, RowText, RunLine, RunRecord } from './record.ts'
 
 /** What is known of a run besides its lines and rows. */
-export type RunFacts = Pick<RunRecord, 'target' | 'seed' | 'leaseMs' | 'wakeUpMs' | 'deadlocks'>
+export type RunFacts = Pick<RunRecord, 'target' | 'seed' | 'leaseMs' | 'pollIntervalMs' | 'deadlocks'>
 
 const TABLES = { schedules: 'periodic_task', jobs: 'job', workers: 'worker' } as const
 const PAGE = 2000

@@ -103,7 +103,7 @@ export interface RunRecord {
   readonly target: string
   readonly seed: number
   readonly leaseMs: number
-  readonly wakeUpMs: number
+  readonly pollIntervalMs: number
   readonly journal: readonly JournalEntry[]
   readonly runs: readonly RunLine[]
   /** At the end, after all work has come to rest. */

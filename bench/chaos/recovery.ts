@@ -1,7 +1,7 @@
 /**
  * Whether the workers recover by themselves, and how soon: measured by the canaries, which have a slot each second
  * that must be submitted. After a fault, or after the last of several that overlap, each of them must be submitted
- * within lease + wake-up; outside of faults too.
+ * within lease + poll interval; outside of faults too.
  */
 import { msOf } from './dates.ts'
 import type { FaultEntry, RunRecord } from './record.ts'
@@ -35,7 +35,7 @@ interface Window extends Span {
 }
 
 export function recoveryOf(record: RunRecord): Recovery {
-  const limitMs = record.leaseMs + record.wakeUpMs + ALLOWANCE_MS
+  const limitMs = record.leaseMs + record.pollIntervalMs + ALLOWANCE_MS
   const clock = clockOf(record)
   const faults = record.journal.filter((entry) => entry.kind === 'fault' && entry.scope !== 'rows')
   const windows = merged(faults.filter((entry): entry is FaultEntry => entry.kind === 'fault'))

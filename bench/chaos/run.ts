@@ -17,9 +17,9 @@ import { type Play, scriptOf } from './script.ts'
 import { workload, writeSchedules } from './workload.ts'
 
 export const LEASE_MS = 4000
-export const WAKE_UP_MS = 1000
+export const POLL_INTERVAL_MS = 1000
 /** After each burst of faults: the workers have this long, and then some slots are to come on time. */
-const QUIET_MS = LEASE_MS + WAKE_UP_MS + ALLOWANCE_MS + 1000
+const QUIET_MS = LEASE_MS + POLL_INTERVAL_MS + ALLOWANCE_MS + 1000
 /** Before the first fault: schedules are planned, processes are warm. */
 const WARM_UP_MS = 4000
 
@@ -54,13 +54,19 @@ export async function run(target: Target, faults: readonly Fault[], options: Run
   mkdirSync(folder, { recursive: true })
   const journal = new FileJournal(folder)
   const random = randomOf(seed)
-  saveFacts(folder, { target: target.name, seed, leaseMs: LEASE_MS, wakeUpMs: WAKE_UP_MS, deadlocks: null })
+  saveFacts(folder, {
+    target: target.name,
+    seed,
+    leaseMs: LEASE_MS,
+    pollIntervalMs: POLL_INTERVAL_MS,
+    deadlocks: null,
+  })
   await migrate(target, options.broken)
   const fleet = await WorkerFleet.start({
     target,
     size: options.workers,
     leaseMs: LEASE_MS,
-    wakeUpMs: WAKE_UP_MS,
+    pollIntervalMs: POLL_INTERVAL_MS,
     folder,
     say,
     ...(options.broken === null
@@ -73,7 +79,7 @@ export async function run(target: Target, faults: readonly Fault[], options: Run
       fleet,
       journal,
       leaseMs: LEASE_MS,
-      wakeUpMs: WAKE_UP_MS,
+      pollIntervalMs: POLL_INTERVAL_MS,
       pause: (ms) => interruptible(ms, signal),
     }
     await tellClock(ground)
@@ -124,7 +130,7 @@ async function end(
     target: target.name,
     seed,
     leaseMs: LEASE_MS,
-    wakeUpMs: WAKE_UP_MS,
+    pollIntervalMs: POLL_INTERVAL_MS,
     deadlocks: await target.deadlocks(),
   })
   await saveRows(folder, target)

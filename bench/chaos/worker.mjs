@@ -86,7 +86,7 @@ const kalends = await Kalends.open(settings.url, {
   retention: false,
   worker: settings.worker,
   lease: settings.leaseMs,
-  wakeUp: settings.wakeUpMs,
+  pollInterval: settings.pollIntervalMs,
 })
 
 /** Short, so that a run comes to its end; edits of a schedule's own policy go before. */

@@ -50,7 +50,7 @@ await program(params, async ({ url, claims, groups }) => {
     await store.executing.settle(
       jobs.map(({ id, worker, claim }) => ({
         fence: { id, worker, claim },
-        ending: { kind: 'success', result: null },
+        end: { kind: 'success', result: null },
         policy,
       })),
     )

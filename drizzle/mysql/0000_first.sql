@@ -108,7 +108,7 @@ CREATE TABLE `{prefix}periodic_task` (
 	`last_job` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact},
 	`last_error` longtext CHARACTER SET utf8mb4 COLLATE {exact},
 	`planned_from` varchar(800) CHARACTER SET utf8mb4 COLLATE {exact},
-	`status` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` is not null and `idle` <> 'running' then `idle` else 'active' end) STORED,
+	`status` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (case when `enabled` = 0 then 'paused' when `idle` is not null and `idle` <> 'awaiting finish' then `idle` else 'active' end) STORED,
 	`definition` varchar(720) CHARACTER SET utf8mb4 COLLATE {exact} GENERATED ALWAYS AS (concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, ''))) STORED,
 	`wake_at` datetime(3) GENERATED ALWAYS AS (case when `worker` is not null then coalesce(`mark_ends`, timestamp'1970-01-01 00:00:00.000') when `planned_from` is null or `planned_from` <> concat(concat(`enabled`, '|', `timer`, '|', `jitter`, '|', coalesce(`starts`, ''), '|', coalesce(`ends`, ''), '|', coalesce(`max_runs`, '')), '|', coalesce(`nextrun`, '')) then timestamp'1970-01-01 00:00:00.000' when `enabled` = 0 or `idle` is not null then null else coalesce(`nextrun`, timestamp'1970-01-01 00:00:00.000') end) STORED,
 	CONSTRAINT `{prefix}periodic_task_id` PRIMARY KEY(`id`),
@@ -127,7 +127,7 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT `{prefix}periodic_task_retry_backoff` CHECK(`retry_backoff` in ('exponential', 'fixed')),
 	CONSTRAINT `{prefix}periodic_task_on_exhausted` CHECK(`on_exhausted` in ('continue', 'stop')),
 	CONSTRAINT `{prefix}periodic_task_after_done` CHECK(`after_done` in ('keep', 'delete')),
-	CONSTRAINT `{prefix}periodic_task_idle` CHECK(`idle` in ('running', 'done', 'dead', 'invalid', 'retired'))
+	CONSTRAINT `{prefix}periodic_task_idle` CHECK(`idle` in ('awaiting finish', 'done', 'dead', 'invalid', 'retired'))
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}worker` (

@@ -1,6 +1,6 @@
 /** Tells people what happens: a table at the start, a line for each event, a summary at the end. */
 import { styleText } from 'node:util'
-import type { Job, Kalends, Logger, Schedule, Settled, Submission } from 'kalends'
+import type { Job, Kalends, Logger, Schedule, SettledAttempt, Submission } from 'kalends'
 import { clock, duration, when } from './words.ts'
 
 type Style = Parameters<typeof styleText>[0]
@@ -85,19 +85,19 @@ export class Report {
     this.line('running', job.task, job.attempt === 1 ? whatFor(job) : `attempt ${job.attempt}`)
   }
 
-  #onSettled({ id, task, settlement, attempt }: Settled): void {
+  #onSettled({ id, task, outcome, attempt }: SettledAttempt): void {
     const took = duration(performance.now() - (this.#startedAt.get(id) ?? performance.now()))
     this.#startedAt.delete(id)
-    if (settlement.state === 'success') {
+    if (outcome.state === 'success') {
       this.#done.set(task, (this.#done.get(task) ?? 0) + 1)
-      const result = textOf(settlement.result)
+      const result = textOf(outcome.result)
       this.line('done', task, `${result}, in ${took}`, result.startsWith('WARNING') ? 'yellow' : 'green')
-    } else if (settlement.state === 'waiting') {
-      const again = `attempt ${attempt} ended after ${took}; again in ${duration(settlement.delayMs)}`
-      this.line('retry', task, `${again}${firstLine(settlement.error)}`, 'yellow')
+    } else if (outcome.state === 'waiting') {
+      const again = `attempt ${attempt} ended after ${took}; again in ${duration(outcome.delayMs)}`
+      this.line('retry', task, `${again}${firstLine(outcome.error)}`, 'yellow')
     } else {
-      if (settlement.state === 'failed') this.#failed += 1
-      this.line(settlement.state, task, `after ${took}${firstLine(settlement.error)}`, 'red')
+      if (outcome.state === 'failed') this.#failed += 1
+      this.line(outcome.state, task, `after ${took}${firstLine(outcome.error)}`, 'red')
     }
   }
 

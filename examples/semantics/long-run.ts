@@ -53,7 +53,7 @@ export async function story(url: string, tell: (line: string) => void): Promise<
 }
 
 async function worker(url: string, name: string, tell: (line: string) => void): Promise<Kalends> {
-  const kalends = await Kalends.open(url, { worker: name, wakeUp: '200ms' })
+  const kalends = await Kalends.open(url, { worker: name, pollInterval: '200ms' })
   kalends.handle(backup, async ({ slot }) => {
     tell(`${time(new Date())}  ${name} runs for ${slot === null ? 'no slot' : time(slot)}`)
     await pause(RUN_MS)

@@ -63,8 +63,8 @@ async function tellAll(folder: string, tell: (line: string) => void): Promise<vo
           `  ${minute(test.now())}  ${id}: jobs for ${slots}${missed === 0 ? '' : `; ${missed} more were missed`}`,
         )
     })
-    test.kalends.on('settled', ({ settlement }) => {
-      if (settlement.state === 'success') tell(`           ${JSON.parse(settlement.result ?? '""')}`)
+    test.kalends.on('settled', ({ outcome }) => {
+      if (outcome.state === 'success') tell(`           ${JSON.parse(outcome.result ?? '""')}`)
     })
     await test.advance(new Date(`2026-03-02T${to}:00Z`))
     await test.close()

@@ -20,7 +20,7 @@ interface Options extends DatabaseFlags, HttpOptions {
   readonly executor: boolean
   readonly zone?: string
   readonly lease?: string
-  readonly wakeUp?: string
+  readonly pollInterval?: string
   readonly redact?: string[]
   readonly grace: string
   readonly allowCommands?: boolean
@@ -74,7 +74,7 @@ export function startCommand(): Command {
     .option('--no-executor', 'run no jobs: submit only')
     .option('--zone <zone>', "written into the code's timers that name none: an IANA name, or 'local'")
     .option('--lease <span>', 'after this time what a dead worker held is free for others (default: 60s)')
-    .option('--wake-up <span>', 'how often to look for what others have changed (default: 1s)')
+    .option('--poll-interval <span>', 'how often to look for what others have changed (default: 1s)')
     .option(
       '--redact <paths>',
       'secrets to hide in errors, logs and the API, such as args.password,args.users.key',
@@ -127,7 +127,7 @@ async function start(module: string | undefined, options: Options): Promise<void
     worker: options.worker,
     zone: options.zone,
     lease: options.lease,
-    wakeUp: options.wakeUp,
+    pollInterval: options.pollInterval,
     redact: options.redact,
     logger: log,
   })

@@ -11,10 +11,10 @@ import {
 } from '../errors.ts'
 import { type ClaimedJob, fenceOf } from '../model/job.ts'
 import type { Redaction } from '../model/redaction.ts'
-import type { Ending } from '../model/settle.ts'
+import type { AttemptEnd } from '../model/settle.ts'
 import { checkResult, jsonText, readArgs } from '../model/task.ts'
 import { AttemptLog } from './attempt-log.ts'
-import type { Around, HandledTask } from './handler.ts'
+import type { Middleware, HandledTask } from './handler.ts'
 import type { Journal } from './journal.ts'
 
 /** After its signal has fired, a handler has this long to end. Then its attempt ends without it. */
@@ -22,7 +22,7 @@ export const ABANDON_MS = 5000
 
 export interface AttemptOptions {
   /** Wraps each attempt. */
-  readonly around: Around | null
+  readonly middleware: Middleware | null
   readonly now: () => Date
   /** Hides the secrets of args in what an attempt logs and throws. */
   readonly redaction: Redaction
@@ -37,7 +37,7 @@ export class AttemptRunner {
   readonly job: ClaimedJob
   readonly log: AttemptLog
   /** How the attempt ended; null if the job no longer belongs to this worker, so that nothing may be written. */
-  readonly ending: Promise<Ending | null>
+  readonly end: Promise<AttemptEnd | null>
   readonly #handled: HandledTask
   readonly #journal: Journal
   readonly #options: AttemptOptions
@@ -51,7 +51,7 @@ export class AttemptRunner {
     this.#handled = handled
     this.#journal = journal
     this.#options = options
-    this.ending = this.#run()
+    this.end = this.#run()
   }
 
   /** For an attempt that ended without its handler: settles when the handler ends, if ever. Otherwise null. */
@@ -64,7 +64,7 @@ export class AttemptRunner {
     this.#controller.abort(reason)
   }
 
-  async #run(): Promise<Ending | null> {
+  async #run(): Promise<AttemptEnd | null> {
     const { timeoutMs } = this.job.policy
     const timeout = setTimeout(
       () => this.abort(new TimeoutError(`The run took longer than its timeout of ${timeoutMs} ms`)),
@@ -85,13 +85,13 @@ export class AttemptRunner {
     clearTimeout(abandonTimer)
     // Once the signal has fired, its reason is the outcome: a handler that returns early because of the signal has not
     // done its work.
-    if (signal.aborted) return endingOf(signal.reason, first === 'abandoned')
+    if (signal.aborted) return attemptEnd(signal.reason, first === 'abandoned')
     return first === 'abandoned' ? null : first
   }
 
-  async #handle(): Promise<Ending> {
+  async #handle(): Promise<AttemptEnd> {
     const { job } = this
-    const { worker, around } = this.#options
+    const { worker, middleware } = this.#options
     let args: unknown
     try {
       // Asynchronous even without a schema: the attempt must be registered before the handler's first line runs.
@@ -106,14 +106,14 @@ export class AttemptRunner {
     const call: { running?: Promise<unknown> } = {}
     const run = () => (call.running ??= this.#callHandler(args))
     try {
-      const result = await (around === null ? run() : around(job, run))
+      const result = await (middleware === null ? run() : middleware(job, run))
       if (call.running === undefined)
-        throw new TypeError('The option `around` has not called the function that runs the handler')
+        throw new TypeError('The option `middleware` has not called the function that runs the handler')
       return { kind: 'success', result: this.#resultText(result) }
     } catch (error) {
       return { kind: 'error', error: this.#errorText(error), permanent: isA(error, PermanentError) }
     } finally {
-      // Even if `around` did not wait for the handler, the attempt ends when the handler has ended.
+      // Even if `middleware` did not wait for the handler, the attempt ends when the handler has ended.
       await call.running?.catch(() => undefined)
     }
   }
@@ -131,7 +131,7 @@ export class AttemptRunner {
       log: log.logger(),
       progress: (value) => this.#progress(value),
     })
-    // Regardless of the result, so that `around` sees how the attempt ended.
+    // Regardless of the result, so that `middleware` sees how the attempt ended.
     signal.throwIfAborted()
     await this.#checkResult(result)
     this.#resultText(result)
@@ -171,7 +171,7 @@ export class AttemptRunner {
   }
 }
 
-function endingOf(reason: unknown, isAbandoned: boolean): Ending | null {
+function attemptEnd(reason: unknown, isAbandoned: boolean): AttemptEnd | null {
   const note = isAbandoned
     ? `; the handler did not end within ${ABANDON_MS} ms after its signal fired and was abandoned`
     : ''

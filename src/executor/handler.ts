@@ -39,7 +39,7 @@ export type Handler<Args = unknown, Result = unknown> = (
 /**
  * Wraps each attempt of a job, for example for tracing. Calls `run` once and returns its result.
  */
-export type Around = (job: Job, run: () => Promise<unknown>) => Promise<unknown>
+export type Middleware = (job: Job, run: () => Promise<unknown>) => Promise<unknown>
 
 /** A task and the function that runs its jobs in this process. */
 export interface HandledTask {

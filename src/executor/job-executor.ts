@@ -7,7 +7,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Loop } from '../loop.ts'
 import type { ClaimedJob } from '../model/job.ts'
-import type { AttemptEnd, ExecutingStore, SettleResult } from '../store/executing-store.ts'
+import type { EndedAttempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 import type { Reservation } from '../store/scheduling-store.ts'
 import { ABANDON_MS, type AttemptOptions } from './attempt-runner.ts'
 import { Capacity } from './capacity.ts'
@@ -24,11 +24,11 @@ export interface JobExecutorOptions extends AttemptOptions {
   /** The most jobs at the same time. */
   readonly concurrency: number
   /** How often to check whether a running job was cancelled, in milliseconds. */
-  readonly wakeUpMs: number
+  readonly pollIntervalMs: number
   readonly onStarted: (job: ClaimedJob) => void
   readonly onSettled: (result: SettleResult) => void
   /** The database rejects the end of this attempt permanently. */
-  readonly onRejected: (attempt: AttemptEnd, error: unknown) => void
+  readonly onRejected: (attempt: EndedAttempt, error: unknown) => void
   /** The job cannot be started; it is retried after its back-off. */
   readonly onFault: (jobId: string, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
@@ -169,7 +169,7 @@ export class JobExecutor {
     return [this.#claims, this.#attempts, this.#settler, this.#journal].map(({ loop }) => loop)
   }
 
-  #ended(end: AttemptEnd | null): void {
+  #ended(end: EndedAttempt | null): void {
     // The place of an attempt becomes free when its end is written.
     if (end === null) this.#claims.loop.wake()
     else this.#settler.add(end)

@@ -3,7 +3,7 @@ import { Loop } from '../loop.ts'
 import { shownInput } from '../model/input.ts'
 import { type ClaimedJob, fenceOf } from '../model/job.ts'
 import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
-import type { AttemptEnd, ExecutingStore } from '../store/executing-store.ts'
+import type { EndedAttempt, ExecutingStore } from '../store/executing-store.ts'
 import { type AttemptOptions, AttemptRunner } from './attempt-runner.ts'
 import type { HandledTask } from './handler.ts'
 import type { Journal } from './journal.ts'
@@ -13,12 +13,12 @@ export interface RunningAttemptsOptions extends AttemptOptions {
   readonly handlers: ReadonlyMap<string, HandledTask>
   readonly journal: Journal
   /** How often to check whether a running job was cancelled, in milliseconds. */
-  readonly wakeUpMs: number
+  readonly pollIntervalMs: number
   readonly onStarted: (job: ClaimedJob) => void
   /** The job cannot be started; it is retried after its back-off. */
   readonly onFault: (jobId: string, error: unknown) => void
   /** An attempt ended. null: the job no longer belongs to this worker, and nothing may be written. */
-  readonly onEnded: (end: AttemptEnd | null) => void
+  readonly onEnded: (end: EndedAttempt | null) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
@@ -82,7 +82,7 @@ export class RunningAttempts {
       this.setAside.forget(job.id)
     } catch (error) {
       this.setAside.add(job.id, error)
-      this.#options.onEnded({ fence: fenceOf(job), ending: { kind: 'released' }, policy: job.policy })
+      this.#options.onEnded({ fence: fenceOf(job), end: { kind: 'released' }, policy: job.policy })
     }
   }
 
@@ -139,11 +139,11 @@ export class RunningAttempts {
   async #finish(attempt: AttemptRunner): Promise<void> {
     const { journal, onEnded, onError } = this.#options
     const { job } = attempt
-    const ending = await attempt.ending
+    const end = await attempt.end
     this.#keepAbandoned(attempt)
     // The row stores only the last error. The log shows how the attempts before ended.
-    if (ending?.kind === 'error' && !ending.permanent && job.attempt <= job.policy.maxRetries)
-      attempt.log.write('warn', `Attempt ${job.attempt} failed: ${ending.error.split('\n', 1)[0] ?? ''}`)
+    if (end?.kind === 'error' && !end.permanent && job.attempt <= job.policy.maxRetries)
+      attempt.log.write('warn', `Attempt ${job.attempt} failed: ${end.error.split('\n', 1)[0] ?? ''}`)
     try {
       // The log lines of a job are stored before it is final.
       await journal.flush()
@@ -151,7 +151,7 @@ export class RunningAttempts {
       onError(error, 'journal')
     }
     if (this.#running.get(job.id) === attempt) this.#running.delete(job.id)
-    onEnded(ending === null ? null : { fence: fenceOf(job), ending, policy: job.policy })
+    onEnded(end === null ? null : { fence: fenceOf(job), end, policy: job.policy })
   }
 
   #keepAbandoned(attempt: AttemptRunner): void {
@@ -162,11 +162,11 @@ export class RunningAttempts {
   }
 
   async #abortCancelled(): Promise<number> {
-    const { wakeUpMs, store } = this.#options
+    const { pollIntervalMs, store } = this.#options
     if (this.#running.size === 0) return Infinity
-    // Each job that starts wakes this loop. With one check per wake-up, a busy worker spent a third as much time on
+    // Each job that starts wakes this loop. With one check per pass, a busy worker spent a third as much time on
     // these checks as on claims.
-    const leftMs = this.#lastCheck + wakeUpMs - performance.now()
+    const leftMs = this.#lastCheck + pollIntervalMs - performance.now()
     if (leftMs > 0) return leftMs
     this.#lastCheck = performance.now()
     // The ids that the attempts were claimed under: this worker may have another id by now, or none.
@@ -177,6 +177,6 @@ export class RunningAttempts {
         if (attempt?.job.claim === fence.claim) attempt.abort(new CancelledError('The job was cancelled'))
       }
     }
-    return wakeUpMs
+    return pollIntervalMs
   }
 }

@@ -1,7 +1,7 @@
 import { messageOf } from '../errors.ts'
 import { type Halving, isOfARow } from '../model/halves.ts'
-import type { Ending } from '../model/settle.ts'
-import type { AttemptEnd, ExecutingStore, SettleResult } from '../store/executing-store.ts'
+import type { AttemptEnd } from '../model/settle.ts'
+import type { EndedAttempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 
 /** An end that the database rejects is retried after this time: the cause may have been repaired. */
 export const REJECTED_RETRY_MS = 300_000
@@ -15,14 +15,14 @@ export const REJECTED_RETRY_MS = 300_000
  */
 export async function settleIsolated(
   store: Pick<ExecutingStore, 'settle'>,
-  ends: readonly AttemptEnd[],
+  ends: readonly EndedAttempt[],
   halving: Halving,
-  onRejected: (end: AttemptEnd, error: unknown) => void,
+  onRejected: (end: EndedAttempt, error: unknown) => void,
 ): Promise<SettleResult> {
-  const results = await halving.run<AttemptEnd, SettleResult>(ends, {
+  const results = await halving.run<EndedAttempt, SettleResult>(ends, {
     work: (some) => store.settle(some),
     // The database may reject the result or the error text.
-    alone: (end, error) => store.settle([{ ...end, ending: withoutTexts(end.ending, error) }]),
+    alone: (attempt, error) => store.settle([{ ...attempt, end: withoutTexts(attempt.end, error) }]),
     wrote: ({ settled }) => settled.length > 0,
     refused: (end, error) => {
       onRejected(end, error)
@@ -37,20 +37,20 @@ export async function settleIsolated(
   }
 }
 
-function withoutTexts(ending: Ending, rejection: unknown): Ending {
+function withoutTexts(end: AttemptEnd, rejection: unknown): AttemptEnd {
   const reason = messageOf(rejection)
-  switch (ending.kind) {
+  switch (end.kind) {
     case 'success':
-      return ending.result === null
-        ? ending
+      return end.result === null
+        ? end
         : { kind: 'error', error: `The result of the run could not be stored: ${reason}`, permanent: true }
     case 'error':
     case 'lost':
     case 'cancelled':
-      return { ...ending, error: `The error of the run could not be stored: ${reason}` }
+      return { ...end, error: `The error of the run could not be stored: ${reason}` }
     case 'released':
-      return ending
+      return end
     default:
-      return ending satisfies never
+      return end satisfies never
   }
 }

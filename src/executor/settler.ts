@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Loop } from '../loop.ts'
 import { Halving } from '../model/halves.ts'
 import { type Fence, fenceText } from '../model/job.ts'
-import type { AttemptEnd, ExecutingStore, SettleResult } from '../store/executing-store.ts'
+import type { EndedAttempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 import { REJECTED_RETRY_MS, settleIsolated } from './settle-isolated.ts'
 
 const AT_ONCE = 200
@@ -19,7 +19,7 @@ export interface SettlerOptions {
   /** Ends were written, lost, found to be locked, or set aside: places may have become free. */
   readonly onSettled: (result: SettleResult) => void
   /** The database rejects this end permanently; it is set aside. */
-  readonly onRejected: (end: AttemptEnd, error: unknown) => void
+  readonly onRejected: (end: EndedAttempt, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
@@ -44,14 +44,14 @@ export interface Unwritten {
 export class Settler {
   readonly loop: Loop
   readonly #options: SettlerOptions
-  #queue: AttemptEnd[] = []
+  #queue: EndedAttempt[] = []
   /** When they were found locked, by performance.now(); in the order of retries. */
-  readonly #locked = new Map<AttemptEnd, number>()
+  readonly #locked = new Map<EndedAttempt, number>()
   /** By performance.now(). */
   #lockedRetry = 0
   readonly #writing = new Halving()
   readonly #retrying = new Halving()
-  readonly #rejected: AttemptEnd[] = []
+  readonly #rejected: EndedAttempt[] = []
   /** By performance.now(). */
   #rejectedRetry = Infinity
   #whenEmpty: (() => void)[] = []
@@ -66,7 +66,7 @@ export class Settler {
     })
   }
 
-  add(end: AttemptEnd): void {
+  add(end: EndedAttempt): void {
     this.#queue.push(end)
     this.loop.wake()
   }
@@ -145,8 +145,8 @@ export class Settler {
     if (result.locked.length < batch.length) this.#options.onSettled(result)
   }
 
-  async #settle(batch: readonly AttemptEnd[], halving: Halving): Promise<SettleResult> {
-    const rejected: { end: AttemptEnd; error: unknown }[] = []
+  async #settle(batch: readonly EndedAttempt[], halving: Halving): Promise<SettleResult> {
+    const rejected: { end: EndedAttempt; error: unknown }[] = []
     const result = await settleIsolated(this.#options.store, batch, halving, (end, error) =>
       rejected.push({ end, error }),
     )

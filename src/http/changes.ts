@@ -10,7 +10,7 @@
  * authorized anew), and what waits for a slow client (one message, in which topics come together).
  */
 import { randomBytes } from 'node:crypto'
-import type { Kalends, Revisions } from '../index.ts'
+import type { Kalends, ChangeTokens } from '../index.ts'
 import { Problem } from './problem.ts'
 
 export type Topic = 'schedules' | 'jobs' | 'workers'
@@ -61,7 +61,7 @@ export class Changes {
   readonly #lastOf = new Map<Topic, number>()
   readonly #dirty = new Set<Topic>()
   #sequence = 0
-  #seen: Revisions | null = null
+  #seen: ChangeTokens | null = null
   #again: ReadonlySet<Topic> = new Set()
   #stop: (() => void) | null = null
   #lastFlush = -Infinity
@@ -216,9 +216,9 @@ export class Changes {
   }
 
   async #look(): Promise<void> {
-    let seen: Revisions
+    let seen: ChangeTokens
     try {
-      seen = await this.#kalends.api.views.revisions()
+      seen = await this.#kalends.api.views.changeTokens()
     } catch {
       // The database is away: the loops say so, and the next look will tell.
       return

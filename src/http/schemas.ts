@@ -156,7 +156,7 @@ export const Schedule = z.strictObject({
   ...settingsOut(SETTING_NAMES),
   status,
   nextRun: orNull(instant),
-  idle: orNull(z.enum(['done', 'dead', 'invalid', 'retired', 'running'])),
+  idle: orNull(z.enum(['done', 'dead', 'invalid', 'retired', 'awaiting finish'])),
   declaredBy: orNull(z.string()),
   created: instant,
   lastSlot: orNull(instant),

@@ -77,7 +77,7 @@ export interface JobsContext {
   /** Tells of each attempt that ended in this process. @returns a function that ends it */
   readonly onSettled: (listener: (jobId: string) => void) => () => void
   /** How often to look for what others have done, in milliseconds. */
-  readonly wakeUpMs: number
+  readonly pollIntervalMs: number
   readonly now: () => Date
 }
 
@@ -210,7 +210,7 @@ export class Jobs {
         const leftMs = deadline - performance.now()
         if (leftMs <= 0) throw new TimeoutError(`The job ${id} is still ${job.state} after ${timeoutMs} ms`)
         if (hasSettled) continue
-        await woken(Math.min(leftMs, this.#context.wakeUpMs), options.signal, (wake) => {
+        await woken(Math.min(leftMs, this.#context.pollIntervalMs), options.signal, (wake) => {
           tell = wake
         })
       }
@@ -221,7 +221,7 @@ export class Jobs {
 
   /**
    * Cancels a job that waits; asks the worker to stop one that runs, wherever that is: its handler's signal
-   * fires within the wake-up period. A final job stays as it is.
+   * fires within the poll interval. A final job stays as it is.
    *
    * @returns the job's state afterwards: `running` when it was asked to stop
    * @throws NotFoundError

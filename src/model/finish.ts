@@ -3,24 +3,24 @@
  */
 import { timer } from '../timer/index.ts'
 import { elapsesOf, type Plannable } from './plan.ts'
-import type { Idle } from './schedule.ts'
+import type { Schedule } from './schedule.ts'
 import type { SettingValues } from './settings.ts'
 
 export interface Finishing extends Plannable, Pick<SettingValues, 'onExhausted'> {}
-
-/** What the schedule is to be, or null: as it is. */
-export interface Finished {
-  readonly nextRun: Date | null
-  readonly idle: Idle | null
-}
 
 /**
  * @param schedule  with the counters as they are after these ends
  * @param failed  whether one of the runs has failed for good
  * @param open  jobs of it that are not final after these ends
  * @param now  by the database's clock
+ * @returns what changes in the schedule; null: nothing
  */
-export function finish(schedule: Finishing, failed: boolean, open: number, now: Date): Finished | null {
+export function finish(
+  schedule: Finishing,
+  failed: boolean,
+  open: number,
+  now: Date,
+): Pick<Schedule, 'nextRun' | 'idle'> | null {
   const edited =
     schedule.definition !== schedule.plannedDefinition ||
     schedule.nextRun?.getTime() !== schedule.plannedRun?.getTime()
@@ -32,7 +32,7 @@ export function finish(schedule: Finishing, failed: boolean, open: number, now: 
   if (idle === 'done') return null
   if (schedule.maxRuns !== null && schedule.successes >= schedule.maxRuns)
     return { nextRun: null, idle: 'done' }
-  if (idle !== 'running' || open > 0) return null
+  if (idle !== 'awaiting finish' || open > 0) return null
   const nextRun = elapsesOf(schedule).next(now)
   return { nextRun, idle: nextRun === null ? 'done' : null }
 }

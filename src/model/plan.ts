@@ -76,7 +76,7 @@ export interface Circumstances {
   /** By the database's clock. */
   readonly now: Date
   readonly open: OpenJobs
-  /** A slot older than this is missed even if no later one has come: lease + wake-up period, in milliseconds. */
+  /** A slot older than this is missed even if no later one has come: lease + poll interval, in milliseconds. */
   readonly missedAfterMs: number
 }
 
@@ -138,7 +138,7 @@ export function planFault(planned: Plan, error: string): Plan {
 export function withRuns(planned: Plan, runs: readonly PlannedRun[]): Plan {
   if (runs.length > 0) return { ...planned, runs }
   // No run was created, so no finish will arrive: plan again.
-  const waitsForNothing = planned.idle === 'running' && planned.runs.length > 0
+  const waitsForNothing = planned.idle === 'awaiting finish' && planned.runs.length > 0
   return { ...planned, runs, replaces: false, ...(waitsForNothing && { idle: null, nextRun: null }) }
 }
 
@@ -178,7 +178,8 @@ function planEdited(readable: Readable, circumstances: Circumstances): Plan {
 
 function planFromNow({ schedule, event, afterFinish }: Readable, { now, open }: Circumstances): Plan {
   if (isUsedUp(schedule, open)) return withNextRun(schedule, null)
-  if (afterFinish && countOf(open) > 0) return { ...unchanged(schedule), nextRun: null, idle: 'running' }
+  if (afterFinish && countOf(open) > 0)
+    return { ...unchanged(schedule), nextRun: null, idle: 'awaiting finish' }
   return withNextRun(schedule, event.next(laterOf(now, schedule.lastSlot)) ?? passedUnseen(schedule, event))
 }
 
@@ -228,7 +229,7 @@ function decide(readable: Readable, nextRun: Date | null, due: DueSlots, { open 
   const waitsForFinish = afterFinish && !isOver && runs.length + countOf(open) > 0
   return {
     ...(waitsForFinish
-      ? { ...unchanged(schedule), nextRun: null, idle: 'running' }
+      ? { ...unchanged(schedule), nextRun: null, idle: 'awaiting finish' }
       : withNextRun(schedule, isOver ? null : nextRun)),
     runs: runs.map((run, index) => ({ ...run, missed: index === 0 ? due.dropped : 0 })),
     skips,

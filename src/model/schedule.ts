@@ -10,10 +10,10 @@ import {
 } from './settings.ts'
 
 /** Why nothing is to come, although the schedule is enabled. */
-export type Idle = 'done' | 'dead' | 'invalid' | 'retired' | 'running'
+export type Idle = 'done' | 'dead' | 'invalid' | 'retired' | 'awaiting finish'
 
-/** For people: `idle` where it is not running, and else whether it is enabled. */
-export type ScheduleStatus = 'active' | 'paused' | Exclude<Idle, 'running'>
+/** For people: `idle` unless it awaits the finish of a run, else whether it is enabled. */
+export type ScheduleStatus = 'active' | 'paused' | Exclude<Idle, 'awaiting finish'>
 
 /** When and with which args a task runs: a row of `periodic_task`. */
 export interface Schedule extends SettingValues {
@@ -64,7 +64,7 @@ export function withSettings(current: Schedule, { args, ...changes }: Partial<Sc
 /** As the column `status` has it. */
 export function statusOf({ enabled, idle }: Pick<Schedule, 'enabled' | 'idle'>): ScheduleStatus {
   if (!enabled) return 'paused'
-  return idle === null || idle === 'running' ? 'active' : idle
+  return idle === null || idle === 'awaiting finish' ? 'active' : idle
 }
 
 /** Of all settings of a schedule: 22 characters of base64url, others after each edit. */

@@ -5,7 +5,7 @@ import type { FinalState } from './job.ts'
 import type { RunPolicy } from './task.ts'
 
 /** How an attempt ended. */
-export type Ending =
+export type AttemptEnd =
   | { readonly kind: 'success'; readonly result: string | null }
   /** The handler threw, ran out of time, or its worker was lost. */
   | { readonly kind: 'error'; readonly error: string; readonly permanent: boolean }
@@ -16,7 +16,7 @@ export type Ending =
   | { readonly kind: 'released' }
 
 /** What becomes of a job when an attempt has ended: it is final, or waits for its next attempt. */
-export type Settlement =
+export type JobOutcome =
   | {
       readonly state: FinalState
       readonly reason: string | null
@@ -37,40 +37,40 @@ export type Settlement =
  * @param spanMs  of the schedule's `every` timer, if it has one
  */
 export function settle(
-  ending: Ending,
+  end: AttemptEnd,
   attempt: number,
   policy: RunPolicy,
   stopRequested: boolean,
   spanMs: number | null = null,
-): Settlement {
-  switch (ending.kind) {
+): JobOutcome {
+  switch (end.kind) {
     case 'success':
-      return { state: 'success', reason: null, error: null, result: ending.result }
+      return { state: 'success', reason: null, error: null, result: end.result }
     case 'cancelled':
-      return { state: 'cancelled', reason: null, error: ending.error, result: null }
+      return { state: 'cancelled', reason: null, error: end.error, result: null }
     case 'released':
       return stopRequested
         ? { state: 'cancelled', reason: null, error: null, result: null }
         : { state: 'waiting', delayMs: 0, countAttempt: false, error: null }
     case 'lost':
     case 'error':
-      return settleFailure(ending, attempt, policy, stopRequested, spanMs)
+      return settleFailure(end, attempt, policy, stopRequested, spanMs)
     default:
-      return ending satisfies never
+      return end satisfies never
   }
 }
 
 function settleFailure(
-  ending: Extract<Ending, { kind: 'lost' | 'error' }>,
+  end: Extract<AttemptEnd, { kind: 'lost' | 'error' }>,
   attempt: number,
   policy: RunPolicy,
   stopRequested: boolean,
   spanMs: number | null,
-): Settlement {
-  const { error } = ending
-  const lost = ending.kind === 'lost'
+): JobOutcome {
+  const { error } = end
+  const lost = end.kind === 'lost'
   if (stopRequested) return { state: 'cancelled', reason: null, error, result: null }
-  if (!lost && ending.permanent) return { state: 'failed', reason: 'permanent', error, result: null }
+  if (!lost && end.permanent) return { state: 'failed', reason: 'permanent', error, result: null }
   if (attempt > policy.maxRetries)
     return { state: 'failed', reason: lost ? 'lost' : 'exhausted', error, result: null }
   return {

@@ -28,13 +28,13 @@ export type Declaration<Input> = ScheduleInput<Input> & { readonly id?: string }
 export type AnyDeclaration = AnyScheduleInput & { readonly task: Task; readonly id?: string }
 
 /** What becomes of the schedules of a set that no live worker declares any more. */
-export type Gone = 'retire' | 'delete' | 'keep'
+export type OnRemoved = 'retire' | 'delete' | 'keep'
 
 export interface DeclaredSet {
   readonly name: string
   /** Of all that is declared: two versions of the code differ in it. */
   readonly hash: string
-  readonly gone: Gone
+  readonly onRemoved: OnRemoved
   readonly schedules: readonly NewSchedule[]
 }
 
@@ -47,30 +47,30 @@ export interface SyncReport {
   /** What those that were changed had in place of it. */
   readonly before: ReadonlyMap<string, object>
   /** Retired, and declared again. */
-  readonly lifted: readonly string[]
+  readonly reactivated: readonly string[]
   readonly unchanged: readonly string[]
   /** In the database as of this set, but declared by no live worker. */
-  readonly gone: readonly string[]
+  readonly removed: readonly string[]
   /** Ids that belong to a schedule that is not of this set: left as they are. */
-  readonly taken: readonly string[]
+  readonly conflicts: readonly string[]
 }
 
 const SET_NAME_LIMIT = 190
 
 export class DeclaredSets {
-  readonly #declared: { name: string; declarations: readonly AnyDeclaration[]; gone: Gone }[] = []
+  readonly #declared: { name: string; declarations: readonly AnyDeclaration[]; onRemoved: OnRemoved }[] = []
 
   /** @throws InvalidInputError when a set of this name was declared already */
-  add(name: string, declarations: readonly AnyDeclaration[], gone: Gone): void {
+  add(name: string, declarations: readonly AnyDeclaration[], onRemoved: OnRemoved): void {
     checkedName('declare', name, SET_NAME_LIMIT)
     if (this.#declared.some((set) => set.name === name))
       throw new InvalidInputError('declare', `the set '${name}' was declared already`)
-    if (!Object.hasOwn(GONE, gone))
+    if (!Object.hasOwn(REMOVED, onRemoved))
       throw new InvalidInputError(
-        'gone',
-        `'retire', 'delete' or 'keep' is needed, not ${JSON.stringify(gone)}`,
+        'onRemoved',
+        `'retire', 'delete' or 'keep' is needed, not ${JSON.stringify(onRemoved)}`,
       )
-    this.#declared.push({ name, declarations, gone })
+    this.#declared.push({ name, declarations, onRemoved })
   }
 
   /**
@@ -81,7 +81,7 @@ export class DeclaredSets {
     const faults: string[] = []
     const setOf = new Map<string, string>()
     const sets: DeclaredSet[] = []
-    for (const { name, declarations, gone } of this.#declared) {
+    for (const { name, declarations, onRemoved } of this.#declared) {
       const schedules: NewSchedule[] = []
       for (const declaration of declarations) {
         const id = declaration.id ?? declaration.task.name
@@ -112,7 +112,7 @@ export class DeclaredSets {
             firstRun: checkedFirstRun(declaration.firstRun),
           })
       }
-      sets.push({ name, hash: hashOf({ gone, schedules }), gone, schedules })
+      sets.push({ name, hash: hashOf({ onRemoved, schedules }), onRemoved, schedules })
     }
     if (faults.length > 0) throw new DeclarationError(faults)
     return sets
@@ -150,17 +150,17 @@ function compare(set: DeclaredSet, { existing, isNewest, liveIds }: SetState): S
   const created: string[] = []
   const changed = new Map<string, Partial<ScheduleSettings>>()
   const before = new Map<string, object>()
-  const lifted: string[] = []
+  const reactivated: string[] = []
   const unchanged: string[] = []
-  const taken: string[] = []
+  const conflicts: string[] = []
   for (const { id, settings } of set.schedules) {
     const current = byId.get(id)
     if (current === undefined) created.push(id)
-    else if (current.declaredBy !== set.name) taken.push(id)
+    else if (current.declaredBy !== set.name) conflicts.push(id)
     else {
       const { enabled: _, ...declared } = settings
       const changes = changedSettings(current, declared)
-      if (current.idle === 'retired') lifted.push(id)
+      if (current.idle === 'retired') reactivated.push(id)
       const names = Object.keys(changes)
       if (names.length > 0) {
         changed.set(id, changes)
@@ -168,17 +168,17 @@ function compare(set: DeclaredSet, { existing, isNewest, liveIds }: SetState): S
       } else if (current.idle !== 'retired') unchanged.push(id)
     }
   }
-  const gone = existing
+  const removed = existing
     .filter(
       ({ id, declaredBy, idle }) =>
-        declaredBy === set.name && !liveIds.has(id) && (set.gone !== 'retire' || idle !== 'retired'),
+        declaredBy === set.name && !liveIds.has(id) && (set.onRemoved !== 'retire' || idle !== 'retired'),
     )
     .map(({ id }) => id)
-  return { isNewest, created, changed, before, lifted, unchanged, gone, taken }
+  return { isNewest, created, changed, before, reactivated, unchanged, removed, conflicts }
 }
 
 function changesOf(set: DeclaredSet, report: SyncReport, isStart: boolean): SetChanges {
-  const nothing: SetChanges = { create: [], change: [], retire: [], lift: [], delete: [] }
+  const nothing: SetChanges = { create: [], change: [], retire: [], reactivate: [], delete: [] }
   // An older version never undoes a newer one.
   if (!report.isNewest) return nothing
   const isNew = new Set(report.created)
@@ -187,13 +187,13 @@ function changesOf(set: DeclaredSet, report: SyncReport, isStart: boolean): SetC
       .filter(({ id }) => isNew.has(id))
       .map((schedule) => (isStart ? schedule : { ...schedule, firstRun: 'next' })),
     change: [...report.changed].map(([id, settings]) => ({ id, settings })),
-    lift: report.lifted,
-    retire: set.gone === 'retire' ? report.gone : [],
-    delete: set.gone === 'delete' ? report.gone : [],
+    reactivate: report.reactivated,
+    retire: set.onRemoved === 'retire' ? report.removed : [],
+    delete: set.onRemoved === 'delete' ? report.removed : [],
   }
 }
 
-const GONE = { retire: 'retired', delete: 'deleted', keep: 'kept' } as const
+const REMOVED = { retire: 'retired', delete: 'deleted', keep: 'kept' } as const
 
 function tell(set: DeclaredSet, report: SyncReport, logger: Logger, isStart: boolean): void {
   const about = (schedule: string) => ({ set: set.name, schedule })
@@ -212,14 +212,14 @@ function tell(set: DeclaredSet, report: SyncReport, logger: Logger, isStart: boo
       `Declared schedule '${id}' was changed: ${Object.keys(changes).join(', ')}`,
     )
   }
-  for (const id of report.lifted)
+  for (const id of report.reactivated)
     logger.info(about(id), `Declared schedule '${id}' is declared again: it goes on`)
-  if (isStart || set.gone !== 'keep') {
-    for (const id of report.gone)
-      logger.warn(about(id), `Schedule '${id}' is not declared any more: it is ${GONE[set.gone]}`)
+  if (isStart || set.onRemoved !== 'keep') {
+    for (const id of report.removed)
+      logger.warn(about(id), `Schedule '${id}' is not declared any more: it is ${REMOVED[set.onRemoved]}`)
   }
   if (!isStart) return
-  for (const id of report.taken) {
+  for (const id of report.conflicts) {
     logger.error(
       about(id),
       `Schedule '${id}' was made by others and is left as it is; declare it under another id, or delete theirs`,

@@ -81,7 +81,7 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
         return [`It is done: it ended at ${shown(ends, schedule)}. A later end revives it.`]
       return [`It is done: its timer '${schedule.timer}' does not elapse any more. Another timer revives it.`]
     case 'active':
-      if (schedule.idle === 'running')
+      if (schedule.idle === 'awaiting finish')
         return ['Its next run is counted from the end of the current one, which has not ended.']
       if (nextRun === null || nextRun <= now) {
         const due =
@@ -93,7 +93,7 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
         return [
           liveWorkers === 0
             ? `${due}, and no worker is alive to do it.`
-            : `${due}: a scheduler does it within its wake-up period, unless none runs or an open transaction holds its row.`,
+            : `${due}: a scheduler does it within its poll interval, unless none runs or an open transaction holds its row.`,
         ]
       }
       return [`It runs ${inWords(timer(schedule.timer))}; next at ${shown(nextRun, schedule)}.`]

@@ -51,7 +51,7 @@ const ofJob = settingChecks(JOB_SETTING_NAMES)
 
 export const PERIODIC_TASK_CHECKS: TableChecks = {
   whole: { ...ofSchedule.whole, run_count: LARGE_COUNT, error_count: LARGE_COUNT },
-  oneOf: { ...ofSchedule.oneOf, idle: ['running', 'done', 'dead', 'invalid', 'retired'] },
+  oneOf: { ...ofSchedule.oneOf, idle: ['awaiting finish', 'done', 'dead', 'invalid', 'retired'] },
   text: { id: NAME, ...ofSchedule.text, declared_by: NAME, worker: WORKER },
 }
 

@@ -148,7 +148,7 @@ export interface Dialect {
    * A text for each table, given by its quoted name, that is different after each change of the table. Two changes within
    * a second may have the same text: read again a second after a change.
    */
-  readonly revisions: (database: Database, tables: readonly string[]) => Promise<string[]>
+  readonly changeTokens: (database: Database, tables: readonly string[]) => Promise<string[]>
 
   readonly schema: SchemaDialect
 }

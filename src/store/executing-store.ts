@@ -1,7 +1,7 @@
 import type { ClaimedJob, Fence } from '../model/job.ts'
 import type { SetAside } from '../model/set-aside.ts'
 import type { RunPolicy } from '../model/task.ts'
-import type { Ending, Settlement } from '../model/settle.ts'
+import type { AttemptEnd, JobOutcome } from '../model/settle.ts'
 
 /** A line that a handler has logged. */
 export interface NewLogLine {
@@ -15,19 +15,19 @@ export interface NewLogLine {
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 /** The end of an attempt. It is written only if the worker still holds the job. */
-export interface AttemptEnd {
+export interface EndedAttempt {
   readonly fence: Fence
-  readonly ending: Ending
+  readonly end: AttemptEnd
   readonly policy: RunPolicy
 }
 
 /** An attempt that has ended, and what became of its job. */
-export interface Settled {
+export interface SettledAttempt {
   readonly id: string
   readonly task: string
   readonly scheduleId: string | null
   readonly attempt: number
-  readonly settlement: Settlement
+  readonly outcome: JobOutcome
   /** When the attempt began and ended, by the database's clock. */
   readonly started: Date
   readonly ended: Date
@@ -36,11 +36,11 @@ export interface Settled {
 }
 
 export interface SettleResult {
-  readonly settled: readonly Settled[]
+  readonly settled: readonly SettledAttempt[]
   /** Jobs that this worker no longer holds: nothing was written. */
   readonly lost: readonly Fence[]
   /** The row of the job or of its schedule is locked by another transaction: settle again. */
-  readonly locked: readonly AttemptEnd[]
+  readonly locked: readonly EndedAttempt[]
 }
 
 /** What the executor needs of the database. */
@@ -72,7 +72,7 @@ export interface ExecutingStore {
   ): Promise<ClaimedJob[]>
 
   /** Writes the ends of attempts whose jobs are still held by their worker. */
-  settle(attempts: readonly AttemptEnd[]): Promise<SettleResult>
+  settle(attempts: readonly EndedAttempt[]): Promise<SettleResult>
 
   /** The jobs of this worker that were asked to stop. */
   stopRequests(worker: string): Promise<readonly Fence[]>
@@ -83,8 +83,8 @@ export interface ExecutingStore {
   appendLogs(lines: readonly NewLogLine[]): Promise<void>
 
   /** The running jobs of this worker, as attempts that are released. */
-  held(worker: string): Promise<AttemptEnd[]>
+  held(worker: string): Promise<EndedAttempt[]>
 
   /** Running jobs whose worker is no longer registered. @param except  jobs to leave out */
-  orphans(limit: number, except?: readonly string[]): Promise<AttemptEnd[]>
+  orphans(limit: number, except?: readonly string[]): Promise<EndedAttempt[]>
 }

@@ -171,7 +171,7 @@ export interface LogLine {
 }
 
 /** Texts that differ when something in a table has changed; two that are equal say that nothing has. */
-export interface Revisions {
+export interface ChangeTokens {
   readonly schedules: string
   readonly jobs: string
   readonly workers: string
@@ -221,5 +221,5 @@ export interface ListStore {
     bounds: ListBounds,
   ): Promise<{ readonly hours: HourCount[]; readonly complete: boolean }>
   /** Texts that are different after each change of a table, also by SQL. */
-  revisions(): Promise<Revisions>
+  changeTokens(): Promise<ChangeTokens>
 }

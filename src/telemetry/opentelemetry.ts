@@ -4,7 +4,7 @@
  * @module
  */
 import { type Span, SpanKind, SpanStatusCode, trace, type TracerProvider } from '@opentelemetry/api'
-import { type Around, isA, messageOf } from '../index.ts'
+import { type Middleware, isA, messageOf } from '../index.ts'
 
 /** Where the spans go. */
 export interface TracingOptions {
@@ -12,8 +12,8 @@ export interface TracingOptions {
   readonly provider?: TracerProvider | undefined
 }
 
-/** For the option `around` of `Kalends.open`. */
-export function tracing(options: TracingOptions = {}): Around {
+/** For the option `middleware` of `Kalends.open`. */
+export function tracing(options: TracingOptions = {}): Middleware {
   const tracer = (options.provider ?? trace.getTracerProvider()).getTracer('kalends')
   return (job, run) => {
     const attributes = {

@@ -4,7 +4,7 @@
  * @module
  */
 import { Counter, Gauge, Histogram, register, type Registry } from 'prom-client'
-import type { Kalends, Settled } from '../index.ts'
+import type { Kalends, SettledAttempt } from '../index.ts'
 
 /** Where the metrics go, and how they are called. */
 export interface PrometheusOptions {
@@ -62,8 +62,8 @@ export function prometheus(kalends: Kalends, options: PrometheusOptions = {}): (
         lateness.observe({ task: job.task }, Math.max(0, (job.started.getTime() - job.slot.getTime()) / 1000))
       }
     }),
-    kalends.on('settled', ({ task, settlement, started, ended }) => {
-      settled.inc({ task, state: outcomeOf(settlement) })
+    kalends.on('settled', ({ task, outcome, started, ended }) => {
+      settled.inc({ task, state: outcomeOf(outcome) })
       duration.observe({ task }, Math.max(0, (ended.getTime() - started.getTime()) / 1000))
     }),
     kalends.on('workerLost', () => lost.inc()),
@@ -89,7 +89,7 @@ export function prometheus(kalends: Kalends, options: PrometheusOptions = {}): (
 }
 
 /** An attempt that a stopping worker gives back has not failed. */
-function outcomeOf(settlement: Settled['settlement']): string {
-  if (settlement.state !== 'waiting') return settlement.state
-  return settlement.countAttempt ? 'retry' : 'released'
+function outcomeOf(outcome: SettledAttempt['outcome']): string {
+  if (outcome.state !== 'waiting') return outcome.state
+  return outcome.countAttempt ? 'retry' : 'released'
 }

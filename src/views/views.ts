@@ -8,7 +8,7 @@ import {
   LIST_BOUNDS,
   type ListStore,
   type RecentRun,
-  type Revisions,
+  type ChangeTokens,
   type TimerRow,
 } from '../store/list-store.ts'
 import { UpcomingRuns, type Upcoming } from './upcoming.ts'
@@ -178,8 +178,8 @@ export class Views {
   }
 
   /** Texts that are different after each change of a table, also by SQL. */
-  revisions(): Promise<Revisions> {
-    return this.#store.revisions()
+  changeTokens(): Promise<ChangeTokens> {
+    return this.#store.changeTokens()
   }
 }
 

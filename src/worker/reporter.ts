@@ -2,7 +2,7 @@ import type { Emitter } from '../events.ts'
 import type { Logger } from '../logger.ts'
 import { type ClaimedJob, isFinal } from '../model/job.ts'
 import type { Redaction } from '../model/redaction.ts'
-import type { AttemptEnd, Settled, SettleResult } from '../store/executing-store.ts'
+import type { EndedAttempt, SettledAttempt, SettleResult } from '../store/executing-store.ts'
 import type { Submission } from '../store/scheduling-store.ts'
 
 /** What happened in this process. */
@@ -12,7 +12,7 @@ export interface KalendsEvents {
   /** An attempt of a job started in this process. */
   started: ClaimedJob
   /** An attempt ended: the job is final, or waits for its next attempt. */
-  settled: Settled
+  settled: SettledAttempt
   /** Another worker was found dead; this or another worker takes over what it held. */
   workerLost: { readonly worker: string }
   /** Other workers took this worker for dead, for example after a long stall. It continues under a new id. */
@@ -81,10 +81,10 @@ export class Reporter {
 
   settled(result: SettleResult): void {
     for (const settled of result.settled) {
-      const { id: job, task, scheduleId: schedule, attempt, settlement } = settled
-      const fields = { job, task, schedule, attempt, state: settlement.state, error: settlement.error }
-      if (settlement.error === null) this.#logger.debug(fields, 'Job ended')
-      else this.#logger.warn(fields, isFinal(settlement.state) ? 'Job ended' : 'Attempt failed')
+      const { id: job, task, scheduleId: schedule, attempt, outcome } = settled
+      const fields = { job, task, schedule, attempt, state: outcome.state, error: outcome.error }
+      if (outcome.error === null) this.#logger.debug(fields, 'Job ended')
+      else this.#logger.warn(fields, isFinal(outcome.state) ? 'Job ended' : 'Attempt failed')
       this.#events.emit('settled', settled)
     }
     for (const { id: job, worker, claim } of result.lost) {
@@ -96,7 +96,7 @@ export class Reporter {
   }
 
   /** The job stays `running` under its worker: it stays visible, and no worker repeats it. */
-  rejected({ fence: { id: job, worker, claim } }: AttemptEnd, error: unknown): void {
+  rejected({ fence: { id: job, worker, claim } }: EndedAttempt, error: unknown): void {
     const text = `The database rejected the end of the job '${job}', which stays running. Repair the row of the job or its schedule: the end is written within five minutes, or when the worker stops`
     this.#logger.error({ job, worker, claim, err: error }, text)
     this.#events.emit('error', { where: 'settler', error: new Error(text, { cause: error }) })

@@ -1,7 +1,7 @@
 import { REJECTED_RETRY_MS, settleIsolated } from '../executor/settle-isolated.ts'
 import { AllRefusedError, Halving, isOfARow } from '../model/halves.ts'
 import { SetAside } from '../model/set-aside.ts'
-import type { AttemptEnd, ExecutingStore, SettleResult } from '../store/executing-store.ts'
+import type { EndedAttempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 import type { SchedulingStore } from '../store/scheduling-store.ts'
 
 export interface TakeOverOptions {
@@ -17,7 +17,7 @@ export interface TakeOverOptions {
   /** Orphaned jobs were settled. */
   readonly onTakenOver: (result: SettleResult) => void
   /** The database rejects the end of this orphaned job. */
-  readonly onRejected: (attempt: AttemptEnd, error: unknown) => void
+  readonly onRejected: (attempt: EndedAttempt, error: unknown) => void
   readonly onHealed: (text: string) => void
   readonly onError: (error: unknown, loop: string) => void
 }

@@ -1,5 +1,5 @@
 /**
- * The watch: one look at the database per wake-up period for all parts of a worker, so that an idle worker costs one
+ * The watch: one look at the database per poll interval for all parts of a worker, so that an idle worker costs one
  * statement per second. Between looks it sleeps exactly until the next schedule or job is due, by the database's clock.
  * Writes of this process wake it.
  */
@@ -10,7 +10,7 @@ import type { SchedulingStore } from '../store/scheduling-store.ts'
 export interface WatchOptions {
   readonly store: SchedulingStore
   /** How often to look for changes by others, in milliseconds. */
-  readonly wakeUpMs: number
+  readonly pollIntervalMs: number
   /** This machine's clock. */
   readonly now: () => Date
   /** The tasks that this worker has capacity for at this moment. */
@@ -50,7 +50,7 @@ export class Watch {
 
   /** @returns milliseconds until the next look */
   async pass(): Promise<number> {
-    const { store, wakeUpMs, onScheduleDue, onJobDue } = this.#options
+    const { store, pollIntervalMs, onScheduleDue, onJobDue } = this.#options
     if (onScheduleDue !== null && performance.now() >= this.#scheduleDue) {
       // No look is needed to know that it is due. The look after the submission finds the next one.
       this.#scheduleDue = Infinity
@@ -67,7 +67,7 @@ export class Watch {
     this.#serverChanges = changes
     const roundTripMs = answered - asked
     this.#clock = { aheadMs: before + roundTripMs / 2 - look.now.getTime(), roundTripMs }
-    const waits = [wakeUpMs]
+    const waits = [pollIntervalMs]
     this.#scheduleDue = Infinity
     if (onScheduleDue !== null && look.wakeAt !== null) {
       const waitMs = look.wakeAt.getTime() - look.now.getTime()

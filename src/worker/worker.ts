@@ -4,7 +4,7 @@
  * The parts communicate through the rows of the database. A wake-up only saves the wait for the next look.
  */
 import type { Emitter } from '../events.ts'
-import type { Around, HandledTask } from '../executor/handler.ts'
+import type { Middleware, HandledTask } from '../executor/handler.ts'
 import { JobExecutor } from '../executor/job-executor.ts'
 import type { Logger } from '../logger.ts'
 import { Loop } from '../loop.ts'
@@ -14,7 +14,7 @@ import { VERSION } from '../model/version.ts'
 import type { SubmitToQueue } from '../scheduler/external-queue.ts'
 import { PeriodicScheduler } from '../scheduler/periodic-scheduler.ts'
 import { type DeclaredSet, syncSet } from '../schedules/declared.ts'
-import type { Settled, SettleResult } from '../store/executing-store.ts'
+import type { SettledAttempt, SettleResult } from '../store/executing-store.ts'
 import type { Store } from '../store/store.ts'
 import { EventLoopStall } from './event-loop-stall.ts'
 import { type Health, judge } from './health.ts'
@@ -26,7 +26,7 @@ export interface WorkerOptions {
   readonly store: Store
   readonly name: string
   readonly leaseMs: number
-  readonly wakeUpMs: number
+  readonly pollIntervalMs: number
   readonly handlers: ReadonlyMap<string, HandledTask>
   readonly sets: readonly DeclaredSet[]
   /** Whether it submits due schedules. */
@@ -35,7 +35,7 @@ export interface WorkerOptions {
   readonly externalQueue: SubmitToQueue | null
   /** The most jobs at the same time; 0: it runs no jobs. */
   readonly concurrency: number
-  readonly around: Around | null
+  readonly middleware: Middleware | null
   readonly redaction: Redaction
   readonly argsLimit: number
   readonly now: () => Date
@@ -47,7 +47,7 @@ export interface WorkerOptions {
 const BATCH = 500
 
 /** The job waits for its retry, or its schedule for its next run. */
-const setsATime = ({ scheduleId, settlement }: Settled) => scheduleId !== null || !isFinal(settlement.state)
+const setsATime = ({ scheduleId, outcome }: SettledAttempt) => scheduleId !== null || !isFinal(outcome.state)
 
 export class Worker {
   readonly #options: WorkerOptions
@@ -170,7 +170,8 @@ export class Worker {
     const { store, sets, logger } = this.#options
     for (const set of sets) {
       const report = await syncSet(store.declared, set, logger, isStart)
-      if (report.created.length + report.changed.size + report.lifted.length > 0) this.#scheduler?.loop.wake()
+      if (report.created.length + report.changed.size + report.reactivated.length > 0)
+        this.#scheduler?.loop.wake()
     }
   }
 
@@ -205,12 +206,12 @@ export class Worker {
   }
 
   #buildScheduler(): PeriodicScheduler {
-    const { store, leaseMs, wakeUpMs, externalQueue } = this.#options
+    const { store, leaseMs, pollIntervalMs, externalQueue } = this.#options
     return new PeriodicScheduler({
       store: store.scheduling,
       worker: () => this.#membership.id(),
       leaseMs,
-      missedAfterMs: leaseMs + wakeUpMs,
+      missedAfterMs: leaseMs + pollIntervalMs,
       externalQueue,
       batch: Math.min(BATCH, store.scheduling.mostAtOnce()),
       reserve: (worker, most) => this.#executor?.reserve(worker, most) ?? null,
@@ -241,10 +242,10 @@ export class Worker {
   }
 
   #buildWatch(scheduler: PeriodicScheduler | null, executor: JobExecutor | null): Watch {
-    const { store, wakeUpMs, now } = this.#options
+    const { store, pollIntervalMs, now } = this.#options
     return new Watch({
       store: store.scheduling,
-      wakeUpMs,
+      pollIntervalMs,
       now,
       claimableTasks: () => executor?.claimableTasks() ?? [],
       onScheduleDue: scheduler === null ? null : () => scheduler.loop.wake(),

@@ -49,7 +49,7 @@ eachDatabase(({ kind, fresh }) => {
       fleet: { members: [], take: () => null, release: () => {} },
       journal: { write: (entry) => journal.push(entry) },
       leaseMs: 4000,
-      wakeUpMs: 1000,
+      pollIntervalMs: 1000,
       pause: () => Promise.resolve(),
     }
     for (const id of ['edit-1', 'edit-2', 'edit-3']) {

@@ -10,7 +10,7 @@ import { type PlannableRow, plannedFrom, toPlannable } from '../../src/store/sql
 import type { JournalEntry, RowText, RunLine, RunRecord } from '../../bench/chaos/record.ts'
 
 export const LEASE_MS = 4000
-export const WAKE_UP_MS = 1000
+export const POLL_INTERVAL_MS = 1000
 /** The harness's clock is the database's less this, and the monotonic one counts from here. */
 const OFFSET_MS = 7_000_000
 const WORKER = 'w1/1'
@@ -155,7 +155,7 @@ export class Imitation {
       target: 'imitation',
       seed: 1,
       leaseMs: LEASE_MS,
-      wakeUpMs: WAKE_UP_MS,
+      pollIntervalMs: POLL_INTERVAL_MS,
       journal: this.journal,
       runs: this.runs,
       schedules: [...this.#schedules.values()].map((schedule) => this.#row(schedule)),
@@ -170,7 +170,7 @@ export class Imitation {
     const planned = plan(toPlannable(schedule), {
       now: new Date(this.now),
       open,
-      missedAfterMs: LEASE_MS + WAKE_UP_MS,
+      missedAfterMs: LEASE_MS + POLL_INTERVAL_MS,
     })
     if (planned === null) return
     if (planned.replaces) this.#giveWay(schedule.id)

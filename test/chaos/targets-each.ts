@@ -56,7 +56,7 @@ export async function eachFault(
         target,
         size: 1,
         leaseMs: 4000,
-        wakeUpMs: 1000,
+        pollIntervalMs: 1000,
         folder,
         execArgv: [],
         environment: {},
@@ -121,7 +121,7 @@ export async function eachFault(
           fleet: scene.worker,
           journal: { write: (entry) => scene.journal.push(entry) },
           leaseMs: 4000,
-          wakeUpMs: 1000,
+          pollIntervalMs: 1000,
           pause,
         }
         const report: FaultReport = await fault.run(ground, randomOf(5))

@@ -51,7 +51,7 @@ eachDatabase(({ fresh }) => {
       worker: async (body, ...args) => {
         const index = pathToFileURL(join(root, 'dist/index.js')).href
         await writeFile(join(cwd, 'app.mjs'), `import { task } from '${index}'\n${body}\n`)
-        const worker = start(CLI, ['start', 'app.mjs', '--wake-up', '100ms', ...args], { cwd, env })
+        const worker = start(CLI, ['start', 'app.mjs', '--poll-interval', '100ms', ...args], { cwd, env })
         await worker.until(/Ready/)
         onTestFinished(async () => {
           worker.child.kill('SIGTERM')

@@ -21,7 +21,7 @@ eachDatabase(({ fresh }) => {
   test('handlers that end at once leave nothing running, and the stop ends', async () => {
     const database = await fresh()
     const quick = task('quick')
-    const kalends = await Kalends.open(database.url, { wakeUp: 50 })
+    const kalends = await Kalends.open(database.url, { pollInterval: 50 })
     kalends.handle(quick, () => 'done')
     await kalends.start({ executor: { concurrency: 5 } })
     const ids = await kalends.jobs.submitMany(Array.from({ length: 50 }, () => ({ task: quick })))

@@ -155,10 +155,10 @@ onAllDatabases(
       kind,
     ).toContain('overlap')
 
-    // Within the wake-up period, and a pause is no downtime: nothing of it is made up, or recorded as missed.
-    const wakeUpMs = 1000
+    // Within the poll interval, and a pause is no downtime: nothing of it is made up, or recorded as missed.
+    const pollIntervalMs = 1000
     const between = history.filter(
-      ({ slot }) => slot !== null && slot.getTime() > off.getTime() + wakeUpMs && slot <= on,
+      ({ slot }) => slot !== null && slot.getTime() > off.getTime() + pollIntervalMs && slot <= on,
     )
     expect(between, kind).toEqual([])
     const resumed = history.find(({ slot }) => slot !== null && slot > on)

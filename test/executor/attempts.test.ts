@@ -52,9 +52,7 @@ eachDatabase((under) => {
     })
     await kalends.start()
     await ended(kalends, await kalends.jobs.submit(failing))
-    const decided = settled.flatMap(({ settlement }) =>
-      settlement.state === 'waiting' ? [settlement.delayMs] : [],
-    )
+    const decided = settled.flatMap(({ outcome }) => (outcome.state === 'waiting' ? [outcome.delayMs] : []))
     expect(decided).toEqual(delays)
     for (const [index, delayMs] of delays.entries()) {
       const waited = (starts.get(index + 2) ?? 0) - (starts.get(index + 1) ?? 0)
@@ -368,7 +366,7 @@ eachDatabase((under) => {
         await signal(
           kalends,
           'settled',
-          (settled) => settled.id === id && settled.settlement.state === 'success',
+          (settled) => settled.id === id && settled.outcome.state === 'success',
         )
         expect(await kalends.jobs.get(id)).toMatchObject({ state: 'success', progress: 1 })
         const lines = (await allLogs(kalends, id)).map(({ message }) => message)

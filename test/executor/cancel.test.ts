@@ -134,9 +134,9 @@ eachDatabase((under) => {
     await database.query(
       `INSERT INTO job (id, task, state, worker, attempt) VALUES ('left', 'long', 'running', 'gone/1', 1)`,
     )
-    const lost = signal(kalends, 'settled', ({ settlement }) => settlement.state === 'waiting')
+    const lost = signal(kalends, 'settled', ({ outcome }) => outcome.state === 'waiting')
     await kalends.start()
-    expect((await lost).settlement).toMatchObject({
+    expect((await lost).outcome).toMatchObject({
       state: 'waiting',
       countAttempt: true,
       error: 'The worker gone/1 was lost during attempt 1',

@@ -48,13 +48,13 @@ async function started(concurrency: number, own: number | null = null) {
       Promise.resolve(
         held.map((id) => ({
           fence: { id, worker: WORKER, claim: state.heldClaim },
-          ending: { kind: 'released' as const },
+          end: { kind: 'released' as const },
           policy: claimed(id).policy,
         })),
       ),
-    settle: (attempts: readonly { fence: { id: string }; ending: { kind: string } }[]) => {
-      for (const { fence, ending } of attempts) {
-        if (ending.kind === 'released') released.push(fence.id)
+    settle: (attempts: readonly { fence: { id: string }; end: { kind: string } }[]) => {
+      for (const { fence, end } of attempts) {
+        if (end.kind === 'released') released.push(fence.id)
         if (held.includes(fence.id)) held.splice(held.indexOf(fence.id), 1)
       }
       return Promise.resolve({ settled: [], lost: [], locked: [] })
@@ -75,12 +75,12 @@ async function started(concurrency: number, own: number | null = null) {
     store,
     worker: () => state.worker,
     handlers: new Map([['noop', handled]]),
-    around: null,
+    middleware: null,
     redaction: new Redaction([]),
     argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency,
     // Longer than any test takes.
-    wakeUpMs: 3_600_000,
+    pollIntervalMs: 3_600_000,
     now: () => new Date(),
     onStarted: () => {},
     onSettled: () => {},

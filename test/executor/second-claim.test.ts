@@ -5,7 +5,7 @@ import { JobExecutor } from '../../src/executor/job-executor.ts'
 import type { ClaimedJob, Fence } from '../../src/model/job.ts'
 import { Redaction } from '../../src/model/redaction.ts'
 import { DEFAULT_ARGS_LIMIT, task } from '../../src/model/task.ts'
-import type { AttemptEnd } from '../../src/store/executing-store.ts'
+import type { EndedAttempt } from '../../src/store/executing-store.ts'
 import { aborted, gate } from '../kalends/scene.ts'
 import { claimed, executingStore } from './claimed.ts'
 
@@ -13,7 +13,7 @@ import { claimed, executingStore } from './claimed.ts'
 function running() {
   const queue: ClaimedJob[] = []
   const reasons = new Map<number, ReturnType<typeof gate<unknown>>>()
-  const settled: AttemptEnd[] = []
+  const settled: EndedAttempt[] = []
   const stop = { asked: gate(), answer: gate<readonly Fence[]>() }
   const runs: number[] = []
   const executor = new JobExecutor({
@@ -45,11 +45,11 @@ function running() {
         },
       ],
     ]),
-    around: null,
+    middleware: null,
     redaction: new Redaction([]),
     argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency: 5,
-    wakeUpMs: 1,
+    pollIntervalMs: 1,
     now: () => new Date(),
     onStarted: () => {},
     onSettled: () => {},

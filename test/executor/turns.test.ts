@@ -90,7 +90,7 @@ eachDatabase((under) => {
     expect(await ended(next, id)).toMatchObject({ state: 'success', result: 'ran' })
   })
 
-  it('a job of another process is found within the wake-up period', async () => {
+  it('a job of another process is found within the poll interval', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(noted, ({ args }) => args.name)

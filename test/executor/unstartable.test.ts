@@ -4,7 +4,7 @@ import { JobExecutor } from '../../src/executor/job-executor.ts'
 import { Redaction } from '../../src/model/redaction.ts'
 import { task } from '../../src/model/task.ts'
 import { gate } from '../kalends/scene.ts'
-import type { AttemptEnd, ExecutingStore } from '../../src/store/executing-store.ts'
+import type { EndedAttempt, ExecutingStore } from '../../src/store/executing-store.ts'
 import { lookalikes } from '../support/hostile-texts.ts'
 import { claimed, executingStore } from './claimed.ts'
 
@@ -16,12 +16,12 @@ function scene(store: Partial<ExecutingStore>) {
     store: { ...executingStore, ...store },
     worker: () => 'w/1',
     handlers: new Map([['noop', { task: task('noop'), handler: ({ job }) => void ran.push(job.id) }]]),
-    around: null,
+    middleware: null,
     redaction: new Redaction([]),
     argsLimit: 262_144,
     concurrency: 100,
     // Longer than any test takes.
-    wakeUpMs: 3_600_000,
+    pollIntervalMs: 3_600_000,
     now: () => new Date(),
     onStarted: () => {},
     onSettled: () => {},
@@ -38,13 +38,13 @@ function scene(store: Partial<ExecutingStore>) {
 it('the jobs behind it in its batch run, and it is released', async () => {
   const others = lookalikes('noop').map((name, index) => ({ ...claimed(`other${index}`), task: name }))
   const good = ['a', 'b', 'c'].map((id) => claimed(id))
-  const endings = new Map<string, AttemptEnd['ending']['kind']>()
+  const endings = new Map<string, EndedAttempt['end']['kind']>()
   const all = gate()
   let claims = 0
   const { executor, ran, errors } = scene({
     claim: () => Promise.resolve(claims++ === 0 ? [...others, ...good] : []),
     settle: (attempts) => {
-      for (const { fence, ending } of attempts) endings.set(fence.id, ending.kind)
+      for (const { fence, end } of attempts) endings.set(fence.id, end.kind)
       if (endings.size === others.length + good.length) all.open()
       return Promise.resolve({ settled: [], lost: [], locked: [] })
     },

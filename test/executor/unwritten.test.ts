@@ -7,7 +7,7 @@ import { MOST_EXEMPT } from '../../src/executor/settler.ts'
 import { Redaction } from '../../src/model/redaction.ts'
 import { task } from '../../src/index.ts'
 import { DEFAULT_ARGS_LIMIT } from '../../src/model/task.ts'
-import type { AttemptEnd, SettleResult } from '../../src/store/executing-store.ts'
+import type { EndedAttempt, SettleResult } from '../../src/store/executing-store.ts'
 import { collect, collectingLogger, ended, gate, scene, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { killWorkers, WorkerProcess } from '../support/worker-process.ts'
@@ -21,9 +21,9 @@ afterEach(killWorkers)
 function busy(
   concurrency: number,
   jobs: number,
-  settle: (attempts: readonly AttemptEnd[]) => Promise<SettleResult>,
+  settle: (attempts: readonly EndedAttempt[]) => Promise<SettleResult>,
 ) {
-  const state = { started: 0, rejected: [] as string[], held: [] as AttemptEnd[] }
+  const state = { started: 0, rejected: [] as string[], held: [] as EndedAttempt[] }
   const handled: HandledTask = {
     task: task('noop'),
     handler: () => {
@@ -43,12 +43,12 @@ function busy(
     },
     worker: () => 'w/1',
     handlers: new Map([['noop', handled]]),
-    around: null,
+    middleware: null,
     redaction: new Redaction([]),
     argsLimit: DEFAULT_ARGS_LIMIT,
     concurrency,
     // Longer than any test takes.
-    wakeUpMs: 3_600_000,
+    pollIntervalMs: 3_600_000,
     now: () => new Date(),
     onStarted: () => {},
     onSettled: () => {},
@@ -159,7 +159,7 @@ describe('a worker', () => {
     state.held = [
       {
         fence: { id: 'j2', worker: 'w/1', claim: 1 },
-        ending: { kind: 'released' },
+        end: { kind: 'released' },
         policy: claimed('j2').policy,
       },
     ]

@@ -3,9 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { Journal } from '../../src/executor/journal.ts'
 import { Settler } from '../../src/executor/settler.ts'
-import type { Ending } from '../../src/model/settle.ts'
+import type { AttemptEnd } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
-import type { AttemptEnd, ExecutingStore, NewLogLine, SettleResult } from '../../src/store/executing-store.ts'
+import type {
+  EndedAttempt,
+  ExecutingStore,
+  NewLogLine,
+  SettleResult,
+} from '../../src/store/executing-store.ts'
 import { gate } from '../kalends/scene.ts'
 
 function unused(): never {
@@ -27,22 +32,22 @@ function storeWith(parts: Partial<ExecutingStore>): ExecutingStore {
   }
 }
 
-function attempt(id: string, ending: Ending): AttemptEnd {
-  return { fence: { id, worker: 'w/1', claim: 1 }, ending, policy: DEFAULT_POLICY }
+function attempt(id: string, end: AttemptEnd): EndedAttempt {
+  return { fence: { id, worker: 'w/1', claim: 1 }, end, policy: DEFAULT_POLICY }
 }
 
-function settledAll(attempts: readonly AttemptEnd[]): SettleResult {
+function settledAll(attempts: readonly EndedAttempt[]): SettleResult {
   return {
-    settled: attempts.map(({ fence: { id }, ending }) => ({
+    settled: attempts.map(({ fence: { id }, end }) => ({
       id,
       task: 't',
       scheduleId: null,
       attempt: 1,
-      settlement: {
-        state: ending.kind === 'success' ? 'success' : 'failed',
+      outcome: {
+        state: end.kind === 'success' ? 'success' : 'failed',
         reason: null,
-        error: ending.kind === 'error' ? ending.error : null,
-        result: ending.kind === 'success' ? ending.result : null,
+        error: end.kind === 'error' ? end.error : null,
+        result: end.kind === 'success' ? end.result : null,
       },
       started: new Date(0),
       ended: new Date(0),
@@ -54,14 +59,14 @@ function settledAll(attempts: readonly AttemptEnd[]): SettleResult {
 }
 
 /** Settles through a store, until so many are written. */
-async function settle(settleAttempts: ExecutingStore['settle'], attempts: readonly AttemptEnd[]) {
+async function settle(settleAttempts: ExecutingStore['settle'], attempts: readonly EndedAttempt[]) {
   const errors: unknown[] = []
   const written: Record<string, unknown> = {}
   const all = gate()
   const settler = new Settler({
     store: storeWith({ settle: settleAttempts }),
     onSettled: ({ settled }) => {
-      for (const { id, settlement } of settled) written[id] = settlement
+      for (const { id, outcome } of settled) written[id] = outcome
       if (Object.keys(written).length === attempts.length) all.open()
     },
     onRejected: unused,
@@ -75,7 +80,7 @@ async function settle(settleAttempts: ExecutingStore['settle'], attempts: readon
   return { written, errors }
 }
 
-const success = (result: string): Ending => ({ kind: 'success', result })
+const success = (result: string): AttemptEnd => ({ kind: 'success', result })
 
 describe('the end of a run', () => {
   it('is written in one batch with the others that ended meanwhile', async () => {
@@ -120,9 +125,9 @@ describe('the end of a run', () => {
   it('whose texts the database rejects keeps no other, and fails the attempt', async () => {
     const { written } = await settle(
       async (attempts) => {
-        if (attempts.some(({ ending }) => ending.kind === 'success' && ending.result === 'too large'))
+        if (attempts.some(({ end }) => end.kind === 'success' && end.result === 'too large'))
           throw new RangeError('too large for the packet')
-        if (attempts.some(({ ending }) => ending.kind === 'error' && ending.error === 'bad bytes'))
+        if (attempts.some(({ end }) => end.kind === 'error' && end.error === 'bad bytes'))
           throw new RangeError('Incorrect string value')
         return settledAll(attempts)
       },

@@ -63,9 +63,9 @@ async function follow({ send }: ApiScene, options: CallOptions = {}): Promise<St
 function looksOf({ kalends }: ApiScene): unknown[] {
   const found: unknown[] = []
   const { views } = kalends.api
-  const revisions = views.revisions.bind(views)
-  views.revisions = async () => {
-    const now = await revisions()
+  const changeTokens = views.changeTokens.bind(views)
+  views.changeTokens = async () => {
+    const now = await changeTokens()
     found.push(now)
     return now
   }

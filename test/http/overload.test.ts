@@ -46,7 +46,7 @@ eachDatabase(({ kind, fresh }) => {
 
       const ran = signal(kalends, 'settled', ({ scheduleId }) => scheduleId === 'due')
       await kalends.schedules.create({ id: 'due', task: noop, timer: 'yearly', firstRun: 'now' })
-      expect((await ran).settlement.state).toBe('success')
+      expect((await ran).outcome.state).toBe('success')
       expect(kalends.health()).toMatchObject({ ok: true, reasons: [] })
       expect((await call('GET /health')).status).toBe(200)
       const refused = await call('GET /api/v1/schedules')
@@ -62,7 +62,7 @@ eachDatabase(({ kind, fresh }) => {
     it('a caller-supplied pool of two connections leaves one to the loops', async () => {
       const database = await fresh()
       const pool = createPool({ uri: database.url, connectionLimit: 2 })
-      const kalends = await Kalends.open(pool, { wakeUp: 50, retention: false })
+      const kalends = await Kalends.open(pool, { pollInterval: 50, retention: false })
       onTestFinished(async () => {
         await kalends.stop({ grace: 0 })
         await pool.end()
@@ -81,7 +81,7 @@ eachDatabase(({ kind, fresh }) => {
 
       const ran = signal(kalends, 'settled', ({ scheduleId }) => scheduleId === 'due')
       await kalends.schedules.create({ id: 'due', task: noop, timer: 'yearly', firstRun: 'now' })
-      expect((await ran).settlement.state).toBe('success')
+      expect((await ran).outcome.state).toBe('success')
       await release()
       await Promise.all(flood)
     })
@@ -90,7 +90,7 @@ eachDatabase(({ kind, fresh }) => {
   it.skipIf(kind === 'sqlite')('health reports that loops wait for a connection, and why', async () => {
     const database = await fresh()
     const pool = createPool({ uri: database.url, connectionLimit: 2 })
-    const kalends = await Kalends.open(pool, { wakeUp: 50, retention: false, lease: 1000 })
+    const kalends = await Kalends.open(pool, { pollInterval: 50, retention: false, lease: 1000 })
     onTestFinished(async () => {
       await kalends.stop({ grace: 0 })
       await pool.end()
@@ -218,7 +218,7 @@ eachDatabase(({ kind, fresh }) => {
     kalends.handle(task900, ({ args }) => args.text.length)
     const ran = signal(kalends, 'settled', ({ id }) => id === 'j0')
     await kalends.start()
-    expect((await ran).settlement).toMatchObject({ state: 'success', result: '900000' })
+    expect((await ran).outcome).toMatchObject({ state: 'success', result: '900000' })
   })
 
   it('args beyond the limit are refused by name and size, wherever they come in', async () => {

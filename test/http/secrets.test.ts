@@ -67,7 +67,7 @@ eachDatabase((under) => {
       expect([path, reply.status]).toEqual([path, 200])
       expect([path, reply.text]).toEqual([path, expect.not.stringMatching(LEAK)])
     }
-    expect(settled.map(({ settlement }) => settlement.error)).toEqual([
+    expect(settled.map(({ outcome }) => outcome.error)).toEqual([
       expect.stringContaining('no login with [redacted]'),
       expect.stringContaining('no login with [redacted]'),
     ])

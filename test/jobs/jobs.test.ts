@@ -90,8 +90,8 @@ eachDatabase((under) => {
 
   it('a future job runs at its time, neither early nor late', async () => {
     const { open } = await scene(under)
-    // The wake-up period is no help: the worker knows its own jobs.
-    const kalends = await open({ wakeUp: '30s' })
+    // The poll interval is no help: the worker knows its own jobs.
+    const kalends = await open({ pollInterval: '30s' })
     kalends.handle(plain, () => {})
     await kalends.start()
     const runAt = new Date(Date.now() + 700)
@@ -99,7 +99,7 @@ eachDatabase((under) => {
     expect(job.state).toBe('success')
     const lateMs = (job.started?.getTime() ?? 0) - runAt.getTime()
     expect(lateMs).toBeGreaterThanOrEqual(0)
-    // The wake-up period would have made it 30 s.
+    // The poll interval would have made it 30 s.
     expect(lateMs).toBeLessThan(10_000)
   })
 

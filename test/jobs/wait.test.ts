@@ -9,8 +9,8 @@ const work = task('work', { retries: 0 })
 eachDatabase((under) => {
   it('wait gives the final job with its result, at once when it runs here', async () => {
     const { open } = await scene(under)
-    // The wake-up period is no help.
-    const kalends = await open({ wakeUp: '30s' })
+    // The poll interval is no help.
+    const kalends = await open({ pollInterval: '30s' })
     kalends.handle(work, () => ({ mails: 3 }))
     await kalends.start()
     const id = await kalends.jobs.submit(work)
@@ -22,7 +22,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.wait(id, { timeout: 0 })).toMatchObject({ state: 'success' })
   })
 
-  it('wait sees a job that ended in another process, within the wake-up period', async () => {
+  it('wait sees a job that ended in another process, within the poll interval', async () => {
     const { open } = await scene(under)
     const [web, worker] = [await open({ worker: 'web' }), await open({ worker: 'worker' })]
     worker.handle(work, () => 'there')
@@ -72,7 +72,7 @@ eachDatabase((under) => {
 
   it('wait ends when its signal fires, also before it begins, with the reason of the signal', async () => {
     const { open } = await scene(under)
-    const kalends = await open({ wakeUp: '30s' })
+    const kalends = await open({ pollInterval: '30s' })
     const id = await kalends.jobs.submit(work)
     const controller = new AbortController()
     const waiting = kalends.jobs.wait(id, { signal: controller.signal })
@@ -105,7 +105,7 @@ eachDatabase((under) => {
 
   it('a hundred wait for the same job', async () => {
     const { open } = await scene(under)
-    const kalends = await open({ wakeUp: '30s' })
+    const kalends = await open({ pollInterval: '30s' })
     kalends.handle(work, () => 1)
     const id = await kalends.jobs.submit(work)
     const waiting = Array.from({ length: 100 }, () => kalends.jobs.wait(id))

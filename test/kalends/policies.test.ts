@@ -297,7 +297,7 @@ eachDatabase((under) => {
     const { any } = await twoWorkers(on, () => release.promise)
     await any.schedules.create({ id: 's', task: tick, timer: 'every 300ms after finish' })
     const id = await any.schedules.runNow('s')
-    await until(async () => ((await any.schedules.get('s'))?.idle === 'running' ? true : null))
+    await until(async () => ((await any.schedules.get('s'))?.idle === 'awaiting finish' ? true : null))
     expect(await stateOf(any, id)).toMatch(/waiting|running/)
     expect(await statusOf(any)).toBe('active')
     release.open()

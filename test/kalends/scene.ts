@@ -24,7 +24,7 @@ export async function scene({ fresh }: Pick<DatabaseUnderTest, 'fresh'>): Promis
   return {
     database,
     open: async (options = {}) => {
-      const kalends = await Kalends.open(database.url, { wakeUp: 50, retention: false, ...options })
+      const kalends = await Kalends.open(database.url, { pollInterval: 50, retention: false, ...options })
       onTestFinished(() => kalends.stop({ grace: 0 }))
       return kalends
     },

@@ -57,8 +57,8 @@ eachDatabase((under) => {
 
   it('a job is submitted within moments of its slot, and never before it', async () => {
     const { open } = await scene(under)
-    // Own timers are exact: the wake-up period is for what others changed.
-    const kalends = await open({ wakeUp: '30s' })
+    // Own timers are exact: the poll interval is for what others changed.
+    const kalends = await open({ pollInterval: '30s' })
     kalends.handle(tick, () => {})
     await kalends.start()
     const submitted = signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
@@ -67,7 +67,7 @@ eachDatabase((under) => {
     const job = await kalends.jobs.get(id)
     const lateMs = (job?.submitted.getTime() ?? 0) - (job?.slot?.getTime() ?? 0)
     expect(lateMs).toBeGreaterThanOrEqual(0)
-    // The wake-up period would have made it 30 s.
+    // The poll interval would have made it 30 s.
     expect(lateMs).toBeLessThan(10_000)
   })
 
@@ -195,7 +195,7 @@ eachDatabase((under) => {
 
   it('a burst is submitted in batches, all of it', async () => {
     const { open, database } = await scene(under)
-    const kalends = await open({ wakeUp: '1s' })
+    const kalends = await open({ pollInterval: '1s' })
     kalends.handle(tick, () => {})
     const rows = Array.from(
       { length: 1200 },
@@ -306,9 +306,9 @@ eachDatabase((under) => {
     expect(kalends.health()).toMatchObject({ ok: false, loops: [], reasons: [{ code: 'stopped' }] })
   })
 
-  it('an idle worker looks at the database no more than once per wake-up period', async () => {
+  it('an idle worker looks at the database no more than once per poll interval', async () => {
     const { open } = await scene(under)
-    const kalends = await open({ wakeUp: '30s' })
+    const kalends = await open({ pollInterval: '30s' })
     kalends.handle(tick, () => {})
     await kalends.start()
     const watch = () => kalends.health().loops.find(({ name }) => name === 'watch')?.lastGoodPass ?? null

@@ -318,7 +318,7 @@ describe('every … after finish', () => {
     expect(shown(plan(row, at('2026-03-01T09:00Z')))).toEqual({
       runs: ['2026-03-01 09:00'],
       skips: [],
-      next: 'running',
+      next: 'awaiting finish',
     })
   })
 
@@ -326,7 +326,7 @@ describe('every … after finish', () => {
     expect(shown(plan(row, at('2026-03-02T12:00Z')))).toEqual({
       runs: ['2026-03-01 09:00'],
       skips: [],
-      next: 'running',
+      next: 'awaiting finish',
     })
     expect(shown(plan({ ...row, catchUp: 0 }, at('2026-03-02T12:00Z')))).toEqual({
       runs: [],
@@ -335,13 +335,13 @@ describe('every … after finish', () => {
     })
   })
 
-  test('a slot counts as missed only when it is later than lease and wake-up period together', () => {
+  test('a slot counts as missed only when it is later than lease and poll interval together', () => {
     const never = { ...row, catchUp: 0 }
     for (const late of ['2026-03-01T09:00:00.001Z', '2026-03-01T09:01:01.000Z'])
       expect(shown(plan(never, at(late)))).toEqual({
         runs: ['2026-03-01 09:00'],
         skips: [],
-        next: 'running',
+        next: 'awaiting finish',
       })
     expect(shown(plan(never, at('2026-03-01T09:01:01.001Z')))).toMatchObject({
       runs: [],
@@ -350,11 +350,11 @@ describe('every … after finish', () => {
   })
 
   test('edited while a run goes on, it still counts from its end', () => {
-    const running = { ...row, idle: 'running' as const, nextRun: null, plannedRun: null }
+    const running = { ...row, idle: 'awaiting finish' as const, nextRun: null, plannedRun: null }
     expect(shown(plan(edited(running, 'every 7min after finish'), at('2026-03-01T09:01Z', true)))).toEqual({
       runs: [],
       skips: [],
-      next: 'running',
+      next: 'awaiting finish',
     })
     expect(shown(plan(edited(running, 'hourly'), at('2026-03-01T09:01Z', true)))).toMatchObject({
       next: '2026-03-01 10:00',

@@ -6,7 +6,7 @@ import {
   type Plannable,
 } from '../../src/model/plan.ts'
 
-/** Lease and wake-up period by default. */
+/** Lease and poll interval by default. */
 export const MISSED_AFTER_MS = 61_000
 
 /** A schedule that was planned and not edited since; what is given replaces that. */

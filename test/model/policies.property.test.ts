@@ -325,7 +325,9 @@ describe('a life under any policies', () => {
               expectSound(life, planned, now)
               const isDropped = given.catchUp === 0 && now - (expected ?? 0) > MISSED_AFTER_MS
               expect(times(isDropped ? planned.skips : planned.runs)).toEqual([expected])
-              expect(planned.idle).toBe(isDropped ? (planned.nextRun === null ? 'done' : null) : 'running')
+              expect(planned.idle).toBe(
+                isDropped ? (planned.nextRun === null ? 'done' : null) : 'awaiting finish',
+              )
               life = submitted(life, planned)
               expected = life.row.nextRun?.getTime() ?? null
             }
@@ -402,7 +404,7 @@ describe('jitter', () => {
   })
 })
 
-const idles = fc.constantFrom(null, 'done', 'dead', 'invalid', 'retired', 'running')
+const idles = fc.constantFrom(null, 'done', 'dead', 'invalid', 'retired', 'awaiting finish')
 const finishing: fc.Arbitrary<Finishing> = fc
   .record({
     timer: fc.constantFrom('hourly', 'every 5min', 'every 5min after finish', '2018-01-01'),
@@ -437,7 +439,7 @@ describe('the end of a run', () => {
   test('that failed for good makes dead what is to stop, and nothing else', () => {
     fc.assert(
       fc.property(finishing, fc.boolean(), open, now, (row, failed, left, end) => {
-        fc.pre(row.enabled && (row.idle === null || row.idle === 'running' || row.idle === 'done'))
+        fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting finish' || row.idle === 'done'))
         const next = finish(row, failed, left, end)
         expect(next?.idle === 'dead').toBe(failed && row.onExhausted === 'stop')
       }),
@@ -447,7 +449,7 @@ describe('the end of a run', () => {
   test('makes done what has succeeded often enough, and counts the next from now when nothing goes on', () => {
     fc.assert(
       fc.property(finishing, open, now, (row, left, end) => {
-        fc.pre(row.enabled && (row.idle === null || row.idle === 'running'))
+        fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting finish'))
         const next = finish(row, false, left, end)
         if (row.maxRuns !== null && row.successes >= row.maxRuns)
           expect(next).toEqual({ nextRun: null, idle: 'done' })

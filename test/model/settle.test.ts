@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { type Ending, retryDelayMs, settle } from '../../src/model/settle.ts'
+import { type AttemptEnd, retryDelayMs, settle } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
 
-const failure: Ending = { kind: 'error', error: 'no such host', permanent: false }
-const permanent: Ending = { kind: 'error', error: 'no such user', permanent: true }
-const lost: Ending = { kind: 'lost', error: 'the worker is gone' }
-const released: Ending = { kind: 'released' }
+const failure: AttemptEnd = { kind: 'error', error: 'no such host', permanent: false }
+const permanent: AttemptEnd = { kind: 'error', error: 'no such user', permanent: true }
+const lost: AttemptEnd = { kind: 'lost', error: 'the worker is gone' }
+const released: AttemptEnd = { kind: 'released' }
 
 describe('retries', () => {
   test('wait twice as long each time, up to ten times the first delay', () => {

@@ -6,7 +6,7 @@ import { appendFileSync } from 'node:fs'
 import { Kalends } from '../../dist/index.js'
 
 const [, , url = '', file = ''] = process.argv
-const kalends = await Kalends.open(url, { worker: 'crashing', wakeUp: 50 })
+const kalends = await Kalends.open(url, { worker: 'crashing', pollInterval: 50 })
 await kalends.start({
   scheduler: {
     submit: async (jobs) => {

@@ -1,8 +1,8 @@
-/** Declared sets through deploys: what is gone, versions side by side, rollbacks, rows deleted by hand, first starts. */
+/** Declared sets through deploys: removed schedules, versions side by side, rollbacks, rows deleted by hand, first starts. */
 /* oxlint-disable unicorn/consistent-function-scoping -- what a test needs stands in the test */
 import { describe, expect, it } from 'vitest'
 import { type Kalends, type KalendsOptions, task } from '../../src/index.ts'
-import type { Declaration, Gone } from '../../src/schedules/declared.ts'
+import type { Declaration, OnRemoved } from '../../src/schedules/declared.ts'
 import { collectingLogger, ended, gate, type Scene, scene, signal, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 
@@ -26,7 +26,7 @@ async function live(
   schedules: Schedules,
   options: {
     readonly set?: string
-    readonly gone?: Gone
+    readonly onRemoved?: OnRemoved
     readonly handler?: () => unknown
     readonly executor?: false
   } = {},
@@ -37,7 +37,7 @@ async function live(
   kalends.declare(
     options.set ?? 'set',
     [...schedules],
-    options.gone === undefined ? {} : { gone: options.gone },
+    options.onRemoved === undefined ? {} : { onRemoved: options.onRemoved },
   )
   await kalends.start(options.executor === false ? { executor: false } : {})
   return { kalends, messages }
@@ -66,13 +66,18 @@ const isPlanned = ({ kalends }: Deployed, id: string) =>
 
 eachDatabase((under) => {
   describe('what no live worker declares any more', () => {
-    const deployTwice = async (gone?: Gone) => {
+    const deployTwice = async (onRemoved?: OnRemoved) => {
       const on = await scene(under)
-      const old = await live(on, 'w', [daily('stays'), daily('goes')], gone === undefined ? {} : { gone })
+      const old = await live(
+        on,
+        'w',
+        [daily('stays'), daily('goes')],
+        onRemoved === undefined ? {} : { onRemoved },
+      )
       await isPlanned(old, 'goes')
       await on.database.query("UPDATE periodic_task SET run_count = 7 WHERE id = 'goes'")
       await old.kalends.stop()
-      const now = await live(on, 'w', [daily('stays')], gone === undefined ? {} : { gone })
+      const now = await live(on, 'w', [daily('stays')], onRemoved === undefined ? {} : { onRemoved })
       return { on, now }
     }
 
@@ -94,7 +99,7 @@ eachDatabase((under) => {
       expect(now.messages().filter((message) => message.includes('not declared any more'))).toHaveLength(1)
     })
 
-    it('is lifted when it is declared again: planned from now, with what it was', async () => {
+    it('is reactivated when it is declared again: planned from now, with what it was', async () => {
       const { on, now } = await deployTwice()
       // A slot that would have been due long ago, had it not been retired.
       await on.database.query(
@@ -110,7 +115,7 @@ eachDatabase((under) => {
       expect(await on.database.query('SELECT id FROM job')).toEqual([])
     })
 
-    it('stays paused through being retired and lifted, if an admin has paused it', async () => {
+    it('stays paused through being retired and reactivated, if an admin has paused it', async () => {
       const on = await scene(under)
       const old = await live(on, 'w', [daily('goes')])
       await on.database.query('UPDATE periodic_task SET enabled = 0')
@@ -144,18 +149,18 @@ eachDatabase((under) => {
       })
     })
 
-    it("is deleted with gone 'delete', its history stays", async () => {
+    it("is deleted with onRemoved 'delete', its history stays", async () => {
       const on = await scene(under)
-      const old = await live(on, 'w', [daily('stays'), daily('goes')], { gone: 'delete' })
+      const old = await live(on, 'w', [daily('stays'), daily('goes')], { onRemoved: 'delete' })
       await ended(old.kalends, await old.kalends.schedules.runNow('goes'))
       await old.kalends.stop()
-      const now = await live(on, 'w', [daily('stays')], { gone: 'delete' })
+      const now = await live(on, 'w', [daily('stays')], { onRemoved: 'delete' })
       expect(await statusOf(now, 'goes')).toBe('none')
       expect(await now.kalends.jobs.list({ schedule: 'goes' })).toMatchObject({ total: 1 })
       expect(now.messages()).toContain("warn: Schedule 'goes' is not declared any more: it is deleted")
     })
 
-    it("goes on with gone 'keep'", async () => {
+    it("goes on with onRemoved 'keep'", async () => {
       const { now } = await deployTwice('keep')
       await laterPass(now)
       expect(await now.kalends.schedules.get('goes')).toMatchObject({ status: 'active', idle: null })
@@ -254,14 +259,17 @@ eachDatabase((under) => {
   it('two services with sets of their own never touch each other, whoever is up', async () => {
     const on = await scene(under)
     const mail = await live(on, 'mail', [hourly('send')], { set: 'mail' })
-    const shop = await live(on, 'shop', [hourly('bill')], { set: 'shop', gone: 'delete' })
+    const shop = await live(on, 'shop', [hourly('bill')], { set: 'shop', onRemoved: 'delete' })
     await isPlanned(mail, 'send')
     await isPlanned(shop, 'bill')
     const before = await on.database.query("SELECT * FROM periodic_task WHERE id = 'send'")
     await mail.kalends.stop()
     await laterPass(shop)
     await shop.kalends.stop()
-    const next = await live(on, 'shop', [hourly('bill'), hourly('ship')], { set: 'shop', gone: 'delete' })
+    const next = await live(on, 'shop', [hourly('bill'), hourly('ship')], {
+      set: 'shop',
+      onRemoved: 'delete',
+    })
     await laterPass(next)
     expect(await on.database.query("SELECT * FROM periodic_task WHERE id = 'send'")).toEqual(before)
   })

@@ -134,7 +134,7 @@ eachDatabase((under) => {
     [
       'after finish',
       'every 5min after finish',
-      { idle: 'running' },
+      { idle: 'awaiting finish' },
       [/^Its next run is counted from the end of the current one, which has not ended\.$/, /not run/],
     ],
     [

@@ -261,7 +261,7 @@ eachDatabase((under) => {
     expect(plan.nextRun?.getTime()).toBeGreaterThan(Date.now() - 1000)
   })
 
-  it('a schedule paused in SQL stops within the wake-up period', async () => {
+  it('a schedule paused in SQL stops within the poll interval', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(cleanup, () => {})

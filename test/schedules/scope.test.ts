@@ -232,7 +232,7 @@ eachDatabase((under) => {
 
   it('a job that its owner has named is waited for by this name', async () => {
     const { open } = await scene(under)
-    const kalends = await open({ wakeUp: '60s' })
+    const kalends = await open({ pollInterval: '60s' })
     kalends.handle(work, () => 'done')
     await kalends.start()
     const { jobs } = kalends.scope({ submitter: 'anna', tasks })

@@ -148,11 +148,11 @@ onEachStore((under) => {
       expect(await under.query('SELECT id FROM job')).toEqual([])
     })
 
-    it('and lifted: planned from now, once', async () => {
+    it('and reactivated: planned from now, once', async () => {
       const name = freshSet()
       await planned(under, 's', after(await clock(under), -1000), { declared_by: name })
       await change(setVersion(name, []), { retire: ['s'] })
-      await change(setVersion(name, ['s']), { lift: ['s'] })
+      await change(setVersion(name, ['s']), { reactivate: ['s'] })
       const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
       const { submissions } = await under.store.scheduling.submit(WORKER, marks, decide)
       expect(submissions).toMatchObject([{ id: 's', plan: { runs: [], skips: [], idle: null } }])

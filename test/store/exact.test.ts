@@ -61,7 +61,7 @@ onEachStore((under) => {
     const { settled } = await executing.settle(
       claimed.map((each) => ({
         fence: fenceOf(each),
-        ending: { kind: 'success', result: null },
+        end: { kind: 'success', result: null },
         policy: each.policy,
       })),
     )
@@ -88,7 +88,7 @@ onEachStore((under) => {
     const { lost } = await executing.settle(
       lookalikes('w/1').map((_, index) => ({
         fence: { id: `j${index + 1}`, worker: 'w/1', claim: 0 },
-        ending: { kind: 'released' },
+        end: { kind: 'released' },
         policy: policies('task').get('task') ?? expect.fail(),
       })),
     )
@@ -132,7 +132,7 @@ onEachStore((under) => {
     ['periodic_task', 'overlap', ['skip', 'queue_one', 'replace', 'allow']],
     ['periodic_task', 'on_exhausted', ['continue', 'stop']],
     ['periodic_task', 'retry_backoff', ['exponential', 'fixed']],
-    ['periodic_task', 'idle', ['running', 'done', 'dead', 'invalid', 'retired']],
+    ['periodic_task', 'idle', ['awaiting finish', 'done', 'dead', 'invalid', 'retired']],
     ['job', 'state', ['waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped']],
     [
       'job',
@@ -205,7 +205,7 @@ onEachStore((under) => {
         const { settled } = await under.store.executing.settle(
           claimed.map((each) => ({
             fence: fenceOf(each),
-            ending: { kind: 'released' },
+            end: { kind: 'released' },
             policy: each.policy,
           })),
         )

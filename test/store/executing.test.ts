@@ -245,7 +245,7 @@ onEachStore((under) => {
     expect(orphans).toMatchObject([
       {
         fence: { id: 'a', worker: WORKER, claim: 1 },
-        ending: { kind: 'lost' },
+        end: { kind: 'lost' },
         policy: { timeoutMs: 1, maxRetries: 2, retryDelayMs: 3, retryBackoff: 'fixed' },
       },
     ])

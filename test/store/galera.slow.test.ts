@@ -181,7 +181,7 @@ describe.skipIf(programs === null)('Galera', () => {
               : other.executing.settle([
                   {
                     fence: { id: `a${time}`, worker: 'b/1', claim: 1 },
-                    ending: { kind: 'success', result: null },
+                    end: { kind: 'success', result: null },
                     policy: DEFAULT_POLICY,
                   },
                 ]),

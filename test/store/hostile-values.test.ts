@@ -118,7 +118,7 @@ eachDatabase((under) => {
     for (const value of [...SQL, -1, Number.NaN]) {
       const told = await refusal(`age: ${String(value)}`, () => kalends.prune({ age: number(value) }))
       expect(told).toMatch(/InvalidInput.*retention\.age/)
-      for (const option of ['lease', 'wakeUp', 'tablePrefix'])
+      for (const option of ['lease', 'pollInterval', 'tablePrefix'])
         expect(
           await refusal(`${option}: ${String(value)}`, () =>
             Kalends.open(database.url, options(option, value)),

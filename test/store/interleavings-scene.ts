@@ -4,8 +4,8 @@
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import type { ClaimedJob } from '../../src/model/job.ts'
 import { PeriodicScheduler } from '../../src/scheduler/periodic-scheduler.ts'
-import type { Ending } from '../../src/model/settle.ts'
-import type { AttemptEnd } from '../../src/store/executing-store.ts'
+import type { AttemptEnd } from '../../src/model/settle.ts'
+import type { EndedAttempt } from '../../src/store/executing-store.ts'
 import type { StartLimits } from '../../src/store/scheduling-store.ts'
 import { ConflictError } from '../../src/errors.ts'
 import { toText } from '../../src/store/instant.ts'
@@ -13,7 +13,7 @@ import type { TestDatabase } from '../support/databases.ts'
 import type { Actor, Clock } from './interleavings-actors.ts'
 
 export const LEASE_MS = 60_000
-export const WAKE_UP_MS = 1000
+export const POLL_INTERVAL_MS = 1000
 export const START = new Date('2026-11-21T12:00:30.500Z')
 /** The first slot that nobody has decided yet, of every schedule that is due. */
 export const FIRST_SLOT = new Date('2026-11-21T12:00:00.000Z')
@@ -46,7 +46,7 @@ const SCHEDULES: readonly ScheduleColumns[] = [
     timer: 'every 1min after finish',
     nextrun: null,
     lastSlot: BEFORE,
-    idle: 'running',
+    idle: 'awaiting finish',
   },
   // Nobody has anything to do with it.
   { id: 'later', overlap: 'skip', timer: '*-*-* 18:00', nextrun: '2026-11-21 18:00:00.000' },
@@ -150,7 +150,7 @@ async function schedulerPass(
     store: actor.store.scheduling,
     worker: () => worker,
     leaseMs: LEASE_MS,
-    missedAfterMs: LEASE_MS + WAKE_UP_MS,
+    missedAfterMs: LEASE_MS + POLL_INTERVAL_MS,
     externalQueue: null,
     batch: 100,
     reserve: () =>
@@ -167,13 +167,13 @@ async function schedulerPass(
 }
 
 /** What a job's result says of who has run it. */
-const success = (worker: string, attempt: number): Ending => ({
+const success = (worker: string, attempt: number): AttemptEnd => ({
   kind: 'success',
   result: JSON.stringify({ worker, attempt }),
 })
 
 /** What somebody else holds is tried once more, then left to whoever takes over: the other may be waiting for its turn. */
-async function settleTwice(actor: Actor, attempts: readonly AttemptEnd[]): Promise<void> {
+async function settleTwice(actor: Actor, attempts: readonly EndedAttempt[]): Promise<void> {
   const { locked } = await actor.store.executing.settle(attempts)
   if (locked.length > 0) await actor.store.executing.settle(locked)
 }
@@ -190,7 +190,7 @@ async function runAll(actor: Actor, worker: string, jobs: readonly ClaimedJob[])
     actor,
     jobs.map(({ id, attempt, claim, policy }) => ({
       fence: { id, worker, claim },
-      ending: success(worker, attempt),
+      end: success(worker, attempt),
       policy,
     })),
   )
@@ -219,11 +219,11 @@ async function takeOver(actor: Actor, worker: string): Promise<void> {
 }
 
 /** The ends of the attempts that are running at the beginning, by the worker that has begun them. */
-const endings = (ending: (id: string) => Ending): AttemptEnd[] =>
+const endings = (end: (id: string) => AttemptEnd): EndedAttempt[] =>
   JOBS.flatMap(([, , state], index) => {
     const id = `00000000-0000-8000-8000-00000000000${index}`
     return state === 'running'
-      ? [{ fence: { id, worker: EARLY, claim: 1 }, ending: ending(id), policy: DEFAULT_POLICY }]
+      ? [{ fence: { id, worker: EARLY, claim: 1 }, end: end(id), policy: DEFAULT_POLICY }]
       : []
   })
 
@@ -396,14 +396,14 @@ export const PEOPLE: readonly Program[] = [
     worker: null,
     run: async (actor, clock) => {
       await actor.step('time', 'more than a lease')
-      clock.now = new Date(clock.now.getTime() + LEASE_MS + WAKE_UP_MS)
+      clock.now = new Date(clock.now.getTime() + LEASE_MS + POLL_INTERVAL_MS)
     },
   },
 ]
 
 /** Whoever is left takes over, when all marks have ended, and does all there is to do. */
 export async function recover(actor: Actor, clock: Clock): Promise<void> {
-  clock.now = new Date(clock.now.getTime() + LEASE_MS + WAKE_UP_MS)
+  clock.now = new Date(clock.now.getTime() + LEASE_MS + POLL_INTERVAL_MS)
   const worker = 'last/1'
   await register(actor, worker)
   await takeOver(actor, worker)

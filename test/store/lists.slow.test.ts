@@ -155,7 +155,7 @@ eachDatabase(({ kind, bare }) => {
     ],
     ['tasks', 1, () => views.tasks()],
     ['a week', 400, () => views.load({ from: new Date('2026-03-01T00:00:00Z'), hours: 168 })],
-    ['what changed', 4, () => views.revisions()],
+    ['what changed', 4, () => views.changeTokens()],
   ])('%s: at most %i statements', async (name, mostStatements, work) => {
     await work()
     const { ms, statements } = await measured(work)

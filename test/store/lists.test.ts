@@ -38,7 +38,7 @@ onEachStore((under) => {
         submitter: of([null, 'ann', 'bob'], Math.floor(index / 3)),
         summary: of([null, 'Sends 100% of it', "it's_"], index),
         enabled: index % 5 === 0 ? 0 : 1,
-        idle: of([null, null, 'done', 'dead', 'running'], index),
+        idle: of([null, null, 'done', 'dead', 'awaiting finish'], index),
         declared_by: of([null, 'set'], index),
         created: toText(after(START, index)),
       })
@@ -469,8 +469,8 @@ onEachStore((under) => {
       ).toHaveLength(jobs)
   })
 
-  describe('revisions', () => {
-    const look = () => under.store.lists.revisions()
+  describe('change tokens', () => {
+    const look = () => under.store.lists.changeTokens()
     /** The time of a change is told in whole seconds. */
     const nextSecond = () => new Promise((resolve) => setTimeout(resolve, under.kind === 'sqlite' ? 0 : 1100))
 

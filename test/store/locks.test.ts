@@ -107,7 +107,7 @@ onEachStore((under) => {
         })
         attempts.push({
           fence: { id: `${id} job`, worker: WORKER, claim: 1 },
-          ending: { kind: 'success' as const, result: null },
+          end: { kind: 'success' as const, result: null },
           policy: { timeoutMs: 1, maxRetries: 0, retryDelayMs: 0, retryBackoff: 'fixed' as const },
         })
       }
@@ -139,7 +139,7 @@ onEachStore((under) => {
         })
         attempts.push({
           fence: { id: `${id} job`, worker: WORKER, claim: 1 },
-          ending: { kind: 'success' as const, result: null },
+          end: { kind: 'success' as const, result: null },
           policy: { timeoutMs: 1, maxRetries: 0, retryDelayMs: 0, retryBackoff: 'fixed' as const },
         })
       }
@@ -387,7 +387,7 @@ onEachStore((under) => {
           ...held,
           ...claimed.map(({ id, claim, policy }) => ({
             fence: { id, worker, claim },
-            ending:
+            end:
               round % 3 === 0
                 ? ({ kind: 'released' } as const)
                 : ({ kind: 'success', result: null } as const),

@@ -172,7 +172,7 @@ eachDatabase(({ kind, bare }) => {
 
     it('stop a running worker: its run ends, it takes on no work, and health names the version', async () => {
       const database = await own()
-      const kalends = await Kalends.open(database.url, { wakeUp: 50, lease: 2000, retention: false })
+      const kalends = await Kalends.open(database.url, { pollInterval: 50, lease: 2000, retention: false })
       onTestFinished(() => kalends.stop({ grace: 0 }))
       const running = gate()
       const release = gate()

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { occurrenceId } from '../../src/model/occurrence.ts'
 import { plan } from '../../src/model/plan.ts'
-import type { Ending } from '../../src/model/settle.ts'
+import type { AttemptEnd } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
 import { fromStored, toText } from '../../src/store/instant.ts'
 import type { Decide } from '../../src/store/scheduling-store.ts'
@@ -25,8 +25,8 @@ import {
 } from './conformance.ts'
 
 const decide: Decide = (row, now, open) => plan(row, { now, open, missedAfterMs: LEASE_MS + 1000 })
-const success: Ending = { kind: 'success', result: null }
-const failure: Ending = { kind: 'error', error: 'boom', permanent: true }
+const success: AttemptEnd = { kind: 'success', result: null }
+const failure: AttemptEnd = { kind: 'error', error: 'boom', permanent: true }
 
 onEachStore((under) => {
   /** Marks what is due, plans it and submits it. */
@@ -57,8 +57,8 @@ onEachStore((under) => {
     planned(under, 's', new Date('2199-01-01T00:00Z'), { overlap, timer: '2199-01-01', ...more })
 
   const claim = (limit = 100) => under.store.executing.claim(WORKER, policies('task'), limit, '')
-  const end = (id: string, ending: Ending = success, policy: RunPolicy = DEFAULT_POLICY) =>
-    under.store.executing.settle([{ fence: { id, worker: WORKER, claim: 1 }, ending, policy }])
+  const ends = (id: string, end: AttemptEnd = success, policy: RunPolicy = DEFAULT_POLICY) =>
+    under.store.executing.settle([{ fence: { id, worker: WORKER, claim: 1 }, end, policy }])
   /** state, reason, slots stood for, run number; by slot. */
   const jobs = async () =>
     (await under.query('SELECT state, reason, missed, run FROM job ORDER BY slot, id')).map((row) =>
@@ -80,7 +80,7 @@ onEachStore((under) => {
       await pass()
       expect(await jobs()).toEqual(['running 0 5', 'blocked 0 6', 'skipped overlap 2'])
       expect(await claim()).toEqual([])
-      expect(await end(one)).toMatchObject({ settled: [{ id: one, promoted: two }] })
+      expect(await ends(one)).toMatchObject({ settled: [{ id: one, promoted: two }] })
       expect((await claim()).map(({ id }) => id)).toEqual([two])
     })
 
@@ -141,7 +141,7 @@ onEachStore((under) => {
       expect((await jobRow(under, one))['stop_requested']).toBe(asked)
       expect(await claim()).toEqual([])
       // Its handler gives up: cancelled, and no failure of the schedule.
-      await end(one, failure)
+      await ends(one, failure)
       expect(await jobs()).toEqual(['cancelled 0 1', 'cancelled replaced 0 2', 'waiting 0 3'])
       expect(await schedule(under, 's')).toMatchObject({ run_count: 0, error_count: 0 })
       expect((await claim()).map(({ id }) => id)).toEqual([three])
@@ -152,7 +152,7 @@ onEachStore((under) => {
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
       await claim()
-      await end(one, { kind: 'error', error: 'boom', permanent: false })
+      await ends(one, { kind: 'error', error: 'boom', permanent: false })
       await come('s', 20)
       await pass()
       expect(await jobs()).toEqual(['cancelled replaced 0 1', 'waiting 0 2'])
@@ -189,9 +189,9 @@ onEachStore((under) => {
         expect(await jobs()).toEqual(['running 0 1', 'running 0 2', last])
         await expect(under.store.schedules.runNow('s')).rejects.toThrow(/cannot run now/)
         // Its turn comes when both have ended, not before.
-        await end(claimed[0]?.id ?? '')
+        await ends(claimed[0]?.id ?? '')
         expect((await jobs()).at(-1)).toBe(last)
-        await end(claimed[1]?.id ?? '')
+        await ends(claimed[1]?.id ?? '')
         if (overlap !== 'skip') expect((await jobs()).at(-1)).toBe('waiting 0 3')
       },
     )
@@ -235,7 +235,7 @@ onEachStore((under) => {
       await come('s', 25)
       await pass()
       await claim()
-      await end(one)
+      await ends(one)
       await come('s', 20)
       await pass()
       await come('s', 15)
@@ -263,7 +263,7 @@ onEachStore((under) => {
       await come('s', 50)
       const one = first((await planOf('s')).jobs)
       await claim()
-      await end(one, failure)
+      await ends(one, failure)
       // As if the skips had come long before the run that there is room for now.
       const earlier = toText(after(await clock(under), -45_000))
       await under.query("UPDATE job SET id = 'skip', slot = ?, missed = 7 WHERE state = 'skipped'", [earlier])
@@ -287,7 +287,7 @@ onEachStore((under) => {
       const one = first((await planOf('s')).jobs)
       expect(await schedule(under, 's')).toMatchObject({ status: 'active', idle: null })
       await claim()
-      await end(one)
+      await ends(one)
       expect(await schedule(under, 's')).toMatchObject({
         status: 'done',
         idle: 'done',
@@ -308,7 +308,7 @@ onEachStore((under) => {
       const one = first((await planOf('s')).jobs)
       expect(await schedule(under, 's')).toMatchObject({ status: 'done' })
       await claim()
-      await end(one)
+      await ends(one)
       expect(await schedule(under, 's')).toMatchObject({ status: 'done', run_count: 1, nextrun: null })
       expect(await pass()).toMatchObject({ submissions: [] })
     })
@@ -347,7 +347,7 @@ onEachStore((under) => {
       await come('s', 10)
       const one = first((await planOf('s')).jobs)
       await claim()
-      await end(one, failure)
+      await ends(one, failure)
       expect(await schedule(under, 's')).toMatchObject({ status: 'active', run_count: 1, error_count: 1 })
       await come('s', 5)
       expect((await planOf('s')).jobs).toHaveLength(1)
@@ -359,7 +359,7 @@ onEachStore((under) => {
       await under.store.schedules.create('s', settings({ timer, onExhausted: 'stop' }), 'now')
       const one = first((await planOf('s')).jobs)
       await claim()
-      await end(one, failure)
+      await ends(one, failure)
     }
 
     it.each(['hourly', 'every 1h after finish', '2020-01-01'])(
@@ -409,9 +409,13 @@ onEachStore((under) => {
       expect(instant(row['nextrun'])?.getTime()).toBeGreaterThan((await clock(under)).getTime() + 80_000)
       await come('s', 5)
       const one = first((await planOf('s')).jobs)
-      expect(await schedule(under, 's')).toMatchObject({ idle: 'running', status: 'active', nextrun: null })
+      expect(await schedule(under, 's')).toMatchObject({
+        idle: 'awaiting finish',
+        status: 'active',
+        nextrun: null,
+      })
       await claim()
-      await end(one)
+      await ends(one)
       const finished = instant((await jobRow(under, one))['finished'])
       const next = await schedule(under, 's')
       expect(instant(next['nextrun'])).toEqual(finished && after(finished, 90_000))
@@ -423,8 +427,8 @@ onEachStore((under) => {
       await come('s', 5)
       const one = first((await planOf('s')).jobs)
       await claim()
-      await end(one, { kind: 'error', error: 'boom', permanent: false })
-      expect(await schedule(under, 's')).toMatchObject({ idle: 'running' })
+      await ends(one, { kind: 'error', error: 'boom', permanent: false })
+      expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting finish' })
       // The delay of its retries is the span of the timer.
       const { run_at: runAt } = await jobRow(under, one)
       const delay = (instant(runAt)?.getTime() ?? 0) - (await clock(under)).getTime()
@@ -443,9 +447,9 @@ onEachStore((under) => {
       await pass()
       await under.query('UPDATE periodic_task SET enabled = 1')
       await pass()
-      expect(await schedule(under, 's')).toMatchObject({ idle: 'running', status: 'active' })
+      expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting finish', status: 'active' })
       await under.query('UPDATE periodic_task SET enabled = 0')
-      await end(one)
+      await ends(one)
       await pass()
       expect(await schedule(under, 's')).toMatchObject({ idle: null, status: 'paused', nextrun: null })
       await under.query('UPDATE periodic_task SET enabled = 1')
@@ -467,10 +471,10 @@ onEachStore((under) => {
     it("with 'running' set by hand goes on with the slot that it still has, not with the time of the sweep", async () => {
       await inserted()
       const slot = await come('s', 5)
-      await under.query("UPDATE periodic_task SET idle = 'running'")
+      await under.query("UPDATE periodic_task SET idle = 'awaiting finish'")
       expect(await pass()).toMatchObject({ submissions: [] })
       expect(await healed()).toEqual([expect.stringContaining('schedule s')])
-      expect((await planOf('s')).plan).toMatchObject({ runs: [{ slot }], skips: [], idle: 'running' })
+      expect((await planOf('s')).plan).toMatchObject({ runs: [{ slot }], skips: [], idle: 'awaiting finish' })
     })
 
     it('whose job still goes on is left alone by the sweep', async () => {
@@ -478,7 +482,7 @@ onEachStore((under) => {
       await come('s', 5)
       await pass()
       expect(await healed()).toEqual([])
-      expect(await schedule(under, 's')).toMatchObject({ idle: 'running' })
+      expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting finish' })
     })
 
     it('whose run cannot be written is planned anew and not left waiting for its end', async () => {
@@ -560,7 +564,7 @@ onEachStore((under) => {
       await under.store.executing.settle([
         {
           fence: { id, worker: WORKER, claim: attempt },
-          ending: { kind: 'error', error: 'boom', permanent: false },
+          end: { kind: 'error', error: 'boom', permanent: false },
           policy: claimed.policy,
         },
       ])
@@ -598,11 +602,11 @@ onEachStore((under) => {
           loop(async () => {
             const me = `executor/${index}`
             const claimed = await store.executing.claim(me, policies('task'), 3, '')
-            const ending: Ending = index === 0 ? success : { kind: 'error', error: 'boom', permanent: false }
+            const end: AttemptEnd = index === 0 ? success : { kind: 'error', error: 'boom', permanent: false }
             await store.executing.settle(
               claimed.map(({ id, claim: number, policy }) => ({
                 fence: { id, worker: me, claim: number },
-                ending,
+                end,
                 policy,
               })),
             )
@@ -636,7 +640,7 @@ onEachStore((under) => {
   describe('the status, for people', () => {
     it.each([
       ['active', 1, null],
-      ['active', 1, 'running'],
+      ['active', 1, 'awaiting finish'],
       ['done', 1, 'done'],
       ['dead', 1, 'dead'],
       ['invalid', 1, 'invalid'],

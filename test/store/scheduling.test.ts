@@ -425,7 +425,7 @@ onEachStore((under) => {
         const { settled } = await under.store.executing.settle(
           started.map(({ id, claim }) => ({
             fence: { id, worker: WORKER, claim },
-            ending: { kind: 'success', result: null },
+            end: { kind: 'success', result: null },
             policy,
           })),
         )
@@ -780,7 +780,7 @@ onEachStore((under) => {
       await under.store.executing.settle([
         {
           fence: { id: claimed.id, worker: WORKER, claim: 1 },
-          ending: { kind: 'success', result: null },
+          end: { kind: 'success', result: null },
           policy: claimed.policy,
         },
       ])

@@ -176,7 +176,7 @@ onEachStore((under) => {
     const { settled } = await store.executing.settle(
       jobs.map(({ id, claim, policy }) => ({
         fence: { id, worker: WORKER, claim },
-        ending: { kind: 'success', result: args },
+        end: { kind: 'success', result: args },
         policy,
       })),
     )
@@ -224,7 +224,7 @@ onEachStore((under) => {
       await store.schedules.create('s', settings())
       await store.schedules.runNow('s')
       await store.schedules.runNow('s').catch(() => {})
-      await store.lists.revisions()
+      await store.lists.changeTokens()
       await store.close()
       expect(await state()).toBe(before)
     })

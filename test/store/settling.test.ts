@@ -1,9 +1,9 @@
 /** The end of attempts: fenced, counted, and with the turn of the job that was blocked behind. */
 import { describe, expect, it } from 'vitest'
 import { fenceOf } from '../../src/model/job.ts'
-import type { Ending } from '../../src/model/settle.ts'
+import type { AttemptEnd } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
-import type { AttemptEnd } from '../../src/store/executing-store.ts'
+import type { EndedAttempt } from '../../src/store/executing-store.ts'
 import {
   after,
   clock,
@@ -19,22 +19,22 @@ import {
   WORKER,
 } from './conformance.ts'
 
-const success: Ending = { kind: 'success', result: null }
-const failure: Ending = { kind: 'error', error: 'boom', permanent: true }
-const passing: Ending = { kind: 'error', error: 'boom', permanent: false }
+const success: AttemptEnd = { kind: 'success', result: null }
+const failure: AttemptEnd = { kind: 'error', error: 'boom', permanent: true }
+const passing: AttemptEnd = { kind: 'error', error: 'boom', permanent: false }
 
 onEachStore((under) => {
   const policy: RunPolicy = { ...DEFAULT_POLICY, maxRetries: 1, retryDelayMs: 5000 }
   const attempt = (
     id: string,
-    ending: Ending = success,
-    fence: Partial<AttemptEnd['fence']> = {},
-  ): AttemptEnd => ({
+    end: AttemptEnd = success,
+    fence: Partial<EndedAttempt['fence']> = {},
+  ): EndedAttempt => ({
     fence: { id, worker: WORKER, claim: 1, ...fence },
-    ending,
+    end,
     policy,
   })
-  const settle = (...attempts: AttemptEnd[]) => under.store.executing.settle(attempts)
+  const settle = (...attempts: EndedAttempt[]) => under.store.executing.settle(attempts)
   const claim = (limit = 100) => under.store.executing.claim(WORKER, policies('task'), limit, '')
   const running = (id: string, more: Record<string, string | number | null> = {}) =>
     job(under, id, {
@@ -78,7 +78,7 @@ onEachStore((under) => {
             scheduleId: null,
             attempt: 1,
             promoted: null,
-            settlement: { state: 'success' },
+            outcome: { state: 'success' },
           },
         ],
         lost: [],
@@ -199,12 +199,12 @@ onEachStore((under) => {
       const [first] = await claim()
       if (first === undefined) throw new Error('nothing was claimed')
       const fence = fenceOf(first)
-      await settle({ fence, ending: { kind: 'released' }, policy })
+      await settle({ fence, end: { kind: 'released' }, policy })
       // The same worker, and the same number of the attempt: the first one did not count.
       expect(await claim()).toMatchObject([{ id: 'j', worker: first.worker, attempt: first.attempt }])
       const before = await jobRow(under, 'j')
-      for (const ending of [{ kind: 'released' }, success, failure, { kind: 'lost', error: 'gone' }] as const)
-        expect(await settle({ fence, ending, policy })).toEqual({ settled: [], lost: [fence], locked: [] })
+      for (const end of [{ kind: 'released' }, success, failure, { kind: 'lost', error: 'gone' }] as const)
+        expect(await settle({ fence, end, policy })).toEqual({ settled: [], lost: [fence], locked: [] })
       await under.store.executing.saveProgress(fence, '0.5')
       expect(await jobRow(under, 'j')).toEqual(before)
     })
@@ -253,10 +253,10 @@ onEachStore((under) => {
       ['a retry', passing],
       ['a release', { kind: 'released' }],
       ['a cancelled run', { kind: 'cancelled', error: null }],
-    ] as const)('does not count %s', async (_, ending) => {
+    ] as const)('does not count %s', async (_, end) => {
       await ofSchedule('s')
       const before = await schedule(under, 's')
-      await settle(attempt('s job', ending))
+      await settle(attempt('s job', end))
       expect(await schedule(under, 's')).toEqual(before)
     })
 
@@ -283,8 +283,8 @@ onEachStore((under) => {
     it('whose span goes beyond all years lets its run be tried again at their end', async () => {
       await ofSchedule('s')
       await under.query("UPDATE periodic_task SET timer = 'every 9000y' WHERE id = 's'")
-      const { fence, ending } = attempt('s job', passing)
-      await settle({ fence, ending, policy: { ...policy, retryDelayMs: null } })
+      const { fence, end } = attempt('s job', passing)
+      await settle({ fence, end, policy: { ...policy, retryDelayMs: null } })
       expect(await jobRow(under, 's job')).toMatchObject({
         state: 'waiting',
         run_at: '9999-12-31 23:59:59.999',
@@ -317,9 +317,9 @@ onEachStore((under) => {
       ['success', success],
       ['failure', failure],
       ['cancellation', { kind: 'cancelled', error: null }],
-    ] as const)('has its turn after %s, one at a time, in order', async (_, ending) => {
+    ] as const)('has its turn after %s, one at a time, in order', async (_, end) => {
       await blockedBehind()
-      const { settled } = await settle(attempt('first', ending))
+      const { settled } = await settle(attempt('first', end))
       expect(settled).toMatchObject([{ id: 'first', promoted: 'second' }])
       expect(await jobRow(under, 'second')).toMatchObject({ state: 'waiting' })
       expect(await jobRow(under, 'third')).toMatchObject({ state: 'blocked' })
@@ -328,9 +328,9 @@ onEachStore((under) => {
     it.each([
       ['a retry', passing],
       ['a release', { kind: 'released' }],
-    ] as const)('waits on after %s', async (_, ending) => {
+    ] as const)('waits on after %s', async (_, end) => {
       await blockedBehind()
-      expect((await settle(attempt('first', ending))).settled).toMatchObject([{ promoted: null }])
+      expect((await settle(attempt('first', end))).settled).toMatchObject([{ promoted: null }])
       expect(await jobRow(under, 'second')).toMatchObject({ state: 'blocked' })
     })
 

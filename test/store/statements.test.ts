@@ -282,7 +282,7 @@ eachDatabase(({ kind, bare }) => {
       const jobs = await recorded.store.executing.claim(WORKER, policies('task', 'other'), 50, '')
       const attempts = jobs.map(({ id, policy }) => ({
         fence: { id, worker: WORKER, claim: 1 },
-        ending: { kind: 'success', result: null } as const,
+        end: { kind: 'success', result: null } as const,
         policy,
       }))
       const statements = await statementsOf(() => recorded.store.executing.settle(attempts))
@@ -305,7 +305,7 @@ eachDatabase(({ kind, bare }) => {
       const fence = { id: 'none', worker: WORKER, claim: 1 }
       const [policy] = policies('task').values()
       if (policy === undefined) throw new Error('no policy')
-      const end = { fence, ending: { kind: 'success', result: null }, policy } as const
+      const end = { fence, end: { kind: 'success', result: null }, policy } as const
       const settling = await statementsOf(() => recorded.store.executing.settle([end]))
       expect(settling.filter((text) => confirms.test(text))).toHaveLength(1)
       const held = await statementsOf(() => recorded.store.executing.held(WORKER))
@@ -343,7 +343,7 @@ eachDatabase(({ kind, bare }) => {
           recorded.store.executing.settle(
             jobs.map(({ id, policy, claim }) => ({
               fence: { id, worker: WORKER, claim },
-              ending: { kind: 'success', result: null },
+              end: { kind: 'success', result: null },
               policy,
             })),
           ),

@@ -13,7 +13,7 @@ export interface WorkerSettings {
   /** The worker's name. */
   readonly worker: string
   readonly leaseMs: number
-  readonly wakeUpMs?: number
+  readonly pollIntervalMs?: number
   /** 0: it runs no jobs. */
   readonly concurrency?: number
   readonly scheduler?: boolean

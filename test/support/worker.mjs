@@ -39,7 +39,7 @@ const kalends = await Kalends.open(settings.url, {
   retention: false,
   worker: settings.worker,
   lease: settings.leaseMs,
-  wakeUp: settings.wakeUpMs,
+  pollInterval: settings.pollIntervalMs,
 })
 
 for (const [name, behaviour] of Object.entries(settings.tasks)) {
@@ -63,8 +63,8 @@ for (const [name, behaviour] of Object.entries(settings.tasks)) {
 }
 
 if (settings.quiet !== true) {
-  kalends.on('settled', ({ id, task: name, attempt, settlement }) =>
-    tell({ event: 'settled', job: id, task: name, attempt, state: settlement.state }),
+  kalends.on('settled', ({ id, task: name, attempt, outcome }) =>
+    tell({ event: 'settled', job: id, task: name, attempt, state: outcome.state }),
   )
   kalends.on('submitted', ({ id, plan, jobs }) =>
     tell({ event: 'submitted', schedule: id, jobs: [...jobs], idle: plan.idle }),

@@ -106,7 +106,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
 
   it('that was deleted is in the health of a worker, whose calls are refused', async () => {
     const { url, path } = await file()
-    const kalends = await Kalends.open(url, { wakeUp: 50, lease: 2000, retention: false })
+    const kalends = await Kalends.open(url, { pollInterval: 50, lease: 2000, retention: false })
     onTestFinished(() => kalends.stop({ grace: 0 }))
     kalends.handle(tick, () => null)
     await kalends.start()
@@ -186,7 +186,7 @@ eachDatabase(({ kind, fresh }) => {
     it.each(FULL)('%s (%i) is in the health, and nothing is lost', async (message, errno) => {
       const { url } = await own(fresh)
       const { pool, fail } = faultyPool(url)
-      const kalends = await Kalends.open(pool, { wakeUp: 50, lease: 4000, retention: false })
+      const kalends = await Kalends.open(pool, { pollInterval: 50, lease: 4000, retention: false })
       onTestFinished(() => kalends.stop({ grace: 0 }))
       const running = gate()
       const release = gate()
@@ -238,7 +238,7 @@ eachDatabase(({ kind, fresh }) => {
       const { url } = await own(fresh)
       const pool = createPool({ uri: url, connectionLimit: CONNECTIONS, queueLimit: 1 })
       onTestFinished(() => pool.end())
-      const kalends = await Kalends.open(pool, { wakeUp: 50, lease: 4000, retention: false })
+      const kalends = await Kalends.open(pool, { pollInterval: 50, lease: 4000, retention: false })
       onTestFinished(() => kalends.stop({ grace: 0 }))
       kalends.handle(tick, () => null)
       await kalends.start()
@@ -255,7 +255,7 @@ eachDatabase(({ kind, fresh }) => {
       ;(await waiting)?.release()
       const settled = signal(kalends, 'settled')
       await until(() => kalends.jobs.submit(tick, {}).catch(() => null))
-      expect((await settled).settlement.state).toBe('success')
+      expect((await settled).outcome.state).toBe('success')
       await wellAgain(kalends)
     })
 
@@ -263,7 +263,7 @@ eachDatabase(({ kind, fresh }) => {
       const { url } = await own(fresh)
       const pool = createPool({ uri: url, connectionLimit: 5 })
       onTestFinished(() => pool.end())
-      const kalends = await Kalends.open(pool, { wakeUp: 50, lease: 60_000, retention: false })
+      const kalends = await Kalends.open(pool, { pollInterval: 50, lease: 60_000, retention: false })
       onTestFinished(() => kalends.stop({ grace: 0 }))
       const running = gate()
       const release = gate()

@@ -16,7 +16,7 @@ import { wantedDatabases } from '../support/servers.ts'
 
 const run = promisify(execFile)
 const tick = task('tick')
-const OPTIONS: KalendsOptions = { wakeUp: 50, retention: false }
+const OPTIONS: KalendsOptions = { pollInterval: 50, retention: false }
 
 /** Null: it cannot be tested here, which the last lines of the run say. */
 async function planOf(kind: 'mariadb' | 'mysql'): Promise<PrivateServerPlan | null> {
@@ -108,7 +108,7 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       const ran = signal(kalends, 'settled', ({ scheduleId }) => scheduleId === 'Due')
       await kalends.schedules.put('Due', { task: tick, timer: 'yearly' })
       await kalends.schedules.runNow('Due')
-      expect((await ran).settlement.state).toBe('success')
+      expect((await ran).outcome.state).toBe('success')
       expect(kalends.health()).toMatchObject({ ok: true })
     }
 

@@ -38,7 +38,7 @@ eachDatabase((under) => {
         task: 'work',
         scheduleId: 's',
         attempt: 1,
-        settlement: { state: 'success' },
+        outcome: { state: 'success' },
         started: expect.any(Date),
         ended: expect.any(Date),
       },

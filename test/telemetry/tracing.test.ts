@@ -11,7 +11,7 @@ import {
 } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Around, PermanentError, task } from '../../src/index.ts'
+import { type Middleware, PermanentError, task } from '../../src/index.ts'
 import { tracing } from '../../src/telemetry/opentelemetry.ts'
 import { claimed } from '../executor/claimed.ts'
 import { ended, scene, signal } from '../kalends/scene.ts'
@@ -81,7 +81,7 @@ eachDatabase((under) => {
   it('one span for each attempt, with the error of one that failed, and the handler’s own inside', async () => {
     const { open } = await scene(under)
     const { provider, spans } = recorded()
-    const kalends = await open({ around: tracing({ provider }) })
+    const kalends = await open({ middleware: tracing({ provider }) })
     kalends.handle(work, async ({ attempt }) => {
       await new Promise((resolve) => setImmediate(resolve))
       provider.getTracer('app').startSpan('query').end()
@@ -125,7 +125,7 @@ eachDatabase((under) => {
   it('a run of a schedule names it and its slot; one that is cancelled has that as its error', async () => {
     const { open } = await scene(under)
     const { provider, spans } = recorded()
-    const kalends = await open({ around: tracing({ provider }) })
+    const kalends = await open({ middleware: tracing({ provider }) })
     kalends.handle(work, async ({ signal: stop }) => {
       await new Promise((resolve) => stop.addEventListener('abort', resolve))
       return 'as if nothing had been'
@@ -144,7 +144,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it.each<[string, Around, RegExp]>([
+  it.each<[string, Middleware, RegExp]>([
     [
       'throws before',
       () => {
@@ -161,9 +161,9 @@ eachDatabase((under) => {
       /after/,
     ],
     ['calls nothing', async () => 'nothing', /has not called the function/],
-  ])('an `around` that %s fails the attempt', async (_, around, text) => {
+  ])('a `middleware` that %s fails the attempt', async (_, middleware, text) => {
     const { open } = await scene(under)
-    const kalends = await open({ around })
+    const kalends = await open({ middleware })
     kalends.handle(work, () => 'done')
     await kalends.start()
     const job = await ended(kalends, await kalends.jobs.submit(work, {}, { retries: 0 }))
@@ -171,12 +171,12 @@ eachDatabase((under) => {
     expect(job.error).toMatch(text)
   })
 
-  it('what `around` gives is the result; the handler runs once and is waited for, however it is called', async () => {
+  it('what `middleware` gives is the result; the handler runs once and is waited for, however it is called', async () => {
     const { open } = await scene(under)
     let ran = 0
     let over = false
     const kalends = await open({
-      around: async (job, run) => {
+      middleware: async (job, run) => {
         void run().catch(() => undefined)
         void run().catch(() => undefined)
         return `wrapped ${job.task}`
@@ -193,9 +193,9 @@ eachDatabase((under) => {
     expect([ran, over]).toEqual([1, true])
   })
 
-  it('an error that passes through `around` keeps its meaning', async () => {
+  it('an error that passes through `middleware` keeps its meaning', async () => {
     const { open } = await scene(under)
-    const kalends = await open({ around: (_, run) => run() })
+    const kalends = await open({ middleware: (_, run) => run() })
     kalends.handle(work, () => {
       throw new PermanentError('never')
     })

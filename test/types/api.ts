@@ -126,9 +126,11 @@ export async function policies(): Promise<void> {
   const changed = await kalends.schedules.update('a', { overlap: 'replace', maxRuns: null, jitter: 0 })
   expectTypeOf(changed.overlap).toEqualTypeOf<'skip' | 'queue_one' | 'replace' | 'allow'>()
   expectTypeOf(changed.status).toEqualTypeOf<'active' | 'paused' | 'done' | 'dead' | 'invalid' | 'retired'>()
-  expectTypeOf(changed.idle).toEqualTypeOf<'done' | 'dead' | 'invalid' | 'retired' | 'running' | null>()
+  expectTypeOf(changed.idle).toEqualTypeOf<
+    'done' | 'dead' | 'invalid' | 'retired' | 'awaiting finish' | null
+  >()
   kalends.declare('set', [{ task: plain, timer: 'daily', firstRun: 'if-due', overlap: 'allow' }], {
-    gone: 'keep',
+    onRemoved: 'keep',
   })
   await kalends.schedules.runNow('a', { args: { once: true } })
   // @ts-expect-error there is no such policy
@@ -144,7 +146,7 @@ export async function policies(): Promise<void> {
   // @ts-expect-error what counts only for a new schedule cannot be changed
   await kalends.schedules.update('a', { firstRun: 'now' })
   // @ts-expect-error there is no such option for what is gone
-  kalends.declare('set', [{ task: plain, timer: 'daily' }], { gone: 'remove' })
+  kalends.declare('set', [{ task: plain, timer: 'daily' }], { onRemoved: 'remove' })
   // @ts-expect-error there is no such policy, in a declaration either
   kalends.declare('set', [{ task: plain, timer: 'daily', overlap: 'queue' }])
   // @ts-expect-error args are an option, so that others can join them
@@ -178,9 +180,9 @@ export async function jobs(): Promise<void> {
 }
 
 export function events(): void {
-  kalends.on('settled', ({ settlement }) => {
-    if (settlement.state === 'waiting') expectTypeOf<typeof settlement.delayMs>().toEqualTypeOf<number>()
-    else expectTypeOf<typeof settlement.result>().toEqualTypeOf<string | null>()
+  kalends.on('settled', ({ outcome }) => {
+    if (outcome.state === 'waiting') expectTypeOf<typeof outcome.delayMs>().toEqualTypeOf<number>()
+    else expectTypeOf<typeof outcome.result>().toEqualTypeOf<string | null>()
   })
   kalends.on('started', ({ attempt }) => expectTypeOf<typeof attempt>().toEqualTypeOf<number>())
   // @ts-expect-error there is no such event

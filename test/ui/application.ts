@@ -29,7 +29,7 @@ export async function startApplication(url: string, options: ApplicationOptions 
   const { base = '/' } = options
   const kalends = await Kalends.open(url, {
     worker: 'web-1',
-    wakeUp: 50,
+    pollInterval: 50,
     retention: false,
     ...options.kalends,
   })

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Membership, type MembershipOptions } from '../../src/worker/membership.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
-import type { AttemptEnd, Settled } from '../../src/store/executing-store.ts'
+import type { EndedAttempt, SettledAttempt } from '../../src/store/executing-store.ts'
 import type { SweepExtent } from '../../src/store/scheduling-store.ts'
 import type { WorkerRecord, WorkerStore } from '../../src/store/worker-store.ts'
 
@@ -111,9 +111,9 @@ it('where a sweep says that there are orphans, they are settled in the same beat
 it('an orphan whose end the database rejects keeps no other orphan, and no heartbeat', async () => {
   const taken: string[] = []
   const rejected: string[] = []
-  const orphan = (id: string): AttemptEnd => ({
+  const orphan = (id: string): EndedAttempt => ({
     fence: { id, worker: 'dead/1', claim: 1 },
-    ending: { kind: 'lost', error: 'gone' },
+    end: { kind: 'lost', error: 'gone' },
     policy: DEFAULT_POLICY,
   })
   // More than one batch of them come before a good one.
@@ -169,12 +169,12 @@ const SILENT: WorkerRecord = {
   heartbeat: new Date(1000),
 }
 
-const settledAs = ({ fence: { id } }: AttemptEnd): Settled => ({
+const settledAs = ({ fence: { id } }: EndedAttempt): SettledAttempt => ({
   id,
   task: 't',
   scheduleId: null,
   attempt: 1,
-  settlement: { state: 'waiting', delayMs: 0, countAttempt: true, error: 'gone' },
+  outcome: { state: 'waiting', delayMs: 0, countAttempt: true, error: 'gone' },
   started: new Date(0),
   ended: new Date(0),
   promoted: null,

@@ -35,7 +35,7 @@ function watching(answers: readonly Partial<Look>[]) {
   const watch = new Watch({
     store,
     // Longer than any test takes.
-    wakeUpMs: 3_600_000,
+    pollIntervalMs: 3_600_000,
     now: () => new Date(),
     claimableTasks: () => [],
     onScheduleDue: () => {

@@ -222,7 +222,9 @@ export const EDIT_KINDS: readonly EditKind[] = [
   {
     name: 'idle',
     weight: 4,
-    columns: ({ random }) => ({ idle: random.pick(['done', 'dead', 'invalid', 'retired', 'running', null]) }),
+    columns: ({ random }) => ({
+      idle: random.pick(['done', 'dead', 'invalid', 'retired', 'awaiting finish', null]),
+    }),
     repair: revived,
   },
   { name: 'idle, and nothing more', weight: 1, columns: () => ({ idle: null }) },

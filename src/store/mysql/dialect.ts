@@ -104,7 +104,7 @@ export const mysqlDialect = (exact: () => ExactCollation): Dialect => ({
     // The result of a function of the application has an unknown shape.
     if (state !== null) checkTransaction(state)
   },
-  revisions: (database, tables) =>
+  changeTokens: (database, tables) =>
     database.transaction(async (sql) => {
       const names = tables.map((table) => table.replaceAll('`', ''))
       // MySQL shows a day old cache unless told otherwise; MariaDB has none and takes this for a comment.

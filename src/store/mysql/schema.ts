@@ -125,7 +125,7 @@ export const periodicTask = mysqlTable(
     plannedFrom: characters(800)('planned_from'),
     status: short('status').generatedAlwaysAs(
       (): SQL =>
-        sql`case when \`enabled\` = 0 then 'paused' when \`idle\` is not null and \`idle\` <> 'running' then \`idle\` else 'active' end`,
+        sql`case when \`enabled\` = 0 then 'paused' when \`idle\` is not null and \`idle\` <> 'awaiting finish' then \`idle\` else 'active' end`,
       // Indexed: MariaDB is safer with what is stored.
       { mode: 'stored' },
     ),

@@ -20,7 +20,7 @@ export const blockedByNothing = ({ job }: Tables): string =>
 
 /** On periodic_task, whose rows are called as given: it waits for the end of a run, and no job of it is open. */
 export const waitsForNothing = ({ job }: Tables, schedule: string): string =>
-  `${schedule}.idle = 'running' AND NOT EXISTS (
+  `${schedule}.idle = 'awaiting finish' AND NOT EXISTS (
     SELECT 1 FROM ${job} AS a WHERE ${OPEN} AND a.periodic_task_id = ${schedule}.id
   )`
 

@@ -1,7 +1,7 @@
 /** Writes the ends of jobs: the jobs, the counters of their schedules, and the turn of the jobs blocked behind them. */
 import { finish } from '../../model/finish.ts'
 import type { JobState } from '../../model/job.ts'
-import type { Settlement } from '../../model/settle.ts'
+import type { JobOutcome } from '../../model/settle.ts'
 import type { Dialect } from '../database.ts'
 import { fromStored, toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
@@ -27,13 +27,13 @@ export interface EndingRow {
   clock: string
 }
 
-export interface Ended {
+export interface EndedJob {
   readonly row: EndingRow
-  readonly settlement: Settlement
+  readonly outcome: JobOutcome
 }
 
-/** Settlements that are final and say whether the run went well. */
-const isCounted = ({ settlement }: Ended) => settlement.state === 'success' || settlement.state === 'failed'
+/** Outcomes that are final and say whether the run went well. */
+const isCounted = ({ outcome }: EndedJob) => outcome.state === 'success' || outcome.state === 'failed'
 
 export function endingColumns({ instant, now }: Dialect): string {
   return `id, periodic_task_id AS schedule, task, state, worker, attempt, claim,
@@ -47,7 +47,7 @@ export function endingColumns({ instant, now }: Dialect): string {
  */
 export async function endJobs(
   tx: Context,
-  ended: readonly Ended[],
+  ended: readonly EndedJob[],
   schedules: ReadonlyMap<string, PlannableRow>,
 ): Promise<ReadonlyMap<string, string>> {
   const promoted = await nextInTurn(tx, ended)
@@ -57,7 +57,7 @@ export async function endJobs(
 
 export async function writeEnds(
   tx: Context,
-  ended: readonly Ended[],
+  ended: readonly EndedJob[],
   promoted: ReadonlyMap<string, string>,
   schedules: ReadonlyMap<string, PlannableRow>,
 ): Promise<void> {
@@ -75,7 +75,7 @@ const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
  */
 async function writeJobs(
   tx: Context,
-  ended: readonly Ended[],
+  ended: readonly EndedJob[],
   promoted: ReadonlyMap<string, string>,
 ): Promise<void> {
   const ends = ended.map((end) => ({ schedule: end.row.schedule ?? '', row: endRow(end) }))
@@ -128,13 +128,13 @@ const WAITING = {
   error: null,
 }
 
-function endRow({ row, settlement }: Ended) {
+function endRow({ row, outcome }: EndedJob) {
   const { id, attempt, clock } = row
-  if (settlement.state !== 'waiting') {
-    const { state, reason, result, error } = settlement
+  if (outcome.state !== 'waiting') {
+    const { state, reason, result, error } = outcome
     return { id, stage: 0, state, reason, attempt, run_at: null, finished: clock, result, error }
   }
-  const { delayMs, countAttempt, error } = settlement
+  const { delayMs, countAttempt, error } = outcome
   return {
     ...WAITING,
     id,
@@ -183,10 +183,10 @@ const SCHEDULE_ASSIGNMENTS = {
 /** Writes counters, and what the ends mean for the next run. */
 async function writeSchedules(
   tx: Context,
-  ended: readonly Ended[],
+  ended: readonly EndedJob[],
   rows: ReadonlyMap<string, PlannableRow>,
 ): Promise<void> {
-  const final = ended.filter(({ settlement }) => settlement.state !== 'waiting')
+  const final = ended.filter(({ outcome }) => outcome.state !== 'waiting')
   const bySchedule = groupBy(final, (end) => end.row.schedule ?? '')
   const schedules = [...bySchedule].flatMap(([id, ends]) => {
     const row = rows.get(id)
@@ -194,7 +194,7 @@ async function writeSchedules(
   })
   const open = await openCounts(
     tx,
-    schedules.filter(({ row }) => row.idle === 'running').map(({ row }) => row.id),
+    schedules.filter(({ row }) => row.idle === 'awaiting finish').map(({ row }) => row.id),
   )
   const batch = schedules.map(({ row, ends }) => scheduleAfter(row, ends, open.get(row.id) ?? 0))
   await updateFromBatch(tx, tx.tables.schedule, SCHEDULE_COLUMNS, batch, SCHEDULE_ASSIGNMENTS)
@@ -206,10 +206,10 @@ async function writeSchedules(
 }
 
 /** @param open  how many jobs of the schedule are not final */
-function scheduleAfter(row: PlannableRow, ends: readonly Ended[], open: number) {
+function scheduleAfter(row: PlannableRow, ends: readonly EndedJob[], open: number) {
   const counted = ends.filter(isCounted)
   const last = counted.at(-1)
-  const failures = counted.filter((end) => end.settlement.state === 'failed').length
+  const failures = counted.filter((end) => end.outcome.state === 'failed').length
   const runs = counted.length
   const clock = ends[0]?.row.clock ?? ''
   const schedule = toPlannable({
@@ -225,7 +225,7 @@ function scheduleAfter(row: PlannableRow, ends: readonly Ended[], open: number) 
     last_run: last?.row.started ?? null,
     last_finished: last === undefined ? null : clock,
     last_job: last?.row.id ?? null,
-    last_error: last?.settlement.state === 'failed' ? last.settlement.error : null,
+    last_error: last?.outcome.state === 'failed' ? last.outcome.error : null,
     moved: Number(next !== null),
     nextrun: next?.nextRun ? toText(next.nextRun) : null,
     idle: next?.idle ?? null,
@@ -264,8 +264,11 @@ async function openCounts(tx: Context, schedules: readonly string[]): Promise<Re
 }
 
 /** The jobs that are blocked by one that ends. @returns the first of them by schedule */
-export async function nextInTurn(tx: Context, ended: readonly Ended[]): Promise<ReadonlyMap<string, string>> {
-  const final = ended.filter(({ settlement }) => settlement.state !== 'waiting').map(({ row }) => row)
+export async function nextInTurn(
+  tx: Context,
+  ended: readonly EndedJob[],
+): Promise<ReadonlyMap<string, string>> {
+  const final = ended.filter(({ outcome }) => outcome.state !== 'waiting').map(({ row }) => row)
   const schedules = [...new Set(final.flatMap(({ schedule }) => schedule ?? []))].toSorted()
   if (schedules.length === 0) return new Map()
   const ids = final.map(({ id }) => id)

@@ -3,7 +3,7 @@ import { type ClaimedJob, type Fence, fenceOf } from '../../model/job.ts'
 import type { SetAside } from '../../model/set-aside.ts'
 import type { RunPolicy } from '../../model/task.ts'
 import type { Turn } from '../database.ts'
-import type { AttemptEnd, ExecutingStore, NewLogLine, SettleResult } from '../executing-store.ts'
+import type { EndedAttempt, ExecutingStore, NewLogLine, SettleResult } from '../executing-store.ts'
 import { toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
 import { lockRows, updateRows } from './by-key.ts'
@@ -120,7 +120,7 @@ export class SqlExecuting implements ExecutingStore {
     })
   }
 
-  settle(attempts: readonly AttemptEnd[]): Promise<SettleResult> {
+  settle(attempts: readonly EndedAttempt[]): Promise<SettleResult> {
     if (attempts.length === 0) return Promise.resolve({ settled: [], lost: [], locked: [] })
     // A job that was put back manually since the next one was looked for has the turn.
     return this.#context.transactionOnKeys((tx) => settleAll(tx, attempts))
@@ -151,7 +151,7 @@ export class SqlExecuting implements ExecutingStore {
     )
   }
 
-  async held(worker: string): Promise<AttemptEnd[]> {
+  async held(worker: string): Promise<EndedAttempt[]> {
     const rows = await this.#context.transaction(async (tx) => {
       await confirmByWrite(tx, worker)
       return await tx.rows<JobRow>(
@@ -161,12 +161,12 @@ export class SqlExecuting implements ExecutingStore {
     })
     return rows.map((row) => ({
       fence: { id: row.id, worker, claim: row.claim },
-      ending: { kind: 'released' },
+      end: { kind: 'released' },
       policy: policyOf(row),
     }))
   }
 
-  async orphans(limit: number, except: readonly string[] = []): Promise<AttemptEnd[]> {
+  async orphans(limit: number, except: readonly string[] = []): Promise<EndedAttempt[]> {
     const { tables, dialect } = this.#context
     const others = exceptFor(except)
     const rows = await this.#context.rows<JobRow & { worker: string }>(
@@ -177,7 +177,7 @@ export class SqlExecuting implements ExecutingStore {
     )
     return rows.map((row) => ({
       fence: fenceOf(row),
-      ending: {
+      end: {
         kind: 'lost',
         error: `The worker ${row.worker} was lost during attempt ${String(row.attempt)}`,
       },

@@ -93,8 +93,8 @@ export class SqlJobs implements JobStore {
         await updateRows(tx, tx.tables.job, stop, [row.id])
       }
       if (row.state === 'running' || isFinal(row.state)) return row.state
-      const settlement = { state: 'cancelled', reason: null, error: null, result: null } as const
-      await endJobs(tx, [{ row, settlement }], schedules)
+      const outcome = { state: 'cancelled', reason: null, error: null, result: null } as const
+      await endJobs(tx, [{ row, outcome }], schedules)
       return 'cancelled'
     })
   }

@@ -16,7 +16,7 @@ import type {
   LogLine,
   MatchingIds,
   RecentRun,
-  Revisions,
+  ChangeTokens,
   ScheduleConditions,
   ScheduleSelection,
   TimerGroup,
@@ -255,9 +255,9 @@ export class SqlLists implements ListStore {
     return await hoursIn(this.#context, { ...range, filter: both(range.filter, ofSchedule) }, bounds)
   }
 
-  async revisions(): Promise<Revisions> {
+  async changeTokens(): Promise<ChangeTokens> {
     const { schedule, job, worker } = this.#context.tables
-    const [schedules = '', jobs = ''] = await this.#context.dialect.revisions(this.#context.database, [
+    const [schedules = '', jobs = ''] = await this.#context.dialect.changeTokens(this.#context.database, [
       schedule,
       job,
     ])

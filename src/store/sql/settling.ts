@@ -2,16 +2,16 @@
 import { spanOfTimer } from '../../model/finish.ts'
 import { type Fence, fenceText } from '../../model/job.ts'
 import { settle } from '../../model/settle.ts'
-import type { AttemptEnd, Settled, SettleResult } from '../executing-store.ts'
+import type { EndedAttempt, SettledAttempt, SettleResult } from '../executing-store.ts'
 import { fromStored } from '../instant.ts'
 import { lockRows } from './by-key.ts'
 import { confirmByWrite } from './confirm.ts'
 import type { Context } from './context.ts'
-import { type Ended, endingColumns, type EndingRow, nextInTurn, writeEnds } from './ends.ts'
+import { type EndedJob, endingColumns, type EndingRow, nextInTurn, writeEnds } from './ends.ts'
 import { plannableColumns, type PlannableRow } from './rows.ts'
 import { placeholders } from './tables.ts'
 
-export async function settleAll(tx: Context, attempts: readonly AttemptEnd[]): Promise<SettleResult> {
+export async function settleAll(tx: Context, attempts: readonly EndedAttempt[]): Promise<SettleResult> {
   const ids = attempts.map((attempt) => attempt.fence.id).toSorted()
   const schedules = await lockSchedulesOf(tx, ids)
   const columns = endingColumns(tx.dialect)
@@ -21,9 +21,9 @@ export async function settleAll(tx: Context, attempts: readonly AttemptEnd[]): P
     tx,
     ids.filter((id) => !running.has(id)),
   )
-  const lost: AttemptEnd[] = []
-  const locked: AttemptEnd[] = []
-  const ended: Ended[] = []
+  const lost: EndedAttempt[] = []
+  const locked: EndedAttempt[] = []
+  const ended: EndedJob[] = []
   for (const attempt of attempts) {
     const { fence } = attempt
     const row = running.get(fence.id)
@@ -34,8 +34,8 @@ export async function settleAll(tx: Context, attempts: readonly AttemptEnd[]): P
     else
       ended.push({
         row,
-        settlement: settle(
-          attempt.ending,
+        outcome: settle(
+          attempt.end,
           row.attempt,
           attempt.policy,
           row.stop_requested !== null,
@@ -47,23 +47,22 @@ export async function settleAll(tx: Context, attempts: readonly AttemptEnd[]): P
   const turns = await nextInTurn(tx, ended)
   const heldTurns = await heldAmong(tx, turns)
   // An end waits as long as the job that comes next is locked: the two are written together.
-  const isHeld = ({ row }: Ended) => row.schedule !== null && heldTurns.has(row.schedule)
+  const isHeld = ({ row }: EndedJob) => row.schedule !== null && heldTurns.has(row.schedule)
   const held = new Set(ended.filter(isHeld).map(({ row }) => row.id))
   locked.push(...attempts.filter(({ fence }) => held.has(fence.id)))
   const written = ended.filter((end) => !isHeld(end))
   const promoted = new Map([...turns].filter(([schedule]) => !heldTurns.has(schedule)))
   await writeEnds(tx, written, promoted, schedules.rows)
   const settled = written.map(
-    ({ row, settlement }): Settled => ({
+    ({ row, outcome }): SettledAttempt => ({
       id: row.id,
       task: row.task,
       scheduleId: row.schedule,
       attempt: row.attempt,
-      settlement,
+      outcome,
       started: fromStored(row.started ?? row.clock),
       ended: fromStored(row.clock),
-      promoted:
-        (row.schedule !== null && settlement.state !== 'waiting' && promoted.get(row.schedule)) || null,
+      promoted: (row.schedule !== null && outcome.state !== 'waiting' && promoted.get(row.schedule)) || null,
     }),
   )
   return { settled, lost: lost.map((attempt) => attempt.fence), locked }

@@ -90,7 +90,7 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   isDuplicate,
   // The whole file is locked or nothing is.
   isContended: () => false,
-  async revisions(database, tables) {
+  async changeTokens(database, tables) {
     // The first counts what other connections have committed, the second what this one has written.
     const [others] = await database.rows<{ data_version: number }>('PRAGMA data_version')
     const [own] = await database.rows<{ changes: number }>('SELECT total_changes() AS changes')

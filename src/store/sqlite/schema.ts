@@ -84,7 +84,7 @@ export const periodicTask = sqliteTable(
     plannedFrom: text('planned_from'),
     status: text('status').generatedAlwaysAs(
       (): SQL =>
-        sql`case when \`enabled\` = 0 then 'paused' when \`idle\` is not null and \`idle\` <> 'running' then \`idle\` else 'active' end`,
+        sql`case when \`enabled\` = 0 then 'paused' when \`idle\` is not null and \`idle\` <> 'awaiting finish' then \`idle\` else 'active' end`,
       { mode: 'virtual' },
     ),
     definition: text('definition').generatedAlwaysAs((): SQL => sql.raw(DEFINITION), { mode: 'virtual' }),

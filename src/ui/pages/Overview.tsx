@@ -29,7 +29,7 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const MOST_ERRORS = 5
 const MOST_RUNNING = 8
-/** Within the wake-up period and the lease a schedule is not late yet. */
+/** Within the poll interval and the lease a schedule is not late yet. */
 const LATE_MS = 90_000
 
 /** The start of the minute, so that the address of a look does not change with each second. */

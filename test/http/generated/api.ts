@@ -824,7 +824,7 @@ export interface components {
             /** @enum {string} */
             status: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
             nextRun: string | null;
-            idle: ("done" | "dead" | "invalid" | "retired" | "running") | null;
+            idle: ("done" | "dead" | "invalid" | "retired" | "awaiting finish") | null;
             declaredBy: string | null;
             /**
              * Format: date-time
@@ -878,7 +878,7 @@ export interface components {
             /** @enum {string} */
             status: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
             nextRun: string | null;
-            idle: ("done" | "dead" | "invalid" | "retired" | "running") | null;
+            idle: ("done" | "dead" | "invalid" | "retired" | "awaiting finish") | null;
             declaredBy: string | null;
             /**
              * Format: date-time

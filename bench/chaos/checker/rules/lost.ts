@@ -44,7 +44,7 @@ const MOST_COUNTED = 10_000
 
 /** What the product may take to see an edit, or a slot that has come: also where a mark holds the row. */
 export function allowanceMs({ record }: Pick<Evidence, 'record'>, { start }: Pick<Segment, 'start'>): number {
-  const usual = record.leaseMs + record.wakeUpMs + LOAD_MS
+  const usual = record.leaseMs + record.pollIntervalMs + LOAD_MS
   // A mark that was set by hand: as long as two leases, or until the sweep finds it.
   return start.worker === null ? usual : usual + 2 * record.leaseMs
 }
