@@ -141,8 +141,9 @@ export class RunningAttempts {
     const { job } = attempt
     const ending = await attempt.ending
     this.#keepAbandoned(attempt)
-    // The row stores only the last error. The log shows how the attempts before ended.
-    if (ending?.kind === 'error' && !ending.permanent && job.attempt <= job.policy.maxRetries)
+    const isRetryable = ending?.kind === 'timeout' || (ending?.kind === 'error' && !ending.permanent)
+    // Separates the lines of this attempt from those of the next, for people who read the log.
+    if (isRetryable && job.attempt <= job.policy.maxRetries)
       attempt.log.write('warn', `Attempt ${job.attempt} failed: ${ending.error.split('\n', 1)[0] ?? ''}`)
     try {
       // The log lines of a job are stored before it is final.

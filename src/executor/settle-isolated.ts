@@ -45,6 +45,7 @@ function withoutTexts(ending: Ending, rejection: unknown): Ending {
         ? ending
         : { kind: 'error', error: `The result of the run could not be stored: ${reason}`, permanent: true }
     case 'error':
+    case 'timeout':
     case 'lost':
     case 'cancelled':
       return { ...ending, error: `The error of the run could not be stored: ${reason}` }

@@ -4,6 +4,7 @@ import { type Fence, fenceText } from '../../model/job.ts'
 import { settle } from '../../model/settle.ts'
 import type { AttemptEnd, Settled, SettleResult } from '../executing-store.ts'
 import { fromStored } from '../instant.ts'
+import { type EndedAttempt, writeAttempts } from './attempts.ts'
 import { lockRows } from './by-key.ts'
 import { confirmByWrite } from './confirm.ts'
 import type { Context } from './context.ts'
@@ -23,7 +24,7 @@ export async function settleAll(tx: Context, attempts: readonly AttemptEnd[]): P
   )
   const lost: AttemptEnd[] = []
   const locked: AttemptEnd[] = []
-  const ended: Ended[] = []
+  const ended: (Ended & EndedAttempt)[] = []
   for (const attempt of attempts) {
     const { fence } = attempt
     const row = running.get(fence.id)
@@ -34,6 +35,7 @@ export async function settleAll(tx: Context, attempts: readonly AttemptEnd[]): P
     else
       ended.push({
         row,
+        ending: attempt.ending,
         settlement: settle(
           attempt.ending,
           row.attempt,
@@ -53,6 +55,7 @@ export async function settleAll(tx: Context, attempts: readonly AttemptEnd[]): P
   const written = ended.filter((end) => !isHeld(end))
   const promoted = new Map([...turns].filter(([schedule]) => !heldTurns.has(schedule)))
   await writeEnds(tx, written, promoted, schedules.rows)
+  await writeAttempts(tx, written)
   const settled = written.map(
     ({ row, settlement }): Settled => ({
       id: row.id,
