@@ -21,12 +21,7 @@ export interface EndedAttempt {
   readonly ending: Ending
 }
 
-/**
- * Writes the attempts that did not succeed, in the transaction that writes their ends.
- *
- * REPLACE, because a row of the same key may exist: if the job was deleted manually and submitted again under its id, or
- * `claim` has reached its largest value.
- */
+/** Writes the attempts that did not succeed, in the transaction that writes their ends. */
 export async function writeAttempts(tx: Context, ended: readonly EndedAttempt[]): Promise<void> {
   const rows = ended.flatMap(({ row, ending }) => {
     const end = storedEnd(ending)
@@ -37,11 +32,24 @@ export async function writeAttempts(tx: Context, ended: readonly EndedAttempt[])
     return [[row.id, row.claim, row.attempt, row.worker, toText(started), row.clock, outcome, error]]
   })
   if (rows.length === 0) return
-  await tx.run(
-    `REPLACE INTO ${tx.tables.attempt} (job_id, claim, attempt, worker, started, ended, outcome, error)
-     VALUES ${rows.map(() => '(?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}`,
-    rows.flat(),
-  )
+  const insert = () =>
+    tx.run(
+      `INSERT INTO ${tx.tables.attempt} (job_id, claim, attempt, worker, started, ended, outcome, error)
+       VALUES ${rows.map(() => '(?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}`,
+      rows.flat(),
+    )
+  try {
+    await insert()
+  } catch (error) {
+    if (!tx.dialect.isDuplicate(error)) throw error
+    // Only the statement was undone. The key exists if a job was deleted manually and submitted again under its id, or if
+    // its `claim` has reached the largest value: the newer attempt is kept.
+    await tx.run(
+      `DELETE FROM ${tx.tables.attempt} WHERE ${rows.map(() => '(job_id = ? AND claim = ?)').join(' OR ')}`,
+      rows.flatMap(([job = null, claim = null]) => [job, claim]),
+    )
+    await insert()
+  }
 }
 
 interface JobColumns {
