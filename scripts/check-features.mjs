@@ -18,7 +18,7 @@ const PAGES = {
   'docs/features.md': [
     ...upTo('T', 9),
     ...upTo('S', 12),
-    ...upTo('R', 13),
+    ...upTo('R', 14),
     ...upTo('D', 9),
     ...upTo('U', 3),
     ...upTo('V', 7),

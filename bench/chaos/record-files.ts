@@ -9,7 +9,12 @@ import type { JournalEntry, RowText, RunLine, RunRecord } from './record.ts'
 /** What is known of a run besides its lines and rows. */
 export type RunFacts = Pick<RunRecord, 'target' | 'seed' | 'leaseMs' | 'pollIntervalMs' | 'deadlocks'>
 
-const TABLES = { schedules: 'periodic_task', jobs: 'job', workers: 'worker' } as const
+const TABLES = [
+  { name: 'schedules', table: 'periodic_task', key: ['id'] },
+  { name: 'jobs', table: 'job', key: ['id'] },
+  { name: 'attempts', table: 'attempt', key: ['job_id', 'claim'] },
+  { name: 'workers', table: 'worker', key: ['id'] },
+]
 const PAGE = 2000
 
 export function saveFacts(folder: string, facts: RunFacts): void {
@@ -18,18 +23,21 @@ export function saveFacts(folder: string, facts: RunFacts): void {
 
 /** Page by page: there may be hundreds of thousands. */
 export async function saveRows(folder: string, target: Pick<Target, 'query'>): Promise<void> {
-  for (const [name, table] of Object.entries(TABLES)) {
+  for (const { name, table, key } of TABLES) {
+    const columns = key.join(', ')
+    const more = `WHERE (${columns}) > (${key.map(() => '?').join(', ')})`
     const file = await open(join(folder, `${name}.jsonl`), 'w')
     try {
-      let after = ''
+      let after: readonly (string | number | null)[] = []
       for (;;) {
-        const rows = await target.query(`SELECT * FROM ${table} WHERE id > ? ORDER BY id LIMIT ${PAGE}`, [
+        const rows = await target.query(
+          `SELECT * FROM ${table} ${after.length === 0 ? '' : more} ORDER BY ${columns} LIMIT ${PAGE}`,
           after,
-        ])
+        )
         const last = rows.at(-1)
         if (last === undefined) break
         await file.write(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
-        after = String(last['id'])
+        after = key.map((column) => last[column] ?? null)
       }
     } finally {
       await file.close()
@@ -48,6 +56,7 @@ export async function readRecord(folder: string): Promise<RunRecord> {
     runs: runs.toSorted((a, b) => a.mono - b.mono),
     schedules: await lines<RowText>(join(folder, `schedules.jsonl`)),
     jobs: await lines<RowText>(join(folder, `jobs.jsonl`)),
+    attempts: await lines<RowText>(join(folder, `attempts.jsonl`)),
     workers: await lines<RowText>(join(folder, `workers.jsonl`)),
   }
 }

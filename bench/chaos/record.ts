@@ -109,6 +109,7 @@ export interface RunRecord {
   /** At the end, after all work has come to rest. */
   readonly schedules: readonly RowText[]
   readonly jobs: readonly RowText[]
+  readonly attempts: readonly RowText[]
   readonly workers: readonly RowText[]
   /** Deadlocks that the server counted, less those that faults made on purpose; null: it does not tell. */
   readonly deadlocks: number | null

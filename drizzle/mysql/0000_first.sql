@@ -1,3 +1,18 @@
+CREATE TABLE `{prefix}attempt` (
+	`job_id` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
+	`claim` int NOT NULL,
+	`attempt` int NOT NULL,
+	`worker` varchar(255) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
+	`started` datetime(3) NOT NULL,
+	`ended` datetime(3) NOT NULL,
+	`outcome` varchar(16) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
+	`error` longtext CHARACTER SET utf8mb4 COLLATE {exact},
+	CONSTRAINT `{prefix}attempt_job_id_claim_pk` PRIMARY KEY(`job_id`,`claim`),
+	CONSTRAINT `{prefix}attempt_claim` CHECK(`claim` between 0 and 2147483647),
+	CONSTRAINT `{prefix}attempt_attempt` CHECK(`attempt` between 0 and 2147483647),
+	CONSTRAINT `{prefix}attempt_outcome` CHECK(`outcome` in ('failed', 'timeout', 'cancelled', 'released', 'lost'))
+);
+--> statement-breakpoint
 CREATE TABLE `{prefix}declared_set` (
 	`name` varchar(190) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,
 	`hash` varchar(64) CHARACTER SET utf8mb4 COLLATE {exact} NOT NULL,

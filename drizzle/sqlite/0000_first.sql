@@ -1,3 +1,20 @@
+CREATE TABLE `{prefix}attempt` (
+	`job_id` text NOT NULL,
+	`claim` integer NOT NULL,
+	`attempt` integer NOT NULL,
+	`worker` text NOT NULL,
+	`started` text NOT NULL,
+	`ended` text NOT NULL,
+	`outcome` text NOT NULL,
+	`error` text,
+	PRIMARY KEY(`job_id`, `claim`),
+	CONSTRAINT "{prefix}attempt_claim" CHECK(typeof(`claim`) in ('integer', 'null') and `claim` between 0 and 2147483647),
+	CONSTRAINT "{prefix}attempt_attempt" CHECK(typeof(`attempt`) in ('integer', 'null') and `attempt` between 0 and 2147483647),
+	CONSTRAINT "{prefix}attempt_outcome" CHECK(`outcome` in ('failed', 'timeout', 'cancelled', 'released', 'lost')),
+	CONSTRAINT "{prefix}attempt_job_id" CHECK(typeof(`job_id`) in ('text', 'null') and instr(`job_id`, char(0)) = 0 and length(`job_id`) <= 190),
+	CONSTRAINT "{prefix}attempt_worker" CHECK(typeof(`worker`) in ('text', 'null') and instr(`worker`, char(0)) = 0 and length(`worker`) <= 255)
+);
+--> statement-breakpoint
 CREATE TABLE `{prefix}declared_set` (
 	`name` text NOT NULL,
 	`hash` text NOT NULL,

@@ -72,7 +72,7 @@ export class History {
     )
   }
 
-  /** Deletes what is older: measurements, and the jobs that are over with their logs. @returns how much is left */
+  /** Deletes what is older: measurements, and the jobs that are over with their logs and attempts. @returns how much is left */
   async prune(before: Date): Promise<{ samples: number; jobs: number }> {
     const finished = [instantText(before)]
     await this.#database.rows('DELETE FROM machine_sample WHERE measured < ?', [before.getTime()])
@@ -82,6 +82,10 @@ export class History {
     )
     await this.#database.rows(
       'DELETE FROM job_log WHERE at < ? AND job_id NOT IN (SELECT id FROM job)',
+      finished,
+    )
+    await this.#database.rows(
+      'DELETE FROM attempt WHERE ended < ? AND job_id NOT IN (SELECT id FROM job)',
       finished,
     )
     const [left] = await this.#database.rows<{ samples: number; jobs: number }>(

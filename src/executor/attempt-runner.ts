@@ -179,8 +179,7 @@ function attemptEnd(reason: unknown, isAbandoned: boolean): AttemptEnd | null {
   if (reason instanceof StoppedError) return { kind: 'released' }
   if (reason instanceof CancelledError) return { kind: 'cancelled', error: `${reason.message}${note}` }
   return {
-    kind: 'error',
+    kind: 'timeout',
     error: `${reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)}${note}`,
-    permanent: false,
   }
 }

@@ -141,8 +141,9 @@ export class RunningAttempts {
     const { job } = attempt
     const end = await attempt.end
     this.#keepAbandoned(attempt)
-    // The row stores only the last error. The log shows how the attempts before ended.
-    if (end?.kind === 'error' && !end.permanent && job.attempt <= job.policy.maxRetries)
+    const isRetryable = end?.kind === 'timeout' || (end?.kind === 'error' && !end.permanent)
+    // Separates the lines of this attempt from those of the next, for people who read the log.
+    if (isRetryable && job.attempt <= job.policy.maxRetries)
       attempt.log.write('warn', `Attempt ${job.attempt} failed: ${end.error.split('\n', 1)[0] ?? ''}`)
     try {
       // The log lines of a job are stored before it is final.

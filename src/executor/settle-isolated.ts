@@ -45,6 +45,7 @@ function withoutTexts(end: AttemptEnd, rejection: unknown): AttemptEnd {
         ? end
         : { kind: 'error', error: `The result of the run could not be stored: ${reason}`, permanent: true }
     case 'error':
+    case 'timeout':
     case 'lost':
     case 'cancelled':
       return { ...end, error: `The error of the run could not be stored: ${reason}` }

@@ -6,7 +6,7 @@ import { type Call, operation, type Operation } from './operation.ts'
 import { invalidField, problemOf } from './problem.ts'
 import { checkOwner } from './schedule-operations.ts'
 import * as schemas from './schemas.ts'
-import { shownJob, shownText } from './shown.ts'
+import { shownAttempts, shownJob, shownText } from './shown.ts'
 
 const { JobParams, NoQuery } = schemas
 const PATH = '/api/v1/jobs'
@@ -91,6 +91,26 @@ export const jobOperations: readonly Operation[] = [
         status: 200,
         body: shownJob(await existing(call.reach.jobs, call.params.id), call),
       }),
+    },
+    NoQuery,
+  ),
+  operation(
+    {
+      id: 'jobAttempts',
+      method: 'GET',
+      path: `${ONE}/attempts`,
+      summary: 'Its newest 100 attempts, oldest first',
+      description:
+        'They include those before a manual retry, the one that is running and the one that succeeded.',
+      permission: 'read',
+      params: JobParams,
+      answers: { 200: { says: 'Attempts', schema: schemas.Attempts } },
+      run: async (call) => {
+        const { params, reach } = call
+        const job = call.redaction.hides() ? await existing(reach.jobs, params.id) : null
+        const attempts = await reach.jobs.attempts(params.id)
+        return { status: 200, body: { items: shownAttempts(attempts, job, call) } }
+      },
     },
     NoQuery,
   ),

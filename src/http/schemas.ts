@@ -233,6 +233,25 @@ export const Explanation = z.strictObject({
   nextRun: orNull(instant),
   reasons: names,
 })
+export const Attempts = z.strictObject({
+  items: z.array(
+    z.strictObject({
+      attempt: z.int().meta({
+        description:
+          'From 1. Two have the same number if the earlier one was released or the job was retried manually',
+      }),
+      worker: orNull(z.string()),
+      started: instant,
+      ended: orNull(instant).meta({ description: 'null: it is running' }),
+      outcome: orNull(z.enum(['success', 'failed', 'timeout', 'cancelled', 'released', 'lost'])).meta({
+        description:
+          'released: its worker stopped and gave the job back; lost: its worker died; null: it is running',
+      }),
+      error: orNull(z.string()),
+      truncated,
+    }),
+  ),
+})
 export const LogLines = z.strictObject({
   items: z.array(
     z.strictObject({
@@ -427,6 +446,7 @@ export const NAMED = {
   Elapse,
   Elapses,
   Explanation,
+  Attempts,
   LogLines,
   ScheduleCounts,
   JobCounts,

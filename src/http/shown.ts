@@ -1,6 +1,6 @@
 /** Rows as they go out: without secrets and, for owners, without what describes the server. */
 import { errorTextForOwner, logTextForOwner } from '../errors.ts'
-import type { Job, Listed, Payload, Schedule } from '../index.ts'
+import type { Attempt, Job, Listed, Payload, Schedule } from '../index.ts'
 import type { Call } from './operation.ts'
 
 /** Who reads it, and what is hidden from every reader. */
@@ -27,6 +27,19 @@ export function shownJob(job: Listed<Job>, { access, redaction }: Reader): Job {
     error: job.error && textFor(access, secrets.hiddenInText(job.error)),
     worker: isOwner(access) ? null : job.worker,
   }
+}
+
+/** @param job  whose attempts they are; null where nothing is hidden */
+export function shownAttempts(
+  attempts: readonly Listed<Attempt>[],
+  job: Job | null,
+  { access, redaction }: Reader,
+): Listed<Attempt>[] {
+  const secrets = job === null ? null : redaction.secretsOf(job)
+  return attempts.map((attempt) => {
+    const error = attempt.error && textFor(access, secrets?.hiddenInText(attempt.error) ?? attempt.error)
+    return { ...attempt, error, worker: isOwner(access) ? null : attempt.worker }
+  })
 }
 
 /** What a handler has logged. @param job  that wrote it; null where nothing is hidden */

@@ -1,5 +1,6 @@
 /** What people and code do to jobs: submit, wait for, look at, cancel, retry. */
 import { ConflictError, InvalidInputError, NotFoundError, TimeoutError } from '../errors.ts'
+import type { Attempt } from '../model/attempt.ts'
 import { type Authority, checkOpenJobs, checkWithin, requireTask } from '../model/authority.ts'
 import { checkedSettings } from '../model/checked-settings.ts'
 import { checkedConditions, checkedInstant, checkedPage, checkedWhole, spanOption } from '../model/input.ts'
@@ -97,6 +98,8 @@ const JOB_CONDITIONS = {
 
 /** Of one call of `logs`. */
 const MOST_LINES = 1000
+/** Of one call of `attempts`. */
+const MOST_ATTEMPTS = 100
 const ANY_SPAN = { least: 0, most: 2 ** 31 - 1 }
 
 /** What people and code do to jobs: `kalends.jobs`, and `jobs` of a scope, which reaches only its owner's. */
@@ -314,6 +317,18 @@ export class Jobs {
     )
     if (lines === null) throw new NotFoundError('job', id)
     return lines
+  }
+
+  /**
+   * The newest 100 attempts of a job, oldest first. They include those before a manual retry, the one that is running and
+   * the one that succeeded. Errors longer than 16,384 characters are shortened, see `truncated`.
+   *
+   * @throws NotFoundError
+   */
+  async attempts(id: string): Promise<Listed<Attempt>[]> {
+    const attempts = await this.#lists.attempts(id, MOST_ATTEMPTS)
+    if (attempts === null) throw new NotFoundError('job', id)
+    return attempts
   }
 
   /** @throws LimitError when there is no room for so many more */

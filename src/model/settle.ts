@@ -7,8 +7,9 @@ import type { RunPolicy } from './task.ts'
 /** How an attempt ended. */
 export type AttemptEnd =
   | { readonly kind: 'success'; readonly result: string | null }
-  /** The handler threw, ran out of time, or its worker was lost. */
+  /** The handler threw. */
   | { readonly kind: 'error'; readonly error: string; readonly permanent: boolean }
+  | { readonly kind: 'timeout'; readonly error: string }
   /** Taken away from its worker by a take-over: a failed attempt, tried elsewhere at once. */
   | { readonly kind: 'lost'; readonly error: string }
   | { readonly kind: 'cancelled'; readonly error: string | null }
@@ -53,6 +54,7 @@ export function settle(
         ? { state: 'cancelled', reason: null, error: null, result: null }
         : { state: 'waiting', delayMs: 0, countAttempt: false, error: null }
     case 'lost':
+    case 'timeout':
     case 'error':
       return settleFailure(end, attempt, policy, stopRequested, spanMs)
     default:
@@ -61,7 +63,7 @@ export function settle(
 }
 
 function settleFailure(
-  end: Extract<AttemptEnd, { kind: 'lost' | 'error' }>,
+  end: Extract<AttemptEnd, { kind: 'lost' | 'timeout' | 'error' }>,
   attempt: number,
   policy: RunPolicy,
   stopRequested: boolean,
@@ -70,7 +72,8 @@ function settleFailure(
   const { error } = end
   const lost = end.kind === 'lost'
   if (stopRequested) return { state: 'cancelled', reason: null, error, result: null }
-  if (!lost && end.permanent) return { state: 'failed', reason: 'permanent', error, result: null }
+  if (end.kind === 'error' && end.permanent)
+    return { state: 'failed', reason: 'permanent', error, result: null }
   if (attempt > policy.maxRetries)
     return { state: 'failed', reason: lost ? 'lost' : 'exhausted', error, result: null }
   return {

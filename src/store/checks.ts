@@ -2,6 +2,7 @@
  * The allowed values of the columns, on every database. The CHECKs of both schemas derive from these lists, so that an
  * invalid row is rejected when it is written, manual SQL included. Only the schemas import it.
  */
+import { STORED_OUTCOMES } from '../model/attempt.ts'
 import { FINAL_STATES, OPEN_STATES } from '../model/job.ts'
 import { JOB_SETTING_NAMES, SETTING_NAMES, type SettingName, settingOf } from '../model/settings.ts'
 
@@ -83,6 +84,12 @@ export const JOB_LOG_CHECKS: TableChecks = {
   whole: {},
   oneOf: { level: ['debug', 'info', 'warn', 'error'] },
   text: { job_id: NAME },
+}
+
+export const ATTEMPT_CHECKS: TableChecks = {
+  whole: { claim: COUNT, attempt: COUNT },
+  oneOf: { outcome: STORED_OUTCOMES },
+  text: { job_id: NAME, worker: WORKER },
 }
 
 export const WORKER_CHECKS: TableChecks = {

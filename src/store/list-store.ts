@@ -1,4 +1,5 @@
 import type { LogLevel } from './executing-store.ts'
+import type { Attempt } from '../model/attempt.ts'
 import type { Job, JobState } from '../model/job.ts'
 import type { Owner } from '../model/owner.ts'
 import type { Schedule, ScheduleStatus } from '../model/schedule.ts'
@@ -198,6 +199,8 @@ export interface ListStore {
   ): Promise<Listed<Job>[]>
   /** What a job has logged after a line, in order; null when there is no such job. */
   logs(job: string, after: number, limit: number): Promise<LogLine[] | null>
+  /** The newest attempts of a job, oldest first; null when there is no such job. */
+  attempts(job: string, limit: number): Promise<Listed<Attempt>[] | null>
   /** The newest jobs that failed. `complete` false: there are more, or there may be. */
   failures(
     conditions: JobConditions,

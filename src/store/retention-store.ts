@@ -7,7 +7,7 @@ export interface Retention {
 
 export interface RetentionStore {
   /**
-   * Removes one batch of final jobs with their logs, and the done schedules that are to be deleted.
+   * Removes one batch of final jobs with their logs and attempts, and the done schedules that are to be deleted.
    *
    * @param limit  the most jobs to remove
    * @returns how many jobs were removed; fewer than `limit` when nothing is left to remove

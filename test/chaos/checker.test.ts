@@ -59,7 +59,14 @@ describe('a good record passes', () => {
 
   it('with a job that somebody has deleted before it ended', () => {
     const record = goodRecord()
-    const before = { ...record.jobs[0], id: 'by-hand', periodic_task_id: null, slot: null, state: 'waiting' }
+    const before = {
+      ...record.jobs[0],
+      id: 'by-hand',
+      periodic_task_id: null,
+      slot: null,
+      state: 'waiting',
+      claim: 0,
+    }
     const deletion: JournalEntry = {
       kind: 'edit',
       table: 'job',
@@ -446,12 +453,28 @@ describe('a record that is spoiled in one way is caught', () => {
     ],
     ['args of another time', 'copy', changed(middle('edit-1'), { args: '{"spoiled":true}' })],
     ['another priority', 'copy', changed(middle('canary-1'), { priority: 1 })],
+    [
+      'a failed attempt that is not stored',
+      'attempt',
+      (record) => ({
+        ...record,
+        attempts: record.attempts.filter((row) => row['job_id'] !== middle('fails')['id']),
+      }),
+    ],
+    [
+      'an attempt that is stored although it succeeded',
+      'attempt',
+      (record) => ({
+        ...record,
+        attempts: [...record.attempts, { job_id: middle('canary-1')['id'] ?? null, claim: 1 }],
+      }),
+    ],
     ['too many deadlocks', 'deadlock', (record) => ({ ...record, deadlocks: 6 })],
     [
       'a job that was never begun',
       'unfinished',
       (record) => ({
-        ...changed(middle('canary-1'), { state: 'waiting', started: null, finished: null })(
+        ...changed(middle('canary-1'), { state: 'waiting', claim: 0, started: null, finished: null })(
           scheduled('canary-1', (row) => ({ run_count: Number(row['run_count']) - 1 }))(record),
         ),
         runs: record.runs.filter((line) => line.job !== middle('canary-1')['id']),

@@ -160,6 +160,9 @@ export class Imitation {
       runs: this.runs,
       schedules: [...this.#schedules.values()].map((schedule) => this.#row(schedule)),
       jobs: [...this.#jobs.values()].map(jobText),
+      attempts: [...this.#jobs.values()]
+        .filter((job) => job.state === 'failed')
+        .map(({ id }) => ({ job_id: id, claim: 1 })),
       workers: [{ id: WORKER }],
       deadlocks: 0,
     }
@@ -393,6 +396,7 @@ function jobText({
     reason,
     worker: started === null ? null : WORKER,
     attempt: started === null ? 0 : 1,
+    claim: started === null ? 0 : 1,
     submitted: text(submitted),
     run_at: null,
     started: text(started),

@@ -24,6 +24,10 @@ async function seed(database: TestDatabase): Promise<void> {
     const id = `019a0000-0000-7000-8000-00000000000${number + 1}`
     await database.query('INSERT INTO job (id, task, state) VALUES (?, ?, ?)', [id, 'mail', state])
     await database.query("INSERT INTO job_log (job_id, message) VALUES (?, 'hello')", [id])
+    await database.query(
+      "INSERT INTO attempt (job_id, claim, attempt, worker, started, ended, outcome) VALUES (?, 1, 1, 'w/1', '2026-01-01 00:00:00', '2026-01-01 00:00:01', 'failed')",
+      [id],
+    )
   }
 }
 

@@ -190,6 +190,19 @@ const TABLES: readonly Table[] = [
     good: { job_id: 'bad', message: 'text' },
     columns: ['job_id', 'at', 'level', 'message'],
   },
+  {
+    name: 'attempt',
+    good: {
+      job_id: 'bad',
+      claim: 1,
+      attempt: 1,
+      worker: 'bad/1',
+      started: '2026-01-01 00:00:00',
+      ended: '2026-01-01 00:00:01',
+      outcome: 'lost',
+    },
+    columns: ['job_id', 'claim', 'attempt', 'worker', 'started', 'ended', 'outcome', 'error'],
+  },
 ]
 
 /** A row of any table, as it may be written by hand. */

@@ -55,7 +55,7 @@ eachDatabase((under) => {
 
     await fc.assert(
       fc.asyncProperty(fc.array(rowCases(under.kind), { minLength: 1, maxLength: 6 }), async (rows) => {
-        for (const table of ['periodic_task', 'job', 'job_log', 'declared_set'])
+        for (const table of ['periodic_task', 'job', 'job_log', 'attempt', 'declared_set'])
           await database.query(
             `DELETE FROM ${table} ${table === 'periodic_task' ? "WHERE id <> 'canary'" : ''}`,
           )

@@ -159,6 +159,24 @@ eachDatabase((under) => {
       expect((await call('POST /api/v1/jobs/retry', { body: { filter: {} } })).body.changed).toHaveLength(5)
     })
 
+    it('show their attempts: those that failed, and the one that succeeded', async () => {
+      const { call, kalends } = await apiScene(under)
+      const { task } = await import('../../src/index.ts')
+      kalends.handle(task('flaky', { retryDelay: 20 }), ({ attempt }) => {
+        if (attempt === 1) throw new Error('not yet')
+      })
+      await kalends.start()
+      const id = await kalends.jobs.submit('flaky')
+      await ended(kalends, id)
+      const { status, body } = await call(`GET /api/v1/jobs/${id}/attempts`)
+      expect(status).toBe(200)
+      expect(body.items).toMatchObject([
+        { attempt: 1, outcome: 'failed', error: expect.stringContaining('not yet') },
+        { attempt: 2, outcome: 'success', error: null },
+      ])
+      expect((await call('GET /api/v1/jobs/none/attempts')).status).toBe(404)
+    })
+
     it('show what they log while they run, line by line', async () => {
       const { call, kalends } = await apiScene(under)
       const { task } = await import('../../src/index.ts')

@@ -48,6 +48,7 @@ eachDatabase((under) => {
     const rows = [
       ...(await database.query('SELECT error, reason, progress, result FROM job')),
       ...(await database.query('SELECT message FROM job_log')),
+      ...(await database.query('SELECT error FROM attempt')),
       ...(await database.query('SELECT last_error FROM periodic_task')),
     ]
     expect(JSON.stringify(rows)).toContain('no login with [redacted]')
@@ -56,6 +57,7 @@ eachDatabase((under) => {
       `jobs/${job}`,
       'jobs',
       `jobs/${job}/logs`,
+      `jobs/${job}/attempts`,
       'failures',
       'schedules',
       'schedules/s',
@@ -94,10 +96,16 @@ eachDatabase((under) => {
       'INSERT INTO job_log (job_id, at, level, message) SELECT id, submitted, ?, ? FROM job',
       ['info', error],
     )
+    await database.query(
+      `INSERT INTO attempt (job_id, claim, attempt, worker, started, ended, outcome, error)
+       SELECT id, 1, 1, 'w/1', submitted, submitted, 'failed', ? FROM job`,
+      [error],
+    )
     for (const path of [
       `jobs/${job}`,
       'jobs',
       `jobs/${job}/logs`,
+      `jobs/${job}/attempts`,
       'failures',
       'schedules/s',
       'schedules/s/history',
@@ -157,6 +165,16 @@ eachDatabase((under) => {
     expect((await call('GET /api/v1/failures', { as: 'ann' })).body.items).toMatchObject([{ error: shown }])
     expect((await call(`GET /api/v1/jobs/${job}/logs`, { as: 'ann' })).body.items).toMatchObject([
       { message: 'cannot open [path]\nsee the manual' },
+    ])
+    expect((await call(`GET /api/v1/jobs/${job}/attempts`, { as: 'ann' })).body.items).toMatchObject([
+      { outcome: 'failed', worker: null, error: shown },
+    ])
+    expect((await call(`GET /api/v1/jobs/${job}/attempts`)).body.items).toMatchObject([
+      {
+        outcome: 'failed',
+        worker: expect.stringMatching(/^the-worker\//),
+        error: expect.stringContaining(' at '),
+      },
     ])
     for (const path of ['jobs', 'schedules', 'schedules/s/history', 'schedules/s/explain'])
       expect((await call(`GET /api/v1/${path}`, { as: 'ann' })).text).not.toMatch(
@@ -220,7 +238,18 @@ eachDatabase((under) => {
       ['The worker host/1 was lost during attempt 1'],
     )
     await database.query(`UPDATE periodic_task SET worker = 'host/1', marked = created, nextrun = created`)
-    for (const path of [`jobs/${job}`, 'jobs', 'schedules/s', 'schedules', 'schedules/s/explain']) {
+    await database.query(
+      `INSERT INTO attempt (job_id, claim, attempt, worker, started, ended, outcome, error)
+       SELECT id, 1, 1, worker, submitted, submitted, 'lost', error FROM job`,
+    )
+    for (const path of [
+      `jobs/${job}`,
+      `jobs/${job}/attempts`,
+      'jobs',
+      'schedules/s',
+      'schedules',
+      'schedules/s/explain',
+    ]) {
       expect([path, (await call(`GET /api/v1/${path}`)).text]).toEqual([
         path,
         expect.stringContaining('host/1'),

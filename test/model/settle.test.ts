@@ -4,6 +4,7 @@ import { DEFAULT_POLICY } from '../../src/model/task.ts'
 
 const failure: AttemptEnd = { kind: 'error', error: 'no such host', permanent: false }
 const permanent: AttemptEnd = { kind: 'error', error: 'no such user', permanent: true }
+const timeout: AttemptEnd = { kind: 'timeout', error: 'too long' }
 const lost: AttemptEnd = { kind: 'lost', error: 'the worker is gone' }
 const released: AttemptEnd = { kind: 'released' }
 
@@ -33,6 +34,13 @@ describe('retries', () => {
       error: 'no such host',
       result: null,
     })
+  })
+
+  test.each([1, 4])('follow a timeout as they follow an error: attempt %i', (attempt) => {
+    const error: AttemptEnd = { kind: 'error', error: 'too long', permanent: false }
+    expect(settle(timeout, attempt, DEFAULT_POLICY, false)).toEqual(
+      settle(error, attempt, DEFAULT_POLICY, false),
+    )
   })
 
   test('are not made of a fault that is permanent, or without any allowed', () => {
@@ -72,6 +80,7 @@ describe('a job that somebody asked to cancel', () => {
   test.each([
     ['failed', failure],
     ['failed for good', permanent],
+    ['timed out', timeout],
     ['was lost', lost],
     ['was given back', released],
   ])('is cancelled and not tried again when it %s', (_, ending) => {

@@ -78,7 +78,7 @@ const call: fc.Arbitrary<Call> = fc.oneof(
       ({ jobs }, owner) =>
         jobs.submitMany([{ task: work, args: { of: MARK + nameOf(owner) }, ...given.foreign, id: given.id }]),
   ),
-  ...(['get', 'cancel', 'retry', 'logs'] as const).map((method) =>
+  ...(['get', 'cancel', 'retry', 'logs', 'attempts'] as const).map((method) =>
     job.map(
       (id): Call =>
         ({ jobs }) =>
@@ -107,7 +107,8 @@ async function rowsOfOthers(database: TestDatabase, owner: Owner): Promise<Row[]
 }
 
 async function fill(kalends: Kalends, database: TestDatabase): Promise<void> {
-  for (const table of ['periodic_task', 'job', 'job_log']) await database.query(`DELETE FROM ${table}`)
+  for (const table of ['periodic_task', 'job', 'job_log', 'attempt'])
+    await database.query(`DELETE FROM ${table}`)
   for (const [index, owner] of OWNERS.entries()) {
     const { schedules, jobs } = kalends.scope({ ...owner, tasks: ['work'] })
     const of = MARK + nameOf(owner)
@@ -115,6 +116,11 @@ async function fill(kalends: Kalends, database: TestDatabase): Promise<void> {
     await jobs.submit(work, { of }, { id: `j${index}` })
     await database.query(
       `INSERT INTO job_log (job_id, message) VALUES ('${owner.group}:${owner.submitter}/j${index}', '${of}')`,
+    )
+    await database.query(
+      `INSERT INTO attempt (job_id, claim, attempt, worker, started, ended, outcome, error)
+       SELECT job_id, 1, 1, 'w/1', at, at, 'failed', message FROM job_log
+       WHERE message = '${of}'`,
     )
   }
 }

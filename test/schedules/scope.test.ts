@@ -150,6 +150,7 @@ eachDatabase((under) => {
         await expect(ben.jobs[call](id), call).rejects.toThrow(NotFoundError)
       expect(await ben.jobs.get(id)).toBeNull()
       await expect(ben.jobs.logs(id)).rejects.toThrow(NotFoundError)
+      await expect(ben.jobs.attempts(id)).rejects.toThrow(NotFoundError)
     }
     for (const query of [{}, { submitter: 'anna' }]) {
       expect((await ben.schedules.list(query)).total).toBe(0)

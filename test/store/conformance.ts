@@ -72,7 +72,7 @@ export function onEachStore(suite: (under: StoreUnderTest) => void, options: Sto
     })
     beforeEach(async () => {
       const prefix = options.tablePrefix ?? ''
-      for (const table of ['periodic_task', 'job', 'job_log', 'worker'])
+      for (const table of ['periodic_task', 'job', 'job_log', 'attempt', 'worker'])
         await database.query(`DELETE FROM ${prefix}${table}`)
     })
     afterEach(async () => {

@@ -141,11 +141,20 @@ onEachStore((under) => {
     ],
     ['job', 'retry_backoff', ['exponential', 'fixed']],
     ['job_log', 'level', ['debug', 'info', 'warn', 'error']],
+    ['attempt', 'outcome', ['failed', 'timeout', 'cancelled', 'released', 'lost']],
   ]
-  const ROWS: Readonly<Record<string, Record<string, string>>> = {
+  const ROWS: Readonly<Record<string, Record<string, string | number>>> = {
     periodic_task: { id: 'row', task: 'task', timer: 'daily' },
     job: { id: 'row', task: 'task' },
     job_log: { job_id: 'row', message: 'text' },
+    attempt: {
+      job_id: 'row',
+      claim: 1,
+      attempt: 1,
+      worker: 'w/1',
+      started: '2026-01-01 00:00:00.000',
+      ended: '2026-01-01 00:00:01.000',
+    },
   }
 
   it.each(ENUMERATIONS)(

@@ -12,16 +12,24 @@ export interface Picture {
   readonly schedules: ReadonlyMap<string, Row>
   readonly jobs: ReadonlyMap<string, Row>
   readonly workers: ReadonlySet<string>
+  /** The claims whose attempts are stored, by job. */
+  readonly attempts: ReadonlyMap<string, ReadonlySet<number>>
 }
 
 export async function look(database: TestDatabase): Promise<Picture> {
   const schedules = await database.query('SELECT * FROM periodic_task')
   const jobs = await database.query('SELECT * FROM job')
   const workers = await database.query('SELECT id FROM worker')
+  const attempts = new Map<string, Set<number>>()
+  for (const row of await database.query('SELECT job_id, claim FROM attempt')) {
+    const claims = attempts.get(text(row, 'job_id')) ?? new Set()
+    attempts.set(text(row, 'job_id'), claims.add(Number(row['claim'])))
+  }
   return {
     schedules: new Map(schedules.map((row) => [text(row, 'id'), row])),
     jobs: new Map(jobs.map((row) => [text(row, 'id'), row])),
     workers: new Set(workers.map((row) => text(row, 'id'))),
+    attempts,
   }
 }
 
@@ -56,7 +64,7 @@ const differ = (before: Row, after: Row, columns: readonly string[]) =>
   columns.filter((column) => before[column] !== after[column])
 
 /** What is wrong in every state. */
-export function wrongNow({ schedules, jobs }: Picture, clock: Clock): string[] {
+export function wrongNow({ schedules, jobs, attempts }: Picture, clock: Clock): string[] {
   const wrong: string[] = []
   const slots = new Map<string, number>()
   const active = new Map<string, number>()
@@ -65,6 +73,7 @@ export function wrongNow({ schedules, jobs }: Picture, clock: Clock): string[] {
     const schedule = text(job, 'periodic_task_id')
     const occurrence = `${schedule} ${text(job, 'slot')}`
     slots.set(occurrence, (slots.get(occurrence) ?? 0) + 1)
+    wrong.push(...wrongAttempts(job, attempts.get(text(job, 'id')) ?? new Set()))
     if (text(job, 'slot') > latestSlot) wrong.push(`${occurrence} is early`)
     if (['waiting', 'running'].includes(text(job, 'state')) && Number(job['exclusive']) === 1)
       active.set(schedule, (active.get(schedule) ?? 0) + 1)
@@ -76,6 +85,18 @@ export function wrongNow({ schedules, jobs }: Picture, clock: Clock): string[] {
     if (row['worker'] !== null && text(row, 'mark_ends') > latest)
       wrong.push(`${id} is marked until ${text(row, 'mark_ends')}`)
   return wrong
+}
+
+/** Each claim of a job is running, has succeeded, or is stored as an attempt. */
+function wrongAttempts(job: Row, stored: ReadonlySet<number>): string[] {
+  const claims = Number(job['claim'])
+  const isInJob = job['state'] === 'running' || job['state'] === 'success'
+  const expected = Array.from({ length: isInJob ? claims - 1 : claims }, (_, index) => index + 1)
+  const found = [...stored].toSorted((one, other) => one - other)
+  if (found.join() === expected.join()) return []
+  return [
+    `of ${text(job, 'id')}, ${text(job, 'state')} in claim ${claims}, the stored attempts are [${found.join()}]`,
+  ]
 }
 
 /** What is wrong about a change that somebody has made. */

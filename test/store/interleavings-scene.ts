@@ -67,7 +67,8 @@ const JOBS: readonly (readonly [schedule: string, slot: string, state: string, a
 /** Puts the state there, whatever is there. */
 export async function reset(database: TestDatabase, clock: Clock): Promise<void> {
   clock.now = START
-  for (const table of ['periodic_task', 'job', 'worker']) await database.query(`DELETE FROM ${table}`)
+  for (const table of ['periodic_task', 'job', 'attempt', 'worker'])
+    await database.query(`DELETE FROM ${table}`)
   const schedules = SCHEDULES.map(
     ({
       id,
@@ -115,6 +116,18 @@ export async function reset(database: TestDatabase, clock: Clock): Promise<void>
     'job (id, periodic_task_id, slot, task, state, attempt, claim, worker, started, finished)',
     jobs,
   )
+  const attempts = JOBS.flatMap(([, slot, state, attempt], index) =>
+    Array.from({ length: state === 'failed' ? attempt : 0 }, (_, before) => [
+      `00000000-0000-8000-8000-00000000000${index}`,
+      before + 1,
+      before + 1,
+      EARLY,
+      slot,
+      slot,
+      'failed',
+    ]),
+  )
+  await insertRows(database, 'attempt (job_id, claim, attempt, worker, started, ended, outcome)', attempts)
   await insertRows(database, 'worker (id, name, host, pid, tasks)', [[EARLY, 'early', 'host', 1, '["task"]']])
 }
 

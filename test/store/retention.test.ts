@@ -36,7 +36,21 @@ async function finals(
       ...more,
     })
     await insert(under, 'job_log', { job_id: id, message: 'done' })
+    await failedAttempt(under, id)
   }
+}
+
+async function failedAttempt(under: StoreUnderTest, job: string): Promise<void> {
+  const at = '2026-01-01 00:00:00.000'
+  await insert(under, 'attempt', {
+    job_id: job,
+    claim: 1,
+    attempt: 1,
+    worker: WORKER,
+    started: at,
+    ended: at,
+    outcome: 'failed',
+  })
 }
 
 async function prune(under: StoreUnderTest, retention: Partial<Retention>, limit = 500): Promise<number> {
@@ -48,7 +62,7 @@ async function left(under: StoreUnderTest): Promise<unknown[]> {
 }
 
 onEachStore((under) => {
-  it('final jobs that ended longer ago than the age go, with their logs', async () => {
+  it('final jobs that ended longer ago than the age go, with their logs and attempts', async () => {
     const now = await clock(under)
     for (const [id, state, age] of [
       ['old-success', 'success', 31],
@@ -59,6 +73,7 @@ onEachStore((under) => {
     ] as const) {
       await job(under, id, { state, finished: toText(after(now, -age * DAY)) })
       await insert(under, 'job_log', { job_id: id, message: id })
+      await failedAttempt(under, id)
     }
     for (const state of ['waiting', 'blocked', 'running'])
       await job(under, state, {
@@ -68,7 +83,8 @@ onEachStore((under) => {
       })
     expect(await prune(under, {})).toBe(4)
     expect(await left(under)).toEqual(['blocked', 'running', 'waiting', 'young'])
-    expect(await under.query('SELECT job_id FROM job_log')).toEqual([{ job_id: 'young' }])
+    for (const table of ['job_log', 'attempt'])
+      expect(await under.query(`SELECT job_id FROM ${table}`)).toEqual([{ job_id: 'young' }])
     expect(await prune(under, {})).toBe(0)
   })
 
@@ -87,7 +103,8 @@ onEachStore((under) => {
     ])
     expect(ids.filter((id) => String(id).startsWith('rare'))).toHaveLength(2)
     expect(ids.filter((id) => String(id).startsWith('own'))).toHaveLength(20)
-    expect(await under.query('SELECT COUNT(*) AS n FROM job_log')).toEqual([{ n: 27 }])
+    for (const table of ['job_log', 'attempt'])
+      expect(await under.query(`SELECT COUNT(*) AS n FROM ${table}`)).toEqual([{ n: 27 }])
   })
 
   it('jobs that are not final neither go nor count', async () => {
@@ -163,14 +180,15 @@ onEachStore((under) => {
     expect(await under.query('SELECT id FROM periodic_task')).toEqual([{ id: 'revived' }])
   })
 
-  it('a job that is retried meanwhile stays with its log', async () => {
+  it('a job that is retried meanwhile stays with its log and attempts', async () => {
     await finals(under, 's', 2, { state: 'failed' })
     await under.query(`UPDATE job SET state = 'waiting', finished = NULL WHERE id = 's-0'`)
     expect(await prune(under, { ageMs: 1000, perSchedule: 1 })).toBe(1)
-    expect(await under.query('SELECT job_id FROM job_log')).toEqual([{ job_id: 's-0' }])
+    for (const table of ['job_log', 'attempt'])
+      expect(await under.query(`SELECT job_id FROM ${table}`)).toEqual([{ job_id: 's-0' }])
   })
 
-  it('a job that is retried after it was selected and before it is removed stays with its log', async () => {
+  it('a job that is retried after it was selected and before it is removed stays with its log and attempts', async () => {
     await finals(under, 's', 2, { state: 'failed' })
     const { store } = await recording(under.url, async (statement) => {
       if (statement === START)
@@ -179,6 +197,7 @@ onEachStore((under) => {
     under.afterwards(() => store.close())
     expect(await store.retention.prune({ ageMs: 1000, perSchedule: 1000 }, 500)).toBe(1)
     expect(await left(under)).toEqual(['s-0'])
-    expect(await under.query('SELECT job_id FROM job_log')).toEqual([{ job_id: 's-0' }])
+    for (const table of ['job_log', 'attempt'])
+      expect(await under.query(`SELECT job_id FROM ${table}`)).toEqual([{ job_id: 's-0' }])
   })
 })

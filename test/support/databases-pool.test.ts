@@ -9,11 +9,14 @@ import { withDatabase } from './databases-run.ts'
 import { eachDatabase, type Row, type TestDatabase } from './databases.ts'
 import { until } from './worker-process.ts'
 
-const FILLED = ['declared_set', 'job', 'job_log', 'periodic_task', 'worker']
+const FILLED = ['attempt', 'declared_set', 'job', 'job_log', 'periodic_task', 'worker']
 
 type Written = Pick<TestDatabase, 'query'>
 
 async function fill(database: Written): Promise<void> {
+  await database.query(
+    "INSERT INTO attempt (job_id, claim, attempt, worker, started, ended, outcome) VALUES ('j', 1, 1, 'w/1', '2026-01-01 00:00:00', '2026-01-01 00:00:01', 'lost')",
+  )
   await database.query("INSERT INTO declared_set (name, hash, schedules) VALUES ('s', 'h', '{}')")
   await database.query("INSERT INTO job (id, task) VALUES ('j', 't')")
   await database.query("INSERT INTO job_log (job_id, message) VALUES ('j', 'm')")

@@ -46,6 +46,9 @@ eachDatabase(({ kind, fresh }) => {
       expect(again.at - killed).toBeLessThan(LEASE_MS + SLACK_MS)
       expect(heir.told('workerLost')).toMatchObject([{ worker: doomed.id }])
       await heir.report('settled', (report) => report.job === job && report.state === 'success')
+      expect(await database.query('SELECT attempt, worker, outcome FROM attempt')).toEqual([
+        { attempt: 1, worker: doomed.id, outcome: 'lost' },
+      ])
       await database.drop()
     })
 

@@ -170,6 +170,29 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
+  it('shows each attempt of a job, whatever its handler logs', async ({ skip }) => {
+    const { application } = await start({ works: false })
+    const { kalends } = application
+    kalends.handle(task('flaky', { retryDelay: 20 }), ({ attempt, log }) => {
+      log.warn('Attempt 2 failed: fake')
+      if (attempt === 1) throw new Error('not yet')
+    })
+    await kalends.start()
+    const id = await kalends.jobs.submit('flaky')
+    await kalends.jobs.wait(id)
+    const page = await opened(skip)
+    await page.goto(`${application.url}jobs/${id}`)
+    await page.getByText('Attempt 2 succeeded').waitFor()
+    const steps = await page.locator('ol.course li').allInnerTexts()
+    expect(steps).toEqual([
+      expect.stringContaining('Submitted'),
+      expect.stringMatching(/^Attempt 1 failed[^]*on web-1\/[^]*ended[^]*Error: not yet/),
+      expect.stringMatching(/^Attempt 2 succeeded[^]*on web-1\/[^]*ended/),
+      expect.stringContaining('Succeeded'),
+    ])
+    noErrors()
+  })
+
   it('finds what fails in two clicks, and retries it in bulk after saying how many', async ({ skip }) => {
     const { application, database } = await start()
     const { kalends } = application

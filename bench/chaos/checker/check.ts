@@ -4,6 +4,7 @@
  */
 import type { RunRecord } from '../record.ts'
 import { type Evidence, evidenceOf } from './evidence.ts'
+import { attempts } from './rules/attempts.ts'
 import { deadlocks } from './rules/deadlocks.ts'
 import { early } from './rules/early.ts'
 import { ended } from './rules/ended.ts'
@@ -33,6 +34,7 @@ const RULES: readonly ((evidence: Evidence) => Violation[])[] = [
   missed,
   counters,
   copies,
+  attempts,
   deadlocks,
 ]
 

@@ -22,6 +22,8 @@ export const RULES = [
   'counter',
   /** A job that is not what its schedule said when it was submitted. */
   'copy',
+  /** The stored attempts of a job are not those that its claims say. */
+  'attempt',
   'deadlock',
   /** A job that has not ended, or not as it should. */
   'unfinished',

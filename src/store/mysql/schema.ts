@@ -26,6 +26,7 @@ import {
   SETTINGS,
 } from '../../model/settings.ts'
 import {
+  ATTEMPT_CHECKS,
   DEFINITION_COLUMNS,
   INT,
   JOB_CHECKS,
@@ -241,6 +242,22 @@ export const jobLog = mysqlTable(
     message: longText('message').notNull(),
   },
   (table) => [index('{prefix}job_log_job').on(table.jobId, table.id), ...checks('job_log', JOB_LOG_CHECKS)],
+)
+
+/** The attempts that did not succeed. The number of an attempt is not unique in its job; that of its claim is. */
+export const attempt = mysqlTable(
+  '{prefix}attempt',
+  {
+    jobId: jobId('job_id').notNull(),
+    claim: int('claim').notNull(),
+    attempt: int('attempt').notNull(),
+    worker: workerId('worker').notNull(),
+    started: instant('started').notNull(),
+    ended: instant('ended').notNull(),
+    outcome: short('outcome').notNull(),
+    error: longText('error'),
+  },
+  (table) => [primaryKey({ columns: [table.jobId, table.claim] }), ...checks('attempt', ATTEMPT_CHECKS)],
 )
 
 export const worker = mysqlTable('{prefix}worker', {

@@ -1,3 +1,4 @@
+import type { Attempt } from '../../model/attempt.ts'
 import type { Job, JobState } from '../../model/job.ts'
 import { ANY_OWNER, type Owner, shownId, storedIds } from '../../model/owner.ts'
 import type { Schedule, ScheduleStatus } from '../../model/schedule.ts'
@@ -23,6 +24,7 @@ import type {
   TimerRow,
 } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
+import { attemptsOf } from './attempts.ts'
 import type { TablesContext } from './context.ts'
 import { jobRange, scheduleRange } from './list-ranges.ts'
 import { failuresIn, hoursIn, timerGroupsIn, timersIn } from './overviews.ts'
@@ -205,6 +207,10 @@ export class SqlLists implements ListStore {
       [found.id, after],
     )
     return rows.map((row) => ({ ...row, at: fromStored(row.at) }))
+  }
+
+  attempts(job: string, limit: number): Promise<Listed<Attempt>[] | null> {
+    return attemptsOf(this.#context, this.#owner, job, limit)
   }
 
   async failures(

@@ -106,12 +106,13 @@ export class SqlRetention implements RetentionStore {
   async #remove(ids: readonly string[]): Promise<number> {
     if (ids.length === 0) return 0
     return await this.#context.transaction(async (tx) => {
-      const { job, log } = tx.tables
-      // A job that is being retried, or was meanwhile, keeps its log.
+      const { job, log, attempt } = tx.tables
+      // A job that is being retried, or was meanwhile, keeps its log and attempts.
       const final = await lockRows<{ id: string }>(tx, { table: job, columns: 'id', ids, where: FINAL })
       if (final.length === 0) return 0
       const found = final.map((row) => row.id)
-      await tx.run(`DELETE FROM ${log} WHERE job_id IN (${placeholders(found)})`, found)
+      for (const table of [log, attempt])
+        await tx.run(`DELETE FROM ${table} WHERE job_id IN (${placeholders(found)})`, found)
       return await tx.run(`DELETE FROM ${job} WHERE id IN (${placeholders(found)})`, found)
     })
   }

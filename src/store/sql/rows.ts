@@ -167,7 +167,7 @@ function jsonPreview(column: string, most: number): string[] {
   ]
 }
 
-function textPreview(column: string, most: number): string[] {
+export function textPreview(column: string, most: number): string[] {
   return [
     `SUBSTR(${column}, 1, ${integerLiteral(most)}) AS ${column}`,
     `CASE WHEN OCTET_LENGTH(${column}) > ${integerLiteral(most)} THEN OCTET_LENGTH(${column}) END AS ${column}_bytes`,
@@ -198,7 +198,7 @@ function truncatedOf(row: ListedRow<object>): Pick<Listed<object>, 'truncated'> 
 }
 
 /** Without the line that was cut off: the beginning of a secret would not be recognised as one. */
-function wholeLines(text: string | null, bytes: number | null | undefined): string | null {
+export function wholeLines(text: string | null, bytes: number | null | undefined): string | null {
   if (text === null || bytes === null || bytes === undefined) return text
   return text.slice(0, Math.max(0, text.lastIndexOf('\n')))
 }

@@ -4,6 +4,7 @@ import { type Fence, fenceText } from '../../model/job.ts'
 import { settle } from '../../model/settle.ts'
 import type { EndedAttempt, SettledAttempt, SettleResult } from '../executing-store.ts'
 import { fromStored } from '../instant.ts'
+import { type AttemptOfRow, writeAttempts } from './attempts.ts'
 import { lockRows } from './by-key.ts'
 import { confirmByWrite } from './confirm.ts'
 import type { Context } from './context.ts'
@@ -23,7 +24,7 @@ export async function settleAll(tx: Context, attempts: readonly EndedAttempt[]):
   )
   const lost: EndedAttempt[] = []
   const locked: EndedAttempt[] = []
-  const ended: EndedJob[] = []
+  const ended: (EndedJob & AttemptOfRow)[] = []
   for (const attempt of attempts) {
     const { fence } = attempt
     const row = running.get(fence.id)
@@ -34,6 +35,7 @@ export async function settleAll(tx: Context, attempts: readonly EndedAttempt[]):
     else
       ended.push({
         row,
+        end: attempt.end,
         outcome: settle(
           attempt.end,
           row.attempt,
@@ -53,6 +55,7 @@ export async function settleAll(tx: Context, attempts: readonly EndedAttempt[]):
   const written = ended.filter((end) => !isHeld(end))
   const promoted = new Map([...turns].filter(([schedule]) => !heldTurns.has(schedule)))
   await writeEnds(tx, written, promoted, schedules.rows)
+  await writeAttempts(tx, written)
   const settled = written.map(
     ({ row, outcome }): SettledAttempt => ({
       id: row.id,

@@ -5,6 +5,7 @@ const NAMES = {
   schedule: 'periodic_task',
   job: 'job',
   log: 'job_log',
+  attempt: 'attempt',
   worker: 'worker',
   declaredSet: 'declared_set',
   /** Which migrations have been applied. */
@@ -30,7 +31,7 @@ const NAMES = {
 } as const
 
 /** Without the bookkeeping of the migrations. */
-export const TABLE_NAMES = ['periodic_task', 'job', 'job_log', 'worker', 'declared_set'] as const
+export const TABLE_NAMES = ['periodic_task', 'job', 'job_log', 'attempt', 'worker', 'declared_set'] as const
 
 /** Quoted, with the application's prefix. */
 export type Tables = Readonly<Record<keyof typeof NAMES, string>>

@@ -9,6 +9,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { JOB_SETTING_NAMES, SETTING_NAMES, type SettingName, settingOf } from '../../model/settings.ts'
 import {
+  ATTEMPT_CHECKS,
   DECLARED_SET_CHECKS,
   DEFINITION_COLUMNS,
   JOB_CHECKS,
@@ -193,6 +194,22 @@ export const jobLog = sqliteTable(
     message: text('message').notNull(),
   },
   (table) => [index('{prefix}job_log_job').on(table.jobId, table.id), ...checks('job_log', JOB_LOG_CHECKS)],
+)
+
+/** The attempts that did not succeed. The number of an attempt is not unique in its job; that of its claim is. */
+export const attempt = sqliteTable(
+  '{prefix}attempt',
+  {
+    jobId: text('job_id').notNull(),
+    claim: integer('claim').notNull(),
+    attempt: integer('attempt').notNull(),
+    worker: text('worker').notNull(),
+    started: text('started').notNull(),
+    ended: text('ended').notNull(),
+    outcome: text('outcome').notNull(),
+    error: text('error'),
+  },
+  (table) => [primaryKey({ columns: [table.jobId, table.claim] }), ...checks('attempt', ATTEMPT_CHECKS)],
 )
 
 export const worker = sqliteTable(

@@ -17,6 +17,7 @@ export const urls = {
   jobCounts: (values: Values) => address(['counts', 'jobs'], values),
   failures: (values: Values) => address(['failures'], values),
   job: (id: string) => address(['jobs', id]),
+  attempts: (id: string) => address(['jobs', id, 'attempts']),
   logs: (id: string, after: number) => address(['jobs', id, 'logs'], { after, limit: 1000 }),
   workers: () => address(['workers']),
   tasks: () => address(['tasks']),

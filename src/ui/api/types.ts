@@ -84,6 +84,18 @@ export interface ListedSchedule extends Schedule {
   readonly runs?: readonly RecentRun[]
 }
 
+export interface Attempt {
+  /** From 1; not unique if an attempt was released or the job was retried. */
+  readonly attempt: number
+  readonly worker: string | null
+  readonly started: Instant
+  /** null: it is running. */
+  readonly ended: Instant | null
+  /** null: it is running. */
+  readonly outcome: 'success' | 'failed' | 'timeout' | 'cancelled' | 'released' | 'lost' | null
+  readonly error: string | null
+}
+
 export interface LogLine {
   /** For `after`. */
   readonly id: number

@@ -70,7 +70,7 @@ export function JobPage({ id }: { readonly id: string }) {
             <div class="section-head">
               <h2>Timeline</h2>
             </div>
-            <JobTimeline job={job} lines={lines} />
+            <JobTimeline job={job} />
           </section>
           <Facts job={job} />
         </div>

@@ -1,92 +1,115 @@
-/** What became of a job, in order of time. */
+/** The history of a job in order of time: its submission, each attempt, its end. */
 import type { ComponentChildren } from 'preact'
-import type { Job, LogLine } from '../api/types.ts'
+import { urls } from '../api/calls.ts'
+import { useApi } from '../api/query.ts'
+import type { Attempt, Job } from '../api/types.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
-import { At } from '../time/Time.tsx'
+import { Failure } from '../parts/placeholders.tsx'
+import { At, Took } from '../time/Time.tsx'
 import { outcome } from './History.tsx'
 
 interface Step {
   readonly icon: IconName
-  readonly tone?: 'good' | 'bad' | 'now'
-  readonly what: ComponentChildren
+  readonly tone?: 'good' | 'bad' | 'now' | undefined
+  readonly title: string
+  readonly details?: ComponentChildren
   readonly at: string | null
 }
 
-export function JobTimeline({ job, lines }: { readonly job: Job; readonly lines: readonly LogLine[] }) {
+export function JobTimeline({ job }: { readonly job: Job }) {
+  const { data, error, reload } = useApi<{ readonly items: readonly Attempt[] }>(urls.attempts(job.id), [
+    'jobs',
+  ])
   return (
-    <ol class="course">
-      {steps(job, lines).map(({ icon, tone, what, at }, index) => (
-        <li key={index} class={tone}>
-          <Icon name={icon} />
-          <div>
-            {what}
-            {at !== null && (
-              <span class="below">
-                <At at={at} />
-              </span>
-            )}
-          </div>
-        </li>
-      ))}
-    </ol>
+    <>
+      <ol class="course">
+        {steps(job, data?.items ?? []).map(({ icon, tone, title, details, at }, index) => (
+          <li key={index} class={tone}>
+            <Icon name={icon} />
+            <div>
+              {title}
+              {at !== null && (
+                <span class="below">
+                  <At at={at} />
+                </span>
+              )}
+              {details}
+            </div>
+          </li>
+        ))}
+      </ol>
+      {error !== undefined && data === undefined && <Failure error={error} onRetry={reload} />}
+    </>
   )
 }
 
-function steps(job: Job, lines: readonly LogLine[]): Step[] {
+function steps(job: Job, attempts: readonly Attempt[]): Step[] {
   if (job.state === 'skipped')
-    return [{ icon: 'skipped', what: `Skipped: ${outcome(job)}`, at: job.slot ?? job.submitted }]
-  const steps: Step[] = [{ icon: 'plus', what: 'Submitted', at: job.submitted }]
-  const isRetried = job.state === 'waiting' && job.attempt > 0
-  if (job.runAt !== null && job.attempt === 0)
-    steps.push({ icon: 'waiting', what: 'Not before', at: job.runAt })
+    return [{ icon: 'skipped', title: `Skipped: ${outcome(job)}`, at: job.slot ?? job.submitted }]
+  const steps: Step[] = [{ icon: 'plus', title: 'Submitted', at: job.submitted }]
+  steps.push(...attempts.map(attemptStep))
   if (job.state === 'blocked')
-    steps.push({ icon: 'blocked', tone: 'now', what: 'Waits for the end of the job before it', at: null })
-  if (job.state === 'waiting' && job.attempt === 0 && job.runAt === null)
-    steps.push({ icon: 'waiting', tone: 'now', what: 'Waits for a worker that has room', at: null })
-  steps.push(...failedBefore(job, isRetried ? job.attempt : job.attempt - 1, lines))
-  if (isRetried)
-    steps.push({ icon: 'reset', tone: 'now', what: `Attempt ${job.attempt + 1} is to come`, at: job.runAt })
-  else if (job.started !== null)
-    steps.push({
-      icon: 'running',
-      ...(job.state === 'running' && { tone: 'now' as const }),
-      what: `Attempt ${job.attempt} began${job.worker === null ? '' : ` on ${job.worker.split('/')[0] ?? ''}`}`,
-      at: job.started,
-    })
-  if (job.stopRequested !== null) steps.push({ icon: 'stop', what: 'Asked to stop', at: job.stopRequested })
+    steps.push({ icon: 'blocked', tone: 'now', title: 'Waiting for the end of the earlier job', at: null })
+  if (job.state === 'waiting') {
+    const next = job.attempt + 1
+    if (job.attempt > 0)
+      steps.push({ icon: 'reset', tone: 'now', title: `Attempt ${next} is due`, at: job.runAt })
+    else if (job.runAt === null)
+      steps.push({ icon: 'waiting', tone: 'now', title: 'Waiting for a free worker', at: null })
+    else steps.push({ icon: 'waiting', tone: 'now', title: 'Not before', at: job.runAt })
+  }
+  if (job.stopRequested !== null) steps.push({ icon: 'stop', title: 'Asked to stop', at: job.stopRequested })
   if (job.finished !== null)
     steps.push({
       icon: job.state,
-      ...(job.state === 'success'
-        ? { tone: 'good' as const }
-        : job.state === 'failed'
-          ? { tone: 'bad' as const }
-          : {}),
-      what: ENDS[job.state] ?? job.state,
+      tone: TONES[job.state],
+      title: ENDS[job.state] ?? job.state,
       at: job.finished,
     })
   return steps
 }
 
-/** The attempts before the last one; of those that the log does not tell of, only that they failed. */
-function failedBefore(job: Job, count: number, lines: readonly LogLine[]): Step[] {
-  const told = lines.flatMap(({ at, message }): Step[] => {
-    const [, number = '', error] = /^Attempt (\d+) failed: (.*)/u.exec(message) ?? []
-    if (number === '' || Number(number) > count) return []
-    const what = (
+function attemptStep({ attempt, outcome, worker, started, ended, error }: Attempt): Step {
+  const { icon, tone, text } = outcome === null ? RUNNING : OUTCOMES[outcome]
+  const [firstLine = ''] = error?.split('\n', 1) ?? []
+  return {
+    icon,
+    tone,
+    title: `Attempt ${attempt} ${text}`,
+    at: started,
+    details: (
       <>
-        Attempt {number} failed<span class="below">{error}</span>
+        <span class="below">
+          {worker !== null && <>on {worker}, </>}
+          {ended === null ? 'for ' : 'took '}
+          <Took from={started} to={ended} />
+        </span>
+        {ended !== null && (
+          <span class="below">
+            ended <At at={ended} />
+          </span>
+        )}
+        {firstLine !== '' && <span class="below">{firstLine}</span>}
       </>
-    )
-    return [{ icon: 'failed', tone: 'bad', what, at }]
-  })
-  if (count <= 0 || told.length > 0) return told
-  const what = count === 1 ? 'Attempt 1 failed' : `Attempts 1 to ${count} failed`
-  return [{ icon: 'failed', tone: 'bad', what, at: job.state === 'waiting' ? job.started : null }]
+    ),
+  }
 }
 
+const RUNNING = { icon: 'running', tone: 'now', text: 'is running' } as const
+
+const OUTCOMES = {
+  success: { icon: 'success', tone: 'good', text: 'succeeded' },
+  failed: { icon: 'failed', tone: 'bad', text: 'failed' },
+  timeout: { icon: 'late', tone: 'bad', text: 'timed out' },
+  cancelled: { icon: 'cancelled', tone: undefined, text: 'was cancelled' },
+  released: { icon: 'reset', tone: undefined, text: 'was released by a stopping worker' },
+  lost: { icon: 'dead', tone: 'bad', text: 'was lost with its worker' },
+} as const
+
+const TONES: Readonly<Partial<Record<Job['state'], Step['tone']>>> = { success: 'good', failed: 'bad' }
+
 const ENDS: Readonly<Partial<Record<Job['state'], string>>> = {
-  success: 'Ended well',
+  success: 'Succeeded',
   failed: 'Failed for good',
   cancelled: 'Cancelled',
 }

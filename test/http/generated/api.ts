@@ -236,6 +236,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{id}/attempts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Its newest 100 attempts, oldest first
+         * @description They include those before a manual retry, the one that is running and the one that succeeded.
+         */
+        get: operations["jobAttempts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{id}/logs": {
         parameters: {
             query?: never;
@@ -1036,6 +1056,27 @@ export interface components {
             status: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
             nextRun: string | null;
             reasons: string[];
+        };
+        Attempts: {
+            items: {
+                /** @description From 1. Two have the same number if the earlier one was released or the job was retried manually */
+                attempt: number;
+                worker: string | null;
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, in UTC
+                 */
+                started: string;
+                /** @description null: it is running */
+                ended: string | null;
+                /** @description released: its worker stopped and gave the job back; lost: its worker died; null: it is running */
+                outcome: ("success" | "failed" | "timeout" | "cancelled" | "released" | "lost") | null;
+                error: string | null;
+                /** @description Large values that the list leaves out (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row shows them. */
+                truncated?: {
+                    [key: string]: number;
+                };
+            }[];
         };
         LogLines: {
             items: {
@@ -2907,6 +2948,91 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description The request cannot be read, or is made in the wrong state */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Nobody has signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description There is no such thing, or it belongs to others */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description A field is wrong */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Too many sign-ins from this address have failed */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description The database does not answer just now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    jobAttempts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Attempts */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Attempts"];
                 };
             };
             /** @description The request cannot be read, or is made in the wrong state */

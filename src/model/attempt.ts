@@ -1,0 +1,49 @@
+/** The attempts of a job, as its history shows them. */
+import type { AttemptEnd } from './settle.ts'
+
+/** How an attempt ended. `released`: its worker stopped and gave the job back. `lost`: its worker died. */
+export type AttemptOutcome = 'success' | 'failed' | 'timeout' | 'cancelled' | 'released' | 'lost'
+
+/** A success is stored in the job only. */
+export type StoredOutcome = Exclude<AttemptOutcome, 'success'>
+
+export const STORED_OUTCOMES: readonly StoredOutcome[] = [
+  'failed',
+  'timeout',
+  'cancelled',
+  'released',
+  'lost',
+]
+
+/** One attempt of a job. */
+export interface Attempt {
+  /** From 1. Two attempts have the same number if the earlier one was released, or the job was retried manually. */
+  readonly attempt: number
+  readonly worker: string | null
+  readonly started: Date
+  /** null: it is running. */
+  readonly ended: Date | null
+  /** null: it is running. */
+  readonly outcome: AttemptOutcome | null
+  readonly error: string | null
+}
+
+/** What is stored about an attempt that ended this way; null for a success. */
+export function storedEnd(
+  end: AttemptEnd,
+): { readonly outcome: StoredOutcome; readonly error: string | null } | null {
+  switch (end.kind) {
+    case 'success':
+      return null
+    case 'released':
+      return { outcome: 'released', error: null }
+    case 'error':
+      return { outcome: 'failed', error: end.error }
+    case 'timeout':
+    case 'cancelled':
+    case 'lost':
+      return { outcome: end.kind, error: end.error }
+    default:
+      return end satisfies never
+  }
+}

@@ -1,0 +1,135 @@
+/** The attempts of jobs: those that did not succeed are rows, the successful or running one is in the row of the job. */
+import { type Attempt, storedEnd, type StoredOutcome } from '../../model/attempt.ts'
+import type { JobState } from '../../model/job.ts'
+import type { Owner } from '../../model/owner.ts'
+import type { AttemptEnd } from '../../model/settle.ts'
+import { fromStored, fromText, toText } from '../instant.ts'
+import type { Listed } from '../list-store.ts'
+import { integerLiteral } from '../literals.ts'
+import type { EndingRow } from './ends.ts'
+import type { Context } from './context.ts'
+import { findOwn } from './own-ids.ts'
+import { ownedBy } from './owned.ts'
+import { textPreview, wholeLines } from './rows.ts'
+
+/** Longer errors are shortened in the list. The last one is in the job, too. */
+const MOST_ERROR_CHARACTERS = 16_384
+
+/** An attempt that ended, with the row of its job as it was before. */
+export interface AttemptOfRow {
+  readonly row: EndingRow
+  readonly end: AttemptEnd
+}
+
+/** Writes the attempts that did not succeed, in the transaction that writes their ends. */
+export async function writeAttempts(tx: Context, attempts: readonly AttemptOfRow[]): Promise<void> {
+  const rows = attempts.flatMap(({ row, end }) => {
+    const stored = storedEnd(end)
+    if (stored === null) return []
+    // A text that is no instant can only have been written manually.
+    const started = fromText(row.started) ?? fromStored(row.clock)
+    const { outcome, error } = stored
+    return [[row.id, row.claim, row.attempt, row.worker, toText(started), row.clock, outcome, error]]
+  })
+  if (rows.length === 0) return
+  const insert = () =>
+    tx.run(
+      `INSERT INTO ${tx.tables.attempt} (job_id, claim, attempt, worker, started, ended, outcome, error)
+       VALUES ${rows.map(() => '(?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}`,
+      rows.flat(),
+    )
+  try {
+    await insert()
+  } catch (error) {
+    if (!tx.dialect.isDuplicate(error)) throw error
+    // Only the statement was undone. The key exists if a job was deleted manually and submitted again under its id, or if
+    // its `claim` has reached the largest value: the newer attempt is kept.
+    await tx.run(
+      `DELETE FROM ${tx.tables.attempt} WHERE ${rows.map(() => '(job_id = ? AND claim = ?)').join(' OR ')}`,
+      rows.flatMap(([job = null, claim = null]) => [job, claim]),
+    )
+    await insert()
+  }
+}
+
+interface JobColumns {
+  id: string
+  state: JobState
+  worker: string | null
+  attempt: number
+  claim: number
+  started: string | null
+  finished: string | null
+}
+
+interface AttemptRow {
+  claim: number
+  attempt: number
+  worker: string
+  started: string
+  ended: string
+  outcome: StoredOutcome
+  error: string | null
+  error_bytes: number | null
+}
+
+/** The newest attempts of a job, oldest first; null when there is no such job. */
+export async function attemptsOf(
+  context: Context,
+  owner: Owner,
+  name: string,
+  limit: number,
+): Promise<Listed<Attempt>[] | null> {
+  const { dialect, tables } = context
+  const own = ownedBy(owner)
+  const stored = await findOwn(context, 'job', owner, [name])
+  const instants = (...columns: string[]) =>
+    columns.map((column) => `${dialect.instant(column)} AS ${column}`).join(', ')
+  const [job] = await context.rows<JobColumns>(
+    `SELECT id, state, worker, attempt, claim, ${instants('started', 'finished')}
+     FROM ${tables.job} WHERE id = ?${own.text}`,
+    [stored.get(name) ?? null, ...own.params],
+  )
+  if (job === undefined) return null
+  // The primary key filters and orders.
+  const rows = await context.rows<AttemptRow>(
+    `SELECT claim, attempt, worker, outcome, ${instants('started', 'ended')},
+       ${textPreview('error', MOST_ERROR_CHARACTERS).join(', ')}
+     FROM ${tables.attempt}
+     WHERE job_id = ?
+     ORDER BY claim DESC
+     LIMIT ${integerLiteral(limit)}`,
+    [job.id],
+  )
+  // An attempt that ended between the two statements is a row by now.
+  const inJob = rows[0]?.claim === job.claim ? [] : attemptInJob(job)
+  return [...rows.toReversed().map(toAttempt), ...inJob].slice(-limit)
+}
+
+/** The attempt that is running, or that succeeded: it has no row of its own. */
+function attemptInJob({ state, worker, attempt, started, finished }: JobColumns): Attempt[] {
+  if (started === null || (state !== 'running' && state !== 'success')) return []
+  return [
+    {
+      attempt,
+      worker,
+      started: fromStored(started),
+      ended: state === 'success' ? fromText(finished) : null,
+      outcome: state === 'success' ? 'success' : null,
+      error: null,
+    },
+  ]
+}
+
+function toAttempt(row: AttemptRow): Listed<Attempt> {
+  const { attempt, worker, outcome, error_bytes: bytes } = row
+  return {
+    attempt,
+    worker,
+    started: fromStored(row.started),
+    ended: fromStored(row.ended),
+    outcome,
+    error: wholeLines(row.error, bytes),
+    ...(bytes !== null && { truncated: { error: bytes } }),
+  }
+}

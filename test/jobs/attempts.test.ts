@@ -1,0 +1,105 @@
+/** `jobs.attempts`: the history of a job as data, whatever its handler logs. */
+import { expect, it } from 'vitest'
+import { type Attempt, type Kalends, NotFoundError, task } from '../../src/index.ts'
+import { aborted, ended, scene, signal } from '../kalends/scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+
+const outcomes = (attempts: readonly Attempt[]) => attempts.map(({ attempt, outcome }) => [attempt, outcome])
+
+async function attemptsOf(kalends: Kalends, id: string): Promise<Attempt[]> {
+  await ended(kalends, id)
+  return await kalends.jobs.attempts(id)
+}
+
+eachDatabase((under) => {
+  it('each attempt tells its worker, its times, how it ended and why', async () => {
+    const { open } = await scene(under)
+    const kalends = await open({ worker: 'web' })
+    kalends.handle(task('flaky', { retryDelay: 20 }), ({ attempt }) => {
+      if (attempt < 3) throw new Error(`failure ${attempt}`)
+    })
+    await kalends.start()
+    const id = await kalends.jobs.submit('flaky')
+    const attempts = await attemptsOf(kalends, id)
+    const job = await kalends.jobs.get(id)
+    const worker = expect.stringMatching(/^web\//)
+    expect(attempts).toMatchObject([
+      { attempt: 1, worker, outcome: 'failed', error: expect.stringContaining('Error: failure 1\n') },
+      { attempt: 2, worker, outcome: 'failed', error: expect.stringContaining('Error: failure 2\n') },
+      { attempt: 3, worker, outcome: 'success', error: null, started: job?.started, ended: job?.finished },
+    ])
+    const times = attempts.flatMap(({ started, ended: end }) => [started.getTime(), end?.getTime() ?? 0])
+    expect(times).toEqual(times.toSorted((one, other) => one - other))
+  })
+
+  it('a handler that logs how an attempt failed changes nothing', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(task('liar'), ({ log }) => {
+      log.warn('Attempt 1 failed: fake')
+      log.warn('Attempt 2 failed: fake')
+    })
+    await kalends.start()
+    const id = await kalends.jobs.submit('liar')
+    expect(outcomes(await attemptsOf(kalends, id))).toEqual([[1, 'success']])
+  })
+
+  it('one that took too long and one that was cancelled say so', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(task('slow', { timeout: 30, retries: 0 }), ({ signal: stop }) => aborted(stop))
+    kalends.handle(task('endless'), ({ signal: stop }) => aborted(stop))
+    await kalends.start()
+    const slow = await kalends.jobs.submit('slow')
+    expect(await attemptsOf(kalends, slow)).toMatchObject([
+      { outcome: 'timeout', error: 'TimeoutError: The run took longer than its timeout of 30 ms' },
+    ])
+    const started = signal(kalends, 'started', ({ task: name }) => name === 'endless')
+    const endless = await kalends.jobs.submit('endless')
+    await started
+    expect(await kalends.jobs.attempts(endless)).toMatchObject([{ outcome: null, ended: null }])
+    await kalends.jobs.cancel(endless)
+    expect(await attemptsOf(kalends, endless)).toMatchObject([
+      { outcome: 'cancelled', error: 'The job was cancelled' },
+    ])
+  })
+
+  it('one that a stopping worker released names that worker', async () => {
+    const { open } = await scene(under)
+    const first = await open({ worker: 'first' })
+    first.handle(task('endless'), ({ signal: stop }) => aborted(stop))
+    await first.start()
+    const started = signal(first, 'started')
+    const id = await first.jobs.submit('endless')
+    await started
+    await first.stop({ grace: 0 })
+    const second = await open({ worker: 'second' })
+    expect(await second.jobs.attempts(id)).toMatchObject([
+      { attempt: 1, outcome: 'released', worker: expect.stringMatching(/^first\//), error: null },
+    ])
+    expect(await second.jobs.get(id)).toMatchObject({ state: 'waiting', attempt: 0 })
+  })
+
+  it('a manual retry keeps the attempts before it', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    let isRepaired = false
+    kalends.handle(task('repaired', { retries: 0 }), () => {
+      if (!isRepaired) throw new Error('broken')
+    })
+    await kalends.start()
+    const id = await kalends.jobs.submit('repaired')
+    await ended(kalends, id)
+    isRepaired = true
+    await kalends.jobs.retry(id)
+    expect(outcomes(await attemptsOf(kalends, id))).toEqual([
+      [1, 'failed'],
+      [1, 'success'],
+    ])
+  })
+
+  it('of a job that is not there is an error', async () => {
+    const { open } = await scene(under)
+    await expect((await open()).jobs.attempts('nobody')).rejects.toThrow(NotFoundError)
+  })
+})

@@ -1,0 +1,204 @@
+/** The attempts of jobs: what is stored about them, and what is read. */
+import { describe, expect, it } from 'vitest'
+import type { Attempt, AttemptOutcome } from '../../src/model/attempt.ts'
+import type { AttemptEnd } from '../../src/model/settle.ts'
+import { DEFAULT_POLICY } from '../../src/model/task.ts'
+import type { EndedAttempt } from '../../src/store/executing-store.ts'
+import type { Listed } from '../../src/store/list-store.ts'
+import { clock, insert, job, jobRow, newJob, onEachStore, policies, WORKER } from './conformance.ts'
+import { recording } from './recording.ts'
+
+const success: AttemptEnd = { kind: 'success', result: null }
+const failure: AttemptEnd = { kind: 'error', error: 'Error: boom\n    at work', permanent: false }
+const STARTED = '2026-01-01 00:00:00.000'
+
+onEachStore((under) => {
+  const ended = (id: string, end: AttemptEnd, claim = 1): EndedAttempt => ({
+    fence: { id, worker: WORKER, claim },
+    end,
+    policy: { ...DEFAULT_POLICY, maxRetries: 1, retryDelayMs: 0 },
+  })
+  const settle = (...ends: EndedAttempt[]) => under.store.executing.settle(ends)
+  const running = (id: string, more: Record<string, string | number | null> = {}) =>
+    job(under, id, { state: 'running', worker: WORKER, attempt: 1, claim: 1, started: STARTED, ...more })
+  const claim = async (worker = WORKER) => {
+    await under.store.executing.promoteDue(10)
+    return await under.store.executing.claim(worker, policies('task'), 100, '')
+  }
+  const attempts = async (id: string, limit = 100): Promise<Listed<Attempt>[]> => {
+    const found = await under.store.lists.attempts(id, limit)
+    if (found === null) throw new Error(`There is no job ${id}`)
+    return found
+  }
+  const stored = () => under.query('SELECT job_id, claim FROM attempt ORDER BY job_id, claim')
+
+  describe('an attempt that', () => {
+    it.each<[string, AttemptEnd, AttemptOutcome, string | null]>([
+      ['failed', failure, 'failed', 'Error: boom\n    at work'],
+      ['failed permanently', { kind: 'error', error: 'no', permanent: true }, 'failed', 'no'],
+      ['timed out', { kind: 'timeout', error: 'too long' }, 'timeout', 'too long'],
+      ['was cancelled', { kind: 'cancelled', error: 'on request' }, 'cancelled', 'on request'],
+      ['was released', { kind: 'released' }, 'released', null],
+      ['was lost', { kind: 'lost', error: 'The worker w/1 was lost' }, 'lost', 'The worker w/1 was lost'],
+    ])('%s is stored with its worker, its times and its error', async (_, end, outcome, error) => {
+      await running('j', { error: 'of an earlier attempt' })
+      const { settled } = await settle(ended('j', end))
+      const started = new Date('2026-01-01T00:00:00.000Z')
+      expect(await attempts('j')).toEqual([
+        { attempt: 1, worker: WORKER, started, ended: settled[0]?.ended, outcome, error },
+      ])
+    })
+
+    it('is running or succeeded is read from the job, and nothing is stored', async () => {
+      const { store, statements } = await recording(under.url)
+      under.afterwards(() => store.close())
+      await running('now')
+      await running('done')
+      await store.executing.settle([ended('done', success)])
+      expect(statements.filter((text) => text.includes('`attempt`'))).toEqual([])
+      const started = new Date('2026-01-01T00:00:00.000Z')
+      expect(await attempts('now')).toEqual([
+        { attempt: 1, worker: WORKER, started, ended: null, outcome: null, error: null },
+      ])
+      expect(await attempts('done')).toEqual([
+        { attempt: 1, worker: WORKER, started, ended: expect.any(Date), outcome: 'success', error: null },
+      ])
+    })
+
+    it('was lost names the worker that was lost, not the one that took over', async () => {
+      await job(under, 'j')
+      await claim('gone/1')
+      await settle(...(await under.store.executing.orphans(10)))
+      await claim('heir/1')
+      expect(await attempts('j')).toMatchObject([
+        {
+          attempt: 1,
+          worker: 'gone/1',
+          outcome: 'lost',
+          error: 'The worker gone/1 was lost during attempt 1',
+        },
+        { attempt: 2, worker: 'heir/1', outcome: null },
+      ])
+    })
+
+    it('was fenced off is not stored', async () => {
+      await running('j', { claim: 2 })
+      await settle(ended('j', failure))
+      expect(await stored()).toEqual([])
+    })
+  })
+
+  it('all attempts of a job are listed in order, also released ones and those before a manual retry', async () => {
+    await job(under, 'j')
+    for (const [number, end] of ([{ kind: 'released' }, failure, failure] as const).entries()) {
+      await claim()
+      await settle(ended('j', end, number + 1))
+    }
+    expect(await under.store.jobs.retry('j')).toBe('failed')
+    expect((await attempts('j')).map(({ attempt }) => attempt)).toEqual([1, 1, 2])
+    await claim()
+    await settle(ended('j', success, 4))
+    expect((await attempts('j')).map(({ attempt, outcome }) => [attempt, outcome])).toEqual([
+      [1, 'released'],
+      [1, 'failed'],
+      [2, 'failed'],
+      [1, 'success'],
+    ])
+    expect((await attempts('j', 2)).map(({ outcome }) => outcome)).toEqual(['failed', 'success'])
+  })
+
+  it('a job without an attempt has none, and one that was cancelled while it waited gets none', async () => {
+    await under.store.jobs.submit([newJob('j')])
+    expect(await attempts('j')).toEqual([])
+    await under.store.jobs.cancel('j')
+    expect(await attempts('j')).toEqual([])
+    expect(await under.store.lists.attempts('none', 100)).toBeNull()
+  })
+
+  it('the attempts of a batch are one statement', async () => {
+    const { store, statements } = await recording(under.url)
+    under.afterwards(() => store.close())
+    const ids = Array.from({ length: 200 }, (_, index) => `j${String(index).padStart(3, '0')}`)
+    for (const id of ids) await running(id)
+    await store.executing.settle(ids.map((id, index) => ended(id, index % 2 === 0 ? success : failure)))
+    expect(statements.filter((text) => text.includes('`attempt`'))).toHaveLength(1)
+    expect((await stored()).map((row) => row['job_id'])).toEqual(ids.filter((_, index) => index % 2 === 1))
+  })
+
+  it('an error is stored as it is, and shortened to whole lines where it is listed', async () => {
+    await running('odd')
+    await running('long')
+    const odd = 'naïve 😀 \' " \\ ? %s ` $1 \n\r\t \u2028 \u0001'
+    const line = `${'ä'.repeat(999)}\n`
+    await settle(
+      ended('odd', { kind: 'error', error: odd, permanent: true }),
+      ended('long', { kind: 'error', error: line.repeat(20), permanent: true }),
+    )
+    expect((await attempts('odd'))[0]?.error).toBe(odd)
+    const [long] = await attempts('long')
+    expect(long?.error).toBe(line.repeat(16).trimEnd())
+    expect(long?.truncated).toEqual({ error: 20 * (999 * 2 + 1) })
+    const [row] = await under.query("SELECT error FROM attempt WHERE job_id = 'long'")
+    expect(row?.['error']).toBe(line.repeat(20))
+  })
+
+  describe('what was written manually', () => {
+    it('an attempt of a former job of the same id gives way', async () => {
+      const at = { started: STARTED, ended: STARTED }
+      await insert(under, 'attempt', {
+        job_id: 'j',
+        claim: 1,
+        attempt: 9,
+        worker: 'old/1',
+        outcome: 'lost',
+        ...at,
+      })
+      await running('j')
+      await settle(ended('j', failure))
+      expect(await attempts('j')).toMatchObject([{ attempt: 1, worker: WORKER, outcome: 'failed' }])
+    })
+
+    it('the largest claim does not keep attempts from ending', async () => {
+      const largest = 2_147_483_647
+      await job(under, 'j', { claim: largest })
+      for (const end of [failure, { kind: 'released' }] as const) {
+        await claim()
+        expect((await settle(ended('j', end, largest))).settled).toHaveLength(1)
+      }
+      expect(await attempts('j')).toMatchObject([{ outcome: 'released' }])
+    })
+
+    it('a running job without a start counts from its end', async () => {
+      await running('j', { started: null })
+      expect(await attempts('j')).toEqual([])
+      await settle(ended('j', failure))
+      const [attempt] = await attempts('j')
+      expect(attempt?.started).toEqual(attempt?.ended)
+      expect((await clock(under)).getTime() - (attempt?.started.getTime() ?? 0)).toBeLessThan(30_000)
+    })
+  })
+
+  describe('an end and its attempt are written together or not at all:', () => {
+    it.each([
+      ['INSERT', 'attempt'],
+      ['UPDATE', 'job'],
+    ])('the %s of the %s is rejected', async (when, table) => {
+      await running('j')
+      await running('k')
+      const head = `CREATE TRIGGER refuse BEFORE ${when} ON ${table}`
+      await under.query(
+        under.kind === 'sqlite'
+          ? `${head} BEGIN SELECT RAISE(ABORT, 'refused'); END`
+          : `${head} FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'`,
+      )
+      under.afterwards(() => under.query('DROP TRIGGER IF EXISTS refuse'))
+      await expect(settle(ended('j', failure), ended('k', failure))).rejects.toThrow('refused')
+      for (const id of ['j', 'k'])
+        expect(await jobRow(under, id)).toMatchObject({ state: 'running', error: null })
+      expect(await stored()).toEqual([])
+      await under.query('DROP TRIGGER refuse')
+      await settle(ended('j', failure), ended('k', failure))
+      expect((await stored()).map((row) => row['job_id'])).toEqual(['j', 'k'])
+    })
+  })
+})
