@@ -73,7 +73,7 @@ export class Changes {
   }
 
   /** Something was changed here. */
-  mark(topics: Iterable<Topic>): void {
+  mark(topics: readonly Topic[]): void {
     for (const topic of topics) this.#dirty.add(topic)
     if (this.#listeners.size === 0 || this.#dirty.size === 0 || this.#flushing !== null) return
     const waitMs = Math.max(0, this.#lastFlush + PAUSE_MS - performance.now())

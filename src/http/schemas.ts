@@ -84,7 +84,6 @@ const whole = (least: number, most: number) =>
 const limit = whole(1, 1000)
 const paging = { limit, offset: whole(0, 100_000) }
 
-export const NoQuery = z.strictObject({})
 export const SchedulesQuery = z.strictObject({
   status: status.optional(),
   ...owners,

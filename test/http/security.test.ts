@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { commandLog } from '../../src/cli/log.ts'
 import { bearer, http } from '../../src/http/index.ts'
-import { operations } from '../../src/http/http.ts'
+import { operations } from '../../src/http/operations.ts'
 import { Kalends } from '../../src/index.ts'
 import { eachDatabase, databases } from '../support/databases.ts'
 import { apiScene, replyOf, request, SITE, USERS } from './scene.ts'

@@ -8,14 +8,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Schedules, page by page
-         * @description In the order of their ids. Totals are counted up to 10,000; text is looked for among the first 100,000 that the other filters leave.
+         * List schedules
+         * @description Ordered by id. Totals are counted up to 10,000; `text` is searched in the first 100,000 schedules that match the other filters.
          */
         get: operations["listSchedules"];
         put?: never;
         /**
-         * Make a schedule
-         * @description With an id of your choosing it can be sent again: it is made once.
+         * Create a schedule
+         * @description A request with an id of your choosing can be repeated: the schedule is created once.
          */
         post: operations["createSchedule"];
         delete?: never;
@@ -34,8 +34,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Delete many schedules
-         * @description Ids that are not there are left out. It ends at the first that may not be deleted.
+         * Delete several schedules
+         * @description Unknown ids are ignored. It stops at the first schedule that you may not delete.
          */
         post: operations["deleteSchedules"];
         delete?: never;
@@ -51,24 +51,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A schedule */
+        /** Get a schedule */
         get: operations["getSchedule"];
         /**
-         * Make a schedule, or change it to this
-         * @description What is left out has its default. `enabled` and `firstRun` count only for a new one: what was paused stays paused.
+         * Create or replace a schedule
+         * @description Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only: a paused schedule stays paused.
          */
         put: operations["putSchedule"];
         post?: never;
         /**
          * Delete a schedule
-         * @description Jobs that were submitted already stay.
+         * @description Its jobs are kept.
          */
         delete: operations["deleteSchedule"];
         options?: never;
         head?: never;
         /**
-         * Change what is given
-         * @description What is left out stays. A new timer is planned from now.
+         * Change some settings
+         * @description Omitted settings stay as they are. A new timer is planned from now.
          */
         patch: operations["changeSchedule"];
         trace?: never;
@@ -82,7 +82,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Submit nothing until it is resumed */
+        /** Submit no runs until it is resumed */
         post: operations["pauseSchedule"];
         delete?: never;
         options?: never;
@@ -99,7 +99,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Go on, planned from now */
+        /** Continue, planned from now */
         post: operations["resumeSchedule"];
         delete?: never;
         options?: never;
@@ -116,7 +116,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Revive a schedule that is done or dead, with cleared counters */
+        /** Reactivate a schedule that is done or dead, and clear its counters */
         post: operations["resetSchedule"];
         delete?: never;
         options?: never;
@@ -134,8 +134,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Run it now, beside its timer
-         * @description Also while it is paused. Refused with the id of the job while one is waiting or running.
+         * Run it now, in addition to its timer
+         * @description Also while it is paused. While a job is waiting or running, it is refused with its id.
          */
         post: operations["runSchedule"];
         delete?: never;
@@ -151,7 +151,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Its runs and skips, newest slot first */
+        /** List its runs and skips, newest slot first */
         get: operations["scheduleHistory"];
         put?: never;
         post?: never;
@@ -168,7 +168,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Its next elapses */
+        /** List its next run times */
         get: operations["scheduleElapses"];
         put?: never;
         post?: never;
@@ -185,7 +185,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Why it did or did not run, and when it will next */
+        /** Explain why it did or did not run, and when it runs next */
         get: operations["explainSchedule"];
         put?: never;
         post?: never;
@@ -203,14 +203,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Jobs, newest first, page by page
-         * @description Totals are counted up to 10,000. What no index serves, such as the text of errors, is looked for among the newest 100,000 that the other filters leave.
+         * List jobs, newest first
+         * @description Totals are counted up to 10,000. Filters without an index, such as the text of errors, search the newest 100,000 jobs that match the other filters.
          */
         get: operations["listJobs"];
         put?: never;
         /**
-         * Submit a job of its own, beside all schedules
-         * @description With an id of your choosing it can be sent again: it is submitted once.
+         * Submit a job without a schedule
+         * @description A request with an id of your choosing can be repeated: the job is submitted once.
          */
         post: operations["submitJob"];
         delete?: never;
@@ -226,7 +226,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A job */
+        /** Get a job */
         get: operations["getJob"];
         put?: never;
         post?: never;
@@ -244,8 +244,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What its attempts have logged, in order
-         * @description To follow it, ask again with `after` the id of the last line.
+         * List what its attempts have logged, in order
+         * @description To follow the log, repeat the request with the id of the last line in `after`.
          */
         get: operations["jobLogs"];
         put?: never;
@@ -265,7 +265,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancel a job that waits; ask the worker to stop one that runs */
+        /** Cancel a waiting job, or ask the worker to stop a running one */
         post: operations["cancelJob"];
         delete?: never;
         options?: never;
@@ -283,8 +283,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Cancel many jobs
-         * @description By their ids, or all that a filter finds, of the state waiting, blocked or running (default: all of these), up to a thousand at a time. With dryRun it only says how many there are.
+         * Cancel several jobs
+         * @description By id, or by a filter and the state waiting, blocked or running (default: all of these), up to 1000 at a time. With dryRun it only counts them.
          */
         post: operations["cancelJobs"];
         delete?: never;
@@ -302,7 +302,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a failed or cancelled job run again, from its first attempt */
+        /** Run a failed or cancelled job again, from its first attempt */
         post: operations["retryJob"];
         delete?: never;
         options?: never;
@@ -320,8 +320,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let many jobs run again
-         * @description By their ids, or all that a filter finds, of the state failed (default) or cancelled, up to a thousand at a time. With dryRun it only says how many there are.
+         * Run several jobs again
+         * @description By id, or by a filter and the state failed (default) or cancelled, up to 1000 at a time. With dryRun it only counts them.
          */
         post: operations["retryJobs"];
         delete?: never;
@@ -337,7 +337,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Schedules by status */
+        /** Count schedules by status */
         get: operations["countSchedules"];
         put?: never;
         post?: never;
@@ -354,7 +354,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Jobs by state */
+        /**
+         * Count jobs by state
+         * @description With a filter, the newest 100,000 jobs are counted.
+         */
         get: operations["countJobs"];
         put?: never;
         post?: never;
@@ -372,7 +375,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The newest 10,000 failed jobs by the first line of their error, most frequent first
+         * List the first lines of the errors of the newest 10,000 failed jobs, most frequent first
          * @description At most 100 errors.
          */
         get: operations["listFailures"];
@@ -391,7 +394,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The tasks of schedules and workers */
+        /** List the tasks of schedules and workers */
         get: operations["listTasks"];
         put?: never;
         post?: never;
@@ -408,7 +411,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The workers of this database */
+        /** List the workers of this database */
         get: operations["listWorkers"];
         put?: never;
         post?: never;
@@ -425,7 +428,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is wrong, and what to do about it */
+        /** List problems and how to fix them */
         get: operations["doctor"];
         put?: never;
         post?: never;
@@ -442,7 +445,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a timer means, or what is wrong with it */
+        /** Check a timer and describe it */
         get: operations["checkTimer"];
         put?: never;
         post?: never;
@@ -459,7 +462,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Planned and past runs, hour by hour */
+        /** Count planned and past runs by the hour */
         get: operations["getLoad"];
         put?: never;
         post?: never;
@@ -476,7 +479,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What comes between two instants, earliest first */
+        /** List the runs between two instants, earliest first */
         get: operations["listUpcoming"];
         put?: never;
         post?: never;
@@ -493,7 +496,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who you are here */
+        /** Get what you may do here */
         get: operations["getMe"];
         put?: never;
         post?: never;
@@ -511,8 +514,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Server-sent events that say what to look at again
-         * @description Events of the type `change` with `{"topics": [...]}` out of schedules, jobs and workers, at most two a second, for every change, including changes made in SQL. With `Last-Event-ID` the stream continues where it ended. With a scope there is one every five seconds, whether or not anything changed, so that it does not show what others do.
+         * Follow changes as server-sent events
+         * @description Events of the type `change` with `{"topics": [...]}`, any of schedules, jobs and workers, say what to read again: at most two a second, for every change, including changes made in SQL. With `Last-Event-ID` the stream continues where it ended. With a scope, an event comes every five seconds, whether or not anything changed, so that it does not reveal what others do.
          */
         get: operations["followChanges"];
         put?: never;
@@ -530,7 +533,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Metrics for Prometheus */
+        /** Get metrics for Prometheus */
         get: operations["getMetrics"];
         put?: never;
         post?: never;
@@ -548,8 +551,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether this process does its work
-         * @description For readiness probes, without a sign-in; who has signed in, without a scope, sees the reasons.
+         * Whether this process works
+         * @description For readiness probes, without a sign-in. Signed-in callers without a scope see the reasons.
          */
         get: operations["getHealth"];
         put?: never;
@@ -568,8 +571,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether this process could do its work again by itself
-         * @description For liveness probes: a database that is away is no reason to start the process anew, a loop that hangs for good is.
+         * Whether this process can recover without a restart
+         * @description For liveness probes: an unavailable database is no reason to restart the process, a loop that hangs is.
          */
         get: operations["getLiveness"];
         put?: never;
@@ -587,7 +590,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This document */
+        /** Get this document */
         get: operations["getDocument"];
         put?: never;
         post?: never;
@@ -1308,7 +1311,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page */
+            /** @description One page */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1317,7 +1320,7 @@ export interface operations {
                     "application/json": components["schemas"]["SchedulePage"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1326,7 +1329,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1362,7 +1365,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1386,7 +1389,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was there already, and says the same */
+            /** @description It already exists with these settings */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1395,7 +1398,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description It was made */
+            /** @description The new schedule */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -1404,7 +1407,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1413,7 +1416,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1431,7 +1434,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1476,7 +1479,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1500,14 +1503,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description They are gone */
+            /** @description Deleted */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1516,7 +1519,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1534,7 +1537,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1579,7 +1582,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1611,7 +1614,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1620,7 +1623,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1638,7 +1641,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -1665,7 +1668,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1701,7 +1704,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description It was made */
+            /** @description The new schedule */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -1710,7 +1713,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1719,7 +1722,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1737,7 +1740,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -1746,7 +1749,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1791,7 +1794,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1814,14 +1817,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone */
+            /** @description Deleted */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1830,7 +1833,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1848,7 +1851,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -1857,7 +1860,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1884,7 +1887,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1920,7 +1923,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1929,7 +1932,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1947,7 +1950,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -1956,7 +1959,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2001,7 +2004,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2033,7 +2036,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description It is not in the state for this */
+            /** @description Not possible in its current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2042,7 +2045,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2060,7 +2063,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2069,7 +2072,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2096,7 +2099,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2128,7 +2131,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description It is not in the state for this */
+            /** @description Not possible in its current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2137,7 +2140,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2155,7 +2158,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2164,7 +2167,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2191,7 +2194,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2223,7 +2226,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description It is not in the state for this */
+            /** @description Not possible in its current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2232,7 +2235,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2250,7 +2253,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2259,7 +2262,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2286,7 +2289,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2313,7 +2316,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was submitted */
+            /** @description The submitted job */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2322,7 +2325,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobReference"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2331,7 +2334,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2349,7 +2352,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2358,7 +2361,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2403,7 +2406,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2438,7 +2441,7 @@ export interface operations {
                     "application/json": components["schemas"]["History"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2447,7 +2450,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2465,7 +2468,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2492,7 +2495,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2518,7 +2521,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Elapses */
+            /** @description Run times */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2527,7 +2530,7 @@ export interface operations {
                     "application/json": components["schemas"]["Elapses"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2536,7 +2539,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2554,7 +2557,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2581,7 +2584,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2606,7 +2609,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Reasons, the most telling first */
+            /** @description Reasons, most important first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2615,7 +2618,7 @@ export interface operations {
                     "application/json": components["schemas"]["Explanation"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2624,7 +2627,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2642,7 +2645,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2669,7 +2672,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2710,7 +2713,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page */
+            /** @description One page */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2719,7 +2722,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobPage"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2728,7 +2731,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2764,7 +2767,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2788,7 +2791,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was there already, and is the same */
+            /** @description The same job already exists */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2797,7 +2800,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description It was submitted */
+            /** @description The new job */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -2806,7 +2809,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2815,7 +2818,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2833,7 +2836,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2878,7 +2881,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2909,7 +2912,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2918,7 +2921,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2936,7 +2939,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2963,7 +2966,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2997,7 +3000,7 @@ export interface operations {
                     "application/json": components["schemas"]["LogLines"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3006,7 +3009,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3024,7 +3027,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3051,7 +3054,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3073,7 +3076,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Its state now: `running` when it was asked to stop */
+            /** @description Its state now; `running` if its worker was asked to stop it */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3082,7 +3085,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStateAnswer"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3091,7 +3094,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3109,7 +3112,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3118,7 +3121,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3145,7 +3148,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3169,7 +3172,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was done */
+            /** @description The result */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3178,7 +3181,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobsActionAnswer"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3187,7 +3190,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3205,7 +3208,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3250,7 +3253,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3272,7 +3275,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Its state now: `running` when it was asked to stop */
+            /** @description Its state now; `running` if its worker was asked to stop it */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3281,7 +3284,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStateAnswer"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3290,7 +3293,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3308,7 +3311,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3317,7 +3320,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3344,7 +3347,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3368,7 +3371,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was done */
+            /** @description The result */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3377,7 +3380,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobsActionAnswer"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3386,7 +3389,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3404,7 +3407,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3449,7 +3452,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3486,7 +3489,7 @@ export interface operations {
                     "application/json": components["schemas"]["ScheduleCounts"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3495,7 +3498,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3531,7 +3534,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3568,7 +3571,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Counts, each up to 10,000; with a filter, of the newest 100,000 */
+            /** @description Counts, each up to 10,000 */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3577,7 +3580,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobCounts"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3586,7 +3589,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3622,7 +3625,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3667,7 +3670,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failures"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3676,7 +3679,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3712,7 +3715,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3741,7 +3744,7 @@ export interface operations {
                     "application/json": components["schemas"]["Tasks"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3750,7 +3753,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3786,7 +3789,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3815,7 +3818,7 @@ export interface operations {
                     "application/json": components["schemas"]["Workers"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3824,7 +3827,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3860,7 +3863,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3880,7 +3883,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Findings; none when all is well */
+            /** @description Problems; empty if there are none */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3889,7 +3892,7 @@ export interface operations {
                     "application/json": components["schemas"]["Findings"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3898,7 +3901,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3934,7 +3937,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3963,7 +3966,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The fault, or the meaning */
+            /** @description The syntax error, or the meaning */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3972,7 +3975,7 @@ export interface operations {
                     "application/json": components["schemas"]["TimerCheck"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3981,7 +3984,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4017,7 +4020,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4054,7 +4057,7 @@ export interface operations {
                     "application/json": components["schemas"]["Load"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4063,7 +4066,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4099,7 +4102,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4128,7 +4131,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Elapses of active schedules */
+            /** @description Run times of active schedules */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4137,7 +4140,7 @@ export interface operations {
                     "application/json": components["schemas"]["Upcoming"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4146,7 +4149,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4182,7 +4185,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4211,7 +4214,7 @@ export interface operations {
                     "application/json": components["schemas"]["Me"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4220,7 +4223,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4256,7 +4259,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4276,7 +4279,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A stream without end */
+            /** @description An endless stream */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4285,7 +4288,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4294,7 +4297,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4321,7 +4324,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The same user, or address, follows too often already */
+            /** @description This user or address has too many streams open */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4330,7 +4333,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4359,7 +4362,7 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4368,7 +4371,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4413,7 +4416,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4433,7 +4436,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It does */
+            /** @description It works */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4442,7 +4445,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description It does not */
+            /** @description It does not work */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4462,7 +4465,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It could */
+            /** @description It can */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4471,7 +4474,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description It needs to be started anew */
+            /** @description It needs a restart */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4502,7 +4505,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4511,7 +4514,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4547,7 +4550,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
