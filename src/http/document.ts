@@ -1,9 +1,12 @@
 /** The OpenAPI 3.1 document, generated from the operations and their schemas. */
 import { z } from 'zod'
 import type { Answers, Operation } from './operation.ts'
-import { NAMED } from './schemas.ts'
+import * as answers from './answer-schemas.ts'
+import * as bodies from './body-schemas.ts'
 
 type Json = Record<string, unknown>
+
+const NAMED: Readonly<Record<string, z.ZodType>> = { ...bodies, ...answers }
 
 /** What every operation may answer besides its own. */
 const PROBLEMS: Readonly<Record<string, string>> = {

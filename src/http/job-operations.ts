@@ -4,11 +4,13 @@ import { ConflictError, NotFoundError } from '../errors.ts'
 import type { Job, Jobs } from '../index.ts'
 import { type Call, ok, operation, type Operation } from './operation.ts'
 import { problemOf } from './problem.ts'
-import * as schemas from './schemas.ts'
 import { checkOwner, checkSearch } from './scope-checks.ts'
 import { shownJob, shownText } from './shown.ts'
+import * as answers from './answer-schemas.ts'
+import * as bodies from './body-schemas.ts'
+import * as queries from './query-schemas.ts'
 
-const { JobParams } = schemas
+const { JobParams } = queries
 const PATH = '/api/v1/jobs'
 const ONE = `${PATH}/{id}`
 const MOST_AT_ONCE = 1000
@@ -32,8 +34,8 @@ export const jobOperations: readonly Operation[] = [
     summary: 'List jobs, newest first',
     description:
       'Totals are counted up to 10,000. Filters without an index, such as the text of errors, search the newest 100,000 jobs that match the other filters.',
-    query: schemas.JobsQuery,
-    answers: { 200: { description: 'One page', schema: schemas.JobPage } },
+    query: queries.JobsQuery,
+    answers: { 200: { description: 'One page', schema: answers.JobPage } },
     run: async (call) => {
       const { query, reach } = call
       checkSearch(query, call)
@@ -44,10 +46,10 @@ export const jobOperations: readonly Operation[] = [
   operation('submitJob', 'POST', PATH, 'submit', {
     summary: 'Submit a job without a schedule',
     description: 'A request with an id of your choosing can be repeated: the job is submitted once.',
-    body: schemas.NewJob,
+    body: bodies.NewJob,
     answers: {
-      200: { description: 'The same job already exists', schema: schemas.Job },
-      201: { description: 'The new job', schema: schemas.Job },
+      200: { description: 'The same job already exists', schema: answers.Job },
+      201: { description: 'The new job', schema: answers.Job },
     },
     run: async (call) => {
       checkOwner(call.body, call.access)
@@ -64,15 +66,15 @@ export const jobOperations: readonly Operation[] = [
   operation('getJob', 'GET', ONE, 'read', {
     summary: 'Get a job',
     params: JobParams,
-    answers: { 200: { description: 'The job', schema: schemas.Job } },
+    answers: { 200: { description: 'The job', schema: answers.Job } },
     run: async (call) => ok(shownJob(await existing(call.reach.jobs, call.params.id), call)),
   }),
   operation('jobLogs', 'GET', `${ONE}/logs`, 'read', {
     summary: 'List what its attempts have logged, in order',
     description: 'To follow the log, repeat the request with the id of the last line in `after`.',
     params: JobParams,
-    query: schemas.LogsQuery,
-    answers: { 200: { description: 'Lines', schema: schemas.LogLines } },
+    query: queries.LogsQuery,
+    answers: { 200: { description: 'Lines', schema: answers.LogLines } },
     run: async (call) => {
       const { params, query, reach } = call
       const job = call.redaction.hides() ? await existing(reach.jobs, params.id) : null
@@ -87,7 +89,7 @@ export const jobOperations: readonly Operation[] = [
       answers: {
         200: {
           description: 'Its state now; `running` if its worker was asked to stop it',
-          schema: schemas.JobStateAnswer,
+          schema: answers.JobStateAnswer,
         },
       },
       run: async (call) => {
@@ -100,8 +102,8 @@ export const jobOperations: readonly Operation[] = [
     operation(`${action}Jobs`, 'POST', `${PATH}/${action}`, 'operate', {
       summary: ACTIONS[action].many,
       description: `By id, or by a filter and the state ${ACTIONS[action].states}, up to 1000 at a time. With dryRun it only counts them.`,
-      body: schemas.JobsAction,
-      answers: { 200: { description: 'The result', schema: schemas.JobsActionAnswer } },
+      body: bodies.JobsAction,
+      answers: { 200: { description: 'The result', schema: answers.JobsActionAnswer } },
       run: async (call) => ok(await actOnMany(call, action)),
     }),
   ]),
@@ -111,7 +113,7 @@ async function submitted({
   body,
   reach,
   redaction,
-}: Call<unknown, unknown, typeof schemas.NewJob._output>): Promise<{ job: Job; isNew: boolean }> {
+}: Call<unknown, unknown, typeof bodies.NewJob._output>): Promise<{ job: Job; isNew: boolean }> {
   const { task, args: given, id, ...options } = body
   const args = redaction.restored('args', given, undefined)
   const known = id === undefined ? null : await reach.jobs.get(id)
@@ -150,9 +152,9 @@ async function acted(
 }
 
 async function actOnMany(
-  call: Call<unknown, unknown, typeof schemas.JobsAction._output>,
+  call: Call<unknown, unknown, typeof bodies.JobsAction._output>,
   action: Action,
-): Promise<typeof schemas.JobsActionAnswer._output> {
+): Promise<typeof answers.JobsActionAnswer._output> {
   const { ids, filter = {}, dryRun, limit = MOST_AT_ONCE } = call.body
   if (ids === undefined) checkSearch(filter, call, 'filter.')
   const which = ids === undefined ? { filter } : { ids }

@@ -5,8 +5,8 @@ import { openApiDocument } from './document.ts'
 import { jobOperations } from './job-operations.ts'
 import { type Answer, type Call, ok, operation, type Operation } from './operation.ts'
 import { scheduleOperations } from './schedule-operations.ts'
-import * as schemas from './schemas.ts'
 import { serverOperations } from './server-operations.ts'
+import * as answers from './answer-schemas.ts'
 
 export const operations: readonly Operation[] = [
   ...scheduleOperations,
@@ -17,7 +17,7 @@ export const operations: readonly Operation[] = [
     description:
       'For readiness probes, without a sign-in. Signed-in callers without a scope see the reasons.',
     answers: {
-      200: { description: 'It works', schema: schemas.Health },
+      200: { description: 'It works', schema: answers.Health },
       503: { description: 'It does not work' },
     },
     run: async (call) => healthAnswer(call, 'ok'),
@@ -27,7 +27,7 @@ export const operations: readonly Operation[] = [
     description:
       'For liveness probes: an unavailable database is no reason to restart the process, a loop that hangs is.',
     answers: {
-      200: { description: 'It can', schema: schemas.Health },
+      200: { description: 'It can', schema: answers.Health },
       503: { description: 'It needs a restart' },
     },
     run: async (call) => healthAnswer(call, 'live'),

@@ -123,7 +123,7 @@ function parsed(schema: z.ZodType, value: unknown): unknown {
 /** The answer to a request that failed; the log says why if the cause is internal or a caller was refused. */
 export function refusal(error: unknown, entry: Entry, logger: Logger): Response {
   const problem = problemOf(error)
-  if (problem === null || problem.status === 500) {
+  if (problem === null) {
     logger.error({ err: error, operation: entry.operation?.id }, 'A request failed')
     return new Problem(500, 'INTERNAL', 'An internal error occurred; see the log of the server').toResponse()
   }

@@ -6,18 +6,20 @@ import { requirePermission } from './access.ts'
 import { type Answer, ok, operation, type Operation } from './operation.ts'
 import { invalidField, Problem } from './problem.ts'
 import { edited, onBasis, onExisting, scheduleAnswer, withoutMarkers } from './schedule-edits.ts'
-import * as schemas from './schemas.ts'
 import { checkOwner } from './scope-checks.ts'
 import { shownJob, shownSchedule } from './shown.ts'
+import * as answers from './answer-schemas.ts'
+import * as bodies from './body-schemas.ts'
+import * as queries from './query-schemas.ts'
 
-const { ScheduleParams } = schemas
+const { ScheduleParams } = queries
 const PATH = '/api/v1/schedules'
 const ONE = `${PATH}/{id}`
 const MOST_WITH_RUNS = 200
 const NO_CONTENT: Answer = { status: 204 }
 
-const created = { description: 'The new schedule', schema: schemas.Schedule }
-const current = { description: 'The schedule as it is now', schema: schemas.Schedule }
+const created = { description: 'The new schedule', schema: answers.Schedule }
+const current = { description: 'The schedule as it is now', schema: answers.Schedule }
 
 const ACTIONS = {
   pause: 'Submit no runs until it is resumed',
@@ -30,8 +32,8 @@ export const scheduleOperations: readonly Operation[] = [
     summary: 'List schedules',
     description:
       'Ordered by id. Totals are counted up to 10,000; `text` is searched in the first 100,000 schedules that match the other filters.',
-    query: schemas.SchedulesQuery,
-    answers: { 200: { description: 'One page', schema: schemas.SchedulePage } },
+    query: queries.SchedulesQuery,
+    answers: { 200: { description: 'One page', schema: answers.SchedulePage } },
     run: async (call) => {
       const { runs, ...query } = call.query
       if (runs !== undefined && (query.limit ?? 100) > MOST_WITH_RUNS)
@@ -50,9 +52,9 @@ export const scheduleOperations: readonly Operation[] = [
   operation('createSchedule', 'POST', PATH, 'admin', {
     summary: 'Create a schedule',
     description: 'A request with an id of your choosing can be repeated: the schedule is created once.',
-    body: schemas.NewSchedule,
+    body: bodies.NewSchedule,
     answers: {
-      200: { description: 'It already exists with these settings', schema: schemas.Schedule },
+      200: { description: 'It already exists with these settings', schema: answers.Schedule },
       201: created,
     },
     run: async (call) => {
@@ -75,7 +77,7 @@ export const scheduleOperations: readonly Operation[] = [
   operation('deleteSchedules', 'POST', `${PATH}/batch-delete`, 'admin', {
     summary: 'Delete several schedules',
     description: 'Unknown ids are ignored. It stops at the first schedule that you may not delete.',
-    body: schemas.Ids,
+    body: bodies.Ids,
     answers: { 204: { description: 'Deleted' } },
     run: async ({ body, reach, permit, writes }) => {
       for (const id of new Set(body.ids)) {
@@ -90,7 +92,7 @@ export const scheduleOperations: readonly Operation[] = [
   operation('getSchedule', 'GET', ONE, 'read', {
     summary: 'Get a schedule',
     params: ScheduleParams,
-    answers: { 200: { description: 'The schedule', schema: schemas.Schedule } },
+    answers: { 200: { description: 'The schedule', schema: answers.Schedule } },
     run: async (call) => scheduleAnswer(await existing(call.reach.schedules, call.params.id), call),
   }),
   operation('putSchedule', 'PUT', ONE, 'admin', {
@@ -98,7 +100,7 @@ export const scheduleOperations: readonly Operation[] = [
     description:
       'Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only: a paused schedule stays paused.',
     params: ScheduleParams,
-    body: schemas.ScheduleInput,
+    body: bodies.ScheduleInput,
     answers: { 200: current, 201: created },
     run: async (call) => {
       const { params, body, reach } = call
@@ -117,7 +119,7 @@ export const scheduleOperations: readonly Operation[] = [
     summary: 'Change some settings',
     description: 'Omitted settings stay as they are. A new timer is planned from now.',
     params: ScheduleParams,
-    body: schemas.ScheduleChanges,
+    body: bodies.ScheduleChanges,
     answers: { 200: current },
     run: async (call) => {
       const { params, body, reach } = call
@@ -161,8 +163,8 @@ export const scheduleOperations: readonly Operation[] = [
     summary: 'Run it now, in addition to its timer',
     description: 'Also while it is paused. While a job is waiting or running, it is refused with its id.',
     params: ScheduleParams,
-    body: schemas.RunInput.optional(),
-    answers: { 200: { description: 'The submitted job', schema: schemas.JobReference } },
+    body: bodies.RunInput.optional(),
+    answers: { 200: { description: 'The submitted job', schema: answers.JobReference } },
     run: async (call) => {
       const { params, body, reach, redaction } = call
       if (body?.args !== undefined) requirePermission(call.access, 'submit')
@@ -180,8 +182,8 @@ export const scheduleOperations: readonly Operation[] = [
   operation('scheduleHistory', 'GET', `${ONE}/history`, 'read', {
     summary: 'List its runs and skips, newest slot first',
     params: ScheduleParams,
-    query: schemas.HistoryQuery,
-    answers: { 200: { description: 'Runs and skips', schema: schemas.History } },
+    query: queries.HistoryQuery,
+    answers: { 200: { description: 'Runs and skips', schema: answers.History } },
     run: async (call) => {
       const jobs = await call.reach.schedules.history(call.params.id, call.query)
       return ok({ items: jobs.map((job) => shownJob(job, call)) })
@@ -190,8 +192,8 @@ export const scheduleOperations: readonly Operation[] = [
   operation('scheduleElapses', 'GET', `${ONE}/elapses`, 'read', {
     summary: 'List its next run times',
     params: ScheduleParams,
-    query: schemas.ElapsesQuery,
-    answers: { 200: { description: 'Run times', schema: schemas.Elapses } },
+    query: queries.ElapsesQuery,
+    answers: { 200: { description: 'Run times', schema: answers.Elapses } },
     run: async ({ params, query: { after, limit = 10 }, reach }) => {
       const { zone } = timer((await existing(reach.schedules, params.id)).timer)
       const options = { limit, ...(after !== undefined && { after }) }
@@ -202,8 +204,8 @@ export const scheduleOperations: readonly Operation[] = [
   operation('explainSchedule', 'GET', `${ONE}/explain`, 'read', {
     summary: 'Explain why it did or did not run, and when it runs next',
     params: ScheduleParams,
-    query: schemas.ExplainQuery,
-    answers: { 200: { description: 'Reasons, most important first', schema: schemas.Explanation } },
+    query: queries.ExplainQuery,
+    answers: { 200: { description: 'Reasons, most important first', schema: answers.Explanation } },
     run: async ({ params, query, reach }) => ok(await reach.schedules.explain(params.id, query)),
   }),
 ]

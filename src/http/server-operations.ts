@@ -5,9 +5,10 @@ import { type Access, type RequestContext, taskNames } from './access.ts'
 import { clientKey } from './client-address.ts'
 import { ok, operation, type Operation } from './operation.ts'
 import { invalidField } from './problem.ts'
-import * as schemas from './schemas.ts'
 import { checkSearch } from './scope-checks.ts'
 import { shownFailure } from './shown.ts'
+import * as answers from './answer-schemas.ts'
+import * as queries from './query-schemas.ts'
 
 const HOUR_MS = 3_600_000
 const MOST_FAILURES = 100
@@ -17,15 +18,15 @@ const MOST_DISTANCE_MS = 31 * 24 * HOUR_MS
 export const serverOperations: readonly Operation[] = [
   operation('countSchedules', 'GET', '/api/v1/counts/schedules', 'read', {
     summary: 'Count schedules by status',
-    query: schemas.ScheduleCountsQuery,
-    answers: { 200: { description: 'Counts, each up to 10,000', schema: schemas.ScheduleCounts } },
+    query: queries.ScheduleCountsQuery,
+    answers: { 200: { description: 'Counts, each up to 10,000', schema: answers.ScheduleCounts } },
     run: async ({ query, reach }) => ok(await reach.schedules.count(query)),
   }),
   operation('countJobs', 'GET', '/api/v1/counts/jobs', 'read', {
     summary: 'Count jobs by state',
     description: 'With a filter, the newest 100,000 jobs are counted.',
-    query: schemas.JobCountsQuery,
-    answers: { 200: { description: 'Counts, each up to 10,000', schema: schemas.JobCounts } },
+    query: queries.JobCountsQuery,
+    answers: { 200: { description: 'Counts, each up to 10,000', schema: answers.JobCounts } },
     run: async (call) => {
       checkSearch(call.query, call)
       return ok(await call.reach.jobs.count(call.query))
@@ -34,8 +35,8 @@ export const serverOperations: readonly Operation[] = [
   operation('listFailures', 'GET', '/api/v1/failures', 'read', {
     summary: 'List the first lines of the errors of the newest 10,000 failed jobs, most frequent first',
     description: 'At most 100 errors.',
-    query: schemas.JobCountsQuery.omit({ state: true }),
-    answers: { 200: { description: 'Errors', schema: schemas.Failures } },
+    query: queries.JobCountsQuery.omit({ state: true }),
+    answers: { 200: { description: 'Errors', schema: answers.Failures } },
     run: async (call) => {
       const { query, reach, redaction } = call
       checkSearch(query, call)
@@ -51,7 +52,7 @@ export const serverOperations: readonly Operation[] = [
   }),
   operation('listTasks', 'GET', '/api/v1/tasks', 'read', {
     summary: 'List the tasks of schedules and workers',
-    answers: { 200: { description: 'Tasks, by name', schema: schemas.Tasks } },
+    answers: { 200: { description: 'Tasks, by name', schema: answers.Tasks } },
     run: async ({ reach, kalends, access }) => {
       const isScoped = access.scope !== undefined
       const workers = (await kalends.api.workers()).filter(({ alive }) => alive)
@@ -68,19 +69,19 @@ export const serverOperations: readonly Operation[] = [
   operation('listWorkers', 'GET', '/api/v1/workers', 'read', {
     summary: 'List the workers of this database',
     unscoped: true,
-    answers: { 200: { description: 'Workers', schema: schemas.Workers } },
+    answers: { 200: { description: 'Workers', schema: answers.Workers } },
     run: async ({ kalends }) => ok({ items: await kalends.api.workers() }),
   }),
   operation('doctor', 'GET', '/api/v1/doctor', 'read', {
     summary: 'List problems and how to fix them',
     unscoped: true,
-    answers: { 200: { description: 'Problems; empty if there are none', schema: schemas.Findings } },
+    answers: { 200: { description: 'Problems; empty if there are none', schema: answers.Findings } },
     run: async ({ kalends }) => ok({ items: await kalends.api.doctor() }),
   }),
   operation('checkTimer', 'GET', '/api/v1/timers/check', 'read', {
     summary: 'Check a timer and describe it',
-    query: schemas.CheckQuery,
-    answers: { 200: { description: 'The syntax error, or the meaning', schema: schemas.TimerCheck } },
+    query: queries.CheckQuery,
+    answers: { 200: { description: 'The syntax error, or the meaning', schema: answers.TimerCheck } },
     run: async ({ query, kalends }) => {
       const { timer, zone = kalends.zone ?? undefined, limit = 10, after, anchor } = query
       return ok(checkTimer(timer, { zone, limit, after, anchor }))
@@ -88,15 +89,15 @@ export const serverOperations: readonly Operation[] = [
   }),
   operation('getLoad', 'GET', '/api/v1/load', 'read', {
     summary: 'Count planned and past runs by the hour',
-    query: schemas.LoadQuery,
-    answers: { 200: { description: 'Hours', schema: schemas.Load } },
+    query: queries.LoadQuery,
+    answers: { 200: { description: 'Hours', schema: answers.Load } },
     run: async ({ query, reach }) =>
       ok(await reach.views.load({ ...query, from: query.from ?? new Date(), hours: query.hours ?? 168 })),
   }),
   operation('listUpcoming', 'GET', '/api/v1/upcoming', 'read', {
     summary: 'List the runs between two instants, earliest first',
-    query: schemas.UpcomingQuery,
-    answers: { 200: { description: 'Run times of active schedules', schema: schemas.Upcoming } },
+    query: queries.UpcomingQuery,
+    answers: { 200: { description: 'Run times of active schedules', schema: answers.Upcoming } },
     run: async ({ query, reach }) => {
       const { from = new Date() } = query
       const { to = new Date(from.getTime() + HOUR_MS) } = query
@@ -110,7 +111,7 @@ export const serverOperations: readonly Operation[] = [
   }),
   operation('getMe', 'GET', '/api/v1/me', 'read', {
     summary: 'Get what you may do here',
-    answers: { 200: { description: 'Role, scope and the zone of the server', schema: schemas.Me } },
+    answers: { 200: { description: 'Role, scope and the zone of the server', schema: answers.Me } },
     run: async ({ access, kalends }) =>
       ok({
         role: access.role,

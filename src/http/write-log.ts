@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Job, Logger, Redaction, Schedule } from '../index.ts'
 import type { Access } from './access.ts'
-import type { Topic } from './changes.ts'
+import type { Topic } from './event-stream.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { operations } from '../../src/http/operations.ts'
-import { ProblemDetails } from '../../src/http/schemas.ts'
+import { ProblemDetails } from '../../src/http/answer-schemas.ts'
 import { apiScene, SITE } from '../http/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 

@@ -6,7 +6,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { operations } from '../../src/http/operations.ts'
-import { ProblemDetails } from '../../src/http/schemas.ts'
+import { ProblemDetails } from '../../src/http/answer-schemas.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { apiScene, USERS } from './scene.ts'
 

@@ -605,8 +605,6 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         ScheduleInput: {
-            /** @description What runs: the name of a task */
-            task: string;
             /** @description Whether it runs, or is paused. Kalends never changes it; default true */
             enabled?: boolean;
             /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
@@ -646,6 +644,8 @@ export interface components {
             group?: string;
             submitter?: string | null;
             subject?: string | null;
+            /** @description What runs: the name of a task */
+            task: string;
             /**
              * @description When a new schedule runs first; default `next`
              * @enum {string}
@@ -653,8 +653,6 @@ export interface components {
             firstRun?: "next" | "now" | "if-due";
         };
         NewSchedule: {
-            /** @description What runs: the name of a task */
-            task: string;
             /** @description Whether it runs, or is paused. Kalends never changes it; default true */
             enabled?: boolean;
             /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
@@ -694,6 +692,8 @@ export interface components {
             group?: string;
             submitter?: string | null;
             subject?: string | null;
+            /** @description What runs: the name of a task */
+            task: string;
             /**
              * @description When a new schedule runs first; default `next`
              * @enum {string}
@@ -744,7 +744,7 @@ export interface components {
             subject?: string | null;
         };
         RunInput: {
-            /** @description For this run alone; needs the permission 'submit' */
+            /** @description For this run only; needs the permission 'submit' */
             args?: unknown;
         };
         Ids: {
@@ -781,7 +781,7 @@ export interface components {
                 schedule?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
-                /** @description The beginning of the id */
+                /** @description The start of the id */
                 id?: string;
                 /** @description Part of the error, in any case */
                 error?: string;
@@ -792,7 +792,7 @@ export interface components {
                 /** Format: date-time */
                 finishedTo?: string;
             };
-            /** @description Only says how many match */
+            /** @description Only count the matching jobs */
             dryRun?: boolean;
             /** @description Most jobs of a filter; default 1000 */
             limit?: number;
@@ -896,20 +896,20 @@ export interface components {
             lastJob: string | null;
             lastError: string | null;
             markedBy: string | null;
-            /** @description Large values that the list leaves out (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row shows them. */
+            /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them. */
             truncated?: {
                 [key: string]: number;
             };
-            /** @description The timer in words; null when it cannot be read */
+            /** @description The timer in words; null if it cannot be parsed */
             words: string | null;
-            /** @description Newest first, where asked for */
+            /** @description Newest first, if requested */
             runs?: components["schemas"]["RecentRun"][];
         };
         SchedulePage: {
             items: components["schemas"]["ListedSchedule"][];
-            /** @description Of all pages */
+            /** @description On all pages */
             total: number;
-            /** @description False: there are more, or there may be */
+            /** @description False: there may be more */
             totalIsExact: boolean;
         };
         Job: {
@@ -985,16 +985,16 @@ export interface components {
             result: unknown;
             error: string | null;
             stopRequested: string | null;
-            /** @description Large values that the list leaves out (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row shows them. */
+            /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them. */
             truncated?: {
                 [key: string]: number;
             };
         };
         JobPage: {
             items: components["schemas"]["ListedJob"][];
-            /** @description Of all pages */
+            /** @description On all pages */
             total: number;
-            /** @description False: there are more, or there may be */
+            /** @description False: there may be more */
             totalIsExact: boolean;
         };
         History: {
@@ -1018,7 +1018,7 @@ export interface components {
                 id: string;
                 detail: string;
             }[];
-            /** @description There may be more of the filter: do it again */
+            /** @description More jobs may match the filter: repeat the request */
             more: boolean;
         };
         Elapse: {
@@ -1058,7 +1058,7 @@ export interface components {
             counts: {
                 [key: string]: number;
             };
-            /** @description False: some are larger than said */
+            /** @description False: some counts are larger */
             isExact: boolean;
         };
         JobCounts: {
@@ -1076,7 +1076,7 @@ export interface components {
                 lastJob: string;
                 lastFinished: string | null;
             }[];
-            /** @description False: there are more, or there may be */
+            /** @description False: there may be more */
             complete: boolean;
         };
         Tasks: {
@@ -1127,13 +1127,13 @@ export interface components {
             valid: true;
             /** @enum {string} */
             kind: "calendar" | "cron" | "every" | "after finish";
-            /** @description The normal form */
+            /** @description In normal form */
             text: string;
             zone: string;
             words: string;
             elapses: components["schemas"]["Elapse"][];
             warnings: string[];
-            /** @description Of cron: the calendar events that elapse at the same times */
+            /** @description For cron: the calendar events with the same run times */
             events: string[];
         };
         Load: {
@@ -1165,6 +1165,15 @@ export interface components {
             endedIsComplete: boolean;
         };
         Upcoming: {
+            items: {
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, in UTC
+                 */
+                at: string;
+                schedule: string;
+                task: string;
+            }[];
             /**
              * Format: date-time
              * @description RFC 3339, in UTC
@@ -1175,15 +1184,6 @@ export interface components {
              * @description RFC 3339, in UTC
              */
             to: string;
-            items: {
-                /**
-                 * Format: date-time
-                 * @description RFC 3339, in UTC
-                 */
-                at: string;
-                schedule: string;
-                task: string;
-            }[];
             /** @description False: there are more */
             complete: boolean;
         };
@@ -1208,17 +1208,17 @@ export interface components {
             now: string;
         };
         Health: {
-            /** @description Whether it does its work */
+            /** @description Whether it works */
             ok: boolean;
-            /** @description False: it will not recover by itself, a new process is needed */
+            /** @description False: it cannot recover without a restart */
             live: boolean;
             worker?: string | null;
             running?: number;
-            /** @description Runs that have ended, and whose end is not written */
+            /** @description Finished runs whose result is not written yet */
             unwritten?: number;
-            /** @description Of those, how many wait for a row that someone else has locked */
+            /** @description Of those, how many wait for a locked row */
             locked?: number;
-            /** @description Runs that have ended, and whose end the database rejects */
+            /** @description Finished runs whose result the database rejects */
             rejected?: number;
             /** @description How far the machine's clock is ahead of the database's */
             clockAheadMs?: number | null;
@@ -1263,16 +1263,19 @@ export interface components {
             /** @description What was wrong and what to do */
             detail: string;
             code: string;
-            /** @description The first field that is wrong */
+            /** @description The first invalid field */
             field?: string;
             errors?: {
+                /** @description As in the body or the query: `args.to` */
                 field: string;
                 detail: string;
+                /** @description Where the syntax error of a timer starts, from 1 */
                 column?: number | null;
                 token?: string | null;
+                /** @description What to write instead */
                 hint?: string | null;
             }[];
-            /** @description The job that is in the way */
+            /** @description The job that the request conflicts with */
             jobId?: string;
         } & {
             [key: string]: unknown;
@@ -1296,11 +1299,11 @@ export interface operations {
                 declaredBy?: string;
                 /** @description Part of the id, summary, subject or task, in any case */
                 text?: string;
-                /** @description `nextRun`: what comes next first, without what has nothing to come */
+                /** @description `nextRun`: earliest next run first, without schedules that have none */
                 order?: "id" | "nextRun";
-                /** @description Only ids after this one: the last of the page before */
+                /** @description Only ids after this one, the last of the previous page */
                 after?: string;
-                /** @description With as many of the last runs of each schedule; limit at most 200 */
+                /** @description Include this many recent runs of each schedule; limit is at most 200 then */
                 runs?: number;
                 limit?: number;
                 offset?: number;
@@ -2694,7 +2697,7 @@ export interface operations {
                 schedule?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
-                /** @description The beginning of the id */
+                /** @description The start of the id */
                 id?: string;
                 /** @description Part of the error, in any case */
                 error?: string;
@@ -2702,7 +2705,7 @@ export interface operations {
                 args?: string;
                 finishedFrom?: string;
                 finishedTo?: string;
-                /** @description Only ids before this one: the last of the page before; not with schedule, finishedFrom or finishedTo */
+                /** @description Only ids before this one, the last of the previous page; not with schedule, finishedFrom or finishedTo */
                 before?: string;
                 limit?: number;
                 offset?: number;
@@ -3556,7 +3559,7 @@ export interface operations {
                 schedule?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
-                /** @description The beginning of the id */
+                /** @description The start of the id */
                 id?: string;
                 /** @description Part of the error, in any case */
                 error?: string;
@@ -3646,7 +3649,7 @@ export interface operations {
                 schedule?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
-                /** @description The beginning of the id */
+                /** @description The start of the id */
                 id?: string;
                 /** @description Part of the error, in any case */
                 error?: string;
@@ -3955,9 +3958,9 @@ export interface operations {
                 /** @description Written into a timer that names none; default: the server's */
                 zone?: string;
                 after?: string;
-                /** @description Where the slots of `every` begin: the creation of the schedule */
+                /** @description Where the slots of `every` start: when the schedule was created */
                 anchor?: string;
-                /** @description Elapses; default 10 */
+                /** @description Run times; default 10 */
                 limit?: number;
             };
             header?: never;
@@ -4118,7 +4121,7 @@ export interface operations {
             query?: {
                 /** @description Default now */
                 from?: string;
-                /** @description Default an hour after `from`; at most 31 days */
+                /** @description Default one hour after `from`; at most 31 days */
                 to?: string;
                 limit?: number;
                 task?: string;
