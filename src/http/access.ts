@@ -1,6 +1,7 @@
 /** Callers: their roles, permissions and scopes, and sign-in by token. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { z } from 'zod'
 import { InvalidInputError } from '../errors.ts'
 import type { GrantedTasks, OwnerLimits } from '../index.ts'
 import { Problem, shortened } from './problem.ts'
@@ -54,6 +55,11 @@ export type Authorize = (request: Request, context: RequestContext) => Access | 
 /** The user of a request that is answered without a sign-in. */
 export const UNKNOWN_USER = '\0unknown'
 
+const owner = z.string().min(1).optional()
+const Scope = z
+  .strictObject({ group: owner, submitter: owner })
+  .refine(({ group, submitter }) => group !== undefined || submitter !== undefined)
+
 const RANK: Readonly<Record<Role, number>> = { read: 1, operate: 2, admin: 3 }
 
 export function isRole(value: unknown): value is Role {
@@ -91,15 +97,7 @@ export function checkAccess({ role, submit, scope, tasks }: Access): void {
 }
 
 function checkScope(scope: unknown): void {
-  if (scope === undefined) return
-  const entries: [string, unknown][] =
-    typeof scope === 'object' && scope !== null && !Array.isArray(scope) ? Object.entries(scope) : []
-  const given = entries.filter(([, value]) => value !== undefined)
-  const isScope = given.every(
-    ([name, value]) =>
-      (name === 'group' || name === 'submitter') && typeof value === 'string' && value !== '',
-  )
-  if (given.length > 0 && isScope) return
+  if (scope === undefined || Scope.safeParse(scope).success) return
   throw new TypeError(
     `authorize gave the scope ${shortened(JSON.stringify(scope) ?? typeof scope)}: { group, submitter } with a text for at least one of them is needed; omit it for access to everything`,
   )

@@ -38,7 +38,7 @@ export class Changes {
   readonly #limits: { readonly listeners: number; readonly perUser: number; readonly lifeMs: number }
   readonly #streams = new Set<EventStream>()
   readonly #history = new History()
-  readonly #watch: RevisionWatch
+  readonly #changed: () => Promise<readonly Topic[]>
   /** What the next message will name. */
   readonly #marked = new Set<Topic>()
   /** Until the next message may be sent. */
@@ -48,7 +48,7 @@ export class Changes {
   constructor(kalends: Kalends, { listeners = 200, perUser = 10, lifeMs = 600_000 }: ChangesOptions = {}) {
     this.#kalends = kalends
     this.#limits = { listeners, perUser, lifeMs }
-    this.#watch = new RevisionWatch(() => kalends.api.views.revisions())
+    this.#changed = watched(() => kalends.api.views.revisions())
   }
 
   /** This process has changed something. */
@@ -109,7 +109,7 @@ export class Changes {
       on('workerLost', 'workers', 'jobs'),
       on('leaseLost', 'workers'),
     ]
-    const look = () => void this.#watch.changed().then((topics) => this.mark(topics))
+    const look = () => void this.#changed().then((topics) => this.mark(topics))
     let ticks = 0
     const timer = setInterval(() => {
       ticks += 1
@@ -170,36 +170,28 @@ class History {
   }
 }
 
-/** Finds changes by other processes and in SQL. */
-class RevisionWatch {
-  readonly #read: () => Promise<Revisions>
-  #isReading = false
-  #known: Revisions | null = null
-  #again: readonly Topic[] = []
-
-  constructor(read: () => Promise<Revisions>) {
-    this.#read = read
-  }
-
-  /** What has changed since the last call; nothing while that is still reading, or without the database. */
-  async changed(): Promise<readonly Topic[]> {
-    if (this.#isReading) return []
-    this.#isReading = true
-    try {
-      const before = this.#known
-      const now = await this.#read()
-      this.#known = now
-      if (before === null) return []
-      const changed = TOPICS.filter((topic) => now[topic] !== before[topic])
-      // Databases store the time of a change in seconds: a later change in the same second shows in the next call.
-      const again = this.#again
-      this.#again = changed
-      return [...changed, ...again]
-    } catch {
-      // The loops report the database, and the next call finds what has changed.
-      return []
-    } finally {
-      this.#isReading = false
-    }
+/**
+ * Finds changes by other processes and in SQL.
+ *
+ * @returns what has changed since the last call; nothing while that is still reading, or without the database
+ */
+function watched(read: () => Promise<Revisions>): () => Promise<readonly Topic[]> {
+  let isReading = false
+  let known: Revisions | null = null
+  let again: readonly Topic[] = []
+  return async () => {
+    if (isReading) return []
+    isReading = true
+    // The loops report an unavailable database, and the next call finds what has changed.
+    const now = await read().catch(() => null)
+    isReading = false
+    const before = known
+    known = now ?? known
+    if (before === null || now === null) return []
+    const changed = TOPICS.filter((topic) => now[topic] !== before[topic])
+    // Databases store the time of a change in seconds: a later change in the same second shows in the next call.
+    const topics = [...changed, ...again]
+    again = changed
+    return topics
   }
 }

@@ -91,11 +91,11 @@ export class FailedSignIns {
       if (performance.now() < before.nextWhenFull) return null
       before.nextWhenFull = performance.now() + this.#limits.fullIntervalMs
     }
-    if (takesPlace) this.#enter(before)
+    if (takesPlace) this.#wait(before, 1)
     const remember = (digest: string, isAlone: boolean) =>
       setLast(this.#accepted, digest, isAlone, this.#limits.accepted)
     const leave = () => {
-      if (takesPlace) this.#leave(before)
+      if (takesPlace) this.#wait(before, -1)
       // It was no guess: the next user does not wait for it.
       else if (isLimited) before.nextWhenFull = 0
     }
@@ -109,7 +109,7 @@ export class FailedSignIns {
         remember(all, true)
       },
       rejected: () => {
-        if (takesPlace) this.#leave(before)
+        if (takesPlace) this.#wait(before, -1)
         const failures = this.#failed(key)
         // Otherwise a caller with an account could send each guess first beside its token and then alone, unlimited.
         if (this.#accepted.get(token) === false) failures.distrusted = true
@@ -118,7 +118,7 @@ export class FailedSignIns {
         // While an address has no failure, any number of its attempts is checked at once. Those beyond the limit do
         // not wait, and the next ones are not checked until the others have waited.
         if (this.#isFull(failures)) return Promise.resolve()
-        this.#enter(failures)
+        this.#wait(failures, 1)
         return this.#delay(failures)
       },
     }
@@ -153,14 +153,9 @@ export class FailedSignIns {
     return failures.waiting >= this.#limits.waitingPerAddress || this.#waiting >= this.#limits.waiting
   }
 
-  #enter(failures: Failures): void {
-    failures.waiting += 1
-    this.#waiting += 1
-  }
-
-  #leave(failures: Failures): void {
-    failures.waiting -= 1
-    this.#waiting -= 1
+  #wait(failures: Failures, change: 1 | -1): void {
+    failures.waiting += change
+    this.#waiting += change
   }
 
   #delay(failures: Failures): Promise<void> {
@@ -170,7 +165,7 @@ export class FailedSignIns {
     return new Promise((resolve) => {
       const end = () => {
         this.#timers.delete(waiting)
-        this.#leave(failures)
+        this.#wait(failures, -1)
         resolve()
       }
       const waiting = { timer: setTimeout(end, ms).unref(), end }

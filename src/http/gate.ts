@@ -120,7 +120,13 @@ export class Gate {
       )
     }
     const attempt = this.#attempt(request, context)
-    const access = await this.#authorized(this.#authorize, request, context, attempt)
+    let access: Access | null
+    try {
+      access = await this.#authorize(request, context)
+    } catch (error) {
+      attempt?.undecided()
+      throw error
+    }
     if (access === null || access === undefined) {
       const answer = attempt?.rejected()
       if (waits) await answer
@@ -131,20 +137,6 @@ export class Gate {
     attempt?.accepted()
     checkAccess(access)
     return access
-  }
-
-  async #authorized(
-    authorize: Authorize,
-    request: Request,
-    context: RequestContext,
-    attempt: Attempt | null,
-  ): Promise<Access | null> {
-    try {
-      return await authorize(request, context)
-    } catch (error) {
-      attempt?.undecided()
-      throw error
-    }
   }
 
   /** Ends the delays of failed sign-ins. */

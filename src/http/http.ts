@@ -12,8 +12,8 @@ import { harmless } from '../logger.ts'
 import type { RequestContext } from './access.ts'
 import { Changes } from './changes.ts'
 import { Gate } from './gate.ts'
-import { Metrics } from './metrics.ts'
-import { OnePerTurn } from './one-per-turn.ts'
+import { metricsOf } from './metrics.ts'
+import { onePerTurn } from './one-per-turn.ts'
 import { operations } from './operations.ts'
 import type { HttpOptions } from './options.ts'
 import { WebPage } from './page.ts'
@@ -76,8 +76,8 @@ function serviceOf(kalends: Kalends, options: HttpOptions): Service {
     logger,
     limits: { bytes: bodyLimit, depth: BODY_DEPTH, timeMs: BODY_TIME_MS },
     changes: new Changes(kalends, options.events),
-    metrics: new Metrics(kalends, options.metrics),
-    work: new OnePerTurn(),
+    metrics: metricsOf(kalends, options.metrics),
+    turn: onePerTurn(),
   }
 }
 

@@ -4,7 +4,6 @@ import type { Kalends, Redaction, Scope } from '../index.ts'
 import type { Access, Permission, RequestContext } from './access.ts'
 
 import type { Changes } from './changes.ts'
-import type { Metrics } from './metrics.ts'
 import type { WriteLog } from './write-log.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -25,7 +24,7 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly permit: (subject: Subject) => Promise<void>
   readonly writes: WriteLog
   readonly changes: Changes
-  readonly metrics: Metrics
+  readonly metrics: () => Promise<Response>
   /** The mount point: `/` or such as `/kalends/`. */
   readonly base: string
 }

@@ -6,8 +6,6 @@ import { type BodyLimits, readBody } from './body.ts'
 import type { Changes } from './changes.ts'
 import { credentialsOf } from './failed-sign-ins.ts'
 import type { Gate } from './gate.ts'
-import type { Metrics } from './metrics.ts'
-import type { OnePerTurn } from './one-per-turn.ts'
 import type { Operation } from './operation.ts'
 import type { Permit, WriteRequest } from './options.ts'
 import { invalidInput, Problem, problemOf } from './problem.ts'
@@ -24,9 +22,9 @@ export interface Service {
   readonly logger: Logger
   readonly limits: BodyLimits
   readonly changes: Changes
-  readonly metrics: Metrics
-  /** For long synchronous steps: parsing bodies and writing answers. */
-  readonly work: OnePerTurn
+  readonly metrics: () => Promise<Response>
+  /** Awaited before long synchronous steps: parsing bodies and writing answers. */
+  readonly turn: () => Promise<void>
 }
 
 /** A request, and what is known of it so far. */
@@ -49,7 +47,7 @@ export async function perform(
   params: Readonly<Record<string, string>>,
   service: Service,
 ): Promise<Response> {
-  const { kalends, logger, changes, metrics, work } = service
+  const { kalends, logger, changes, metrics } = service
   const { request, context } = entry
   const { redaction } = kalends
   entry.operation = one
@@ -76,7 +74,7 @@ export async function perform(
     base: `${entry.base}/`,
   })
   if (answer instanceof Response) return answer
-  await work.turn()
+  await service.turn()
   return toResponse(answer, request)
 }
 
@@ -92,9 +90,9 @@ async function callerOf(one: Operation, entry: Entry, { gate, logger }: Service)
   }
 }
 
-async function bodyOf({ body }: Operation, request: Request, { limits, work }: Service): Promise<unknown> {
+async function bodyOf({ body }: Operation, request: Request, { limits, turn }: Service): Promise<unknown> {
   if (body === null) return undefined
-  const given = await readBody(request, limits, () => work.turn())
+  const given = await readBody(request, limits, turn)
   if (given === undefined && !(body instanceof z.ZodOptional))
     throw new Problem(400, 'NO_BODY', 'A JSON object is needed as the body')
   return parsed(body, given)

@@ -54,6 +54,16 @@ export async function edited(call: ScheduleCall, change: Edit<Schedule>): Promis
   return scheduleAnswer(after, call)
 }
 
+/** Deletes an existing schedule. @throws NotFoundError */
+export async function removed(call: ScheduleCall): Promise<void> {
+  const { id } = call.params
+  const before = await onExisting(call, async (before, options) => {
+    await call.reach.schedules.delete(id, options)
+    return before
+  })
+  call.writes.schedule(id, before, null)
+}
+
 /** With its version as the entity tag. */
 export function scheduleAnswer(
   schedule: Schedule,

@@ -5,7 +5,7 @@ import { inWords, localText, timer } from '../timer/index.ts'
 import { requirePermission } from './access.ts'
 import { type Answer, ok, operation, type Operation } from './operation.ts'
 import { invalidField, Problem } from './problem.ts'
-import { edited, onBasis, onExisting, scheduleAnswer, withoutMarkers } from './schedule-edits.ts'
+import { edited, onBasis, onExisting, removed, scheduleAnswer, withoutMarkers } from './schedule-edits.ts'
 import { checkOwner } from './scope-checks.ts'
 import { shownJob, shownSchedule } from './shown.ts'
 import * as answers from './answer-schemas.ts'
@@ -79,13 +79,11 @@ export const scheduleOperations: readonly Operation[] = [
     description: 'Unknown ids are ignored. It stops at the first schedule that you may not delete.',
     body: bodies.Ids,
     answers: { 204: { description: 'Deleted' } },
-    run: async ({ body, reach, permit, writes }) => {
-      for (const id of new Set(body.ids)) {
-        const before = await reach.schedules.get(id)
-        if (before === null) continue
-        await permit({ task: before.task, schedule: id })
-        if (await deleted(reach.schedules, id, before)) writes.schedule(id, before, null)
-      }
+    run: async (call) => {
+      for (const id of new Set(call.body.ids))
+        await removed({ ...call, params: { id } }).catch((error: unknown) => {
+          if (!(error instanceof NotFoundError)) throw error
+        })
       return NO_CONTENT
     },
   }),
@@ -135,12 +133,7 @@ export const scheduleOperations: readonly Operation[] = [
     params: ScheduleParams,
     answers: { 204: { description: 'Deleted' } },
     run: async (call) => {
-      const { params, reach } = call
-      const before = await onExisting(call, async (found, options) => {
-        await reach.schedules.delete(params.id, options)
-        return found
-      })
-      call.writes.schedule(params.id, before, null)
+      await removed(call)
       return NO_CONTENT
     },
   }),
@@ -214,16 +207,6 @@ async function existing(schedules: Schedules, id: string): Promise<Schedule> {
   const found = await schedules.get(id)
   if (found === null) throw new NotFoundError('schedule', id)
   return found
-}
-
-async function deleted(schedules: Schedules, id: string, before: Schedule): Promise<boolean> {
-  try {
-    await schedules.delete(id, { ifVersion: before })
-    return true
-  } catch (error) {
-    if (error instanceof NotFoundError) return false
-    throw error
-  }
 }
 
 function wordsOf(text: string): string | null {

@@ -146,7 +146,7 @@ export const serverOperations: readonly Operation[] = [
       200: { description: 'The text format of Prometheus', type: 'text/plain' },
       501: { description: 'prom-client is not installed' },
     },
-    run: ({ metrics }) => metrics.response(),
+    run: ({ metrics }) => metrics(),
   }),
 ]
 
