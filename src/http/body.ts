@@ -40,7 +40,7 @@ export async function readBody(
     return JSON.parse(text)
   } catch (error) {
     const reason = error instanceof Error ? error.message : ''
-    // It quotes what came in.
+    // The message quotes the input.
     const position = /position (\d+)/.exec(reason)?.[1]
     throw new Problem(
       400,

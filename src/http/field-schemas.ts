@@ -1,4 +1,4 @@
-/** Single fields, settings among them: as values that come in, and as rows that go out. */
+/** Schemas of single fields, including settings: in requests, and in answers. */
 import { z } from 'zod'
 import {
   explained,
@@ -14,14 +14,14 @@ const DAY_ONE = 0
 const LAST_DAY = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const INSTANT = "an instant in UTC is needed, such as '2026-03-27T09:00:00Z'"
 
-/** Instants that come in. */
+/** An instant in a request. */
 export const instantIn = z.iso
   .datetime({ error: INSTANT })
   .transform((text) => new Date(text))
   .refine((date) => date.getTime() >= DAY_ONE && date.getTime() <= LAST_DAY, {
     error: 'an instant from 1970 to 9999 is needed',
   })
-/** Instants that go out: `Date` becomes such a text. */
+/** An instant in an answer: `Date` becomes such a text. */
 export const instant = z.iso.datetime().meta({ description: 'RFC 3339, in UTC' })
 
 /** Some databases end a text at NUL, and none stores half a surrogate pair. */
@@ -53,7 +53,7 @@ type Given = Omit<SettingOptions, 'timer'> & {
   readonly args?: unknown
 }
 
-/** By name, as they come in: each is optional, and nullable if the setting may have no value. */
+/** By name, in requests: each is optional, and nullable if the setting may have no value. */
 export function settingsIn<Name extends SettingName>(names: readonly Name[]) {
   const schemas = names.map((name) => {
     const setting = settingOf(name)
@@ -66,7 +66,7 @@ export function settingsIn<Name extends SettingName>(names: readonly Name[]) {
   }
 }
 
-/** By the name of the stored value, as they go out. */
+/** By the name of the stored value, in answers. */
 export function settingsOut(names: readonly SettingName[]): Readonly<Record<string, z.ZodType>> {
   return Object.fromEntries(
     names.map((name) => {

@@ -27,7 +27,7 @@ export interface Service {
   readonly turn: () => Promise<void>
 }
 
-/** A request, and what is known of it so far. */
+/** A request, and what is known about it so far. */
 export interface Entry {
   readonly request: Request
   readonly url: URL

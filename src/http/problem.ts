@@ -27,12 +27,6 @@ const STATUSES: Readonly<Record<string, number>> = {
   TOO_SLOW: 503,
   STORE_UNAVAILABLE: 503,
 }
-/** In seconds. */
-const RETRY_AFTER: Readonly<Record<string, string>> = {
-  OVERLOADED: '5',
-  TOO_SLOW: '5',
-  STORE_UNAVAILABLE: '2',
-}
 
 /** The answer to a body must not be larger than the body. */
 const MOST_ERRORS = 20
@@ -120,12 +114,12 @@ export function problemOf(error: unknown): Problem | null {
   const { code } = error
   const status = STATUSES[code]
   if (status === undefined) return null
-  const retryAfter = RETRY_AFTER[code]
+  const isUnavailable = code === 'STORE_UNAVAILABLE'
   // The driver's message may name hosts and users.
-  const detail = code === 'STORE_UNAVAILABLE' ? 'The database is unavailable; try again' : error.message
+  const detail = isUnavailable ? 'The database is unavailable; try again' : error.message
   return new Problem(status, code, detail, {
     jobId: error instanceof ConflictError ? (error.jobId ?? undefined) : undefined,
-    ...(retryAfter !== undefined && { headers: { 'retry-after': retryAfter } }),
+    ...(status === 503 && { headers: { 'retry-after': isUnavailable ? '2' : '5' } }),
   })
 }
 
