@@ -55,61 +55,46 @@ function pathOf(id: string): string {
   return `#/components/schemas/${id}`
 }
 
-function operationObject({ id, path, summary, description, permission, ...one }: Operation): Json {
-  const { params, query, body, answers } = one
+function operationObject(one: Operation): Json {
+  const { description, permission, body } = one
   return {
-    operationId: id,
-    tags: [/^\/api\/v1\/([\w-]+)/.exec(path)?.[1] ?? 'server'],
-    summary,
+    operationId: one.id,
+    tags: [/^\/api\/v1\/([\w-]+)/.exec(one.path)?.[1] ?? 'server'],
+    summary: one.summary,
     ...(description !== undefined && { description }),
     'x-permission': permission ?? 'anyone',
     ...(permission === null && { security: [] }),
-    parameters: [...parameters(params, 'path'), ...parameters(query, 'query')],
+    parameters: [...parameters(one.params, 'path'), ...parameters(one.query, 'query')],
     ...(body !== null && {
       requestBody: {
         required: !(body instanceof z.ZodOptional),
         content: { 'application/json': { schema: reference(body) } },
       },
     }),
-    responses: { ...answersOf(answers), ...problemsOf({ ...one, permission }) },
+    responses: responsesOf(one),
   }
 }
 
-function answersOf(answers: Answers): Json {
-  return Object.fromEntries(
-    Object.entries(answers)
-      .filter(([status]) => Number(status) < 400)
-      .map(([status, { description, schema, type }]) => [
-        status,
-        {
-          description,
-          ...(schema !== undefined && { content: { 'application/json': { schema: reference(schema) } } }),
-          ...(type !== undefined && { content: { [type]: { schema: { type: 'string' } } } }),
-        },
-      ]),
-  )
-}
-
-function problemsOf({
-  method,
-  permission,
-  params,
-  body,
-  answers,
-}: Pick<Operation, 'method' | 'permission' | 'params' | 'body' | 'answers'>): Json {
+/** Its own answers, and the problems that any operation of its kind may answer. */
+function responsesOf({ method, permission, params, body, answers }: Operation): Json {
   const fits = (status: string) =>
     permission === null
       ? status === '503'
       : ((status !== '413' && status !== '415') || body !== null) &&
         (status !== '404' || 'id' in params.shape) &&
         (status !== '409' || method !== 'GET')
-  const content = { 'application/problem+json': { schema: { $ref: pathOf('ProblemDetails') } } }
-  const own = Object.entries(answers).map(([status, { description }]) => [status, description] as const)
-  const all = Object.entries({ ...PROBLEMS, ...Object.fromEntries(own) })
+  const problems = Object.entries(PROBLEMS)
+    .filter(([status]) => fits(status))
+    .map(([status, description]) => [status, { description }] as const)
+  const all: Answers = { ...Object.fromEntries(problems), ...answers }
   return Object.fromEntries(
-    all
-      .filter(([status]) => Number(status) >= 400 && fits(status))
-      .map(([status, description]) => [status, { description, content }]),
+    Object.entries(all).map(([status, { description, schema, type }]) => {
+      const problem = { 'application/problem+json': { schema: { $ref: pathOf('ProblemDetails') } } }
+      const json = schema && { 'application/json': { schema: reference(schema) } }
+      const text = type !== undefined && { [type]: { schema: { type: 'string' } } }
+      const content = Number(status) >= 400 ? problem : (json ?? text)
+      return [status, { description, ...(content && { content }) }]
+    }),
   )
 }
 
