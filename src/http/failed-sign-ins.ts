@@ -50,7 +50,7 @@ const CREDENTIALS = /auth|cookie|token|key|session|secret|password|signature/
 const NO_CREDENTIALS = /^sec-|idempotency|csrf|xsrf/
 
 /** Names and values of headers. */
-export type Credentials = readonly (readonly [name: string, value: string])[]
+type Credentials = readonly (readonly [name: string, value: string])[]
 
 /** What a request sends to sign in; null: nothing, so refusing it is no failed sign-in. */
 export function credentialsOf(headers: Headers): Credentials | null {

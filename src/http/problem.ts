@@ -9,7 +9,7 @@ import type { ProblemDetails } from './answer-schemas.ts'
 /** What is wrong with one field. */
 type FieldError = NonNullable<z.input<typeof ProblemDetails>['errors']>[number]
 
-export interface ProblemExtras {
+interface ProblemExtras {
   readonly errors?: readonly FieldError[] | undefined
   /** The job that the request conflicts with. */
   readonly jobId?: string | undefined
