@@ -4,7 +4,8 @@ import { describe, expect, it, test } from 'vitest'
 import { submitCommand } from '../src/cli/jobs/submit.ts'
 import { addCommand } from '../src/cli/schedules/add.ts'
 import { editCommand } from '../src/cli/schedules/edit.ts'
-import * as schemas from '../src/http/schemas.ts'
+import * as answers from '../src/http/answer-schemas.ts'
+import * as bodies from '../src/http/body-schemas.ts'
 import { Kalends, task } from '../src/index.ts'
 import {
   JOB_OPTION_NAMES,
@@ -59,11 +60,11 @@ test('the database checks the range of each that has one', () => {
 })
 
 test('the REST API takes and gives each', () => {
-  expect(keysOf(schemas.ScheduleInput)).toEqual(expect.arrayContaining(SETTING_NAMES))
-  expect(keysOf(schemas.ScheduleChanges)).toEqual(SETTING_NAMES.filter((name) => name !== 'task'))
-  expect(keysOf(schemas.Schedule)).toEqual(expect.arrayContaining(propertiesOf(SETTING_NAMES)))
-  expect(keysOf(schemas.NewJob)).toEqual(expect.arrayContaining(JOB_SETTING_NAMES))
-  expect(keysOf(schemas.Job)).toEqual(expect.arrayContaining(propertiesOf(JOB_SETTING_NAMES)))
+  expect(keysOf(bodies.ScheduleInput)).toEqual(expect.arrayContaining(SETTING_NAMES))
+  expect(keysOf(bodies.ScheduleChanges)).toEqual(SETTING_NAMES.filter((name) => name !== 'task'))
+  expect(keysOf(answers.Schedule)).toEqual(expect.arrayContaining(propertiesOf(SETTING_NAMES)))
+  expect(keysOf(bodies.NewJob)).toEqual(expect.arrayContaining(JOB_SETTING_NAMES))
+  expect(keysOf(answers.Job)).toEqual(expect.arrayContaining(propertiesOf(JOB_SETTING_NAMES)))
 })
 
 test('the command line has a flag for each', () => {

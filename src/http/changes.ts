@@ -1,283 +1,197 @@
 /**
- * Server-sent events: what to look at again, not what it is now.
+ * Server-sent events: what to read again, not what it is now.
  *
- * What this process does is known at once; what other processes and SQL have changed is found by one look a
- * second, which happens only while somebody listens. A message names topics and nothing else, so it is small,
- * tells no secret, and missing one costs nothing: a client that comes back with `Last-Event-ID` gets the topics
- * that changed since, or all of them when nobody can know.
+ * Changes by this process are known at once. Changes by other processes and in SQL are found by one query a second,
+ * which runs only while a client listens. A message names topics and nothing else: it is small, contains no secret, and
+ * missing one costs nothing. A client that reconnects with `Last-Event-ID` gets the topics that changed since, or all of
+ * them if that is unknown.
  *
- * Bounded: messages (two a second), listeners, also those of one user, the life of a connection (it comes back by itself, and is
- * authorized anew), and what waits for a slow client (one message, in which topics come together).
+ * Bounded: messages (two a second), connections, also those of one user, the life of a connection (the client reconnects
+ * and is authorized again), and what waits for a slow client (one message).
  */
 import { randomBytes } from 'node:crypto'
 import type { Kalends, ChangeTokens } from '../index.ts'
+import { EventStream, type Listener, type Topic } from './event-stream.ts'
 import { Problem } from './problem.ts'
 
-export type Topic = 'schedules' | 'jobs' | 'workers'
 const TOPICS: readonly Topic[] = ['schedules', 'jobs', 'workers']
+const SCOPED_TOPICS: readonly Topic[] = ['schedules', 'jobs']
 
 export interface ChangesOptions {
   /** Most listeners at a time; default 200. */
   readonly listeners?: number | undefined
-  /** Most listeners of one user, or where the user has no name, of one address; default 10. */
+  /** Most listeners of one user, or of one address for users without a name; default 10. */
   readonly perUser?: number | undefined
   /** How long a connection may last, in milliseconds; default 10 minutes. */
   readonly lifeMs?: number | undefined
 }
 
-const LOOK_MS = 1000
+const TICK_MS = 1000
+/** Between two messages. */
 const PAUSE_MS = 500
-const PING_MS = 15_000
-/** Messages that may wait in a connection. */
-const WAITING = 8
-/** A client that takes nothing for so long is gone. */
-const PATIENCE_MS = 30_000
-
-/** How often a listener of a scope gets an event. The times of events must not reveal when other owners change something. */
-const SCOPED_MS = 5000
-const SCOPED_TOPICS: readonly Topic[] = ['schedules', 'jobs']
-
-/** Until a connection has begun. */
-const noEnd = (): void => undefined
-
-interface Listener {
-  readonly user: string | null
-  /** Whether it hears at a fixed pace, and not of changes. */
-  readonly isScoped: boolean
-  /** Waits until the client has taken what it was sent. */
-  readonly pending: Set<Topic>
-  stuckSince: number | null
-  readonly send: (text: string) => boolean
-  readonly close: () => void
-}
+/** In ticks. A scope is notified at a fixed pace, so that it does not learn when other owners change something. */
+const SCOPED_TICKS = 5
+const PING_TICKS = 15
 
 export class Changes {
   readonly #kalends: Kalends
   readonly #limits: { readonly listeners: number; readonly perUser: number; readonly lifeMs: number }
-  /** Event ids of another process say nothing here. */
-  readonly #instance = randomBytes(4).toString('hex')
-  readonly #listeners = new Set<Listener>()
-  /** The number of the message that last named a topic. */
-  readonly #lastOf = new Map<Topic, number>()
-  readonly #dirty = new Set<Topic>()
-  #sequence = 0
-  #seen: ChangeTokens | null = null
-  #again: ReadonlySet<Topic> = new Set()
+  readonly #streams = new Set<EventStream>()
+  readonly #history = new History()
+  readonly #changed: () => Promise<readonly Topic[]>
+  /** What the next message will name. */
+  readonly #marked = new Set<Topic>()
+  /** Until the next message may be sent. */
+  #pause: NodeJS.Timeout | null = null
   #stop: (() => void) | null = null
-  #lastFlush = -Infinity
-  #flushing: NodeJS.Timeout | null = null
 
   constructor(kalends: Kalends, { listeners = 200, perUser = 10, lifeMs = 600_000 }: ChangesOptions = {}) {
     this.#kalends = kalends
     this.#limits = { listeners, perUser, lifeMs }
+    this.#changed = watched(() => kalends.api.views.changeTokens())
   }
 
-  /** Something was changed here. */
-  mark(topics: Iterable<Topic>): void {
-    for (const topic of topics) this.#dirty.add(topic)
-    if (this.#listeners.size === 0 || this.#dirty.size === 0 || this.#flushing !== null) return
-    const waitMs = Math.max(0, this.#lastFlush + PAUSE_MS - performance.now())
-    this.#flushing = setTimeout(() => this.#flush(), waitMs).unref()
+  /** This process has changed something. */
+  mark(topics: readonly Topic[]): void {
+    for (const topic of topics) this.#marked.add(topic)
+    if (this.#streams.size === 0 || this.#marked.size === 0 || this.#pause !== null) return
+    this.#pause = setTimeout(() => this.#flush(), 0).unref()
   }
 
   /**
    * @param lastId  the header `Last-Event-ID`
-   * @param options.isScoped  the caller sees only the rows of one owner
-   * @param options.user  whose listeners are counted together; null: not known
-   * @throws Problem 429 when this user has too many listeners, 503 when all together are too many
+   * @throws Problem 429 when this user has too many connections, 503 when there are too many in total
    */
-  subscribe(
-    lastId: string | null,
-    signal: AbortSignal,
-    {
-      isScoped = false,
-      user = null,
-    }: { readonly isScoped?: boolean | undefined; readonly user?: string | null | undefined } = {},
-  ): Response {
-    const own = user === null ? 0 : [...this.#listeners].filter((listener) => listener.user === user).length
-    if (own >= this.#limits.perUser) {
+  subscribe(lastId: string | null, signal: AbortSignal, listener: Listener): Response {
+    const headers = { 'retry-after': '10' }
+    const { user, isScoped } = listener
+    const own = [...this.#streams].filter((stream) => user !== null && stream.listener.user === user).length
+    if (own >= this.#limits.perUser)
       throw new Problem(429, 'TOO_MANY_STREAMS', `You have ${own} event streams open; close one first`, {
-        headers: { 'retry-after': '10' },
+        headers,
       })
-    }
-    if (this.#listeners.size >= this.#limits.listeners) {
+    if (this.#streams.size >= this.#limits.listeners)
       throw new Problem(503, 'TOO_MANY_LISTENERS', 'Too many event streams are open; try again later', {
-        headers: { 'retry-after': '10' },
+        headers,
       })
-    }
-    const encoder = new TextEncoder()
-    let end: () => void = noEnd
-    const body = new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          const listener: Listener = {
-            isScoped,
-            user,
-            pending: new Set(),
-            stuckSince: null,
-            send: (text) => {
-              if ((controller.desiredSize ?? 0) <= 0) return false
-              controller.enqueue(encoder.encode(text))
-              return true
-            },
-            close: () => {
-              end()
-              try {
-                controller.close()
-              } catch {
-                // The client was faster.
-              }
-            },
-          }
-          const life = setTimeout(() => listener.close(), this.#limits.lifeMs).unref()
-          end = () => {
-            clearTimeout(life)
-            signal.removeEventListener('abort', listener.close)
-            this.#leave(listener)
-          }
-          signal.addEventListener('abort', listener.close)
-          this.#join(listener, lastId)
-          // Gone before it began.
-          if (signal.aborted) listener.close()
-        },
-        cancel: () => end(),
-      },
-      { highWaterMark: WAITING },
-    )
-    return new Response(body, {
-      headers: { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' },
-    })
+    const stream = new EventStream(listener, signal, this.#limits.lifeMs, (ended) => this.#leave(ended))
+    this.#streams.add(stream)
+    const id = this.#history.id(isScoped)
+    stream.send(`retry: 2000\nid: ${id}\nevent: hello\ndata: {}`)
+    if (lastId !== null) stream.notify(isScoped ? SCOPED_TOPICS : this.#history.since(lastId), id)
+    this.#stop ??= this.#start()
+    // What was marked before anyone listened.
+    this.mark([])
+    if (signal.aborted) stream.close()
+    return stream.response
   }
 
   /** Ends all connections. */
   close(): void {
-    for (const listener of this.#listeners) listener.close()
+    for (const stream of this.#streams) stream.close()
   }
 
-  get listeners(): number {
-    return this.#listeners.size
-  }
-
-  #join(listener: Listener, lastId: string | null): void {
-    this.#listeners.add(listener)
-    listener.send(`retry: 2000\nid: ${this.#id(listener)}\nevent: hello\ndata: {}\n\n`)
-    if (lastId !== null) {
-      const missed = listener.isScoped ? SCOPED_TOPICS : this.#changedSince(lastId)
-      if (missed.length > 0) listener.send(this.#message(listener, missed))
-    }
-    if (this.#stop === null) this.#start()
-    // What was marked while nobody listened.
-    this.mark([])
-  }
-
-  #leave(listener: Listener): void {
-    this.#listeners.delete(listener)
-    if (this.#listeners.size > 0) return
+  #leave(stream: EventStream): void {
+    this.#streams.delete(stream)
+    if (this.#streams.size > 0) return
     this.#stop?.()
     this.#stop = null
   }
 
-  #changedSince(lastId: string): Topic[] {
-    const [instance, number] = lastId.split('-')
-    const known = instance === this.#instance && /^\d{1,15}$/.test(number ?? '')
-    // While nobody listened nobody looked: the next look says what has changed since the last one.
-    return known ? TOPICS.filter((topic) => (this.#lastOf.get(topic) ?? 0) > Number(number)) : [...TOPICS]
-  }
-
-  #start(): void {
-    const mark =
-      (...topics: Topic[]) =>
-      () =>
-        this.mark(topics)
+  /** @returns the function that stops it */
+  #start(): () => void {
+    const on = (event: Parameters<Kalends['on']>[0], ...topics: Topic[]) =>
+      this.#kalends.on(event, () => this.mark(topics))
     const subscriptions = [
-      this.#kalends.on('submitted', mark('schedules', 'jobs')),
-      this.#kalends.on('started', mark('jobs')),
-      this.#kalends.on('settled', mark('schedules', 'jobs')),
-      this.#kalends.on('workerLost', mark('workers', 'jobs')),
-      this.#kalends.on('leaseLost', mark('workers')),
+      on('submitted', 'schedules', 'jobs'),
+      on('started', 'jobs'),
+      on('settled', 'schedules', 'jobs'),
+      on('workerLost', 'workers', 'jobs'),
+      on('leaseLost', 'workers'),
     ]
-    let looking = false
-    const looks = setInterval(() => {
-      if (looking) return
-      looking = true
-      void this.#look().finally(() => {
-        looking = false
-      })
-    }, LOOK_MS).unref()
-    const pings = setInterval(() => this.#ping(), PING_MS).unref()
-    const paces = setInterval(() => this.#pace(), SCOPED_MS).unref()
-    this.#stop = () => {
-      clearInterval(looks)
-      clearInterval(paces)
-      clearInterval(pings)
-      for (const forget of subscriptions) forget()
+    const look = () => void this.#changed().then((topics) => this.mark(topics))
+    let ticks = 0
+    const timer = setInterval(() => {
+      ticks += 1
+      look()
+      if (ticks % SCOPED_TICKS === 0) this.#notify(SCOPED_TOPICS, true)
+      for (const stream of this.#streams) {
+        if (ticks % PING_TICKS === 0) stream.send(': ping')
+        // What a slow client had no room for.
+        stream.notify([], this.#history.id(stream.listener.isScoped))
+      }
+    }, TICK_MS).unref()
+    look()
+    return () => {
+      clearInterval(timer)
+      for (const unsubscribe of subscriptions) unsubscribe()
     }
-    void this.#look()
-  }
-
-  async #look(): Promise<void> {
-    let seen: ChangeTokens
-    try {
-      seen = await this.#kalends.api.views.changeTokens()
-    } catch {
-      // The database is away: the loops say so, and the next look will tell.
-      return
-    }
-    const before = this.#seen
-    this.#seen = seen
-    if (before === null) return
-    const changed = new Set(TOPICS.filter((topic) => seen[topic] !== before[topic]))
-    // Databases tell the time of a change in seconds: what came later in the same one shows in the next look.
-    this.mark([...changed, ...this.#again])
-    this.#again = changed
   }
 
   #flush(): void {
-    this.#flushing = null
-    this.#lastFlush = performance.now()
-    this.#sequence += 1
-    const topics = [...this.#dirty]
-    this.#dirty.clear()
-    for (const topic of topics) this.#lastOf.set(topic, this.#sequence)
-    for (const listener of this.#listeners) {
-      if (listener.isScoped) continue
-      for (const topic of topics) listener.pending.add(topic)
-      this.#deliver(listener)
-    }
+    const topics = [...this.#marked]
+    this.#marked.clear()
+    this.#history.add(topics)
+    this.#notify(topics, false)
+    this.#pause = setTimeout(() => {
+      this.#pause = null
+      this.mark([])
+    }, PAUSE_MS).unref()
   }
 
-  #pace(): void {
-    for (const listener of this.#listeners) {
-      if (!listener.isScoped) continue
-      for (const topic of SCOPED_TOPICS) listener.pending.add(topic)
-      this.#deliver(listener)
-    }
+  #notify(topics: readonly Topic[], isScoped: boolean): void {
+    const id = this.#history.id(isScoped)
+    for (const stream of this.#streams) if (stream.listener.isScoped === isScoped) stream.notify(topics, id)
   }
+}
 
-  #deliver(listener: Listener): void {
-    if (listener.pending.size === 0) return
-    if (listener.send(this.#message(listener, [...listener.pending]))) {
-      listener.pending.clear()
-      listener.stuckSince = null
-      return
-    }
-    listener.stuckSince ??= performance.now()
-    if (performance.now() - listener.stuckSince > PATIENCE_MS) listener.close()
-  }
+/** Which message last named a topic. */
+class History {
+  /** The event ids of another process mean nothing here. */
+  readonly #instance = randomBytes(4).toString('hex')
+  readonly #lastOf = new Map<Topic, number>()
+  #sequence = 0
 
-  #ping(): void {
-    for (const listener of this.#listeners) {
-      if (!listener.send(': ping\n\n')) listener.stuckSince ??= performance.now()
-      this.#deliver(listener)
-    }
-  }
-
-  /** The number of messages so far tells how much others change. */
-  #id({ isScoped }: Listener): string {
+  /** Of the last message. The number of messages would reveal to a scope how much other owners change. */
+  id(isScoped: boolean): string {
     return `${this.#instance}-${isScoped ? 0 : this.#sequence}`
   }
 
-  #message(listener: Listener, topics: readonly Topic[]): string {
-    return `id: ${this.#id(listener)}\nevent: change\ndata: ${JSON.stringify({ topics })}\n\n`
+  add(topics: readonly Topic[]): void {
+    this.#sequence += 1
+    for (const topic of topics) this.#lastOf.set(topic, this.#sequence)
+  }
+
+  since(id: string): readonly Topic[] {
+    const [instance, number] = id.split('-')
+    const isKnown = instance === this.#instance && /^\d{1,15}$/.test(number ?? '')
+    // Without listeners nothing was read: the next query finds what has changed since the last one.
+    return isKnown ? TOPICS.filter((topic) => (this.#lastOf.get(topic) ?? 0) > Number(number)) : TOPICS
+  }
+}
+
+/**
+ * Finds changes by other processes and in SQL.
+ *
+ * @returns what has changed since the last call; nothing while that is still reading, or without the database
+ */
+function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topic[]> {
+  let isReading = false
+  let known: ChangeTokens | null = null
+  let again: readonly Topic[] = []
+  return async () => {
+    if (isReading) return []
+    isReading = true
+    // The loops report an unavailable database, and the next call finds what has changed.
+    const now = await read().catch(() => null)
+    isReading = false
+    const before = known
+    known = now ?? known
+    if (before === null || now === null) return []
+    const changed = TOPICS.filter((topic) => now[topic] !== before[topic])
+    // Databases store the time of a change in seconds: a later change in the same second shows in the next call.
+    const topics = [...changed, ...again]
+    again = changed
+    return topics
   }
 }

@@ -1,7 +1,4 @@
-/**
- * Which address a request comes from. Anyone can write forwarding headers, so they are believed only where a trusted
- * proxy has sent them.
- */
+/** Which address a request comes from. Anyone can write forwarding headers, so only those of a trusted proxy count. */
 import { BlockList, isIP } from 'node:net'
 import { InvalidInputError } from '../errors.ts'
 
@@ -26,28 +23,26 @@ export class TrustedProxies {
   constructor(ranges: readonly string[]) {
     for (const range of ranges) {
       const [address = '', prefix, ...rest] = range.split('/')
-      const family = familyOf(address)
-      const bits = family === 'ipv6' ? 128 : 32
+      const bits = isIP(address) === 6 ? 128 : 32
       const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : NaN
-      if (family === null || rest.length > 0 || !(length <= bits))
+      if (isIP(address) === 0 || rest.length > 0 || !(length <= bits))
         throw new InvalidInputError(
           'trustedProxies',
           `an address or a CIDR range such as '10.0.0.0/8' is needed, not ${JSON.stringify(range)}`,
         )
-      this.#proxies.addSubnet(address, length, family)
+      this.#proxies.addSubnet(address, length, familyOf(address))
     }
   }
 
   /** @param connection  the address of the other end of a connection */
   trusts(connection: string): boolean {
     const address = plainAddress(connection)
-    const family = address === null ? null : familyOf(address)
-    return address !== null && family !== null && this.#proxies.check(address, family)
+    return address !== null && this.#proxies.check(address, familyOf(address))
   }
 
   /**
-   * The address of the client: that of the connection, or where a trusted proxy has opened it, the right-most address
-   * of `X-Forwarded-For` that is no trusted proxy. What stands to the left of that, the client has written itself.
+   * The address of the client: that of the connection, or if a trusted proxy has opened it, the right-most address of
+   * `X-Forwarded-For` that is no trusted proxy. Addresses to the left of that were written by the client itself.
    *
    * @param connection  the address of the other end of the connection; null: not known, such as a Unix socket
    */
@@ -64,7 +59,7 @@ export class TrustedProxies {
   }
 }
 
-/** Whether a proxy has passed this request on. */
+/** Whether a proxy has forwarded this request. */
 export function isForwarded(headers: Headers): boolean {
   for (const name of headers.keys()) if (FORWARDING.has(name) || name.startsWith('x-forwarded')) return true
   return false
@@ -75,8 +70,8 @@ export function isLoopback(address: string): boolean {
 }
 
 /**
- * Whom a limit counts as one client: an IPv4 address, or the /64 network that a provider gives to one customer, who
- * has more IPv6 addresses than any table.
+ * What a limit counts as one client: an IPv4 address, or the /64 network that a provider gives to one customer, who has
+ * more IPv6 addresses than any table can hold.
  */
 export function clientKey(address: string): string {
   if (isIP(address) !== 6) return address
@@ -95,7 +90,7 @@ export function clientKey(address: string): string {
  */
 function plainAddress(text: string): string | null {
   const trimmed = text.trim()
-  // Longer than any address with a port: not worth a look.
+  // Longer than any address with a port.
   if (trimmed.length > 80) return null
   const bare =
     /^\[([\da-f:.]+)(?:%\w+)?\](?::\d+)?$/i.exec(trimmed)?.[1] ??
@@ -106,7 +101,6 @@ function plainAddress(text: string): string | null {
   return isIP(mapped) === 0 ? null : mapped
 }
 
-function familyOf(address: string): 'ipv4' | 'ipv6' | null {
-  const version = isIP(address)
-  return version === 0 ? null : version === 4 ? 'ipv4' : 'ipv6'
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4'
 }

@@ -1,22 +1,25 @@
-/** The OpenAPI 3.1 document, made of the operations and their schemas. */
+/** The OpenAPI 3.1 document, generated from the operations and their schemas. */
 import { z } from 'zod'
 import type { Answers, Operation } from './operation.ts'
-import { NAMED } from './schemas.ts'
+import * as answers from './answer-schemas.ts'
+import * as bodies from './body-schemas.ts'
 
 type Json = Record<string, unknown>
 
+const NAMED: Readonly<Record<string, z.ZodType>> = { ...bodies, ...answers }
+
 /** What every operation may answer besides its own. */
 const PROBLEMS: Readonly<Record<string, string>> = {
-  '400': 'The request cannot be read, or is made in the wrong state',
-  '401': 'Nobody has signed in',
+  '400': 'The request cannot be parsed, or is not possible in this state',
+  '401': 'Not signed in',
   '403': 'The role, the scope, its tasks or the application do not allow it, or it comes from a foreign page',
-  '404': 'There is no such thing, or it belongs to others',
-  '409': 'Something is in the way',
+  '404': 'It does not exist, or belongs to another owner',
+  '409': 'It conflicts with the current state, such as a job that has not finished',
   '413': 'The body is too large',
   '415': 'The body is not JSON',
   '422': 'A field is wrong',
   '429': 'Too many sign-ins from this address have failed',
-  '503': 'The database does not answer just now',
+  '503': 'The database is unavailable',
 }
 
 export function openApiDocument(operations: readonly Operation[], base: string): Json {
@@ -34,7 +37,7 @@ export function openApiDocument(operations: readonly Operation[], base: string):
       title: 'Kalends',
       version: '1',
       description:
-        "Schedules and jobs of an application's own SQL database. Instants are RFC 3339 in UTC; spans in the fields that end with Ms are milliseconds. Unknown fields are refused. Every error is a problem (RFC 9457) that names the field and says what to do.",
+        "Schedules and jobs of an application's own SQL database. Instants are RFC 3339 in UTC. Time spans in fields that end with Ms are milliseconds. Unknown fields are refused. Every error is a problem (RFC 9457) that names the field and says what to do.",
     },
     servers: [{ url: base === '/' ? '/' : base.replace(/\/$/, '') }],
     security: [{ bearer: [] }],
@@ -53,74 +56,55 @@ function pathOf(id: string): string {
 }
 
 function operationObject(one: Operation): Json {
+  const { description, permission, body } = one
   return {
     operationId: one.id,
-    tags: [one.tag],
+    tags: [/^\/api\/v1\/([\w-]+)/.exec(one.path)?.[1] ?? 'server'],
     summary: one.summary,
-    ...(one.description !== undefined && { description: one.description }),
-    'x-permission': one.permission ?? 'anyone',
-    ...(one.permission === null && { security: [] }),
-    parameters: [
-      ...(one.params === null ? [] : parameters(one.params, 'path')),
-      ...parameters(one.query, 'query'),
-    ],
-    ...(one.body !== null && {
+    ...(description !== undefined && { description }),
+    'x-permission': permission ?? 'anyone',
+    ...(permission === null && { security: [] }),
+    parameters: [...parameters(one.params, 'path'), ...parameters(one.query, 'query')],
+    ...(body !== null && {
       requestBody: {
-        required: !one.bodyOptional,
-        content: { 'application/json': { schema: reference(one.body) } },
+        required: !(body instanceof z.ZodOptional),
+        content: { 'application/json': { schema: reference(body) } },
       },
     }),
-    responses: { ...answersOf(one.answers), ...problemsOf(one) },
+    responses: responsesOf(one),
   }
 }
 
-function answersOf(answers: Answers): Json {
-  return Object.fromEntries(
-    Object.entries(answers)
-      .filter(([status]) => Number(status) < 400)
-      .map(([status, { says, schema, type }]) => [
-        status,
-        {
-          description: says,
-          ...(schema !== undefined && { content: { 'application/json': { schema: reference(schema) } } }),
-          ...(type !== undefined && { content: { [type]: { schema: { type: 'string' } } } }),
-        },
-      ]),
-  )
-}
-
-function problemsOf(one: Operation): Json {
-  const own = Object.entries(one.answers).filter(([status]) => Number(status) >= 400)
-  const all = { ...PROBLEMS, ...Object.fromEntries(own.map(([status, { says }]) => [status, says])) }
+/** Its own answers, and the problems that any operation of its kind may answer. */
+function responsesOf({ method, permission, params, body, answers }: Operation): Json {
   const fits = (status: string) =>
-    one.permission === null
+    permission === null
       ? status === '503'
-      : ((status !== '413' && status !== '415') || one.body !== null) &&
-        (status !== '404' || one.params !== null) &&
-        (status !== '409' || one.method !== 'GET')
+      : ((status !== '413' && status !== '415') || body !== null) &&
+        (status !== '404' || 'id' in params.shape) &&
+        (status !== '409' || method !== 'GET')
+  const problems = Object.entries(PROBLEMS)
+    .filter(([status]) => fits(status))
+    .map(([status, description]) => [status, { description }] as const)
+  const all: Answers = { ...Object.fromEntries(problems), ...answers }
   return Object.fromEntries(
-    Object.entries(all)
-      .filter(([status]) => fits(status))
-      .map(([status, description]) => [
-        status,
-        {
-          description,
-          content: {
-            'application/problem+json': { schema: { $ref: pathOf('ProblemDetails') } },
-          },
-        },
-      ]),
+    Object.entries(all).map(([status, { description, schema, type }]) => {
+      const problem = { 'application/problem+json': { schema: { $ref: pathOf('ProblemDetails') } } }
+      const json = schema && { 'application/json': { schema: reference(schema) } }
+      const text = type !== undefined && { [type]: { schema: { type: 'string' } } }
+      const content = Number(status) >= 400 ? problem : (json ?? text)
+      return [status, { description, ...(content && { content }) }]
+    }),
   )
 }
 
 function parameters(schema: z.ZodObject, place: 'path' | 'query'): Json[] {
   return Object.entries(schema.shape).map(([name, field]) => {
-    const isRequired = place === 'path' || !(field instanceof z.ZodOptional)
     const { description, ...rest } = jsonSchema(field)
     return {
       name,
       in: place,
-      required: isRequired,
+      required: place === 'path' || !(field instanceof z.ZodOptional),
       ...(description !== undefined && { description }),
       schema: rest,
     }
@@ -128,27 +112,19 @@ function parameters(schema: z.ZodObject, place: 'path' | 'query'): Json[] {
 }
 
 function reference(schema: z.ZodType): Json {
-  const found = Object.entries(NAMED).find(([, one]) => one === schema)
+  const plain = schema instanceof z.ZodOptional ? schema.unwrap() : schema
+  const found = Object.entries(NAMED).find(([, one]) => one === plain)
   return found === undefined ? jsonSchema(schema) : { $ref: pathOf(found[0]) }
 }
 
 function jsonSchema(schema: z.core.$ZodType): Json {
-  // Numbers of a query are made of text; what is documented is the number.
-  return withoutIdentity({
-    ...z.toJSONSchema(schema, {
-      io: schema instanceof z.ZodOptional && isCoerced(schema) ? 'output' : 'input',
-      unrepresentable: 'any',
-    }),
-  })
-}
-
-function isCoerced(schema: z.ZodOptional): boolean {
-  return schema.unwrap() instanceof z.ZodNumber
+  // Numbers in a query are coerced from text; the document describes the number.
+  const isCoerced = schema instanceof z.ZodOptional && schema.unwrap() instanceof z.ZodNumber
+  const io = isCoerced ? 'output' : 'input'
+  return withoutIdentity({ ...z.toJSONSchema(schema, { io, unrepresentable: 'any' }) })
 }
 
 /** The ids are those of the document. */
-function withoutIdentity(schema: Json): Json {
-  return Object.fromEntries(
-    Object.entries(schema).filter(([key]) => key !== '$schema' && key !== '$id' && key !== 'id'),
-  )
+function withoutIdentity({ $schema: _schema, $id: _$id, id: _id, ...schema }: Json): Json {
+  return schema
 }

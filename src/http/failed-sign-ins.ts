@@ -1,95 +1,84 @@
 /**
- * Slows guesses of tokens and passwords down: the answer to a failed sign-in waits, for longer with each failure from
- * the same address. While too many wait, only one attempt of that address per second is looked at: guesses stay slow,
- * and a user with the right token still gets in.
+ * Slows down guesses of tokens and passwords. The answer to a failed sign-in is delayed, longer with each failure from
+ * the same address. While too many answers wait, only one attempt of that address per second is checked: guesses stay
+ * slow, and a user with the right token still gets in.
  *
- * Bounded: addresses that are remembered, answers that wait for each of them and for all. Other addresses do not wait,
- * nor do credentials that were accepted before: who is signed in stays so while others on the same address guess.
+ * Bounded: remembered addresses, and delayed answers for each of them and in total. Other addresses do not wait, nor do
+ * credentials that were accepted before: a signed-in user stays signed in while others at the same address guess.
  */
 import { createHash } from 'node:crypto'
 import { clientKey } from './client-address.ts'
 
-export interface SignInLimits {
-  readonly firstDelayMs: number
-  readonly longestDelayMs: number
-  /** An address without a failure for so long is forgotten. */
-  readonly forgetMs: number
-  readonly waitingPerAddress: number
-  readonly waiting: number
-  /** An address whose places are taken may try once in this time. */
-  readonly fullIntervalMs: number
-  readonly addresses: number
-  /** Credentials that are remembered as accepted. */
-  readonly accepted: number
-}
-
-export const SIGN_IN_LIMITS: SignInLimits = {
+export const SIGN_IN_LIMITS = {
   firstDelayMs: 100,
   longestDelayMs: 10_000,
+  /** An address without a failure for this long is forgotten. */
   forgetMs: 900_000,
   waitingPerAddress: 10,
   waiting: 500,
+  /** An address whose places are taken may try once in this time. */
   fullIntervalMs: 1000,
   addresses: 10_000,
+  /** Credentials that are remembered as accepted. */
   accepted: 1000,
 }
 
 interface Failures {
   count: number
   last: number
-  /** Attempts that are being looked at, or whose answers wait. */
+  /** Attempts that are being checked, or whose answers wait. */
   waiting: number
-  /** When the next attempt may be looked at although all places are taken. */
+  /** When the next attempt may be checked although all places are taken. */
   nextWhenFull: number
   /** It has sent a token that was accepted beside other credentials, and the token alone was then rejected. */
   distrusted: boolean
 }
 
-/** One attempt that may be looked at; exactly one of the three must be called when it is decided. */
+/** One attempt that may be checked. Call exactly one of the three with the result. */
 export interface Attempt {
   readonly accepted: () => void
-  /** @returns when its answer may be given; the delay passes whether or not anyone waits for it */
+  /** @returns when its answer may be sent; the delay passes whether or not it is awaited */
   readonly rejected: () => Promise<void>
-  /** Unknown: the sign-in itself has failed. */
+  /** The check itself has failed. */
   readonly undecided: () => void
 }
 
 /** Names of headers that sign in, those of applications included, such as `x-api-key`. */
 const CREDENTIALS = /auth|cookie|token|key|session|secret|password|signature/
 
-/** Names that look like credentials, and change from request to request without signing anybody in. */
+/** Names that look like credentials, but change with each request and sign in no one. */
 const NO_CREDENTIALS = /^sec-|idempotency|csrf|xsrf/
 
 /** Names and values of headers. */
-export type Credentials = readonly (readonly [name: string, value: string])[]
+type Credentials = readonly (readonly [name: string, value: string])[]
 
-/** What a request sends to sign in with; null: nothing, so that refusing it is no failed sign-in. */
+/** What a request sends to sign in; null: nothing, so refusing it is no failed sign-in. */
 export function credentialsOf(headers: Headers): Credentials | null {
   const sent = [...headers].filter(([name]) => CREDENTIALS.test(name) && !NO_CREDENTIALS.test(name))
   return sent.length === 0 ? null : sent
 }
 
 export class FailedSignIns {
-  readonly #limits: SignInLimits
+  readonly #limits: typeof SIGN_IN_LIMITS
   /** In the order of their last failures. */
   readonly #failures = new Map<string, Failures>()
-  /** Digests; the value says whether the credentials were accepted without any others beside them. */
+  /** By digest: whether the credentials were accepted without any others beside them. */
   readonly #accepted = new Map<string, boolean>()
   readonly #timers = new Set<{ readonly timer: NodeJS.Timeout; readonly end: () => void }>()
   #waiting = 0
 
-  constructor(limits: SignInLimits = SIGN_IN_LIMITS) {
+  constructor(limits = SIGN_IN_LIMITS) {
     this.#limits = limits
   }
 
   /**
-   * @param credentials  what was sent to sign in with
-   * @returns null when it must not be looked at now
+   * @param credentials  what was sent to sign in
+   * @returns null when it must not be checked now
    */
   begin(address: string, credentials: Credentials): Attempt | null {
     const key = clientKey(address)
     const all = digestOf(credentials)
-    // The header that is made for it signs in by itself, whatever else changes: cookies, say.
+    // This header signs in by itself, whatever changes beside it, such as cookies.
     const token = digestOf(credentials.filter(([name]) => name === 'authorization'))
     const before = this.#known(key)
     const isTrusted =
@@ -102,10 +91,12 @@ export class FailedSignIns {
       if (performance.now() < before.nextWhenFull) return null
       before.nextWhenFull = performance.now() + this.#limits.fullIntervalMs
     }
-    if (takesPlace) this.#enter(before)
+    if (takesPlace) this.#wait(before, 1)
+    const remember = (digest: string, isAlone: boolean) =>
+      setLast(this.#accepted, digest, isAlone, this.#limits.accepted)
     const leave = () => {
-      if (takesPlace) this.#leave(before)
-      // It was no guess: the next user need not wait for it.
+      if (takesPlace) this.#wait(before, -1)
+      // It was no guess: the next user does not wait for it.
       else if (isLimited) before.nextWhenFull = 0
     }
     return {
@@ -114,20 +105,20 @@ export class FailedSignIns {
         leave()
         const isAlone = credentials.length === 1
         if (credentials.some(([name]) => name === 'authorization'))
-          this.#remember(token, isAlone || this.#accepted.get(token) === true)
-        this.#remember(all, true)
+          remember(token, isAlone || this.#accepted.get(token) === true)
+        remember(all, true)
       },
       rejected: () => {
-        if (takesPlace) this.#leave(before)
+        if (takesPlace) this.#wait(before, -1)
         const failures = this.#failed(key)
-        // Otherwise a caller with an account could send each guess beside it first, and then alone, without a limit.
+        // Otherwise a caller with an account could send each guess first beside its token and then alone, unlimited.
         if (this.#accepted.get(token) === false) failures.distrusted = true
         this.#accepted.delete(all)
         this.#accepted.delete(token)
-        // While an address has no failure, any number of its attempts is looked at at once. Those beyond the limit do
-        // not wait, and the next ones are not looked at until the others have waited.
+        // While an address has no failure, any number of its attempts is checked at once. Those beyond the limit do
+        // not wait, and the next ones are not checked until the others have waited.
         if (this.#isFull(failures)) return Promise.resolve()
-        this.#enter(failures)
+        this.#wait(failures, 1)
         return this.#delay(failures)
       },
     }
@@ -150,46 +141,21 @@ export class FailedSignIns {
   }
 
   #failed(key: string): Failures {
-    const failures = this.#known(key) ?? {
-      count: 0,
-      last: 0,
-      waiting: 0,
-      nextWhenFull: 0,
-      distrusted: false,
-    }
+    const none = { count: 0, last: 0, waiting: 0, nextWhenFull: 0, distrusted: false }
+    const failures = this.#known(key) ?? none
     failures.count += 1
     failures.last = performance.now()
-    this.#failures.delete(key)
-    this.#failures.set(key, failures)
-    for (const oldest of this.#failures.keys()) {
-      if (this.#failures.size <= this.#limits.addresses) break
-      this.#failures.delete(oldest)
-    }
+    setLast(this.#failures, key, failures, this.#limits.addresses)
     return failures
-  }
-
-  /** The oldest ones go. */
-  #remember(digest: string, isAlone: boolean): void {
-    this.#accepted.delete(digest)
-    this.#accepted.set(digest, isAlone)
-    for (const oldest of this.#accepted.keys()) {
-      if (this.#accepted.size <= this.#limits.accepted) break
-      this.#accepted.delete(oldest)
-    }
   }
 
   #isFull(failures: Failures): boolean {
     return failures.waiting >= this.#limits.waitingPerAddress || this.#waiting >= this.#limits.waiting
   }
 
-  #enter(failures: Failures): void {
-    failures.waiting += 1
-    this.#waiting += 1
-  }
-
-  #leave(failures: Failures): void {
-    failures.waiting -= 1
-    this.#waiting -= 1
+  #wait(failures: Failures, change: 1 | -1): void {
+    failures.waiting += change
+    this.#waiting += change
   }
 
   #delay(failures: Failures): Promise<void> {
@@ -199,7 +165,7 @@ export class FailedSignIns {
     return new Promise((resolve) => {
       const end = () => {
         this.#timers.delete(waiting)
-        this.#leave(failures)
+        this.#wait(failures, -1)
         resolve()
       }
       const waiting = { timer: setTimeout(end, ms).unref(), end }
@@ -208,7 +174,17 @@ export class FailedSignIns {
   }
 }
 
-/** It tells nothing of what was sent. */
+/** Adds an entry as the newest, and removes the oldest ones beyond `most`. */
+function setLast<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+  map.delete(key)
+  map.set(key, value)
+  for (const oldest of map.keys()) {
+    if (map.size <= most) return
+    map.delete(oldest)
+  }
+}
+
+/** It does not reveal what was sent. */
 function digestOf(credentials: Credentials): string {
   return createHash('sha256').update(JSON.stringify(credentials)).digest('base64')
 }

@@ -1,204 +1,130 @@
 /** `/api/v1/jobs` */
 import { isDeepStrictEqual } from 'node:util'
 import { ConflictError, NotFoundError } from '../errors.ts'
-import type { Job, JobConditions, Jobs } from '../index.ts'
-import { type Call, operation, type Operation } from './operation.ts'
-import { invalidField, problemOf } from './problem.ts'
-import { checkOwner } from './schedule-operations.ts'
-import * as schemas from './schemas.ts'
+import type { Job, Jobs } from '../index.ts'
+import { type Call, ok, operation, type Operation } from './operation.ts'
+import { problemOf } from './problem.ts'
+import { checkOwner, checkSearch } from './scope-checks.ts'
 import { shownAttempts, shownJob, shownText } from './shown.ts'
+import * as answers from './answer-schemas.ts'
+import * as bodies from './body-schemas.ts'
+import * as queries from './query-schemas.ts'
 
-const { JobParams, NoQuery } = schemas
+const { JobParams } = queries
 const PATH = '/api/v1/jobs'
 const ONE = `${PATH}/{id}`
 const MOST_AT_ONCE = 1000
 
 const ACTIONS = {
   cancel: {
-    summary: 'Cancel a job that waits; ask the worker to stop one that runs',
-    many: 'Cancel many jobs',
+    summary: 'Cancel a waiting job, or ask the worker to stop a running one',
+    many: 'Cancel several jobs',
     states: 'waiting, blocked or running (default: all of these)',
   },
   retry: {
-    summary: 'Let a failed or cancelled job run again, from its first attempt',
-    many: 'Let many jobs run again',
+    summary: 'Run a failed or cancelled job again, from its first attempt',
+    many: 'Run several jobs again',
     states: 'failed (default) or cancelled',
   },
 } as const satisfies Record<string, { summary: string; many: string; states: string }>
 type Action = keyof typeof ACTIONS
 
 export const jobOperations: readonly Operation[] = [
-  operation(
-    {
-      id: 'listJobs',
-      method: 'GET',
-      path: PATH,
-      summary: 'Jobs, newest first, page by page',
-      description:
-        'Totals are counted up to 10,000. What no index serves, such as the text of errors, is looked for among the newest 100,000 that the other filters leave.',
-      permission: 'read',
-      query: schemas.JobsQuery,
-      answers: { 200: { says: 'A page', schema: schemas.JobPage } },
-      run: async (call) => {
-        const { query, reach } = call
-        checkSearch(query, call)
-        const { items, ...total } = await reach.jobs.list(query)
-        return { status: 200, body: { items: items.map((job) => shownJob(job, call)), ...total } }
-      },
+  operation('listJobs', 'GET', PATH, 'read', {
+    summary: 'List jobs, newest first',
+    description:
+      'Totals are counted up to 10,000. Filters without an index, such as the text of errors, search the newest 100,000 jobs that match the other filters.',
+    query: queries.JobsQuery,
+    answers: { 200: { description: 'One page', schema: answers.JobPage } },
+    run: async (call) => {
+      const { query, reach } = call
+      checkSearch(query, call)
+      const { items, ...total } = await reach.jobs.list(query)
+      return ok({ items: items.map((job) => shownJob(job, call)), ...total })
     },
-    NoQuery,
-  ),
-  operation(
-    {
-      id: 'submitJob',
-      method: 'POST',
-      path: PATH,
-      summary: 'Submit a job of its own, beside all schedules',
-      description: 'With an id of your choosing it can be sent again: it is submitted once.',
-      permission: 'submit',
-      body: schemas.NewJob,
-      answers: {
-        200: { says: 'It was there already, and is the same', schema: schemas.Job },
-        201: { says: 'It was submitted', schema: schemas.Job },
-      },
-      run: async (call) => {
-        checkOwner(call.body, call.access)
-        await call.permit({ task: call.body.task, job: call.body.id ?? null })
-        const { job, isNew } = await submitted(call)
-        if (isNew) {
-          call.audit.job('submitJob', job.id, null, job)
-          call.changes.mark(['jobs'])
-        }
-        return {
-          status: isNew ? 201 : 200,
-          body: shownJob(job, call),
-          headers: { location: `${call.base}api/v1/jobs/${encodeURIComponent(job.id)}` },
-        }
-      },
+  }),
+  operation('submitJob', 'POST', PATH, 'submit', {
+    summary: 'Submit a job without a schedule',
+    description: 'A request with an id of your choosing can be repeated: the job is submitted once.',
+    body: bodies.NewJob,
+    answers: {
+      200: { description: 'The same job already exists', schema: answers.Job },
+      201: { description: 'The new job', schema: answers.Job },
     },
-    NoQuery,
-  ),
-  operation(
-    {
-      id: 'getJob',
-      method: 'GET',
-      path: ONE,
-      summary: 'A job',
-      permission: 'read',
-      params: JobParams,
-      answers: { 200: { says: 'The job', schema: schemas.Job } },
-      run: async (call) => ({
-        status: 200,
-        body: shownJob(await existing(call.reach.jobs, call.params.id), call),
-      }),
+    run: async (call) => {
+      checkOwner(call.body, call.access)
+      await call.permit({ task: call.body.task, job: call.body.id ?? null })
+      const { job, isNew } = await submitted(call)
+      if (isNew) call.writes.job(job.id, null, job)
+      return {
+        status: isNew ? 201 : 200,
+        body: shownJob(job, call),
+        headers: { location: `${call.base}api/v1/jobs/${encodeURIComponent(job.id)}` },
+      }
     },
-    NoQuery,
-  ),
-  operation(
-    {
-      id: 'jobAttempts',
-      method: 'GET',
-      path: `${ONE}/attempts`,
-      summary: 'Its newest 100 attempts, oldest first',
-      description:
-        'They include those before a manual retry, the one that is running and the one that succeeded.',
-      permission: 'read',
-      params: JobParams,
-      answers: { 200: { says: 'Attempts', schema: schemas.Attempts } },
-      run: async (call) => {
-        const { params, reach } = call
-        const job = call.redaction.hides() ? await existing(reach.jobs, params.id) : null
-        const attempts = await reach.jobs.attempts(params.id)
-        return { status: 200, body: { items: shownAttempts(attempts, job, call) } }
-      },
+  }),
+  operation('getJob', 'GET', ONE, 'read', {
+    summary: 'Get a job',
+    params: JobParams,
+    answers: { 200: { description: 'The job', schema: answers.Job } },
+    run: async (call) => ok(shownJob(await existing(call.reach.jobs, call.params.id), call)),
+  }),
+  operation('jobAttempts', 'GET', `${ONE}/attempts`, 'read', {
+    summary: 'List its newest 100 attempts, oldest first',
+    description: 'Attempts before a manual retry, a running one and a successful one are included.',
+    params: JobParams,
+    answers: { 200: { description: 'Attempts', schema: answers.Attempts } },
+    run: async (call) => {
+      const { params, reach } = call
+      const job = call.redaction.hides() ? await existing(reach.jobs, params.id) : null
+      return ok({ items: shownAttempts(await reach.jobs.attempts(params.id), job, call) })
     },
-    NoQuery,
-  ),
-  operation(
-    {
-      id: 'jobLogs',
-      method: 'GET',
-      path: `${ONE}/logs`,
-      summary: 'What its attempts have logged, in order',
-      description: 'To follow it, ask again with `after` the id of the last line.',
-      permission: 'read',
-      params: JobParams,
-      query: schemas.LogsQuery,
-      answers: { 200: { says: 'Lines', schema: schemas.LogLines } },
-      run: async (call) => {
-        const { params, query, reach } = call
-        const job = call.redaction.hides() ? await existing(reach.jobs, params.id) : null
-        const lines = await reach.jobs.logs(params.id, query)
-        return {
-          status: 200,
-          body: { items: lines.map((line) => ({ ...line, message: shownText(line.message, job, call) })) },
-        }
-      },
+  }),
+  operation('jobLogs', 'GET', `${ONE}/logs`, 'read', {
+    summary: 'List what its attempts have logged, in order',
+    description: 'To follow the log, repeat the request with the id of the last line in `after`.',
+    params: JobParams,
+    query: queries.LogsQuery,
+    answers: { 200: { description: 'Lines', schema: answers.LogLines } },
+    run: async (call) => {
+      const { params, query, reach } = call
+      const job = call.redaction.hides() ? await existing(reach.jobs, params.id) : null
+      const lines = await reach.jobs.logs(params.id, query)
+      return ok({ items: lines.map((line) => ({ ...line, message: shownText(line.message, job, call) })) })
     },
-    NoQuery,
-  ),
+  }),
   ...(['cancel', 'retry'] as const).flatMap((action) => [
-    operation(
-      {
-        id: `${action}Job`,
-        method: 'POST',
-        path: `${ONE}/${action}`,
-        summary: ACTIONS[action].summary,
-        permission: 'operate',
-        params: JobParams,
-        answers: {
-          200: { says: 'Its state now: `running` when it was asked to stop', schema: schemas.JobStateAnswer },
-        },
-        run: async (call) => {
-          const { id } = call.params
-          await acted(call, action, id)
-          const { state } = await existing(call.reach.jobs, id)
-          return { status: 200, body: { id, state } }
+    operation(`${action}Job`, 'POST', `${ONE}/${action}`, 'operate', {
+      summary: ACTIONS[action].summary,
+      params: JobParams,
+      answers: {
+        200: {
+          description: 'Its state now; `running` if its worker was asked to stop it',
+          schema: answers.JobStateAnswer,
         },
       },
-      NoQuery,
-    ),
-    operation(
-      {
-        id: `${action}Jobs`,
-        method: 'POST',
-        path: `${PATH}/${action}`,
-        summary: ACTIONS[action].many,
-        description: `By their ids, or all that a filter finds, of the state ${ACTIONS[action].states}, up to a thousand at a time. With dryRun it only says how many there are.`,
-        permission: 'operate',
-        body: schemas.JobsAction,
-        answers: { 200: { says: 'What was done', schema: schemas.JobsActionAnswer } },
-        run: async (call) => ({ status: 200, body: await actOnMany(call, action) }),
+      run: async (call) => {
+        const { id } = call.params
+        await acted(call, action, id)
+        const { state } = await existing(call.reach.jobs, id)
+        return ok({ id, state })
       },
-      NoQuery,
-    ),
+    }),
+    operation(`${action}Jobs`, 'POST', `${PATH}/${action}`, 'operate', {
+      summary: ACTIONS[action].many,
+      description: `By id, or by a filter and the state ${ACTIONS[action].states}, up to 1000 at a time. With dryRun it only counts them.`,
+      body: bodies.JobsAction,
+      answers: { 200: { description: 'The result', schema: answers.JobsActionAnswer } },
+      run: async (call) => ok(await actOnMany(call, action)),
+    }),
   ]),
 ]
-
-/**
- * A search reveals letter by letter what it looks through, so what is hidden from a caller cannot be searched.
- *
- * @param path  of the conditions, in a body
- */
-export function checkSearch(
-  conditions: JobConditions,
-  { access, redaction }: Pick<Call, 'access' | 'redaction'>,
-  path = '',
-): void {
-  if (conditions.args !== undefined && redaction.hides('args'))
-    throw invalidField(`${path}args`, 'cannot be searched here, because parts of the args are hidden')
-  if (access.scope === undefined) return
-  if (conditions.error !== undefined)
-    throw invalidField(`${path}error`, 'callers with a scope cannot search errors, parts of which are hidden')
-  if (conditions.worker !== undefined)
-    throw invalidField(`${path}worker`, 'callers with a scope cannot search by worker')
-}
 
 async function submitted({
   body,
   reach,
   redaction,
-}: Call<unknown, unknown, typeof schemas.NewJob._output>): Promise<{ job: Job; isNew: boolean }> {
+}: Call<unknown, unknown, typeof bodies.NewJob._output>): Promise<{ job: Job; isNew: boolean }> {
   const { task, args: given, id, ...options } = body
   const args = redaction.restored('args', given, undefined)
   const known = id === undefined ? null : await reach.jobs.get(id)
@@ -209,7 +135,7 @@ async function submitted({
     return { job: await existing(reach.jobs, made), isNew: true }
   } catch (error) {
     if (!(error instanceof ConflictError) || id === undefined) throw error
-    // Sent twice at the same moment.
+    // The same request was sent twice at the same time.
     const there = await reach.jobs.get(id)
     if (there === null || !isSame(there)) throw error
     return { job: there, isNew: false }
@@ -233,14 +159,13 @@ async function acted(
   const before = await existing(jobs, id)
   await call.permit({ task: before.task, schedule: before.scheduleId, job: id })
   await act()
-  call.audit.job(`${action}Job`, id, before, await jobs.get(id))
-  call.changes.mark(['schedules', 'jobs'])
+  call.writes.job(id, before, await jobs.get(id))
 }
 
 async function actOnMany(
-  call: Call<unknown, unknown, typeof schemas.JobsAction._output>,
+  call: Call<unknown, unknown, typeof bodies.JobsAction._output>,
   action: Action,
-): Promise<typeof schemas.JobsActionAnswer._output> {
+): Promise<typeof answers.JobsActionAnswer._output> {
   const { ids, filter = {}, dryRun, limit = MOST_AT_ONCE } = call.body
   if (ids === undefined) checkSearch(filter, call, 'filter.')
   const which = ids === undefined ? { filter } : { ids }
@@ -248,7 +173,7 @@ async function actOnMany(
     dryRun,
     ...(ids === undefined && { limit }),
     each: (id, change) => acted(call, action, id, change),
-    // The database is unavailable, or the fault is ours: the other jobs would fail as well.
+    // After an internal error or without the database, the other jobs would fail as well.
     isRefusal: (error) => (problemOf(error)?.status ?? 500) < 500,
   })
   return {

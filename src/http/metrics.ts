@@ -8,28 +8,22 @@ export interface MetricsRegistry {
   metrics(): Promise<string>
 }
 
-export class Metrics {
-  readonly #registry: Promise<MetricsRegistry | null>
-
-  /** @param registry  the application's own, with `kalends/prometheus` in it; else one is made */
-  constructor(kalends: Kalends, registry: MetricsRegistry | undefined) {
-    this.#registry = registry === undefined ? ownRegistry(kalends) : Promise.resolve(registry)
-  }
-
-  async response(): Promise<Response> {
-    const registry = await this.#registry
-    if (registry === null) {
+/** @param given  the application's own, with `kalends/prometheus` in it; default: a new one */
+export function metricsOf(kalends: Kalends, given: MetricsRegistry | undefined): () => Promise<Response> {
+  const registry = given === undefined ? ownRegistry(kalends) : Promise.resolve(given)
+  return async () => {
+    const found = await registry
+    if (found === null)
       throw new Problem(
         501,
         'NO_METRICS',
         'Metrics need the package prom-client beside kalends: npm install prom-client',
       )
-    }
-    return new Response(await registry.metrics(), { headers: { 'content-type': registry.contentType } })
+    return new Response(await found.metrics(), { headers: { 'content-type': found.contentType } })
   }
 }
 
-/** From now on it counts: whoever asks first would else miss what came before. */
+/** Counts from now on: the first scrape includes what happened before it. */
 async function ownRegistry(kalends: Kalends): Promise<MetricsRegistry | null> {
   try {
     const { Registry } = await import('prom-client')

@@ -4,7 +4,7 @@ import { getRequestListener } from '@hono/node-server'
 import type { HttpHandler } from './http.ts'
 
 type Incoming = IncomingMessage & {
-  /** Of Express, which cuts the mount point off `url`. */
+  /** Of Express, which removes the mount point from `url`. */
   readonly originalUrl?: string
   /** Of Express: the mount point. */
   readonly baseUrl?: string
@@ -15,7 +15,7 @@ type Incoming = IncomingMessage & {
 /**
  * For `createServer(node(handler))`, `app.use('/kalends', node(handler))` of Express, and the like.
  *
- * A body that a middleware such as `express.json()` has read already is taken from there.
+ * A body that a middleware such as `express.json()` has already read is taken from there.
  */
 export function node(handler: HttpHandler): (request: IncomingMessage, response: ServerResponse) => void {
   return (request: Incoming, response) => {
@@ -28,14 +28,14 @@ export function node(handler: HttpHandler): (request: IncomingMessage, response:
       overrideGlobalObjects: false,
       errorHandler: () => new Response(null, { status: 400 }),
     })
-    // What cannot be answered any more is a connection that is gone.
+    // The connection was closed before the answer.
     listener(request, response).catch(() => response.destroy())
   }
 }
 
-/** Undefined where no framework has cut anything off. */
+/** Undefined if no framework has removed anything from the URL. */
 function mountPointOf({ baseUrl, originalUrl, url }: Incoming): string | undefined {
-  // Express has a mount point with parameters, too. Connect only cuts it off.
+  // Express reports the mount point, also one with parameters. Connect only removes it.
   if (baseUrl !== undefined) return baseUrl
   if (originalUrl === undefined || url === undefined || !originalUrl.endsWith(url)) return undefined
   return originalUrl.slice(0, originalUrl.length - url.length)

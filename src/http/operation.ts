@@ -1,12 +1,12 @@
-/** One operation of the API: where it is, who may, what it takes, what it gives. The document is made of these. */
-import type { z } from 'zod'
+/** One operation of the API: its route, permission, input and responses. The OpenAPI document is made of these. */
+import { z } from 'zod'
 import type { Kalends, Redaction, Scope } from '../index.ts'
 import type { Access, Permission, RequestContext } from './access.ts'
-import type { Audit } from './audit.ts'
-import type { Changes } from './changes.ts'
-import type { Metrics } from './metrics.ts'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+import type { Changes } from './changes.ts'
+import type { WriteLog } from './write-log.ts'
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** What an operation works with. */
 export interface Call<Params = unknown, Query = unknown, Body = unknown> {
@@ -20,11 +20,11 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly reach: Scope
   readonly kalends: Kalends
   readonly redaction: Redaction
-  /** Asks the application's hook, before each write. @throws Problem 403 when it refuses */
+  /** Calls the application's hook, before each write. @throws Problem 403 when it refuses */
   readonly permit: (subject: Subject) => Promise<void>
-  readonly audit: Audit
+  readonly writes: WriteLog
   readonly changes: Changes
-  readonly metrics: Metrics
+  readonly metrics: () => Promise<Response>
   /** The mount point: `/` or such as `/kalends/`. */
   readonly base: string
 }
@@ -43,63 +43,66 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface Answers {
-  readonly [status: number]: { readonly says: string; readonly schema?: z.ZodType; readonly type?: string }
+export function ok(body: unknown, headers: Readonly<Record<string, string>> = {}): Answer {
+  return { status: 200, body, headers }
 }
 
-export interface Operation {
+export interface Answers {
+  readonly [status: number]: {
+    readonly description: string
+    /** Of a JSON body. */
+    readonly schema?: z.ZodType
+    /** The content type of any other body. */
+    readonly type?: string
+  }
+}
+
+interface Description {
+  readonly summary: string
+  readonly description?: string
+  /** It covers all owners: callers with a scope cannot use it. */
+  readonly unscoped?: boolean
+  readonly answers: Answers
+}
+
+export interface Operation extends Description {
   /** For generated clients. */
   readonly id: string
   readonly method: Method
   /** `/api/v1/schedules/{id}` */
   readonly path: string
-  readonly tag: string
-  readonly summary: string
-  readonly description?: string | undefined
   /** Null: any caller, also without a sign-in. */
   readonly permission: Permission | null
-  /** It covers all owners: callers with a scope cannot use it. */
-  readonly unscoped: boolean
-  readonly params: z.ZodObject | null
+  readonly params: z.ZodObject
   readonly query: z.ZodObject
+  /** Null: it takes none. */
   readonly body: z.ZodType | null
-  readonly bodyOptional: boolean
-  readonly answers: Answers
   readonly run: (call: Call) => Promise<Answer | Response>
 }
 
-type Input<Schema extends z.ZodType | undefined> = Schema extends z.ZodType ? z.output<Schema> : undefined
+const Nothing = z.strictObject({})
 
-interface Definition<
-  Params extends z.ZodObject | undefined,
-  Query extends z.ZodObject | undefined,
-  Body extends z.ZodType | undefined,
-> extends Pick<Operation, 'id' | 'method' | 'path' | 'summary' | 'description' | 'permission' | 'answers'> {
-  readonly unscoped?: boolean
-  readonly params?: Params
-  readonly query?: Query
-  readonly body?: Body
-  readonly bodyOptional?: boolean
-  readonly run: (call: Call<Input<Params>, Input<Query>, Input<Body>>) => Promise<Answer | Response>
-}
-
-/** Defines an operation; what it takes is typed by its schemas. */
+/** Defines an operation; its input is typed by its schemas. */
 export function operation<
-  Params extends z.ZodObject | undefined = undefined,
-  Query extends z.ZodObject | undefined = undefined,
-  Body extends z.ZodType | undefined = undefined,
->(definition: Definition<Params, Query, Body>, empty: z.ZodObject): Operation {
-  const { params, query, body, unscoped = false, bodyOptional = false, run, ...rest } = definition
-  return {
-    ...rest,
-    tag: /^\/api\/v1\/([\w-]+)/.exec(definition.path)?.[1] ?? 'server',
-    unscoped,
-    params: params ?? null,
-    query: query ?? empty,
-    body: body ?? null,
-    bodyOptional,
-    // What comes in was read by these very schemas.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    run: run as Operation['run'],
-  }
+  Params extends z.ZodObject = typeof Nothing,
+  Query extends z.ZodObject = typeof Nothing,
+  Body extends z.ZodType = z.ZodUndefined,
+>(
+  id: string,
+  method: Method,
+  path: string,
+  permission: Permission | null,
+  definition: Description & {
+    readonly params?: Params
+    readonly query?: Query
+    readonly body?: Body
+    readonly run: (
+      call: Call<z.output<Params>, z.output<Query>, z.output<Body>>,
+    ) => Promise<Answer | Response>
+  },
+): Operation {
+  const { params = Nothing, query = Nothing, body = null, run, ...rest } = definition
+  // The input was parsed by these very schemas.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return { ...rest, id, method, path, permission, params, query, body, run: run as Operation['run'] }
 }

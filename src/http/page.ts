@@ -1,13 +1,14 @@
 /**
- * The web page: the files of dist/ui, under any base path. They are the same for everybody and hold nothing of the
- * database, so nobody has to sign in for them; what the page shows comes from the API, as that caller may see it.
+ * The web page: the files of dist/ui, under any base path. They are the same for every caller and contain no data of the
+ * database, so they need no sign-in. What the page shows comes from the API, as that caller may see it.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
+import { acceptsGzip } from './response.ts'
 
-/** Built by vite; beside the sources while these are run as they are. */
+/** Built by vite, also when the sources run without a build. */
 const FOLDER = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/ui' : '../ui', import.meta.url),
 )
@@ -28,6 +29,9 @@ const POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ')
+
+/** The addresses of the page, as src/ui knows them. */
+const ADDRESS = /^\/(?:(?:schedules(?:\/[^/]+(?:\/edit)?)?|jobs(?:\/[^/]+)?|calendar|workers)\/?)?$/
 
 const FOREVER = 'public, max-age=31536000, immutable'
 
@@ -54,16 +58,16 @@ export class WebPage {
   }
 
   /**
-   * What a browser that shows a page asks for at one of its addresses; null: something else.
+   * The page, for a browser at one of its addresses; null: something else.
    *
    * @param path  below the mount point, which itself is the empty path
    */
   shown(request: Request, path: string): Response | null {
-    return wantsPage(request) && isAddress(path) ? this.#page(path) : null
+    return wantsPage(request) && ADDRESS.test(path) ? this.#page(path) : null
   }
 
   /**
-   * Where nothing else is: the files of the page, the mount point without a slash, and addresses that do not exist.
+   * Where there is no operation: the files of the page, the mount point without a slash, and unknown addresses.
    *
    * @param base  the mount point
    */
@@ -72,10 +76,10 @@ export class WebPage {
     const file = this.#files.get(path.slice(1))
     if (file !== undefined) return answerWith(file, path.slice(1), request)
     if (!wantsPage(request)) return null
-    // The page says that there is no such address, and leads back.
+    // The page reports the unknown address and links back.
     if (path !== '') return path.startsWith('/api/') ? null : this.#page(path, 404)
-    // Relative addresses start from the folder, so the mount point has to look like one. The location names only
-    // the last step: the server's name is what the caller says.
+    // Relative addresses start from the folder, so the mount point needs a trailing slash. The location contains only
+    // the last step: the name of the server is whatever the caller sent.
     return new Response(null, {
       status: 308,
       headers: { location: `./${base.slice(base.lastIndexOf('/') + 1)}/` },
@@ -95,30 +99,12 @@ export class WebPage {
   }
 }
 
-/** Whether the page has this address, as src/ui knows them. */
-function isAddress(path: string): boolean {
-  if (path === '/') return true
-  const [root, place, id, edit, ...more] = (path.endsWith('/') ? path.slice(0, -1) : path).split('/')
-  if (root !== '' || id === '' || more.length > 0) return false
-  switch (place) {
-    case 'schedules':
-      return edit === undefined || edit === 'edit'
-    case 'jobs':
-      return edit === undefined
-    case 'calendar':
-    case 'workers':
-      return id === undefined
-    default:
-      return false
-  }
-}
-
 function wantsPage(request: Request): boolean {
   return request.method === 'GET' && (request.headers.get('accept') ?? '').includes('text/html')
 }
 
 function answerWith({ type, bytes, zipped }: File, name: string, request: Request): Response {
-  const zips = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
+  const zips = acceptsGzip(request)
   return new Response(request.method === 'HEAD' ? null : zips ? zipped : bytes, {
     headers: {
       'content-type': type,

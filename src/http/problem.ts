@@ -1,58 +1,31 @@
 /** Problem details (RFC 9457): what was wrong, in which field, and what to do. */
+import { STATUS_CODES } from 'node:http'
 import type { z } from 'zod'
 import { CalendarSyntaxError } from '../calendar/index.ts'
-import {
-  ConflictError,
-  ForbiddenError,
-  InvalidInputError,
-  KalendsError,
-  LimitError,
-  NotFoundError,
-  OverloadedError,
-  StoreUnavailableError,
-  TooSlowError,
-  VersionError,
-} from '../errors.ts'
+import { ConflictError, InvalidInputError, KalendsError } from '../errors.ts'
 import { CronSyntaxError, InvalidTimeSpanError } from '../timer/index.ts'
+import type { ProblemDetails } from './answer-schemas.ts'
 
 /** What is wrong with one field. */
-export interface FieldFault {
-  /** As it is written in the body or the query: `args.to`. */
-  readonly field: string
-  readonly detail: string
-  /** Of a timer: where the fault starts, from 1. */
-  readonly column?: number | null
-  readonly token?: string | null
-  /** What to write instead. */
-  readonly hint?: string | null
-}
+type FieldError = NonNullable<z.input<typeof ProblemDetails>['errors']>[number]
 
-export interface ProblemExtras {
-  readonly errors?: readonly FieldFault[] | undefined
-  /** The job that is in the way. */
+interface ProblemExtras {
+  readonly errors?: readonly FieldError[] | undefined
+  /** The job that the request conflicts with. */
   readonly jobId?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-const TITLES: Readonly<Record<number, string>> = {
-  400: 'Bad request',
-  401: 'Not signed in',
-  403: 'Not allowed',
-  404: 'Not found',
-  405: 'Method not allowed',
-  408: 'Request timed out',
-  409: 'Conflict',
-  412: 'Precondition failed',
-  413: 'Body too large',
-  414: 'URL too long',
-  415: 'Unsupported media type',
-  421: 'Misdirected request',
-  422: 'Invalid input',
-  429: 'Too many requests',
-  431: 'Header too long',
-  500: 'Internal error',
-  501: 'Not implemented',
-  503: 'Unavailable',
+/** Of errors of Kalends, by their code. Others are internal. */
+const STATUSES: Readonly<Record<string, number>> = {
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  CONFLICT: 409,
+  VERSION: 412,
+  LIMIT: 429,
+  OVERLOADED: 503,
+  TOO_SLOW: 503,
+  STORE_UNAVAILABLE: 503,
 }
 
 /** The answer to a body must not be larger than the body. */
@@ -79,7 +52,7 @@ export class Problem extends Error {
     const [first] = errors
     const body = {
       type: `urn:kalends:problem:${this.code.toLowerCase().replaceAll('_', '-')}`,
-      title: TITLES[this.status] ?? 'Problem',
+      title: STATUS_CODES[this.status] ?? 'Problem',
       status: this.status,
       detail: this.message,
       code: this.code,
@@ -98,9 +71,9 @@ export function invalidField(field: string, detail: string): Problem {
   return new Problem(422, 'INVALID_INPUT', `${field}: ${detail}`, { errors: [{ field, detail }] })
 }
 
-/** What the schemas found wrong with a body or a query. */
+/** What the schemas reject in a body or a query. */
 export function invalidInput(error: z.ZodError): Problem {
-  const all = error.issues.flatMap(faultsOf)
+  const all = error.issues.flatMap(errorsOf)
   const errors = all.slice(0, MOST_ERRORS)
   const details = errors.map(({ field, detail }) => `${field === '' ? 'body' : field}: ${detail}`)
   const more = all.length - errors.length
@@ -108,7 +81,7 @@ export function invalidInput(error: z.ZodError): Problem {
   return new Problem(422, 'INVALID_INPUT', detail, { errors })
 }
 
-function faultsOf(issue: z.core.$ZodIssue): FieldFault[] {
+function errorsOf(issue: z.core.$ZodIssue): FieldError[] {
   const path = issue.path.map((key) => shortened(String(key)))
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({
@@ -120,7 +93,7 @@ function faultsOf(issue: z.core.$ZodIssue): FieldFault[] {
   ]
 }
 
-/** Of anything that was thrown; null: a fault of ours. */
+/** Of anything that was thrown; null: an internal error. */
 export function problemOf(error: unknown): Problem | null {
   if (error instanceof Problem) return error
   if (error instanceof InvalidInputError) {
@@ -137,24 +110,20 @@ export function problemOf(error: unknown): Problem | null {
       errors: [{ field: 'timer', detail: message, column, token, hint }],
     })
   }
-  if (error instanceof ForbiddenError) return new Problem(403, error.code, error.message)
-  if (error instanceof LimitError) return new Problem(429, error.code, error.message)
-  if (error instanceof VersionError) return new Problem(412, error.code, error.message)
-  if (error instanceof NotFoundError) return new Problem(404, error.code, error.message)
-  if (error instanceof ConflictError)
-    return new Problem(409, error.code, error.message, { jobId: error.jobId ?? undefined })
-  if (error instanceof OverloadedError || error instanceof TooSlowError)
-    return new Problem(503, error.code, error.message, { headers: { 'retry-after': '5' } })
-  if (error instanceof StoreUnavailableError)
-    // What the driver said may name hosts and users.
-    return new Problem(503, error.code, 'The database does not answer just now; try again', {
-      headers: { 'retry-after': '2' },
-    })
-  if (error instanceof KalendsError) return new Problem(500, error.code, 'Something is wrong on the server')
-  return null
+  if (!(error instanceof KalendsError)) return null
+  const { code } = error
+  const status = STATUSES[code]
+  if (status === undefined) return null
+  const isUnavailable = code === 'STORE_UNAVAILABLE'
+  // The driver's message may name hosts and users.
+  const detail = isUnavailable ? 'The database is unavailable; try again' : error.message
+  return new Problem(status, code, detail, {
+    jobId: error instanceof ConflictError ? (error.jobId ?? undefined) : undefined,
+    ...(status === 503 && { headers: { 'retry-after': isUnavailable ? '2' : '5' } }),
+  })
 }
 
-/** What came in may be long. */
+/** Input may be long. */
 export function shortened(text: string, longest = 80): string {
   return text.length > longest ? `${text.slice(0, longest - 3)}...` : text
 }

@@ -1,9 +1,9 @@
-/** Rows as they go out: without secrets and, for owners, without what describes the server. */
+/** Rows as callers see them: without secrets and, for owners, without details of the server. */
 import { errorTextForOwner, logTextForOwner } from '../errors.ts'
 import type { Attempt, Job, Listed, Payload, Schedule } from '../index.ts'
 import type { Call } from './operation.ts'
 
-/** Who reads it, and what is hidden from every reader. */
+/** The caller, and what is hidden from every caller. */
 type Reader = Pick<Call, 'access' | 'redaction'>
 
 export function shownSchedule(schedule: Listed<Schedule>, { access, redaction }: Reader): Schedule {
@@ -42,22 +42,22 @@ export function shownAttempts(
   })
 }
 
-/** What a handler has logged. @param job  that wrote it; null where nothing is hidden */
+/** What a handler has logged. @param job  that wrote it; null if nothing is hidden */
 export function shownText(text: string, job: Job | null, { access, redaction }: Reader): string {
   const shown = job === null ? text : redaction.secretsOf(job).hiddenInText(text)
   return isOwner(access) ? logTextForOwner(shown) : shown
 }
 
-/** Of a job that is gone, or has another error by now. */
+/** Of a job that was deleted, or has another error by now. */
 const UNKNOWN: Payload = { truncated: { args: 0, result: 0, progress: 0 } }
 /** Characters of a failure, after its secrets are replaced. */
 const MOST_FAILURE_CHARACTERS = 500
 
 /**
- * The error that tells failures apart: its first line, or the beginning of it.
+ * The error of a group of failures: its first line, or the start of it.
  *
  * @param start  as stored; it may end in the middle of a secret, which cannot be recognised then
- * @param newest  the whole job, where anything is hidden; null when it is gone
+ * @param newest  the whole job, if anything is hidden; null if it was deleted
  */
 export function shownFailure(start: string, newest: Job | null, { access, redaction }: Reader): string {
   const error = newest?.error ?? ''
@@ -71,7 +71,7 @@ function textFor(access: Reader['access'], text: string): string {
   return isOwner(access) ? errorTextForOwner(text) : text
 }
 
-/** A user of the application, who has rows on this server and is not to learn about the server itself. */
+/** A user of the application, who has rows on this server but gets no details of the server itself. */
 function isOwner({ scope }: Reader['access']): boolean {
   return scope !== undefined
 }

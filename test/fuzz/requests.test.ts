@@ -1,8 +1,8 @@
 /** Requests as nobody should send them: never a 5xx, and whatever is refused is refused in the documented form. */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { operations } from '../../src/http/http.ts'
-import { ProblemDetails } from '../../src/http/schemas.ts'
+import { operations } from '../../src/http/operations.ts'
+import { ProblemDetails } from '../../src/http/answer-schemas.ts'
 import { apiScene, SITE } from '../http/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 

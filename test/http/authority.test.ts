@@ -1,7 +1,7 @@
 /** Who may write what: tasks, permissions, the application's hook, limits, entity tags, and what a scope can find out. */
 import { expect, it, vi } from 'vitest'
 import { type Access, http, type WriteRequest } from '../../src/http/index.ts'
-import { operations } from '../../src/http/http.ts'
+import { operations } from '../../src/http/operations.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { apiScene, replyOf, request, USERS } from './scene.ts'
 

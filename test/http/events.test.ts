@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { onTestFinished, expect, it } from 'vitest'
+import { EventStream } from '../../src/http/event-stream.ts'
 import { databases, eachDatabase } from '../support/databases.ts'
 import { apiScene, type ApiScene, type CallOptions } from './scene.ts'
 
@@ -225,6 +226,20 @@ it.skipIf(sqlite === undefined)('a slow client holds up nobody, and little waits
   let bytes = 0
   for await (const part of slow.body ?? []) bytes += part.length
   expect(bytes).toBeLessThan(1500)
+})
+
+it('topics that a slow client has no room for arrive in one message when it reads again', async () => {
+  const { signal } = new AbortController()
+  const stream = new EventStream({ user: null, isScoped: false }, signal, 60_000, () => undefined)
+  onTestFinished(() => stream.close())
+  for (let id = 1; id <= 8; id += 1) stream.notify(['workers'], String(id))
+  stream.notify(['schedules'], '9')
+  stream.notify(['jobs'], '10')
+  const reader = stream.response.body?.getReader()
+  const next = async () => new TextDecoder().decode((await reader?.read())?.value)
+  for (let id = 1; id <= 8; id += 1) expect(await next()).toContain(`id: ${id}\n`)
+  stream.notify([], '11')
+  expect(await next()).toBe('id: 11\nevent: change\ndata: {"topics":["schedules","jobs"]}\n\n')
 })
 
 it.skipIf(sqlite === undefined)(

@@ -4,8 +4,9 @@
  */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { operations } from '../../src/http/http.ts'
-import { ProblemDetails } from '../../src/http/schemas.ts'
+import { z } from 'zod'
+import { operations } from '../../src/http/operations.ts'
+import { ProblemDetails } from '../../src/http/answer-schemas.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { apiScene, USERS } from './scene.ts'
 
@@ -109,9 +110,8 @@ const wellFormed = (text: string) => Buffer.from(text, 'utf8').toString('utf8')
 
 /** Names of fields that an operation takes, and some that it does not. */
 function keysOf(schema: unknown): string[] {
-  const shape: unknown =
-    typeof schema === 'object' && schema !== null && 'shape' in schema ? schema.shape : null
-  return typeof shape === 'object' && shape !== null ? Object.keys(shape) : []
+  const required = schema instanceof z.ZodOptional ? schema.unwrap() : schema
+  return required instanceof z.ZodObject ? Object.keys(required.shape) : []
 }
 
 const call = fc.constantFrom(...operations.filter(({ id }) => id !== 'followChanges')).chain((one) =>

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { commandLog } from '../../src/cli/log.ts'
 import { bearer, http } from '../../src/http/index.ts'
-import { operations } from '../../src/http/http.ts'
+import { operations } from '../../src/http/operations.ts'
 import { Kalends } from '../../src/index.ts'
 import { eachDatabase, databases } from '../support/databases.ts'
 import { apiScene, replyOf, request, SITE, USERS } from './scene.ts'
@@ -143,8 +143,8 @@ describe.skipIf(sqlite === undefined)('access', () => {
   it('open answers under the names of this machine and under no other: DNS rebinding', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const handler = http(kalends, { open: 'admin' })
-    const status = async (host: string) =>
-      (await handler(request('GET /api/v1/schedules', { headers: { host } }))).status
+    const status = async (host: string, path = '/api/v1/schedules') =>
+      (await handler(request(`GET ${path}`, { headers: { host } }))).status
     for (const host of ['localhost', 'LOCALHOST:4040', '127.0.0.1:4040', '[::1]:4040', 'localhost.'])
       expect([host, await status(host)]).toEqual([host, 200])
     for (const host of [
@@ -156,6 +156,8 @@ describe.skipIf(sqlite === undefined)('access', () => {
       '127.0.0.2',
     ])
       expect([host, await status(host)]).toEqual([host, 421])
+    // It does not even learn which paths exist.
+    expect(await status('evil.example', '/api/v1/unknown')).toBe(421)
     const named = http(kalends, { open: 'read', hosts: ['box.example'] })
     expect((await named(request('GET /api/v1/me', { headers: { host: 'box.example:1' } }))).status).toBe(200)
   })
@@ -450,6 +452,23 @@ describe.skipIf(sqlite === undefined)('access', () => {
       { action: 'deleteSchedule', before: { id: 's' }, after: null },
     ])
     expect(JSON.stringify(lines)).not.toMatch(/hunter2|k1|k2/)
+  })
+
+  it('a write to several jobs is logged under the operation that was called, once for each job', async () => {
+    if (sqlite === undefined) return
+    const { call, lines } = await apiScene(sqlite)
+    const jobs = [
+      await call('POST /api/v1/jobs', { body: { task: 'mail', id: 'a' } }),
+      await call('POST /api/v1/jobs', { body: { task: 'mail', id: 'b' } }),
+    ].map(({ body }) => String(body.id))
+    await call('POST /api/v1/jobs/cancel', { body: { ids: jobs } })
+    const events = lines.flatMap(({ fields }) => ('audit' in fields ? [fields.audit] : []))
+    expect(events).toMatchObject([
+      { action: 'submitJob', job: 'a', before: null },
+      { action: 'submitJob', job: 'b', before: null },
+      { action: 'cancelJobs', job: 'a', before: { state: 'waiting' }, after: { state: 'cancelled' } },
+      { action: 'cancelJobs', job: 'b', before: { state: 'waiting' }, after: { state: 'cancelled' } },
+    ])
   })
 
   it('hidden values are shown nowhere, cannot be guessed by a search, and survive being sent back', async () => {

@@ -8,14 +8,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Schedules, page by page
-         * @description In the order of their ids. Totals are counted up to 10,000; text is looked for among the first 100,000 that the other filters leave.
+         * List schedules
+         * @description Ordered by id. Totals are counted up to 10,000; `text` is searched in the first 100,000 schedules that match the other filters.
          */
         get: operations["listSchedules"];
         put?: never;
         /**
-         * Make a schedule
-         * @description With an id of your choosing it can be sent again: it is made once.
+         * Create a schedule
+         * @description A request with an id of your choosing can be repeated: the schedule is created once.
          */
         post: operations["createSchedule"];
         delete?: never;
@@ -34,8 +34,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Delete many schedules
-         * @description Ids that are not there are left out. It ends at the first that may not be deleted.
+         * Delete several schedules
+         * @description Unknown ids are ignored. It stops at the first schedule that you may not delete.
          */
         post: operations["deleteSchedules"];
         delete?: never;
@@ -51,24 +51,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A schedule */
+        /** Get a schedule */
         get: operations["getSchedule"];
         /**
-         * Make a schedule, or change it to this
-         * @description What is left out has its default. `enabled` and `firstRun` count only for a new one: what was paused stays paused.
+         * Create or replace a schedule
+         * @description Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only: a paused schedule stays paused.
          */
         put: operations["putSchedule"];
         post?: never;
         /**
          * Delete a schedule
-         * @description Jobs that were submitted already stay.
+         * @description Its jobs are kept.
          */
         delete: operations["deleteSchedule"];
         options?: never;
         head?: never;
         /**
-         * Change what is given
-         * @description What is left out stays. A new timer is planned from now.
+         * Change some settings
+         * @description Omitted settings stay as they are. A new timer is planned from now.
          */
         patch: operations["changeSchedule"];
         trace?: never;
@@ -82,7 +82,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Submit nothing until it is resumed */
+        /** Submit no runs until it is resumed */
         post: operations["pauseSchedule"];
         delete?: never;
         options?: never;
@@ -99,7 +99,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Go on, planned from now */
+        /** Continue, planned from now */
         post: operations["resumeSchedule"];
         delete?: never;
         options?: never;
@@ -116,7 +116,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Revive a schedule that is done or dead, with cleared counters */
+        /** Reactivate a schedule that is done or dead, and clear its counters */
         post: operations["resetSchedule"];
         delete?: never;
         options?: never;
@@ -134,8 +134,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Run it now, beside its timer
-         * @description Also while it is paused. Refused with the id of the job while one is waiting or running.
+         * Run it now, in addition to its timer
+         * @description Also while it is paused. While a job is waiting or running, it is refused with its id.
          */
         post: operations["runSchedule"];
         delete?: never;
@@ -151,7 +151,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Its runs and skips, newest slot first */
+        /** List its runs and skips, newest slot first */
         get: operations["scheduleHistory"];
         put?: never;
         post?: never;
@@ -168,7 +168,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Its next elapses */
+        /** List its next run times */
         get: operations["scheduleElapses"];
         put?: never;
         post?: never;
@@ -185,7 +185,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Why it did or did not run, and when it will next */
+        /** Explain why it did or did not run, and when it runs next */
         get: operations["explainSchedule"];
         put?: never;
         post?: never;
@@ -203,14 +203,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Jobs, newest first, page by page
-         * @description Totals are counted up to 10,000. What no index serves, such as the text of errors, is looked for among the newest 100,000 that the other filters leave.
+         * List jobs, newest first
+         * @description Totals are counted up to 10,000. Filters without an index, such as the text of errors, search the newest 100,000 jobs that match the other filters.
          */
         get: operations["listJobs"];
         put?: never;
         /**
-         * Submit a job of its own, beside all schedules
-         * @description With an id of your choosing it can be sent again: it is submitted once.
+         * Submit a job without a schedule
+         * @description A request with an id of your choosing can be repeated: the job is submitted once.
          */
         post: operations["submitJob"];
         delete?: never;
@@ -226,7 +226,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A job */
+        /** Get a job */
         get: operations["getJob"];
         put?: never;
         post?: never;
@@ -264,8 +264,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What its attempts have logged, in order
-         * @description To follow it, ask again with `after` the id of the last line.
+         * List what its attempts have logged, in order
+         * @description To follow the log, repeat the request with the id of the last line in `after`.
          */
         get: operations["jobLogs"];
         put?: never;
@@ -285,7 +285,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancel a job that waits; ask the worker to stop one that runs */
+        /** Cancel a waiting job, or ask the worker to stop a running one */
         post: operations["cancelJob"];
         delete?: never;
         options?: never;
@@ -303,8 +303,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Cancel many jobs
-         * @description By their ids, or all that a filter finds, of the state waiting, blocked or running (default: all of these), up to a thousand at a time. With dryRun it only says how many there are.
+         * Cancel several jobs
+         * @description By id, or by a filter and the state waiting, blocked or running (default: all of these), up to 1000 at a time. With dryRun it only counts them.
          */
         post: operations["cancelJobs"];
         delete?: never;
@@ -322,7 +322,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a failed or cancelled job run again, from its first attempt */
+        /** Run a failed or cancelled job again, from its first attempt */
         post: operations["retryJob"];
         delete?: never;
         options?: never;
@@ -340,8 +340,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let many jobs run again
-         * @description By their ids, or all that a filter finds, of the state failed (default) or cancelled, up to a thousand at a time. With dryRun it only says how many there are.
+         * Run several jobs again
+         * @description By id, or by a filter and the state failed (default) or cancelled, up to 1000 at a time. With dryRun it only counts them.
          */
         post: operations["retryJobs"];
         delete?: never;
@@ -357,7 +357,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Schedules by status */
+        /** Count schedules by status */
         get: operations["countSchedules"];
         put?: never;
         post?: never;
@@ -374,7 +374,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Jobs by state */
+        /**
+         * Count jobs by state
+         * @description With a filter, the newest 100,000 jobs are counted.
+         */
         get: operations["countJobs"];
         put?: never;
         post?: never;
@@ -392,7 +395,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The newest 10,000 failed jobs by the first line of their error, most frequent first
+         * List the first lines of the errors of the newest 10,000 failed jobs, most frequent first
          * @description At most 100 errors.
          */
         get: operations["listFailures"];
@@ -411,7 +414,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The tasks of schedules and workers */
+        /** List the tasks of schedules and workers */
         get: operations["listTasks"];
         put?: never;
         post?: never;
@@ -428,7 +431,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The workers of this database */
+        /** List the workers of this database */
         get: operations["listWorkers"];
         put?: never;
         post?: never;
@@ -445,7 +448,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is wrong, and what to do about it */
+        /** List problems and how to fix them */
         get: operations["doctor"];
         put?: never;
         post?: never;
@@ -462,7 +465,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a timer means, or what is wrong with it */
+        /** Check a timer and describe it */
         get: operations["checkTimer"];
         put?: never;
         post?: never;
@@ -479,7 +482,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Planned and past runs, hour by hour */
+        /** Count planned and past runs by the hour */
         get: operations["getLoad"];
         put?: never;
         post?: never;
@@ -496,7 +499,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What comes between two instants, earliest first */
+        /** List the runs between two instants, earliest first */
         get: operations["listUpcoming"];
         put?: never;
         post?: never;
@@ -513,7 +516,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who you are here */
+        /** Get what you may do here */
         get: operations["getMe"];
         put?: never;
         post?: never;
@@ -531,8 +534,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Server-sent events that say what to look at again
-         * @description Events of the type `change` with `{"topics": [...]}` out of schedules, jobs and workers, at most two a second, for every change, including changes made in SQL. With `Last-Event-ID` the stream continues where it ended. With a scope there is one every five seconds, whether or not anything changed, so that it does not show what others do.
+         * Follow changes as server-sent events
+         * @description Events of the type `change` with `{"topics": [...]}`, any of schedules, jobs and workers, say what to read again: at most two a second, for every change, including changes made in SQL. With `Last-Event-ID` the stream continues where it ended. With a scope, an event comes every five seconds, whether or not anything changed, so that it does not reveal what others do.
          */
         get: operations["followChanges"];
         put?: never;
@@ -550,7 +553,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Metrics for Prometheus */
+        /** Get metrics for Prometheus */
         get: operations["getMetrics"];
         put?: never;
         post?: never;
@@ -568,8 +571,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether this process does its work
-         * @description For readiness probes, without a sign-in; who has signed in, without a scope, sees the reasons.
+         * Whether this process works
+         * @description For readiness probes, without a sign-in. Signed-in callers without a scope see the reasons.
          */
         get: operations["getHealth"];
         put?: never;
@@ -588,8 +591,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether this process could do its work again by itself
-         * @description For liveness probes: a database that is away is no reason to start the process anew, a loop that hangs for good is.
+         * Whether this process can recover without a restart
+         * @description For liveness probes: an unavailable database is no reason to restart the process, a loop that hangs is.
          */
         get: operations["getLiveness"];
         put?: never;
@@ -607,7 +610,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This document */
+        /** Get this document */
         get: operations["getDocument"];
         put?: never;
         post?: never;
@@ -622,8 +625,6 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         ScheduleInput: {
-            /** @description What runs: the name of a task */
-            task: string;
             /** @description Whether it runs, or is paused. Kalends never changes it; default true */
             enabled?: boolean;
             /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
@@ -663,6 +664,8 @@ export interface components {
             group?: string;
             submitter?: string | null;
             subject?: string | null;
+            /** @description What runs: the name of a task */
+            task: string;
             /**
              * @description When a new schedule runs first; default `next`
              * @enum {string}
@@ -670,8 +673,6 @@ export interface components {
             firstRun?: "next" | "now" | "if-due";
         };
         NewSchedule: {
-            /** @description What runs: the name of a task */
-            task: string;
             /** @description Whether it runs, or is paused. Kalends never changes it; default true */
             enabled?: boolean;
             /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
@@ -711,6 +712,8 @@ export interface components {
             group?: string;
             submitter?: string | null;
             subject?: string | null;
+            /** @description What runs: the name of a task */
+            task: string;
             /**
              * @description When a new schedule runs first; default `next`
              * @enum {string}
@@ -761,7 +764,7 @@ export interface components {
             subject?: string | null;
         };
         RunInput: {
-            /** @description For this run alone; needs the permission 'submit' */
+            /** @description For this run only; needs the permission 'submit' */
             args?: unknown;
         };
         Ids: {
@@ -798,7 +801,7 @@ export interface components {
                 schedule?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
-                /** @description The beginning of the id */
+                /** @description The start of the id */
                 id?: string;
                 /** @description Part of the error, in any case */
                 error?: string;
@@ -809,7 +812,7 @@ export interface components {
                 /** Format: date-time */
                 finishedTo?: string;
             };
-            /** @description Only says how many match */
+            /** @description Only count the matching jobs */
             dryRun?: boolean;
             /** @description Most jobs of a filter; default 1000 */
             limit?: number;
@@ -913,20 +916,20 @@ export interface components {
             lastJob: string | null;
             lastError: string | null;
             markedBy: string | null;
-            /** @description Large values that the list leaves out (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row shows them. */
+            /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them. */
             truncated?: {
                 [key: string]: number;
             };
-            /** @description The timer in words; null when it cannot be read */
+            /** @description The timer in words; null if it cannot be parsed */
             words: string | null;
-            /** @description Newest first, where asked for */
+            /** @description Newest first, if requested */
             runs?: components["schemas"]["RecentRun"][];
         };
         SchedulePage: {
             items: components["schemas"]["ListedSchedule"][];
-            /** @description Of all pages */
+            /** @description On all pages */
             total: number;
-            /** @description False: there are more, or there may be */
+            /** @description False: there may be more */
             totalIsExact: boolean;
         };
         Job: {
@@ -1002,16 +1005,16 @@ export interface components {
             result: unknown;
             error: string | null;
             stopRequested: string | null;
-            /** @description Large values that the list leaves out (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row shows them. */
+            /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them. */
             truncated?: {
                 [key: string]: number;
             };
         };
         JobPage: {
             items: components["schemas"]["ListedJob"][];
-            /** @description Of all pages */
+            /** @description On all pages */
             total: number;
-            /** @description False: there are more, or there may be */
+            /** @description False: there may be more */
             totalIsExact: boolean;
         };
         History: {
@@ -1035,7 +1038,7 @@ export interface components {
                 id: string;
                 detail: string;
             }[];
-            /** @description There may be more of the filter: do it again */
+            /** @description More jobs may match the filter: repeat the request */
             more: boolean;
         };
         Elapse: {
@@ -1096,7 +1099,7 @@ export interface components {
             counts: {
                 [key: string]: number;
             };
-            /** @description False: some are larger than said */
+            /** @description False: some counts are larger */
             isExact: boolean;
         };
         JobCounts: {
@@ -1114,7 +1117,7 @@ export interface components {
                 lastJob: string;
                 lastFinished: string | null;
             }[];
-            /** @description False: there are more, or there may be */
+            /** @description False: there may be more */
             complete: boolean;
         };
         Tasks: {
@@ -1165,13 +1168,13 @@ export interface components {
             valid: true;
             /** @enum {string} */
             kind: "calendar" | "cron" | "every" | "after finish";
-            /** @description The normal form */
+            /** @description In normal form */
             text: string;
             zone: string;
             words: string;
             elapses: components["schemas"]["Elapse"][];
             warnings: string[];
-            /** @description Of cron: the calendar events that elapse at the same times */
+            /** @description For cron: the calendar events with the same run times */
             events: string[];
         };
         Load: {
@@ -1203,6 +1206,15 @@ export interface components {
             endedIsComplete: boolean;
         };
         Upcoming: {
+            items: {
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, in UTC
+                 */
+                at: string;
+                schedule: string;
+                task: string;
+            }[];
             /**
              * Format: date-time
              * @description RFC 3339, in UTC
@@ -1213,15 +1225,6 @@ export interface components {
              * @description RFC 3339, in UTC
              */
             to: string;
-            items: {
-                /**
-                 * Format: date-time
-                 * @description RFC 3339, in UTC
-                 */
-                at: string;
-                schedule: string;
-                task: string;
-            }[];
             /** @description False: there are more */
             complete: boolean;
         };
@@ -1246,17 +1249,17 @@ export interface components {
             now: string;
         };
         Health: {
-            /** @description Whether it does its work */
+            /** @description Whether it works */
             ok: boolean;
-            /** @description False: it will not recover by itself, a new process is needed */
+            /** @description False: it cannot recover without a restart */
             live: boolean;
             worker?: string | null;
             running?: number;
-            /** @description Runs that have ended, and whose end is not written */
+            /** @description Finished runs whose result is not written yet */
             unwritten?: number;
-            /** @description Of those, how many wait for a row that someone else has locked */
+            /** @description Of those, how many wait for a locked row */
             locked?: number;
-            /** @description Runs that have ended, and whose end the database rejects */
+            /** @description Finished runs whose result the database rejects */
             rejected?: number;
             /** @description How far the machine's clock is ahead of the database's */
             clockAheadMs?: number | null;
@@ -1301,16 +1304,19 @@ export interface components {
             /** @description What was wrong and what to do */
             detail: string;
             code: string;
-            /** @description The first field that is wrong */
+            /** @description The first invalid field */
             field?: string;
             errors?: {
+                /** @description As in the body or the query: `args.to` */
                 field: string;
                 detail: string;
+                /** @description Where the syntax error of a timer starts, from 1 */
                 column?: number | null;
                 token?: string | null;
+                /** @description What to write instead */
                 hint?: string | null;
             }[];
-            /** @description The job that is in the way */
+            /** @description The job that the request conflicts with */
             jobId?: string;
         } & {
             [key: string]: unknown;
@@ -1334,11 +1340,11 @@ export interface operations {
                 declaredBy?: string;
                 /** @description Part of the id, summary, subject or task, in any case */
                 text?: string;
-                /** @description `nextRun`: what comes next first, without what has nothing to come */
+                /** @description `nextRun`: earliest next run first, without schedules that have none */
                 order?: "id" | "nextRun";
-                /** @description Only ids after this one: the last of the page before */
+                /** @description Only ids after this one, the last of the previous page */
                 after?: string;
-                /** @description With as many of the last runs of each schedule; limit at most 200 */
+                /** @description Include this many recent runs of each schedule; limit is at most 200 then */
                 runs?: number;
                 limit?: number;
                 offset?: number;
@@ -1349,7 +1355,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page */
+            /** @description One page */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1358,7 +1364,7 @@ export interface operations {
                     "application/json": components["schemas"]["SchedulePage"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1367,7 +1373,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1403,7 +1409,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1427,7 +1433,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was there already, and says the same */
+            /** @description It already exists with these settings */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1436,7 +1442,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description It was made */
+            /** @description The new schedule */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -1445,7 +1451,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1454,7 +1460,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1472,7 +1478,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1517,7 +1523,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1541,14 +1547,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description They are gone */
+            /** @description Deleted */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1557,7 +1563,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1575,7 +1581,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1620,7 +1626,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1652,7 +1658,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1661,7 +1667,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1679,7 +1685,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -1706,7 +1712,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1742,7 +1748,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description It was made */
+            /** @description The new schedule */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -1751,7 +1757,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1760,7 +1766,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1778,7 +1784,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -1787,7 +1793,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1832,7 +1838,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1855,14 +1861,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone */
+            /** @description Deleted */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1871,7 +1877,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1889,7 +1895,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -1898,7 +1904,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -1925,7 +1931,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1961,7 +1967,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -1970,7 +1976,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1988,7 +1994,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -1997,7 +2003,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2042,7 +2048,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2074,7 +2080,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description It is not in the state for this */
+            /** @description Not possible in its current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2083,7 +2089,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2101,7 +2107,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2110,7 +2116,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2137,7 +2143,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2169,7 +2175,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description It is not in the state for this */
+            /** @description Not possible in its current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2178,7 +2184,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2196,7 +2202,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2205,7 +2211,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2232,7 +2238,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2264,7 +2270,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description It is not in the state for this */
+            /** @description Not possible in its current state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2273,7 +2279,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2291,7 +2297,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2300,7 +2306,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2327,7 +2333,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2354,7 +2360,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was submitted */
+            /** @description The submitted job */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2363,7 +2369,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobReference"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2372,7 +2378,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2390,7 +2396,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2399,7 +2405,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2444,7 +2450,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2479,7 +2485,7 @@ export interface operations {
                     "application/json": components["schemas"]["History"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2488,7 +2494,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2506,7 +2512,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2533,7 +2539,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2559,7 +2565,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Elapses */
+            /** @description Run times */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2568,7 +2574,7 @@ export interface operations {
                     "application/json": components["schemas"]["Elapses"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2577,7 +2583,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2595,7 +2601,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2622,7 +2628,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2647,7 +2653,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Reasons, the most telling first */
+            /** @description Reasons, most important first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2656,7 +2662,7 @@ export interface operations {
                     "application/json": components["schemas"]["Explanation"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2665,7 +2671,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2683,7 +2689,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2710,7 +2716,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2732,7 +2738,7 @@ export interface operations {
                 schedule?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
-                /** @description The beginning of the id */
+                /** @description The start of the id */
                 id?: string;
                 /** @description Part of the error, in any case */
                 error?: string;
@@ -2740,7 +2746,7 @@ export interface operations {
                 args?: string;
                 finishedFrom?: string;
                 finishedTo?: string;
-                /** @description Only ids before this one: the last of the page before; not with schedule, finishedFrom or finishedTo */
+                /** @description Only ids before this one, the last of the previous page; not with schedule, finishedFrom or finishedTo */
                 before?: string;
                 limit?: number;
                 offset?: number;
@@ -2751,7 +2757,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page */
+            /** @description One page */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2760,7 +2766,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobPage"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2769,7 +2775,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2805,7 +2811,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2829,7 +2835,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was there already, and is the same */
+            /** @description The same job already exists */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2838,7 +2844,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description It was submitted */
+            /** @description The new job */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -2847,7 +2853,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2856,7 +2862,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2874,7 +2880,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2919,7 +2925,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2950,7 +2956,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2959,7 +2965,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2977,7 +2983,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3004,7 +3010,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3123,7 +3129,7 @@ export interface operations {
                     "application/json": components["schemas"]["LogLines"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3132,7 +3138,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3150,7 +3156,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3177,7 +3183,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3199,7 +3205,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Its state now: `running` when it was asked to stop */
+            /** @description Its state now; `running` if its worker was asked to stop it */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3208,7 +3214,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStateAnswer"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3217,7 +3223,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3235,7 +3241,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3244,7 +3250,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3271,7 +3277,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3295,7 +3301,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was done */
+            /** @description The result */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3304,7 +3310,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobsActionAnswer"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3313,7 +3319,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3331,7 +3337,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3376,7 +3382,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3398,7 +3404,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Its state now: `running` when it was asked to stop */
+            /** @description Its state now; `running` if its worker was asked to stop it */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3407,7 +3413,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobStateAnswer"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3416,7 +3422,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3434,7 +3440,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3443,7 +3449,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3470,7 +3476,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3494,7 +3500,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was done */
+            /** @description The result */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3503,7 +3509,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobsActionAnswer"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3512,7 +3518,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3530,7 +3536,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Something is in the way */
+            /** @description It conflicts with the current state, such as a job that has not finished */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3575,7 +3581,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3612,7 +3618,7 @@ export interface operations {
                     "application/json": components["schemas"]["ScheduleCounts"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3621,7 +3627,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3657,7 +3663,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3679,7 +3685,7 @@ export interface operations {
                 schedule?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
-                /** @description The beginning of the id */
+                /** @description The start of the id */
                 id?: string;
                 /** @description Part of the error, in any case */
                 error?: string;
@@ -3694,7 +3700,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Counts, each up to 10,000; with a filter, of the newest 100,000 */
+            /** @description Counts, each up to 10,000 */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3703,7 +3709,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobCounts"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3712,7 +3718,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3748,7 +3754,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3769,7 +3775,7 @@ export interface operations {
                 schedule?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
-                /** @description The beginning of the id */
+                /** @description The start of the id */
                 id?: string;
                 /** @description Part of the error, in any case */
                 error?: string;
@@ -3793,7 +3799,7 @@ export interface operations {
                     "application/json": components["schemas"]["Failures"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3802,7 +3808,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3838,7 +3844,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3867,7 +3873,7 @@ export interface operations {
                     "application/json": components["schemas"]["Tasks"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3876,7 +3882,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3912,7 +3918,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3941,7 +3947,7 @@ export interface operations {
                     "application/json": components["schemas"]["Workers"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3950,7 +3956,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3986,7 +3992,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4006,7 +4012,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Findings; none when all is well */
+            /** @description Problems; empty if there are none */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4015,7 +4021,7 @@ export interface operations {
                     "application/json": components["schemas"]["Findings"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4024,7 +4030,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4060,7 +4066,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4078,9 +4084,9 @@ export interface operations {
                 /** @description Written into a timer that names none; default: the server's */
                 zone?: string;
                 after?: string;
-                /** @description Where the slots of `every` begin: the creation of the schedule */
+                /** @description Where the slots of `every` start: when the schedule was created */
                 anchor?: string;
-                /** @description Elapses; default 10 */
+                /** @description Run times; default 10 */
                 limit?: number;
             };
             header?: never;
@@ -4089,7 +4095,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The fault, or the meaning */
+            /** @description The syntax error, or the meaning */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4098,7 +4104,7 @@ export interface operations {
                     "application/json": components["schemas"]["TimerCheck"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4107,7 +4113,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4143,7 +4149,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4180,7 +4186,7 @@ export interface operations {
                     "application/json": components["schemas"]["Load"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4189,7 +4195,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4225,7 +4231,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4241,7 +4247,7 @@ export interface operations {
             query?: {
                 /** @description Default now */
                 from?: string;
-                /** @description Default an hour after `from`; at most 31 days */
+                /** @description Default one hour after `from`; at most 31 days */
                 to?: string;
                 limit?: number;
                 task?: string;
@@ -4254,7 +4260,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Elapses of active schedules */
+            /** @description Run times of active schedules */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4263,7 +4269,7 @@ export interface operations {
                     "application/json": components["schemas"]["Upcoming"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4272,7 +4278,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4308,7 +4314,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4337,7 +4343,7 @@ export interface operations {
                     "application/json": components["schemas"]["Me"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4346,7 +4352,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4382,7 +4388,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4402,7 +4408,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A stream without end */
+            /** @description An endless stream */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4411,7 +4417,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4420,7 +4426,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4447,7 +4453,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The same user, or address, follows too often already */
+            /** @description This user or address has too many streams open */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -4456,7 +4462,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4485,7 +4491,7 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4494,7 +4500,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4539,7 +4545,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4559,7 +4565,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It does */
+            /** @description It works */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4568,7 +4574,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description It does not */
+            /** @description It does not work */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4588,7 +4594,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It could */
+            /** @description It can */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4597,7 +4603,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description It needs to be started anew */
+            /** @description It needs a restart */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4628,7 +4634,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4637,7 +4643,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4673,7 +4679,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;

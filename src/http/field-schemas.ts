@@ -1,4 +1,4 @@
-/** Schemas of settings: of values that come in, and of rows that go out. */
+/** Schemas of single fields, including settings: in requests, and in answers. */
 import { z } from 'zod'
 import {
   explained,
@@ -14,14 +14,14 @@ const DAY_ONE = 0
 const LAST_DAY = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const INSTANT = "an instant in UTC is needed, such as '2026-03-27T09:00:00Z'"
 
-/** Of instants that come in. */
+/** An instant in a request. */
 export const instantIn = z.iso
   .datetime({ error: INSTANT })
   .transform((text) => new Date(text))
   .refine((date) => date.getTime() >= DAY_ONE && date.getTime() <= LAST_DAY, {
     error: 'an instant from 1970 to 9999 is needed',
   })
-/** Of instants that go out: `Date` becomes such a text. */
+/** An instant in an answer: `Date` becomes such a text. */
 export const instant = z.iso.datetime().meta({ description: 'RFC 3339, in UTC' })
 
 /** Some databases end a text at NUL, and none stores half a surrogate pair. */
@@ -34,14 +34,26 @@ export const text = (most: number, least = 0) =>
       error: 'a text without NUL and without lone surrogates is needed',
     })
 
-/** What a caller gives; task and args are typed by nothing here. */
+/** A URL cannot contain an id that is a step of a path. */
+const addressable = (most: number) =>
+  text(most, 1).refine((id) => id !== '.' && id !== '..', {
+    error: 'an id that a URL can contain is needed, neither . nor ..',
+  })
+
+export const scheduleId = addressable(190).meta({ description: 'Of your choosing, 1 to 190 characters' })
+export const jobId = addressable(190)
+export const status = z.enum(['active', 'paused', 'done', 'dead', 'invalid', 'retired'])
+export const state = z.enum(['waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped'])
+export const anyJson = z.unknown().meta({ description: 'Any JSON' })
+
+/** What a caller sends. The types of task and args are not known here. */
 type Given = Omit<SettingOptions, 'timer'> & {
   readonly timer?: string
   readonly task?: string
   readonly args?: unknown
 }
 
-/** By name, as they come in: each may be left out, and is null where a setting may have no value. */
+/** By name, in requests: each is optional, and nullable if the setting may have no value. */
 export function settingsIn<Name extends SettingName>(names: readonly Name[]) {
   const schemas = names.map((name) => {
     const setting = settingOf(name)
@@ -54,7 +66,7 @@ export function settingsIn<Name extends SettingName>(names: readonly Name[]) {
   }
 }
 
-/** By the name of the stored value, as they go out. */
+/** By the name of the stored value, in answers. */
 export function settingsOut(names: readonly SettingName[]): Readonly<Record<string, z.ZodType>> {
   return Object.fromEntries(
     names.map((name) => {
@@ -97,7 +109,7 @@ function valueOut(setting: Setting): z.ZodType {
     case 'instant':
       return instant
     case 'json':
-      return z.unknown().meta({ description: 'Any JSON' })
+      return anyJson
     default:
       return valueIn(setting)
   }

@@ -1,0 +1,248 @@
+/** Response bodies. The OpenAPI document names each export. */
+import { z } from 'zod'
+import { JOB_SETTING_NAMES, SETTING_NAMES } from '../model/settings.ts'
+import { anyJson, instant, settingsOut, state, status } from './field-schemas.ts'
+
+const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullable()
+const list = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.strictObject({ items: z.array(z.strictObject(shape)) })
+const names = z.array(z.string())
+
+export const Schedule = z.strictObject({
+  id: z.string(),
+  ...settingsOut(SETTING_NAMES),
+  status,
+  nextRun: orNull(instant),
+  idle: orNull(z.enum(['done', 'dead', 'invalid', 'retired', 'awaiting finish'])),
+  declaredBy: orNull(z.string()),
+  created: instant,
+  lastSlot: orNull(instant),
+  runCount: z.int(),
+  errorCount: z.int(),
+  lastRun: orNull(instant),
+  lastFinished: orNull(instant),
+  lastJob: orNull(z.string()),
+  lastError: orNull(z.string()),
+  markedBy: orNull(z.string()),
+})
+/** In rows of lists. */
+const truncated = z
+  .partialRecord(z.enum(['args', 'result', 'progress', 'error', 'lastError']), z.int())
+  .optional()
+  .meta({
+    description:
+      'Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them.',
+  })
+export const RecentRun = z.strictObject({
+  id: z.string(),
+  state,
+  slot: orNull(instant),
+  started: orNull(instant),
+  finished: orNull(instant),
+})
+export const ListedSchedule = Schedule.extend({
+  truncated,
+  words: orNull(z.string()).meta({ description: 'The timer in words; null if it cannot be parsed' }),
+  runs: z.array(RecentRun).optional().meta({ description: 'Newest first, if requested' }),
+})
+const total = {
+  total: z.int().meta({ description: 'On all pages' }),
+  totalIsExact: z.boolean().meta({ description: 'False: there may be more' }),
+}
+export const SchedulePage = z.strictObject({ items: z.array(ListedSchedule), ...total })
+export const Job = z.strictObject({
+  id: z.string(),
+  scheduleId: orNull(z.string()),
+  slot: orNull(instant),
+  missed: z.int(),
+  run: orNull(z.int()),
+  ...settingsOut(JOB_SETTING_NAMES),
+  state,
+  reason: orNull(z.string()),
+  worker: orNull(z.string()),
+  attempt: z.int(),
+  submitted: instant,
+  runAt: orNull(instant),
+  started: orNull(instant),
+  finished: orNull(instant),
+  progress: anyJson,
+  result: anyJson,
+  error: orNull(z.string()),
+  stopRequested: orNull(instant),
+})
+export const ListedJob = Job.extend({ truncated })
+export const JobPage = z.strictObject({ items: z.array(ListedJob), ...total })
+export const History = z.strictObject({ items: z.array(ListedJob) })
+export const JobReference = z.strictObject({ job: z.string() })
+export const JobStateAnswer = z.strictObject({ id: z.string(), state })
+export const JobsActionAnswer = z.strictObject({
+  matched: z.int().meta({ description: 'Jobs that match' }),
+  matchedIsExact: z.boolean(),
+  changed: z.array(z.string()).meta({ description: 'Their ids' }),
+  refused: z.array(z.strictObject({ id: z.string(), detail: z.string() })),
+  more: z.boolean().meta({ description: 'More jobs may match the filter: repeat the request' }),
+})
+export const Elapse = z.strictObject({ at: instant, local: z.string() })
+export const Elapses = z.strictObject({ zone: z.string(), items: z.array(Elapse) })
+export const Explanation = z.strictObject({
+  schedule: z.string(),
+  status,
+  nextRun: orNull(instant),
+  reasons: names,
+})
+export const Attempts = list({
+  attempt: z.int().meta({
+    description:
+      'From 1. Two have the same number if the earlier one was released or the job was retried manually',
+  }),
+  worker: orNull(z.string()),
+  started: instant,
+  ended: orNull(instant).meta({ description: 'null: it is running' }),
+  outcome: orNull(z.enum(['success', 'failed', 'timeout', 'cancelled', 'released', 'lost'])).meta({
+    description: 'released: its worker stopped and gave the job back; lost: its worker died; null: it is running',
+  }),
+  error: orNull(z.string()),
+  truncated,
+})
+export const LogLines = list({
+  id: z.int().meta({ description: 'For `after`' }),
+  at: instant,
+  level: z.enum(['debug', 'info', 'warn', 'error']),
+  message: z.string(),
+})
+export const ScheduleCounts = z.strictObject({
+  counts: z.partialRecord(status, z.int()),
+  isExact: z.boolean().meta({ description: 'False: some counts are larger' }),
+})
+export const JobCounts = z.strictObject({ counts: z.partialRecord(state, z.int()), isExact: z.boolean() })
+export const Failures = list({
+  error: z.string().meta({ description: 'The first line' }),
+  jobs: z.int(),
+  tasks: names,
+  lastJob: z.string(),
+  lastFinished: orNull(instant),
+}).extend({ complete: z.boolean().meta({ description: 'False: there may be more' }) })
+export const Tasks = list({
+  name: z.string(),
+  workers: z.int().meta({ description: 'Live workers that run it' }),
+})
+export const Workers = list({
+  id: z.string(),
+  name: z.string(),
+  host: z.string(),
+  pid: z.int(),
+  tasks: names,
+  sets: z.record(z.string(), z.string()),
+  started: instant,
+  heartbeat: instant,
+  silentMs: z.number(),
+  alive: z.boolean(),
+  running: z.int(),
+})
+export const TimerCheck = z.discriminatedUnion('valid', [
+  z.strictObject({
+    valid: z.literal(false),
+    fault: z.strictObject({
+      code: z.enum(['CALENDAR_SYNTAX', 'CRON_SYNTAX', 'INVALID_TIME_SPAN']),
+      message: z.string(),
+      column: orNull(z.int()),
+      token: orNull(z.string()),
+      hint: orNull(z.string()),
+    }),
+  }),
+  z.strictObject({
+    valid: z.literal(true),
+    kind: z.enum(['calendar', 'cron', 'every', 'after finish']),
+    text: z.string().meta({ description: 'In normal form' }),
+    zone: z.string(),
+    words: z.string(),
+    elapses: z.array(Elapse),
+    warnings: names,
+    events: names.meta({ description: 'For cron: the calendar events with the same run times' }),
+  }),
+])
+export const Load = z.strictObject({
+  from: instant,
+  to: instant,
+  hours: z.array(z.strictObject({ hour: instant, planned: z.int(), ended: z.partialRecord(state, z.int()) })),
+  schedules: z.int().meta({ description: 'Active schedules that were counted' }),
+  plannedIsExact: z.boolean(),
+  endedIsComplete: z.boolean().meta({ description: 'False: the first hours are missing' }),
+})
+export const Upcoming = list({ at: instant, schedule: z.string(), task: z.string() }).extend({
+  from: instant,
+  to: instant,
+  complete: z.boolean().meta({ description: 'False: there are more' }),
+})
+export const Me = z.strictObject({
+  role: z.enum(['read', 'operate', 'admin']),
+  submit: z
+    .boolean()
+    .meta({ description: 'Whether you may submit jobs, and run a schedule with other args' }),
+  tasks: orNull(names).meta({ description: 'The tasks that you may write; null: all but the built-in ones' }),
+  user: orNull(z.string()),
+  scope: z.strictObject({ group: orNull(z.string()), submitter: orNull(z.string()) }),
+  zone: z.string().meta({ description: 'Written into timers that name none' }),
+  now: instant,
+})
+const healthNotes = z.array(
+  z.strictObject({ code: z.string(), subject: orNull(z.string()), text: z.string() }),
+)
+export const Health = z.strictObject({
+  ok: z.boolean().meta({ description: 'Whether it works' }),
+  live: z.boolean().meta({ description: 'False: it cannot recover without a restart' }),
+  worker: orNull(z.string()).optional(),
+  running: z.int().optional(),
+  unwritten: z.int().optional().meta({ description: 'Finished runs whose result is not written yet' }),
+  locked: z.int().optional().meta({ description: 'Of those, how many wait for a locked row' }),
+  rejected: z.int().optional().meta({ description: 'Finished runs whose result the database rejects' }),
+  clockAheadMs: orNull(z.number())
+    .optional()
+    .meta({ description: "How far the machine's clock is ahead of the database's" }),
+  reasons: healthNotes.optional().meta({ description: 'Why it is not ok' }),
+  warnings: healthNotes.optional(),
+  loops: z
+    .array(
+      z.strictObject({
+        name: z.string(),
+        lastGoodPass: orNull(instant),
+        busySince: orNull(instant),
+        busyMs: orNull(z.number()),
+        nextPass: orNull(instant),
+        lateMs: z.number(),
+        consecutiveErrors: z.int(),
+        lastError: orNull(z.string()),
+        lastErrorAt: orNull(instant),
+      }),
+    )
+    .optional(),
+})
+export const Findings = list({
+  code: z.string(),
+  subjects: names.meta({ description: 'At most ten' }),
+  count: z.int(),
+  problem: z.string(),
+  fix: z.string(),
+})
+export const ProblemDetails = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string().meta({ description: 'What was wrong and what to do' }),
+    code: z.string(),
+    field: z.string().optional().meta({ description: 'The first invalid field' }),
+    errors: z
+      .array(
+        z.strictObject({
+          field: z.string().meta({ description: 'As in the body or the query: `args.to`' }),
+          detail: z.string(),
+          column: z.int().nullish().meta({ description: 'Where the syntax error of a timer starts, from 1' }),
+          token: z.string().nullish(),
+          hint: z.string().nullish().meta({ description: 'What to write instead' }),
+        }),
+      )
+      .optional(),
+    jobId: z.string().optional().meta({ description: 'The job that the request conflicts with' }),
+  })
+  .meta({ description: 'RFC 9457' })

@@ -1,0 +1,42 @@
+/** Request bodies. The OpenAPI document names each export. */
+import { z } from 'zod'
+import { JOB_SETTING_NAMES, SETTING_NAMES } from '../model/settings.ts'
+import { anyJson, instantIn, jobId, scheduleId, settingsIn } from './field-schemas.ts'
+import { jobFilter } from './query-schemas.ts'
+
+const { task, ...changes } = settingsIn(SETTING_NAMES)
+
+export const ScheduleInput = z.strictObject({
+  ...changes,
+  task: task.unwrap(),
+  timer: changes.timer.unwrap(),
+  firstRun: z
+    .enum(['next', 'now', 'if-due'])
+    .optional()
+    .meta({ description: 'When a new schedule runs first; default `next`' }),
+})
+export const NewSchedule = ScheduleInput.extend({ id: scheduleId.optional() })
+export const ScheduleChanges = z.strictObject(changes)
+export const RunInput = z.strictObject({
+  args: anyJson.optional().meta({ description: "For this run only; needs the permission 'submit'" }),
+})
+export const Ids = z.strictObject({ ids: z.array(scheduleId).min(1).max(1000) })
+
+export const NewJob = z.strictObject({
+  id: jobId.optional(),
+  ...settingsIn(JOB_SETTING_NAMES),
+  task: task.unwrap(),
+  runAt: instantIn.optional(),
+})
+
+export const JobsAction = z
+  .strictObject({
+    ids: z.array(jobId).min(1).max(1000).optional(),
+    filter: z.strictObject(jobFilter).optional(),
+    dryRun: z.boolean().optional().meta({ description: 'Only count the matching jobs' }),
+    limit: z.int().min(1).max(1000).optional().meta({ description: 'Most jobs of a filter; default 1000' }),
+  })
+  .refine(({ ids, filter }) => (ids === undefined) !== (filter === undefined), {
+    error: "either 'ids' or 'filter' is needed",
+    path: ['ids'],
+  })

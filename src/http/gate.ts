@@ -1,0 +1,197 @@
+/**
+ * Which requests are let in. Closed by default: without `authorize` every request is refused, unless the option `open`
+ * is set. An open API answers only under the names of this machine, so that a web page which points its own name here
+ * (DNS rebinding) gets no answer, and never through a proxy, behind which all clients have this machine's address.
+ */
+import { InvalidInputError } from '../errors.ts'
+import type { Logger } from '../index.ts'
+import { type Access, type Authorize, checkAccess, isRole, type RequestContext, type Role } from './access.ts'
+import { isForwarded, isLoopback, TrustedProxies } from './client-address.ts'
+import { type Attempt, credentialsOf, FailedSignIns } from './failed-sign-ins.ts'
+import type { HttpOptions } from './options.ts'
+import { Problem, shortened } from './problem.ts'
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
+
+export class Gate {
+  readonly #authorize: Authorize | null
+  readonly #open: Role | null
+  /** Null: any. */
+  readonly #hosts: ReadonlySet<string> | null
+  readonly #origins: ReadonlySet<string>
+  readonly #proxies: TrustedProxies
+  readonly #failedSignIns = new FailedSignIns()
+  readonly #logger: Logger
+  /** Warnings that were logged: once is enough. */
+  readonly #warned = new Set<string>()
+
+  /** @throws InvalidInputError */
+  constructor({ authorize, open, hosts, origins = [], trustedProxies = [] }: HttpOptions, logger: Logger) {
+    if (authorize !== undefined && typeof authorize !== 'function')
+      throw new InvalidInputError('authorize', 'a function (request) => ({ role }) | null is needed')
+    if (open !== undefined && !isRole(open))
+      throw new InvalidInputError(
+        'open',
+        `'read', 'operate' or 'admin' is needed, not ${JSON.stringify(open)}`,
+      )
+    if (authorize === undefined && open !== undefined && trustedProxies.length > 0)
+      throw new InvalidInputError(
+        'trustedProxies',
+        "an API that is 'open' never answers through a proxy; use 'authorize' instead of 'open'",
+      )
+    this.#proxies = new TrustedProxies(trustedProxies)
+    this.#logger = logger
+    this.#authorize = authorize ?? null
+    this.#open = open ?? null
+    const names = hosts ?? (authorize === undefined ? [] : null)
+    this.#hosts = names === null ? null : new Set([...LOOPBACK, ...names.map(hostName)])
+    this.#origins = new Set(origins.map((origin) => originOf(origin)))
+  }
+
+  /** With the client's address in place of the connection's. */
+  withClient(request: Request, context: RequestContext): RequestContext {
+    const connection = (context.incoming?.socket.remoteAddress ?? context.address) || null
+    const address = this.#proxies.clientOf(connection, request.headers)
+    if (this.#authorize !== null && connection !== null && !this.#proxies.trusts(connection)) {
+      if (isForwarded(request.headers))
+        this.#warnOnce(
+          'A request came through a proxy that is not in trustedProxies. Its forwarding headers are ignored, and all its clients count as one address. Name the proxy in trustedProxies of kalends/http, or with --trusted-proxy.',
+          { address },
+        )
+      if (
+        address !== null &&
+        !isLoopback(address) &&
+        request.url.startsWith('http:') &&
+        request.headers.has('authorization')
+      )
+        this.#warnOnce(
+          'A token was sent over plain HTTP from another machine, so others on the network can read it. Put a proxy with TLS in front and name it in trustedProxies.',
+          { address },
+        )
+    }
+    return { ...context, address: address ?? undefined }
+  }
+
+  /**
+   * @throws Problem 421 when the request names an unknown host
+   * @throws Problem 403 for an open API behind a proxy: it would be open to everyone who reaches the proxy
+   */
+  checkHost(request: Request, { incoming }: RequestContext): void {
+    const host = hostOf(request)
+    if (this.#hosts !== null && !this.#hosts.has(hostName(host)))
+      throw new Problem(
+        421,
+        'UNKNOWN_HOST',
+        `This server does not answer for the host '${shortened(host)}'; name it in the option 'hosts'`,
+      )
+    if (this.#open === null || this.#authorize !== null) return
+    // Proxies that add no header, such as nginx with its defaults, speak HTTP/1.0.
+    if (!isForwarded(request.headers) && incoming?.httpVersion !== '1.0') return
+    throw new Problem(
+      403,
+      'FORWARDED',
+      "This API is 'open' for this machine only and refuses requests through a proxy; use 'authorize', and name the proxy in 'trustedProxies'",
+    )
+  }
+
+  /** A write that a page of another site has made a browser send. @throws Problem 403 */
+  checkOrigin(request: Request): void {
+    const origin = request.headers.get('origin')
+    if (origin !== null) {
+      if (this.#origins.has(origin)) return
+      if (!URL.canParse(origin) || new URL(origin).host !== hostWithPort(request, origin))
+        throw foreign(`the origin '${shortened(origin)}'`)
+    }
+    const site = request.headers.get('sec-fetch-site')
+    if (site !== null && site !== 'same-origin' && site !== 'none') throw foreign('another site')
+  }
+
+  /**
+   * @param waits  whether the answer to a failed sign-in is delayed
+   * @throws Problem 401, 403, 429
+   */
+  async access(request: Request, context: RequestContext, waits: boolean): Promise<Access> {
+    if (this.#authorize === null) {
+      if (this.#open !== null) return { role: this.#open, submit: this.#open === 'admin' }
+      throw new Problem(
+        403,
+        'CLOSED',
+        "This API has no 'authorize' hook, so it refuses every request; see 'authorize' and 'open' of kalends/http",
+      )
+    }
+    const attempt = this.#attempt(request, context)
+    let access: Access | null
+    try {
+      access = await this.#authorize(request, context)
+    } catch (error) {
+      attempt?.undecided()
+      throw error
+    }
+    if (access === null || access === undefined) {
+      const answer = attempt?.rejected()
+      if (waits) await answer
+      throw new Problem(401, 'NOT_SIGNED_IN', 'Sign in first, or send a token: authorization: Bearer …', {
+        headers: { 'www-authenticate': 'Bearer realm="kalends"' },
+      })
+    }
+    attempt?.accepted()
+    checkAccess(access)
+    return access
+  }
+
+  /** Ends the delays of failed sign-ins. */
+  close(): void {
+    this.#failedSignIns.close()
+  }
+
+  /** Null: the request has no credentials to guess, or its address is unknown. @throws Problem 429 */
+  #attempt({ headers }: Request, { address }: RequestContext): Attempt | null {
+    const credentials = credentialsOf(headers)
+    if (credentials === null || address === undefined) return null
+    const attempt = this.#failedSignIns.begin(address, credentials)
+    if (attempt !== null) return attempt
+    throw new Problem(
+      429,
+      'TOO_MANY_SIGN_INS',
+      'Too many sign-ins from this address have failed; try again in a moment',
+      { headers: { 'retry-after': '10' } },
+    )
+  }
+
+  #warnOnce(message: string, fields: object): void {
+    if (this.#warned.has(message)) return
+    this.#warned.add(message)
+    this.#logger.warn(fields, message)
+  }
+}
+
+function foreign(source: string): Problem {
+  return new Problem(
+    403,
+    'FOREIGN_ORIGIN',
+    `A write from ${source} is refused; if it is yours, name it in the option 'origins'`,
+  )
+}
+
+function hostOf(request: Request): string {
+  return request.headers.get('host') ?? new URL(request.url).host
+}
+
+/** As the browser writes it in `origin`: without the port of the scheme. */
+function hostWithPort(request: Request, origin: string): string {
+  const { protocol } = new URL(origin)
+  const url = `${protocol}//${hostOf(request)}`
+  return URL.canParse(url) ? new URL(url).host : ''
+}
+
+function hostName(host: string): string {
+  return host.toLowerCase().replace(/:\d+$/, '').replace(/\.$/, '')
+}
+
+function originOf(origin: string): string {
+  if (URL.canParse(origin) && new URL(origin).origin === origin) return origin
+  throw new InvalidInputError(
+    'origins',
+    `an origin such as 'https://app.example' is needed, not ${JSON.stringify(origin)}`,
+  )
+}

@@ -1,0 +1,59 @@
+/** The options of `http()`. */
+import type { Logger } from '../index.ts'
+import type { Access, Authorize, Role } from './access.ts'
+import type { ChangesOptions } from './changes.ts'
+import type { MetricsRegistry } from './metrics.ts'
+import type { Subject } from './operation.ts'
+
+export interface HttpOptions {
+  /**
+   * Who the caller is and what they may do; null: unknown. Without it every request is refused, unless `open` says
+   * otherwise. It must not read the body.
+   */
+  readonly authorize?: Authorize | undefined
+  /**
+   * Without `authorize`: what every caller may do. Only for demos, on a server that listens on the loopback interface.
+   * It answers only under the machine's own names, and not through a proxy.
+   */
+  readonly open?: Role | undefined
+  /**
+   * Whether callers without a scope may use Kalends' own tasks, `kalends.*`, and the task `command`, which runs
+   * programs; default false. Callers with a scope never may.
+   */
+  readonly builtInTasks?: boolean | undefined
+  /** Called before each write, for each schedule and job; false, or a message for the caller, refuses it. */
+  readonly permit?: Permit | undefined
+  /** Host names that it answers to, besides those of this machine; default, with `authorize`: any. */
+  readonly hosts?: readonly string[] | undefined
+  /** Origins of other sites whose pages may write, such as `https://admin.example`. Its own origin always may. */
+  readonly origins?: readonly string[] | undefined
+  /**
+   * Addresses and CIDR ranges of proxies in front, such as `10.0.0.0/8`. `X-Forwarded-For` is trusted only from these.
+   * Limits and the log then use the address of the client, not of the proxy.
+   */
+  readonly trustedProxies?: readonly string[] | undefined
+  /**
+   * Where it is mounted, such as `/kalends`. Other paths are not found. Default: where Express has mounted
+   * `node(handler)`, otherwise the root.
+   */
+  readonly basePath?: string | undefined
+  /** Largest body in bytes; default 1,000,000. */
+  readonly bodyLimit?: number | undefined
+  /** Gets an audit event for each write; default: the logger of Kalends. */
+  readonly logger?: Logger | undefined
+  /** A registry of prom-client with `kalends/prometheus` in it; default: a new one, if prom-client is installed. */
+  readonly metrics?: MetricsRegistry | undefined
+  readonly events?: ChangesOptions | undefined
+  /** Whether to serve the web page as well; default true, unless the API is closed. */
+  readonly page?: boolean | undefined
+}
+
+/** One write by one caller. */
+export interface WriteRequest extends Subject {
+  /** The operation, such as `pauseSchedule`. */
+  readonly action: string
+  /** The caller, as returned by `authorize`. */
+  readonly access: Access
+}
+
+export type Permit = (write: WriteRequest) => boolean | string | Promise<boolean | string>

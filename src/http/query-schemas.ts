@@ -1,0 +1,92 @@
+/** Parameters of paths and queries. */
+import { z } from 'zod'
+import { SETTINGS } from '../model/settings.ts'
+import { instantIn, jobId, scheduleId, state, status, text } from './field-schemas.ts'
+
+const owners = {
+  task: text(SETTINGS.task.most, 1).optional(),
+  group: text(SETTINGS.group.most).optional(),
+  submitter: text(SETTINGS.submitter.most).optional(),
+}
+
+export const jobFilter = {
+  state: state.optional(),
+  ...owners,
+  schedule: scheduleId.optional(),
+  worker: text(255, 1).optional().meta({ description: 'The worker that runs it now' }),
+  id: jobId.optional().meta({ description: 'The start of the id' }),
+  error: text(500, 1).optional().meta({ description: 'Part of the error, in any case' }),
+  args: text(500, 1).optional().meta({ description: 'Part of the stored args, in any case' }),
+  finishedFrom: instantIn.optional(),
+  finishedTo: instantIn.optional(),
+}
+
+/** Values in a query are text. */
+const whole = (least: number, most: number) => {
+  const error = `a whole number from ${least} to ${most} is needed`
+  return z.coerce.number({ error }).int({ error }).min(least).max(most).optional()
+}
+const limit = whole(1, 1000)
+const paging = { limit, offset: whole(0, 100_000) }
+
+export const ScheduleParams = z.object({ id: scheduleId })
+export const JobParams = z.object({ id: jobId })
+
+const scheduleFilter = {
+  status: status.optional(),
+  ...owners,
+  declaredBy: text(190, 1).optional(),
+  text: text(190, 1)
+    .optional()
+    .meta({ description: 'Part of the id, summary, subject or task, in any case' }),
+}
+export const SchedulesQuery = z.strictObject({
+  ...scheduleFilter,
+  order: z
+    .enum(['id', 'nextRun'])
+    .optional()
+    .meta({ description: '`nextRun`: earliest next run first, without schedules that have none' }),
+  after: scheduleId
+    .optional()
+    .meta({ description: 'Only ids after this one, the last of the previous page' }),
+  runs: whole(1, 50).meta({
+    description: 'Include this many recent runs of each schedule; limit is at most 200 then',
+  }),
+  ...paging,
+})
+export const ScheduleCountsQuery = z.strictObject(scheduleFilter)
+export const JobsQuery = z.strictObject({
+  ...jobFilter,
+  before: jobId.optional().meta({
+    description:
+      'Only ids before this one, the last of the previous page; not with schedule, finishedFrom or finishedTo',
+  }),
+  ...paging,
+})
+export const JobCountsQuery = z.strictObject(jobFilter)
+export const HistoryQuery = z.strictObject({ limit, before: instantIn.optional() })
+export const ElapsesQuery = z.strictObject({ limit, after: instantIn.optional() })
+export const ExplainQuery = z.strictObject({ at: instantIn.optional() })
+export const LogsQuery = z.strictObject({ limit, after: whole(0, Number.MAX_SAFE_INTEGER) })
+export const CheckQuery = z.strictObject({
+  timer: z.string().max(2000),
+  zone: text(100, 1)
+    .optional()
+    .meta({ description: "Written into a timer that names none; default: the server's" }),
+  after: instantIn.optional(),
+  anchor: instantIn
+    .optional()
+    .meta({ description: 'Where the slots of `every` start: when the schedule was created' }),
+  limit: whole(0, 1000).meta({ description: 'Run times; default 10' }),
+})
+export const LoadQuery = z.strictObject({
+  from: instantIn.optional().meta({ description: 'Rounded down to the hour; default the current hour' }),
+  hours: whole(1, 744).meta({ description: 'Default 168' }),
+  ...owners,
+})
+export const UpcomingQuery = z.strictObject({
+  from: instantIn.optional().meta({ description: 'Default now' }),
+  to: instantIn.optional().meta({ description: 'Default one hour after `from`; at most 31 days' }),
+  limit,
+  ...owners,
+})

@@ -1,0 +1,85 @@
+/** The parts of a request's URL and headers that are checked before anything else reads the request. */
+import { InvalidInputError } from '../errors.ts'
+import { invalidField, Problem, shortened } from './problem.ts'
+
+const LONGEST_PATH = 8192
+const LONGEST_QUERY = 16_384
+const MOST_PARAMETERS = 100
+const LONGEST_HEADER = 8192
+/** The headers that the API reads. The server limits those that `authorize` reads, such as cookies. */
+const READ_HEADERS = [
+  'accept',
+  'accept-encoding',
+  'authorization',
+  'content-length',
+  'content-type',
+  'host',
+  'if-match',
+  'last-event-id',
+  'origin',
+  'sec-fetch-site',
+  'x-forwarded-for',
+] as const
+
+/**
+ * Bounds the work that a request costs before it is rejected.
+ *
+ * @throws Problem 414, 431
+ */
+export function checkSize({ pathname, search }: URL, headers: Headers): void {
+  const query = Math.max(0, search.length - 1)
+  if (pathname.length > LONGEST_PATH || query > LONGEST_QUERY)
+    throw new Problem(
+      414,
+      'URL_TOO_LONG',
+      `A path may have ${LONGEST_PATH} characters and a query ${LONGEST_QUERY}, not ${pathname.length} and ${query}`,
+    )
+  for (const name of READ_HEADERS) {
+    const { length } = headers.get(name) ?? ''
+    if (length > LONGEST_HEADER)
+      throw new Problem(
+        431,
+        'HEADER_TOO_LONG',
+        `The header ${name} may have ${LONGEST_HEADER} characters, not ${length}`,
+      )
+  }
+}
+
+/** The path below the mount point, empty or with a slash at its start; null: not below it. */
+export function pathBelow(base: string, { pathname }: URL): string | null {
+  const isBelow =
+    pathname.startsWith(base) && (pathname.length === base.length || pathname[base.length] === '/')
+  return isBelow ? pathname.slice(base.length) : null
+}
+
+/** As routes are written. A regular expression for trailing slashes would start again at each slash. */
+export function withoutSlashes(path: string): string {
+  let end = path.length
+  while (end > 0 && path[end - 1] === '/') end -= 1
+  return end === 0 ? '/' : path.slice(0, end)
+}
+
+/** @returns without a trailing slash @throws InvalidInputError */
+export function checkedBasePath(basePath: string): string {
+  if (typeof basePath !== 'string' || !basePath.isWellFormed() || /[?#\\]/.test(basePath))
+    throw new InvalidInputError(
+      'basePath',
+      `a path such as '/kalends' is needed, not ${JSON.stringify(basePath)}`,
+    )
+  const steps = basePath.split('/').filter((step) => step !== '')
+  // In the form that paths of requests have.
+  const path = withoutSlashes(new URL(`http://localhost/${steps.join('/')}`).pathname)
+  return path === '/' ? '' : path
+}
+
+/** @throws Problem 422 for a repeated name, or too many */
+export function queryOf({ searchParams }: URL): Record<string, string> {
+  const query = new Map<string, string>()
+  for (const [name, value] of searchParams) {
+    if (query.has(name)) throw invalidField(shortened(name), 'it is given twice')
+    if (query.size === MOST_PARAMETERS)
+      throw new Problem(422, 'INVALID_INPUT', `A query may have ${MOST_PARAMETERS} parameters; this has more`)
+    query.set(name, value)
+  }
+  return Object.fromEntries(query)
+}

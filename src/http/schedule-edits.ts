@@ -1,0 +1,99 @@
+/** Concurrent edits of a schedule: entity tags, `If-Match`, and changes that are tried again. */
+import { ConflictError, NotFoundError, VersionError } from '../errors.ts'
+import type { IfVersion, Schedule } from '../index.ts'
+import type { Answer, Call } from './operation.ts'
+import { invalidField } from './problem.ts'
+import { shownSchedule } from './shown.ts'
+
+/** How often a change is tried again after a concurrent edit. */
+const MOST_TRIES = 3
+
+type Edit<Result, Before = Schedule> = (before: Before, options: IfVersion) => Promise<Result>
+type ScheduleCall = Call<{ readonly id: string }>
+
+/**
+ * Changes a schedule based on what was read: what the hook has permitted, and the secrets that were restored, belong
+ * to this very row.
+ *
+ * @throws Problem 412 when the caller's `If-Match` names another version
+ * @throws ConflictError after repeated concurrent edits
+ */
+export async function onBasis<Result>(
+  { params, request, reach }: ScheduleCall,
+  change: Edit<Result, Schedule | null>,
+): Promise<Result> {
+  const wanted = ifMatch(request)
+  for (let attempt = 1; ; attempt += 1) {
+    const before = await reach.schedules.get(params.id)
+    try {
+      return await change(before, wanted ?? { ifVersion: before ?? undefined })
+    } catch (error) {
+      if (!(error instanceof VersionError) || wanted !== null) throw error
+      if (attempt === MOST_TRIES) throw new ConflictError(error.message)
+    }
+  }
+}
+
+/** The same for a schedule that must exist, after the hook has permitted it. @throws NotFoundError */
+export function onExisting<Result>(call: ScheduleCall, change: Edit<Result>): Promise<Result> {
+  const { id } = call.params
+  return onBasis(call, async (before, options) => {
+    if (before === null) throw new NotFoundError('schedule', id)
+    await call.permit({ task: before.task, schedule: id })
+    return change(before, options)
+  })
+}
+
+/** Changes an existing schedule and answers with the result. */
+export async function edited(call: ScheduleCall, change: Edit<Schedule>): Promise<Answer> {
+  const { before, after } = await onExisting(call, async (before, options) => ({
+    before,
+    after: await change(before, options),
+  }))
+  call.writes.schedule(call.params.id, before, after)
+  return scheduleAnswer(after, call)
+}
+
+/** Deletes an existing schedule. @throws NotFoundError */
+export async function removed(call: ScheduleCall): Promise<void> {
+  const { id } = call.params
+  const before = await onExisting(call, async (before, options) => {
+    await call.reach.schedules.delete(id, options)
+    return before
+  })
+  call.writes.schedule(id, before, null)
+}
+
+/** With its version as the entity tag. */
+export function scheduleAnswer(
+  schedule: Schedule,
+  call: Pick<Call, 'access' | 'redaction' | 'reach'>,
+  { status = 200, ...headers }: { readonly status?: number; readonly location?: string } = {},
+): Answer {
+  const etag = `"${call.reach.schedules.versionOf(schedule)}"`
+  return { status, body: shownSchedule(schedule, call), headers: { etag, ...headers } }
+}
+
+/**
+ * The version that the header `If-Match` asks for (RFC 9110, section 13.1.1); null: any.
+ *
+ * @throws Problem 422 unless it is one strong entity tag
+ */
+function ifMatch(request: Request): IfVersion | null {
+  const wanted = request.headers.get('if-match')
+  if (wanted === null) return null
+  const tag = /^ *"([\w-]{22})" *$/.exec(wanted)?.[1]
+  if (tag === undefined)
+    throw invalidField('if-match', 'one entity tag is needed, as in the header etag of the schedule')
+  return { ifVersion: tag }
+}
+
+/** Puts the stored secrets back in place of the markers that the editor was shown. */
+export function withoutMarkers<Body extends { readonly args?: unknown }>(
+  body: Body,
+  { redaction }: Pick<Call, 'redaction'>,
+  stored: Schedule | null,
+): Body {
+  if (body.args === undefined) return body
+  return { ...body, args: redaction.restored('args', body.args, stored?.args) }
+}

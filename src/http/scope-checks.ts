@@ -1,0 +1,42 @@
+/** Input that a caller may not send: rows of other owners, and searches of hidden values. */
+import type { JobConditions } from '../index.ts'
+import type { Access } from './access.ts'
+import type { Call } from './operation.ts'
+import { invalidField, Problem } from './problem.ts'
+
+/**
+ * The scope supplies the owner. Another owner in the body is refused instead of silently replaced. So is a field that
+ * the scope leaves open: it would create a row of another owner.
+ *
+ * @throws Problem 403
+ */
+export function checkOwner(
+  body: { readonly group?: string | undefined; readonly submitter?: string | null | undefined },
+  { scope }: Access,
+): void {
+  if (scope === undefined) return
+  for (const field of ['group', 'submitter'] as const)
+    if (body[field] !== undefined && body[field] !== scope[field])
+      throw new Problem(403, 'OUT_OF_SCOPE', `${field}: you may only write your own`, {
+        errors: [{ field, detail: 'you may only write your own; leave it out' }],
+      })
+}
+
+/**
+ * A search reveals the searched text letter by letter, so what is hidden from a caller cannot be searched.
+ *
+ * @param path  of the conditions, in a body
+ */
+export function checkSearch(
+  conditions: JobConditions,
+  { access, redaction }: Pick<Call, 'access' | 'redaction'>,
+  path = '',
+): void {
+  if (conditions.args !== undefined && redaction.hides('args'))
+    throw invalidField(`${path}args`, 'cannot be searched here, because parts of the args are hidden')
+  if (access.scope === undefined) return
+  if (conditions.error !== undefined)
+    throw invalidField(`${path}error`, 'callers with a scope cannot search errors, parts of which are hidden')
+  if (conditions.worker !== undefined)
+    throw invalidField(`${path}worker`, 'callers with a scope cannot search by worker')
+}
