@@ -17,13 +17,15 @@ const timed = ['test/chaos/run.slow.test.ts', 'test/chaos/flood.slow.test.ts']
 /** Short with the other tests, and at full length with the slow ones. */
 const scalable = ['test/store/interleavings.test.ts', 'test/fuzz/*.test.ts']
 
+const startsPrograms = ({ moduleId }: TestSpecification) =>
+  /\/test\/(?:chaos|cli|examples|system)\//.test(moduleId)
+
 /** Files that start programs take longest. They come first, so that no worker ends long after the others. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]) {
-    const sorted = await super.sort(files)
-    const startsPrograms = ({ moduleId }: TestSpecification) =>
-      /\/test\/(?:chaos|cli|examples|system)\//.test(moduleId)
-    return [...sorted.filter(startsPrograms), ...sorted.filter((file) => !startsPrograms(file))]
+    const [programs, others] = [files.filter(startsPrograms), files.filter((file) => !startsPrograms(file))]
+    const sorted = await Promise.all([programs, others].map((of) => super.sort(of)))
+    return sorted.flat()
   }
 }
 

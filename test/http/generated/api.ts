@@ -244,8 +244,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Its newest 100 attempts, oldest first
-         * @description They include those before a manual retry, the one that is running and the one that succeeded.
+         * List its newest 100 attempts, oldest first
+         * @description Attempts before a manual retry, a running one and a successful one are included.
          */
         get: operations["jobAttempts"];
         put?: never;
@@ -1075,7 +1075,7 @@ export interface components {
                 /** @description released: its worker stopped and gave the job back; lost: its worker died; null: it is running */
                 outcome: ("success" | "failed" | "timeout" | "cancelled" | "released" | "lost") | null;
                 error: string | null;
-                /** @description Large values that the list leaves out (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row shows them. */
+                /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them. */
                 truncated?: {
                     [key: string]: number;
                 };
@@ -3041,7 +3041,7 @@ export interface operations {
                     "application/json": components["schemas"]["Attempts"];
                 };
             };
-            /** @description The request cannot be read, or is made in the wrong state */
+            /** @description The request cannot be parsed, or is not possible in this state */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3050,7 +3050,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Nobody has signed in */
+            /** @description Not signed in */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3068,7 +3068,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description There is no such thing, or it belongs to others */
+            /** @description It does not exist, or belongs to another owner */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3095,7 +3095,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The database does not answer just now */
+            /** @description The database is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
