@@ -1,9 +1,10 @@
 /** What became of a job, in order of time. */
 import type { ComponentChildren } from 'preact'
-import type { Job, LogLine } from '../api/types.ts'
+import type { Job } from '../api/generated/api.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
 import { At } from '../time/Time.tsx'
-import { outcome } from './History.tsx'
+import { outcome } from './job-columns.tsx'
+import type { LogLine } from './Log.tsx'
 
 interface Step {
   readonly icon: IconName
