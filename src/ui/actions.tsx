@@ -2,7 +2,7 @@
 import { api, contentOf, OfflineError } from './api/client.ts'
 import type { Job, JobsAction, JobsActionAnswer } from './api/generated/api.ts'
 import { notify } from './api/live.ts'
-import { ask } from './parts/dialog.tsx'
+import { ask, type Question } from './parts/dialog.tsx'
 import { toast, toastError } from './parts/toast.tsx'
 import { count } from './time/format.ts'
 
@@ -20,8 +20,12 @@ const DONE: Readonly<Record<ScheduleAction, string>> = {
 const CONCURRENCY = 4
 const NAMES_SHOWN = 8
 
-/** Shows the error of an action, if it has one, and refreshes the page. @returns whether it succeeded */
-export async function perform(action: () => Promise<unknown>): Promise<boolean> {
+/**
+ * Asks, if there is a question; shows the error of the action, if it has one; then refreshes the page.
+ * @returns whether it was done
+ */
+export async function perform(action: () => Promise<unknown>, question?: Question): Promise<boolean> {
+  if (question !== undefined && !(await ask(question))) return false
   try {
     await action()
     return true
@@ -44,36 +48,29 @@ export function actOn(id: string, action: ScheduleAction): Promise<boolean> {
   })
 }
 
-export async function actOnMany(
-  ids: readonly string[],
-  action: ScheduleAction,
-  label: string,
-): Promise<boolean> {
+export function actOnMany(ids: readonly string[], action: ScheduleAction, label: string): Promise<boolean> {
   const title = `${label}: ${countOf(ids, 'schedule')}?`
-  if (!(await ask({ title, body: <Names ids={ids} />, action: label }))) return false
-  return perform(async () => {
-    let done = 0
-    const errors: unknown[] = []
-    for (let start = 0; start < ids.length; start += CONCURRENCY) {
-      const batch = ids.slice(start, start + CONCURRENCY)
-      for (const result of await Promise.allSettled(batch.map((id) => act(id, action))))
-        if (result.status === 'fulfilled') done += 1
-        else errors.push(result.reason)
-      if (errors.some((error) => error instanceof OfflineError)) break
-    }
-    report(
-      label,
-      ids.length,
-      done,
-      errors.map((error) => (error instanceof Error ? error.message : String(error))),
-    )
-  })
+  return perform(
+    async () => {
+      let done = 0
+      const errors: string[] = []
+      for (let start = 0; start < ids.length; start += CONCURRENCY) {
+        const batch = ids.slice(start, start + CONCURRENCY)
+        const results = await Promise.allSettled(batch.map((id) => act(id, action)))
+        const failed = results.filter((result) => result.status === 'rejected')
+        done += results.length - failed.length
+        errors.push(
+          ...failed.map(({ reason }) => (reason instanceof Error ? reason.message : String(reason))),
+        )
+        if (failed.some(({ reason }) => reason instanceof OfflineError)) break
+      }
+      report(label, ids.length, done, errors)
+    },
+    { title, body: <Names ids={ids} />, action: label },
+  )
 }
 
-export async function removeSchedules(
-  ids: readonly string[],
-  declaredBy: string | null = null,
-): Promise<boolean> {
+export function removeSchedules(ids: readonly string[], declaredBy: string | null = null): Promise<boolean> {
   const [only] = ids
   const isOne = ids.length === 1 && only !== undefined
   const names = isOne ? only : countOf(ids, 'schedule')
@@ -86,32 +83,35 @@ export async function removeSchedules(
       )}
     </>
   )
-  if (!(await ask({ title: `Delete ${names}?`, body, action: 'Delete', isDangerous: true }))) return false
+  return perform(
+    async () => {
+      if (isOne) await api.DELETE('/api/v1/schedules/{id}', { params: { path: { id: only } } })
+      else await api.POST('/api/v1/schedules/batch-delete', { body: { ids: [...ids] } })
+      toast(`Deleted ${names}`)
+    },
+    { title: `Delete ${names}?`, body, action: 'Delete', isDangerous: true },
+  )
+}
+
+export function cancelJob({ id, state }: Job): Promise<boolean> {
+  const isRunning = state === 'running'
+  return perform(
+    async () => {
+      const job = await contentOf(api.POST('/api/v1/jobs/{id}/cancel', { params: { path: { id } } }))
+      toast(job.state === 'running' ? 'The job was asked to stop' : 'The job is cancelled')
+    },
+    {
+      title: 'Cancel this job?',
+      body: isRunning ? 'Its handler is asked to stop. Work already done is kept.' : 'It will not run.',
+      action: 'Cancel the job',
+      dismiss: 'Go back',
+      isDangerous: true,
+    },
+  )
+}
+
+export function retryJob(id: string): Promise<boolean> {
   return perform(async () => {
-    if (isOne) await api.DELETE('/api/v1/schedules/{id}', { params: { path: { id: only } } })
-    else await api.POST('/api/v1/schedules/batch-delete', { body: { ids: [...ids] } })
-    toast(`Deleted ${names}`)
-  })
-}
-
-export async function cancelJob({ id, state }: Job): Promise<void> {
-  const yes = await ask({
-    title: 'Cancel this job?',
-    body:
-      state === 'running' ? 'Its handler is asked to stop. Work already done is kept.' : 'It will not run.',
-    action: 'Cancel the job',
-    dismiss: 'Go back',
-    isDangerous: true,
-  })
-  if (!yes) return
-  await perform(async () => {
-    const job = await contentOf(api.POST('/api/v1/jobs/{id}/cancel', { params: { path: { id } } }))
-    toast(job.state === 'running' ? 'The job was asked to stop' : 'The job is cancelled')
-  })
-}
-
-export async function retryJob(id: string): Promise<void> {
-  await perform(async () => {
     await api.POST('/api/v1/jobs/{id}/retry', { params: { path: { id } } })
     toast('The job will run again, starting with attempt 1')
   })
@@ -131,25 +131,25 @@ export const BULK_JOB_ACTIONS = {
   },
 } as const
 
-export async function actOnJobs(ids: readonly string[], action: BulkJobAction): Promise<boolean> {
+export function actOnJobs(ids: readonly string[], action: BulkJobAction): Promise<boolean> {
   const { label, ...question } = BULK_JOB_ACTIONS[action]
-  const title = `${label} ${countOf(ids, 'job')}?`
-  if (!(await ask({ ...question, title, action: `${label} ${ids.length === 1 ? 'job' : 'jobs'}` })))
-    return false
-  return perform(async () => {
-    const answer = await contentOf(api.POST(`/api/v1/jobs/${action}`, { body: { ids: [...ids] } }))
-    reportJobs(label, ids.length, answer)
-  })
+  return perform(
+    async () => {
+      const answer = await contentOf(api.POST(`/api/v1/jobs/${action}`, { body: { ids: [...ids] } }))
+      reportJobs(label, ids.length, answer)
+    },
+    { ...question, title: `${label} ${countOf(ids, 'job')}?`, action: `${label} jobs` },
+  )
 }
 
 /** Retries or cancels all jobs that match a filter, after asking with their number. */
-export async function actOnMatching(
+export function actOnMatching(
   filter: NonNullable<JobsAction['filter']>,
   action: BulkJobAction,
-): Promise<void> {
+): Promise<boolean> {
   const path = `/api/v1/jobs/${action}` as const
   const { label, body, ...question } = BULK_JOB_ACTIONS[action]
-  await perform(async () => {
+  return perform(async () => {
     const { matched, matchedIsExact } = await contentOf(api.POST(path, { body: { filter, dryRun: true } }))
     const number = `${matchedIsExact ? '' : 'more than '}${count(matched)}`
     const yes = await ask({
@@ -169,12 +169,8 @@ export async function actOnMatching(
 }
 
 function reportJobs(label: string, asked: number, { changed, refused }: JobsActionAnswer): void {
-  report(
-    label,
-    asked,
-    changed.length,
-    refused.map(({ detail }) => detail),
-  )
+  const errors = refused.map(({ detail }) => detail)
+  report(label, asked, changed.length, errors)
 }
 
 function report(label: string, asked: number, done: number, errors: readonly string[]): void {

@@ -259,9 +259,9 @@ const FIRST_RUN = {
   label: 'First run',
   help: '',
   values: {
-    next: 'when the timer elapses',
+    next: 'at the next run time',
     now: 'immediately',
-    'if-due': 'immediately, if the timer elapses in this minute',
+    'if-due': 'immediately, if a run time is in this minute',
   },
 } as const
 

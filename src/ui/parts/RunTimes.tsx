@@ -18,7 +18,7 @@ export function RunTimes({ label, times, timerZone, myZone, zones, next }: RunTi
   const nextMs = Date.parse(next ?? '')
   return (
     <div class="table-scroll" tabIndex={0} role="region" aria-label={label}>
-      <table class="elapses">
+      <table class="run-times">
         <thead>
           <tr>
             <th scope="col">In</th>

@@ -19,7 +19,7 @@ export function Sparkline({ runs, schedule }: SparklineProps) {
   const words = summary(shown)
   return (
     <a
-      class="spark"
+      class="sparkline"
       href={link(['schedules', schedule])}
       aria-label={`Last runs: ${words}`}
       title={words}

@@ -5,7 +5,7 @@ import { Icon } from './Icon.tsx'
 type AnyState = Job['state'] | Schedule['status']
 
 const MEANINGS: Readonly<Record<AnyState, string>> = {
-  active: 'Runs when its timer elapses',
+  active: 'Runs at the times of its timer',
   paused: 'No jobs are submitted until it is resumed',
   done: 'No more runs will follow',
   dead: 'A run failed after all retries; reset the schedule to revive it',

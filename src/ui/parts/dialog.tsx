@@ -32,7 +32,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   )
 }
 
-interface Question {
+export interface Question {
   readonly title: string
   readonly body?: ComponentChildren
   /** The label of the button that confirms: a verb. */

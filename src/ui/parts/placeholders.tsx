@@ -34,8 +34,8 @@ export function Empty({
   readonly children?: ComponentChildren
 }) {
   return (
-    <div class="notice">
-      <p class="notice-title">{title}</p>
+    <div class="placeholder">
+      <p class="placeholder-title">{title}</p>
       {children !== undefined && <div>{children}</div>}
     </div>
   )
@@ -44,8 +44,8 @@ export function Empty({
 function Failure({ error, onRetry }: { readonly error: Error; readonly onRetry: () => void }) {
   const isMissing = error instanceof ApiError && error.status === 404
   return (
-    <div class="notice fault" role="alert">
-      <p class="notice-title">
+    <div class="placeholder" role="alert">
+      <p class="placeholder-title">
         <Icon name="late" /> {isMissing ? 'Not found' : 'Could not load this'}
       </p>
       <p>{error.message}</p>
