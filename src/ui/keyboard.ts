@@ -73,9 +73,5 @@ function select(): void {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  if (!(target instanceof HTMLElement)) return false
-  if (target instanceof HTMLInputElement) return target.type !== 'checkbox'
-  return (
-    target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement
-  )
+  return target instanceof Element && target.matches('input:not([type="checkbox"]), select, textarea')
 }

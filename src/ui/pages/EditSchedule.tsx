@@ -5,13 +5,12 @@ import type { Schedule } from '../api/generated/api.ts'
 import { notify } from '../api/live.ts'
 import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
-import { Icon } from '../parts/Icon.tsx'
+import { Hint, Wrong } from '../parts/Hint.tsx'
 import { Crumb } from '../parts/layout.tsx'
 import { Empty, Loaded } from '../parts/placeholders.tsx'
 import { Select } from '../parts/Select.tsx'
 import { TimerField } from '../parts/TimerField.tsx'
 import { toast, toastError } from '../parts/toast.tsx'
-import { Wrong } from '../parts/Wrong.tsx'
 import { go, link } from '../router.ts'
 import { mayEdit, session } from '../session.ts'
 import { myZone } from '../time/format.ts'
@@ -140,14 +139,17 @@ function Form({ title, edited: newest }: FormProps) {
       <Crumb to="Schedules" />
       <h1 tabIndex={-1}>{title}</h1>
       {edited !== null && edited.schedule.declaredBy !== null && (
-        <DeclaredHint set={edited.schedule.declaredBy} />
+        <Hint>
+          The set '{edited.schedule.declaredBy}' declares this schedule in code, and the next deployment
+          restores those settings. To change it permanently, change the code. A pause stays.
+        </Hint>
       )}
       {Object.entries(errors)
         .filter(([name]) => !isName(name))
         .map(([name, error]) => (
-          <p key={name} class="hint" role="alert">
-            <Icon name="late" /> {name}: {error}
-          </p>
+          <Hint key={name} role="alert">
+            {name}: {error}
+          </Hint>
         ))}
       <TimerField
         value={entries.timer}
@@ -181,16 +183,6 @@ function isControl(target: EventTarget | null) {
 function focusFirst(names: readonly string[]): void {
   const selectors = names.map((name) => `form [id="${CSS.escape(name)}"]`)
   requestAnimationFrame(() => document.querySelector<HTMLElement>(selectors.join(', '))?.focus())
-}
-
-/** The next deployment overwrites what is changed here. */
-function DeclaredHint({ set }: { readonly set: string }) {
-  return (
-    <p class="hint">
-      <Icon name="late" /> The set '{set}' declares this schedule in code, and the next deployment restores
-      those settings. To change it permanently, change the code. A pause stays.
-    </p>
-  )
 }
 
 interface FormState {

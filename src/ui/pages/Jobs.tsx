@@ -18,7 +18,7 @@ import { attemptColumn, outcomeColumn, stateColumn, tookColumn } from './job-col
 
 const STATES = ['running', 'waiting', 'blocked', 'failed', 'success', 'skipped', 'cancelled'] as const
 
-/** The fields that can be searched, one at a time: each needs an index or a search of its own. */
+/** The fields that can be searched, one at a time: each needs its own index or search. */
 const SEARCHED = { id: 'id (its beginning)', error: 'error', args: 'args' } as const
 const FILTERS = ['task', 'schedule', 'group', 'submitter', 'worker', 'finishedFrom', 'finishedTo'] as const
 const LABELS: Readonly<Record<string, string>> = { finishedFrom: 'ended from', finishedTo: 'ended before' }

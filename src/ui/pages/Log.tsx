@@ -9,7 +9,7 @@ import { exact, wall } from '../time/format.ts'
 
 export type LogLine = LogLines['items'][number]
 
-/** This near to the end the list follows new lines. */
+/** The list follows new lines while it is scrolled this near to its end. */
 const NEAR_PX = 40
 /** A new line is not a change that the server reports. */
 const POLL_MS = 1000

@@ -18,7 +18,7 @@ import { useWorkers, WorkerTable } from './Workers.tsx'
 
 const MOST_ERRORS = 5
 const MOST_ROWS = 8
-/** The server counts no further. */
+/** The server stops counting here. */
 const MOST_COUNTED = 10_000
 
 export function Overview() {

@@ -5,8 +5,8 @@ import { api } from '../api/client.ts'
 import type { Schedule } from '../api/generated/api.ts'
 import { Button } from '../parts/Button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
+import { Wrong } from '../parts/Hint.tsx'
 import { toast } from '../parts/toast.tsx'
-import { Wrong } from '../parts/Wrong.tsx'
 import { InvalidArgs, parsedArgs } from './schedule-form.ts'
 
 export function RunWithArgs({ schedule: { id, args } }: { readonly schedule: Schedule }) {

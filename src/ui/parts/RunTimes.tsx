@@ -1,4 +1,4 @@
-/** The next run times of a timer, in several zones beside each other. */
+/** The next run times of a timer, in several zones side by side. */
 import { now } from '../time/clock.ts'
 import { exact, relative } from '../time/format.ts'
 

@@ -4,9 +4,9 @@ import type { TimerCheck } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { myZone } from '../time/format.ts'
 import { Button } from './Button.tsx'
+import { Hint, Wrong } from './Hint.tsx'
 import { Icon } from './Icon.tsx'
 import { RunTimes } from './RunTimes.tsx'
-import { Wrong } from './Wrong.tsx'
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ['Mon..Fri 09:00', 'weekdays at nine'],
@@ -167,9 +167,7 @@ function Meaning({ check, typed, onUse }: MeaningProps) {
         </p>
       )}
       {check.warnings.map((warning) => (
-        <p key={warning} class="hint">
-          <Icon name="late" /> {warning}
-        </p>
+        <Hint key={warning}>{warning}</Hint>
       ))}
       {check.elapses.length > 0 && (
         <RunTimes

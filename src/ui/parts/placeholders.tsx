@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { ApiError } from '../api/client.ts'
 import type { Query } from '../api/query.ts'
 import { Button } from './Button.tsx'
+import { Hint } from './Hint.tsx'
 import { Icon } from './Icon.tsx'
 
 interface LoadedProps<Content> {
@@ -57,9 +58,5 @@ function Failure({ error, onRetry }: { readonly error: Error; readonly onRetry: 
 /** Above data that may be out of date, since the last request failed. */
 export function Stale({ query: { data, error } }: { readonly query: Query<unknown> }) {
   if (data === undefined || error === undefined) return null
-  return (
-    <p class="stale" role="status">
-      <Icon name="late" /> {error.message} This data may be out of date.
-    </p>
-  )
+  return <Hint role="status">{error.message} This data may be out of date.</Hint>
 }

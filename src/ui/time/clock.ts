@@ -19,7 +19,7 @@ export function setServerTime(at: Date): void {
 }
 
 const isUtc = signal(load(ZONE) === 'UTC')
-/** Times are shown in it, except those of a timer with a zone of its own. */
+/** The zone of all times on the page, except those of a timer that names another one. */
 export const zone = computed(() => (isUtc.value ? 'UTC' : myZone))
 
 export function toggleZone(): void {
