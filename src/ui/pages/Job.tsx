@@ -131,7 +131,7 @@ function Facts({ job }: { readonly job: Job }) {
         <Fact name="Took" value={<JobTook job={job} />} />
         <Fact
           name="Attempts"
-          value={`${attempt}${maxRetries === null ? '' : ` of at most ${maxRetries + 1}`}`}
+          value={`${attempt}${maxRetries === null ? '' : ` (at most ${maxRetries + 1})`}`}
         />
         <Fact
           name="Timeout"

@@ -53,45 +53,35 @@ export function Search({ name = 'q', label }: { readonly name?: string; readonly
   )
 }
 
-interface FilterChipsProps<Name extends string> {
-  readonly names: readonly Name[]
-  readonly labelOf?: (name: Name) => string
-  readonly textOf?: (value: string, name: Name) => string
+interface FilterChipsProps {
+  readonly names: readonly string[]
+  readonly labelOf?: (name: string) => string
+  readonly textOf?: (value: string, name: string) => string
 }
 
 /** Filters that a link from another page has set, each with a button that removes it. */
-export function FilterChips<Name extends string>(props: FilterChipsProps<Name>) {
-  const { names, labelOf = String, textOf = String } = props
+export function FilterChips({ names, labelOf = String, textOf = String }: FilterChipsProps) {
   return (
     <>
-      {names.map((name) => {
-        const value = query.value[name]
-        if (value === undefined) return null
-        return (
-          <span key={name} class="chip">
-            <span>
-              {labelOf(name)} <b>{textOf(value, name)}</b>
-            </span>
-            <IconButton
-              icon="close"
-              label={`Remove the filter ${name}`}
-              onClick={() => setQuery({ [name]: undefined })}
-            />
+      {Object.entries(filtersOf(names)).map(([name, value]) => (
+        <span key={name} class="chip">
+          <span>
+            {labelOf(name)} <b>{textOf(value, name)}</b>
           </span>
-        )
-      })}
+          <IconButton
+            icon="close"
+            label={`Remove the filter ${name}`}
+            onClick={() => setQuery({ [name]: undefined })}
+          />
+        </span>
+      ))}
     </>
   )
 }
 
 /** The filters of these names that the address has. */
-export function filtersOf<Name extends string>(names: readonly Name[]): Partial<Record<Name, string>> {
-  const entries = names.flatMap((name) => {
-    const value = query.value[name]
-    return value === undefined ? [] : [[name, value] as const]
-  })
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys are some of the names
-  return Object.fromEntries(entries) as Partial<Record<Name, string>>
+export function filtersOf(names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(query.value).filter(([name]) => names.includes(name)))
 }
 
 interface BulkAction {
@@ -170,14 +160,14 @@ function Bulk({ selection: { ids, change }, title, actions }: BulkProps) {
   )
 }
 
-interface StateCountsProps<Name extends IconName> {
-  readonly names: readonly Name[]
+interface StateCountsProps {
+  readonly names: readonly IconName[]
   readonly counts: JobCounts | undefined
   /** The entry of the address that holds the chosen one. */
   readonly entry: string
 }
 
-export function StateCounts<Name extends IconName>({ names, counts, entry }: StateCountsProps<Name>) {
+export function StateCounts({ names, counts, entry }: StateCountsProps) {
   const chosen = query.value[entry]
   const at = (value: string | undefined) =>
     link(segments.value, { ...query.value, page: undefined, [entry]: value })
