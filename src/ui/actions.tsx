@@ -1,179 +1,197 @@
-/** What people do to schedules and jobs, with what they are asked and told. */
-import { ApiError } from './api/client.ts'
-import { calls, type ScheduleAction } from './api/calls.ts'
+/** What users do to schedules and jobs: asks first where needed, and reports the result. */
+import { api, contentOf, OfflineError } from './api/client.ts'
+import type { Job, JobsAction, JobsActionAnswer } from './api/generated/api.ts'
 import { notify } from './api/live.ts'
-import type { JobsAction } from './api/types.ts'
-import { ask } from './parts/dialog.tsx'
+import { ask, type Question } from './parts/dialog.tsx'
 import { toast, toastError } from './parts/toast.tsx'
 import { count } from './time/format.ts'
 
+export type ScheduleAction = 'pause' | 'resume' | 'run' | 'reset'
+export type BulkJobAction = 'retry' | 'cancel'
+
 const DONE: Readonly<Record<ScheduleAction, string>> = {
-  pause: 'is paused',
-  resume: 'is active again',
-  run: 'runs now',
-  reset: 'is active again; its counters begin anew',
+  pause: 'paused',
+  resume: 'resumed',
+  run: 'run started',
+  reset: 'reset, counters set to zero',
 }
 
-/** Calls at a time, so that many do not keep the server from everybody else. */
-const AT_ONCE = 4
+/** Requests at a time, so that a bulk action does not block other users. */
+const CONCURRENCY = 4
+const NAMES_SHOWN = 8
 
-const changed = () => notify(new Set(['schedules', 'jobs']))
-
-export async function actOn(id: string, action: ScheduleAction): Promise<void> {
+/**
+ * Asks, if there is a question; shows the error of the action, if it has one; then refreshes the page.
+ * @returns whether it was done
+ */
+export async function perform(action: () => Promise<unknown>, question?: Question): Promise<boolean> {
+  if (question !== undefined && !(await ask(question))) return false
   try {
-    await calls.act(id, action)
-    toast(`${id} ${DONE[action]}`)
+    await action()
+    return true
   } catch (error) {
     toastError(error)
-  }
-  changed()
-}
-
-export async function actOnMany(
-  ids: readonly string[],
-  action: ScheduleAction,
-  word: string,
-): Promise<boolean> {
-  const body = <Names ids={ids} />
-  if (!(await ask({ title: `${word} ${count(ids.length)} schedules?`, body, action: word }))) return false
-  await many(ids, (id) => calls.act(id, action), word)
-  return true
-}
-
-export async function removeSchedules(
-  ids: readonly string[],
-  declaredBy: string | null = null,
-): Promise<boolean> {
-  const [only] = ids
-  const yes = await ask({
-    title: ids.length === 1 ? `Delete ${only}?` : `Delete ${count(ids.length)} schedules?`,
-    body: (
-      <>
-        {ids.length > 1 && <Names ids={ids} />}
-        <p>Jobs that were submitted already stay. This cannot be undone.</p>
-        {declaredBy !== null && (
-          <p>
-            The code declares it in the set '{declaredBy}', so it comes back within minutes. Pause it instead.
-          </p>
-        )}
-      </>
-    ),
-    action: 'Delete',
-    isDangerous: true,
-  })
-  if (!yes) return false
-  try {
-    if (ids.length === 1 && only !== undefined) await calls.remove(only)
-    else await calls.removeMany(ids)
-    toast(ids.length === 1 ? `${only} is deleted` : `${count(ids.length)} schedules are deleted`)
-  } catch (error) {
-    toastError(error)
-    changed()
     return false
+  } finally {
+    notify('schedules', 'jobs')
   }
-  changed()
-  return true
 }
 
-export async function cancelJob(id: string, isRunning: boolean): Promise<void> {
-  const yes = await ask({
-    title: 'Cancel this job?',
-    body: isRunning ? 'Its handler is asked to stop; what it has done already stays.' : 'It will not run.',
-    action: 'Cancel the job',
+function act(id: string, action: ScheduleAction) {
+  return api.POST(`/api/v1/schedules/{id}/${action}`, { params: { path: { id } } })
+}
+
+export function actOn(id: string, action: ScheduleAction): Promise<boolean> {
+  return perform(async () => {
+    await act(id, action)
+    toast(`${id}: ${DONE[action]}`)
+  })
+}
+
+export function actOnMany(ids: readonly string[], action: ScheduleAction, label: string): Promise<boolean> {
+  const title = `${label}: ${countOf(ids, 'schedule')}?`
+  return perform(
+    async () => {
+      let done = 0
+      const errors: string[] = []
+      for (let start = 0; start < ids.length; start += CONCURRENCY) {
+        const batch = ids.slice(start, start + CONCURRENCY)
+        const results = await Promise.allSettled(batch.map((id) => act(id, action)))
+        const failed = results.filter((result) => result.status === 'rejected')
+        done += results.length - failed.length
+        errors.push(
+          ...failed.map(({ reason }) => (reason instanceof Error ? reason.message : String(reason))),
+        )
+        if (failed.some(({ reason }) => reason instanceof OfflineError)) break
+      }
+      report(label, ids.length, done, errors)
+    },
+    { title, body: <Names ids={ids} />, action: label },
+  )
+}
+
+export function removeSchedules(ids: readonly string[], declaredBy: string | null = null): Promise<boolean> {
+  const [only] = ids
+  const isOne = ids.length === 1 && only !== undefined
+  const names = isOne ? only : countOf(ids, 'schedule')
+  const body = (
+    <>
+      {!isOne && <Names ids={ids} />}
+      <p>Jobs that were already submitted are kept. This cannot be undone.</p>
+      {declaredBy !== null && (
+        <p>The set '{declaredBy}' declares it in code, so it will return within minutes. Pause it instead.</p>
+      )}
+    </>
+  )
+  return perform(
+    async () => {
+      if (isOne) await api.DELETE('/api/v1/schedules/{id}', { params: { path: { id: only } } })
+      else await api.POST('/api/v1/schedules/batch-delete', { body: { ids: [...ids] } })
+      toast(`Deleted ${names}`)
+    },
+    { title: `Delete ${names}?`, body, action: 'Delete', isDangerous: true },
+  )
+}
+
+export function cancelJob({ id, state }: Job): Promise<boolean> {
+  const isRunning = state === 'running'
+  return perform(
+    async () => {
+      const job = await contentOf(api.POST('/api/v1/jobs/{id}/cancel', { params: { path: { id } } }))
+      toast(job.state === 'running' ? 'The job was asked to stop' : 'The job is cancelled')
+    },
+    {
+      title: 'Cancel this job?',
+      body: isRunning ? 'Its handler is asked to stop. Work already done is kept.' : 'It will not run.',
+      action: 'Cancel the job',
+      dismiss: 'Go back',
+      isDangerous: true,
+    },
+  )
+}
+
+export function retryJob(id: string): Promise<boolean> {
+  return perform(async () => {
+    await api.POST('/api/v1/jobs/{id}/retry', { params: { path: { id } } })
+    toast('The job will run again, starting with attempt 1')
+  })
+}
+
+export const BULK_JOB_ACTIONS = {
+  retry: {
+    label: 'Retry',
+    body: 'Failed and cancelled jobs run again, starting with attempt 1. Other jobs do not change.',
+    isDangerous: false,
+  },
+  cancel: {
+    label: 'Cancel',
+    body: 'Waiting jobs will not run. Running jobs are asked to stop.',
     dismiss: 'Go back',
     isDangerous: true,
-  })
-  if (!yes) return
-  try {
-    const { state } = await calls.cancel(id)
-    toast(state === 'running' ? 'The job was asked to stop' : 'The job is cancelled')
-  } catch (error) {
-    toastError(error)
-  }
-  changed()
+  },
+} as const
+
+export function actOnJobs(ids: readonly string[], action: BulkJobAction): Promise<boolean> {
+  const { label, ...question } = BULK_JOB_ACTIONS[action]
+  return perform(
+    async () => {
+      const answer = await contentOf(api.POST(`/api/v1/jobs/${action}`, { body: { ids: [...ids] } }))
+      reportJobs(label, ids.length, answer)
+    },
+    { ...question, title: `${label} ${countOf(ids, 'job')}?`, action: `${label} jobs` },
+  )
 }
 
-export async function retryJob(id: string): Promise<void> {
-  try {
-    await calls.retry(id)
-    toast('The job runs again, from its first attempt')
-  } catch (error) {
-    toastError(error)
-  }
-  changed()
-}
-
-export async function retryJobs(ids: readonly string[]): Promise<boolean> {
-  const title = ids.length === 1 ? 'Retry this job?' : `Retry ${count(ids.length)} jobs?`
-  const body =
-    'Those that failed or were cancelled run again, from their first attempt. Others stay as they are.'
-  if (!(await ask({ title, body, action: 'Retry' }))) return false
-  await these('retry', ids, 'Retry')
-  return true
-}
-
-export async function cancelJobs(ids: readonly string[]): Promise<boolean> {
-  const title = ids.length === 1 ? 'Cancel this job?' : `Cancel ${count(ids.length)} jobs?`
-  const body = 'Those that wait will not run; those that run are asked to stop.'
-  if (!(await ask({ title, body, action: 'Cancel them', dismiss: 'Go back', isDangerous: true })))
-    return false
-  await these('cancel', ids, 'Cancel')
-  return true
-}
-
-async function these(action: 'retry' | 'cancel', ids: readonly string[], word: string): Promise<void> {
-  try {
-    report(word, ids.length, await calls.these(action, ids))
-  } catch (error) {
-    toastError(error)
-  }
-  changed()
-}
-
-/** How many, and why not the others. */
-export function report(word: string, asked: number, { changed: done, refused }: JobsAction): void {
-  if (done.length > 0) toast(`${word}: done for ${count(done.length)} of ${count(asked)}`)
-  const [first] = refused
-  if (first !== undefined) toastError(`${word}: ${count(refused.length)} refused. ${first.detail}`)
-  else if (done.length === 0) toastError(`${word}: there was nothing to do`)
-}
-
-/** Does it to each, and tells how many were refused and why. */
-async function many(
-  ids: readonly string[],
-  call: (id: string) => Promise<unknown>,
-  word: string,
-): Promise<void> {
-  const rest = [...ids]
-  const refused: string[] = []
-  const work = async () => {
-    for (let id = rest.shift(); id !== undefined; id = rest.shift()) {
-      try {
-        await call(id)
-      } catch (error) {
-        if (!(error instanceof ApiError)) rest.length = 0
-        refused.push(error instanceof Error ? error.message : String(error))
-      }
+/** Retries or cancels all jobs that match a filter, after asking with their number. */
+export function actOnMatching(
+  filter: NonNullable<JobsAction['filter']>,
+  action: BulkJobAction,
+): Promise<boolean> {
+  const path = `/api/v1/jobs/${action}` as const
+  const { label, body, ...question } = BULK_JOB_ACTIONS[action]
+  return perform(async () => {
+    const { matched, matchedIsExact } = await contentOf(api.POST(path, { body: { filter, dryRun: true } }))
+    const number = `${matchedIsExact ? '' : 'more than '}${count(matched)}`
+    const yes = await ask({
+      ...question,
+      title: `${label} ${number} ${filter.state ?? ''} jobs?`,
+      body: `This applies to every page of the list. ${body}`,
+      action: label,
+    })
+    for (let more = yes; more; ) {
+      const answer = await contentOf(api.POST(path, { body: { filter } }))
+      reportJobs(label, matched, answer)
+      // Jobs that were refused or asked to stop would match again each time.
+      const isProgress = answer.changed.length > 0 && answer.refused.length === 0
+      more = answer.more && filter.state !== 'running' && isProgress
     }
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, work))
-  const done = ids.length - refused.length - rest.length
-  if (done > 0) toast(`${word}: done for ${count(done)} of ${count(ids.length)}`)
-  const [first] = refused
-  if (first !== undefined) toastError(`${word}: ${count(refused.length)} refused. ${first}`)
-  changed()
+  })
 }
 
-const NAMED = 8
+function reportJobs(label: string, asked: number, { changed, refused }: JobsActionAnswer): void {
+  const errors = refused.map(({ detail }) => detail)
+  report(label, asked, changed.length, errors)
+}
+
+function report(label: string, asked: number, done: number, errors: readonly string[]): void {
+  if (done > 0) toast(`${label}: done for ${count(done)} of ${count(asked)}`)
+  const [first] = errors
+  if (first !== undefined) toastError(`${label}: ${count(errors.length)} refused. ${first}`)
+  else if (done === 0) toastError(`${label}: nothing to do`)
+}
+
+function countOf(ids: readonly string[], noun: string): string {
+  return `${count(ids.length)} ${noun}${ids.length === 1 ? '' : 's'}`
+}
 
 function Names({ ids }: { readonly ids: readonly string[] }) {
-  const rest = ids.length - NAMED
+  const more = ids.length - NAMES_SHOWN
   return (
     <ul>
-      {ids.slice(0, NAMED).map((id) => (
+      {ids.slice(0, NAMES_SHOWN).map((id) => (
         <li key={id}>{id}</li>
       ))}
-      {rest > 0 && <li class="quiet">and {count(rest)} more</li>}
+      {more > 0 && <li class="quiet">and {count(more)} more</li>}
     </ul>
   )
 }

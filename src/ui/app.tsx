@@ -1,6 +1,5 @@
-import type { ComponentChildren, FunctionComponent } from 'preact'
+import type { FunctionComponent } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { signIn, signInNeeded } from './api/client.ts'
 import { following, type LiveState, liveState } from './api/live.ts'
 import { helpShown, KEYS, keysOn, setKeys } from './keyboard.ts'
 import { CalendarPage } from './pages/Calendar.tsx'
@@ -11,32 +10,24 @@ import { Overview } from './pages/Overview.tsx'
 import { SchedulePage } from './pages/Schedule.tsx'
 import { SchedulesPage } from './pages/Schedules.tsx'
 import { WorkersPage } from './pages/Workers.tsx'
+import { Button, IconButton } from './parts/Button.tsx'
 import { Dialog, Questions } from './parts/dialog.tsx'
-import { Icon, type IconName } from './parts/Icon.tsx'
+import { Icon } from './parts/Icon.tsx'
+import { Fact } from './parts/layout.tsx'
 import { Empty } from './parts/placeholders.tsx'
 import { Toasts } from './parts/toast.tsx'
+import { PLACES } from './places.ts'
 import { link, segments } from './router.ts'
 import { isScoped, session } from './session.ts'
+import { signIn, signInNeeded } from './sign-in.ts'
 import { nextTheme, theme } from './theme.ts'
 import { toggleZone, zone } from './time/clock.ts'
 
-const PLACES: readonly {
-  readonly name: IconName
-  readonly title: string
-  readonly path: readonly string[]
-}[] = [
-  { name: 'overview', title: 'Overview', path: [] },
-  { name: 'schedules', title: 'Schedules', path: ['schedules'] },
-  { name: 'calendar', title: 'Calendar', path: ['calendar'] },
-  { name: 'jobs', title: 'Jobs', path: ['jobs'] },
-  { name: 'workers', title: 'Workers', path: ['workers'] },
-]
-
 const LIVE: Readonly<Record<LiveState, readonly [word: string, meaning: string]>> = {
-  live: ['Live', 'Changes show as they happen. Press to hold the page still.'],
+  live: ['Live', 'The page updates as changes happen. Press to pause updates.'],
   connecting: ['Connecting', 'Connecting to the server'],
-  lost: ['Not connected', 'The server cannot be reached; trying again. What is shown may be out of date.'],
-  paused: ['Held', 'The page is held still. Press to follow changes again.'],
+  lost: ['Not connected', 'The server cannot be reached; trying again. The data may be out of date.'],
+  paused: ['Paused', 'Updates are paused. Press to resume them.'],
 }
 
 export function App() {
@@ -45,13 +36,12 @@ export function App() {
       <a
         class="skip button"
         href="#main"
-        data-plain=""
         onClick={(event) => {
           event.preventDefault()
           document.querySelector<HTMLElement>('h1')?.focus()
         }}
       >
-        Skip to the page
+        Skip to content
       </a>
       <header class="top">
         <a class="brand" href={link([])}>
@@ -81,7 +71,7 @@ function Tools() {
   return (
     <div class="top-tools">
       {session.value?.role === 'read' && (
-        <span class="tag" title="You may look at everything and change nothing">
+        <span class="tag" title="You can view everything, but change nothing">
           <Icon name="lock" /> Read only
         </span>
       )}
@@ -97,24 +87,11 @@ function Tools() {
         <span class="dot" />
         {word}
       </button>
-      <button
-        type="button"
-        class="plain no-phone"
-        title="The zone in which times are shown"
-        onClick={toggleZone}
-      >
+      <button type="button" class="plain no-phone" title="The time zone of the page" onClick={toggleZone}>
         <span class="hidden">Times are shown in </span>
         {zone.value}
       </button>
-      <button
-        type="button"
-        class="plain"
-        aria-label={`Theme: ${theme.value}`}
-        title={`Theme: ${theme.value}`}
-        onClick={nextTheme}
-      >
-        <Icon name="theme" />
-      </button>
+      <IconButton icon="theme" label={`Theme: ${theme.value}`} onClick={nextTheme} />
       <button
         type="button"
         class="plain no-phone"
@@ -130,7 +107,7 @@ function Tools() {
   )
 }
 
-/** Which page an address means. */
+/** The page at the current address. */
 function Current() {
   const [place, id, part] = segments.value
   const page = ((): readonly [FunctionComponent<{ id: string }>, string] | null => {
@@ -159,7 +136,7 @@ function NotFound() {
   return (
     <>
       <h1 tabIndex={-1}>Not found</h1>
-      <Empty title="There is no page at this address">
+      <Empty title="No page at this address">
         <a href={link([])}>Overview</a>
       </Empty>
     </>
@@ -201,19 +178,20 @@ function SignIn() {
   )
 }
 
+function closeHelp(): void {
+  helpShown.value = false
+}
+
 function Help() {
   return (
-    <Dialog
-      title="Keyboard"
-      onClose={() => {
-        helpShown.value = false
-      }}
-    >
+    <Dialog title="Keyboard" onClose={closeHelp}>
       <dl class="keys">
         {KEYS.map(([keys, meaning]) => (
-          <Row key={keys} name={keys.split(/\s+/).map((key) => <kbd key={key}>{key}</kbd>)}>
-            {meaning}
-          </Row>
+          <Fact
+            key={keys}
+            name={keys.split(/\s+/).map((key) => <kbd key={key}>{key}</kbd>)}
+            value={meaning}
+          />
         ))}
       </dl>
       <label class="check">
@@ -222,32 +200,15 @@ function Help() {
           checked={keysOn.value}
           onChange={(event) => setKeys(event.currentTarget.checked)}
         />
-        Keys of one letter work
+        Enable keyboard shortcuts
       </label>
       <p class="quiet">
-        Times are relative; point at one for the exact time in {zone.value} and UTC.
-        {session.value?.user != null && ` You are ${session.value.user}.`}
+        Times are relative; hover over one for the exact time in {zone.value} and UTC.
+        {session.value?.user != null && ` You are signed in as ${session.value.user}.`}
       </p>
       <div class="dialog-actions">
-        <button
-          type="button"
-          autoFocus
-          onClick={() => {
-            helpShown.value = false
-          }}
-        >
-          Close
-        </button>
+        <Button label="Close" autoFocus onClick={closeHelp} />
       </div>
     </Dialog>
-  )
-}
-
-function Row({ name, children }: { readonly name: ComponentChildren; readonly children: ComponentChildren }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
   )
 }

@@ -1,47 +1,33 @@
 /**
- * The keyboard: `/` searches, `j` and `k` walk through the rows, `g` and a letter go to a place. Keys are left alone
- * while somebody types, in dialogs, and where they are switched off (speech input types letters, too).
+ * Keyboard shortcuts: `/` searches, `j` and `k` move through the rows, `g` and a letter open a page. They are off while
+ * the user types and in dialogs, and can be switched off, since speech input types letters too.
  */
 import { signal } from '@preact/signals'
 import { following } from './api/live.ts'
+import { PLACES } from './places.ts'
 import { go, link } from './router.ts'
+import { load, save } from './storage.ts'
 
-const OFF = 'kalends.keys'
+const KEYS_ON = 'kalends.keys'
 const SEQUENCE_MS = 1500
 
-export const keysOn = signal(stored())
+export const keysOn = signal(load(KEYS_ON) !== 'off')
 export const helpShown = signal(false)
-
-const PLACES: Readonly<Record<string, string>> = {
-  o: link([]),
-  s: link(['schedules']),
-  c: link(['calendar']),
-  j: link(['jobs']),
-  w: link(['workers']),
-}
 
 export const KEYS: readonly (readonly [string, string])[] = [
   ['/', 'Search'],
-  ['j  k', 'Next row, row before'],
+  ['j  k', 'Next row, previous row'],
   ['Enter', 'Open the row'],
   ['x', 'Select the row'],
   ['n', 'New schedule'],
-  ['g o', 'Overview'],
-  ['g s', 'Schedules'],
-  ['g c', 'Calendar'],
-  ['g j', 'Jobs'],
-  ['g w', 'Workers'],
-  ['l', 'Live updates on or off'],
-  ['?', 'This help'],
+  ...PLACES.map(({ key, title }) => [`g ${key}`, title] as const),
+  ['l', 'Turn live updates on or off'],
+  ['?', 'Show this help'],
 ]
 
 export function setKeys(on: boolean): void {
   keysOn.value = on
-  try {
-    localStorage.setItem(OFF, on ? 'on' : 'off')
-  } catch {
-    // Without storage it lasts until the page is left.
-  }
+  save(KEYS_ON, on ? 'on' : 'off')
 }
 
 export function startKeyboard(): void {
@@ -49,9 +35,10 @@ export function startKeyboard(): void {
   document.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !keysOn.value) return
     if (isTyping(event.target) || document.querySelector('dialog[open]') !== null) return
-    const place = event.timeStamp - afterG < SEQUENCE_MS ? PLACES[event.key] : undefined
+    const isAfterG = event.timeStamp - afterG < SEQUENCE_MS
+    const place = isAfterG ? PLACES.find(({ key }) => key === event.key) : undefined
     afterG = event.key === 'g' ? event.timeStamp : -Infinity
-    if (place !== undefined) go(place)
+    if (place !== undefined) go(link(place.path))
     else if (event.key === 'j') step(1)
     else if (event.key === 'k') step(-1)
     else if (event.key === '/') focusSearch()
@@ -64,20 +51,14 @@ export function startKeyboard(): void {
   })
 }
 
-/** The link of a row is what has the focus: Enter opens it without help. */
+/** Focuses the link of the next row, so that Enter opens it. */
 function step(by: 1 | -1): void {
-  const links = [...document.querySelectorAll<HTMLElement>('main tbody tr .row-link, main .row-link')]
-  const rows = [...new Set(links)]
-  const current = rows.findIndex(
-    (row) => row === document.activeElement || rowOf(row) === rowOf(document.activeElement),
-  )
-  const next = rows[current === -1 ? (by === 1 ? 0 : rows.length - 1) : current + by]
+  const links = [...document.querySelectorAll<HTMLElement>('main .row-link')]
+  const row = document.activeElement?.closest('tr, li')
+  const current = links.findIndex((link) => link.closest('tr, li') === row)
+  const next = links[current === -1 && by === -1 ? links.length - 1 : current + by]
   next?.focus()
   next?.scrollIntoView({ block: 'nearest' })
-}
-
-function rowOf(element: Element | null): Element | null {
-  return element?.closest('tr, li') ?? element
 }
 
 function focusSearch(): void {
@@ -92,17 +73,5 @@ function select(): void {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  if (!(target instanceof HTMLElement)) return false
-  if (target instanceof HTMLInputElement) return target.type !== 'checkbox'
-  return (
-    target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement
-  )
-}
-
-function stored(): boolean {
-  try {
-    return localStorage.getItem(OFF) !== 'off'
-  } catch {
-    return true
-  }
+  return target instanceof Element && target.matches('input:not([type="checkbox"]), select, textarea')
 }

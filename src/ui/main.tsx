@@ -1,10 +1,10 @@
 import { render } from 'preact'
-import { startSession } from './api/calls.ts'
-import { startSignInLinks } from './api/client.ts'
 import { startLive } from './api/live.ts'
 import { App } from './app.tsx'
 import { startKeyboard } from './keyboard.ts'
 import { startRouter } from './router.ts'
+import { startSession } from './session.ts'
+import { startSignInLinks } from './sign-in.ts'
 import { startClock } from './time/clock.ts'
 import { startTimes } from './time/Time.tsx'
 

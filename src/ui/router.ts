@@ -20,7 +20,10 @@ export const segments = computed<readonly string[]>(() =>
     .map(decoded),
 )
 
-export const query = computed<Query>(() => Object.fromEntries(url.value.searchParams))
+/** Entries of the address, without empty ones. */
+export const query = computed<Query>(() =>
+  Object.fromEntries([...url.value.searchParams].filter(([, value]) => value !== '')),
+)
 
 /** A relative link to a page. Entries of the query that are empty are left out. */
 export function link(
@@ -43,7 +46,7 @@ export function go(to: string, mode: 'push' | 'replace' = 'push'): void {
   address.value = target.href
   if (!samePath) {
     scrollTo(0, 0)
-    // Who reads with a screen reader is told where they are.
+    // Screen readers announce the new page.
     requestAnimationFrame(() => document.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true }))
   }
 }
@@ -61,23 +64,10 @@ export function startRouter(): void {
     address.value = location.href
   })
   document.addEventListener('click', (event) => {
-    if (
-      event.defaultPrevented ||
-      event.button !== 0 ||
-      event.metaKey ||
-      event.ctrlKey ||
-      event.shiftKey ||
-      event.altKey
-    )
-      return
+    const opensElsewhere = event.metaKey || event.ctrlKey || event.shiftKey || event.altKey
+    if (event.defaultPrevented || event.button !== 0 || opensElsewhere) return
     const anchor = event.target instanceof Element ? event.target.closest('a') : null
-    if (anchor === null || anchor.target !== '' || anchor.hasAttribute('download')) return
-    if (
-      anchor.origin !== base.origin ||
-      !anchor.pathname.startsWith(base.pathname) ||
-      anchor.dataset['plain'] === ''
-    )
-      return
+    if (anchor === null || anchor.origin !== base.origin || !anchor.pathname.startsWith(base.pathname)) return
     event.preventDefault()
     go(anchor.href)
   })

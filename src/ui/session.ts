@@ -1,23 +1,13 @@
-/** Who reads this page, and what they may do. The server enforces it; the page only does not offer the rest. */
+/** Who uses this page, and what they may do. The server enforces it; the page only hides the rest. */
 import { computed, signal } from '@preact/signals'
+import { api, contentOf } from './api/client.ts'
+import type { Me } from './api/generated/api.ts'
+import { connections } from './api/live.ts'
+import { setServerTime } from './time/clock.ts'
 
-export type Role = 'read' | 'operate' | 'admin'
+export const session = signal<Me | null>(null)
 
-export interface Session {
-  readonly role: Role
-  /** Whether they may submit jobs, and run a schedule with other args. */
-  readonly submit: boolean
-  readonly user: string | null
-  /** Only these rows; both null: everything. */
-  readonly scope: { readonly group: string | null; readonly submitter: string | null }
-  /** Written into timers that name none. */
-  readonly zone: string
-  readonly now: string
-}
-
-export const session = signal<Session | null>(null)
-
-/** Who sees only their own rows: workers are nobody's. */
+/** Limited to the rows of one owner. */
 export const isScoped = computed(() => {
   const scope = session.value?.scope
   return scope !== undefined && (scope.group !== null || scope.submitter !== null)
@@ -25,7 +15,25 @@ export const isScoped = computed(() => {
 
 /** Pause, resume, run now, cancel, retry. */
 export const mayOperate = computed(() => session.value !== null && session.value.role !== 'read')
-/** Make, change and delete schedules. */
+/** Create, change and delete schedules. */
 export const mayEdit = computed(() => session.value?.role === 'admin')
 /** Run a schedule with other args. */
 export const maySubmit = computed(() => session.value?.submit === true)
+
+/** Loads the session and the server's time, and again whenever a connection is made. */
+export function startSession(): void {
+  void loadSession()
+  connections.subscribe((number) => {
+    if (number > 0) void loadSession()
+  })
+}
+
+async function loadSession(): Promise<void> {
+  try {
+    const me = await contentOf(api.GET('/api/v1/me'))
+    setServerTime(new Date(me.now))
+    session.value = me
+  } catch {
+    // Each page shows by itself that the server cannot be reached; the next connection tries again.
+  }
+}

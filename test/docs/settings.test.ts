@@ -10,7 +10,6 @@ import { flagOf } from '../../src/cli/failure.ts'
 import { CLEARABLE } from '../../src/cli/schedules/settings.ts'
 import {
   explained,
-  isNullable,
   isOfJobs,
   isPolicy,
   OPTION_NAMES,
@@ -99,30 +98,6 @@ function policyTable(): string {
   return tableOf(['setting', 'default of a task', ''], rows)
 }
 
-const TYPES: Readonly<Record<Exclude<Setting['kind'], 'choice'>, string>> = {
-  text: 'string',
-  whole: 'number',
-  span: 'number',
-  instant: 'string',
-  flag: 'boolean',
-  json: 'unknown',
-}
-
-function typeOf(setting: Setting): string {
-  const type =
-    setting.kind === 'choice'
-      ? Object.keys(setting.values)
-          .map((value) => `'${value}'`)
-          .join(' | ')
-      : TYPES[setting.kind]
-  return isNullable(setting) ? `${type} | null` : type
-}
-
-function interfaceOf(name: string, says: string, settings: readonly SettingName[]): string {
-  const lines = settings.map((one) => `  readonly ${propertyOf(one)}: ${typeOf(settingOf(one))}`)
-  return `/** ${says} */\nexport interface ${name} {\n${lines.join('\n')}\n}`
-}
-
 function fieldOf(name: SettingName): string {
   const setting = settingOf(name)
   const { kind, label, description: help, default: value, otherwise } = setting
@@ -133,14 +108,6 @@ function fieldOf(name: SettingName): string {
 
 function ofPage(): string {
   return `// Generated from src/model/settings.ts by test/docs/settings.test.ts.
-
-${interfaceOf('Settings', 'The settings of a schedule, as the REST API gives them.', SETTING_NAMES)}
-
-${interfaceOf(
-  'JobSettings',
-  'Those that a job has as well.',
-  SETTING_NAMES.filter((name) => isOfJobs(name)),
-)}
 
 /** The settings in the order of the form. */
 export const FIELDS = [

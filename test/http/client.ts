@@ -1,6 +1,6 @@
 /** What an application does with a generated client: the types are made from the document (see openapi.test.ts). */
 import createClient from 'openapi-fetch'
-import type { paths } from './generated/api.ts'
+import type { paths } from '../../src/ui/api/generated/api.ts'
 
 export async function useClient(
   baseUrl: string,

@@ -1,141 +1,91 @@
-/** Calls of the REST API. */
-import { signal } from '@preact/signals'
+/** The client of the REST API; its types are generated from the API's OpenAPI document. */
+import createClient, { type ClientPathsWithMethod, type MethodResponse } from 'openapi-fetch'
+import { accessToken, signInNeeded } from '../sign-in.ts'
+import type { paths, ProblemDetails } from './generated/api.ts'
 
-const root = new URL('api/v1/', document.baseURI)
-const TOKEN = 'kalends.token'
-
-/** A refusal of the API, as problem details (RFC 9457) tell it. */
+/** The API rejected a request, or failed. */
 export class ApiError extends Error {
   readonly status: number
-  /** What each field did wrong. */
-  readonly fields: Readonly<Record<string, string>>
-  /** What else the problem says, such as the job that is in the way. */
-  readonly problem: Readonly<Record<string, unknown>>
+  /** Empty if the response is not the API's, but for example a proxy's. */
+  readonly problem: Partial<ProblemDetails>
 
-  constructor(status: number, problem: Readonly<Record<string, unknown>>) {
-    super(text(problem['detail']) ?? text(problem['title']) ?? `The server answered with ${status}`)
+  constructor(status: number, problem: Partial<ProblemDetails>) {
+    super(problem.detail ?? problem.title ?? `The server responded with status ${status}`)
     this.name = 'ApiError'
     this.status = status
     this.problem = problem
-    this.fields = fieldsOf(problem)
+  }
+
+  /** The message of each field that was rejected. */
+  get fields(): Readonly<Record<string, string>> {
+    const { field, errors = field === undefined ? [] : [{ field, detail: this.message }] } = this.problem
+    return Object.fromEntries(errors.map((error) => [error.field, error.detail]))
   }
 }
 
-/** The server could not be reached at all. */
+/** The server could not be reached. */
 export class OfflineError extends Error {}
 
-/** The server wants to know who this is: a token is asked for. */
-export const signInNeeded = signal(false)
+/** Every method throws ApiError or OfflineError, so the `error` of its result is never set. */
+export const api = createClient<paths>({ baseUrl: document.baseURI })
 
-let token = readToken()
-// Before the router reads the address.
-signInByLink()
+api.use({
+  onRequest: ({ request }) => {
+    const token = accessToken()
+    if (token !== null) request.headers.set('authorization', `Bearer ${token}`)
+  },
+  onResponse: async ({ response }) => {
+    if (response.ok) return
+    if (response.status === 401) signInNeeded.value = true
+    const isProblem = response.headers.get('content-type')?.startsWith('application/problem+json') === true
+    const problem: Partial<ProblemDetails> = isProblem ? await response.json() : {}
+    throw new ApiError(response.status, problem)
+  },
+  onError: ({ request, error }) =>
+    request.signal.aborted && error instanceof Error
+      ? error
+      : new OfflineError('The server cannot be reached.'),
+})
 
-export function signIn(value: string): void {
-  token = value
-  try {
-    sessionStorage.setItem(TOKEN, value)
-  } catch {
-    // Without storage it lasts until the page is left.
-  }
-  signInNeeded.value = false
+/** The content of a successful response. */
+export async function contentOf<Content>(call: Promise<{ data?: Content }>): Promise<NonNullable<Content>> {
+  const { data } = await call
+  if (data === undefined || data === null) throw new Error('The server sent an empty response.')
+  return data
 }
 
-/** A link may also be opened in a tab that shows the page already: then only what is behind # changes. */
-export function startSignInLinks(): void {
-  addEventListener('hashchange', () => {
-    if (signInByLink()) location.reload()
-  })
+export type ReadablePath = ClientPathsWithMethod<typeof api, 'get'>
+export type Answer<Path extends ReadablePath> = MethodResponse<typeof api, 'get', Path>
+
+/** Parameters of a path. Values of a query may be text from the page's address: the server checks them. */
+export type Params<Path extends ReadablePath> = paths[Path] extends {
+  get: { parameters: infer Parameters extends { query?: unknown } }
 }
+  ? Omit<Parameters, 'query'> & { readonly query?: Query<NonNullable<Parameters['query']>> }
+  : never
 
-/**
- * A sign-in link carries the token behind #, which browsers send to no server. It leaves the address bar and the
- * history at once, so that it is not passed on with the address.
- */
-function signInByLink(): boolean {
-  const [, value] = /^#token=([!-~]+)$/.exec(location.hash) ?? []
-  if (value === undefined) return false
-  history.replaceState(history.state, '', location.pathname + location.search)
-  signIn(value)
-  return true
-}
+type Query<Values> = { readonly [Name in keyof Values]?: string | number | undefined }
 
-export type Values = Readonly<Record<string, string | number | boolean | undefined>>
-
-export function address(path: readonly string[], values: Values = {}): URL {
-  const url = new URL(path.map(encodeURIComponent).join('/'), root)
-  for (const [key, value] of Object.entries(values))
-    if (value !== undefined && value !== '') url.searchParams.set(key, String(value))
-  return url
+export interface Fetched<Content> {
+  readonly content: Content
+  /** Makes a later change conditional: it fails if something else changed in between. */
+  readonly etag: string | null
 }
 
 /** @throws ApiError, OfflineError */
-export async function request(url: URL, init: RequestInit = {}): Promise<Response> {
-  const headers = new Headers(init.headers)
-  if (token !== null) headers.set('authorization', `Bearer ${token}`)
-  const response = await fetch(url, { ...init, headers }).catch((error: unknown) => {
-    if (init.signal?.aborted === true) throw error
-    throw new OfflineError('The server cannot be reached.')
-  })
-  if (response.ok) return response
-  if (response.status === 401) signInNeeded.value = true
-  const problem: unknown = await response.json().catch(() => ({}))
-  throw new ApiError(response.status, isRecord(problem) ? problem : {})
+export async function get<Path extends ReadablePath>(
+  path: Path,
+  params: Params<Path>,
+  signal: AbortSignal,
+): Promise<Fetched<Answer<Path>>> {
+  // TypeScript cannot relate the types above to those of the client while the path is a type parameter.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const read = api.GET as unknown as (path: Path, init: object) => Promise<Result<Answer<Path>>>
+  const { data, response } = await read(path, { params, signal })
+  return { content: data, etag: response.headers.get('etag') }
 }
 
-/** The entity tag of each answer that has one. */
-const tags = new WeakMap<object, string>()
-
-/** What the server answers is what its schemas say: the types are those of the API's document. */
-export async function get<Answer>(url: URL, signal?: AbortSignal): Promise<Answer> {
-  const response = await request(url, signal === undefined ? {} : { signal })
-  const answer: Answer = await response.json()
-  const tag = response.headers.get('etag')
-  if (tag !== null && typeof answer === 'object' && answer !== null) tags.set(answer, tag)
-  return answer
-}
-
-export async function send<Answer>(
-  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
-  path: readonly string[],
-  body?: unknown,
-  /** What the change is based on: it is refused where the server has a newer version. */
-  basis?: object,
-): Promise<Answer> {
-  const tag = basis && tags.get(basis)
-  const response = await request(address(path), {
-    method,
-    headers: {
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...(tag !== undefined && { 'if-match': tag }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
-  const answer = await response.text()
-  return JSON.parse(answer === '' ? 'null' : answer)
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
-}
-
-function fieldsOf(problem: Readonly<Record<string, unknown>>): Record<string, string> {
-  const { errors, field, detail } = problem
-  if (Array.isArray(errors))
-    return Object.fromEntries(
-      errors.filter(isRecord).map((error) => [text(error['field']) ?? '', text(error['detail']) ?? '']),
-    )
-  return typeof field === 'string' ? { [field]: text(detail) ?? '' } : {}
-}
-
-function readToken(): string | null {
-  try {
-    return sessionStorage.getItem(TOKEN)
-  } catch {
-    return null
-  }
+interface Result<Content> {
+  readonly data: Content
+  readonly response: Response
 }

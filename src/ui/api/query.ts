@@ -1,119 +1,130 @@
-/** Something of the API that is shown: fetched, kept while it is fetched again, and fetched anew when it changes. */
+/** What the page shows of the API: fetched, kept while it is fetched again, and fetched again when it changes. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { get, OfflineError } from './client.ts'
+import { type Answer, get, OfflineError, type Params, type ReadablePath } from './client.ts'
 import { following, onChange, type Topic } from './live.ts'
 
-export interface Shown<Answer> {
-  /** What came last; kept while and after a later look fails. */
-  readonly data: Answer | undefined
+export interface Query<Content> {
+  /** The newest content; kept while it is fetched again, and if that fails. */
+  readonly data: Content | undefined
+  readonly etag: string | null
   readonly error: Error | undefined
-  /** The first look is under way, or one for another address. */
-  readonly isLoading: boolean
   readonly reload: () => void
 }
 
-/** Changes come in bursts: one look serves all of this time. */
-const TOGETHER_MS = 150
-/** What changes all the time is looked at no more often than this … */
+/** Changes come in bursts: one request serves all of this time. */
+const BURST_MS = 150
+/** Between requests there is at least this pause … */
 const PAUSE_MS = 1000
-/** … and what is costly to tell, for no more than this part of the time. */
-const PAUSE_PER_COST = 9
+/** … and at least this many times as long as the request took. */
+const PAUSE_FACTOR = 9
 const OFFLINE_RETRY_MS = 2000
 
-interface State<Answer> {
+interface State<Content> extends Omit<Query<Content>, 'reload'> {
   readonly key: string
-  readonly data: Answer | undefined
-  readonly error: Error | undefined
 }
 
 /**
- * @param url  undefined: nothing is wanted now
- * @param topics  what it is about: a change of it is a reason to look again
- * @param everyMs  look again after this time as well, where changes are not told
+ * @param params  undefined: nothing is requested
+ * @param topics  a change of one of these is a reason to fetch again
+ * @param everyMs  for what changes without a notification
  */
-export function useApi<Answer>(
-  url: URL | undefined,
+export function useApi<Path extends ReadablePath>(
+  path: Path,
+  params: Params<Path> | undefined,
   topics: readonly Topic[],
   everyMs?: number,
-): Shown<Answer> {
-  const key = url?.href ?? ''
-  const [state, setState] = useState<State<Answer>>({ key, data: undefined, error: undefined })
-  const load = useRef(() => {})
+): Query<Answer<Path>> {
+  const key = params === undefined ? '' : JSON.stringify([path, params])
+  const [state, setState] = useState<State<Answer<Path>>>(() => initial(key))
+  const reload = useRef(() => {})
 
   useEffect(() => {
-    if (key === '') return
+    if (params === undefined) return
     const left = new AbortController()
-    let loading = false
-    let again = false
-    let restedAt = 0
-    let later: ReturnType<typeof setTimeout> | undefined
-    const look = async () => {
-      later = undefined
-      if (loading) {
-        again = true
-        return
-      }
-      loading = true
-      const began = performance.now()
+    const fetching = paced(async () => {
       try {
-        const data = await get<Answer>(new URL(key), left.signal)
-        if (!left.signal.aborted) setState({ key, data, error: undefined })
-      } catch (error) {
+        const { content, etag } = await get(path, params, left.signal)
+        if (!left.signal.aborted) setState({ key, data: content, etag, error: undefined })
+      } catch (caught) {
         if (left.signal.aborted) return
-        const known = error instanceof Error ? error : new Error(String(error))
-        setState((before) => ({ key, data: before.key === key ? before.data : undefined, error: known }))
-        if (error instanceof OfflineError) soon(OFFLINE_RETRY_MS)
-      } finally {
-        loading = false
-        const ended = performance.now()
-        restedAt = ended + Math.max(PAUSE_MS, (ended - began) * PAUSE_PER_COST)
-        if (again) {
-          again = false
-          soon()
-        }
+        const error = caught instanceof Error ? caught : new Error(String(caught))
+        setState((before) => ({ ...(before.key === key ? before : initial(key)), error }))
+        if (error instanceof OfflineError) fetching.soon(OFFLINE_RETRY_MS)
       }
-    }
-    const soon = (ms = Math.max(TOGETHER_MS, restedAt - performance.now())) => {
-      later ??= setTimeout(() => void look(), ms)
-    }
-    const now = () => {
-      clearTimeout(later)
-      void look()
-    }
-    load.current = now
-    const forget = onChange((change, isOwn) => {
+    })
+    reload.current = fetching.now
+    const stopListening = onChange((change, isOwn) => {
       if (!topics.some((topic) => change.has(topic))) return
-      if (isOwn) now()
-      else if (following.peek()) soon()
+      if (isOwn) fetching.now()
+      else if (following.peek()) fetching.soon()
     })
-    // What was heard of just before the page was held still is not looked at any more.
-    const hold = following.subscribe((follows) => {
-      if (follows) return
-      clearTimeout(later)
-      later = undefined
+    // A change just before updates were paused no longer counts.
+    const stopPausing = following.subscribe((follows) => {
+      if (!follows) fetching.cancel()
     })
-    const regular =
+    const timer =
       everyMs === undefined
         ? undefined
         : setInterval(() => {
-            if (following.peek() && !document.hidden) void look()
+            if (following.peek() && !document.hidden) fetching.now()
           }, everyMs)
-    void look()
+    fetching.now()
     return () => {
       left.abort()
-      clearTimeout(later)
-      clearInterval(regular)
-      forget()
-      hold()
+      clearInterval(timer)
+      stopListening()
+      stopPausing()
+      fetching.cancel()
     }
   }, [key, everyMs])
 
-  const isCurrent = state.key === key
   return {
-    // A new filter keeps the old rows until the new ones are there: nothing jumps twice.
+    // With a new filter the old rows stay until the new ones arrive, so that the page does not jump twice.
     data: key === '' ? undefined : state.data,
-    error: isCurrent ? state.error : undefined,
-    isLoading: key !== '' && (!isCurrent || (state.data === undefined && state.error === undefined)),
-    reload: () => load.current(),
+    etag: state.etag,
+    error: state.key === key ? state.error : undefined,
+    reload: () => reload.current(),
   }
+}
+
+function initial<Content>(key: string): State<Content> {
+  return { key, data: undefined, etag: null, error: undefined }
+}
+
+interface Paced {
+  readonly now: () => void
+  /** After the pause; further calls until then have no effect. */
+  readonly soon: (afterMs?: number) => void
+  readonly cancel: () => void
+}
+
+/** Never fetches twice at the same time, and pauses between two automatic requests. */
+function paced(fetch: () => Promise<void>): Paced {
+  let isFetching = false
+  let isDue = false
+  let pausedUntil = 0
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const cancel = () => {
+    clearTimeout(timer)
+    timer = undefined
+  }
+  const soon = (afterMs = Math.max(BURST_MS, pausedUntil - performance.now())) => {
+    timer ??= setTimeout(now, afterMs)
+  }
+  const run = async () => {
+    isFetching = true
+    const started = performance.now()
+    await fetch()
+    isFetching = false
+    const ended = performance.now()
+    pausedUntil = ended + Math.max(PAUSE_MS, (ended - started) * PAUSE_FACTOR)
+    if (isDue) soon()
+    isDue = false
+  }
+  const now = () => {
+    cancel()
+    if (isFetching) isDue = true
+    else void run()
+  }
+  return { now, soon, cancel }
 }

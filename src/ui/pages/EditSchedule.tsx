@@ -1,13 +1,14 @@
 /** New and edit: one form, which sends only what differs. */
-import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { calls, urls } from '../api/calls.ts'
-import { ApiError } from '../api/client.ts'
+import { api, ApiError, contentOf } from '../api/client.ts'
+import type { Schedule } from '../api/generated/api.ts'
 import { notify } from '../api/live.ts'
 import { useApi } from '../api/query.ts'
-import type { Schedule, Task } from '../api/types.ts'
-import { Icon } from '../parts/Icon.tsx'
-import { Empty, Failure, Loading } from '../parts/placeholders.tsx'
+import { Button } from '../parts/Button.tsx'
+import { Hint, Wrong } from '../parts/Hint.tsx'
+import { Crumb } from '../parts/layout.tsx'
+import { Empty, Loaded } from '../parts/placeholders.tsx'
+import { Select } from '../parts/Select.tsx'
 import { TimerField } from '../parts/TimerField.tsx'
 import { toast, toastError } from '../parts/toast.tsx'
 import { go, link } from '../router.ts'
@@ -19,225 +20,276 @@ import {
   entriesOf,
   type Field as Setting,
   InvalidArgs,
+  isName,
   type Name,
   POLICIES,
   settingsOf,
+  SUMMARY,
+  TASK,
 } from './schedule-form.ts'
 
+type Errors = Readonly<Record<string, string>>
+type Kind = Setting['kind']
+
+/** The schedule to edit, and the version that was read. */
+interface Edited {
+  readonly schedule: Schedule
+  readonly etag: string | null
+}
+
 export function NewSchedule() {
-  return (
-    <Allowed title="New schedule">
-      <Form title="New schedule" before={null} />
-    </Allowed>
-  )
+  const title = 'New schedule'
+  return isForbidden() ? <Forbidden title={title} /> : <Form title={title} edited={null} />
 }
 
 export function EditSchedule({ id }: { readonly id: string }) {
-  const { data, error, reload } = useApi<Schedule>(urls.schedule(id), [])
+  const query = useApi('/api/v1/schedules/{id}', { path: { id } }, [])
+  const title = `Edit ${id}`
+  if (isForbidden()) return <Forbidden title={title} />
   return (
-    <Allowed title={`Edit ${id}`}>
-      {data === undefined ? (
-        <>
-          <h1 tabIndex={-1}>Edit {id}</h1>
-          {error === undefined ? <Loading /> : <Failure error={error} onRetry={reload} />}
-        </>
-      ) : (
-        <Form title={`Edit ${id}`} before={data} />
-      )}
-    </Allowed>
+    <>
+      {query.data === undefined && <h1 tabIndex={-1}>{title}</h1>}
+      <Loaded query={query}>
+        {(schedule) => <Form title={title} edited={{ schedule, etag: query.etag }} />}
+      </Loaded>
+    </>
   )
 }
 
-function Allowed({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
-  if (session.value === null || mayEdit.value) return <>{children}</>
+function isForbidden(): boolean {
+  return session.value !== null && !mayEdit.value
+}
+
+function Forbidden({ title }: { readonly title: string }) {
   return (
     <>
       <h1 tabIndex={-1}>{title}</h1>
-      <Empty title="You may look at schedules, not change them">
-        Creating schedules needs the role 'admin'. Your role is '{session.value.role}'.
+      <Empty title="You can view schedules, but not change them">
+        Creating and editing schedules needs the role 'admin'. Your role is '{session.value?.role}'.
       </Empty>
     </>
   )
 }
 
-/** What a value looks like. */
-const FORMS: Readonly<Partial<Record<Setting['kind'], string>>> = {
-  span: ', such as 10min',
-  instant: ` (${myZone})`,
-}
-
-function helpOf({ kind, help, otherwise }: Setting): string {
-  return `${help}${FORMS[kind] ?? ''}${otherwise === undefined ? '' : `; empty: ${otherwise}`}`
-}
-
-function choicesOf({ values = {}, otherwise }: Setting): (readonly [value: string, words: string])[] {
-  return [...(otherwise === undefined ? [] : [['', otherwise] as const]), ...Object.entries(values)]
-}
-
-/** By the field's name; null: no field is to blame. */
-function faultsOf(error: unknown): Readonly<Record<string, string>> | null {
+/** By the field's name; null: the error is not about a field. */
+function fieldErrors(error: unknown): Errors | null {
   if (error instanceof InvalidArgs) return { args: error.message }
   return error instanceof ApiError && Object.keys(error.fields).length > 0 ? error.fields : null
 }
 
-function Form({ title, before: now }: { readonly title: string; readonly before: Schedule | null }) {
+async function save(entries: Entries, edited: Edited | null): Promise<void> {
+  const body = settingsOf(entries, edited?.schedule ?? null)
+  const call =
+    edited === null
+      ? api.POST('/api/v1/schedules', { body })
+      : api.PATCH('/api/v1/schedules/{id}', {
+          params: { path: { id: edited.schedule.id } },
+          headers: { 'if-match': edited.etag },
+          body,
+        })
+  const { id } = await contentOf<Schedule>(call)
+  notify('schedules')
+  toast(edited === null ? `Created ${id}` : `Saved ${id}`)
+  go(link(['schedules', id]))
+}
+
+interface FormProps {
+  readonly title: string
+  readonly edited: Edited | null
+}
+
+function Form({ title, edited: newest }: FormProps) {
   // As it was when the form was opened: a concurrent edit must not be overwritten.
-  const [before] = useState(now)
-  const [entries, setEntries] = useState<Entries>(before === null ? EMPTY : entriesOf(before))
-  const [faults, setFaults] = useState<Readonly<Record<string, string>>>({})
+  const [edited] = useState(newest)
+  const [entries, setEntries] = useState(edited === null ? EMPTY : entriesOf(edited.schedule))
+  const [errors, setErrors] = useState<Errors>({})
   const [isSending, setSending] = useState(false)
-  const tasks = useApi<{ readonly items: readonly Task[] }>(urls.tasks(), [])
-  const timerZone = entries.zone || session.value?.zone || 'UTC'
-  const set = (name: Name) => (value: string) => {
+  const isNew = edited === null
+  const set = (name: Name, value: string) => {
     setEntries((all) => ({ ...all, [name]: value }))
-    setFaults((all) => Object.fromEntries(Object.entries(all).filter(([field]) => field !== name)))
+    setErrors((all) => Object.fromEntries(Object.entries(all).filter(([field]) => field !== name)))
   }
-  const save = async () => {
+  const submit = async () => {
     setSending(true)
     try {
-      const settings = settingsOf(entries, before)
-      const saved = before === null ? await calls.create(settings) : await calls.change(before, settings)
-      notify(new Set(['schedules']))
-      toast(before === null ? `${saved.id} is made` : `${saved.id} is changed`)
-      go(link(['schedules', saved.id]))
+      await save(entries, edited)
     } catch (error) {
-      const found = faultsOf(error)
+      const found = fieldErrors(error)
       if (found === null) toastError(error)
       else {
-        setFaults(found)
-        // Not what is marked as invalid: that may be a timer whose correction is still being checked.
-        const named = Object.keys(found).map((name) => `form [id="${CSS.escape(name)}"]`)
-        requestAnimationFrame(() => document.querySelector<HTMLElement>(named.join(', '))?.focus())
+        setErrors(found)
+        focusFirst(Object.keys(found))
       }
     } finally {
       setSending(false)
     }
   }
-  const text = (name: Name, label: string, help?: ComponentChildren, more: Record<string, unknown> = {}) => (
-    <Field name={name} label={label} help={help} fault={faults[name]}>
-      <input
-        id={name}
-        value={entries[name]}
-        aria-invalid={faults[name] !== undefined}
-        aria-describedby={`${name}-help`}
-        onInput={(event) => set(name)(event.currentTarget.value)}
-        {...more}
-      />
-    </Field>
-  )
-  const choice = (
-    name: Name,
-    label: string,
-    options: readonly (readonly [string, string])[],
-    help?: string,
-  ) => (
-    <Field name={name} label={label} help={help} fault={faults[name]}>
-      <select
-        id={name}
-        value={entries[name]}
-        aria-describedby={`${name}-help`}
-        onChange={(event) => set(name)(event.currentTarget.value)}
-      >
-        {options.map(([value, words]) => (
-          <option key={value} value={value}>
-            {words}
-          </option>
-        ))}
-      </select>
-    </Field>
-  )
-  const policy = (field: Setting) =>
-    field.values === undefined
-      ? text(field.name, field.label, helpOf(field), {
-          ...(field.kind === 'whole' && { inputMode: 'numeric' }),
-          ...(field.kind === 'instant' && { type: 'datetime-local' }),
-        })
-      : choice(field.name, field.label, choicesOf(field), field.help)
-  const others = Object.keys(faults).filter((name) => !(name in EMPTY))
-
   return (
     <form
       class="sheet"
       noValidate
+      onInput={({ target }) => {
+        if (isControl(target) && isName(target.name)) set(target.name, target.value)
+      }}
       onSubmit={(event) => {
         event.preventDefault()
-        void save()
+        void submit()
       }}
     >
-      <a class="crumb" href={link(['schedules'])}>
-        Schedules
-      </a>
+      <Crumb to="Schedules" />
       <h1 tabIndex={-1}>{title}</h1>
-      {before !== null && before.declaredBy !== null && (
-        <p class="hint">
-          <Icon name="late" /> The code declares this schedule in the set '{before.declaredBy}' and wins at
-          the next deployment. To change it for good, change the code; pausing it lasts.
-        </p>
+      {edited !== null && edited.schedule.declaredBy !== null && (
+        <Hint>
+          The set '{edited.schedule.declaredBy}' declares this schedule in code, and the next deployment
+          restores those settings. To change it permanently, change the code. A pause stays.
+        </Hint>
       )}
-      {others.map((name) => (
-        <p key={name} class="hint" role="alert">
-          <Icon name="late" /> {name}: {faults[name]}
-        </p>
-      ))}
+      {Object.entries(errors)
+        .filter(([name]) => !isName(name))
+        .map(([name, error]) => (
+          <Hint key={name} role="alert">
+            {name}: {error}
+          </Hint>
+        ))}
       <TimerField
         value={entries.timer}
-        onChange={set('timer')}
-        timerZone={timerZone}
-        anchor={before?.created}
-        refused={faults['timer']}
+        onChange={(value) => set('timer', value)}
+        timerZone={entries.zone || session.value?.zone || 'UTC'}
+        anchor={edited?.schedule.created}
+        refused={errors['timer']}
       />
-      <div class="pair">
-        {before === null &&
-          text('task', 'Task', 'What runs', {
-            list: 'tasks',
-            required: true,
-            autocomplete: 'off',
-            spellcheck: false,
-          })}
-        {before === null &&
-          text('id', 'Id', 'Of your choosing; empty: a new one is made', {
-            autocomplete: 'off',
-            spellcheck: false,
-          })}
-        {text(
-          'zone',
-          'Zone',
-          `For a timer that names none; the server's is ${session.value?.zone ?? 'UTC'}`,
-          {
-            list: 'zones',
-            placeholder: session.value?.zone ?? 'UTC',
-            autocomplete: 'off',
-          },
-        )}
-        {text('summary', 'Summary', 'What it is for')}
+      <MainEntries form={{ entries, errors, isNew }} />
+      <Policies form={{ entries, errors, isNew }} />
+      <Suggestions />
+      <div class="form-actions">
+        <button class="primary" disabled={isSending}>
+          {isNew ? 'Create schedule' : 'Save'}
+        </button>
+        <Button label="Cancel" href={link(isNew ? ['schedules'] : ['schedules', edited.schedule.id])} />
       </div>
-      <Field name="args" label="Args" help="JSON, as the task takes them" fault={faults['args']}>
-        <textarea
-          id="args"
-          class="mono"
-          rows={Math.min(16, Math.max(3, entries.args.split('\n').length))}
-          spellcheck={false}
-          value={entries.args}
-          aria-invalid={faults['args'] !== undefined}
-          aria-describedby="args-help"
-          onInput={(event) => set('args')(event.currentTarget.value)}
-        />
-      </Field>
-      <details
-        class="more"
-        open={['firstRun', ...POLICIES.map(({ name }) => name)].some((name) => faults[name] !== undefined)}
-      >
-        <summary>Policies: overlap, missed slots, retries, bounds, owner</summary>
-        <div class="pair">
-          {POLICIES.map((field) => policy(field))}
-          {before === null &&
-            choice('firstRun', 'First run', [
-              ['next', 'when the timer elapses'],
-              ['now', 'at once'],
-              ['if-due', 'at once, if the timer elapses in this minute'],
-            ])}
-        </div>
-      </details>
+    </form>
+  )
+}
+
+function isControl(target: EventTarget | null) {
+  return (
+    target instanceof HTMLInputElement ||
+    target instanceof HTMLSelectElement ||
+    target instanceof HTMLTextAreaElement
+  )
+}
+
+/** By name, not by aria-invalid: that may still be set on a timer whose correction is being checked. */
+function focusFirst(names: readonly string[]): void {
+  const selectors = names.map((name) => `form [id="${CSS.escape(name)}"]`)
+  requestAnimationFrame(() => document.querySelector<HTMLElement>(selectors.join(', '))?.focus())
+}
+
+interface FormState {
+  readonly form: { readonly entries: Entries; readonly errors: Errors; readonly isNew: boolean }
+}
+
+interface EntryProps extends FormState {
+  readonly field: Omit<Setting, 'name' | 'property' | 'kind'> & { readonly name: Name; readonly kind?: Kind }
+}
+
+const FORMATS: Readonly<Partial<Record<Kind, string>>> = {
+  span: ', such as 10min',
+  instant: ` (${myZone})`,
+}
+const INPUTS: Readonly<Record<string, object>> = {
+  whole: { inputMode: 'numeric' },
+  instant: { type: 'datetime-local' },
+  task: { list: 'tasks', required: true, autocomplete: 'off', spellcheck: false },
+  id: { autocomplete: 'off', spellcheck: false },
+  zone: { list: 'zones', autocomplete: 'off' },
+}
+
+/** The label and the control of a field, and below it its help, or what is wrong. The form listens to its events. */
+function Entry({ form: { entries, errors }, field }: EntryProps) {
+  const { name, label, help, kind = 'text', values, otherwise } = field
+  const error = errors[name]
+  const value = entries[name]
+  const control = {
+    id: name,
+    name,
+    value,
+    'aria-invalid': error !== undefined,
+    'aria-describedby': `${name}-help`,
+  }
+  const empty = otherwise === undefined || values !== undefined ? '' : `; empty: ${otherwise}`
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      {values !== undefined ? (
+        <Select {...control} options={{ ...(otherwise !== undefined && { '': otherwise }), ...values }} />
+      ) : kind === 'json' ? (
+        <textarea {...control} class="mono" rows={rowsOf(value)} spellcheck={false} />
+      ) : (
+        <input {...control} {...INPUTS[kind]} {...INPUTS[name]} />
+      )}
+      <span id={`${name}-help`}>
+        {error === undefined ? (
+          <span class="help">{`${help}${FORMATS[kind] ?? ''}${empty}`}</span>
+        ) : (
+          <Wrong>{error}</Wrong>
+        )}
+      </span>
+    </div>
+  )
+}
+
+function rowsOf(text: string): number {
+  return Math.min(16, Math.max(3, text.split('\n').length))
+}
+
+const ARGS = { name: 'args', label: 'Args', help: 'JSON, passed to the task', kind: 'json' } as const
+const ID = { name: 'id', label: 'Id', help: 'Any unique name; empty: generated' } as const
+const ZONE = { name: 'zone', label: 'Zone', help: 'For a timer that names no zone' } as const
+const FIRST_RUN = {
+  name: 'firstRun',
+  label: 'First run',
+  help: '',
+  values: {
+    next: 'at the next run time',
+    now: 'immediately',
+    'if-due': 'immediately, if a run time is in this minute',
+  },
+} as const
+
+function MainEntries({ form }: FormState) {
+  return (
+    <>
+      <div class="pair">
+        {form.isNew && <Entry form={form} field={TASK} />}
+        {form.isNew && <Entry form={form} field={ID} />}
+        <Entry form={form} field={{ ...ZONE, otherwise: session.value?.zone ?? 'UTC' }} />
+        <Entry form={form} field={SUMMARY} />
+      </div>
+      <Entry form={form} field={ARGS} />
+    </>
+  )
+}
+
+function Policies({ form }: FormState) {
+  const fields = form.isNew ? [...POLICIES, FIRST_RUN] : POLICIES
+  return (
+    <details class="more" open={fields.some(({ name }) => form.errors[name] !== undefined)}>
+      <summary>Policies: overlap, missed slots, retries, bounds, owner</summary>
+      <div class="pair">
+        {fields.map((field) => (
+          <Entry key={field.name} form={form} field={field} />
+        ))}
+      </div>
+    </details>
+  )
+}
+
+/** What the browser offers while the user types a task or a zone. */
+function Suggestions() {
+  const tasks = useApi('/api/v1/tasks', {}, [])
+  return (
+    <>
       <datalist id="tasks">
         {tasks.data?.items.map(({ name }) => (
           <option key={name} value={name} />
@@ -248,40 +300,6 @@ function Form({ title, before: now }: { readonly title: string; readonly before:
           <option key={name} value={name} />
         ))}
       </datalist>
-      <div class="form-actions">
-        <button class="primary" disabled={isSending}>
-          {before === null ? 'Create schedule' : 'Save'}
-        </button>
-        <a class="button" href={link(before === null ? ['schedules'] : ['schedules', before.id])}>
-          Cancel
-        </a>
-      </div>
-    </form>
-  )
-}
-
-interface FieldProps {
-  readonly name: string
-  readonly label: string
-  readonly help?: ComponentChildren
-  readonly fault: string | undefined
-  readonly children: ComponentChildren
-}
-
-function Field({ name, label, help, fault, children }: FieldProps) {
-  return (
-    <div class="field">
-      <label for={name}>{label}</label>
-      {children}
-      <span id={`${name}-help`}>
-        {fault === undefined ? (
-          <span class="help">{help}</span>
-        ) : (
-          <span class="wrong">
-            <Icon name="late" /> {fault}
-          </span>
-        )}
-      </span>
-    </div>
+    </>
   )
 }

@@ -1,52 +1,44 @@
-/** Failed jobs by their error: one line for what went wrong in the same way. */
-import { urls } from '../api/calls.ts'
-import type { Values } from '../api/client.ts'
+/** Failed jobs, grouped by the first line of their error. */
+import type { Failures } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
-import type { FailureGroup } from '../api/types.ts'
-import { Empty, Failure, Loading } from '../parts/placeholders.tsx'
+import { Tags } from '../parts/layout.tsx'
+import { Empty, Loaded } from '../parts/placeholders.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
 import { link } from '../router.ts'
 import { isScoped } from '../session.ts'
 import { Ago } from '../time/Time.tsx'
 import { count } from '../time/format.ts'
 
-/** Of an error, as much as an address should hold. */
-const SEARCHED = 200
+type FailureGroup = Failures['items'][number]
+type Filter = Readonly<Record<string, string>>
 
-/** The jobs of a group; for callers with a scope, who cannot search errors, its newest job. */
-export function errorLink({ error, lastJob }: FailureGroup, others: Values = {}): string {
+/** As much of an error as an address should hold. */
+const SEARCH_LENGTH = 200
+
+/** The jobs of a group. Callers with a scope cannot search errors: they get its newest job. */
+function linkTo({ error, lastJob }: FailureGroup, filter: Filter): string {
   if (isScoped.value) return link(['jobs', lastJob])
-  const values = Object.fromEntries(Object.entries(others).map(([name, value]) => [name, value?.toString()]))
-  return link(['jobs'], { ...values, state: 'failed', error: error.slice(0, SEARCHED) })
+  return link(['jobs'], { ...filter, state: 'failed', error: error.slice(0, SEARCH_LENGTH) })
 }
 
-const columns = (wanted: Values): readonly Column<FailureGroup>[] => [
+const columns = (filter: Filter): readonly Column<FailureGroup>[] => [
   {
     title: 'Error',
-    phone: 'first',
-    class: 'wide',
+    isMain: true,
     cell: (group) => (
-      <a class="row-link clip" href={errorLink(group, wanted)}>
-        {group.error === '' ? 'no error was recorded' : group.error}
+      <a class="row-link clip" href={linkTo(group, filter)}>
+        {group.error === '' ? 'no error message' : group.error}
       </a>
     ),
   },
   {
     title: 'Tasks',
-    cell: ({ tasks }) => (
-      <span class="tags">
-        {tasks.map((task) => (
-          <a key={task} class="tag" href={link(['jobs'], { state: 'failed', task })}>
-            {task}
-          </a>
-        ))}
-      </span>
-    ),
+    cell: ({ tasks }) => <Tags names={tasks} hrefOf={(task) => link(['jobs'], { state: 'failed', task })} />,
   },
   {
     title: 'Jobs',
     isNumber: true,
-    cell: (group) => <a href={errorLink(group, wanted)}>{count(group.jobs)}</a>,
+    cell: (group) => <a href={linkTo(group, filter)}>{count(group.jobs)}</a>,
   },
   {
     title: 'Newest',
@@ -58,20 +50,24 @@ const columns = (wanted: Values): readonly Column<FailureGroup>[] => [
   },
 ]
 
-export function Errors({ wanted, most }: { readonly wanted: Values; readonly most?: number }) {
-  const { data, error, reload } = useApi<{ readonly items: readonly FailureGroup[] }>(urls.failures(wanted), [
-    'jobs',
-  ])
-  if (data === undefined)
-    return error === undefined ? <Loading rows={3} /> : <Failure error={error} onRetry={reload} />
-  if (data.items.length === 0) return <Empty title="Nothing has failed" />
+interface ErrorsProps {
+  readonly filter: Filter
+  /** How many groups to show; default: all. */
+  readonly limit?: number
+}
+
+export function Errors({ filter, limit }: ErrorsProps) {
   return (
-    <Table
-      label="Failures by error"
-      rows={data.items.slice(0, most)}
-      idOf={({ lastJob }) => lastJob}
-      columns={columns(wanted)}
-      view={JSON.stringify(wanted)}
-    />
+    <Loaded query={useApi('/api/v1/failures', { query: filter }, ['jobs'])} rows={3}>
+      {({ items }) => (
+        <Table
+          label="Failures by error"
+          rows={items.slice(0, limit).map((group) => ({ ...group, id: group.lastJob }))}
+          columns={columns(filter)}
+          view={JSON.stringify(filter)}
+          empty={<Empty title="No failed jobs" />}
+        />
+      )}
+    </Loaded>
   )
 }

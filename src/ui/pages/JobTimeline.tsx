@@ -1,12 +1,13 @@
 /** The history of a job in order of time: its submission, each attempt, its end. */
 import type { ComponentChildren } from 'preact'
-import { urls } from '../api/calls.ts'
+import type { Attempts, Job } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
-import type { Attempt, Job } from '../api/types.ts'
 import { Icon, type IconName } from '../parts/Icon.tsx'
-import { Failure } from '../parts/placeholders.tsx'
+import { Loaded } from '../parts/placeholders.tsx'
 import { At, Took } from '../time/Time.tsx'
-import { outcome } from './History.tsx'
+import { outcome } from './job-columns.tsx'
+
+type Attempt = Attempts['items'][number]
 
 interface Step {
   readonly icon: IconName
@@ -17,29 +18,28 @@ interface Step {
 }
 
 export function JobTimeline({ job }: { readonly job: Job }) {
-  const { data, error, reload } = useApi<{ readonly items: readonly Attempt[] }>(urls.attempts(job.id), [
-    'jobs',
-  ])
+  const query = useApi('/api/v1/jobs/{id}/attempts', { path: { id: job.id } }, ['jobs'])
   return (
-    <>
-      <ol class="course">
-        {steps(job, data?.items ?? []).map(({ icon, tone, title, details, at }, index) => (
-          <li key={index} class={tone}>
-            <Icon name={icon} />
-            <div>
-              {title}
-              {at !== null && (
-                <span class="below">
-                  <At at={at} />
-                </span>
-              )}
-              {details}
-            </div>
-          </li>
-        ))}
-      </ol>
-      {error !== undefined && data === undefined && <Failure error={error} onRetry={reload} />}
-    </>
+    <Loaded query={query} rows={3}>
+      {({ items }) => (
+        <ol class="course">
+          {steps(job, items).map(({ icon, tone, title, details, at }, index) => (
+            <li key={index} class={tone}>
+              <Icon name={icon} />
+              <div>
+                {title}
+                {at !== null && (
+                  <span class="below">
+                    <At at={at} />
+                  </span>
+                )}
+                {details}
+              </div>
+            </li>
+          ))}
+        </ol>
+      )}
+    </Loaded>
   )
 }
 

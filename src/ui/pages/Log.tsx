@@ -1,27 +1,34 @@
-/** What a handler logs, as it comes. It stays at its end while somebody reads there. */
+/** What a handler logs, as it happens. It stays scrolled to the end while the user reads there. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { urls } from '../api/calls.ts'
-import { type Shown, useApi } from '../api/query.ts'
-import type { LogLine } from '../api/types.ts'
-import { Empty, Failure } from '../parts/placeholders.tsx'
+import type { LogLines } from '../api/generated/api.ts'
+import { type Query, useApi } from '../api/query.ts'
+import { Section } from '../parts/layout.tsx'
+import { Empty, Loaded } from '../parts/placeholders.tsx'
 import { zone } from '../time/clock.ts'
 import { exact, wall } from '../time/format.ts'
 
-/** From the end within which somebody reads the newest lines. */
+export type LogLine = LogLines['items'][number]
+
+/** The list follows new lines while it is scrolled this near to its end. */
 const NEAR_PX = 40
-/** Lines that are logged are not told as changes. */
-const LOOK_MS = 1000
-/** More are not drawn; the API gives them all. */
+/** A new line is not a change that the server reports. */
+const POLL_MS = 1000
+const LINES_PER_REQUEST = 1000
+/** More lines are not drawn; the API has them all. */
 const MOST_LINES = 2000
 
-/** The lines of a job's log, as they come. */
-export function useLog(
-  job: string,
-  isRunning: boolean,
-): { readonly lines: readonly LogLine[]; readonly log: Shown<Lines> } {
+interface LogProps {
+  readonly lines: readonly LogLine[]
+  readonly log: Query<LogLines>
+}
+
+/** The lines of a job's log, as they are written. */
+export function useLog(id: string, isRunning: boolean): LogProps {
   const [lines, setLines] = useState<readonly LogLine[]>([])
-  // Only what is new: the address names the last line that is there.
-  const log = useApi<Lines>(urls.logs(job, lines.at(-1)?.id ?? 0), ['jobs'], isRunning ? LOOK_MS : undefined)
+  // Only new lines are requested: the query names the last known one.
+  const query = { after: lines.at(-1)?.id ?? 0, limit: LINES_PER_REQUEST }
+  const everyMs = isRunning ? POLL_MS : undefined
+  const log = useApi('/api/v1/jobs/{id}/logs', { path: { id }, query }, ['jobs'], everyMs)
   const news = log.data?.items
   useEffect(() => {
     if (news === undefined || news.length === 0) return
@@ -30,17 +37,7 @@ export function useLog(
   return { lines, log }
 }
 
-interface Lines {
-  readonly items: readonly LogLine[]
-}
-
-interface LogProps {
-  readonly lines: readonly LogLine[]
-  readonly log: Shown<Lines>
-  readonly isRunning: boolean
-}
-
-export function Log({ lines, log, isRunning }: LogProps) {
+export function Log({ lines, log, isRunning }: LogProps & { readonly isRunning: boolean }) {
   const box = useRef<HTMLOListElement>(null)
   const isAtEnd = useRef(true)
   useEffect(() => {
@@ -49,21 +46,12 @@ export function Log({ lines, log, isRunning }: LogProps) {
   }, [lines.length, isRunning])
   const hidden = Math.max(0, lines.length - MOST_LINES)
   return (
-    <section>
-      <div class="section-head">
-        <h2>Log</h2>
-        <span class="quiet">
-          {isRunning ? 'live, ' : ''}
-          {zone.value}
-        </span>
-      </div>
-      {log.error !== undefined && log.data === undefined && (
-        <Failure error={log.error} onRetry={log.reload} />
-      )}
-      {log.data !== undefined && lines.length === 0 && (
-        <Empty title={isRunning ? 'Nothing logged yet' : 'Nothing was logged'} />
-      )}
-      {lines.length > 0 && (
+    <Section title="Log" aside={<span class="quiet">{`${isRunning ? 'live, ' : ''}${zone.value}`}</span>}>
+      {lines.length === 0 ? (
+        <Loaded query={log} rows={0}>
+          {() => <Empty title={isRunning ? 'No log lines yet' : 'No log lines'} />}
+        </Loaded>
+      ) : (
         <ol
           class="log mono"
           ref={box}
@@ -78,17 +66,17 @@ export function Log({ lines, log, isRunning }: LogProps) {
               <span class="message">{hidden} earlier lines are not shown</span>
             </li>
           )}
-          {lines.slice(hidden).map((line, index) => (
-            <li key={hidden + index} class={line.level}>
-              <time class="quiet" dateTime={line.at} title={exact(new Date(line.at), zone.value)}>
-                {wall(new Date(line.at), zone.value).time}
+          {lines.slice(hidden).map(({ at, level, message }, index) => (
+            <li key={hidden + index} class={level}>
+              <time class="quiet" dateTime={at} title={exact(new Date(at), zone.value)}>
+                {wall(new Date(at), zone.value).time}
               </time>
-              <span class="level">{line.level}</span>
-              <span class="message">{line.message}</span>
+              <span class="level">{level}</span>
+              <span class="message">{message}</span>
             </li>
           ))}
         </ol>
       )}
-    </section>
+    </Section>
   )
 }

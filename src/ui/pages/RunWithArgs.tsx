@@ -1,66 +1,58 @@
 /** One run with other args, which are not saved. */
 import { useState } from 'preact/hooks'
-import { calls } from '../api/calls.ts'
-import { notify } from '../api/live.ts'
-import type { Schedule } from '../api/types.ts'
+import { perform } from '../actions.tsx'
+import { api } from '../api/client.ts'
+import type { Schedule } from '../api/generated/api.ts'
+import { Button } from '../parts/Button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { Icon } from '../parts/Icon.tsx'
-import { toast, toastError } from '../parts/toast.tsx'
+import { Wrong } from '../parts/Hint.tsx'
+import { toast } from '../parts/toast.tsx'
 import { InvalidArgs, parsedArgs } from './schedule-form.ts'
 
 export function RunWithArgs({ schedule: { id, args } }: { readonly schedule: Schedule }) {
   const [isOpen, setOpen] = useState(false)
   const [text, setText] = useState('')
-  const [fault, setFault] = useState<string | null>(null)
-  const run = async () => {
-    try {
-      await calls.act(id, 'run', { args: parsedArgs(text) })
-      toast(`${id} runs now, with these args`)
-      setOpen(false)
-      notify(new Set(['schedules', 'jobs']))
-    } catch (error) {
-      if (error instanceof InvalidArgs) setFault(error.message)
-      else toastError(error)
-    }
-  }
+  const [error, setError] = useState<string | null>(null)
+  const run = () =>
+    perform(async () => {
+      try {
+        const body = { args: parsedArgs(text) }
+        await api.POST('/api/v1/schedules/{id}/run', { params: { path: { id } }, body })
+        toast(`${id}: run started, with these args`)
+        setOpen(false)
+      } catch (caught) {
+        if (!(caught instanceof InvalidArgs)) throw caught
+        setError(caught.message)
+      }
+    })
   return (
     <>
-      <button
-        type="button"
+      <Button
+        label="Run with args…"
         onClick={() => {
           setText(JSON.stringify(args, null, 2))
-          setFault(null)
+          setError(null)
           setOpen(true)
         }}
-      >
-        Run with args…
-      </button>
+      />
       {isOpen && (
         <Dialog title="Run once with other args" onClose={() => setOpen(false)}>
           <div class="field">
-            <label for="run-args">Args of this run alone</label>
+            <label for="run-args">Args for this run only</label>
             <textarea
               id="run-args"
               class="mono"
               rows={8}
               spellcheck={false}
               value={text}
-              aria-invalid={fault !== null}
+              aria-invalid={error !== null}
               onInput={(event) => setText(event.currentTarget.value)}
             />
-            {fault !== null && (
-              <span class="wrong" role="alert">
-                <Icon name="late" /> {fault}
-              </span>
-            )}
+            <div role="alert">{error !== null && <Wrong>{error}</Wrong>}</div>
           </div>
           <div class="dialog-actions">
-            <button type="button" onClick={() => setOpen(false)}>
-              Cancel
-            </button>
-            <button type="button" class="primary" onClick={() => void run()}>
-              Run
-            </button>
+            <Button label="Cancel" onClick={() => setOpen(false)} />
+            <Button label="Run" kind="primary" onClick={run} />
           </div>
         </Dialog>
       )}

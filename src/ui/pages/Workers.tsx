@@ -1,16 +1,31 @@
-/** Who is there: heartbeats, tasks, what they run. */
-import { urls } from '../api/calls.ts'
+/** Workers: heartbeats, tasks and what they run. */
+import type { Workers } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
-import type { Worker } from '../api/types.ts'
 import { Icon } from '../parts/Icon.tsx'
-import { Empty, Failure, Loading, Stale } from '../parts/placeholders.tsx'
+import { PageHead, RowLink, Tags } from '../parts/layout.tsx'
+import { Empty, Loaded, Stale } from '../parts/placeholders.tsx'
 import { type Column, Table } from '../parts/Table.tsx'
 import { link } from '../router.ts'
 import { Ago } from '../time/Time.tsx'
 import { count } from '../time/format.ts'
 
-/** Heartbeats are not told as changes. */
+type Worker = Workers['items'][number]
+
+/** A heartbeat is not a change that the server reports. */
 const HEARTBEAT_MS = 5000
+
+const jobsOf = (worker: string) => link(['jobs'], { state: 'running', worker })
+
+const heartbeatColumn: Column<Worker> = {
+  title: 'Heartbeat',
+  cell: ({ heartbeat }) => <Ago at={heartbeat} />,
+}
+
+const runsColumn: Column<Worker> = {
+  title: 'Runs',
+  isNumber: true,
+  cell: ({ id, running }) => <a href={jobsOf(id)}>{count(running)}</a>,
+}
 
 const columns: readonly Column<Worker>[] = [
   {
@@ -24,89 +39,92 @@ const columns: readonly Column<Worker>[] = [
   },
   {
     title: 'Worker',
-    phone: 'first',
-    class: 'wide',
-    cell: ({ id, name, host, pid }) => (
-      <>
-        <a class="row-link name" href={link(['jobs'], { state: 'running', worker: id })}>
-          {name}
-        </a>
-        <span class="below">
-          {host}, process {pid}
-        </span>
-      </>
-    ),
+    isMain: true,
+    cell: (worker) => <WorkerName worker={worker} href={jobsOf(worker.id)} />,
   },
-  { title: 'Heartbeat', cell: ({ heartbeat }) => <Ago at={heartbeat} /> },
+  heartbeatColumn,
   { title: 'Started', cell: ({ started }) => <Ago at={started} /> },
-  {
-    title: 'Runs',
-    isNumber: true,
-    cell: ({ id, running }) => (
-      <a href={link(['jobs'], { state: 'running', worker: id })}>{count(running)}</a>
-    ),
-  },
+  runsColumn,
   {
     title: 'Tasks',
-    class: 'wide',
+    isWide: true,
     cell: ({ tasks }) =>
       tasks.length === 0 ? (
-        <span class="quiet">none: it only submits</span>
+        <span class="quiet">none: it only submits jobs</span>
       ) : (
-        <span class="tags">
-          {tasks.map((task) => (
-            <a key={task} class="tag" href={link(['jobs'], { task })}>
-              {task}
-            </a>
-          ))}
-        </span>
+        <Tags names={tasks} hrefOf={(task) => link(['jobs'], { task })} />
       ),
   },
   {
     title: 'Declared sets',
-    phone: 'none',
+    isOptional: true,
     cell: ({ sets }) => (
-      <span class="tags">
-        {Object.entries(sets).map(([name, hash]) => (
-          <a
-            key={name}
-            class="tag"
-            href={link(['schedules'], { declaredBy: name })}
-            title={`version ${hash}`}
-          >
-            {name}
-          </a>
-        ))}
-      </span>
+      <Tags
+        names={Object.keys(sets)}
+        hrefOf={(declaredBy) => link(['schedules'], { declaredBy })}
+        titleOf={(name) => `version ${sets[name]}`}
+      />
     ),
   },
 ]
 
-export function WorkersPage() {
-  const { data, error, reload } = useApi<{ readonly items: readonly Worker[] }>(
-    urls.workers(),
-    ['workers', 'jobs'],
-    HEARTBEAT_MS,
-  )
+const shortColumns: readonly Column<Worker>[] = [
+  {
+    title: 'Worker',
+    isMain: true,
+    cell: (worker) => <WorkerName worker={worker} href={link(['workers'])} isSilentShown />,
+  },
+  heartbeatColumn,
+  runsColumn,
+]
+
+interface WorkerNameProps {
+  readonly worker: Worker
+  readonly href: string
+  readonly isSilentShown?: boolean
+}
+
+function WorkerName({ worker: { name, host, pid, alive }, href, isSilentShown = false }: WorkerNameProps) {
   return (
     <>
-      <header class="head">
-        <h1 tabIndex={-1}>Workers</h1>
-      </header>
-      <Stale error={data === undefined ? undefined : error} />
-      {data === undefined ? (
-        error === undefined ? (
-          <Loading rows={3} />
-        ) : (
-          <Failure error={error} onRetry={reload} />
-        )
-      ) : data.items.length === 0 ? (
-        <Empty title="No worker is there">
-          Nothing is submitted and no job runs until a process calls start.
-        </Empty>
-      ) : (
-        <Table label="Workers" rows={data.items} idOf={({ id }) => id} columns={columns} />
-      )}
+      <RowLink href={href}>{name}</RowLink>
+      {isSilentShown && !alive && <span class="bad"> silent</span>}
+      <span class="below">
+        {host}, process {pid}
+      </span>
+    </>
+  )
+}
+
+export function useWorkers() {
+  return useApi('/api/v1/workers', {}, ['workers', 'jobs'], HEARTBEAT_MS)
+}
+
+interface WorkerTableProps {
+  readonly workers: readonly Worker[]
+  readonly isShort?: boolean
+}
+
+export function WorkerTable({ workers, isShort = false }: WorkerTableProps) {
+  return (
+    <Table
+      label="Workers"
+      rows={workers}
+      columns={isShort ? shortColumns : columns}
+      empty={<Empty title="No workers">No jobs are submitted or run until a process calls start().</Empty>}
+    />
+  )
+}
+
+export function WorkersPage() {
+  const workers = useWorkers()
+  return (
+    <>
+      <PageHead title="Workers" />
+      <Stale query={workers} />
+      <Loaded query={workers} rows={3}>
+        {({ items }) => <WorkerTable workers={items} />}
+      </Loaded>
     </>
   )
 }

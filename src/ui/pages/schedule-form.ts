@@ -1,38 +1,44 @@
-/** From what a form holds, which is text, to what the API takes, and back. */
-import { FIELDS, type Settings } from '../api/generated/settings.ts'
-import type { Schedule } from '../api/types.ts'
+/** Converts between the text of a form and the settings that the API takes. */
+import type { NewSchedule, Schedule } from '../api/generated/api.ts'
+import { FIELDS } from '../api/generated/settings.ts'
 import { instantOf, myZone, span, typedAt } from '../time/format.ts'
 
-export type Value = Settings[Field['property']]
+export type Value = Schedule[Field['property']]
 
 /** One setting, as the form shows it. */
 export interface Field {
   readonly name: Name
-  readonly property: Exclude<keyof Settings, 'args'>
+  readonly property: Exclude<(typeof FIELDS)[number]['property'], 'args'>
   readonly kind: (typeof FIELDS)[number]['kind']
   readonly label: string
   readonly help: string
-  /** What an empty entry means. */
+  /** The meaning of an empty entry. */
   readonly otherwise?: string
-  /** Of a new schedule; null: no value. */
+  /** For a new schedule; null: no value. */
   readonly default?: Value
-  /** Of a choice: the values, each with what it means. */
+  /** Of a choice: its values and their meanings. */
   readonly values?: Readonly<Record<string, string>>
 }
 
-/** Entries that are no settings, and the args, which are JSON. */
+/** Entries that are not settings, and the args, which are JSON. */
 const OTHERS = { id: '', zone: '', firstRun: 'next', args: '{}' }
 
 export type Name = Exclude<(typeof FIELDS)[number]['name'], 'enabled'> | keyof typeof OTHERS
 export type Entries = Readonly<Record<Name, string>>
 
-/** The settings that the form has; a schedule is paused and resumed by buttons. */
+/** The settings of the form; a schedule is paused and resumed with buttons. */
 const fields: readonly Field[] = FIELDS.filter((field) => field.name !== 'enabled' && field.name !== 'args')
-const byName: ReadonlyMap<string, Field> = new Map(fields.map((field) => [field.name, field]))
 
-/** The settings that a form and a page need no special place for. */
-const PLACED: readonly Name[] = ['task', 'timer', 'summary']
-export const POLICIES = fields.filter(({ name }) => !PLACED.includes(name))
+function fieldOf(name: Name): Field {
+  const field = fields.find((one) => one.name === name)
+  if (field === undefined) throw new Error(`'${name}' is not a setting`)
+  return field
+}
+
+export const TASK = fieldOf('task')
+export const SUMMARY = fieldOf('summary')
+/** The settings without a special place in the form and on the page. */
+export const POLICIES = fields.filter(({ name }) => !['task', 'timer', 'summary'].includes(name))
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each field is in FIELDS
 export const EMPTY = {
@@ -40,46 +46,43 @@ export const EMPTY = {
   ...Object.fromEntries(fields.map((field) => [field.name, textOf(field, field.default ?? null)])),
 } as Entries
 
-/** The args are no JSON. */
+/** The args are not JSON. */
 export class InvalidArgs extends Error {}
 
 export function entriesOf(schedule: Schedule): Entries {
   const settings = fields.map((field) => [field.name, textOf(field, schedule[field.property])])
-  return {
-    ...EMPTY,
-    ...Object.fromEntries(settings),
-    args: JSON.stringify(schedule.args, null, 2),
-    id: schedule.id,
-  }
+  const args = JSON.stringify(schedule.args, null, 2)
+  return { ...EMPTY, ...Object.fromEntries(settings), args, id: schedule.id }
 }
 
 function textOf({ kind, default: otherwise }: Field, value: Value): string {
   if (value === null) return ''
-  // Where none is not 0, as for a delay, 0 is a value.
+  // 0 is the same as empty only if it is the default.
   if (kind === 'span') return value === 0 && otherwise === 0 ? '' : span(Number(value))
   if (kind === 'instant') return typedAt(new Date(String(value)), myZone)
   return String(value)
 }
 
-/** What differs from the schedule before, or from an empty form. @throws InvalidArgs */
-export function settingsOf(entries: Entries, before: Schedule | null): Record<string, unknown> {
+/** What differs from the schedule as it was, or from an empty form. @throws InvalidArgs */
+export function settingsOf(entries: Entries, before: Schedule | null): NewSchedule {
   const old = before === null ? EMPTY : entriesOf(before)
   const settings: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(entries)) {
     if (!isName(name) || name === 'zone') continue
     const isChanged = value.trim() !== old[name].trim()
     if (isChanged || (before === null && (name === 'task' || name === 'timer')))
-      settings[name] = meant(name, value.trim())
+      settings[name] = parsed(name, value.trim())
   }
   const { zone, timer } = entries
-  // Beside a timer that names a zone already, this one says nothing; the server tells when two are given.
+  // A timer that already names a zone keeps it.
   if (zone.trim() !== '' && timer.trim() !== '') settings['timer'] = zoned(timer.trim(), zone.trim())
-  return settings
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the server checks what was typed
+  return settings as unknown as NewSchedule
 }
 
-function meant(name: Name, value: string): unknown {
+function parsed(name: Name, value: string): unknown {
   if (name === 'args') return parsedArgs(value)
-  const field = byName.get(name)
+  const field = fields.find((one) => one.name === name)
   if (value === '') return field?.default ?? null
   if (field?.kind === 'instant') return instantOf(value, myZone)?.toISOString() ?? value
   return field?.kind === 'whole' && /^-?\d+$/.test(value) ? Number(value) : value
@@ -100,6 +103,6 @@ function zoned(timer: string, zone: string): string {
     : `${timer} ${zone}`
 }
 
-function isName(name: string): name is Name {
+export function isName(name: string): name is Name {
   return name in EMPTY
 }

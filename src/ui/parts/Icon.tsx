@@ -1,4 +1,4 @@
-/** Drawn on a grid of 16: thin lines in the colour of the text beside them. Never without a word or a label. */
+/** Icons on a grid of 16: thin lines in the colour of the text. Always used with a word or a label. */
 const PATHS = {
   active: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11ZM8 5v3.2l2 1.3',
   paused: 'M5.5 3.5v9M10.5 3.5v9',

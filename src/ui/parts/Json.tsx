@@ -1,4 +1,4 @@
-/** A value as JSON, to read and to copy. */
+/** A value as JSON, with a button that copies it. */
 import { toast } from './toast.tsx'
 
 export function Json({ value, label }: { readonly value: unknown; readonly label: string }) {
@@ -15,7 +15,7 @@ export function Json({ value, label }: { readonly value: unknown; readonly label
 }
 
 export function Copy({ text, what }: { readonly text: string; readonly what: string }) {
-  // Only where the page is served over https or from this machine.
+  // Browsers have a clipboard only for pages over https or from the same machine.
   if (!('clipboard' in navigator)) return null
   return (
     <button

@@ -1,5 +1,5 @@
-/** The last runs as a line of bars: oldest left, as high as they took long, skips as a short stroke. */
-import type { RecentRun } from '../api/types.ts'
+/** The last runs as bars, the oldest on the left: the height is the run time, a short bar is a skipped slot. */
+import type { RecentRun } from '../api/generated/api.ts'
 import { link } from '../router.ts'
 import { duration } from '../time/format.ts'
 
@@ -7,20 +7,19 @@ const WIDTH = 6
 const HEIGHT = 20
 const SHOWN = 20
 
-export function Sparkline({
-  runs,
-  schedule,
-}: {
+interface SparklineProps {
   readonly runs: readonly RecentRun[]
   readonly schedule: string
-}) {
+}
+
+export function Sparkline({ runs, schedule }: SparklineProps) {
   if (runs.length === 0) return <span class="none">–</span>
   const shown = runs.slice(0, SHOWN).toReversed()
   const longest = Math.max(1, ...shown.map(tookMs))
   const words = summary(shown)
   return (
     <a
-      class="spark"
+      class="sparkline"
       href={link(['schedules', schedule])}
       aria-label={`Last runs: ${words}`}
       title={words}

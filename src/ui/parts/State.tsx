@@ -1,34 +1,39 @@
-/** A state: icon, word and colour, so that none of them is needed to tell it. */
-import type { JobState, ScheduleStatus } from '../api/types.ts'
+/** A state as icon, word and colour: each of them is enough to recognise it. */
+import type { Job, Schedule } from '../api/generated/api.ts'
 import { Icon } from './Icon.tsx'
 
-const MEANINGS: Readonly<Record<JobState | ScheduleStatus, string>> = {
-  active: 'Runs when its timer says so',
-  paused: 'Nothing is submitted until it is resumed',
-  done: 'Nothing more is to come',
-  dead: 'A run failed for good, and it stops then; reset revives it',
-  invalid: 'Its timer cannot be read; it goes on when the timer is edited',
-  retired: 'The code does not declare it any more',
-  running: 'A worker runs it now',
-  waiting: 'For a worker that has room, or for its time',
-  blocked: 'Its turn comes when the job before it ends',
-  success: 'Its handler ended well',
+type AnyState = Job['state'] | Schedule['status']
+
+const MEANINGS: Readonly<Record<AnyState, string>> = {
+  active: 'Runs at the times of its timer',
+  paused: 'No jobs are submitted until it is resumed',
+  done: 'No more runs will follow',
+  dead: 'A run failed after all retries; reset the schedule to revive it',
+  invalid: 'Its timer cannot be read; edit the timer to continue',
+  retired: 'No longer declared in code',
+  running: 'A worker is running it',
+  waiting: 'Waiting for a free worker, or for its time',
+  blocked: 'Starts when the job before it has finished',
+  success: 'Its handler succeeded',
   failed: 'Its last attempt failed',
-  cancelled: 'Somebody cancelled it',
-  skipped: 'The slot became no run; the reason is recorded',
+  cancelled: 'It was cancelled',
+  skipped: 'This slot was skipped; the reason is recorded',
 }
 
-export function State({
-  of,
-  isRetry = false,
-}: {
-  readonly of: JobState | ScheduleStatus
+interface StateProps {
+  readonly of: AnyState
   readonly isRetry?: boolean
-}) {
+}
+
+export function State({ of, isRetry = false }: StateProps) {
   return (
     <span class={`state ${of}`} title={MEANINGS[of]}>
       <Icon name={of} />
       {isRetry ? 'retrying' : of}
     </span>
   )
+}
+
+export function JobState({ job }: { readonly job: Pick<Job, 'state' | 'attempt'> }) {
+  return <State of={job.state} isRetry={job.state === 'waiting' && job.attempt > 0} />
 }

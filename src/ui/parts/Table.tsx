@@ -1,18 +1,21 @@
 /**
- * A table that does not move under the pointer: while somebody points into it, or has the focus in it, rows keep
- * their order and new ones wait; their cells stay live.
+ * A table that does not move under the pointer: while the pointer or the focus is in it, rows keep their order and
+ * new ones wait behind a button; cells are still updated.
  */
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 
 export interface Column<Row> {
+  /** With a `#` in front it is hidden, and only read aloud. */
   readonly title: string
   readonly cell: (row: Row) => ComponentChildren
   /** Aligned to the right. */
   readonly isNumber?: boolean
-  /** On a phone: the first line of a row, or left out; default a labelled value below it. */
-  readonly phone?: 'first' | 'none'
-  readonly class?: string
+  readonly isWide?: boolean
+  /** It identifies the row: it is wide, and on a phone the first line. */
+  readonly isMain?: boolean
+  /** Left out on a phone. Other columns are labelled values there, below the main one. */
+  readonly isOptional?: boolean
 }
 
 export interface Selection {
@@ -20,27 +23,26 @@ export interface Selection {
   readonly change: (ids: ReadonlySet<string>) => void
 }
 
-interface TableProps<Row> {
-  readonly label: string
-  readonly rows: readonly Row[]
-  readonly idOf: (row: Row) => string
-  readonly columns: readonly Column<Row>[]
-  /** What is looked at: with another filter or page rows may change at once. */
-  readonly view?: string
-  readonly selection?: Selection | undefined
+interface Identified {
+  readonly id: string
 }
 
-export function Table<Row>({ label, rows, idOf, columns, view = '', selection }: TableProps<Row>) {
-  const [held, setHeld] = useState(false)
-  const [, showNew] = useState(0)
-  const shown = useRef<{ readonly view: string; readonly rows: readonly Row[] }>({ view, rows })
-  const fresh = new Map(rows.map((row) => [idOf(row), row]))
-  const keeps = held && shown.current.view === view && shown.current.rows.length > 0
-  const visible = keeps ? shown.current.rows.map((row) => fresh.get(idOf(row)) ?? row) : rows
-  shown.current = { view, rows: visible }
-  const known = new Set(visible.map(idOf))
-  const waiting = keeps ? rows.filter((row) => !known.has(idOf(row))).length : 0
+interface TableProps<Row extends Identified> {
+  readonly label: string
+  readonly rows: readonly Row[]
+  readonly columns: readonly Column<Row>[]
+  /** Identifies the filter and the page: with another one, all rows change at once. */
+  readonly view?: string
+  readonly selection?: Selection | undefined
+  /** Shown instead of a table without rows. */
+  readonly empty: ComponentChildren
+}
 
+export function Table<Row extends Identified>(props: TableProps<Row>) {
+  const { label, rows, columns, view = '', selection, empty } = props
+  const [isHeld, setHeld] = useState(false)
+  const { shown, isGone, waiting, showAll } = useHeldRows(rows, view, isHeld)
+  if (rows.length === 0) return <>{empty}</>
   return (
     <div
       class="table-frame"
@@ -53,14 +55,7 @@ export function Table<Row>({ label, rows, idOf, columns, view = '', selection }:
       }}
     >
       {waiting > 0 && (
-        <button
-          type="button"
-          class="waiting-rows"
-          onClick={() => {
-            shown.current = { view, rows: [] }
-            showNew((times) => times + 1)
-          }}
-        >
+        <button type="button" class="waiting-rows" onClick={showAll}>
           {waiting} new: show
         </button>
       )}
@@ -69,52 +64,83 @@ export function Table<Row>({ label, rows, idOf, columns, view = '', selection }:
           <tr role="row">
             {selection !== undefined && (
               <th role="columnheader" class="select">
-                <SelectAll ids={visible.map(idOf)} selection={selection} />
+                <SelectAll ids={shown.map(({ id }) => id)} selection={selection} />
               </th>
             )}
             {columns.map((column) => (
               <th key={column.title} role="columnheader" scope="col" class={classOf(column)}>
-                {column.title.startsWith('#') ? (
-                  <span class="hidden">{column.title.slice(1)}</span>
-                ) : (
-                  column.title
-                )}
+                {isHidden(column) ? <span class="hidden">{column.title.slice(1)}</span> : column.title}
               </th>
             ))}
           </tr>
         </thead>
         <tbody role="rowgroup">
-          {visible.map((row) => {
-            const id = idOf(row)
-            return (
-              <tr key={id} role="row" class={fresh.has(id) ? undefined : 'gone'} data-id={id}>
-                {selection !== undefined && (
-                  <td role="cell" class="select">
-                    <input
-                      type="checkbox"
-                      aria-label={`Select ${id}`}
-                      checked={selection.ids.has(id)}
-                      onChange={() => selection.change(toggled(selection.ids, id))}
-                    />
-                  </td>
-                )}
-                {columns.map((column) => (
-                  <td
-                    key={column.title}
-                    role="cell"
-                    class={classOf(column)}
-                    data-label={column.title.startsWith('#') ? undefined : column.title}
-                  >
-                    {column.cell(row)}
-                  </td>
-                ))}
-              </tr>
-            )
-          })}
+          {shown.map((row) => (
+            <TableRow
+              key={row.id}
+              row={row}
+              isGone={isGone(row.id)}
+              columns={columns}
+              selection={selection}
+            />
+          ))}
         </tbody>
       </table>
     </div>
   )
+}
+
+interface TableRowProps<Row extends Identified> extends Pick<TableProps<Row>, 'columns' | 'selection'> {
+  readonly row: Row
+  readonly isGone: boolean
+}
+
+function TableRow<Row extends Identified>({ row, isGone, columns, selection }: TableRowProps<Row>) {
+  const { id } = row
+  return (
+    <tr role="row" class={isGone ? 'gone' : undefined} data-id={id}>
+      {selection !== undefined && (
+        <td role="cell" class="select">
+          <input
+            type="checkbox"
+            aria-label={`Select ${id}`}
+            checked={selection.ids.has(id)}
+            onChange={() => selection.change(toggled(selection.ids, id))}
+          />
+        </td>
+      )}
+      {columns.map((column) => (
+        <td
+          key={column.title}
+          role="cell"
+          class={classOf(column)}
+          data-label={isHidden(column) ? undefined : column.title}
+        >
+          {column.cell(row)}
+        </td>
+      ))}
+    </tr>
+  )
+}
+
+/** The rows to show: while they are held, those from before, with their newest content. */
+function useHeldRows<Row extends Identified>(rows: readonly Row[], view: string, isHeld: boolean) {
+  const [, showNew] = useState(0)
+  const before = useRef({ view, rows })
+  const fresh = new Map(rows.map((row) => [row.id, row]))
+  const keeps = isHeld && before.current.view === view && before.current.rows.length > 0
+  const shown = keeps ? before.current.rows.map((row) => fresh.get(row.id) ?? row) : rows
+  before.current = { view, rows: shown }
+  const known = new Set(shown.map(({ id }) => id))
+  return {
+    shown,
+    isGone: (id: string) => !fresh.has(id),
+    waiting: rows.filter((row) => !known.has(row.id)).length,
+    showAll: () => {
+      before.current = { view, rows: [] }
+      showNew((times) => times + 1)
+    },
+  }
 }
 
 function SelectAll({ ids, selection }: { readonly ids: readonly string[]; readonly selection: Selection }) {
@@ -124,9 +150,7 @@ function SelectAll({ ids, selection }: { readonly ids: readonly string[]; readon
       type="checkbox"
       aria-label="Select all rows shown"
       checked={chosen > 0 && chosen === ids.length}
-      ref={(input) => {
-        if (input !== null) input.indeterminate = chosen > 0 && chosen < ids.length
-      }}
+      indeterminate={chosen > 0 && chosen < ids.length}
       onChange={() => selection.change(new Set(chosen === ids.length ? [] : ids))}
     />
   )
@@ -138,12 +162,12 @@ function toggled(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
   return next
 }
 
-function classOf<Row>({ isNumber, phone, class: own }: Column<Row>): string | undefined {
-  const classes = [
-    isNumber === true && 'number',
-    phone === 'first' && 'first',
-    phone === 'none' && 'no-phone',
-    own,
-  ]
-  return classes.filter((name) => name !== false && name !== undefined).join(' ') || undefined
+function isHidden({ title }: Column<never>): boolean {
+  return title.startsWith('#')
+}
+
+function classOf({ isNumber, isWide, isMain, isOptional }: Column<never>): string | undefined {
+  const classes = { number: isNumber, wide: isWide ?? isMain, first: isMain, 'no-phone': isOptional }
+  const names = Object.entries(classes).flatMap(([name, isOn]) => (isOn === true ? [name] : []))
+  return names.join(' ') || undefined
 }

@@ -1,11 +1,12 @@
-/** The text of a timer, checked while it is typed: what it means, when it comes, where the fault is. */
+/** The text of a timer, checked while it is typed: its meaning, its next run times, or where the error is. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { urls } from '../api/calls.ts'
+import type { TimerCheck } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
-import type { TimerCheck } from '../api/types.ts'
-import { now } from '../time/clock.ts'
-import { exact, myZone, relative } from '../time/format.ts'
+import { myZone } from '../time/format.ts'
+import { Button } from './Button.tsx'
+import { Hint, Wrong } from './Hint.tsx'
 import { Icon } from './Icon.tsx'
+import { RunTimes } from './RunTimes.tsx'
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ['Mon..Fri 09:00', 'weekdays at nine'],
@@ -17,16 +18,16 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   ['cron 0 9 * * 1-5', 'cron'],
 ]
 const TYPING_MS = 200
-const ELAPSES = 10
+const RUN_TIMES = 10
 
 interface TimerFieldProps {
   readonly value: string
   readonly onChange: (value: string) => void
-  /** Written into a timer that names none. */
+  /** For a timer that names no zone. */
   readonly timerZone: string
-  /** Where the slots of `every` begin. */
+  /** The start of the slots of `every`. */
   readonly anchor?: string | undefined
-  /** What the server said when it was sent. */
+  /** The server's error message after submitting. */
   readonly refused?: string | undefined
 }
 
@@ -38,10 +39,8 @@ export function TimerField({ value, onChange, timerZone, anchor, refused }: Time
     return () => clearTimeout(timer)
   }, [value])
   const text = settled.trim()
-  const { data, error } = useApi<TimerCheck>(
-    text === '' ? undefined : urls.check({ timer: settled, zone: timerZone, anchor, limit: ELAPSES }),
-    [],
-  )
+  const query = { timer: settled, zone: timerZone, anchor, limit: RUN_TIMES }
+  const { data, error } = useApi('/api/v1/timers/check', text === '' ? undefined : { query }, [])
   const check = text === '' ? undefined : data
   const fault = check?.valid === false ? check.fault : undefined
   const use = (next: string) => {
@@ -78,12 +77,8 @@ export function TimerField({ value, onChange, timerZone, anchor, refused }: Time
         }}
       />
       <div id="timer-check" aria-live="polite" class="check-result">
-        {refused !== undefined && fault === undefined && (
-          <p class="wrong">
-            <Icon name="late" /> {refused}
-          </p>
-        )}
-        {error !== undefined && <p class="help">It cannot be checked just now: {error.message}</p>}
+        {refused !== undefined && fault === undefined && <Wrong>{refused}</Wrong>}
+        {error !== undefined && <p class="help">The timer cannot be checked now: {error.message}</p>}
         {fault !== undefined && <Fault text={settled} fault={fault} onGo={goToFault} onUse={use} />}
         {check?.valid === true && <Meaning check={check} typed={text} onUse={use} />}
       </div>
@@ -111,9 +106,7 @@ function Fault({ text, fault: { message, column, token, hint }, onGo, onUse }: F
   const offered = offeredBy(hint, text.slice(0, start), text.slice(start + (token?.length ?? 0)))
   return (
     <>
-      <p class="wrong">
-        <Icon name="late" /> <span>{message}</span>
-      </p>
+      <Wrong>{message}</Wrong>
       {column !== null && (
         <div class="caret mono" aria-hidden="true">
           {text.slice(0, start)}
@@ -131,17 +124,13 @@ function Fault({ text, fault: { message, column, token, hint }, onGo, onUse }: F
         ) : (
           hint !== null && <span>{hint}</span>
         )}
-        {column !== null && (
-          <button type="button" class="link" onClick={onGo}>
-            Go to the fault
-          </button>
-        )}
+        {column !== null && <Button label="Go to the error" kind="link" onClick={onGo} />}
       </p>
     </>
   )
 }
 
-/** What a hint would have in place of the text: all of it, or what is marked. */
+/** The text that a hint suggests: in place of all of it, or of the marked part. */
 function offeredBy(hint: string | null, before: string, after: string): string | undefined {
   const [, whole] = /^write ((?:(?!, ).)+)$/u.exec(hint ?? '') ?? []
   const [, token] = /^did you mean (\S+)\?$/u.exec(hint ?? '') ?? []
@@ -155,7 +144,6 @@ interface MeaningProps {
 }
 
 function Meaning({ check, typed, onUse }: MeaningProps) {
-  const zones = [...new Set([check.zone, myZone, 'UTC'])]
   const [event] = check.events
   return (
     <>
@@ -179,43 +167,16 @@ function Meaning({ check, typed, onUse }: MeaningProps) {
         </p>
       )}
       {check.warnings.map((warning) => (
-        <p key={warning} class="hint">
-          <Icon name="late" /> {warning}
-        </p>
+        <Hint key={warning}>{warning}</Hint>
       ))}
       {check.elapses.length > 0 && (
-        <div class="table-scroll" tabIndex={0} role="region" aria-label="Next run times">
-          <table class="elapses">
-            <caption class="hidden">Next run times</caption>
-            <thead>
-              <tr>
-                <th scope="col">In</th>
-                {zones.map((one) => (
-                  <th key={one} scope="col">
-                    {one}
-                    <span class="quiet">
-                      {one === check.zone ? ' (timer)' : ''}
-                      {one === myZone ? ' (mine)' : ''}
-                    </span>
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {check.elapses.map(({ at }) => {
-                const date = new Date(at)
-                return (
-                  <tr key={at}>
-                    <td>{relative(date, now.value).replace(/^in /u, '')}</td>
-                    {zones.map((one) => (
-                      <td key={one}>{exact(date, one)}</td>
-                    ))}
-                  </tr>
-                )
-              })}
-            </tbody>
-          </table>
-        </div>
+        <RunTimes
+          label="Next run times"
+          times={check.elapses}
+          timerZone={check.zone}
+          myZone={myZone}
+          zones={[myZone, 'UTC']}
+        />
       )}
     </>
   )

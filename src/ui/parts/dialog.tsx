@@ -1,7 +1,8 @@
-/** Dialogs: the browser's own, which keeps the focus inside, ends with Escape and gives the focus back. */
+/** Dialogs: the browser's own, which keep the focus inside, close with Escape and give the focus back. */
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { Button } from './Button.tsx'
 
 interface DialogProps {
   readonly title: string
@@ -31,12 +32,12 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   )
 }
 
-interface Question {
+export interface Question {
   readonly title: string
   readonly body?: ComponentChildren
-  /** The label of the button that does it: a verb. */
+  /** The label of the button that confirms: a verb. */
   readonly action: string
-  /** The label of the button that closes the dialog; default: Cancel, which is ambiguous where a job is cancelled. */
+  /** The label of the other button; default: Cancel, which is ambiguous if a job is to be cancelled. */
   readonly dismiss?: string
   readonly isDangerous?: boolean
 }
@@ -47,7 +48,7 @@ interface Asked extends Question {
 
 const asked = signal<Asked | null>(null)
 
-/** Asks before something that cannot be undone, or that concerns many. */
+/** Asks before something that cannot be undone, or that affects many rows. */
 export function ask(question: Question): Promise<boolean> {
   return new Promise((resolve) => {
     asked.value = {
@@ -67,17 +68,13 @@ export function Questions() {
     <Dialog key={question.title} title={question.title} onClose={() => question.answer(false)}>
       {question.body !== undefined && <div class="dialog-body">{question.body}</div>}
       <div class="dialog-actions">
-        <button type="button" onClick={() => question.answer(false)}>
-          {question.dismiss ?? 'Cancel'}
-        </button>
-        <button
-          type="button"
-          class={question.isDangerous === true ? 'danger' : 'primary'}
+        <Button label={question.dismiss ?? 'Cancel'} onClick={() => question.answer(false)} />
+        <Button
+          label={question.action}
+          kind={question.isDangerous === true ? 'danger' : 'primary'}
           autoFocus
           onClick={() => question.answer(true)}
-        >
-          {question.action}
-        </button>
+        />
       </div>
     </Dialog>
   )

@@ -1,15 +1,19 @@
-/** What lists have in common: search, filters, counts by state, pages. */
+/** What lists have in common: search, filters, counts by state, pages, bulk actions. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Counts, Page } from '../api/types.ts'
+import type { JobCounts, JobPage } from '../api/generated/api.ts'
+import type { Query } from '../api/query.ts'
 import { link, query, segments, setQuery } from '../router.ts'
 import { count } from '../time/format.ts'
+import { Button, IconButton } from './Button.tsx'
 import { Icon, type IconName } from './Icon.tsx'
+import { Loaded, Stale } from './placeholders.tsx'
+import { type Column, type Selection, Table } from './Table.tsx'
 
 const TYPING_MS = 250
-export const PAGE_SIZE = 50
+const PAGE_SIZE = 50
 
-/** A text of the query in the address: it is written there when typing rests. */
+/** A text in the address: it is written there when typing pauses. */
 export function Search({ name = 'q', label }: { readonly name?: string; readonly label: string }) {
   const value = query.value[name] ?? ''
   const [text, setText] = useState(value)
@@ -49,31 +53,121 @@ export function Search({ name = 'q', label }: { readonly name?: string; readonly
   )
 }
 
-/** A filter that a link from elsewhere has set: shown, and taken away again. */
-export function Chip({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+interface FilterChipsProps {
+  readonly names: readonly string[]
+  readonly labelOf?: (name: string) => string
+  readonly textOf?: (value: string, name: string) => string
+}
+
+/** Filters that a link from another page has set, each with a button that removes it. */
+export function FilterChips({ names, labelOf = String, textOf = String }: FilterChipsProps) {
   return (
-    <span class="chip">
-      <span>{children}</span>
-      <button
-        type="button"
-        class="plain"
-        aria-label={`Remove the filter ${name}`}
-        onClick={() => setQuery({ [name]: undefined })}
-      >
-        <Icon name="close" />
-      </button>
-    </span>
+    <>
+      {Object.entries(filtersOf(names)).map(([name, value]) => (
+        <span key={name} class="chip">
+          <span>
+            {labelOf(name)} <b>{textOf(value, name)}</b>
+          </span>
+          <IconButton
+            icon="close"
+            label={`Remove the filter ${name}`}
+            onClick={() => setQuery({ [name]: undefined })}
+          />
+        </span>
+      ))}
+    </>
   )
 }
 
-interface StateCountsProps<Name extends IconName> {
-  readonly names: readonly Name[]
-  readonly counts: Counts<Name> | undefined
-  /** The entry of the query that says which. */
+/** The filters of these names that the address has. */
+export function filtersOf(names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(query.value).filter(([name]) => names.includes(name)))
+}
+
+interface BulkAction {
+  readonly label: string
+  readonly isDangerous?: boolean
+  /** @returns whether it was done; then the selection is cleared */
+  readonly run: (ids: readonly string[]) => Promise<boolean>
+}
+
+interface ListProps<Row extends { readonly id: string }> {
+  readonly query: Query<PageOf<Row>>
+  readonly title: string
+  readonly columns: readonly Column<Row>[]
+  /** Identifies the filter and the page. */
+  readonly view: string
+  readonly empty: ComponentChildren
+  /** Of the selected rows; without any, rows cannot be selected. */
+  readonly actions: readonly BulkAction[]
+  /** Below the rows. */
+  readonly children?: ComponentChildren
+}
+
+/** A page of rows, with links to the other pages and actions on selected rows. */
+export function List<Row extends { readonly id: string }>(props: ListProps<Row>) {
+  const { query, title, columns, view, empty, actions, children } = props
+  const [ids, change] = useState<ReadonlySet<string>>(new Set())
+  const selection = { ids, change }
+  return (
+    <>
+      <Stale query={query} />
+      <Loaded query={query}>
+        {(page) => (
+          <>
+            <Table
+              label={title}
+              rows={page.items}
+              columns={columns}
+              view={view}
+              selection={actions.length > 0 ? selection : undefined}
+              empty={empty}
+            />
+            {page.items.length > 0 && <Pager of={page} what={title.toLowerCase()} />}
+            {page.items.length > 0 && children}
+          </>
+        )}
+      </Loaded>
+      {ids.size > 0 && <Bulk selection={selection} title={title} actions={actions} />}
+    </>
+  )
+}
+
+interface BulkProps {
+  readonly selection: Selection
+  readonly title: string
+  readonly actions: readonly BulkAction[]
+}
+
+function Bulk({ selection: { ids, change }, title, actions }: BulkProps) {
+  const clear = () => change(new Set())
+  const perform = async (run: BulkAction['run']) => {
+    if (await run([...ids])) clear()
+  }
+  return (
+    <div class="bulk" role="region" aria-label={`Selected ${title.toLowerCase()}`}>
+      <span>{count(ids.size)} selected</span>
+      {actions.map(({ label, isDangerous, run }) => (
+        <Button
+          key={label}
+          label={label}
+          kind={isDangerous === true ? 'danger' : undefined}
+          onClick={() => perform(run)}
+        />
+      ))}
+      <Button label="Clear" kind="plain" onClick={clear} />
+    </div>
+  )
+}
+
+interface StateCountsProps {
+  readonly names: readonly IconName[]
+  readonly counts: JobCounts | undefined
+  /** The entry of the address that holds the chosen one. */
   readonly entry: string
 }
 
-export function StateCounts<Name extends IconName>({ names, counts, entry }: StateCountsProps<Name>) {
+export function StateCounts({ names, counts, entry }: StateCountsProps) {
   const chosen = query.value[entry]
   const at = (value: string | undefined) =>
     link(segments.value, { ...query.value, page: undefined, [entry]: value })
@@ -102,16 +196,18 @@ export function StateCounts<Name extends IconName>({ names, counts, entry }: Sta
   )
 }
 
-/** Earlier and later rows, and how many there are; beyond what is counted it says so. */
-export function Pager({
-  page,
-  of,
-  what,
-}: {
-  readonly page: number
-  readonly of: Page<unknown>
+interface PageOf<Row> extends Omit<JobPage, 'items'> {
+  readonly items: readonly Row[]
+}
+
+interface PagerProps {
+  readonly of: PageOf<unknown>
   readonly what: string
-}) {
+}
+
+/** Links to the previous and the next page, and the number of rows, as far as they were counted. */
+function Pager({ of, what }: PagerProps) {
+  const page = pageNumber()
   const first = (page - 1) * PAGE_SIZE + 1
   const last = first + of.items.length - 1
   const hasMore = last < of.total || (!of.totalIsExact && of.items.length === PAGE_SIZE)
@@ -120,24 +216,21 @@ export function Pager({
     <nav class="pager" aria-label="Pages of the list">
       <span>
         {of.items.length === 0 ? `0 of ${total}` : `${count(first)}–${count(last)} of ${total}`} {what}
-        {!of.totalIsExact && of.total >= 1000 && ': filter or search to see others'}
+        {!of.totalIsExact && of.total >= 1000 && ': filter or search to see the others'}
       </span>
-      {page > 1 && (
-        <a class="button" href={linkTo(page - 1)} aria-label="Page before">
-          <Icon name="left" />
-        </a>
-      )}
-      {hasMore && (
-        <a class="button" href={linkTo(page + 1)} aria-label="Next page">
-          <Icon name="right" />
-        </a>
-      )}
+      {page > 1 && <IconButton icon="left" label="Previous page" href={linkTo(page - 1)} />}
+      {hasMore && <IconButton icon="right" label="Next page" href={linkTo(page + 1)} />}
     </nav>
   )
 }
 
 function linkTo(page: number): string {
   return link(segments.value, { ...query.value, page: page === 1 ? undefined : page })
+}
+
+/** The limit and the offset of the page in the address. */
+export function paging(): { readonly limit: number; readonly offset: number } {
+  return { limit: PAGE_SIZE, offset: (pageNumber() - 1) * PAGE_SIZE }
 }
 
 export function pageNumber(): number {

@@ -1,9 +1,23 @@
-/** What stands where rows would: nothing yet, nothing at all, a fault. */
+/** What is shown instead of data: loading, empty, failed. */
 import type { ComponentChildren } from 'preact'
 import { ApiError } from '../api/client.ts'
+import type { Query } from '../api/query.ts'
+import { Button } from './Button.tsx'
+import { Hint } from './Hint.tsx'
 import { Icon } from './Icon.tsx'
 
-export function Loading({ rows = 8 }: { readonly rows?: number }) {
+interface LoadedProps<Content> {
+  readonly query: Query<Content>
+  /** Lines of the placeholder. */
+  readonly rows?: number
+  readonly children: (data: Content) => ComponentChildren
+}
+
+/** The content of a query; until it is there, a placeholder, or the error and a button that tries again. */
+export function Loaded<Content>({ query, rows = 8, children }: LoadedProps<Content>) {
+  const { data, error, reload } = query
+  if (data !== undefined) return <>{children(data)}</>
+  if (error !== undefined) return <Failure error={error} onRetry={reload} />
   return (
     <div class="loading" role="status" aria-label="Loading">
       {Array.from({ length: rows }, (_, row) => (
@@ -21,36 +35,28 @@ export function Empty({
   readonly children?: ComponentChildren
 }) {
   return (
-    <div class="notice">
-      <p class="notice-title">{title}</p>
+    <div class="placeholder">
+      <p class="placeholder-title">{title}</p>
       {children !== undefined && <div>{children}</div>}
     </div>
   )
 }
 
-export function Failure({ error, onRetry }: { readonly error: Error; readonly onRetry: () => void }) {
-  const isGone = error instanceof ApiError && error.status === 404
+function Failure({ error, onRetry }: { readonly error: Error; readonly onRetry: () => void }) {
+  const isMissing = error instanceof ApiError && error.status === 404
   return (
-    <div class="notice fault" role="alert">
-      <p class="notice-title">
-        <Icon name="late" /> {isGone ? 'Not found' : 'This could not be shown'}
+    <div class="placeholder" role="alert">
+      <p class="placeholder-title">
+        <Icon name="late" /> {isMissing ? 'Not found' : 'Could not load this'}
       </p>
       <p>{error.message}</p>
-      {!isGone && (
-        <button type="button" onClick={onRetry}>
-          Try again
-        </button>
-      )}
+      {!isMissing && <Button label="Try again" onClick={onRetry} />}
     </div>
   )
 }
 
-/** Above rows that may be out of date. */
-export function Stale({ error }: { readonly error: Error | undefined }) {
-  if (error === undefined) return null
-  return (
-    <p class="stale" role="status">
-      <Icon name="late" /> {error.message} What is shown may be out of date.
-    </p>
-  )
+/** Above data that may be out of date, since the last request failed. */
+export function Stale({ query: { data, error } }: { readonly query: Query<unknown> }) {
+  if (data === undefined || error === undefined) return null
+  return <Hint role="status">{error.message} This data may be out of date.</Hint>
 }

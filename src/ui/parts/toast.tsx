@@ -1,14 +1,15 @@
-/** Short messages about what was done, at the edge of the page; errors stay until they are closed. */
+/** Short messages at the edge of the page; errors stay until they are closed. */
 import { signal } from '@preact/signals'
 import { ApiError } from '../api/client.ts'
 import { link } from '../router.ts'
+import { IconButton } from './Button.tsx'
 import { Icon } from './Icon.tsx'
 
 interface Toast {
   readonly id: number
   readonly text: string
   readonly isError: boolean
-  /** The job that it is about. */
+  /** The job to link to. */
   readonly job: string | undefined
 }
 
@@ -22,8 +23,8 @@ export function toast(text: string): void {
 }
 
 export function toastError(error: unknown): void {
-  const job = error instanceof ApiError ? error.problem['jobId'] : undefined
-  add(error instanceof Error ? error.message : String(error), true, typeof job === 'string' ? job : undefined)
+  const job = error instanceof ApiError ? error.problem.jobId : undefined
+  add(error instanceof Error ? error.message : String(error), true, job)
 }
 
 export function Toasts() {
@@ -36,9 +37,7 @@ export function Toasts() {
             {text}
             {job !== undefined && <a href={link(['jobs', job])}> Show the job</a>}
           </span>
-          <button type="button" class="plain" aria-label="Close the message" onClick={() => close(id)}>
-            <Icon name="close" />
-          </button>
+          <IconButton icon="close" label="Close the message" onClick={() => close(id)} />
         </div>
       ))}
     </div>

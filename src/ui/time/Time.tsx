@@ -2,13 +2,13 @@ import { toast } from '../parts/toast.tsx'
 import { now, zone } from './clock.ts'
 import { duration, exact, relative } from './format.ts'
 
-/** The exact time, with its zone, in the zone shown and in UTC: what the pointer is told. */
+/** The exact time in the timer's zone, in the zone shown, and in UTC, for a tooltip. */
 function title(at: Date, shown: string, own?: string): string {
   const zones = [...new Set([...(own === undefined ? [] : [own]), shown, 'UTC'])]
   return zones.map((one) => `${exact(at, one)}${one === 'UTC' ? '' : ` ${one}`}`).join('\n')
 }
 
-/** Who has no pointer to hold over a time may press on it. */
+/** On a touch screen, which has no tooltips, a tap on a time shows it. */
 export function startTimes(): void {
   document.addEventListener('click', ({ target }) => {
     const time =
@@ -17,7 +17,7 @@ export function startTimes(): void {
   })
 }
 
-/** Relative, exact on hover. Null is told by a dash. */
+/** Relative, exact on hover. Null is shown as a dash. */
 export function Ago({ at, own }: { readonly at: string | null; readonly own?: string }) {
   if (at === null) return <span class="none">–</span>
   const date = new Date(at)
@@ -28,7 +28,7 @@ export function Ago({ at, own }: { readonly at: string | null; readonly own?: st
   )
 }
 
-/** The exact one in the zone shown, the relative one behind it. */
+/** The exact time, followed by the relative one. */
 export function At({ at, own }: { readonly at: string | null; readonly own?: string }) {
   if (at === null) return <span class="none">–</span>
   const date = new Date(at)
@@ -39,7 +39,7 @@ export function At({ at, own }: { readonly at: string | null; readonly own?: str
   )
 }
 
-/** How long it took, or has been taking until now. */
+/** How long it took, or has been running. */
 export function Took({ from, to }: { readonly from: string | null; readonly to: string | null }) {
   if (from === null) return <span class="none">–</span>
   const end = to === null ? now.value.getTime() : Date.parse(to)

@@ -3,7 +3,11 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** The zone of the one who reads. */
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 60 * MINUTE_MS
+export const DAY_MS = 24 * HOUR_MS
+
+/** The user's time zone. */
 export const myZone = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 
 const formats = new Map<string, Intl.DateTimeFormat>()
@@ -21,7 +25,7 @@ function format(zone: string): Intl.DateTimeFormat {
       hour: '2-digit',
       minute: '2-digit',
       second: '2-digit',
-      timeZoneName: 'shortOffset',
+      timeZoneName: 'longOffset',
     })
     formats.set(zone, known)
   }
@@ -34,7 +38,7 @@ export interface Wall {
   readonly date: string
   /** `09:00:00` */
   readonly time: string
-  /** `+01:00`; `Z` for UTC */
+  /** `+01:00`, `UTC` */
   readonly offset: string
 }
 
@@ -51,7 +55,10 @@ export function wall(at: Date, zone: string): Wall {
     weekday: of('weekday'),
     date: `${of('year')}-${of('month')}-${of('day')}`,
     time: `${of('hour')}:${of('minute')}:${of('second')}`,
-    offset: offsetText(of('timeZoneName')),
+    offset: of('timeZoneName')
+      .replace(/^GMT(\+00:00)?$/u, 'UTC')
+      .replace('GMT', '')
+      .replace('-', '−'),
   }
 }
 
@@ -117,13 +124,6 @@ export function count(value: number): string {
 
 function joined(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`
-}
-
-/** From `GMT+5:30` */
-function offsetText(name: string): string {
-  const [, sign, hours, minutes] = /^GMT([+−-])(\d+)(?::(\d+))?$/u.exec(name) ?? []
-  if (sign === undefined || hours === undefined) return 'UTC'
-  return `${sign === '+' ? '+' : '−'}${hours.padStart(2, '0')}:${minutes ?? '00'}`
 }
 
 /** What a clock in a zone shows as `2026-03-27T09:00`, as an instant; in a repeated hour the first. */

@@ -1,44 +1,5 @@
 // Generated from src/model/settings.ts by test/docs/settings.test.ts.
 
-/** The settings of a schedule, as the REST API gives them. */
-export interface Settings {
-  readonly task: string
-  readonly enabled: boolean
-  readonly timer: string
-  readonly args: unknown
-  readonly summary: string | null
-  readonly overlap: 'skip' | 'queue_one' | 'replace' | 'allow'
-  readonly catchUp: number
-  readonly jitterMs: number
-  readonly starts: string | null
-  readonly ends: string | null
-  readonly maxRuns: number | null
-  readonly timeoutMs: number | null
-  readonly maxRetries: number | null
-  readonly retryDelayMs: number | null
-  readonly retryBackoff: 'exponential' | 'fixed' | null
-  readonly onExhausted: 'continue' | 'stop'
-  readonly afterDone: 'keep' | 'delete'
-  readonly priority: number
-  readonly group: string
-  readonly submitter: string | null
-  readonly subject: string | null
-}
-
-/** Those that a job has as well. */
-export interface JobSettings {
-  readonly task: string
-  readonly args: unknown
-  readonly timeoutMs: number | null
-  readonly maxRetries: number | null
-  readonly retryDelayMs: number | null
-  readonly retryBackoff: 'exponential' | 'fixed' | null
-  readonly priority: number
-  readonly group: string
-  readonly submitter: string | null
-  readonly subject: string | null
-}
-
 /** The settings in the order of the form. */
 export const FIELDS = [
   {"name":"task","property":"task","kind":"text","label":"Task","help":"What runs: the name of a task"},

@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document by openapi.test.ts.
+// Generated from the OpenAPI document: npm run generate:api.
 export interface paths {
     "/api/v1/schedules": {
         parameters: {
@@ -1328,6 +1328,41 @@ export interface components {
     headers: never;
     pathItems: never;
 }
+export type ScheduleInput = components['schemas']['ScheduleInput'];
+export type NewSchedule = components['schemas']['NewSchedule'];
+export type ScheduleChanges = components['schemas']['ScheduleChanges'];
+export type RunInput = components['schemas']['RunInput'];
+export type Ids = components['schemas']['Ids'];
+export type NewJob = components['schemas']['NewJob'];
+export type JobsAction = components['schemas']['JobsAction'];
+export type Schedule = components['schemas']['Schedule'];
+export type RecentRun = components['schemas']['RecentRun'];
+export type ListedSchedule = components['schemas']['ListedSchedule'];
+export type SchedulePage = components['schemas']['SchedulePage'];
+export type Job = components['schemas']['Job'];
+export type ListedJob = components['schemas']['ListedJob'];
+export type JobPage = components['schemas']['JobPage'];
+export type History = components['schemas']['History'];
+export type JobReference = components['schemas']['JobReference'];
+export type JobStateAnswer = components['schemas']['JobStateAnswer'];
+export type JobsActionAnswer = components['schemas']['JobsActionAnswer'];
+export type Elapse = components['schemas']['Elapse'];
+export type Elapses = components['schemas']['Elapses'];
+export type Explanation = components['schemas']['Explanation'];
+export type Attempts = components['schemas']['Attempts'];
+export type LogLines = components['schemas']['LogLines'];
+export type ScheduleCounts = components['schemas']['ScheduleCounts'];
+export type JobCounts = components['schemas']['JobCounts'];
+export type Failures = components['schemas']['Failures'];
+export type Tasks = components['schemas']['Tasks'];
+export type Workers = components['schemas']['Workers'];
+export type TimerCheck = components['schemas']['TimerCheck'];
+export type Load = components['schemas']['Load'];
+export type Upcoming = components['schemas']['Upcoming'];
+export type Me = components['schemas']['Me'];
+export type Health = components['schemas']['Health'];
+export type Findings = components['schemas']['Findings'];
+export type ProblemDetails = components['schemas']['ProblemDetails'];
 export type $defs = Record<string, never>;
 export interface operations {
     listSchedules: {

@@ -1,0 +1,66 @@
+/** Columns that lists of jobs have in common. */
+import type { Job, ListedJob } from '../api/generated/api.ts'
+import { JobState } from '../parts/State.tsx'
+import type { Column } from '../parts/Table.tsx'
+import { Ago, Took } from '../time/Time.tsx'
+import { count } from '../time/format.ts'
+
+const SKIPPED: Readonly<Record<string, string>> = {
+  overlap: 'the previous run had not finished',
+  missed: 'no scheduler was running, and catch-up does not cover it',
+  'max runs': 'the runs in progress may already reach the maximum',
+  fault: 'it could not be submitted',
+}
+
+/** What happened to a job, in one line. */
+export function outcome(job: Job | ListedJob): string {
+  const slots = job.missed > 1 ? `${count(job.missed)} slots: ` : ''
+  if (job.state === 'skipped') return `${slots}${SKIPPED[job.reason ?? ''] ?? job.reason ?? ''}`
+  if (job.error !== null && job.state !== 'success') return firstLine(job)
+  if (job.missed > 0) return `stands for ${count(job.missed)} missed slots`
+  return job.reason ?? ''
+}
+
+/** A list leaves out an error whose first line is too long. */
+function firstLine(job: Job | ListedJob): string {
+  const line = job.error?.split('\n')[0] ?? ''
+  const bytes = 'truncated' in job ? job.truncated?.['error'] : undefined
+  if (line !== '' || bytes === undefined) return line
+  return `error of ${count(Math.ceil(bytes / 1000))} KB: open the run to see it`
+}
+
+export const stateColumn: Column<ListedJob> = { title: 'State', cell: (job) => <JobState job={job} /> }
+
+export const attemptColumn: Column<ListedJob> = {
+  title: 'Attempt',
+  isNumber: true,
+  cell: ({ attempt }) => (attempt === 0 ? <span class="none">–</span> : attempt),
+}
+
+export const tookColumn: Column<ListedJob> = {
+  title: 'Took',
+  isNumber: true,
+  cell: (job) => <JobTook job={job} />,
+}
+
+export const outcomeColumn: Column<ListedJob> = {
+  title: 'What happened',
+  isWide: true,
+  cell: (job) => (
+    <span class={job.state === 'failed' ? 'clip bad' : 'clip quiet'}>
+      {job.state === 'waiting' && job.runAt !== null ? (
+        <>
+          runs <Ago at={job.runAt} />
+        </>
+      ) : (
+        outcome(job)
+      )}
+    </span>
+  ),
+}
+
+/** How long the last attempt took, or has been running. */
+export function JobTook({ job: { state, started, finished } }: { readonly job: Job }) {
+  const hasRun = state === 'running' || (finished !== null && state !== 'skipped')
+  return <Took from={hasRun ? started : null} to={finished} />
+}

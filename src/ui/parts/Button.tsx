@@ -1,0 +1,53 @@
+/** Buttons, and links that look like buttons. */
+import type { ComponentChildren } from 'preact'
+import { Icon, type IconName } from './Icon.tsx'
+
+/** Either a link or a function. */
+interface Action {
+  readonly href?: string
+  readonly onClick?: () => unknown
+  readonly kind?: 'primary' | 'danger' | 'link' | 'plain' | undefined
+  readonly title?: string
+  readonly disabled?: boolean
+  /** In a dialog: it has the focus at first. */
+  readonly autoFocus?: boolean
+  readonly 'aria-label'?: string
+  readonly 'aria-current'?: 'true' | 'date' | undefined
+  readonly children?: ComponentChildren
+}
+
+interface ButtonProps extends Action {
+  readonly label: string
+  readonly icon?: IconName
+}
+
+export function Button({ label, icon, ...action }: ButtonProps) {
+  return (
+    <Clickable {...action}>
+      {icon !== undefined && <Icon name={icon} />} {label}
+    </Clickable>
+  )
+}
+
+/** Its label is a tooltip, and read aloud. */
+export function IconButton({
+  label,
+  icon,
+  ...action
+}: Required<Pick<ButtonProps, 'label' | 'icon'>> & Action) {
+  return (
+    <Clickable
+      aria-label={label}
+      title={label}
+      kind={action.href === undefined ? 'plain' : undefined}
+      {...action}
+    >
+      <Icon name={icon} />
+    </Clickable>
+  )
+}
+
+function Clickable({ href, onClick, kind, ...attributes }: Action) {
+  if (href !== undefined) return <a class={`button ${kind ?? ''}`} href={href} {...attributes} />
+  return <button type="button" class={kind} onClick={() => void onClick?.()} {...attributes} />
+}

@@ -1,0 +1,20 @@
+interface SelectProps {
+  readonly label?: string
+  readonly value: string
+  /** The text of each value. */
+  readonly options: Readonly<Record<string, string>>
+  readonly onChange?: (value: string) => void
+}
+
+/** A list of choices. Further attributes are those of the element. */
+export function Select({ label, options, onChange, ...attributes }: SelectProps) {
+  return (
+    <select aria-label={label} onChange={(event) => onChange?.(event.currentTarget.value)} {...attributes}>
+      {Object.entries(options).map(([value, text]) => (
+        <option key={value} value={value}>
+          {text}
+        </option>
+      ))}
+    </select>
+  )
+}

@@ -1,0 +1,102 @@
+/** What pages are made of: a heading with actions, sections, and facts. */
+import type { ComponentChildren } from 'preact'
+import { link } from '../router.ts'
+
+interface PageHeadProps {
+  readonly title: string
+  /** The page above it. */
+  readonly crumb?: 'Schedules' | 'Jobs'
+  readonly beside?: ComponentChildren
+  readonly below?: ComponentChildren
+  /** The actions of the page. */
+  readonly children?: ComponentChildren
+}
+
+export function PageHead({ title, crumb, beside, below, children }: PageHeadProps) {
+  return (
+    <header class="head">
+      <div>
+        {crumb !== undefined && <Crumb to={crumb} />}
+        <div class="title-line">
+          <h1 tabIndex={-1}>{title}</h1>
+          {beside}
+        </div>
+        {below}
+      </div>
+      <div class="actions">{children}</div>
+    </header>
+  )
+}
+
+export function Crumb({ to }: { readonly to: 'Schedules' | 'Jobs' }) {
+  return (
+    <a class="crumb" href={link([to.toLowerCase()])}>
+      {to}
+    </a>
+  )
+}
+
+interface SectionProps {
+  readonly title: string
+  /** At the right of the title. */
+  readonly aside?: ComponentChildren
+  /** Screen readers announce its changes. */
+  readonly isLive?: boolean
+  readonly children: ComponentChildren
+}
+
+export function Section({ title, aside, isLive = false, children }: SectionProps) {
+  return (
+    <section aria-live={isLive ? 'polite' : undefined}>
+      <div class="section-head">
+        <h2>{title}</h2>
+        {aside}
+      </div>
+      {children}
+    </section>
+  )
+}
+
+interface FactProps {
+  readonly name: ComponentChildren
+  /** Null or false: the fact is left out. */
+  readonly value: ComponentChildren
+}
+
+/** A row of a description list. */
+export function Fact({ name, value }: FactProps) {
+  if (value === null || value === false) return null
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </>
+  )
+}
+
+/** The link that opens the row of a table. */
+export function RowLink({ href, children }: { readonly href: string; readonly children: string }) {
+  return (
+    <a class="row-link name" href={href}>
+      {children}
+    </a>
+  )
+}
+
+interface TagsProps {
+  readonly names: readonly string[]
+  readonly hrefOf: (name: string) => string
+  readonly titleOf?: (name: string) => string | undefined
+}
+
+export function Tags({ names, hrefOf, titleOf }: TagsProps) {
+  return (
+    <span class="tags">
+      {names.map((name) => (
+        <a key={name} class="tag" href={hrefOf(name)} title={titleOf?.(name)}>
+          {name}
+        </a>
+      ))}
+    </span>
+  )
+}

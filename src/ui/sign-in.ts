@@ -1,0 +1,41 @@
+/** The access token: typed into the page, or taken from a sign-in link. It lasts as long as the tab. */
+import { signal } from '@preact/signals'
+import { load, save } from './storage.ts'
+
+const TOKEN = 'kalends.token'
+
+/** The server asks for a token, or has rejected the one it got. */
+export const signInNeeded = signal(false)
+
+let token = load(TOKEN, 'sessionStorage')
+// Before the router reads the address.
+signInByLink()
+
+export function accessToken(): string | null {
+  return token
+}
+
+export function signIn(value: string): void {
+  token = value
+  save(TOKEN, value, 'sessionStorage')
+  signInNeeded.value = false
+}
+
+/** If a link is opened in a tab that already shows the page, only the part behind # changes. */
+export function startSignInLinks(): void {
+  addEventListener('hashchange', () => {
+    if (signInByLink()) location.reload()
+  })
+}
+
+/**
+ * A sign-in link carries the token behind #, which browsers send to no server. It leaves the address bar and the
+ * history at once, so that it is not passed on with the address.
+ */
+function signInByLink(): boolean {
+  const [, value] = /^#token=([!-~]+)$/.exec(location.hash) ?? []
+  if (value === undefined) return false
+  history.replaceState(history.state, '', location.pathname + location.search)
+  signIn(value)
+  return true
+}

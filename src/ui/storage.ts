@@ -1,0 +1,18 @@
+/** Choices that outlive the page. Browsers can forbid storage; then a choice lasts until the page is closed. */
+type Area = 'localStorage' | 'sessionStorage'
+
+export function load(key: string, area: Area = 'localStorage'): string | null {
+  try {
+    return window[area].getItem(key)
+  } catch {
+    return null
+  }
+}
+
+export function save(key: string, value: string, area: Area = 'localStorage'): void {
+  try {
+    window[area].setItem(key, value)
+  } catch {
+    // See above.
+  }
+}
