@@ -47,7 +47,7 @@ export const scheduleOperations: readonly Operation[] = [
           body: {
             items: items.map((item) => ({
               ...shownSchedule(item, call),
-              words: wordsOf(item.timer),
+              timerDescription: timerDescription(item.timer),
               ...(recent !== null && { runs: recent.get(item.id) ?? [] }),
             })),
             ...total,
@@ -447,7 +447,7 @@ function withoutMarkers<Body extends { readonly args?: unknown }>(
   return { ...body, args: redaction.restored('args', body.args, stored?.args) }
 }
 
-function wordsOf(text: string): string | null {
+function timerDescription(text: string): string | null {
   try {
     return inWords(timer(text))
   } catch {

@@ -185,7 +185,9 @@ export const RecentRun = z.strictObject({
 })
 export const ListedSchedule = Schedule.extend({
   truncated,
-  words: orNull(z.string()).meta({ description: 'The timer in words; null when it cannot be read' }),
+  timerDescription: orNull(z.string()).meta({
+    description: 'The timer in words; null when it cannot be read',
+  }),
   runs: z.array(RecentRun).optional().meta({ description: 'Newest first, where asked for' }),
 })
 const total = {
@@ -288,7 +290,7 @@ export const Workers = z.strictObject({
 export const TimerCheck = z.discriminatedUnion('valid', [
   z.strictObject({
     valid: z.literal(false),
-    fault: z.strictObject({
+    error: z.strictObject({
       code: z.enum(['CALENDAR_SYNTAX', 'CRON_SYNTAX', 'INVALID_TIME_SPAN']),
       message: z.string(),
       column: orNull(z.int()),
@@ -301,7 +303,7 @@ export const TimerCheck = z.discriminatedUnion('valid', [
     kind: z.enum(['calendar', 'cron', 'every', 'after finish']),
     text: z.string().meta({ description: 'The normal form' }),
     zone: z.string(),
-    words: z.string(),
+    description: z.string(),
     elapses: z.array(Elapse),
     warnings: names,
     events: names.meta({ description: 'Of cron: the calendar events that elapse at the same times' }),

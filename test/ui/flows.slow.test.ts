@@ -41,7 +41,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
 
     await timer.fill('Mon..Fry 9:00')
     await page.getByText('column 6', { exact: false }).first().waitFor()
-    await page.getByRole('button', { name: 'Go to the fault' }).click()
+    await page.getByRole('button', { name: 'Go to the error' }).click()
     expect(
       await page.evaluate('[document.activeElement.selectionStart, document.activeElement.selectionEnd]'),
     ).toEqual([5, 8])

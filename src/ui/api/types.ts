@@ -79,7 +79,7 @@ export interface RecentRun {
 /** A schedule as lists give it. */
 export interface ListedSchedule extends Schedule {
   /** The timer in words; null when it cannot be read. */
-  readonly words: string | null
+  readonly timerDescription: string | null
   /** Newest first, where asked for. */
   readonly runs?: readonly RecentRun[]
 }
@@ -177,7 +177,7 @@ export interface Elapse {
 export type TimerCheck =
   | {
       readonly valid: false
-      readonly fault: {
+      readonly error: {
         readonly message: string
         readonly column: number | null
         readonly token: string | null
@@ -189,7 +189,7 @@ export type TimerCheck =
       readonly kind: string
       readonly text: string
       readonly zone: string
-      readonly words: string
+      readonly description: string
       readonly elapses: readonly Elapse[]
       readonly warnings: readonly string[]
       /** Of cron: the calendar events that mean the same. */

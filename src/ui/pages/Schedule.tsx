@@ -201,7 +201,7 @@ function Coming({ schedule }: { readonly schedule: Schedule }) {
 function Facts({ schedule }: { readonly schedule: Schedule }) {
   const { id, timer } = schedule
   const { data: check } = useApi<TimerCheck>(urls.check({ timer, anchor: schedule.created, limit: 0 }), [])
-  const words = check?.valid === true ? check.words : null
+  const description = check?.valid === true ? check.description : null
   const own = zoneOf(timer)
   return (
     <section>
@@ -212,7 +212,7 @@ function Facts({ schedule }: { readonly schedule: Schedule }) {
       <dl class="facts">
         <dt>Timer</dt>
         <dd>
-          {words !== null && <div>{words}</div>}
+          {description !== null && <div>{description}</div>}
           <code>{timer}</code>
         </dd>
         <dt>Task</dt>

@@ -898,7 +898,7 @@ export interface components {
                 [key: string]: number;
             };
             /** @description The timer in words; null when it cannot be read */
-            words: string | null;
+            timerDescription: string | null;
             /** @description Newest first, where asked for */
             runs?: components["schemas"]["RecentRun"][];
         };
@@ -1111,7 +1111,7 @@ export interface components {
         TimerCheck: {
             /** @constant */
             valid: false;
-            fault: {
+            error: {
                 /** @enum {string} */
                 code: "CALENDAR_SYNTAX" | "CRON_SYNTAX" | "INVALID_TIME_SPAN";
                 message: string;
@@ -1127,7 +1127,7 @@ export interface components {
             /** @description The normal form */
             text: string;
             zone: string;
-            words: string;
+            description: string;
             elapses: components["schemas"]["Elapse"][];
             warnings: string[];
             /** @description Of cron: the calendar events that elapse at the same times */
