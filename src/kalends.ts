@@ -169,7 +169,7 @@ export class Kalends {
   /**
    * Checks all declared schedules as `start` does, without starting a worker. For CI.
    *
-   * @throws DeclarationError with all faults
+   * @throws DeclarationError with all problems
    */
   async check(): Promise<void> {
     await this.#lifecycle.sets(true)
@@ -178,7 +178,7 @@ export class Kalends {
   /**
    * Starts this process as a worker. `stop` ends it.
    *
-   * @throws DeclarationError with all faults of the declared schedules, before anything is started
+   * @throws DeclarationError with all problems of the declared schedules, before anything is started
    * @throws StoreUnavailableError when the database cannot be reached
    */
   async start(options: StartOptions = {}): Promise<void> {

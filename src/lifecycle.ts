@@ -87,7 +87,7 @@ export class Lifecycle {
     return this.#worker?.health() ?? unstarted(this.#stopping !== null)
   }
 
-  /** @throws DeclarationError with all faults */
+  /** @throws DeclarationError with all problems */
   sets(runsJobs: boolean): Promise<DeclaredSet[]> {
     const { zone, argsLimit } = this.#options
     const { taskNamed } = this.#definitions

@@ -63,7 +63,7 @@ async function tellAll(folder: string, tell: (line: string) => void): Promise<vo
     await open(crontab(wrong))
   } catch (error) {
     if (!(error instanceof DeclarationError)) throw error
-    tell(`  and nothing starts: ${error.faults.length} faults in one error`)
+    tell(`  and nothing starts: ${error.problems.length} problems in one error`)
   }
 
   const start = async (now: string, name = 'app') => {

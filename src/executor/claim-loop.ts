@@ -20,7 +20,7 @@ export interface ClaimLoopOptions {
   readonly attempts: RunningAttempts
   readonly handlers: ReadonlyMap<string, HandledTask>
   /** The database refuses to make this job claimable. */
-  readonly onFault: (jobId: string, error: unknown) => void
+  readonly onUnstartable: (jobId: string, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
@@ -41,7 +41,7 @@ export class ClaimLoop {
     this.#notPromoted = new SetAside({
       ...ROW_BACK_OFF,
       now: () => performance.now(),
-      onAdded: options.onFault,
+      onAdded: options.onUnstartable,
     })
     this.loop = new Loop({ name: 'executor', pass: () => this.#pass(true), onError: options.onError })
   }

@@ -30,7 +30,7 @@ export interface JobExecutorOptions extends AttemptOptions {
   /** The database rejects the end of this attempt permanently. */
   readonly onRejected: (attempt: EndedAttempt, error: unknown) => void
   /** The job cannot be started; it is retried after its back-off. */
-  readonly onFault: (jobId: string, error: unknown) => void
+  readonly onUnstartable: (jobId: string, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 

@@ -16,7 +16,7 @@ export interface RunningAttemptsOptions extends AttemptOptions {
   readonly pollIntervalMs: number
   readonly onStarted: (job: ClaimedJob) => void
   /** The job cannot be started; it is retried after its back-off. */
-  readonly onFault: (jobId: string, error: unknown) => void
+  readonly onUnstartable: (jobId: string, error: unknown) => void
   /** An attempt ended. null: the job no longer belongs to this worker, and nothing may be written. */
   readonly onEnded: (end: EndedAttempt | null) => void
   readonly onError: (error: unknown, loop: string) => void
@@ -41,7 +41,7 @@ export class RunningAttempts {
 
   constructor(options: RunningAttemptsOptions) {
     this.#options = options
-    this.setAside = new SetAside({ ...NOT_STARTED, onAdded: options.onFault })
+    this.setAside = new SetAside({ ...NOT_STARTED, onAdded: options.onUnstartable })
     this.loop = new Loop({
       name: 'stop requests',
       pass: () => this.#abortCancelled(),

@@ -228,7 +228,7 @@ async function actOnMany(
     dryRun,
     ...(ids === undefined && { limit }),
     each: (id, change) => acted(call, action, id, change),
-    // The database is unavailable, or the fault is ours: the other jobs would fail as well.
+    // The database is unavailable, or the error is internal: the other jobs would fail as well.
     isRefusal: (error) => (problemOf(error)?.status ?? 500) < 500,
   })
   return {

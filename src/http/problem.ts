@@ -16,11 +16,11 @@ import {
 import { CronSyntaxError, InvalidTimeSpanError } from '../timer/index.ts'
 
 /** What is wrong with one field. */
-export interface FieldFault {
+export interface FieldError {
   /** As it is written in the body or the query: `args.to`. */
   readonly field: string
   readonly detail: string
-  /** Of a timer: where the fault starts, from 1. */
+  /** Of a timer: where the error starts, from 1. */
   readonly column?: number | null
   readonly token?: string | null
   /** What to write instead. */
@@ -28,7 +28,7 @@ export interface FieldFault {
 }
 
 export interface ProblemExtras {
-  readonly errors?: readonly FieldFault[] | undefined
+  readonly errors?: readonly FieldError[] | undefined
   /** The job that is in the way. */
   readonly jobId?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -100,7 +100,7 @@ export function invalidField(field: string, detail: string): Problem {
 
 /** What the schemas found wrong with a body or a query. */
 export function invalidInput(error: z.ZodError): Problem {
-  const all = error.issues.flatMap(faultsOf)
+  const all = error.issues.flatMap(fieldErrors)
   const errors = all.slice(0, MOST_ERRORS)
   const details = errors.map(({ field, detail }) => `${field === '' ? 'body' : field}: ${detail}`)
   const more = all.length - errors.length
@@ -108,7 +108,7 @@ export function invalidInput(error: z.ZodError): Problem {
   return new Problem(422, 'INVALID_INPUT', detail, { errors })
 }
 
-function faultsOf(issue: z.core.$ZodIssue): FieldFault[] {
+function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {
   const path = issue.path.map((key) => shortened(String(key)))
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => ({
@@ -120,7 +120,7 @@ function faultsOf(issue: z.core.$ZodIssue): FieldFault[] {
   ]
 }
 
-/** Of anything that was thrown; null: a fault of ours. */
+/** Of anything that was thrown; null: an internal error. */
 export function problemOf(error: unknown): Problem | null {
   if (error instanceof Problem) return error
   if (error instanceof InvalidInputError) {

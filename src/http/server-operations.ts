@@ -133,7 +133,7 @@ export const serverOperations: readonly Operation[] = [
       summary: 'What a timer means, or what is wrong with it',
       permission: 'read',
       query: schemas.CheckQuery,
-      answers: { 200: { says: 'The fault, or the meaning', schema: schemas.TimerCheck } },
+      answers: { 200: { says: 'The error, or the meaning', schema: schemas.TimerCheck } },
       run: async ({ query, kalends }) => {
         const { timer, zone = kalends.zone ?? undefined, limit = 10, after, anchor } = query
         return { status: 200, body: checkTimer(timer, { zone, limit, after, anchor }) }

@@ -241,11 +241,15 @@ function farMarks({ marks, now }: Inspection, leaseMs: number): Finding[] {
 
 function invalidSchedules({ schedules }: Inspection): Finding[] {
   return schedules.flatMap(({ id, timer: text, idle, lastError }) => {
-    const fault =
-      idle === 'invalid' ? (lastError ?? 'no reason was recorded') : idle === null ? faultOf(text) : null
-    if (fault === null) return []
+    const error =
+      idle === 'invalid'
+        ? (lastError ?? 'no reason was recorded')
+        : idle === null
+          ? syntaxErrorOf(text)
+          : null
+    if (error === null) return []
     return finding('invalid-schedule', [id], {
-      problem: `the timer of the schedule '${id}' cannot be read: ${firstLine(fault)}`,
+      problem: `the timer of the schedule '${id}' cannot be read: ${firstLine(error)}`,
       fix: `edit it: \`kalends schedules edit ${quoted(id)} --timer '…'\``,
     })
   })
@@ -360,7 +364,7 @@ function finding(
   return { code, subjects: subjects.slice(0, MOST_SUBJECTS), count: subjects.length, problem, fix }
 }
 
-function faultOf(text: string): string | null {
+function syntaxErrorOf(text: string): string | null {
   try {
     timer(text)
     return null

@@ -379,7 +379,7 @@ export class Schedules {
     return prefixOf(authority.owner) === '' ? text : errorTextForOwner(text)
   }
 
-  /** @param timer  what the schedule has already: that it has elapsed is no fault */
+  /** @param timer  what the schedule has already: that it has elapsed is not an error */
   async #new(id: string, input: AnyScheduleInput, timer?: string): Promise<NewSchedule> {
     const settings = await newSettings(input, this.#context)
     const firstRun = checkedFirstRun(input.firstRun)

@@ -79,7 +79,7 @@ export async function newSettings(
 }
 
 /** Everything that is wrong with what `newSettings` would take, one error per option. */
-export async function settingsFaults(input: AnyScheduleInput, context: SettingsContext): Promise<Error[]> {
+export async function settingsProblems(input: AnyScheduleInput, context: SettingsContext): Promise<Error[]> {
   const { task, args, firstRun, ...options } = input
   const name = typeof task === 'string' ? task : task.name
   const parts = Object.entries(options).map(

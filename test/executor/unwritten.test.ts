@@ -53,7 +53,7 @@ function busy(
     onStarted: () => {},
     onSettled: () => {},
     onRejected: ({ fence }) => void state.rejected.push(fence.id),
-    onFault: () => {},
+    onUnstartable: () => {},
     onError: () => {},
   })
   executor.start()

@@ -75,7 +75,7 @@ function choicesOf({ values = {}, otherwise }: Setting): (readonly [value: strin
 }
 
 /** By the field's name; null: no field is to blame. */
-function faultsOf(error: unknown): Readonly<Record<string, string>> | null {
+function fieldErrorsOf(error: unknown): Readonly<Record<string, string>> | null {
   if (error instanceof InvalidArgs) return { args: error.message }
   return error instanceof ApiError && Object.keys(error.fields).length > 0 ? error.fields : null
 }
@@ -84,13 +84,13 @@ function Form({ title, before: now }: { readonly title: string; readonly before:
   // As it was when the form was opened: a concurrent edit must not be overwritten.
   const [before] = useState(now)
   const [entries, setEntries] = useState<Entries>(before === null ? EMPTY : entriesOf(before))
-  const [faults, setFaults] = useState<Readonly<Record<string, string>>>({})
+  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({})
   const [isSending, setSending] = useState(false)
   const tasks = useApi<{ readonly items: readonly Task[] }>(urls.tasks(), [])
   const timerZone = entries.zone || session.value?.zone || 'UTC'
   const set = (name: Name) => (value: string) => {
     setEntries((all) => ({ ...all, [name]: value }))
-    setFaults((all) => Object.fromEntries(Object.entries(all).filter(([field]) => field !== name)))
+    setErrors((all) => Object.fromEntries(Object.entries(all).filter(([field]) => field !== name)))
   }
   const save = async () => {
     setSending(true)
@@ -101,10 +101,10 @@ function Form({ title, before: now }: { readonly title: string; readonly before:
       toast(before === null ? `${saved.id} is made` : `${saved.id} is changed`)
       go(link(['schedules', saved.id]))
     } catch (error) {
-      const found = faultsOf(error)
+      const found = fieldErrorsOf(error)
       if (found === null) toastError(error)
       else {
-        setFaults(found)
+        setErrors(found)
         // Not what is marked as invalid: that may be a timer whose correction is still being checked.
         const named = Object.keys(found).map((name) => `form [id="${CSS.escape(name)}"]`)
         requestAnimationFrame(() => document.querySelector<HTMLElement>(named.join(', '))?.focus())
@@ -114,11 +114,11 @@ function Form({ title, before: now }: { readonly title: string; readonly before:
     }
   }
   const text = (name: Name, label: string, help?: ComponentChildren, more: Record<string, unknown> = {}) => (
-    <Field name={name} label={label} help={help} fault={faults[name]}>
+    <Field name={name} label={label} help={help} error={errors[name]}>
       <input
         id={name}
         value={entries[name]}
-        aria-invalid={faults[name] !== undefined}
+        aria-invalid={errors[name] !== undefined}
         aria-describedby={`${name}-help`}
         onInput={(event) => set(name)(event.currentTarget.value)}
         {...more}
@@ -131,7 +131,7 @@ function Form({ title, before: now }: { readonly title: string; readonly before:
     options: readonly (readonly [string, string])[],
     help?: string,
   ) => (
-    <Field name={name} label={label} help={help} fault={faults[name]}>
+    <Field name={name} label={label} help={help} error={errors[name]}>
       <select
         id={name}
         value={entries[name]}
@@ -153,7 +153,7 @@ function Form({ title, before: now }: { readonly title: string; readonly before:
           ...(field.kind === 'instant' && { type: 'datetime-local' }),
         })
       : choice(field.name, field.label, choicesOf(field), field.help)
-  const others = Object.keys(faults).filter((name) => !(name in EMPTY))
+  const others = Object.keys(errors).filter((name) => !(name in EMPTY))
 
   return (
     <form
@@ -176,7 +176,7 @@ function Form({ title, before: now }: { readonly title: string; readonly before:
       )}
       {others.map((name) => (
         <p key={name} class="hint" role="alert">
-          <Icon name="late" /> {name}: {faults[name]}
+          <Icon name="late" /> {name}: {errors[name]}
         </p>
       ))}
       <TimerField
@@ -184,7 +184,7 @@ function Form({ title, before: now }: { readonly title: string; readonly before:
         onChange={set('timer')}
         timerZone={timerZone}
         anchor={before?.created}
-        refused={faults['timer']}
+        refused={errors['timer']}
       />
       <div class="pair">
         {before === null &&
@@ -211,21 +211,21 @@ function Form({ title, before: now }: { readonly title: string; readonly before:
         )}
         {text('summary', 'Summary', 'What it is for')}
       </div>
-      <Field name="args" label="Args" help="JSON, as the task takes them" fault={faults['args']}>
+      <Field name="args" label="Args" help="JSON, as the task takes them" error={errors['args']}>
         <textarea
           id="args"
           class="mono"
           rows={Math.min(16, Math.max(3, entries.args.split('\n').length))}
           spellcheck={false}
           value={entries.args}
-          aria-invalid={faults['args'] !== undefined}
+          aria-invalid={errors['args'] !== undefined}
           aria-describedby="args-help"
           onInput={(event) => set('args')(event.currentTarget.value)}
         />
       </Field>
       <details
         class="more"
-        open={['firstRun', ...POLICIES.map(({ name }) => name)].some((name) => faults[name] !== undefined)}
+        open={['firstRun', ...POLICIES.map(({ name }) => name)].some((name) => errors[name] !== undefined)}
       >
         <summary>Policies: overlap, missed slots, retries, bounds, owner</summary>
         <div class="pair">
@@ -264,21 +264,21 @@ interface FieldProps {
   readonly name: string
   readonly label: string
   readonly help?: ComponentChildren
-  readonly fault: string | undefined
+  readonly error: string | undefined
   readonly children: ComponentChildren
 }
 
-function Field({ name, label, help, fault, children }: FieldProps) {
+function Field({ name, label, help, error, children }: FieldProps) {
   return (
     <div class="field">
       <label for={name}>{label}</label>
       {children}
       <span id={`${name}-help`}>
-        {fault === undefined ? (
+        {error === undefined ? (
           <span class="help">{help}</span>
         ) : (
           <span class="wrong">
-            <Icon name="late" /> {fault}
+            <Icon name="late" /> {error}
           </span>
         )}
       </span>

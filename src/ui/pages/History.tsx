@@ -18,7 +18,7 @@ const SKIPPED: Readonly<Record<string, string>> = {
   overlap: 'the run before it had not ended',
   missed: 'no scheduler was up, and no more are made up',
   'max runs': 'as many runs as max_runs allows were under way',
-  fault: 'it could not be submitted',
+  unsubmittable: 'it could not be submitted',
 }
 
 /** A list leaves out an error whose first line is too long. */

@@ -149,7 +149,7 @@ function ErrorOf({ text }: { readonly text: string }) {
         <h2>Error</h2>
         <Copy text={text} what="Error" />
       </div>
-      <pre class="block fault" tabIndex={0} role="region" aria-label="Error">
+      <pre class="block error" tabIndex={0} role="region" aria-label="Error">
         {text}
       </pre>
     </section>

@@ -11,7 +11,7 @@ import { InvalidArgs, parsedArgs } from './schedule-form.ts'
 export function RunWithArgs({ schedule: { id, args } }: { readonly schedule: Schedule }) {
   const [isOpen, setOpen] = useState(false)
   const [text, setText] = useState('')
-  const [fault, setFault] = useState<string | null>(null)
+  const [invalid, setInvalid] = useState<string | null>(null)
   const run = async () => {
     try {
       await calls.act(id, 'run', { args: parsedArgs(text) })
@@ -19,7 +19,7 @@ export function RunWithArgs({ schedule: { id, args } }: { readonly schedule: Sch
       setOpen(false)
       notify(new Set(['schedules', 'jobs']))
     } catch (error) {
-      if (error instanceof InvalidArgs) setFault(error.message)
+      if (error instanceof InvalidArgs) setInvalid(error.message)
       else toastError(error)
     }
   }
@@ -29,7 +29,7 @@ export function RunWithArgs({ schedule: { id, args } }: { readonly schedule: Sch
         type="button"
         onClick={() => {
           setText(JSON.stringify(args, null, 2))
-          setFault(null)
+          setInvalid(null)
           setOpen(true)
         }}
       >
@@ -45,12 +45,12 @@ export function RunWithArgs({ schedule: { id, args } }: { readonly schedule: Sch
               rows={8}
               spellcheck={false}
               value={text}
-              aria-invalid={fault !== null}
+              aria-invalid={invalid !== null}
               onInput={(event) => setText(event.currentTarget.value)}
             />
-            {fault !== null && (
+            {invalid !== null && (
               <span class="wrong" role="alert">
-                <Icon name="late" /> {fault}
+                <Icon name="late" /> {invalid}
               </span>
             )}
           </div>

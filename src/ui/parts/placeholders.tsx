@@ -1,4 +1,4 @@
-/** What stands where rows would: nothing yet, nothing at all, a fault. */
+/** What stands where rows would: nothing yet, nothing at all, an error. */
 import type { ComponentChildren } from 'preact'
 import { ApiError } from '../api/client.ts'
 import { Icon } from './Icon.tsx'
@@ -31,7 +31,7 @@ export function Empty({
 export function Failure({ error, onRetry }: { readonly error: Error; readonly onRetry: () => void }) {
   const isGone = error instanceof ApiError && error.status === 404
   return (
-    <div class="notice fault" role="alert">
+    <div class="notice error" role="alert">
       <p class="notice-title">
         <Icon name="late" /> {isGone ? 'Not found' : 'This could not be shown'}
       </p>
