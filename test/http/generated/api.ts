@@ -3963,7 +3963,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The fault, or the meaning */
+            /** @description The error, or the meaning */
             200: {
                 headers: {
                     [name: string]: unknown;
