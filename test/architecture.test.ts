@@ -77,7 +77,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 
 /** The place of a file in the design, such as `model`; undefined when it has none. */
 function placeOf(file: string): string | undefined {
-  if (file === 'src/model/settings.ts') return 'settings'
+  if (file === 'src/model/settings.ts' || file === 'src/model/setting-table.ts') return 'settings'
   const [, first = '', second, ...deeper] = file.split('/')
   if (second === undefined) {
     const name = first.replace(/\.tsx?$/, '')

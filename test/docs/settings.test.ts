@@ -11,6 +11,7 @@ import { CLEARABLE } from '../../src/cli/schedules/settings.ts'
 import {
   explained,
   isNullable,
+  labelOf,
   isOfJobs,
   isPolicy,
   OPTION_NAMES,
@@ -125,9 +126,18 @@ function interfaceOf(name: string, says: string, settings: readonly SettingName[
 
 function fieldOf(name: SettingName): string {
   const setting = settingOf(name)
-  const { kind, label, description: help, default: value, otherwise } = setting
+  const { kind, description: help, default: value, otherwise } = setting
   const values = setting.kind === 'choice' ? { values: setting.values } : {}
-  const field = { name, property: propertyOf(name), kind, label, help, otherwise, default: value, ...values }
+  const field = {
+    name,
+    property: propertyOf(name),
+    kind,
+    label: labelOf(name),
+    help,
+    otherwise,
+    default: value,
+    ...values,
+  }
   return `  ${JSON.stringify(field)},`
 }
 
@@ -174,8 +184,8 @@ test('the page knows every setting', async () => {
 
 test('editors show what the table says', () => {
   const source = ts.createSourceFile(
-    'settings.ts',
-    readFileSync(join(root, 'src/model/settings.ts'), 'utf8'),
+    'setting-table.ts',
+    readFileSync(join(root, 'src/model/setting-table.ts'), 'utf8'),
     ts.ScriptTarget.Latest,
     true,
   )
