@@ -9,7 +9,7 @@ import { checkedRetention, prune, type RetentionOptions } from './jobs/retention
 import { Lifecycle } from './lifecycle.ts'
 import type { Logger } from './logger.ts'
 import { FULL_AUTHORITY } from './model/authority.ts'
-import { diagnose, type Finding, schemaFindings } from './model/diagnosis.ts'
+import { doctorFindings, type Finding, schemaFindings } from './model/doctor.ts'
 import type { Redaction } from './model/redaction.ts'
 import type { Task } from './model/task.ts'
 import {
@@ -273,5 +273,5 @@ export class Kalends {
 async function findings({ inspection }: Store, leaseMs: number): Promise<Finding[]> {
   const drift = schemaFindings(await inspection.schemaDrift())
   // If tables are missing or differ, the other checks may not be able to read them.
-  return drift.length > 0 ? drift : diagnose(await inspection.inspect(), leaseMs)
+  return drift.length > 0 ? drift : doctorFindings(await inspection.inspect(), leaseMs)
 }

@@ -5,7 +5,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { SchemaError } from '../errors.ts'
-import { type SchemaDrift, VIEW } from '../model/diagnosis.ts'
+import { type SchemaDrift, VIEW } from '../model/doctor.ts'
 import type { Database, Dialect, Sql } from './database.ts'
 import { lowestVersion } from './sql/lowest-version.ts'
 import { TABLE_NAMES, tables } from './sql/tables.ts'
