@@ -5,14 +5,9 @@
  */
 export * from './errors.ts'
 export type { Middleware, Handler, HandlerContext, JobLogger } from './executor/handler.ts'
-export type {
-  JobInput,
-  JobOptions,
-  Jobs,
-  SubmitOptions,
-  TransactionOption,
-  WaitOptions,
-} from './jobs/jobs.ts'
+export type { Jobs } from './jobs/jobs.ts'
+export type { JobInput, JobOptions, SubmitOptions, TransactionOption } from './jobs/options.ts'
+export type { WaitOptions } from './jobs/wait.ts'
 export type { ManyJobs, ManyOptions, ManyResult } from './jobs/many.ts'
 export type { RetentionOptions } from './jobs/retention.ts'
 export { Kalends, type PruneOptions } from './kalends.ts'
