@@ -34,8 +34,9 @@ export {
 export type { KalendsOptions, ScopeOptions, StartOptions, StopOptions } from './options.ts'
 export type { ExternalJob, SubmitToQueue } from './scheduler/external-queue.ts'
 export type { Declaration, OnRemoved } from './schedules/declared.ts'
+export type { HistoryQuery, IfVersion } from './schedules/context.ts'
 export type { Explanation } from './schedules/explain.ts'
-export type { HistoryQuery, IfVersion, Schedules } from './schedules/schedules.ts'
+export type { Schedules } from './schedules/schedules.ts'
 export type {
   NewScheduleOptions,
   ScheduleChanges,

@@ -1,13 +1,14 @@
 /** From what people and code write about a schedule to what is stored. */
 import { InvalidInputError } from '../errors.ts'
-import { type Authority, checkWithin, requireTask } from '../model/authority.ts'
+import { type Authority, checkPeriod, checkWithin, requireTask } from '../model/authority.ts'
 import { checkedSettings } from '../model/checked-settings.ts'
 import { oneOf } from '../model/input.ts'
 import { ownedSettings, requireOwnFields } from '../model/owner.ts'
+import { elapsesOf } from '../model/plan.ts'
 import { DEFAULT_SETTINGS, type ScheduleSettings } from '../model/schedule.ts'
 import { OPTION_NAMES, type PolicyName, type SettingOptions, SETTINGS } from '../model/settings.ts'
 import { type ArgsOption, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
-import type { FirstRun } from '../store/schedule-store.ts'
+import type { FirstRun, NewSchedule } from '../store/schedule-store.ts'
 import { timer, withZone } from '../timer/index.ts'
 
 /** The policy of a schedule's runs; null, or left out of a new one: as the task says. */
@@ -76,6 +77,33 @@ export async function newSettings(
   }
   checkWithin(context.authority.limits, settings)
   return settings
+}
+
+/**
+ * A schedule as it is created.
+ *
+ * @param clock  the database's clock
+ * @param timer  what the schedule has already: that it has elapsed is not an error
+ * @throws InvalidInputError also when the timer never elapses again
+ */
+export async function newSchedule(
+  id: string,
+  input: AnyScheduleInput,
+  context: SettingsContext,
+  clock: () => Promise<Date>,
+  timer?: string,
+): Promise<NewSchedule> {
+  const settings = await newSettings(input, context)
+  const firstRun = checkedFirstRun(input.firstRun)
+  const now = await clock()
+  checkPeriod(context.authority.limits, settings.timer, now)
+  const mustElapse = firstRun !== 'now' && settings.timer !== timer
+  if (mustElapse && elapsesOf({ id, ...settings, created: now }).next(now) === null)
+    throw new InvalidInputError(
+      'timer',
+      `'${settings.timer}' does not elapse any more; with firstRun: 'now' it runs at once`,
+    )
+  return { id, settings, firstRun }
 }
 
 /** Everything that is wrong with what `newSettings` would take, one error per option. */
