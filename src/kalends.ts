@@ -22,7 +22,14 @@ import {
 } from './options.ts'
 import type { Declaration, OnRemoved } from './schedules/declared.ts'
 import type { Schedules } from './schedules/schedules.ts'
-import { type EveryOwnerOptions, everyOwnerAuthority, type Scope, scopeAuthority, Scopes } from './scopes.ts'
+import {
+  type EveryOwnerOptions,
+  everyOwnerAuthority,
+  type Scope,
+  scopeAuthority,
+  type ScopeOf,
+  scopes,
+} from './scopes.ts'
 import type { DatabaseTarget } from './store/database.ts'
 import { migrateDatabase, type MigrateOptions, openStores, openToInspect } from './store/open.ts'
 import type { Store, Stores } from './store/store.ts'
@@ -64,28 +71,31 @@ export class Kalends {
   readonly api: ApiAccess
   readonly #stores: Stores
   readonly #options: CheckedOptions
-  readonly #definitions: Definitions
   readonly #events: Emitter<KalendsEvents>
   readonly #lifecycle: Lifecycle
-  readonly #scopes: Scopes
+  readonly #scopeOf: ScopeOf
 
   private constructor(stores: Stores, options: CheckedOptions, definitions: Definitions) {
     this.#stores = stores
     this.#options = options
-    this.#definitions = definitions
     this.#events = new Emitter('kalends', (error) =>
       options.logger.error({ err: error }, 'A listener of an event threw'),
     )
     this.#lifecycle = new Lifecycle(stores, options, definitions, this.#events)
-    this.#scopes = new Scopes(options, this.#events, this.#lifecycle, definitions.taskNamed)
-    const { schedules, jobs, views } = this.#scopes.of(FULL_AUTHORITY, stores.calls)
+    this.#scopeOf = scopes({
+      ...options,
+      taskNamed: definitions.taskNamed,
+      events: this.#events,
+      lifecycle: this.#lifecycle,
+    })
+    const { schedules, jobs, views } = this.#scopeOf(FULL_AUTHORITY, stores.calls)
     this.schedules = schedules
     this.jobs = jobs
     this.views = views
     this.api = {
-      ...this.#scopes.of(FULL_AUTHORITY, stores.api),
-      scope: (scope) => this.#scopes.of(scopeAuthority(scope), stores.api),
-      everyOwner: (every) => this.#scopes.of(everyOwnerAuthority(every), stores.api),
+      ...this.#scopeOf(FULL_AUTHORITY, stores.api),
+      scope: (scope) => this.#scopeOf(scopeAuthority(scope), stores.api),
+      everyOwner: (every) => this.#scopeOf(everyOwnerAuthority(every), stores.api),
       workers: () => workerStatuses(stores.api, options.leaseMs),
       doctor: () => findings(stores.api, options.leaseMs),
     }
@@ -146,8 +156,7 @@ export class Kalends {
    * @throws InvalidInputError when the task already has a handler
    */
   handle<Input, Args, Result>(task: Task<Input, Args, Result>, handler: Handler<Args, Result>): void {
-    this.#lifecycle.mustNotBeStarted('handle')
-    this.#definitions.handle(task, handler)
+    this.#lifecycle.definitionsFor('handle').handle(task, handler)
   }
 
   /**
@@ -162,8 +171,7 @@ export class Kalends {
     declarations: readonly [...{ [Index in keyof Inputs]: Declaration<Inputs[Index]> }],
     options: { readonly onRemoved?: OnRemoved | undefined } = {},
   ): void {
-    this.#lifecycle.mustNotBeStarted('declare')
-    this.#definitions.declare(set, declarations, options.onRemoved ?? 'retire')
+    this.#lifecycle.definitionsFor('declare').declare(set, declarations, options.onRemoved ?? 'retire')
   }
 
   /**
@@ -192,7 +200,7 @@ export class Kalends {
    * @throws InvalidInputError when the scope would reach every owner, or is granted a built-in task
    */
   scope(options: ScopeOptions): Scope {
-    return this.#scopes.of(scopeAuthority(options), this.#stores.calls)
+    return this.#scopeOf(scopeAuthority(options), this.#stores.calls)
   }
 
   /** @returns a function that ends the subscription */
