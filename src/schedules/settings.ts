@@ -108,26 +108,19 @@ export async function newSchedule(
 
 /** Everything that is wrong with what `newSettings` would take, one error per option. */
 export async function settingsProblems(input: AnyScheduleInput, context: SettingsContext): Promise<Error[]> {
-  const { task, args, firstRun, ...options } = input
-  const name = typeof task === 'string' ? task : task.name
-  const parts = Object.entries(options).map(
-    ([option, value]) =>
-      async () =>
-        changedColumns({ [option]: value }, context),
-  )
-  if (options.timer === undefined) parts.push(async () => ({ timer: checkedTimer(options.timer, context) }))
-  parts.push(async () => {
-    checkedFirstRun(firstRun)
-    return {}
-  })
-  parts.push(async () => ({
-    args: await storedArgs(
-      typeof task === 'string' ? taskNamed(name, context) : task,
-      args,
-      context.argsLimit,
+  const { task, args, firstRun, timer: timerText, ...options } = input
+  const known = typeof task === 'string' ? taskNamed(task, context) : task
+  const checks = [
+    () => checkedTimer(timerText, context),
+    ...Object.entries(options).map(
+      ([option, value]) =>
+        () =>
+          changedColumns({ [option]: value }, context),
     ),
-  }))
-  const outcomes = await Promise.allSettled(parts.map((part) => part()))
+    () => checkedFirstRun(firstRun),
+    () => storedArgs(known, args, context.argsLimit),
+  ]
+  const outcomes = await Promise.allSettled(checks.map(async (check) => check()))
   return outcomes.flatMap((outcome) => {
     if (outcome.status === 'fulfilled') return []
     return [outcome.reason instanceof Error ? outcome.reason : new Error(String(outcome.reason))]
