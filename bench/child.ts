@@ -8,7 +8,7 @@ const messageSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('ready') }),
   z.object({ kind: z.literal('news'), value: z.unknown() }),
   z.object({ kind: z.literal('result'), value: z.unknown().optional() }),
-  z.object({ kind: z.literal('fault'), value: z.string() }),
+  z.object({ kind: z.literal('error'), value: z.string() }),
 ])
 type Message = z.infer<typeof messageSchema>
 
@@ -84,8 +84,8 @@ export class Child {
   async endsEarly(): Promise<never> {
     await this.#exit
     const last = this.#messages.at(-1)
-    const fault = last?.kind === 'fault' ? last.value : ''
-    throw new Error(`${this.#name} ended before its time: ${fault}\n${this.#output}`)
+    const error = last?.kind === 'error' ? last.value : ''
+    throw new Error(`${this.#name} ended before its time: ${error}\n${this.#output}`)
   }
 
   /** Ends it, whatever it does. */
@@ -108,7 +108,7 @@ export class Child {
       })
     const message = this.#messages.shift()
     if (message === undefined) throw new Error(`${this.#name} ended without a word:\n${this.#output}`)
-    if (message.kind === 'fault') throw new Error(`${this.#name} failed: ${message.value}\n${this.#output}`)
+    if (message.kind === 'error') throw new Error(`${this.#name} failed: ${message.value}\n${this.#output}`)
     return message
   }
 }

@@ -52,7 +52,7 @@ export class Definitions {
 
   /**
    * @param runsJobs  whether this process runs jobs; if so, each declared task needs a handler
-   * @throws DeclarationError with all faults
+   * @throws DeclarationError with all problems
    */
   async sets(context: SettingsContext, runsJobs: boolean): Promise<DeclaredSet[]> {
     const isHandled = (task: string) => !runsJobs || this.handlers.has(task)

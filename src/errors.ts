@@ -1,7 +1,7 @@
 /**
  * The errors of Kalends: small named classes, each with a stable `code`.
  *
- * A message says what was wrong, where, what came in and what to do. A fault in a calendar event is a
+ * A message says what was wrong, where, what came in and what to do. A syntax error in a calendar event is a
  * `CalendarSyntaxError` of `kalends/calendar`, with column, token and hint.
  */
 import { inspect } from 'node:util'
@@ -27,15 +27,15 @@ export class InvalidInputError extends KalendsError {
   }
 }
 
-/** Something in the declared schedules or handlers is wrong; `faults` lists everything, in order. */
+/** Something in the declared schedules or handlers is wrong; `problems` lists everything, in order. */
 export class DeclarationError extends KalendsError {
   readonly code = 'INVALID_DECLARATION'
-  readonly faults: readonly string[]
+  readonly problems: readonly string[]
 
-  constructor(faults: readonly string[]) {
-    const list = faults.map((fault) => `  - ${fault}`).join('\n')
-    super(`Nothing was started, because the declarations have ${faults.length} fault(s):\n${list}`)
-    this.faults = faults
+  constructor(problems: readonly string[]) {
+    const list = problems.map((problem) => `  - ${problem}`).join('\n')
+    super(`Nothing was started, because the declarations have ${problems.length} problem(s):\n${list}`)
+    this.problems = problems
   }
 }
 

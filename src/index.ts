@@ -5,14 +5,9 @@
  */
 export * from './errors.ts'
 export type { Middleware, Handler, HandlerContext, JobLogger } from './executor/handler.ts'
-export type {
-  JobInput,
-  JobOptions,
-  Jobs,
-  SubmitOptions,
-  TransactionOption,
-  WaitOptions,
-} from './jobs/jobs.ts'
+export type { Jobs } from './jobs/jobs.ts'
+export type { JobInput, JobOptions, SubmitOptions, TransactionOption } from './jobs/options.ts'
+export type { WaitOptions } from './jobs/wait.ts'
 export type { ManyJobs, ManyOptions, ManyResult } from './jobs/many.ts'
 export type { RetentionOptions } from './jobs/retention.ts'
 export { Kalends, type PruneOptions } from './kalends.ts'
@@ -20,7 +15,7 @@ export type { Logger } from './logger.ts'
 export type { LoopHealth } from './loop.ts'
 export type { Attempt, AttemptOutcome } from './model/attempt.ts'
 export type { GrantedTasks, OwnerLimits } from './model/authority.ts'
-export type { Finding } from './model/diagnosis.ts'
+export type { Finding } from './model/doctor.ts'
 export type { ClaimedJob, FinalState, Job, JobId, JobState, SkipReason, Stored } from './model/job.ts'
 export type { Plan, PlannedRun, PlannedSkip } from './model/plan.ts'
 export type { Idle, Schedule, ScheduleStatus } from './model/schedule.ts'
@@ -40,8 +35,9 @@ export {
 export type { KalendsOptions, ScopeOptions, StartOptions, StopOptions } from './options.ts'
 export type { ExternalJob, SubmitToQueue } from './scheduler/external-queue.ts'
 export type { Declaration, OnRemoved } from './schedules/declared.ts'
+export type { HistoryQuery, IfVersion } from './schedules/context.ts'
 export type { Explanation } from './schedules/explain.ts'
-export type { HistoryQuery, IfVersion, Schedules } from './schedules/schedules.ts'
+export type { Schedules } from './schedules/schedules.ts'
 export type {
   NewScheduleOptions,
   ScheduleChanges,

@@ -9,7 +9,7 @@ import { checkedRetention, prune, type RetentionOptions } from './jobs/retention
 import { Lifecycle } from './lifecycle.ts'
 import type { Logger } from './logger.ts'
 import { FULL_AUTHORITY } from './model/authority.ts'
-import { diagnose, type Finding, schemaFindings } from './model/diagnosis.ts'
+import { doctorFindings, type Finding, schemaFindings } from './model/doctor.ts'
 import type { Redaction } from './model/redaction.ts'
 import type { Task } from './model/task.ts'
 import {
@@ -22,7 +22,14 @@ import {
 } from './options.ts'
 import type { Declaration, OnRemoved } from './schedules/declared.ts'
 import type { Schedules } from './schedules/schedules.ts'
-import { type EveryOwnerOptions, everyOwnerAuthority, type Scope, scopeAuthority, Scopes } from './scopes.ts'
+import {
+  type EveryOwnerOptions,
+  everyOwnerAuthority,
+  type Scope,
+  scopeAuthority,
+  type ScopeOf,
+  scopes,
+} from './scopes.ts'
 import type { DatabaseTarget } from './store/database.ts'
 import { migrateDatabase, type MigrateOptions, openStores, openToInspect } from './store/open.ts'
 import type { Store, Stores } from './store/store.ts'
@@ -64,28 +71,31 @@ export class Kalends {
   readonly api: ApiAccess
   readonly #stores: Stores
   readonly #options: CheckedOptions
-  readonly #definitions: Definitions
   readonly #events: Emitter<KalendsEvents>
   readonly #lifecycle: Lifecycle
-  readonly #scopes: Scopes
+  readonly #scopeOf: ScopeOf
 
   private constructor(stores: Stores, options: CheckedOptions, definitions: Definitions) {
     this.#stores = stores
     this.#options = options
-    this.#definitions = definitions
     this.#events = new Emitter('kalends', (error) =>
       options.logger.error({ err: error }, 'A listener of an event threw'),
     )
     this.#lifecycle = new Lifecycle(stores, options, definitions, this.#events)
-    this.#scopes = new Scopes(options, this.#events, this.#lifecycle, definitions.taskNamed)
-    const { schedules, jobs, views } = this.#scopes.of(FULL_AUTHORITY, stores.calls)
+    this.#scopeOf = scopes({
+      ...options,
+      taskNamed: definitions.taskNamed,
+      events: this.#events,
+      lifecycle: this.#lifecycle,
+    })
+    const { schedules, jobs, views } = this.#scopeOf(FULL_AUTHORITY, stores.calls)
     this.schedules = schedules
     this.jobs = jobs
     this.views = views
     this.api = {
-      ...this.#scopes.of(FULL_AUTHORITY, stores.api),
-      scope: (scope) => this.#scopes.of(scopeAuthority(scope), stores.api),
-      everyOwner: (every) => this.#scopes.of(everyOwnerAuthority(every), stores.api),
+      ...this.#scopeOf(FULL_AUTHORITY, stores.api),
+      scope: (scope) => this.#scopeOf(scopeAuthority(scope), stores.api),
+      everyOwner: (every) => this.#scopeOf(everyOwnerAuthority(every), stores.api),
       workers: () => workerStatuses(stores.api, options.leaseMs),
       doctor: () => findings(stores.api, options.leaseMs),
     }
@@ -146,8 +156,7 @@ export class Kalends {
    * @throws InvalidInputError when the task already has a handler
    */
   handle<Input, Args, Result>(task: Task<Input, Args, Result>, handler: Handler<Args, Result>): void {
-    this.#lifecycle.mustNotBeStarted('handle')
-    this.#definitions.handle(task, handler)
+    this.#lifecycle.definitionsFor('handle').handle(task, handler)
   }
 
   /**
@@ -162,14 +171,13 @@ export class Kalends {
     declarations: readonly [...{ [Index in keyof Inputs]: Declaration<Inputs[Index]> }],
     options: { readonly onRemoved?: OnRemoved | undefined } = {},
   ): void {
-    this.#lifecycle.mustNotBeStarted('declare')
-    this.#definitions.declare(set, declarations, options.onRemoved ?? 'retire')
+    this.#lifecycle.definitionsFor('declare').declare(set, declarations, options.onRemoved ?? 'retire')
   }
 
   /**
    * Checks all declared schedules as `start` does, without starting a worker. For CI.
    *
-   * @throws DeclarationError with all faults
+   * @throws DeclarationError with all problems
    */
   async check(): Promise<void> {
     await this.#lifecycle.sets(true)
@@ -178,7 +186,7 @@ export class Kalends {
   /**
    * Starts this process as a worker. `stop` ends it.
    *
-   * @throws DeclarationError with all faults of the declared schedules, before anything is started
+   * @throws DeclarationError with all problems of the declared schedules, before anything is started
    * @throws StoreUnavailableError when the database cannot be reached
    */
   async start(options: StartOptions = {}): Promise<void> {
@@ -192,7 +200,7 @@ export class Kalends {
    * @throws InvalidInputError when the scope would reach every owner, or is granted a built-in task
    */
   scope(options: ScopeOptions): Scope {
-    return this.#scopes.of(scopeAuthority(options), this.#stores.calls)
+    return this.#scopeOf(scopeAuthority(options), this.#stores.calls)
   }
 
   /** @returns a function that ends the subscription */
@@ -273,5 +281,5 @@ export class Kalends {
 async function findings({ inspection }: Store, leaseMs: number): Promise<Finding[]> {
   const drift = schemaFindings(await inspection.schemaDrift())
   // If tables are missing or differ, the other checks may not be able to read them.
-  return drift.length > 0 ? drift : diagnose(await inspection.inspect(), leaseMs)
+  return drift.length > 0 ? drift : doctorFindings(await inspection.inspect(), leaseMs)
 }

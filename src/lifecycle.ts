@@ -36,8 +36,13 @@ export class Lifecycle {
     this.#events = events
   }
 
-  /** @throws ConflictError */
-  mustNotBeStarted(call: string): void {
+  /** @throws ConflictError when it was started */
+  definitionsFor(call: string): Definitions {
+    this.#mustNotBeStarted(call)
+    return this.#definitions
+  }
+
+  #mustNotBeStarted(call: string): void {
     if (this.#starting === null && this.#stopping === null) return
     throw new ConflictError(
       `${call} comes too late: this Kalends was ${this.#stopping === null ? 'started' : 'stopped'} already`,
@@ -45,7 +50,7 @@ export class Lifecycle {
   }
 
   async start(options: StartOptions): Promise<void> {
-    this.mustNotBeStarted('start')
+    this.#mustNotBeStarted('start')
     this.#starting = this.#start(options).catch((error: unknown) => {
       this.#starting = null
       throw error
@@ -54,7 +59,7 @@ export class Lifecycle {
   }
 
   async startByHand(): Promise<() => Promise<{ readonly acted: boolean; readonly next: Date | null }>> {
-    this.mustNotBeStarted('startByHand')
+    this.#mustNotBeStarted('startByHand')
     this.#worker = await this.#build({})
     await this.#worker.register(false)
     this.#starting = Promise.resolve()
@@ -87,7 +92,7 @@ export class Lifecycle {
     return this.#worker?.health() ?? unstarted(this.#stopping !== null)
   }
 
-  /** @throws DeclarationError with all faults */
+  /** @throws DeclarationError with all problems */
   sets(runsJobs: boolean): Promise<DeclaredSet[]> {
     const { zone, argsLimit } = this.#options
     const { taskNamed } = this.#definitions

@@ -43,29 +43,25 @@ export interface LoopOptions {
   readonly onError: (error: unknown, loop: string) => void
 }
 
+/** What the passes so far came to. */
+type Passes = Pick<LoopHealth, 'lastGoodPass' | 'consecutiveErrors' | 'lastError' | 'lastErrorAt'>
+
+const NO_ERRORS = { consecutiveErrors: 0, lastError: null, lastErrorAt: null }
+
 export class Loop {
-  readonly name: string
-  readonly #pass: () => Promise<number>
-  readonly #longestBackOffMs: number
-  readonly #onError: (error: unknown, loop: string) => void
+  readonly #options: LoopOptions
   #running: Promise<void> | null = null
   #stopping = false
   /** A wake-up that came while a pass was running must not be lost. */
   #woken = false
   #endSleep: (() => void) | null = null
-  #lastGoodPass: Date | null = null
   #busy: Moment | null = null
   /** When the sleep ends, by performance.now(); null: when it is woken. */
   #due: number | null = null
-  #consecutiveErrors = 0
-  #lastError: string | null = null
-  #lastErrorAt: Date | null = null
+  #passes: Passes = { lastGoodPass: null, ...NO_ERRORS }
 
   constructor(options: LoopOptions) {
-    this.name = options.name
-    this.#pass = options.pass
-    this.#longestBackOffMs = options.longestBackOffMs ?? BACKOFF_MS.longest
-    this.#onError = options.onError
+    this.#options = options
   }
 
   start(): void {
@@ -91,15 +87,12 @@ export class Loop {
   health(): LoopHealth {
     const now = performance.now()
     return {
-      name: this.name,
-      lastGoodPass: this.#lastGoodPass,
+      name: this.#options.name,
+      ...this.#passes,
       busySince: this.#busy?.at ?? null,
       busyMs: this.#busy && Math.round(now - this.#busy.mono),
       nextPass: this.#due === null ? null : new Date(Date.now() + this.#due - now),
       lateMs: this.#due === null ? 0 : Math.max(0, Math.round(now - this.#due)),
-      consecutiveErrors: this.#consecutiveErrors,
-      lastError: this.#lastError,
-      lastErrorAt: this.#lastErrorAt,
     }
   }
 
@@ -116,18 +109,18 @@ export class Loop {
   async #supervisedPass(): Promise<number | null> {
     try {
       this.#busy = { at: new Date(), mono: performance.now() }
-      const delayMs = await this.#pass()
+      const delayMs = await this.#options.pass()
       this.#busy = null
-      this.#lastGoodPass = new Date()
-      this.#consecutiveErrors = 0
-      this.#lastError = null
-      this.#lastErrorAt = null
+      this.#passes = { lastGoodPass: new Date(), ...NO_ERRORS }
       return delayMs
     } catch (error) {
       this.#busy = null
-      this.#consecutiveErrors += 1
-      this.#lastError = error instanceof Error ? error.message : String(error)
-      this.#lastErrorAt = new Date()
+      this.#passes = {
+        ...this.#passes,
+        consecutiveErrors: this.#passes.consecutiveErrors + 1,
+        lastError: error instanceof Error ? error.message : String(error),
+        lastErrorAt: new Date(),
+      }
       this.#report(error)
       return null
     }
@@ -136,7 +129,7 @@ export class Loop {
   /** An error of the error handler must not end the loop. */
   #report(error: unknown): void {
     try {
-      this.#onError(error, this.name)
+      this.#options.onError(error, this.#options.name)
     } catch {
       // There is nothing left to report to.
     }
@@ -145,8 +138,8 @@ export class Loop {
   /** Wake-ups do not shorten a back-off: otherwise a busy worker would hammer a database that is down. */
   async #backOff(): Promise<void> {
     const longest = Math.min(
-      this.#longestBackOffMs,
-      BACKOFF_MS.shortest * 2 ** Math.min(this.#consecutiveErrors - 1, 10),
+      this.#options.longestBackOffMs ?? BACKOFF_MS.longest,
+      BACKOFF_MS.shortest * 2 ** Math.min(this.#passes.consecutiveErrors - 1, 10),
     )
     const until = performance.now() + longest / 2 + (Math.random() * longest) / 2
     while (!this.#stopping && performance.now() < until) {

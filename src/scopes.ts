@@ -26,61 +26,46 @@ export interface EveryOwnerOptions extends Pick<ScopeOptions, 'tasks' | 'limits'
 
 const SCOPE_FIELDS: ReadonlySet<string> = new Set(['group', 'submitter', 'tasks', 'limits'])
 
+/** What the scopes of one Kalends share. */
+interface ScopesContext extends CheckedOptions {
+  readonly taskNamed: (name: string) => Task | null
+  readonly events: Emitter<KalendsEvents>
+  readonly lifecycle: Lifecycle
+}
+
 /** Builds the schedules, jobs and views of an authority. */
-export class Scopes {
-  readonly #options: CheckedOptions
-  readonly #events: Emitter<KalendsEvents>
-  readonly #lifecycle: Lifecycle
-  readonly #taskNamed: (name: string) => Task | null
-  readonly #turns = new OwnerTurns()
+export type ScopeOf = (authority: Authority, store: Store) => Scope
 
-  constructor(
-    options: CheckedOptions,
-    events: Emitter<KalendsEvents>,
-    lifecycle: Lifecycle,
-    taskNamed: (name: string) => Task | null,
-  ) {
-    this.#options = options
-    this.#events = events
-    this.#lifecycle = lifecycle
-    this.#taskNamed = taskNamed
-  }
-
-  of(authority: Authority, store: Store): Scope {
-    const { zone, pollIntervalMs, now, redaction, argsLimit } = this.#options
-    const taskNamed = this.#taskNamed
-    const { owner } = authority
-    const isOwned = prefixOf(owner) !== ''
-    const schedules = isOwned ? store.schedules.ownedBy(owner) : store.schedules
-    const jobs = isOwned ? store.jobs.ownedBy(owner) : store.jobs
-    const lists = isOwned ? store.lists.ownedBy(owner) : store.lists
-    const inTurn = <Result>(work: () => Promise<Result>) =>
-      authority.limits === null ? work() : this.#turns.run(prefixOf(owner), work)
+export function scopes({ events, lifecycle, ...options }: ScopesContext): ScopeOf {
+  const turns = new OwnerTurns()
+  return (authority, store) => {
+    const { owner, limits } = authority
+    const prefix = prefixOf(owner)
+    const { schedules, jobs, lists } =
+      prefix === ''
+        ? store
+        : {
+            schedules: store.schedules.ownedBy(owner),
+            jobs: store.jobs.ownedBy(owner),
+            lists: store.lists.ownedBy(owner),
+          }
+    const context = {
+      ...options,
+      authority,
+      inTurn: <Result>(work: () => Promise<Result>) => (limits === null ? work() : turns.run(prefix, work)),
+    }
     return {
       schedules: new Schedules(
         { ...store, schedules, jobs, lists },
-        {
-          zone,
-          taskNamed,
-          authority,
-          redaction,
-          argsLimit,
-          onWrite: () => this.#lifecycle.wake(),
-          inTurn,
-        },
+        { ...context, onWrite: () => lifecycle.wake() },
       ),
       views: new Views(lists),
       jobs: new Jobs(
         { jobs, lists },
         {
-          taskNamed,
-          authority,
-          inTurn,
-          argsLimit,
-          onWrite: () => this.#lifecycle.wakeForJobs(),
-          onSettled: (listener) => this.#events.on('settled', ({ id }) => listener(id)),
-          pollIntervalMs,
-          now,
+          ...context,
+          onWrite: () => lifecycle.wakeForJobs(),
+          onSettled: (listener) => events.on('settled', ({ id }) => listener(id)),
         },
       ),
     }

@@ -37,29 +37,29 @@ describe('events', () => {
     const errors: unknown[] = []
     const emitter = new Emitter<Events>('test', (error) => errors.push(error))
     const heard: number[] = []
-    const fault = new Error('a listener')
+    const problem = new Error('a listener')
     emitter.on('rang', () => {
-      throw fault
+      throw problem
     })
     emitter.on('rang', (payload) => void heard.push(payload))
     emitter.emit('rang', 1)
     expect(heard).toEqual([1])
-    expect(errors).toEqual([fault])
+    expect(errors).toEqual([problem])
   })
 
   it('do not end the process when an async listener rejects', async () => {
     const errors: unknown[] = []
     const emitter = new Emitter<Events>('test', (error) => errors.push(error))
-    const fault = new Error('an async listener')
+    const problem = new Error('an async listener')
     // oxlint-disable-next-line typescript/no-misused-promises -- what users do
     emitter.on('rang', async () => {
       await turn()
-      throw fault
+      throw problem
     })
     emitter.emit('rang', 1)
     await turn()
     await turn()
-    expect(errors).toEqual([fault])
+    expect(errors).toEqual([problem])
   })
 
   it('let a listener end its own subscription while it is told', () => {

@@ -22,7 +22,7 @@ export async function program<Params>(
     const value = await main(params.parse(JSON.parse(process.argv[2] ?? 'null')), { ready, tell })
     send({ kind: 'result', value })
   } catch (error) {
-    send({ kind: 'fault', value: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+    send({ kind: 'error', value: error instanceof Error ? (error.stack ?? error.message) : String(error) })
     process.exitCode = 1
   }
   process.removeAllListeners('disconnect')

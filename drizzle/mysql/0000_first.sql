@@ -71,7 +71,7 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT `{prefix}job_retry_delay` CHECK(`retry_delay` between 0 and 2147483647),
 	CONSTRAINT `{prefix}job_priority` CHECK(`priority` between -2147483647 and 2147483647),
 	CONSTRAINT `{prefix}job_state` CHECK(`state` in ('waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped')),
-	CONSTRAINT `{prefix}job_reason` CHECK(`reason` in ('overlap', 'missed', 'max runs', 'fault', 'exhausted', 'permanent', 'lost', 'replaced', 'run now')),
+	CONSTRAINT `{prefix}job_reason` CHECK(`reason` in ('overlap', 'missed', 'max runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'replaced', 'run now')),
 	CONSTRAINT `{prefix}job_retry_backoff` CHECK(`retry_backoff` in ('exponential', 'fixed'))
 );
 --> statement-breakpoint

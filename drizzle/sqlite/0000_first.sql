@@ -72,7 +72,7 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT "{prefix}job_retry_delay" CHECK(typeof(`retry_delay`) in ('integer', 'null') and `retry_delay` between 0 and 2147483647),
 	CONSTRAINT "{prefix}job_priority" CHECK(typeof(`priority`) in ('integer', 'null') and `priority` between -2147483647 and 2147483647),
 	CONSTRAINT "{prefix}job_state" CHECK(`state` in ('waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped')),
-	CONSTRAINT "{prefix}job_reason" CHECK(`reason` in ('overlap', 'missed', 'max runs', 'fault', 'exhausted', 'permanent', 'lost', 'replaced', 'run now')),
+	CONSTRAINT "{prefix}job_reason" CHECK(`reason` in ('overlap', 'missed', 'max runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'replaced', 'run now')),
 	CONSTRAINT "{prefix}job_retry_backoff" CHECK(`retry_backoff` in ('exponential', 'fixed')),
 	CONSTRAINT "{prefix}job_id" CHECK(typeof(`id`) in ('text', 'null') and instr(`id`, char(0)) = 0 and length(`id`) <= 190),
 	CONSTRAINT "{prefix}job_periodic_task_id" CHECK(typeof(`periodic_task_id`) in ('text', 'null') and instr(`periodic_task_id`, char(0)) = 0 and length(`periodic_task_id`) <= 190),

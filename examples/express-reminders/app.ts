@@ -14,7 +14,7 @@ import {
   NotFoundError,
   type Schedule,
 } from 'kalends'
-import { checkTimer, localText, type TimerFault } from 'kalends/timer'
+import { checkTimer, localText, type TimerError } from 'kalends/timer'
 import { z } from 'zod'
 import { remind } from './reminder.ts'
 
@@ -32,13 +32,13 @@ const newReminder = z.object({ text, timer, zone })
 const changes = z.object({ text: text.optional(), timer: timer.optional(), zone })
 const preview = z.object({ timer, zone, limit: z.number().int().min(1).max(20).default(5) })
 
-/** Told as 422 with the fault, so that a form can point at the column. */
+/** Told as 422 with the error, so that a form can point at the column. */
 class TimerRefused extends Error {
-  readonly fault: Pick<TimerFault, 'message' | 'column' | 'hint'>
+  readonly timerError: Pick<TimerError, 'message' | 'column' | 'hint'>
 
-  constructor(fault: Pick<TimerFault, 'message' | 'column' | 'hint'>) {
-    super(fault.message)
-    this.fault = fault
+  constructor(error: Pick<TimerError, 'message' | 'column' | 'hint'>) {
+    super(error.message)
+    this.timerError = error
   }
 }
 
@@ -122,10 +122,10 @@ export function reminders(kalends: Kalends, { userOf }: AppOptions): Express {
     schedulesOf(request)
     const { timer, ...options } = preview.parse(request.body)
     const check = checkTimer(timer, options)
-    if (!check.valid) throw new TimerRefused(check.fault)
+    if (!check.valid) throw new TimerRefused(check.error)
     response.json({
       timer: check.text,
-      words: check.words,
+      description: check.description,
       next: check.elapses.map(({ at, local }) => ({ at, local })),
       warnings: check.warnings,
     })
@@ -140,7 +140,7 @@ class NotSignedIn extends Error {}
 /** The timer as it is stored, with the zone of the user in it. @throws TimerRefused */
 function checked({ timer, zone }: { readonly timer: string; readonly zone: string }): string {
   const check = checkTimer(timer, { zone, limit: 20 })
-  if (!check.valid) throw new TimerRefused(check.fault)
+  if (!check.valid) throw new TimerRefused(check.error)
   if (check.elapses.length === 0)
     throw new TimerRefused({ message: 'It never elapses again', column: null, hint: null })
   return check.text
@@ -155,7 +155,7 @@ function shown({ id, args, timer, status, nextRun }: Schedule) {
     id,
     ...shownArgs.parse(args),
     timer,
-    words: check.valid ? check.words : check.fault.message,
+    description: check.valid ? check.description : check.error.message,
     status,
     // Null for a moment after a change: a worker plans it.
     next: nextRun && { at: nextRun, local: localText(nextRun, check.valid ? check.zone : 'UTC') },
@@ -168,9 +168,9 @@ const answer: ErrorRequestHandler = (error: unknown, _request, response: Respons
   else if (error instanceof TimerRefused)
     response.status(422).json({
       field: 'timer',
-      message: error.fault.message,
-      column: error.fault.column,
-      hint: error.fault.hint,
+      message: error.timerError.message,
+      column: error.timerError.column,
+      hint: error.timerError.hint,
     })
   else if (error instanceof z.ZodError)
     response.status(400).json({

@@ -54,7 +54,7 @@ async function tellAll(folder: string, tell: (line: string) => void): Promise<vo
   tell('what is not POSIX is refused:')
   for (const text of REFUSED) {
     const check = checkTimer(`cron ${text}`)
-    if (!check.valid) tell(`  ${text}: ${check.fault.hint ?? check.fault.message}`)
+    if (!check.valid) tell(`  ${text}: ${check.error.hint ?? check.error.message}`)
   }
   const wrong = Object.fromEntries(
     REFUSED.slice(0, 2).map((text, index) => [`wrong-${index}`, `cron ${text}`]),
@@ -63,7 +63,7 @@ async function tellAll(folder: string, tell: (line: string) => void): Promise<vo
     await open(crontab(wrong))
   } catch (error) {
     if (!(error instanceof DeclarationError)) throw error
-    tell(`  and nothing starts: ${error.faults.length} faults in one error`)
+    tell(`  and nothing starts: ${error.problems.length} problems in one error`)
   }
 
   const start = async (now: string, name = 'app') => {

@@ -1,5 +1,5 @@
 /** What a CalendarSyntaxError reports besides the text itself. */
-export interface SyntaxFault {
+export interface SyntaxProblem {
   /** Zero-based offset of the token in the text. */
   readonly at: number
   /** The piece of the text that cannot stand there; empty only when the text is empty. */
@@ -27,16 +27,15 @@ export class CalendarSyntaxError extends Error {
   /** What to do about it, when that can be told. */
   readonly hint: string | undefined
 
-  constructor(text: string, fault: SyntaxFault) {
-    // A fault found at the end of the text is shown on its last character, so that an editor can mark it.
-    const column = Math.max(1, Math.min(fault.at + 1, text.length))
-    const token = fault.token === '' ? text.slice(column - 1) : fault.token
-    const hint = fault.hint === undefined ? '' : `; ${fault.hint}`
-    super(`Not a calendar event: ${quote(text)}, column ${column}: ${fault.problem}${hint}`)
+  constructor(text: string, { at, token, problem, hint }: SyntaxProblem) {
+    // A problem at the end of the text is shown on its last character, so that an editor can mark it.
+    const column = Math.max(1, Math.min(at + 1, text.length))
+    const instead = hint === undefined ? '' : `; ${hint}`
+    super(`Not a calendar event: ${quote(text)}, column ${column}: ${problem}${instead}`)
     this.text = text
     this.column = column
-    this.token = token
-    this.hint = fault.hint
+    this.token = token === '' ? text.slice(column - 1) : token
+    this.hint = hint
   }
 }
 

@@ -2,7 +2,7 @@ import { nearest } from './nearest.ts'
 import { SHORTHANDS } from './shorthand.ts'
 import { zoneNames } from './zone-names.ts'
 
-/** A better account of a fault; what is left out stays as it was. */
+/** A better account of a syntax error; what is left out stays as it was. */
 interface Explanation {
   readonly problem?: string
   readonly hint?: string

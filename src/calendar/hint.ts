@@ -1,4 +1,4 @@
-import type { SyntaxFault } from './error.ts'
+import type { SyntaxProblem } from './error.ts'
 import { SHORTHANDS } from './shorthand.ts'
 
 // What cron writes with an @.
@@ -11,11 +11,11 @@ const CRON_WORDS: ReadonlyMap<string, string> = new Map([
 const CRON_FIELD = /^[\d*?][\d*?,/A-Za-z-]*$|^[A-Za-z]{3}(?:[,-][A-Za-z]{3})*$/
 
 /** A mistake that concerns the text as a whole, of which the first unreadable character is a symptom only. */
-export function explainText(text: string): SyntaxFault | undefined {
+export function explainText(text: string): SyntaxProblem | undefined {
   return explainBlanks(text) ?? explainQuotes(text) ?? explainCron(text)
 }
 
-function explainBlanks(text: string): SyntaxFault | undefined {
+function explainBlanks(text: string): SyntaxProblem | undefined {
   const trimmed = text.trim()
   if (trimmed === '') {
     const problem = text === '' ? 'the text is empty' : 'the text is blank'
@@ -36,13 +36,13 @@ function explainBlanks(text: string): SyntaxFault | undefined {
   return undefined
 }
 
-function explainQuotes(text: string): SyntaxFault | undefined {
+function explainQuotes(text: string): SyntaxProblem | undefined {
   const quotes = /^["'`]/.exec(text)
   if (quotes === null) return undefined
   return { at: 0, token: quotes[0], problem: 'quotes are no part of an event', hint: 'remove them' }
 }
 
-function explainCron(text: string): SyntaxFault | undefined {
+function explainCron(text: string): SyntaxProblem | undefined {
   const word = CRON_WORDS.get(text.toLowerCase())
   if (word !== undefined) return { at: 0, token: text, problem: 'this is cron', hint: `write ${word}` }
   if (/^@reboot$/i.test(text)) {

@@ -1,4 +1,4 @@
-import { fault } from './fault.ts'
+import { syntaxError } from './syntax-error.ts'
 import { COMMA, DOT, isDigit, type Reader, SLASH, STAR } from './reader.ts'
 import { DAY_FROM_END, type Field, type Item, type Items, NO_END, SECOND, SECONDS, YEAR } from './spec.ts'
 
@@ -28,10 +28,10 @@ export function readList(reader: Reader, unit: 1 | typeof SECOND): WrittenList {
     if (reader.skip(SLASH)) {
       step = readNumber(reader, unit)
       if (step === 0)
-        throw fault(reader, stepAt, 'a repetition of 0 would never move on', undefined, reader.at)
+        throw syntaxError(reader, stepAt, 'a repetition of 0 would never move on', undefined, reader.at)
     }
     items.push({ start, end, step, from, to: reader.at })
-    if (items.length > MOST_ITEMS) throw fault(reader, from, `a list holds at most ${MOST_ITEMS} items`)
+    if (items.length > MOST_ITEMS) throw syntaxError(reader, from, `a list holds at most ${MOST_ITEMS} items`)
   } while (reader.skip(COMMA))
   return items
 }
@@ -44,12 +44,13 @@ function readNumber(reader: Reader, unit: number): number {
     if (value <= GREATEST_NUMBER) value = value * 10 + reader.peek() - 0x30
     reader.at++
   }
-  if (reader.at === from) throw fault(reader, from, 'a number is expected here')
+  if (reader.at === from) throw syntaxError(reader, from, 'a number is expected here')
   value *= unit
   if (unit === SECOND && reader.peek() === DOT && isDigit(reader.text.charCodeAt(reader.at + 1))) {
     if (reader.at + 1 < reader.end) value += readFraction(reader)
   }
-  if (value > GREATEST_NUMBER) throw fault(reader, from, 'this number is too large', undefined, reader.at)
+  if (value > GREATEST_NUMBER)
+    throw syntaxError(reader, from, 'this number is too large', undefined, reader.at)
   return value
 }
 
@@ -94,7 +95,13 @@ function settleItem(reader: Reader, item: WrittenItem, field: Field): Item {
   if (written < start) throw backwards(reader, item, field)
   if (field === SECONDS && item.step === 0 && written < start + SECOND) {
     const hint = 'add the step, as in 0..0.9/0.3'
-    throw fault(reader, item.from, 'a range of seconds without a step must span a second', hint, item.to)
+    throw syntaxError(
+      reader,
+      item.from,
+      'a range of seconds without a step must span a second',
+      hint,
+      item.to,
+    )
   }
   const step = item.step || field.unit
   // A range ends at the last value it reaches; systemd checks the limits only after that.
@@ -119,7 +126,7 @@ function outOfLimits(reader: Reader, item: WrittenItem, field: Field): Error {
   if (field.name === 'hour' && item.start === 24) hint = 'midnight is 00:00, at the start of a day'
   else if (field.name === 'minute' && item.start === 60) hint = 'use 00 of the following hour'
   else if (field === DAY_FROM_END) hint = 'the last day is ~1, the one before it ~2, up to ~28'
-  return fault(
+  return syntaxError(
     reader,
     item.from,
     `${field.name} ${text} is out of its limits ${limits(field)}`,
@@ -133,11 +140,11 @@ function stepTooLong(reader: Reader, item: WrittenItem, field: Field): Error {
   const where =
     field === DAY_FROM_END ? 'counts down to 1, the last day' : `ends at ${limits(field).split('..').at(-1)}`
   const problem = `the ${field.name} is never repeated, as it ${where}`
-  return fault(reader, item.from, problem, `write ${start}, or a smaller step`, item.to)
+  return syntaxError(reader, item.from, problem, `write ${start}, or a smaller step`, item.to)
 }
 
 function backwards(reader: Reader, item: WrittenItem, field: Field): Error {
   const text = reader.text.slice(item.from, item.to)
   const hint = 'a range does not wrap around; write two ranges, as in 0..3,22..23'
-  return fault(reader, item.from, `the ${field.name} range ${text} runs backwards`, hint, item.to)
+  return syntaxError(reader, item.from, `the ${field.name} range ${text} runs backwards`, hint, item.to)
 }

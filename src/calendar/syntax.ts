@@ -1,4 +1,4 @@
-import { fault } from './fault.ts'
+import { syntaxError } from './syntax-error.ts'
 import { readList, settle, type WrittenList } from './list.ts'
 import { AT, COLON, DASH, END, isDigit, isLetter, PLUS, Reader, SPACE, TILDE } from './reader.ts'
 import { lookUpShorthand } from './shorthand.ts'
@@ -33,7 +33,8 @@ export function parse(text: string): WrittenEvent {
     if (zone !== undefined) end = space
   }
   const reader = new Reader(text, end)
-  if (end === 0) throw fault(reader, 0, 'there is no event', 'write one, such as daily or Mon..Fri 9:00')
+  if (end === 0)
+    throw syntaxError(reader, 0, 'there is no event', 'write one, such as daily or Mon..Fri 9:00')
   const shorthand = lookUpShorthand(text, end)
   if (shorthand !== undefined) return { spec: shorthand, zone }
 
@@ -67,13 +68,14 @@ function readDateAndTime(reader: Reader, weekdays: number): CalendarSpec {
   if (reader.peek() === COLON) return { weekdays, ...NO_RESTRICTION, ...readTime(reader, first) }
   const date = readDate(reader, start, first)
   if (reader.peek() !== END && reader.peek() !== SPACE) {
-    throw fault(reader, reader.at, 'only a space and a time may follow a date')
+    throw syntaxError(reader, reader.at, 'only a space and a time may follow a date')
   }
   reader.skipSpaces()
   if (reader.peek() === END) return { weekdays, ...date, ...MIDNIGHT }
   const timeAt = reader.at
   const hours = readList(reader, 1)
-  if (reader.peek() !== COLON) throw fault(reader, timeAt, 'a time needs a colon between hour and minute')
+  if (reader.peek() !== COLON)
+    throw syntaxError(reader, timeAt, 'a time needs a colon between hour and minute')
   return { weekdays, ...date, ...readTime(reader, hours) }
 }
 
@@ -87,7 +89,7 @@ function readDate(
   let months = first
   let back = reader.skip(TILDE)
   if (!back && !reader.skip(DASH)) {
-    throw fault(reader, start, 'a number alone is neither a date (month-day) nor a time (hour:minute)')
+    throw syntaxError(reader, start, 'a number alone is neither a date (month-day) nor a time (hour:minute)')
   }
   let days = readList(reader, 1)
   if (!back && (reader.peek() === DASH || reader.peek() === TILDE)) {
@@ -110,7 +112,7 @@ function readTime(reader: Reader, hours: WrittenList): Pick<CalendarSpec, 'hours
   const minutes = readList(reader, 1)
   const seconds = reader.skip(COLON) ? settle(reader, readList(reader, SECOND), SECONDS) : ZERO
   if (reader.peek() !== END)
-    throw fault(reader, reader.at, 'nothing but a space and a time zone may follow the time')
+    throw syntaxError(reader, reader.at, 'nothing but a space and a time zone may follow the time')
   return { hours: settle(reader, hours, HOUR), minutes: settle(reader, minutes, MINUTE), seconds }
 }
 
@@ -127,10 +129,16 @@ function readUnixTime(reader: Reader, weekdays: number): CalendarSpec {
     if (seconds <= LAST_UNIX_SECOND) seconds = seconds * 10 + reader.peek() - 0x30
   }
   if (reader.at === digits || reader.peek() !== END) {
-    throw fault(reader, from, 'only whole seconds since 1970 may follow @', undefined, reader.text.length)
+    throw syntaxError(
+      reader,
+      from,
+      'only whole seconds since 1970 may follow @',
+      undefined,
+      reader.text.length,
+    )
   }
   if (seconds > LAST_UNIX_SECOND) {
-    throw fault(
+    throw syntaxError(
       reader,
       from,
       `@ counts seconds up to ${LAST_UNIX_SECOND}, the end of 2199`,

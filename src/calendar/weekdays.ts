@@ -1,4 +1,4 @@
-import { fault } from './fault.ts'
+import { syntaxError } from './syntax-error.ts'
 import { COMMA, DASH, DOT, END, isLetter, type Reader, SPACE } from './reader.ts'
 
 const NAMES = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
@@ -24,13 +24,13 @@ export function readWeekdays(reader: Reader): number {
       last = readWeekday(reader)
       if (last < first) {
         const days = Array.from({ length: last + 8 - first }, (_, index) => SHORT_NAMES[(first + index) % 7])
-        throw fault(reader, from, 'a weekday range does not wrap', `write ${days.join(',')}`, reader.at)
+        throw syntaxError(reader, from, 'a weekday range does not wrap', `write ${days.join(',')}`, reader.at)
       }
     }
     weekdays |= ((2 << last) - 1) & ~((1 << first) - 1)
   } while (reader.skip(COMMA))
   if (reader.peek() !== END && reader.peek() !== SPACE) {
-    throw fault(reader, reader.at, 'only a comma, a range or a space may follow a weekday')
+    throw syntaxError(reader, reader.at, 'only a comma, a range or a space may follow a weekday')
   }
   return weekdays
 }
@@ -40,7 +40,7 @@ function readWeekday(reader: Reader): number {
   while (isLetter(reader.peek())) reader.at++
   const number = NUMBERS.get(reader.text.slice(from, reader.at).toLowerCase())
   if (number === undefined) {
-    throw fault(
+    throw syntaxError(
       reader,
       from,
       from === 0 ? 'neither a weekday nor a word such as daily' : 'a weekday is expected here',
@@ -48,7 +48,7 @@ function readWeekday(reader: Reader): number {
   }
   const next = reader.peek()
   if (next !== END && next !== SPACE && next !== COMMA && next !== DASH && next !== DOT) {
-    throw fault(reader, from, 'a space must follow the weekdays')
+    throw syntaxError(reader, from, 'a space must follow the weekdays')
   }
   return number
 }

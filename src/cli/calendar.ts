@@ -48,7 +48,7 @@ export function calendarCommand({
     const after =
       options.baseTime === undefined ? nowMicros : baseTime(options.baseTime, { nowMicros, zone: localZone })
     const context: ReportContext = { nowMicros, localZone, after, iterations: options.iterations }
-    const faults: string[] = []
+    const problems: string[] = []
     for (const [index, expression] of expressions.entries()) {
       try {
         const event = calendar(expression, { zone })
@@ -59,11 +59,11 @@ export function calendarCommand({
         )
       } catch (error) {
         if (!(error instanceof CalendarSyntaxError)) throw error
-        faults.push(faultText(error) + quotesHint(expressions))
+        problems.push(errorText(error) + quotesHint(expressions))
       }
       if (options.json !== true && index < expressions.length - 1) write('\n')
     }
-    if (faults.length > 0) throw new CommandError(faults.join('\n'))
+    if (problems.length > 0) throw new CommandError(problems.join('\n'))
   })
 }
 
@@ -99,7 +99,7 @@ function jsonLine(expression: string, event: CalendarEvent, { after, iterations 
 }
 
 /** The message, and the text with a caret under what is wrong. */
-function faultText(error: CalendarSyntaxError): string {
+function errorText(error: CalendarSyntaxError): string {
   const { text, column, token, message } = error
   // A caret helps only below text that takes one cell a character and one line.
   if (!/^[ -~]{1,120}$/.test(text)) return message

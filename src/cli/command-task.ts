@@ -53,7 +53,7 @@ async function runCommand(
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const ended = endOf(child)
-  // Who does not read its input is no fault of the input.
+  // A command that does not read its input is not an error.
   child.stdin.on('error', () => undefined)
   child.stdin.end(args.stdin ?? '')
   const last: string[] = []
@@ -167,11 +167,11 @@ function schema(): StandardSchema<CommandArgs, CommandArgs> {
       version: 1,
       vendor: 'kalends',
       validate: (value) => {
-        const faults = faultsOf(value)
-        return faults.length === 0
-          ? // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- that is what faultsOf has looked at
+        const problems = problemsOf(value)
+        return problems.length === 0
+          ? // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- that is what problemsOf has looked at
             { value: value as CommandArgs }
-          : { issues: faults.map((message) => ({ message })) }
+          : { issues: problems.map((message) => ({ message })) }
       },
     },
   }
@@ -182,32 +182,32 @@ function isText(value: unknown): boolean {
   return typeof value === 'string' && !value.includes('\0')
 }
 
-function faultsOf(value: unknown): string[] {
+function problemsOf(value: unknown): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return ['an object is needed']
-  const faults: string[] = []
+  const problems: string[] = []
   const given = new Map<string, unknown>(Object.entries(value))
   // Keys and values of the input are not repeated: anybody may have written them.
   if (![...given.keys()].every((key) => KEYS.has(key)))
-    faults.push(`there are no fields but ${[...KEYS].join(', ')}`)
+    problems.push(`there are no fields but ${[...KEYS].join(', ')}`)
   const argv = given.get('argv')
   const isArgv = Array.isArray(argv) && argv.length > 0 && argv.every(isText) && argv[0] !== ''
-  if (given.has('argv') === given.has('shell')) faults.push("either 'argv' or 'shell' is needed")
+  if (given.has('argv') === given.has('shell')) problems.push("either 'argv' or 'shell' is needed")
   else if (given.has('argv') && !isArgv)
-    faults.push("'argv' must be a list of texts, the first of them the program")
+    problems.push("'argv' must be a list of texts, the first of them the program")
   for (const key of ['shell', 'shellPath', 'cwd', 'stdin', 'user']) {
     // Bytes for the program to read may be any.
     const isFine = key === 'stdin' ? typeof given.get(key) === 'string' : isText(given.get(key))
-    if (given.has(key) && !isFine) faults.push(`'${key}' must be a text without NUL`)
+    if (given.has(key) && !isFine) problems.push(`'${key}' must be a text without NUL`)
   }
   const user = given.get('user')
   if (typeof user === 'string' && !USER_NAME.test(user))
-    faults.push("'user' must be the name of a user: letters, digits, '_', '.' and '-'")
+    problems.push("'user' must be the name of a user: letters, digits, '_', '.' and '-'")
   const env = given.get('env')
   const isEnv =
     typeof env === 'object' &&
     env !== null &&
     !Array.isArray(env) &&
     Object.entries(env).every(([name, text]) => /^[^=\0]+$/.test(name) && isText(text))
-  if (given.has('env') && !isEnv) faults.push("'env' must be an object of texts without NUL")
-  return faults
+  if (given.has('env') && !isEnv) problems.push("'env' must be an object of texts without NUL")
+  return problems
 }

@@ -62,7 +62,7 @@ export function flagOf(name: string): string {
  * @returns the exit code
  */
 export function report(error: unknown, verbose: boolean, write: (text: string) => void): number {
-  // commander has said it already; help and version are no faults.
+  // commander has said it already; help and version are not errors.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (error instanceof QuietFailure) return error.exitCode
   // Names of rows and files, and what drivers say, may hold anything.

@@ -11,7 +11,7 @@ const EXAMPLE = 'export default (kalends) => { kalends.handle(…); kalends.decl
 
 /**
  * @param path  of a file, relative to the current folder
- * @returns the function that sets a Kalends up; what it throws is told as the module's fault
+ * @returns the function that sets a Kalends up; what it throws is reported as an error of the module
  * @throws CommandError saying what is wrong with the file
  */
 export async function loadModule(path: string): Promise<Setup> {

@@ -6,7 +6,7 @@ import { EXIT, report } from './failure.ts'
 const args = process.argv.slice(2)
 const isWorker = args.find((arg) => !arg.startsWith('-')) === 'start'
 
-// `kalends … | head` is no fault. A worker whose log nobody reads any more still gives back what it runs.
+// `kalends … | head` is not an error. A worker whose log nobody reads any more still gives back what it runs.
 let hasReader = true
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,5 +1,5 @@
 /** Settings as lines of a page. */
-import { propertyOf, type Setting, type SettingName, settingOf } from '../model/settings.ts'
+import { labelOf, propertyOf, type Setting, type SettingName, settingOf } from '../model/settings.ts'
 import { spanShort, when } from './words.ts'
 
 /** Label and value of each of these settings; null: nothing worth a line. */
@@ -10,7 +10,7 @@ export function settingFacts(
   return names.map((name) => {
     const setting = settingOf(name)
     const value: unknown = Reflect.get(row, propertyOf(name))
-    return [setting.label, value === 0 && setting.default === 0 ? null : valueText(setting, value)]
+    return [labelOf(name), value === 0 && setting.default === 0 ? null : valueText(setting, value)]
   })
 }
 

@@ -10,27 +10,15 @@ import {
   TimeoutError,
 } from '../errors.ts'
 import { type ClaimedJob, fenceOf } from '../model/job.ts'
-import type { Redaction } from '../model/redaction.ts'
 import type { AttemptEnd } from '../model/settle.ts'
 import { checkResult, jsonText, readArgs } from '../model/task.ts'
 import { AttemptLog } from './attempt-log.ts'
-import type { Middleware, HandledTask } from './handler.ts'
+import type { HandledTask } from './handler.ts'
 import type { Journal } from './journal.ts'
+import type { AttemptOptions } from './options.ts'
 
 /** After its signal has fired, a handler has this long to end. Then its attempt ends without it. */
 export const ABANDON_MS = 5000
-
-export interface AttemptOptions {
-  /** Wraps each attempt. */
-  readonly middleware: Middleware | null
-  readonly now: () => Date
-  /** Hides the secrets of args in what an attempt logs and throws. */
-  readonly redaction: Redaction
-  /** The id of this worker; null while it may not take on work. */
-  readonly worker: () => string | null
-  /** The most bytes of a result, of progress and of an error text. */
-  readonly argsLimit: number
-}
 
 /** Runs one attempt of a job in this process. */
 export class AttemptRunner {

@@ -1,15 +1,12 @@
 import { StoreUnavailableError } from '../errors.ts'
 import type { RunPolicy } from '../model/task.ts'
 import type { Reservation } from '../store/scheduling-store.ts'
-import type { HandledTask } from './handler.ts'
+import type { JobExecutorOptions } from './options.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 import type { Settler } from './settler.ts'
 import type { UnansweredStatements } from './unanswered-statements.ts'
 
-export interface CapacityOptions {
-  readonly handlers: ReadonlyMap<string, HandledTask>
-  /** The most jobs at the same time. */
-  readonly concurrency: number
+interface CapacityOptions extends Pick<JobExecutorOptions, 'handlers' | 'concurrency'> {
   readonly attempts: RunningAttempts
   readonly settler: Settler
   readonly unanswered: UnansweredStatements

@@ -5,23 +5,18 @@ import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
 import type { ExecutingStore } from '../store/executing-store.ts'
 import type { Reservation } from '../store/scheduling-store.ts'
 import type { Capacity } from './capacity.ts'
-import type { HandledTask } from './handler.ts'
+import type { JobExecutorOptions } from './options.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 import type { UnansweredStatements } from './unanswered-statements.ts'
 
 const PROMOTE_AT_ONCE = 500
 
-export interface ClaimLoopOptions {
+interface ClaimLoopOptions
+  extends Pick<JobExecutorOptions, 'worker' | 'handlers' | 'onUnstartable' | 'onError'> {
   readonly store: Pick<ExecutingStore, 'promoteDue' | 'claim'>
-  /** The id of this worker; null while it may not take on work. */
-  readonly worker: () => string | null
   readonly capacity: Capacity
   readonly unanswered: UnansweredStatements
   readonly attempts: RunningAttempts
-  readonly handlers: ReadonlyMap<string, HandledTask>
-  /** The database refuses to make this job claimable. */
-  readonly onFault: (jobId: string, error: unknown) => void
-  readonly onError: (error: unknown, loop: string) => void
 }
 
 /** Promotes due jobs and claims jobs until the queue is empty or all places are taken. */
@@ -41,7 +36,7 @@ export class ClaimLoop {
     this.#notPromoted = new SetAside({
       ...ROW_BACK_OFF,
       now: () => performance.now(),
-      onAdded: options.onFault,
+      onAdded: options.onUnstartable,
     })
     this.loop = new Loop({ name: 'executor', pass: () => this.#pass(true), onError: options.onError })
   }

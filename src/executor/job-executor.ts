@@ -6,33 +6,16 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Loop } from '../loop.ts'
-import type { ClaimedJob } from '../model/job.ts'
-import type { EndedAttempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
+import type { EndedAttempt, SettleResult } from '../store/executing-store.ts'
 import type { Reservation } from '../store/scheduling-store.ts'
-import { ABANDON_MS, type AttemptOptions } from './attempt-runner.ts'
+import { ABANDON_MS } from './attempt-runner.ts'
 import { Capacity } from './capacity.ts'
 import { ClaimLoop } from './claim-loop.ts'
-import type { HandledTask } from './handler.ts'
 import { Journal } from './journal.ts'
+import type { JobExecutorOptions } from './options.ts'
 import { RunningAttempts } from './running-attempts.ts'
 import { Settler, type Unwritten } from './settler.ts'
 import { UnansweredStatements } from './unanswered-statements.ts'
-
-export interface JobExecutorOptions extends AttemptOptions {
-  readonly store: ExecutingStore
-  readonly handlers: ReadonlyMap<string, HandledTask>
-  /** The most jobs at the same time. */
-  readonly concurrency: number
-  /** How often to check whether a running job was cancelled, in milliseconds. */
-  readonly pollIntervalMs: number
-  readonly onStarted: (job: ClaimedJob) => void
-  readonly onSettled: (result: SettleResult) => void
-  /** The database rejects the end of this attempt permanently. */
-  readonly onRejected: (attempt: EndedAttempt, error: unknown) => void
-  /** The job cannot be started; it is retried after its back-off. */
-  readonly onFault: (jobId: string, error: unknown) => void
-  readonly onError: (error: unknown, loop: string) => void
-}
 
 const SETTLE_TIMEOUT_MS = 10_000
 /** The most attempts in one call of `runDue`. */

@@ -4,22 +4,15 @@ import { shownInput } from '../model/input.ts'
 import { type ClaimedJob, fenceOf } from '../model/job.ts'
 import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
 import type { EndedAttempt, ExecutingStore } from '../store/executing-store.ts'
-import { type AttemptOptions, AttemptRunner } from './attempt-runner.ts'
-import type { HandledTask } from './handler.ts'
+import { AttemptRunner } from './attempt-runner.ts'
 import type { Journal } from './journal.ts'
+import type { JobExecutorOptions } from './options.ts'
 
-export interface RunningAttemptsOptions extends AttemptOptions {
+interface RunningAttemptsOptions extends Omit<JobExecutorOptions, 'store'> {
   readonly store: Pick<ExecutingStore, 'stopRequests'>
-  readonly handlers: ReadonlyMap<string, HandledTask>
   readonly journal: Journal
-  /** How often to check whether a running job was cancelled, in milliseconds. */
-  readonly pollIntervalMs: number
-  readonly onStarted: (job: ClaimedJob) => void
-  /** The job cannot be started; it is retried after its back-off. */
-  readonly onFault: (jobId: string, error: unknown) => void
   /** An attempt ended. null: the job no longer belongs to this worker, and nothing may be written. */
   readonly onEnded: (end: EndedAttempt | null) => void
-  readonly onError: (error: unknown, loop: string) => void
 }
 
 /** A job that cannot be started is claimed again after this time. */
@@ -41,7 +34,7 @@ export class RunningAttempts {
 
   constructor(options: RunningAttemptsOptions) {
     this.#options = options
-    this.setAside = new SetAside({ ...NOT_STARTED, onAdded: options.onFault })
+    this.setAside = new SetAside({ ...NOT_STARTED, onAdded: options.onUnstartable })
     this.loop = new Loop({
       name: 'stop requests',
       pass: () => this.#abortCancelled(),

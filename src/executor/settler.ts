@@ -45,16 +45,12 @@ export class Settler {
   readonly loop: Loop
   readonly #options: SettlerOptions
   #queue: EndedAttempt[] = []
-  /** When they were found locked, by performance.now(); in the order of retries. */
-  readonly #locked = new Map<EndedAttempt, number>()
-  /** By performance.now(). */
-  #lockedRetry = 0
+  /** When each was found locked, in the order of retries. Times are of performance.now(). */
+  readonly #locked = { since: new Map<EndedAttempt, number>(), retryAt: 0 }
+  readonly #rejected = { ends: [] as EndedAttempt[], retryAt: Infinity }
   readonly #writing = new Halving()
   readonly #retrying = new Halving()
-  readonly #rejected: EndedAttempt[] = []
-  /** By performance.now(). */
-  #rejectedRetry = Infinity
-  #whenEmpty: (() => void)[] = []
+  readonly #whenEmpty: (() => void)[] = []
 
   constructor(options: SettlerOptions) {
     this.#options = options
@@ -73,7 +69,7 @@ export class Settler {
 
   /** The fences of ends that are not written yet. */
   pending(): Fence[] {
-    return [...this.#queue, ...this.#locked.keys(), ...this.#rejected].map((end) => end.fence)
+    return [...this.#queue, ...this.#locked.since.keys(), ...this.#rejected.ends].map(({ fence }) => fence)
   }
 
   /** How many count against capacity: a crash repeats the run of each. */
@@ -82,12 +78,12 @@ export class Settler {
   }
 
   unwritten(): Unwritten {
-    const [since] = [...this.#locked.values()].toSorted((one, other) => one - other)
+    const [since] = [...this.#locked.since.values()].toSorted((one, other) => one - other)
     return {
-      waiting: this.#queue.length + this.#locked.size,
-      locked: this.#locked.size,
+      waiting: this.#queue.length + this.#locked.since.size,
+      locked: this.#locked.since.size,
       lockedMs: since === undefined ? 0 : performance.now() - since,
-      rejected: this.#rejected.length,
+      rejected: this.#rejected.ends.length,
       isLimitReached: this.#exempt() >= MOST_EXEMPT,
     }
   }
@@ -112,12 +108,15 @@ export class Settler {
   }
 
   async #pass(): Promise<number> {
-    if (performance.now() >= this.#rejectedRetry) this.#retryRejected()
-    if (this.#locked.size > 0 && performance.now() >= this.#lockedRetry) await this.#retryLocked()
+    if (performance.now() >= this.#rejected.retryAt) this.#retryRejected()
+    if (this.#locked.since.size > 0 && performance.now() >= this.#locked.retryAt) await this.#retryLocked()
     else if (this.#queue.length > 0) await this.#write()
     if (this.#isEmpty()) for (const resolve of this.#whenEmpty.splice(0)) resolve()
     if (this.#queue.length > 0) return 0
-    const next = Math.min(this.#locked.size > 0 ? this.#lockedRetry : Infinity, this.#rejectedRetry)
+    const next = Math.min(
+      this.#locked.since.size > 0 ? this.#locked.retryAt : Infinity,
+      this.#rejected.retryAt,
+    )
     return Math.max(0, next - performance.now())
   }
 
@@ -126,22 +125,22 @@ export class Settler {
     const result = await this.#settle(batch, this.#writing)
     // Only now: if the write failed, the ends stay in the queue.
     this.#queue.splice(0, batch.length)
-    if (this.#locked.size === 0) this.#lockedRetry = performance.now() + LOCKED_RETRY_MS
-    for (const end of result.locked) this.#locked.set(end, performance.now())
+    if (this.#locked.since.size === 0) this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
+    for (const end of result.locked) this.#locked.since.set(end, performance.now())
     this.#options.onSettled(result)
   }
 
   async #retryLocked(): Promise<void> {
-    const batch = [...this.#locked.keys()].slice(0, AT_ONCE)
+    const batch = [...this.#locked.since.keys()].slice(0, AT_ONCE)
     // Also if it fails, so that other ends are written in between.
-    this.#lockedRetry = performance.now() + LOCKED_RETRY_MS
+    this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     const result = await this.#settle(batch, this.#retrying)
-    this.#lockedRetry = performance.now() + LOCKED_RETRY_MS
-    const since = new Map(batch.map((end) => [fenceText(end.fence), this.#locked.get(end)]))
-    for (const end of batch) this.#locked.delete(end)
+    this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
+    const since = new Map(batch.map((end) => [fenceText(end.fence), this.#locked.since.get(end)]))
+    for (const end of batch) this.#locked.since.delete(end)
     // At the end of the map, so that all get a turn.
     for (const end of result.locked)
-      this.#locked.set(end, since.get(fenceText(end.fence)) ?? performance.now())
+      this.#locked.since.set(end, since.get(fenceText(end.fence)) ?? performance.now())
     if (result.locked.length < batch.length) this.#options.onSettled(result)
   }
 
@@ -151,23 +150,23 @@ export class Settler {
       rejected.push({ end, error }),
     )
     for (const { end, error } of rejected) {
-      this.#rejected.push(end)
-      this.#rejectedRetry = performance.now() + REJECTED_RETRY_MS
+      this.#rejected.ends.push(end)
+      this.#rejected.retryAt = performance.now() + REJECTED_RETRY_MS
       this.#options.onRejected(end, error)
     }
     return result
   }
 
   #retryRejected(): void {
-    this.#rejectedRetry = Infinity
-    this.#queue.push(...this.#rejected.splice(0))
+    this.#rejected.retryAt = Infinity
+    this.#queue.push(...this.#rejected.ends.splice(0))
   }
 
   #exempt(): number {
-    return this.#locked.size + this.#rejected.length
+    return this.#locked.since.size + this.#rejected.ends.length
   }
 
   #isEmpty(): boolean {
-    return this.#queue.length + this.#locked.size === 0
+    return this.#queue.length + this.#locked.since.size === 0
   }
 }

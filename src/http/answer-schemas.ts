@@ -42,7 +42,9 @@ export const RecentRun = z.strictObject({
 })
 export const ListedSchedule = Schedule.extend({
   truncated,
-  words: orNull(z.string()).meta({ description: 'The timer in words; null if it cannot be parsed' }),
+  timerDescription: orNull(z.string()).meta({
+    description: 'The timer in words; null if it cannot be parsed',
+  }),
   runs: z.array(RecentRun).optional().meta({ description: 'Newest first, if requested' }),
 })
 const total = {
@@ -99,7 +101,8 @@ export const Attempts = list({
   started: instant,
   ended: orNull(instant).meta({ description: 'null: it is running' }),
   outcome: orNull(z.enum(['success', 'failed', 'timeout', 'cancelled', 'released', 'lost'])).meta({
-    description: 'released: its worker stopped and gave the job back; lost: its worker died; null: it is running',
+    description:
+      'released: its worker stopped and gave the job back; lost: its worker died; null: it is running',
   }),
   error: orNull(z.string()),
   truncated,
@@ -142,7 +145,7 @@ export const Workers = list({
 export const TimerCheck = z.discriminatedUnion('valid', [
   z.strictObject({
     valid: z.literal(false),
-    fault: z.strictObject({
+    error: z.strictObject({
       code: z.enum(['CALENDAR_SYNTAX', 'CRON_SYNTAX', 'INVALID_TIME_SPAN']),
       message: z.string(),
       column: orNull(z.int()),
@@ -155,7 +158,7 @@ export const TimerCheck = z.discriminatedUnion('valid', [
     kind: z.enum(['calendar', 'cron', 'every', 'after finish']),
     text: z.string().meta({ description: 'In normal form' }),
     zone: z.string(),
-    words: z.string(),
+    description: z.string(),
     elapses: z.array(Elapse),
     warnings: names,
     events: names.meta({ description: 'For cron: the calendar events with the same run times' }),

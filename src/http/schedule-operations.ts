@@ -43,7 +43,7 @@ export const scheduleOperations: readonly Operation[] = [
       const recent = runs === undefined ? null : await call.reach.views.recentRuns(ids, runs)
       const shown = items.map((item) => ({
         ...shownSchedule(item, call),
-        words: wordsOf(item.timer),
+        timerDescription: timerDescription(item.timer),
         ...(recent !== null && { runs: recent.get(item.id) ?? [] }),
       }))
       return ok({ items: shown, ...total })
@@ -209,7 +209,7 @@ async function existing(schedules: Schedules, id: string): Promise<Schedule> {
   return found
 }
 
-function wordsOf(text: string): string | null {
+function timerDescription(text: string): string | null {
   try {
     return inWords(timer(text))
   } catch {

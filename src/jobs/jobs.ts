@@ -1,14 +1,14 @@
 /** What people and code do to jobs: submit, wait for, look at, cancel, retry. */
-import { ConflictError, InvalidInputError, NotFoundError, TimeoutError } from '../errors.ts'
+import { ConflictError, InvalidInputError, NotFoundError } from '../errors.ts'
 import type { Attempt } from '../model/attempt.ts'
 import { type Authority, checkOpenJobs, checkWithin, requireTask } from '../model/authority.ts'
 import { checkedSettings } from '../model/checked-settings.ts'
-import { checkedConditions, checkedInstant, checkedPage, checkedWhole, spanOption } from '../model/input.ts'
+import { checkedConditions, checkedInstant, checkedPage, checkedWhole } from '../model/input.ts'
 import { isFinal, type Job, type JobState, type JobId, type Stored } from '../model/job.ts'
 import { isOccurrenceId, newJobId } from '../model/occurrence.ts'
 import { newId, ownedSettings, requireOwnFields, shownId } from '../model/owner.ts'
-import { defaultsOf, JOB_OPTION_NAMES, type JobSettingOptions } from '../model/settings.ts'
-import { type ArgsOption, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
+import { defaultsOf, JOB_OPTION_NAMES } from '../model/settings.ts'
+import { checkedTaskName, storedArgs, type Task } from '../model/task.ts'
 import type { JobStore, NewJob, Transaction } from '../store/job-store.ts'
 import {
   type Counts,
@@ -30,39 +30,8 @@ import {
   type ManyOptions,
   type ManyResult,
 } from './many.ts'
-
-/** When and how a job of its own runs; what is left out is as its task says. Times are milliseconds or time spans. */
-export interface JobOptions extends JobSettingOptions {
-  /** Up to 190 characters of the application's choosing, without a slash and no UUIDv8; default a new UUID. */
-  readonly id?: string | undefined
-  /** Not before this time; default at once. */
-  readonly runAt?: Date | undefined
-}
-
-/** Whose transaction it is. */
-export interface TransactionOption {
-  /**
-   * The application's own transaction, which then decides whether the job is submitted: a drizzle transaction, a
-   * connection of mysql2 or of a SQLite driver on which it was begun, or a function that runs a statement in it.
-   */
-  readonly tx?: Transaction | undefined
-}
-
-/** How one job is submitted. */
-export type SubmitOptions = JobOptions & TransactionOption
-
-/** One of many jobs: its args are typed by its task. */
-export type JobInput<Input> = JobOptions & { readonly task: Task<Input, unknown> } & ArgsOption<Input>
-
-/** The same where the types say nothing about the args. */
-export type AnyJobInput = JobOptions & { readonly task: Task | string; readonly args?: unknown }
-
-/** How long `wait` waits. */
-export interface WaitOptions {
-  /** How long to wait at most: milliseconds or a time span; default: without end. */
-  readonly timeout?: number | string | undefined
-  readonly signal?: AbortSignal | undefined
-}
+import type { AnyJobInput, JobInput, SubmitArguments, SubmitOptions, TransactionOption } from './options.ts'
+import { untilFinal, type WaitOptions } from './wait.ts'
 
 export interface JobsContext {
   /** The task of a name, where this process knows it. */
@@ -100,7 +69,6 @@ const JOB_CONDITIONS = {
 const MOST_LINES = 1000
 /** Of one call of `attempts`. */
 const MOST_ATTEMPTS = 100
-const ANY_SPAN = { least: 0, most: 2 ** 31 - 1 }
 
 /** What people and code do to jobs: `kalends.jobs`, and `jobs` of a scope, which reaches only its owner's. */
 export class Jobs {
@@ -191,35 +159,15 @@ export class Jobs {
     id: JobId<Result> | string,
     options: WaitOptions = {},
   ): Promise<Job<Stored<Result>>> {
-    const timeoutMs = spanOption('timeout', options.timeout, Infinity, ANY_SPAN)
-    const deadline = performance.now() + timeoutMs
-    let tell: (() => void) | null = null
-    // From before the first look on, or an end between look and wait would be noticed late.
-    let hasSettled = false
-    const forget = this.#context.onSettled((settled) => {
-      if (shownId(this.#context.authority.owner, settled) !== id) return
-      hasSettled = true
-      tell?.()
-    })
-    try {
-      for (;;) {
-        hasSettled = false
-        const job = await this.#store.get(id)
-        if (job === null) throw new NotFoundError('job', id)
-        // Its result passed the schema of the task whose id this is.
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-        if (isFinal(job.state)) return job as Job<Stored<Result>>
-        options.signal?.throwIfAborted()
-        const leftMs = deadline - performance.now()
-        if (leftMs <= 0) throw new TimeoutError(`The job ${id} is still ${job.state} after ${timeoutMs} ms`)
-        if (hasSettled) continue
-        await woken(Math.min(leftMs, this.#context.pollIntervalMs), options.signal, (wake) => {
-          tell = wake
-        })
-      }
-    } finally {
-      forget()
-    }
+    const { authority, onSettled, pollIntervalMs } = this.#context
+    const read = async () => (await this.#store.get(id)) ?? missing(id)
+    const onEnd = (end: () => void) =>
+      onSettled((settled) => {
+        if (shownId(authority.owner, settled) === id) end()
+      })
+    // Its result passed the schema of the task whose id this is.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    return (await untilFinal({ read, onEnd, pollIntervalMs }, options)) as Job<Stored<Result>>
   }
 
   /**
@@ -239,7 +187,7 @@ export class Jobs {
       requireTask(authority, job.task)
       check(job)
     })
-    if (state === null) throw new NotFoundError('job', id)
+    if (state === null) missing(id)
     this.#context.onWrite()
     return state
   }
@@ -256,7 +204,7 @@ export class Jobs {
       await this.#checkOpen(1)
       return this.#store.retry(id, ({ task }) => requireTask(authority, task))
     })
-    if (state === null) throw new NotFoundError('job', id)
+    if (state === null) missing(id)
     if (state !== 'failed' && state !== 'cancelled') {
       throw new ConflictError(
         `The job ${id} is ${state}; only one that failed or was cancelled can be retried`,
@@ -315,8 +263,7 @@ export class Jobs {
       after,
       checkedWhole('limit', query.limit, 1, MOST_LINES) ?? MOST_LINES,
     )
-    if (lines === null) throw new NotFoundError('job', id)
-    return lines
+    return lines ?? missing(id)
   }
 
   /**
@@ -326,9 +273,7 @@ export class Jobs {
    * @throws NotFoundError
    */
   async attempts(id: string): Promise<Listed<Attempt>[]> {
-    const attempts = await this.#lists.attempts(id, MOST_ATTEMPTS)
-    if (attempts === null) throw new NotFoundError('job', id)
-    return attempts
+    return (await this.#lists.attempts(id, MOST_ATTEMPTS)) ?? missing(id)
   }
 
   /** @throws LimitError when there is no room for so many more */
@@ -391,26 +336,6 @@ export class Jobs {
   }
 }
 
-/** The args may be left out where the task takes an empty object. */
-// oxlint-disable-next-line typescript/no-empty-object-type -- asks whether {} would do
-type SubmitArguments<Input> = {} extends Input
-  ? [args?: Input, options?: SubmitOptions]
-  : [args: Input, options?: SubmitOptions]
-
-/** Resolves after a time, or when it is woken or aborted. */
-function woken(
-  ms: number,
-  signal: AbortSignal | undefined,
-  register: (wake: () => void) => void,
-): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal?.addEventListener('abort', end)
-    register(end)
-  })
+function missing(id: string): never {
+  throw new NotFoundError('job', id)
 }

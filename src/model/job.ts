@@ -19,7 +19,7 @@ export function isFinal(state: JobState): state is FinalState {
 }
 
 /** Why a slot became no run. */
-export type SkipReason = 'overlap' | 'missed' | 'max runs' | 'fault'
+export type SkipReason = 'overlap' | 'missed' | 'max runs' | 'unsubmittable'
 
 declare const RESULT: unique symbol
 

@@ -124,12 +124,15 @@ export function elapsesOf(
 }
 
 /** A slot that cannot be submitted for a lasting reason is skipped, so that it hurts only itself. */
-export function planFault(planned: Plan, error: string): Plan {
+export function planUnsubmittable(planned: Plan, error: string): Plan {
   const newest = planned.runs.at(-1)
   if (newest === undefined) return { ...planned, lastError: error }
   return {
     ...withRuns(planned, []),
-    skips: [...planned.skips, { slot: newest.slot, reason: 'fault', count: planned.runs.length, error }],
+    skips: [
+      ...planned.skips,
+      { slot: newest.slot, reason: 'unsubmittable', count: planned.runs.length, error },
+    ],
     lastError: error,
   }
 }

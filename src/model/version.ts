@@ -4,7 +4,7 @@
 export const VERSION = '0.1.0'
 
 /** How the tables and this software do not fit, and what to do; null: they fit. */
-export function versionFault(needed: string | null, own: string = VERSION): string | null {
+export function versionProblem(needed: string | null, own: string = VERSION): string | null {
   if (needed === null || !isOlder(own, needed)) return null
   return `The tables need Kalends ${needed} or later, and this is ${own}: upgrade this process`
 }

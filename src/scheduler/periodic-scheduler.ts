@@ -35,7 +35,7 @@ export interface PeriodicSchedulerOptions {
   /** The pass has changed something. @param queued  whether jobs wait to be claimed */
   readonly onProgress: (queued: boolean) => void
   /** The schedule cannot be submitted or marked. */
-  readonly onFault: (scheduleId: string, error: unknown) => void
+  readonly onUnsubmittable: (scheduleId: string, error: unknown) => void
   readonly onError: (error: unknown, loop: string) => void
 }
 
@@ -70,7 +70,7 @@ export class PeriodicScheduler {
     this.#notMarked = new SetAside({
       ...ROW_BACK_OFF,
       now: () => performance.now(),
-      onAdded: options.onFault,
+      onAdded: options.onUnsubmittable,
     })
     this.loop = new Loop({ name: 'scheduler', pass: () => this.pass(), onError: options.onError })
   }
@@ -128,7 +128,7 @@ export class PeriodicScheduler {
 
   async #submit({ worker, marks }: Batch): Promise<void> {
     if (marks.length === 0) return
-    const { externalQueue, reserve, onFault, onSubmitted, onProgress } = this.#options
+    const { externalQueue, reserve, onUnsubmittable, onSubmitted, onProgress } = this.#options
     const reservation = externalQueue === null ? reserve(worker, marks.length) : null
     const { submissions, started, locked, failed } = await this.#write(worker, marks, reservation).catch(
       (error: unknown) => {
@@ -140,7 +140,7 @@ export class PeriodicScheduler {
     )
     this.#deferred = [...this.#deferred, ...locked]
     try {
-      for (const { id, error } of failed) onFault(id, error)
+      for (const { id, error } of failed) onUnsubmittable(id, error)
       if (submissions.length > 0) onSubmitted(submissions)
     } finally {
       reservation?.commit(started)

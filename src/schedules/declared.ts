@@ -17,7 +17,7 @@ import {
   type AnyScheduleInput,
   checkedFirstRun,
   newSettings,
-  settingsFaults,
+  settingsProblems,
   type ScheduleInput,
   type SettingsContext,
 } from './settings.ts'
@@ -75,20 +75,20 @@ export class DeclaredSets {
 
   /**
    * @param isHandled  whether jobs of the task of this name can be run by this worker
-   * @throws DeclarationError with every fault of every set
+   * @throws DeclarationError with every problem of every set
    */
   async check(context: SettingsContext, isHandled: (task: string) => boolean): Promise<DeclaredSet[]> {
-    const faults: string[] = []
+    const problems: string[] = []
     const setOf = new Map<string, string>()
     const sets: DeclaredSet[] = []
     for (const { name, declarations, onRemoved } of this.#declared) {
       const schedules: NewSchedule[] = []
       for (const declaration of declarations) {
         const id = declaration.id ?? declaration.task.name
-        const fault = (text: string) => faults.push(`set '${name}', schedule '${id}': ${text}`)
+        const problem = (text: string) => problems.push(`set '${name}', schedule '${id}': ${text}`)
         const other = setOf.get(id)
         if (other !== undefined) {
-          fault(
+          problem(
             other === name
               ? 'the id is declared twice; give one of them another id'
               : `the id is declared in the set '${other}' as well`,
@@ -96,15 +96,15 @@ export class DeclaredSets {
         }
         setOf.set(id, name)
         if (!isHandled(declaration.task.name)) {
-          fault(`no handler for the task '${declaration.task.name}'; call kalends.handle(…) before start`)
+          problem(`no handler for the task '${declaration.task.name}'; call kalends.handle(…) before start`)
         }
         try {
           newId(ANY_OWNER, id)
         } catch (error) {
-          fault(error instanceof Error ? error.message : String(error))
+          problem(error instanceof Error ? error.message : String(error))
         }
-        const wrong = await settingsFaults(declaration, context)
-        for (const { message } of wrong) fault(message)
+        const wrong = await settingsProblems(declaration, context)
+        for (const { message } of wrong) problem(message)
         if (wrong.length === 0)
           schedules.push({
             id,
@@ -114,7 +114,7 @@ export class DeclaredSets {
       }
       sets.push({ name, hash: hashOf({ onRemoved, schedules }), onRemoved, schedules })
     }
-    if (faults.length > 0) throw new DeclarationError(faults)
+    if (problems.length > 0) throw new DeclarationError(problems)
     return sets
   }
 }

@@ -2,44 +2,33 @@
  * What people and code do to schedules. Nothing here plans: the scheduler sees every edit, whether it was made
  * here or in SQL.
  */
-import {
-  ConflictError,
-  errorTextForOwner,
-  InvalidInputError,
-  LimitError,
-  NotFoundError,
-  VersionError,
-} from '../errors.ts'
-import { checkOpenJobs, checkPeriod, checkWithin, requireTask } from '../model/authority.ts'
+import { ConflictError, InvalidInputError, NotFoundError, VersionError } from '../errors.ts'
+import { checkOpenJobs, checkPeriod, requireTask } from '../model/authority.ts'
 import { checkedConditions, checkedInstant, checkedPage } from '../model/input.ts'
+import type { Job } from '../model/job.ts'
 import { newJobId } from '../model/occurrence.ts'
-import { newId, prefixOf } from '../model/owner.ts'
-import type { Payload, Redaction } from '../model/redaction.ts'
-import { changedSettings, type Schedule, type ScheduleStatus, settingsHash } from '../model/schedule.ts'
-import type { Job, JobState } from '../model/job.ts'
+import { newId } from '../model/owner.ts'
 import { elapsesOf } from '../model/plan.ts'
-import { storedArgs } from '../model/task.ts'
-import type { JobStore } from '../store/job-store.ts'
+import { changedSettings, type Schedule, type ScheduleStatus } from '../model/schedule.ts'
 import {
   type Counts,
   LIST_BOUNDS,
   type Listed,
   type ListPage,
-  type ListStore,
   type ScheduleConditions,
   type ScheduleQuery,
 } from '../store/list-store.ts'
-import type { WorkerStore } from '../store/worker-store.ts'
-import type { Check, NewSchedule, PutResult, ScheduleStore } from '../store/schedule-store.ts'
-import { explain, type Explanation, startOfMinute } from './explain.ts'
+import type { NewSchedule, PutResult } from '../store/schedule-store.ts'
+import { argsOfOneRun, checkCount, checkOf, versionOf } from './checks.ts'
+import type { HistoryQuery, IfVersion, SchedulesContext, ScheduleStores } from './context.ts'
+import { evidenceOf } from './evidence.ts'
+import { explain, type Explanation } from './explain.ts'
 import {
   type AnyScheduleInput,
-  checkedFirstRun,
-  newSettings,
+  newSchedule,
   type ScheduleChanges,
   type ScheduleInput,
   settingsChanges,
-  type SettingsContext,
 } from './settings.ts'
 
 const SCHEDULE_CONDITIONS = {
@@ -52,57 +41,16 @@ const SCHEDULE_CONDITIONS = {
 } as const satisfies Record<keyof ScheduleConditions, 'text'>
 
 const DEFAULT_ELAPSES = 5
-/** Jobs in each state that an explanation tells of. */
-const MOST_OPEN = 5
-/** Rows from the minute on that is asked about: those of the minute, and the one after them. */
-const AROUND = 100
-
-/** Where schedules and what became of them are kept. */
-export interface ScheduleStores {
-  readonly schedules: ScheduleStore
-  readonly jobs: Pick<JobStore, 'countOpen'>
-  readonly lists: ListStore
-  readonly workers: WorkerStore
-}
-
-/** Which part of a history is wanted. */
-export interface HistoryQuery {
-  /** 1 to 1000, default 100. */
-  readonly limit?: number | undefined
-  /** Only slots earlier than this: the slot of the last one of the page before. */
-  readonly before?: Date | undefined
-}
-
-/** What the row must still be for a change to be made. */
-export interface IfVersion {
-  /** What `versionOf` told, or the schedule as it was read; default: whatever it is. */
-  readonly ifVersion?: string | Schedule | undefined
-}
-
-export interface SchedulesContext extends SettingsContext {
-  /** Explanations quote errors. */
-  readonly redaction: Redaction
-  /** Something was written that the scheduler of this process may act on at once. */
-  readonly onWrite: () => void
-  /** Runs what counts against a limit of this owner after what did so before it. */
-  readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
-}
 
 /**
  * What people and code do to schedules: `kalends.schedules`, and `schedules` of a scope, which reaches only its owner's.
  */
 export class Schedules {
-  readonly #store: ScheduleStore
-  readonly #jobs: ScheduleStores['jobs']
-  readonly #lists: ListStore
-  readonly #workers: WorkerStore
+  readonly #stores: ScheduleStores
   readonly #context: SchedulesContext
 
   constructor(stores: ScheduleStores, context: SchedulesContext) {
-    this.#store = stores.schedules
-    this.#jobs = stores.jobs
-    this.#lists = stores.lists
-    this.#workers = stores.workers
+    this.#stores = stores
     this.#context = context
   }
 
@@ -124,12 +72,12 @@ export class Schedules {
     const { settings, firstRun } = await this.#new(stored, input)
     const schedule = await this.#context.inTurn(async () => {
       // A row of this owner whose id has no prefix is in the way under the same name.
-      if (id !== undefined && id !== stored && (await this.#store.get(id)) !== null)
+      if (id !== undefined && id !== stored && (await this.#stores.schedules.get(id)) !== null)
         throw new ConflictError(
           `There is a schedule with the id '${id}' already; use put or update to change it`,
         )
       await this.#checkCount()
-      return await this.#store.create(stored, settings, firstRun)
+      return await this.#stores.schedules.create(stored, settings, firstRun)
     })
     this.#context.onWrite()
     return schedule
@@ -145,7 +93,7 @@ export class Schedules {
     input: AnyScheduleInput & { readonly task: string; readonly id: string },
   ): Promise<{ result: 'created' | 'unchanged'; schedule: Schedule }> {
     const { id } = input
-    const existing = await this.#store.get(id)
+    const existing = await this.#stores.schedules.get(id)
     if (existing === null) return { result: 'created', schedule: await this.create(input) }
     const { settings } = await this.#new(id, input, existing.timer)
     const { declaredBy: _, ...wanted } = settings
@@ -177,15 +125,15 @@ export class Schedules {
     input: AnyScheduleInput,
     { ifVersion }: IfVersion = {},
   ): Promise<{ result: PutResult; schedule: Schedule }> {
-    const existing = await this.#store.get(id)
+    const existing = await this.#stores.schedules.get(id)
     const { settings, firstRun } = await this.#new(id, input, existing?.timer)
-    const check = this.#checkOf(id, ifVersion)
+    const check = checkOf(id, ifVersion, this.#context)
     const { inTurn, authority } = this.#context
     const written = await inTurn(async () => {
       // With limits, another call of this owner may have created it before this turn.
-      const isNew = (authority.limits === null ? existing : await this.#store.get(id)) === null
+      const isNew = (authority.limits === null ? existing : await this.#stores.schedules.get(id)) === null
       if (isNew) await this.#checkCount()
-      return await this.#store.put(id, settings, firstRun, (current) => {
+      return await this.#stores.schedules.put(id, settings, firstRun, (current) => {
         if (current !== null) check(current)
         // Deleted since: what was not counted is not created.
         else if (ifVersion !== undefined || !isNew) throw new VersionError(id)
@@ -200,12 +148,12 @@ export class Schedules {
    * runs. It leaves out what `redact` hides, or a version would let callers guess what is hidden.
    */
   versionOf(schedule: Schedule): string {
-    return settingsHash({ ...schedule, args: this.#context.redaction.redacted('args', schedule.args) })
+    return versionOf(schedule, this.#context)
   }
 
   /** @returns null when there is no such schedule */
   get(id: string): Promise<Schedule | null> {
-    return this.#store.get(id)
+    return this.#stores.schedules.get(id)
   }
 
   /**
@@ -219,7 +167,7 @@ export class Schedules {
       throw new InvalidInputError('after', 'goes with the order by id only; use offset')
     const { limit, offset, order, after, ...conditions } = query
     checkedConditions('', conditions, SCHEDULE_CONDITIONS)
-    return this.#lists.schedules({
+    return this.#stores.lists.schedules({
       ...LIST_BOUNDS,
       ...conditions,
       order,
@@ -231,7 +179,7 @@ export class Schedules {
   /** Schedules by their status. */
   async count(conditions: ScheduleConditions = {}): Promise<Counts<ScheduleStatus>> {
     checkedConditions('', conditions, SCHEDULE_CONDITIONS)
-    return await this.#lists.scheduleCounts(conditions, LIST_BOUNDS)
+    return await this.#stores.lists.scheduleCounts(conditions, LIST_BOUNDS)
   }
 
   /**
@@ -242,11 +190,13 @@ export class Schedules {
   async update(id: string, changes: ScheduleChanges, { ifVersion }: IfVersion = {}): Promise<Schedule> {
     const { task } = typeof ifVersion === 'object' ? ifVersion : await this.#existing(id)
     const settings = await settingsChanges(task, changes, this.#context)
-    if (settings.timer !== undefined) await this.#checkPeriod(settings.timer)
-    const check = this.#checkOf(id, ifVersion)
+    const { limits } = this.#context.authority
+    if (limits !== null && settings.timer !== undefined)
+      checkPeriod(limits, settings.timer, await this.#stores.schedules.now())
+    const check = checkOf(id, ifVersion, this.#context)
     return this.#written(
       id,
-      await this.#store.update(id, settings, (current) => {
+      await this.#stores.schedules.update(id, settings, (current) => {
         check(current)
         // The args were checked against the schema of this task.
         if (current.task !== task) throw new VersionError(id)
@@ -256,7 +206,7 @@ export class Schedules {
 
   /** Jobs that were submitted already stay. @throws NotFoundError */
   async delete(id: string, { ifVersion }: IfVersion = {}): Promise<void> {
-    this.#written(id, await this.#store.delete(id, this.#checkOf(id, ifVersion)))
+    this.#written(id, await this.#stores.schedules.delete(id, checkOf(id, ifVersion, this.#context)))
   }
 
   /** Nothing is submitted until `resume`; a job that is waiting or running is not touched. */
@@ -276,10 +226,10 @@ export class Schedules {
    * @throws ConflictError when it is neither
    */
   async reset(id: string, { ifVersion }: IfVersion = {}): Promise<Schedule> {
-    const check = this.#checkOf(id, ifVersion)
+    const check = checkOf(id, ifVersion, this.#context)
     return this.#written(
       id,
-      await this.#store.reset(id, (current) => {
+      await this.#stores.schedules.reset(id, (current) => {
         check(current)
         if (current.idle === 'done' || current.idle === 'dead') return
         throw new ConflictError(
@@ -306,12 +256,12 @@ export class Schedules {
   ): Promise<string> {
     // Args are checked against the schema of a task: it must still be that one when they are stored.
     const wanted = options.task ?? (options.args === undefined ? undefined : (await this.#existing(id)).task)
-    const args = await this.#argsOfOneRun(wanted, options.args)
+    const args = await argsOfOneRun(wanted, options.args, this.#context)
     const { authority, inTurn } = this.#context
     const { limits } = authority
     const job = await inTurn(async () => {
-      if (limits !== null) checkOpenJobs(limits, await this.#jobs.countOpen(limits.openJobs), 1)
-      return this.#store.runNow(id, args, ({ task }) => {
+      if (limits !== null) checkOpenJobs(limits, await this.#stores.jobs.countOpen(limits.openJobs), 1)
+      return this.#stores.schedules.runNow(id, args, ({ task }) => {
         requireTask(authority, task)
         if (wanted !== undefined && task !== wanted) throw new VersionError(id)
       })
@@ -329,7 +279,7 @@ export class Schedules {
    */
   async elapses(id: string, options: { after?: Date; limit?: number } = {}): Promise<Date[]> {
     const limit = options.limit === undefined ? DEFAULT_ELAPSES : checkedPage(options).limit
-    const after = checkedInstant('after', options.after) ?? (await this.#store.now())
+    const after = checkedInstant('after', options.after) ?? (await this.#stores.schedules.now())
     const event = elapsesOf(await this.#existing(id))
     const elapses: Date[] = []
     for (let at = event.next(after); at !== null && elapses.length < limit; at = event.next(at))
@@ -341,7 +291,7 @@ export class Schedules {
   async history(id: string, query: HistoryQuery = {}): Promise<Listed<Job>[]> {
     await this.#existing(id)
     const before = checkedInstant('before', query.before) ?? null
-    return this.#lists.history(id, { before }, checkedPage({ limit: query.limit }).limit)
+    return this.#stores.lists.history(id, { before }, checkedPage({ limit: query.limit }).limit)
   }
 
   /**
@@ -351,94 +301,23 @@ export class Schedules {
    * @throws NotFoundError
    */
   async explain(id: string, options: { readonly at?: Date | undefined } = {}): Promise<Explanation> {
-    const schedule = await this.#existing(id)
     const at = checkedInstant('at', options.at) ?? null
-    const open = (state: JobState) =>
-      this.#lists.jobs({ ...LIST_BOUNDS, schedule: id, state, limit: MOST_OPEN, offset: 0 })
-    const pages = await Promise.all([open('running'), open('waiting'), open('blocked')])
-    const workers = await this.#workers.list()
-    const around = at === null ? [] : await this.#lists.history(id, { from: startOfMinute(at) }, AROUND)
-    const shownJob = (job: Listed<Job>): Job => ({ ...job, error: this.#shown(job.error, job) })
-    return explain({
-      schedule: { ...schedule, lastError: this.#shown(schedule.lastError, schedule) },
-      open: pages.flatMap(({ items }) => items.toReversed().map(shownJob)),
-      around: around.map(shownJob),
-      namesWorkers: prefixOf(this.#context.authority.owner) === '',
-      liveWorkers: workers.length,
-      handledTasks: new Set(workers.flatMap(({ tasks }) => tasks)),
-      now: await this.#store.now(),
-      at,
-    })
+    return explain(await evidenceOf(await this.#existing(id), at, this.#stores, this.#context))
   }
 
-  /** An error as an explanation may quote it. */
-  #shown(error: string | null, row: Payload): string | null {
-    const { authority, redaction } = this.#context
-    if (error === null) return null
-    const text = redaction.secretsOf(row).hiddenInText(error)
-    return prefixOf(authority.owner) === '' ? text : errorTextForOwner(text)
+  #new(id: string, input: AnyScheduleInput, timer?: string): Promise<NewSchedule> {
+    return newSchedule(id, input, this.#context, () => this.#stores.schedules.now(), timer)
   }
 
-  /** @param timer  what the schedule has already: that it has elapsed is no fault */
-  async #new(id: string, input: AnyScheduleInput, timer?: string): Promise<NewSchedule> {
-    const settings = await newSettings(input, this.#context)
-    const firstRun = checkedFirstRun(input.firstRun)
-    const now = await this.#store.now()
-    checkPeriod(this.#context.authority.limits, settings.timer, now)
-    if (
-      firstRun !== 'now' &&
-      settings.timer !== timer &&
-      elapsesOf({ id, ...settings, created: now }).next(now) === null
-    ) {
-      throw new InvalidInputError(
-        'timer',
-        `'${settings.timer}' does not elapse any more; with firstRun: 'now' it runs at once`,
-      )
-    }
-    return { id, settings, firstRun }
-  }
-
-  async #argsOfOneRun(task: string | undefined, args: unknown): Promise<string | null> {
-    if (args === undefined || task === undefined) return null
-    const { authority, taskNamed, argsLimit } = this.#context
-    const stored = await storedArgs(taskNamed(task) ?? { name: task, schema: null }, args, argsLimit)
-    checkWithin(authority.limits, { args: stored })
-    return stored
-  }
-
-  /** For a row under lock: whether this caller may write it, and whether it is the one that the caller has seen. */
-  #checkOf(id: string, ifVersion?: string | Schedule): Check<Schedule> {
-    return (current) => {
-      requireTask(this.#context.authority, current.task)
-      if (ifVersion === undefined) return
-      const isSame =
-        typeof ifVersion === 'string'
-          ? ifVersion === this.versionOf(current)
-          : settingsHash(ifVersion) === settingsHash(current)
-      if (!isSame) throw new VersionError(id)
-    }
-  }
-
-  /** @throws LimitError when this owner may have no more schedules */
   async #checkCount(): Promise<void> {
-    const { limits } = this.#context.authority
-    if (limits === null || (await this.#store.count(limits.schedules)) < limits.schedules) return
-    throw new LimitError(
-      'schedules',
-      `${limits.schedules} schedules are allowed, and there are as many; delete one first`,
-    )
-  }
-
-  async #checkPeriod(timer: string): Promise<void> {
-    const { limits } = this.#context.authority
-    if (limits !== null) checkPeriod(limits, timer, await this.#store.now())
+    await checkCount(this.#context.authority.limits, this.#stores.schedules)
   }
 
   async #enable(id: string, enabled: boolean, { ifVersion }: IfVersion): Promise<Schedule> {
-    const check = this.#checkOf(id, ifVersion)
+    const check = checkOf(id, ifVersion, this.#context)
     return this.#written(
       id,
-      await this.#store.update(id, { enabled }, (current) => {
+      await this.#stores.schedules.update(id, { enabled }, (current) => {
         check(current)
         if (current.status === (enabled ? 'paused' : 'active')) return
         throw new ConflictError(
@@ -456,7 +335,7 @@ export class Schedules {
   }
 
   async #existing(id: string): Promise<Schedule> {
-    const schedule = await this.#store.get(id)
+    const schedule = await this.#stores.schedules.get(id)
     if (schedule === null) throw new NotFoundError('schedule', id)
     return schedule
   }

@@ -1,13 +1,14 @@
 /** From what people and code write about a schedule to what is stored. */
 import { InvalidInputError } from '../errors.ts'
-import { type Authority, checkWithin, requireTask } from '../model/authority.ts'
+import { type Authority, checkPeriod, checkWithin, requireTask } from '../model/authority.ts'
 import { checkedSettings } from '../model/checked-settings.ts'
 import { oneOf } from '../model/input.ts'
 import { ownedSettings, requireOwnFields } from '../model/owner.ts'
+import { elapsesOf } from '../model/plan.ts'
 import { DEFAULT_SETTINGS, type ScheduleSettings } from '../model/schedule.ts'
 import { OPTION_NAMES, type PolicyName, type SettingOptions, SETTINGS } from '../model/settings.ts'
 import { type ArgsOption, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
-import type { FirstRun } from '../store/schedule-store.ts'
+import type { FirstRun, NewSchedule } from '../store/schedule-store.ts'
 import { timer, withZone } from '../timer/index.ts'
 
 /** The policy of a schedule's runs; null, or left out of a new one: as the task says. */
@@ -78,28 +79,48 @@ export async function newSettings(
   return settings
 }
 
+/**
+ * A schedule as it is created.
+ *
+ * @param clock  the database's clock
+ * @param timer  what the schedule has already: that it has elapsed is not an error
+ * @throws InvalidInputError also when the timer never elapses again
+ */
+export async function newSchedule(
+  id: string,
+  input: AnyScheduleInput,
+  context: SettingsContext,
+  clock: () => Promise<Date>,
+  timer?: string,
+): Promise<NewSchedule> {
+  const settings = await newSettings(input, context)
+  const firstRun = checkedFirstRun(input.firstRun)
+  const now = await clock()
+  checkPeriod(context.authority.limits, settings.timer, now)
+  const mustElapse = firstRun !== 'now' && settings.timer !== timer
+  if (mustElapse && elapsesOf({ id, ...settings, created: now }).next(now) === null)
+    throw new InvalidInputError(
+      'timer',
+      `'${settings.timer}' does not elapse any more; with firstRun: 'now' it runs at once`,
+    )
+  return { id, settings, firstRun }
+}
+
 /** Everything that is wrong with what `newSettings` would take, one error per option. */
-export async function settingsFaults(input: AnyScheduleInput, context: SettingsContext): Promise<Error[]> {
-  const { task, args, firstRun, ...options } = input
-  const name = typeof task === 'string' ? task : task.name
-  const parts = Object.entries(options).map(
-    ([option, value]) =>
-      async () =>
-        changedColumns({ [option]: value }, context),
-  )
-  if (options.timer === undefined) parts.push(async () => ({ timer: checkedTimer(options.timer, context) }))
-  parts.push(async () => {
-    checkedFirstRun(firstRun)
-    return {}
-  })
-  parts.push(async () => ({
-    args: await storedArgs(
-      typeof task === 'string' ? taskNamed(name, context) : task,
-      args,
-      context.argsLimit,
+export async function settingsProblems(input: AnyScheduleInput, context: SettingsContext): Promise<Error[]> {
+  const { task, args, firstRun, timer: timerText, ...options } = input
+  const known = typeof task === 'string' ? taskNamed(task, context) : task
+  const checks = [
+    () => checkedTimer(timerText, context),
+    ...Object.entries(options).map(
+      ([option, value]) =>
+        () =>
+          changedColumns({ [option]: value }, context),
     ),
-  }))
-  const outcomes = await Promise.allSettled(parts.map((part) => part()))
+    () => checkedFirstRun(firstRun),
+    () => storedArgs(known, args, context.argsLimit),
+  ]
+  const outcomes = await Promise.allSettled(checks.map(async (check) => check()))
   return outcomes.flatMap((outcome) => {
     if (outcome.status === 'fulfilled') return []
     return [outcome.reason instanceof Error ? outcome.reason : new Error(String(outcome.reason))]

@@ -70,7 +70,7 @@ export const JOB_CHECKS: TableChecks = {
     // Of skipped, failed and cancelled jobs, and of those that a person asked for.
     // biome-ignore format: by state
     reason: [
-      'overlap', 'missed', 'max runs', 'fault',
+      'overlap', 'missed', 'max runs', 'unsubmittable',
       'exhausted', 'permanent', 'lost',
       'replaced',
       'run now',

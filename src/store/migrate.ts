@@ -5,11 +5,11 @@
  */
 import { readFile } from 'node:fs/promises'
 import { SchemaError } from '../errors.ts'
-import { type SchemaDrift, VIEW } from '../model/diagnosis.ts'
+import { type SchemaDrift, VIEW } from '../model/doctor.ts'
 import type { Database, Dialect, Sql } from './database.ts'
 import { lowestVersion } from './sql/lowest-version.ts'
 import { TABLE_NAMES, tables } from './sql/tables.ts'
-import { versionFault } from '../model/version.ts'
+import { versionProblem } from '../model/version.ts'
 
 const FOLDER = new URL('../../drizzle/', import.meta.url)
 const BREAKPOINT = '--> statement-breakpoint'
@@ -118,13 +118,13 @@ async function record(
 
 /** @throws SchemaError when the tables need a later version of the software, which it names */
 export async function checkVersion(database: Database, prefix: string): Promise<void> {
-  const fault = await tablesVersionFault(database, prefix)
-  if (fault !== null) throw new SchemaError(fault)
+  const problem = await tablesVersionProblem(database, prefix)
+  if (problem !== null) throw new SchemaError(problem)
 }
 
-async function tablesVersionFault(database: Database, prefix: string): Promise<string | null> {
+async function tablesVersionProblem(database: Database, prefix: string): Promise<string | null> {
   const isMigrated = (await appliedSteps(database, database, prefix)) !== null
-  return isMigrated ? versionFault(await lowestVersion(database, tables(prefix, database.dialect))) : null
+  return isMigrated ? versionProblem(await lowestVersion(database, tables(prefix, database.dialect))) : null
 }
 
 /** @throws SchemaError when the tables are not what this version needs */
@@ -181,7 +181,7 @@ export async function schemaDrift(database: Database, prefix: string): Promise<S
     pending: [...new Set(pending.map((step) => migrationOf(step)))],
     missing: [...made].filter((part) => !there.has(part.toLowerCase())),
     engines: await wrongEngines(database, prefix),
-    version: await tablesVersionFault(database, prefix),
+    version: await tablesVersionProblem(database, prefix),
   }
 }
 

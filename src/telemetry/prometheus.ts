@@ -24,10 +24,15 @@ const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 export function prometheus(kalends: Kalends, options: PrometheusOptions = {}): () => void {
   const { registry = register, prefix = 'kalends_' } = options
   const registers = [registry]
+  const names: string[] = []
+  const named = (name: string) => {
+    names.push(`${prefix}${name}`)
+    return `${prefix}${name}`
+  }
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
-    new Counter<Label>({ name: `${prefix}${name}`, help, labelNames, registers })
+    new Counter<Label>({ name: named(name), help, labelNames, registers })
   const histogram = (name: string, help: string) =>
-    new Histogram({ name: `${prefix}${name}`, help, labelNames: ['task'], buckets: SECONDS, registers })
+    new Histogram({ name: named(name), help, labelNames: ['task'], buckets: SECONDS, registers })
 
   const submitted = counter('jobs_submitted_total', 'Jobs that schedules have submitted', ['task'])
   const skipped = counter('slots_skipped_total', 'Slots that became no run', ['task', 'reason'])
@@ -40,13 +45,13 @@ export function prometheus(kalends: Kalends, options: PrometheusOptions = {}): (
   const lateness = histogram('start_lateness_seconds', 'From the slot to the start of the first attempt')
   const duration = histogram('attempt_seconds', 'How long attempts took')
   const running: Gauge = new Gauge({
-    name: `${prefix}running_jobs`,
+    name: named('running_jobs'),
     help: 'Jobs that run in this process',
     registers,
     collect: () => running.set(kalends.health().running),
   })
   const healthy: Gauge = new Gauge({
-    name: `${prefix}healthy`,
+    name: named('healthy'),
     help: '1 while every loop of this worker does its work',
     registers,
     collect: () => healthy.set(kalends.health().ok ? 1 : 0),
@@ -71,20 +76,9 @@ export function prometheus(kalends: Kalends, options: PrometheusOptions = {}): (
       errors.inc({ where: where.startsWith('schedule ') ? 'schedule' : where }),
     ),
   ]
-  const metrics = [
-    'jobs_submitted_total',
-    'slots_skipped_total',
-    'attempts_total',
-    'errors_total',
-    'workers_lost_total',
-    'start_lateness_seconds',
-    'attempt_seconds',
-    'running_jobs',
-    'healthy',
-  ]
   return () => {
     for (const end of subscriptions) end()
-    for (const name of metrics) registry.removeSingleMetric(`${prefix}${name}`)
+    for (const name of names) registry.removeSingleMetric(name)
   }
 }
 

@@ -38,7 +38,7 @@ const MOST_ROUNDS = 10_000
 /**
  * Opens Kalends on a new database in memory, unless another is named, and sets it up.
  *
- * @throws DeclarationError with all faults of the declared schedules
+ * @throws DeclarationError with all problems of the declared schedules
  */
 export async function open(setup: Setup, options: TestOptions = {}): Promise<TestKalends> {
   const { now = '2026-01-01T00:00:00Z', database = 'sqlite::memory:', ...rest } = options

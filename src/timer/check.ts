@@ -9,7 +9,7 @@ import { prefixOf, timer, withZone } from './timer.ts'
 import { inWords } from './words.ts'
 
 /** What is wrong with a text that is no timer. */
-export interface TimerFault {
+export interface TimerError {
   readonly code: 'CALENDAR_SYNTAX' | 'CRON_SYNTAX' | 'INVALID_TIME_SPAN'
   readonly message: string
   /** From 1, where it can be told. */
@@ -26,16 +26,16 @@ export interface CheckedElapse {
   readonly local: string
 }
 
-/** What `checkTimer` found: the fault, or what the timer means. */
+/** What `checkTimer` found: the error, or what the timer means. */
 export type TimerCheck =
-  | { readonly valid: false; readonly fault: TimerFault }
+  | { readonly valid: false; readonly error: TimerError }
   | {
       readonly valid: true
       readonly kind: Timer['kind']
       /** The normal form. */
       readonly text: string
       readonly zone: string
-      readonly words: string
+      readonly description: string
       readonly elapses: readonly CheckedElapse[]
       readonly warnings: readonly string[]
       /** Of cron: the calendar events that elapse at the same times; else none. */
@@ -55,7 +55,7 @@ export interface CheckOptions {
 }
 
 /**
- * Checks a timer: the fault, or what it means.
+ * Checks a timer: the error, or what it means.
  *
  * @throws InvalidInputError only when an option cannot be meant
  */
@@ -66,7 +66,7 @@ export function checkTimer(text: string, options: CheckOptions = {}): TimerCheck
   try {
     checked = timer(options.zone === undefined ? text : withZone(text, options.zone))
   } catch (error) {
-    return { valid: false, fault: faultOf(text, error) }
+    return { valid: false, error: errorOf(text, error) }
   }
   const event = checked.elapses(anchor)
   const first = event.next(after)
@@ -77,7 +77,16 @@ export function checkTimer(text: string, options: CheckOptions = {}): TimerCheck
   const { kind, zone } = checked
   const warnings = first === null ? ['It never elapses again.'] : clockWarnings(checked, after)
   const events = kind === 'cron' ? eventsOf(checked) : []
-  return { valid: true, kind, text: checked.text, zone, words: inWords(checked), elapses, warnings, events }
+  return {
+    valid: true,
+    kind,
+    text: checked.text,
+    zone,
+    description: inWords(checked),
+    elapses,
+    warnings,
+    events,
+  }
 }
 
 function eventsOf(cron: Timer): string[] {
@@ -100,8 +109,8 @@ function clockWarnings(of: Timer, after: Date): string[] {
     .filter((warning) => warning !== null)
 }
 
-/** @throws what is no fault of the text */
-function faultOf(text: string, error: unknown): TimerFault {
+/** @throws errors that are not of the text */
+function errorOf(text: string, error: unknown): TimerError {
   if (error instanceof CalendarSyntaxError) {
     const { code, message, column, token } = error
     return { code, message, column, token, hint: hintOf(error) }
@@ -117,7 +126,7 @@ function faultOf(text: string, error: unknown): TimerFault {
   throw error
 }
 
-/** To write `cron` in front would lead to a second fault when that is not POSIX: then what to write in its place. */
+/** To write `cron` in front would lead to a second error when that is not POSIX: then what to write in its place. */
 function hintOf({ text, message, hint }: CalendarSyntaxError): string | null {
   if (!message.includes(': this looks like cron')) return hint ?? everyHint(text)
   try {

@@ -1,5 +1,6 @@
 /** The timer that says what a cron expression of one of the many dialects means, for error messages. */
 import { calendar } from '../calendar/index.ts'
+import { runsOf } from './words-values.ts'
 
 const MACROS: ReadonlyMap<string, string> = new Map([
   ['@yearly', 'yearly'],
@@ -256,13 +257,8 @@ function nameRanges(days: ReadonlySet<number>): string {
     .join(',')
 }
 
-/** Sorted, neighbours joined. */
+/** The first and the last of each run of values that follow each other. */
 function runs(values: ReadonlySet<number>): (readonly [first: number, last: number])[] {
-  const found: [number, number][] = []
-  for (const value of [...values].toSorted((a, b) => a - b)) {
-    const run = found.at(-1)
-    if (run !== undefined && run[1] === value - 1) run[1] = value
-    else found.push([value, value])
-  }
-  return found
+  const sorted = [...values].toSorted((a, b) => a - b)
+  return runsOf(sorted).map((run) => [run[0] ?? 0, run.at(-1) ?? 0])
 }

@@ -12,15 +12,15 @@ export class InvalidTimeSpanError extends Error {
   readonly token: string
   readonly hint = SPAN_HINT
 
-  constructor(text: string, fault: string, where?: { readonly at: number; readonly token: string }) {
+  constructor(text: string, problem: string, where?: { readonly at: number; readonly token: string }) {
     const shown = text.length > 80 ? `${text.slice(0, 77)}...` : text
-    super(`The time span '${shown}' ${fault}; ${SPAN_HINT}`)
+    super(`The time span '${shown}' ${problem}; ${SPAN_HINT}`)
     this.column = where === undefined ? null : where.at + 1
     this.token = where?.token ?? text
   }
 }
 
-export interface CronFault {
+export interface CronProblem {
   /** The field's name, 'zone' or 'expression'. */
   readonly field: string
   readonly token: string
@@ -48,7 +48,7 @@ export class CronSyntaxError extends Error {
   /** What to write instead, when that can be told. */
   readonly hint: string | null
 
-  constructor(text: string, { field, token, at, problem, calendarEvent, strict }: CronFault) {
+  constructor(text: string, { field, token, at, problem, calendarEvent, strict }: CronProblem) {
     const where = field === 'expression' ? '' : `, ${field} ${quote(token)}`
     const instead =
       calendarEvent !== null

@@ -9,7 +9,7 @@ export {
   type CheckOptions,
   checkTimer,
   type TimerCheck,
-  type TimerFault,
+  type TimerError,
 } from './check.ts'
 export { localText } from './clock-changes.ts'
 export { fromCrontab } from './crontab.ts'

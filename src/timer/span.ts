@@ -57,8 +57,8 @@ export function timeSpan(text: string | number): number {
     }
     const milliseconds = UNITS.get(unit === '' ? 's' : unit)
     if (milliseconds === undefined) {
-      const fault = `has the unknown unit '${shortened(unit)}'`
-      throw new InvalidTimeSpanError(text, fault, { at: found?.indices?.[2]?.[0] ?? end, token: unit })
+      const problem = `has the unknown unit '${shortened(unit)}'`
+      throw new InvalidTimeSpanError(text, problem, { at: found?.indices?.[2]?.[0] ?? end, token: unit })
     }
     total += Number(amount) * milliseconds
     end = part.lastIndex

@@ -53,17 +53,22 @@ export function listed(of: readonly number[], name: (value: number) => string): 
 }
 
 export function joinedRuns(of: readonly number[], name: (value: number) => string): string {
+  return enumeration(
+    runsOf(of).flatMap((run) =>
+      run.length > 2 ? [`${name(run[0] ?? 0)} to ${name(run.at(-1) ?? 0)}`] : run.map(name),
+    ),
+  )
+}
+
+/** Ascending values, those that follow each other together. */
+export function runsOf(values: readonly number[]): readonly (readonly number[])[] {
   const runs: number[][] = []
-  for (const value of of) {
+  for (const value of values) {
     const run = runs.at(-1)
     if (run?.at(-1) === value - 1) run.push(value)
     else runs.push([value])
   }
-  return enumeration(
-    runs.flatMap((run) =>
-      run.length > 2 ? [`${name(run[0] ?? 0)} to ${name(run.at(-1) ?? 0)}`] : run.map(name),
-    ),
-  )
+  return runs
 }
 
 export function enumeration(parts: readonly string[]): string {

@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000
 const MOST_OF_ONE = 20_000
 /** And in all. */
 const MOST = 300_000
-const STEPS_PER_YIELD = 200
+const STEPS_PER_PAUSE = 200
 
 /** Planned and ended runs of one hour. */
 export interface HourLoad {
@@ -39,26 +39,26 @@ export interface Planned {
 }
 
 /**
- * Walks through the elapses of each group; yields now and then, so that others get their turn.
+ * Walks through the elapses of each group.
  *
- * @param hasTime  false: the rest is left out
+ * @param pause  called now and then, so that others get their turn. @returns false: the rest is left out
  */
-export function* planned(
+export async function planned(
   groups: readonly TimerGroup[],
   from: Date,
   hours: number,
-  hasTime: () => boolean,
-): Generator<void, Planned> {
+  pause: () => Promise<boolean>,
+): Promise<Planned> {
   const counts = Array.from({ length: hours }, () => 0)
   const end = from.getTime() + hours * HOUR_MS
   let left = MOST
   let isExact = true
   for (const group of groups) {
-    if (!hasTime()) {
+    if (!(await pause())) {
       isExact = false
       break
     }
-    const walk = yield* walked(group, from, end, Math.min(MOST_OF_ONE, left))
+    const walk = await walked(group, from, end, Math.min(MOST_OF_ONE, left), pause)
     if (walk === null) continue
     left -= walk.elapses.length
     isExact &&= walk.until === end
@@ -67,7 +67,6 @@ export function* planned(
       const rate = walk.elapses.length / Math.max(1, walk.until - from.getTime())
       addRate(counts, from.getTime(), walk.until, end, rate * group.schedules)
     }
-    yield
   }
   return { hours: counts.map((count) => Math.round(count)), isExact }
 }
@@ -79,7 +78,13 @@ interface Walk {
 }
 
 /** Null: the timer cannot be read, which its schedule says by itself. */
-function* walked(group: TimerGroup, from: Date, end: number, most: number): Generator<void, Walk | null> {
+async function walked(
+  group: TimerGroup,
+  from: Date,
+  end: number,
+  most: number,
+  pause: () => Promise<boolean>,
+): Promise<Walk | null> {
   try {
     const event = elapsesWithin(timer(group.timer), {
       anchor: group.created,
@@ -95,7 +100,7 @@ function* walked(group: TimerGroup, from: Date, end: number, most: number): Gene
     ) {
       if (elapses.length >= most) return { elapses, until: at.getTime() }
       elapses.push(at.getTime())
-      if (elapses.length % STEPS_PER_YIELD === 0) yield
+      if (elapses.length % STEPS_PER_PAUSE === 0) await pause()
     }
     return { elapses, until: end }
   } catch {

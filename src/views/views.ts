@@ -123,24 +123,14 @@ export class Views {
       { ...conditions, finishedFrom: from, finishedTo: to },
       LIST_BOUNDS,
     )
-    const deadline = performance.now() + COMPUTE_MS
-    const steps = planned(groups, from, hours, () => performance.now() < deadline)
-    let turned = performance.now()
-    let step = steps.next()
-    while (step.done !== true) {
-      if (performance.now() - turned >= TURN_MS) {
-        await turn()
-        turned = performance.now()
-      }
-      step = steps.next()
-    }
+    const plan = await planned(groups, from, hours, pauses())
     const schedules = groups.reduce((sum, one) => sum + one.schedules, 0)
     return {
       from,
       to,
-      hours: hourLoads(from, step.value, ended.hours),
+      hours: hourLoads(from, plan, ended.hours),
       schedules,
-      plannedIsExact: step.value.isExact && complete,
+      plannedIsExact: plan.isExact && complete,
       endedIsComplete: ended.complete,
     }
   }
@@ -180,6 +170,19 @@ export class Views {
   /** Texts that are different after each change of a table, also by SQL. */
   changeTokens(): Promise<ChangeTokens> {
     return this.#store.changeTokens()
+  }
+}
+
+/** Lets others have their turn where the last one is long ago. @returns false once a view has computed for long enough */
+function pauses(): () => Promise<boolean> {
+  const deadline = performance.now() + COMPUTE_MS
+  let turned = performance.now()
+  return async () => {
+    if (performance.now() - turned >= TURN_MS) {
+      await turn()
+      turned = performance.now()
+    }
+    return performance.now() < deadline
   }
 }
 

@@ -12,7 +12,7 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { SchemaError } from '../errors.ts'
 import { Loop } from '../loop.ts'
-import { versionFault } from '../model/version.ts'
+import { versionProblem } from '../model/version.ts'
 import type { WorkerStore } from '../store/worker-store.ts'
 import { BEATS_UNTIL_DEAD, DeadWorkers } from './dead-workers.ts'
 import { TakeOver, type TakeOverOptions } from './take-over.ts'
@@ -118,7 +118,7 @@ export class Membership {
     if (this.#id === null || !(await workers.heartbeat(this.#id))) await this.#renew()
     this.#lastBeat = started
     // After the heartbeat: attempts that this worker still runs may end, and must not be taken over meanwhile.
-    this.#outdated = versionFault(await workers.lowestVersion(), version)
+    this.#outdated = versionProblem(await workers.lowestVersion(), version)
     if (this.#outdated !== null) throw new SchemaError(`${this.#outdated}; it takes on no work until then`)
     const evicted = await this.#deadWorkers.evict(this.#id)
     await this.#takeOver.beat(evicted > 0)

@@ -53,7 +53,7 @@ export class Reporter {
       this.#logger.warn({ schedule, task, slot, reason, count }, 'Slots skipped')
     }
     if (plan.idle === 'invalid') {
-      this.#logger.error({ schedule, task, fault: plan.lastError }, 'Invalid timer; edit it to continue')
+      this.#logger.error({ schedule, task, error: plan.lastError }, 'Invalid timer; edit it to continue')
     }
     if (submission.jobs.length > 0) {
       this.#logger.debug({ schedule, task, jobs: submission.jobs, nextRun: plan.nextRun }, 'Submitted')

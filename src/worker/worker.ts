@@ -222,7 +222,7 @@ export class Worker {
         if (queued) this.#executor?.wake()
         this.#watch.loop.wake()
       },
-      onFault: (schedule, error) => this.#reporter.notSubmitted(schedule, error),
+      onUnsubmittable: (schedule, error) => this.#reporter.notSubmitted(schedule, error),
       onError: this.#onError,
     })
   }
@@ -236,7 +236,7 @@ export class Worker {
       onStarted: (job) => reporter.started(job),
       onSettled: (result) => this.#settled(result),
       onRejected: (attempt, error) => reporter.rejected(attempt, error),
-      onFault: (job, error) => reporter.notStarted(job, error),
+      onUnstartable: (job, error) => reporter.notStarted(job, error),
       onError: this.#onError,
     })
   }

@@ -61,9 +61,9 @@ describe('modules that cannot be used', () => {
       'export default 42',
       /no function as its default export, but a number/,
     ],
-    ['a fault when it is loaded', "throw new TypeError('boo')", /cannot be loaded: TypeError: boo/],
+    ['an error when it is loaded', "throw new TypeError('boo')", /cannot be loaded: TypeError: boo/],
     [
-      'a fault in its function',
+      'an error in its function',
       "export default async () => { throw new Error('no mail server') }",
       /failed to set Kalends up: no mail server/,
     ],

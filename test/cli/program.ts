@@ -52,7 +52,7 @@ export function start(script: string, args: readonly string[], options: RunOptio
     env: { ...env, NO_COLOR: '1', NODE_NO_WARNINGS: '1', ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  // Who does not read its input is no fault.
+  // Who does not read its input is not an error.
   child.stdin.on('error', () => undefined)
   child.stdin.end(options.stdin ?? '')
   onTestFinished(() => void child.kill('SIGKILL'))

@@ -280,20 +280,20 @@ describe('kalends check', () => {
   test('says that all is well, and leaves no database behind', async () => {
     const body =
       "kalends.handle(task('a'), () => {}); kalends.declare('s', [{ task: task('a'), timer: 'daily' }])"
-    expect(await check(body)).toMatchObject({ code: 0, stdout: 'app.mjs: no faults\n', stderr: '' })
-    expect(await check(body, '--json')).toMatchObject({ code: 0, stdout: '{"ok":true,"faults":[]}\n' })
+    expect(await check(body)).toMatchObject({ code: 0, stdout: 'app.mjs: no problems\n', stderr: '' })
+    expect(await check(body, '--json')).toMatchObject({ code: 0, stdout: '{"ok":true,"problems":[]}\n' })
   })
 
-  test('tells all faults at once, with 1', async () => {
+  test('tells all problems at once, with 1', async () => {
     const body =
       "kalends.declare('s', [{ task: task('a'), timer: 'Mo 9:00' }, { task: task('a'), timer: 'daily', catchUp: -1 }])"
     const { code, stdout, stderr } = await check(body)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/did you mean Mon[^]*declared twice[^]*catchUp/)
     const json = await check(body, '--json')
-    const { ok, faults }: { ok: boolean; faults: string[] } = JSON.parse(json.stdout)
+    const { ok, problems }: { ok: boolean; problems: string[] } = JSON.parse(json.stdout)
     expect(ok).toBe(false)
-    expect(faults.length).toBeGreaterThan(3)
+    expect(problems.length).toBeGreaterThan(3)
     expect((await check("throw new Error('boo')")).code).toBe(1)
   })
 })

@@ -6,10 +6,10 @@ import { expect, test } from 'vitest'
 import { root } from './markdown.ts'
 
 class CollectingLogger extends Logger {
-  readonly faults: string[] = []
+  readonly problems: string[] = []
 
   override log(message: string, level: LogLevel): void {
-    if (level >= LogLevel.Warn) this.faults.push(message)
+    if (level >= LogLevel.Warn) this.problems.push(message)
   }
 }
 
@@ -21,9 +21,9 @@ test('every public name has a doc comment, and what it speaks of is public as we
   const logger = new CollectingLogger()
   app.logger = logger
   const project = await app.convert()
-  if (project === undefined) throw new Error(`typedoc cannot read the sources: ${logger.faults.join('\n')}`)
+  if (project === undefined) throw new Error(`typedoc cannot read the sources: ${logger.problems.join('\n')}`)
   app.validate(project)
-  expect(logger.faults).toEqual([])
+  expect(logger.problems).toEqual([])
 })
 
 test('the reference has the entry points of the package', () => {

@@ -10,6 +10,7 @@ import { flagOf } from '../../src/cli/failure.ts'
 import { CLEARABLE } from '../../src/cli/schedules/settings.ts'
 import {
   explained,
+  labelOf,
   isOfJobs,
   isPolicy,
   OPTION_NAMES,
@@ -100,9 +101,18 @@ function policyTable(): string {
 
 function fieldOf(name: SettingName): string {
   const setting = settingOf(name)
-  const { kind, label, description: help, default: value, otherwise } = setting
+  const { kind, description: help, default: value, otherwise } = setting
   const values = setting.kind === 'choice' ? { values: setting.values } : {}
-  const field = { name, property: propertyOf(name), kind, label, help, otherwise, default: value, ...values }
+  const field = {
+    name,
+    property: propertyOf(name),
+    kind,
+    label: labelOf(name),
+    help,
+    otherwise,
+    default: value,
+    ...values,
+  }
   return `  ${JSON.stringify(field)},`
 }
 
@@ -141,8 +151,8 @@ test('the page knows every setting', async () => {
 
 test('editors show what the table says', () => {
   const source = ts.createSourceFile(
-    'settings.ts',
-    readFileSync(join(root, 'src/model/settings.ts'), 'utf8'),
+    'setting-table.ts',
+    readFileSync(join(root, 'src/model/setting-table.ts'), 'utf8'),
     ts.ScriptTarget.Latest,
     true,
   )

@@ -52,7 +52,7 @@ test('every code sample is free of type errors', () => {
       : ts.createSourceFile(file, text, language)
   }
   const program = ts.createProgram([...texts.keys()], options, host)
-  const faults = [...texts.keys()].flatMap((file, index) => {
+  const problems = [...texts.keys()].flatMap((file, index) => {
     const source = program.getSourceFile(file)
     const diagnostics = [
       ...program.getSyntacticDiagnostics(source),
@@ -62,5 +62,5 @@ test('every code sample is free of type errors', () => {
       ({ messageText }) => `${blocks[index]?.at}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`,
     )
   })
-  expect(faults).toEqual([])
+  expect(problems).toEqual([])
 })

@@ -61,7 +61,7 @@ eachDatabase(({ fresh }) => {
       body: {
         text: 'Stand up',
         timer: 'Mon..Fri *-*-* 10:00:00 Europe/Berlin',
-        words: expect.stringMatching(/10:00.*Monday.*Berlin/),
+        description: expect.stringMatching(/10:00.*Monday.*Berlin/),
         status: 'active',
       },
     })
@@ -183,7 +183,7 @@ eachDatabase(({ fresh }) => {
       status: 200,
       body: {
         timer: '*-*-* 02:30:00 Europe/Berlin',
-        words: expect.stringContaining('02:30'),
+        description: expect.stringContaining('02:30'),
         next: [
           { at: expect.any(String), local: expect.stringMatching(/02:30:00 \+0[12]:00/) },
           expect.anything(),

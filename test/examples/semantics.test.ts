@@ -80,7 +80,7 @@ test('strict cron: refusals, code over database with the differences logged, one
     '@hourly: write hourly',
     '0 0 12 * * *: write 12:00',
     expect.stringMatching(/^0 0 31 2 \*: .* it never fires/),
-    'and nothing starts: 2 faults in one error',
+    'and nothing starts: 2 problems in one error',
     'start at 09:00:20',
     "log: Declared schedule 'sync' is new",
     "log: Declared schedule 'report' is new",

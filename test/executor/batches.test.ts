@@ -48,7 +48,7 @@ it('jobs that end together make room for one full claim and are written as one b
     onStarted: () => {},
     onSettled: () => {},
     onRejected: () => {},
-    onFault: () => {},
+    onUnstartable: () => {},
     onError: (error) => {
       throw error
     },

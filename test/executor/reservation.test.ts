@@ -85,7 +85,7 @@ async function started(concurrency: number, own: number | null = null) {
     onStarted: () => {},
     onSettled: () => {},
     onRejected: () => {},
-    onFault: () => {},
+    onUnstartable: () => {},
     onError: () => {},
   })
   expect(executor.reserve(WORKER, 5)).toBeNull()

@@ -54,7 +54,7 @@ function running() {
     onStarted: () => {},
     onSettled: () => {},
     onRejected: () => {},
-    onFault: () => {},
+    onUnstartable: () => {},
     onError: () => {},
   })
   onTestFinished(() => executor.stop(0))

@@ -11,7 +11,7 @@ import { claimed, executingStore } from './claimed.ts'
 function scene(store: Partial<ExecutingStore>) {
   const ran: string[] = []
   const errors: unknown[] = []
-  const faults: string[] = []
+  const problems: string[] = []
   const executor = new JobExecutor({
     store: { ...executingStore, ...store },
     worker: () => 'w/1',
@@ -26,13 +26,13 @@ function scene(store: Partial<ExecutingStore>) {
     onStarted: () => {},
     onSettled: () => {},
     onRejected: () => {},
-    onFault: (id, error) => {
-      faults.push(id)
+    onUnstartable: (id, error) => {
+      problems.push(id)
       errors.push(error)
     },
     onError: (error) => void errors.push(error),
   })
-  return { executor, ran, errors, faults }
+  return { executor, ran, errors, problems }
 }
 
 it('the jobs behind it in its batch run, and it is released', async () => {
@@ -86,7 +86,7 @@ it('a worker does not claim it again before its back-off is over', async () => {
 
 it('a job that cannot be made claimable is reported, and known to the worker as set aside', async () => {
   const claim = gate()
-  const { executor, faults } = scene({
+  const { executor, problems } = scene({
     promoteDue: (_limit, setAside) => {
       setAside?.add('bad', new Error('refused'))
       return Promise.resolve(7)
@@ -99,7 +99,7 @@ it('a job that cannot be made claimable is reported, and known to the worker as 
   executor.wakeForTime()
   executor.start()
   await claim.promise
-  expect(faults).toEqual(['bad'])
+  expect(problems).toEqual(['bad'])
   expect(executor.setAside()).toBe(1)
   await executor.stop(0)
 })

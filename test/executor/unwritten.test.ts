@@ -53,7 +53,7 @@ function busy(
     onStarted: () => {},
     onSettled: () => {},
     onRejected: ({ fence }) => void state.rejected.push(fence.id),
-    onFault: () => {},
+    onUnstartable: () => {},
     onError: () => {},
   })
   executor.start()
@@ -133,7 +133,7 @@ describe('a worker', () => {
     expect(asked - before).toBeGreaterThan(10)
     expect(asked - before).toBeLessThanOrEqual(40)
     // It sleeps meanwhile.
-    const settler = executor.loops().find(({ name }) => name === 'settler')
+    const settler = executor.loops().find((loop) => loop.health().name === 'settler')
     expect(settler?.health()).toMatchObject({ busySince: null, nextPass: expect.any(Date) })
     vi.useRealTimers()
   })

@@ -269,13 +269,13 @@ async function growthOf(one: Case, text: (length: number) => string): Promise<nu
 describe('the cost of a text that comes in grows no faster than the text', async () => {
   const all = await cases()
   it.each(Object.entries(all))('%s', async (_name, one) => {
-    const faults: string[] = []
+    const problems: string[] = []
     for (const [name, text] of Object.entries(HOSTILE)) {
       const growth = await growthOf(one, text)
       if (growth >= MOST_GROWTH)
-        faults.push(`${name}: ${GROWTH} times the text costs ${growth.toFixed(1)} times as much`)
+        problems.push(`${name}: ${GROWTH} times the text costs ${growth.toFixed(1)} times as much`)
     }
-    expect(faults).toEqual([])
+    expect(problems).toEqual([])
   })
 
   it('and a step that is quadratic is found', async () => {

@@ -26,7 +26,7 @@ export async function useClient(
   const { data: check } = await client.GET('/api/v1/timers/check', {
     params: { query: { timer: 'Mo 9:00' } },
   })
-  const hint = check?.valid === false ? check.fault.message : ''
+  const hint = check?.valid === false ? check.error.message : ''
   const wrong = await client.POST('/api/v1/schedules', {
     // @ts-expect-error the timer is missing
     body: { task: 'mail' },

@@ -95,7 +95,7 @@ eachDatabase((under) => {
     expect(await ids('?text=OTHER')).toEqual([['d'], 1, true])
     const page = await call('GET /api/v1/schedules?runs=3')
     expect(page.body.items[0]).toMatchObject({
-      words: expect.stringContaining('day'),
+      timerDescription: expect.stringContaining('day'),
       runs: [{ state: 'waiting' }],
     })
     expect((await call('GET /api/v1/counts/schedules?task=mail')).body).toEqual({

@@ -331,7 +331,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect([reply.status, reply.body.detail]).toEqual([422, expect.stringContaining('100 parameters')])
   })
 
-  it('a fault names the field, the place and what to write instead', async () => {
+  it('an error names the field, the place and what to write instead', async () => {
     const { call } = await open()
     const timer = await call('POST /api/v1/schedules', { body: { task: 't', timer: 'cron */5 * * * *' } })
     expect(timer).toMatchObject({
@@ -362,7 +362,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, PUT, PATCH, DELETE'])
   })
 
-  it('a body with many faults gets a short answer: the first 20 of them, and how many more', async () => {
+  it('a body with many errors gets a short answer: the first 20 of them, and how many more', async () => {
     const { call } = await open()
     const unknown = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`unknown-${index}`, 1]))
     const { status, body, text } = await call('POST /api/v1/schedules', {
@@ -377,16 +377,18 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect(text.length).toBeLessThan(5000)
     // Neither are a few long names and values repeated in full.
     const long = 'x'.repeat(100_000)
-    for (const fault of [
+    for (const problem of [
       { [long]: 1 },
       { timer: long },
       { task: long },
       { group: long },
       { timeout: long },
     ]) {
-      const reply = await call('POST /api/v1/schedules', { body: { task: 'mail', timer: 'daily', ...fault } })
-      expect([Object.keys(fault)[0]?.slice(0, 9), reply.status]).toEqual([expect.any(String), 422])
-      expect(reply.text.length, Object.keys(fault)[0]?.slice(0, 9)).toBeLessThan(5000)
+      const reply = await call('POST /api/v1/schedules', {
+        body: { task: 'mail', timer: 'daily', ...problem },
+      })
+      expect([Object.keys(problem)[0]?.slice(0, 9), reply.status]).toEqual([expect.any(String), 422])
+      expect(reply.text.length, Object.keys(problem)[0]?.slice(0, 9)).toBeLessThan(5000)
     }
   })
 

@@ -255,7 +255,7 @@ describe('whatever the row, the clock and the run before', () => {
     )
   })
 
-  test('a timer of any text is planned, or idle invalid with its fault', () => {
+  test('a timer of any text is planned, or idle invalid with its error', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 40 }), start, (text, now) => {
         const planned = required(plan(inserted({ timer: `${text}!` }), at(now)))

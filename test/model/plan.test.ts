@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { CalendarEvent } from '../../src/calendar/index.ts'
-import { plan, planFault, withRuns } from '../../src/model/plan.ts'
+import { plan, planUnsubmittable, withRuns } from '../../src/model/plan.ts'
 import { applied, at, edited, inserted, schedule, shown } from './plannable.ts'
 
 afterEach(() => {
@@ -246,7 +246,10 @@ describe('overlap replace, when the new run cannot be written', () => {
 
   test('for a lasting reason: what runs is not asked to stop', () => {
     expect(planned.replaces).toBe(true)
-    expect(planFault(planned, 'Check constraint is violated')).toMatchObject({ runs: [], replaces: false })
+    expect(planUnsubmittable(planned, 'Check constraint is violated')).toMatchObject({
+      runs: [],
+      replaces: false,
+    })
   })
 
   test('because its slot has a job already: what runs is not asked to stop', () => {
@@ -367,9 +370,9 @@ describe('every … after finish', () => {
   test('a run that cannot be written leaves nobody waiting for its end', () => {
     const planned = plan(row, at('2026-03-01T09:00Z'))
     if (planned === null) throw new Error('it is due')
-    const faulty = planFault(planned, 'why')
-    expect(faulty).toMatchObject({ runs: [], idle: null, nextRun: null })
-    expect(shown(plan(applied(row, faulty), at('2026-03-01T09:00Z')))).toMatchObject({
+    const unsubmittable = planUnsubmittable(planned, 'why')
+    expect(unsubmittable).toMatchObject({ runs: [], idle: null, nextRun: null })
+    expect(shown(plan(applied(row, unsubmittable), at('2026-03-01T09:00Z')))).toMatchObject({
       next: '2026-03-01 09:05',
     })
   })
@@ -518,7 +521,7 @@ describe('a nextrun set by hand', () => {
 })
 
 describe('a timer that cannot be planned', () => {
-  test('is idle invalid with the fault, and hurts nobody until it is edited', () => {
+  test('is idle invalid with the error, and hurts nobody until it is edited', () => {
     const row = edited(hourly, 'hurly')
     const planned = plan(row, at('2026-03-01T09:00Z'))
     expect(planned).toMatchObject({ runs: [], skips: [], nextRun: null, idle: 'invalid' })
@@ -542,15 +545,15 @@ describe('a timer that cannot be planned', () => {
 test('runs that cannot be written for a lasting reason become one skip with the reason', () => {
   const planned = plan({ ...hourly, catchUp: 2 }, at('2026-03-01T13:30Z'))
   if (planned === null) throw new Error('it is due')
-  const faulty = planFault(planned, 'Check constraint is violated')
-  expect(shown(faulty)).toEqual({
+  const unsubmittable = planUnsubmittable(planned, 'Check constraint is violated')
+  expect(shown(unsubmittable)).toEqual({
     runs: [],
-    skips: ['3 missed to 2026-03-01 11:00', '2 fault to 2026-03-01 13:00'],
+    skips: ['3 missed to 2026-03-01 11:00', '2 unsubmittable to 2026-03-01 13:00'],
     next: '2026-03-01 14:00',
   })
-  expect(faulty.lastError).toBe('Check constraint is violated')
+  expect(unsubmittable.lastError).toBe('Check constraint is violated')
   const nothing = { ...planned, runs: [] }
-  expect(planFault(nothing, 'why')).toEqual({ ...nothing, lastError: 'why' })
+  expect(planUnsubmittable(nothing, 'why')).toEqual({ ...nothing, lastError: 'why' })
 })
 
 describe('when the clocks change', () => {

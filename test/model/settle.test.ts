@@ -43,7 +43,7 @@ describe('retries', () => {
     )
   })
 
-  test('are not made of a fault that is permanent, or without any allowed', () => {
+  test('are not made of an error that is permanent, or without any allowed', () => {
     expect(settle(permanent, 1, DEFAULT_POLICY, false)).toMatchObject({
       state: 'failed',
       reason: 'permanent',

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { InvalidInputError } from '../../src/errors.ts'
 import { isBuiltInTask, readArgs, runPolicy, storedArgs, task } from '../../src/model/task.ts'
 
-function fault(act: () => unknown): Error {
+function problem(act: () => unknown): Error {
   try {
     act()
   } catch (error) {
@@ -49,7 +49,7 @@ describe('a task', () => {
     ['retries', { retries: 1.5 }, 'retries: a whole number from 0 to 1000 is needed, not 1.5'],
     ['retries', { retries: -1 }, 'retries: '],
   ])('names the option that cannot be meant: %s %j', (field, options, message) => {
-    const refused = fault(() => runPolicy(options))
+    const refused = problem(() => runPolicy(options))
     expect(refused).toMatchObject({ code: 'INVALID_INPUT', field })
     expect(refused.message).toContain(message)
   })

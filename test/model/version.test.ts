@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { newest, VERSION, versionFault } from '../../src/model/version.ts'
+import { newest, VERSION, versionProblem } from '../../src/model/version.ts'
 
 test('this software has the version of its package', () => {
   const { version }: { version: string } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -17,11 +17,11 @@ test.each([
   ['0.9.0', '1.0.0', false],
   ['1.2.3', 'whatever', false],
 ])('%s works on tables that need %s: %s', (own, needed, works) => {
-  expect(versionFault(needed, own) === null).toBe(works)
+  expect(versionProblem(needed, own) === null).toBe(works)
 })
 
 test('tables that need no version take any', () => {
-  expect(versionFault(null, '0.0.1')).toBeNull()
+  expect(versionProblem(null, '0.0.1')).toBeNull()
 })
 
 test('of several migrations the newest version decides', () => {

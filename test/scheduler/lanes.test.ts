@@ -63,7 +63,7 @@ function burst(
     reserve: () => null,
     onSubmitted: nothing,
     onProgress: nothing,
-    onFault: nothing,
+    onUnsubmittable: nothing,
     onError: nothing,
   })
   /** Ends what is under way, oldest first, until the pass has ended. @returns the ids of each batch */

@@ -239,7 +239,7 @@ eachDatabase((under) => {
     expect(await web.schedules.get('report')).toMatchObject({ timer: 'daily', declaredBy: 'set' })
   })
 
-  it('all faults of all sets come in one error; nothing is written and no worker is registered', async () => {
+  it('all problems of all sets come in one error; nothing is written and no worker is registered', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(cleanup, () => {})
@@ -262,7 +262,7 @@ eachDatabase((under) => {
     if (!(error instanceof DeclarationError)) return
     expect(error.code).toBe('INVALID_DECLARATION')
     const where = (set: string, id: string) => `set '${set}', schedule '${id}': `
-    expect(error.faults).toEqual([
+    expect(error.problems).toEqual([
       expect.stringMatching(/^set 'one', schedule 'bad-timer': .*dayly/),
       expect.stringContaining(`${where('one', 'bad-timer')}priority: `),
       expect.stringMatching(/^set 'one', schedule 'bad-zone': .*Europe\/Atlantis/),
@@ -272,7 +272,7 @@ eachDatabase((under) => {
       `${where('two', 'good')}the id is declared in the set 'one' as well`,
       expect.stringContaining(`${where('two', 'bad-args')}args: not what the task 'cleanup' takes: days`),
     ])
-    for (const fault of error.faults) expect(error.message).toContain(fault)
+    for (const problem of error.problems) expect(error.message).toContain(problem)
     expect(await database.query('SELECT id FROM periodic_task')).toEqual([])
     expect(await database.query('SELECT id FROM worker')).toEqual([])
     expect(kalends.health()).toMatchObject({ worker: null, loops: [] })
@@ -353,7 +353,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('before start', 
     expect(() => kalends.handle(report, () => {})).toThrow('this Kalends was stopped already')
   })
 
-  it('a start that was refused can be tried again once the fault is mended', async () => {
+  it('a start that was refused can be tried again once the problem is fixed', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     kalends.declare('set', [{ task: report, timer: 'daily' }])
     await expect(kalends.start()).rejects.toThrow(DeclarationError)

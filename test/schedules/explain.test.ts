@@ -291,7 +291,7 @@ eachDatabase((under) => {
     [
       'skipped',
       '2026-01-01 10:00:00.000',
-      { reason: 'fault', missed: 1, error: 'Data too long\nmore' },
+      { reason: 'unsubmittable', missed: 1, error: 'Data too long\nmore' },
       /: it could not be submitted: Data too long\.$/,
     ],
     [

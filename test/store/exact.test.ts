@@ -137,7 +137,7 @@ onEachStore((under) => {
     [
       'job',
       'reason',
-      ['overlap', 'missed', 'max runs', 'fault', 'exhausted', 'permanent', 'lost', 'replaced'],
+      ['overlap', 'missed', 'max runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'replaced'],
     ],
     ['job', 'retry_backoff', ['exponential', 'fixed']],
     ['job_log', 'level', ['debug', 'info', 'warn', 'error']],

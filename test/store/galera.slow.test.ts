@@ -13,7 +13,7 @@ import type { Decide, Mark } from '../../src/store/scheduling-store.ts'
 import { migrateDatabase, openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Row } from '../support/databases.ts'
-import { occurrenceFaults, occurrenceRows, scheduleEnds, sqlInstant } from '../support/occurrences.ts'
+import { occurrenceProblems, occurrenceRows, scheduleEnds, sqlInstant } from '../support/occurrences.ts'
 import { findGalera, type GaleraCluster, type GaleraNode, startGalera } from '../support/servers-galera.ts'
 import { orNotTested } from '../support/not-tested.ts'
 import { wantedDatabases } from '../support/servers.ts'
@@ -250,12 +250,12 @@ describe.skipIf(programs === null)('Galera', () => {
     await Promise.all(workers.map((worker) => worker.stop()))
     const seen = { kind: 'mariadb', url: a.url, query, drop: async () => {} } as const
     const rows = await occurrenceRows(seen)
-    const faults = occurrenceFaults(await scheduleEnds(seen), rows, {
+    const problems = occurrenceProblems(await scheduleEnds(seen), rows, {
       from,
       until: stopped - LEASE_MS - 4000,
       stepMs: 1000,
     })
-    expect(faults.slice(0, 20)).toEqual([])
+    expect(problems.slice(0, 20)).toEqual([])
     expect(workers.map((worker) => worker.exitCode)).toEqual([0, 0, 0])
   })
 

@@ -152,7 +152,7 @@ export function inTurns(turns: readonly (readonly [actor: string, steps: number]
 
 /**
  * All orders in which one actor goes as far as some step, then the others as far as they come, then that one again.
- * Most faults of concurrency need no more than this.
+ * Most errors of concurrency need no more than this.
  */
 export class OnePause {
   readonly #actors: readonly string[]

@@ -170,7 +170,7 @@ async function schedulerPass(
       limits === null ? null : { ...limits, commit: (jobs) => void running.push(...jobs), abandon: () => {} },
     onSubmitted: () => undefined,
     onProgress: () => undefined,
-    onFault: (id, error) => {
+    onUnsubmittable: (id, error) => {
       throw new Error(`The schedule ${id} could not be submitted`, { cause: error })
     },
     onError: () => undefined,
@@ -246,7 +246,7 @@ const pass = (worker: string): Program => ({
   run: async (actor) => void (await schedulerPass(actor, worker)),
 })
 
-/** In SQL, as one statement or several in a transaction. A duplicate is the database's answer, and no fault. */
+/** In SQL, as one statement or several in a transaction. A duplicate is the database's answer, not an error. */
 const byHand = (
   name: string,
   statements: readonly string[],

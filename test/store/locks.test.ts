@@ -295,7 +295,7 @@ onEachStore((under) => {
       expect(results.at(-1)).toBe(true)
     })
 
-    it('a query that is killed does not make a fault of its slot', async () => {
+    it('a query that is killed does not make its slot unsubmittable', async () => {
       const slot = after(await clock(under), -1000)
       await planned(under, 'a', slot)
       const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
@@ -315,7 +315,7 @@ onEachStore((under) => {
       expect(await under.query('SELECT state FROM job')).toEqual([{ state: 'waiting' }])
     })
 
-    it('a job that somebody is about to write holds up its schedule, and is no fault of it', async () => {
+    it('a job that somebody is about to write holds up its schedule, and is not an error of it', async () => {
       const slot = after(await clock(under), -1000)
       await planned(under, 'held up', slot)
       await planned(under, 'other', slot)

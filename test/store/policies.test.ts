@@ -84,7 +84,7 @@ onEachStore((under) => {
       expect((await claim()).map(({ id }) => id)).toEqual([two])
     })
 
-    it('a schedule whose row goes wrong does not turn the waiting of others into a fault', async () => {
+    it('a schedule whose row goes wrong does not turn the slots of others unsubmittable', async () => {
       await withPolicy('queue_one')
       await planned(under, 'bad', await clock(under))
       await come('s', 30)
@@ -495,7 +495,7 @@ onEachStore((under) => {
       )
       under.afterwards(() => under.query('DROP TRIGGER refuse'))
       expect((await pass()).failed).toHaveLength(1)
-      expect(await jobs()).toEqual(['skipped fault 1'])
+      expect(await jobs()).toEqual(['skipped unsubmittable 1'])
       const { plan: made } = await planOf('s')
       expect(made).toMatchObject({ runs: [], idle: null, nextRun: expect.any(Date) })
       expect((await schedule(under, 's'))['last_error']).toContain('not on my watch')

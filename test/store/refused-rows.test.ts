@@ -41,7 +41,7 @@ onEachStore((under) => {
       onAdded: (id) => void refused.push(id),
     })
 
-  it('a schedule whose job is refused: its slot is a fault, and the next pass is one batch again', async () => {
+  it('a schedule whose job is refused: its slot is unsubmittable, and the next pass is one batch again', async () => {
     const { store, count, clear } = await recorded()
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of ['bad', ...names]) await planned(under, id, due)
@@ -57,7 +57,7 @@ onEachStore((under) => {
     expect(first.locked).toEqual([])
     expect(count('INSERT INTO `job`')).toBeLessThanOrEqual(A_FEW)
     expect(await under.query("SELECT state, reason FROM job WHERE periodic_task_id = 'bad'")).toEqual([
-      { state: 'skipped', reason: 'fault' },
+      { state: 'skipped', reason: 'unsubmittable' },
     ])
     expect(await under.query("SELECT COUNT(*) AS n FROM job WHERE state = 'waiting'")).toEqual([
       { n: ROWS - 1 },
@@ -69,7 +69,7 @@ onEachStore((under) => {
     await again()
     const second = await pass()
     expect(second.failed.map(({ id }) => id)).toEqual(['bad'])
-    // The others together, the row by itself, and its fault.
+    // The others together, the row by itself, and its skip.
     expect(count('INSERT INTO `job`')).toBe(3)
     await under.query('DROP TRIGGER refuse')
     for (const inserts of [2, 1]) {

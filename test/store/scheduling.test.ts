@@ -276,7 +276,7 @@ onEachStore((under) => {
         ],
         skips: [
           { slot: after(slot, -1000), reason: 'missed', count: 7, error: null },
-          { slot: after(slot, -2000), reason: 'fault', count: 1, error: "it's \\ ?" },
+          { slot: after(slot, -2000), reason: 'unsubmittable', count: 1, error: "it's \\ ?" },
         ],
         replaces: false,
         nextRun: null,
@@ -287,7 +287,7 @@ onEachStore((under) => {
       await submit(await mark(), () => decided)
       const rows = await under.query('SELECT * FROM job ORDER BY slot')
       expect(rows).toMatchObject([
-        { state: 'skipped', reason: 'fault', missed: 1, error: "it's \\ ?", run: null, args: '{}' },
+        { state: 'skipped', reason: 'unsubmittable', missed: 1, error: "it's \\ ?", run: null, args: '{}' },
         { state: 'skipped', reason: 'missed', missed: 7, error: null, run: null },
         { state: 'waiting', missed: 7, run: 4, args: '{"large":1}' },
         { state: 'blocked', missed: 0, run: 5 },
@@ -585,7 +585,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('what cannot be inserted for a lasting reason is skipped as a fault', async () => {
+    it('what cannot be inserted for a lasting reason is skipped as unsubmittable', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
       // The application has rules of its own on the table.
@@ -602,7 +602,7 @@ onEachStore((under) => {
         await one(under, "SELECT state, reason, error FROM job WHERE periodic_task_id = 'b'"),
       ).toMatchObject({
         state: 'skipped',
-        reason: 'fault',
+        reason: 'unsubmittable',
       })
       expect((await schedule(under, 'b'))['last_error']).toContain('not on my watch')
       expect(await count(under, "job WHERE state = 'waiting'")).toBe(2)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { occurrenceFaults, type OccurrenceRow, type ScheduleEnd, tally } from './occurrences.ts'
+import { occurrenceProblems, type OccurrenceRow, type ScheduleEnd, tally } from './occurrences.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const at = (second: number) => start + second * 1000
@@ -25,70 +25,70 @@ function skip(second: number, count: number, reason: string): OccurrenceRow {
   return run(second, { missed: count, state: 'skipped', reason, started: null, attempt: 0 })
 }
 
-const faultless = [0, 1, 2, 3, 4].map((second) => run(second))
-const faults = (rows: readonly OccurrenceRow[], end = schedule) => occurrenceFaults([end], rows, expected)
+const correct = [0, 1, 2, 3, 4].map((second) => run(second))
+const problems = (rows: readonly OccurrenceRow[], end = schedule) => occurrenceProblems([end], rows, expected)
 
 describe('the checker of occurrences', () => {
   it('finds nothing where each slot was run once', () => {
-    expect(faults(faultless)).toEqual([])
+    expect(problems(correct)).toEqual([])
   })
 
   it('counts the slots that a skip stands for', () => {
-    expect(faults([run(0), skip(2, 2, 'overlap'), run(3), run(4)])).toEqual([])
-    expect(faults([run(0), skip(3, 3, 'missed'), run(4, { missed: 3 })])).toEqual([])
-    expect(faults([run(0), skip(2, 2, 'missed'), skip(3, 1, 'overlap'), run(4)])).toEqual([])
+    expect(problems([run(0), skip(2, 2, 'overlap'), run(3), run(4)])).toEqual([])
+    expect(problems([run(0), skip(3, 3, 'missed'), run(4, { missed: 3 })])).toEqual([])
+    expect(problems([run(0), skip(2, 2, 'missed'), skip(3, 1, 'overlap'), run(4)])).toEqual([])
   })
 
   it('finds a double', () => {
-    expect(faults([...faultless, run(2, { id: 'again' })])).toEqual([
+    expect(problems([...correct, run(2, { id: 'again' })])).toEqual([
       'a at 2026-01-01T00:00:02.000Z (success): decided twice, 1 slots',
     ])
   })
 
   it('finds a slot that was skipped and run', () => {
-    expect(faults([run(0), run(1), skip(2, 2, 'overlap'), run(3), run(4)])).toHaveLength(1)
-    expect(faults([...faultless, skip(4, 1, 'missed')])).not.toEqual([])
+    expect(problems([run(0), run(1), skip(2, 2, 'overlap'), run(3), run(4)])).toHaveLength(1)
+    expect(problems([...correct, skip(4, 1, 'missed')])).not.toEqual([])
   })
 
   it('finds a lost one: in the middle, at the start, at the end', () => {
-    expect(faults(faultless.filter((row) => row.slot !== at(2)))).toEqual([
+    expect(problems(correct.filter((row) => row.slot !== at(2)))).toEqual([
       'a: lost 1 slots from 2026-01-01T00:00:02.000Z',
     ])
-    expect(faults(faultless.slice(2))).toEqual(['a: lost 2 slots from 2026-01-01T00:00:00.000Z'])
-    expect(faults(faultless.slice(0, 4))).toHaveLength(2)
-    expect(faults([])).not.toEqual([])
+    expect(problems(correct.slice(2))).toEqual(['a: lost 2 slots from 2026-01-01T00:00:00.000Z'])
+    expect(problems(correct.slice(0, 4))).toHaveLength(2)
+    expect(problems([])).not.toEqual([])
   })
 
   it('finds a skip that stands for too few', () => {
-    expect(faults([run(0), skip(2, 1, 'overlap'), run(3), run(4)])).toEqual([
+    expect(problems([run(0), skip(2, 1, 'overlap'), run(3), run(4)])).toEqual([
       'a: lost 1 slots from 2026-01-01T00:00:01.000Z',
     ])
   })
 
   it('finds a run that does not say what was dropped before it', () => {
-    expect(faults([run(0), skip(3, 3, 'missed'), run(4)])).toEqual([
+    expect(problems([run(0), skip(3, 3, 'missed'), run(4)])).toEqual([
       'a at 2026-01-01T00:00:04.000Z (success): says 0 missed, but 3 were dropped before it',
     ])
-    expect(faults([run(0), run(1), run(2, { missed: 1 }), run(3), run(4)])).toHaveLength(1)
+    expect(problems([run(0), run(1), run(2, { missed: 1 }), run(3), run(4)])).toHaveLength(1)
   })
 
   it('finds an early one', () => {
-    expect(faults([...faultless.slice(1), run(0, { submitted: at(0) - 3 })])).toEqual([
+    expect(problems([...correct.slice(1), run(0, { submitted: at(0) - 3 })])).toEqual([
       'a at 2026-01-01T00:00:00.000Z (success): submitted 3 ms early',
     ])
-    expect(faults([...faultless.slice(1), run(0, { started: at(0) - 1 })])).toHaveLength(1)
+    expect(problems([...correct.slice(1), run(0, { started: at(0) - 1 })])).toHaveLength(1)
   })
 
   it('finds one that is not final, a mark that was left, and a row of no schedule', () => {
-    expect(faults([...faultless.slice(1), run(0, { state: 'running' })])).toEqual([
+    expect(problems([...correct.slice(1), run(0, { state: 'running' })])).toEqual([
       'a at 2026-01-01T00:00:00.000Z (running): left in state running',
     ])
-    expect(faults(faultless, { ...schedule, worker: 'w/1' })).toEqual(['a: a mark of w/1 was left'])
-    expect(faults([...faultless, run(0, { schedule: 'b' })])).toHaveLength(1)
+    expect(problems(correct, { ...schedule, worker: 'w/1' })).toEqual(['a: a mark of w/1 was left'])
+    expect(problems([...correct, run(0, { schedule: 'b' })])).toHaveLength(1)
   })
 
   it('finds a schedule whose last slot is not that of its last row', () => {
-    expect(faults(faultless, { ...schedule, lastSlot: at(5) })).toHaveLength(1)
+    expect(problems(correct, { ...schedule, lastSlot: at(5) })).toHaveLength(1)
   })
 
   it('tallies what there is', () => {

@@ -37,61 +37,62 @@ export interface Expected {
 
 const FINAL: ReadonlySet<string> = new Set(['success', 'failed', 'cancelled', 'skipped'])
 
-/** @returns every fault as a sentence; none when each slot was decided exactly once */
-export function occurrenceFaults(
+/** @returns every problem as a sentence; none when each slot was decided exactly once */
+export function occurrenceProblems(
   schedules: readonly ScheduleEnd[],
   rows: readonly OccurrenceRow[],
   expected: Expected,
 ): string[] {
-  const faults: string[] = []
+  const problems: string[] = []
   const bySchedule = new Map<string, OccurrenceRow[]>(schedules.map(({ id }) => [id, []]))
   for (const row of rows) {
     const of = bySchedule.get(row.schedule)
-    if (of === undefined) faults.push(`${name(row)}: of no schedule`)
+    if (of === undefined) problems.push(`${name(row)}: of no schedule`)
     else of.push(row)
-    faults.push(...rowFaults(row))
+    problems.push(...rowProblems(row))
   }
   for (const schedule of schedules) {
-    if (schedule.worker !== null) faults.push(`${schedule.id}: a mark of ${schedule.worker} was left`)
-    faults.push(...sequenceFaults(schedule, bySchedule.get(schedule.id) ?? [], expected))
+    if (schedule.worker !== null) problems.push(`${schedule.id}: a mark of ${schedule.worker} was left`)
+    problems.push(...sequenceProblems(schedule, bySchedule.get(schedule.id) ?? [], expected))
   }
-  return faults
+  return problems
 }
 
-function rowFaults(row: OccurrenceRow): string[] {
-  const faults: string[] = []
-  if (!FINAL.has(row.state)) faults.push(`${name(row)}: left in state ${row.state}`)
-  if (row.submitted < row.slot) faults.push(`${name(row)}: submitted ${row.slot - row.submitted} ms early`)
+function rowProblems(row: OccurrenceRow): string[] {
+  const problems: string[] = []
+  if (!FINAL.has(row.state)) problems.push(`${name(row)}: left in state ${row.state}`)
+  if (row.submitted < row.slot) problems.push(`${name(row)}: submitted ${row.slot - row.submitted} ms early`)
   if (row.started !== null && row.started < row.slot)
-    faults.push(`${name(row)}: started ${row.slot - row.started} ms early`)
-  return faults
+    problems.push(`${name(row)}: started ${row.slot - row.started} ms early`)
+  return problems
 }
 
-function sequenceFaults(
+function sequenceProblems(
   schedule: ScheduleEnd,
   rows: readonly OccurrenceRow[],
   { from, until, stepMs }: Expected,
 ): string[] {
-  const faults: string[] = []
+  const problems: string[] = []
   let next = from
   let before: OccurrenceRow | null = null
   for (const row of rows.toSorted((a, b) => a.slot - b.slot)) {
     const covers = row.state === 'skipped' ? row.missed : 1
     const first = row.slot - (covers - 1) * stepMs
-    if (covers < 1) faults.push(`${name(row)}: a skip that stands for ${covers} slots`)
-    if (first > next) faults.push(`${schedule.id}: lost ${(first - next) / stepMs} slots from ${text(next)}`)
-    if (first < next) faults.push(`${name(row)}: decided twice, ${(next - first) / stepMs} slots`)
+    if (covers < 1) problems.push(`${name(row)}: a skip that stands for ${covers} slots`)
+    if (first > next)
+      problems.push(`${schedule.id}: lost ${(first - next) / stepMs} slots from ${text(next)}`)
+    if (first < next) problems.push(`${name(row)}: decided twice, ${(next - first) / stepMs} slots`)
     const dropped = before?.reason === 'missed' && before.slot === row.slot - stepMs ? before.missed : 0
     if (row.state !== 'skipped' && row.missed !== dropped)
-      faults.push(`${name(row)}: says ${row.missed} missed, but ${dropped} were dropped before it`)
+      problems.push(`${name(row)}: says ${row.missed} missed, but ${dropped} were dropped before it`)
     next = Math.max(next, row.slot + stepMs)
     before = row
   }
   const last = next - stepMs
   if (schedule.lastSlot !== last)
-    faults.push(`${schedule.id}: its last slot is ${text(schedule.lastSlot)}, its last row's ${text(last)}`)
-  if (last < until) faults.push(`${schedule.id}: came only as far as ${text(last)}`)
-  return faults
+    problems.push(`${schedule.id}: its last slot is ${text(schedule.lastSlot)}, its last row's ${text(last)}`)
+  if (last < until) problems.push(`${schedule.id}: came only as far as ${text(last)}`)
+  return problems
 }
 
 export interface Tally {

@@ -1,4 +1,4 @@
-/** Faults of the environment: each is a StoreUnavailableError, is retried, and is in the health of the worker. */
+/** Failures of the environment: each is a StoreUnavailableError, is retried, and is in the health of the worker. */
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { createPool, type Pool, type PoolConnection } from 'mysql2/promise'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -123,7 +123,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
 })
 
 describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a full disk, on SQLite', () => {
-  it('is no fault of the row that is written', async () => {
+  it('is not an error of the row that is written', async () => {
     const database = await SqliteDatabase.open(':memory:')
     onTestFinished(() => database.close())
     await database.run('CREATE TABLE filler (content TEXT)')
@@ -142,7 +142,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a full disk, on
 function faultyPool(url: string): { pool: Pool; fail: (error: object | null, statements?: RegExp) => void } {
   const pool = createPool({ uri: url, connectionLimit: 10 })
   onTestFinished(() => pool.end())
-  let fault: { readonly error: object; readonly statements: RegExp } | null = null
+  let failure: { readonly error: object; readonly statements: RegExp } | null = null
   const getConnection = pool.getConnection.bind(pool)
   const seen = new WeakSet<PoolConnection>()
   pool.getConnection = async () => {
@@ -150,19 +150,19 @@ function faultyPool(url: string): { pool: Pool; fail: (error: object | null, sta
     if (seen.has(connection)) return connection
     seen.add(connection)
     const query = connection.query.bind(connection)
-    const faulty = (statement: string | { readonly sql: string }, ...rest: unknown[]) => {
+    const failing = (statement: string | { readonly sql: string }, ...rest: unknown[]) => {
       const text = typeof statement === 'string' ? statement : statement.sql
-      if (fault?.statements.test(text) === true)
-        return Promise.reject(Object.assign(new Error('the disk is full'), fault.error))
+      if (failure?.statements.test(text) === true)
+        return Promise.reject(Object.assign(new Error('the disk is full'), failure.error))
       return Reflect.apply(query, connection, [statement, ...rest])
     }
-    Reflect.set(connection, 'query', faulty)
+    Reflect.set(connection, 'query', failing)
     return connection
   }
   return {
     pool,
     fail: (error, statements = /^(INSERT|UPDATE)/) => {
-      fault = error === null ? null : { error, statements }
+      failure = error === null ? null : { error, statements }
     },
   }
 }

@@ -1,4 +1,4 @@
-/** What health says while something is broken, and after it: each fault is told from each other. */
+/** What health says while something is broken, and after it: each failure is told from the others. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createConnection } from 'mysql2/promise'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'

@@ -5,7 +5,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
-import { occurrenceFaults, occurrenceRows, scheduleEnds, sqlInstant, tally } from '../support/occurrences.ts'
+import {
+  occurrenceProblems,
+  occurrenceRows,
+  scheduleEnds,
+  sqlInstant,
+  tally,
+} from '../support/occurrences.ts'
 import { killWorkers, until, WorkerProcess } from '../support/worker-process.ts'
 
 const SECONDS = Number(process.env['KALENDS_TEST_SECONDS'] ?? 30)
@@ -73,12 +79,12 @@ eachDatabase(({ kind, fresh }) => {
           .map((error) => `${error.where}: ${error.message}`)
           .join('; ')}`,
     )
-    const faults = occurrenceFaults(await scheduleEnds(database), rows, {
+    const problems = occurrenceProblems(await scheduleEnds(database), rows, {
       from,
       until: stopped - LEASE_MS - 4000,
       stepMs: 1000,
     })
-    expect(faults.slice(0, 20)).toEqual([])
+    expect(problems.slice(0, 20)).toEqual([])
     const left = rows.filter(({ schedule, state }) => runsEverySlot(schedule) && state !== 'success')
     expect(left.slice(0, 20)).toEqual([])
     expect(await ids(database, 'worker')).toEqual([])

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, inject, it } from 'vitest'
 import { Kalends } from '../../src/index.ts'
 import type { Row } from '../support/databases.ts'
 import { orNotTested } from '../support/not-tested.ts'
-import { occurrenceFaults, occurrenceRows, scheduleEnds, sqlInstant } from '../support/occurrences.ts'
+import { occurrenceProblems, occurrenceRows, scheduleEnds, sqlInstant } from '../support/occurrences.ts'
 import { findMysql } from '../support/servers-mysql.ts'
 import { ReplicationPair } from '../support/servers-replica.ts'
 import { wantedDatabases } from '../support/servers.ts'
@@ -90,7 +90,7 @@ class Run {
     await this.#handled((slot) => slot > now, SCHEDULES)
   }
 
-  /** @returns the faults of the rows that are there in the end */
+  /** @returns the problems of the rows that are there in the end */
   async end(): Promise<string[]> {
     const stopped = Date.now()
     const query = (sql: string) => ask(this.#url, sql)
@@ -107,7 +107,7 @@ class Run {
     )
     await Promise.all(this.#workers.map((worker) => worker.stop()))
     const seen = { kind: 'mysql', url: this.#url, query, drop: async () => {} } as const
-    return occurrenceFaults(await scheduleEnds(seen), await occurrenceRows(seen), {
+    return occurrenceProblems(await scheduleEnds(seen), await occurrenceRows(seen), {
       from: this.#from,
       until: stopped - LEASE_MS - 4000,
       stepMs: 1000,

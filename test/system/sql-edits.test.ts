@@ -10,7 +10,7 @@ import { eachDatabase, type Row, type TestDatabase } from '../support/databases.
 import { hasMariadbClient, mariadbClient } from '../support/mariadb-client.ts'
 import {
   instant,
-  occurrenceFaults,
+  occurrenceProblems,
   occurrenceRows,
   scheduleEnds,
   sqlInstant,
@@ -287,7 +287,7 @@ eachDatabase(({ kind, fresh }) => {
       const ends = (await scheduleEnds(database)).filter(({ id }) => id === 'control')
       const rows = (await occurrenceRows(database)).filter((row) => row.schedule === 'control')
       expect(
-        occurrenceFaults(ends, rows, { from: controlFrom, until: stopped - 1500, stepMs: 1000 }),
+        occurrenceProblems(ends, rows, { from: controlFrom, until: stopped - 1500, stepMs: 1000 }),
       ).toEqual([])
       expect(rows.filter((row) => row.state !== 'success')).toEqual([])
       expect(rows.length).toBeGreaterThan(10)

@@ -194,7 +194,7 @@ test('several at once have their own clocks and databases', async () => {
   expect((await one.kalends.jobs.list()).total).toBe(5)
 })
 
-/** Two faults: a timer that cannot be read, and a task that nobody handles. */
+/** Two problems: a timer that cannot be read, and a task that nobody handles. */
 function wrong(kalends: Kalends): void {
   kalends.declare('set', [
     { task: report, timer: 'somtimes' },
@@ -202,10 +202,10 @@ function wrong(kalends: Kalends): void {
   ])
 }
 
-test('faults of declarations reject open, and so does what the setup throws', async () => {
+test('problems of declarations reject open, and so does what the setup throws', async () => {
   const error: unknown = await open(wrong).catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(DeclarationError)
-  expect(error instanceof DeclarationError && error.faults.length).toBeGreaterThanOrEqual(2)
+  expect(error instanceof DeclarationError && error.problems.length).toBeGreaterThanOrEqual(2)
   await expect(
     open(() => {
       throw new Error('the setup')

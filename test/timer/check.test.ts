@@ -6,7 +6,7 @@ const AFTER = new Date('2026-03-01T00:00:00Z')
 
 function valid(text: string, options: CheckOptions = {}): TimerCheck & { valid: true } {
   const checked = checkTimer(text, { after: AFTER, ...options })
-  if (!checked.valid) throw new Error(checked.fault.message)
+  if (!checked.valid) throw new Error(checked.error.message)
   return checked
 }
 
@@ -22,7 +22,7 @@ describe('a timer that is right is checked into', () => {
       kind: 'calendar',
       text: 'Mon..Fri *-*-* 09:00:00 Europe/Berlin',
       zone: 'Europe/Berlin',
-      words: 'at 09:00, Monday to Friday (Europe/Berlin)',
+      description: 'at 09:00, Monday to Friday (Europe/Berlin)',
       // The clock is set forward between the two.
       elapses: [
         { at: new Date('2026-03-27T08:00:00Z'), local: 'Fri 2026-03-27 09:00:00 +01:00' },
@@ -67,7 +67,7 @@ describe('a timer that is right is checked into', () => {
   })
 })
 
-describe('a timer that is wrong is checked into its fault', () => {
+describe('a timer that is wrong is checked into its error', () => {
   test.each([
     ['dialy', 'CALENDAR_SYNTAX', 1, 'dialy', 'did you mean daily?'],
     ['9:00 Europe/Berln', 'CALENDAR_SYNTAX', 6, 'Europe/Berln', 'did you mean Europe/Berlin?'],
@@ -105,8 +105,8 @@ describe('a timer that is wrong is checked into its fault', () => {
   ])('%j: %s in column %j', (text, code, column, token, hint) => {
     const checked = checkTimer(text)
     if (checked.valid) throw new Error('it is valid')
-    expect(checked.fault).toMatchObject({ code, column, token, hint })
-    expect(checked.fault.message.length).toBeGreaterThan(20)
+    expect(checked.error).toMatchObject({ code, column, token, hint })
+    expect(checked.error.message.length).toBeGreaterThan(20)
     if (column !== null) expect(text.slice(column - 1).startsWith(token)).toBe(true)
   })
 

@@ -50,11 +50,11 @@ describe('the guide on timers is right about', () => {
     },
   )
 
-  test.each(tables('faults').flatMap(({ rows }) => rows))('%s: %s', (text, fault) => {
+  test.each(tables('errors').flatMap(({ rows }) => rows))('%s: %s', (text, error) => {
     const checked = checkTimer(text)
     if (checked.valid) throw new Error('it is valid')
-    const { column, token, hint } = checked.fault
-    expect(`column ${column}, ${token}: ${hint}`).toBe(fault)
+    const { column, token, hint } = checked.error
+    expect(`column ${column}, ${token}: ${hint}`).toBe(error)
   })
 
   const called = blocks('ts').flatMap(({ text }) =>
@@ -74,10 +74,10 @@ describe('the guide on timers is right about', () => {
   test('what checkTimer and timer return in its samples', () => {
     expect(checkTimer('Mon..Fri 9:00', { zone: 'Europe/Berlin' })).toMatchObject({
       text: 'Mon..Fri *-*-* 09:00:00 Europe/Berlin',
-      words: 'at 09:00, Monday to Friday (Europe/Berlin)',
+      description: 'at 09:00, Monday to Friday (Europe/Berlin)',
     })
     const spring = checkTimer('2:30', { zone: 'Europe/Berlin', after: new Date(NOON) })
-    const warning = spring.valid ? (spring.warnings[0] ?? 'none') : spring.fault.message
+    const warning = spring.valid ? (spring.warnings[0] ?? 'none') : spring.error.message
     expect(guide.replaceAll('\n', ' ')).toContain(warning)
     const mornings = timer('Mon..Fri 9:00 Europe/Berlin')
     expect(mornings.next(new Date(NOON))?.toISOString()).toBe('2026-03-30T07:00:00.000Z')
@@ -106,20 +106,20 @@ describe('the guide on timers is right about', () => {
         : ts.createSourceFile(file, text, languageVersion)
     }
     const program = ts.createProgram([...samples.keys()], { ...options, noEmit: true }, host)
-    const faults = [...samples.keys()].flatMap((file) =>
+    const problems = [...samples.keys()].flatMap((file) =>
       ts
         .getPreEmitDiagnostics(program, program.getSourceFile(file))
         .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
     )
-    expect(faults).toEqual([])
+    expect(problems).toEqual([])
   })
 
   test('and has all of them', () => {
     expect(elapses.length).toBeGreaterThan(40)
     expect(called.length).toBe(9)
-    for (const file of ['elapses', 'offers', 'faults', 'ts']) expect(blocks(file).length).toBeGreaterThan(0)
+    for (const file of ['elapses', 'offers', 'errors', 'ts']) expect(blocks(file).length).toBeGreaterThan(0)
     expect(guide.match(/^```\w/gm)?.length).toBe(
-      ['elapses', 'offers', 'faults', 'ts'].reduce((sum, kind) => sum + blocks(kind).length, 0),
+      ['elapses', 'offers', 'errors', 'ts'].reduce((sum, kind) => sum + blocks(kind).length, 0),
     )
   })
 })

@@ -77,7 +77,7 @@ describe.skipIf(under === undefined)('every page', () => {
   })
 
   it.each(SIZES.flatMap((size) => THEMES.map((theme) => ({ ...size, theme }))))(
-    'has no fault for axe at $width px, $theme',
+    'has no problem for axe at $width px, $theme',
     async ({ width, height, theme }) => {
       if (browser === null) return
       const page = await browser.page({
@@ -85,7 +85,7 @@ describe.skipIf(under === undefined)('every page', () => {
         colorScheme: theme,
         reducedMotion: 'reduce',
       })
-      const faults: string[] = []
+      const problems: string[] = []
       for (const [path, act] of paths) {
         await page.goto(`${application.url}${path}`)
         await page.locator('main h1').waitFor()
@@ -95,14 +95,14 @@ describe.skipIf(under === undefined)('every page', () => {
         await page.evaluate(axe)
         const violations: Violation[] = await page.evaluate('axe.run().then(({ violations }) => violations)')
         for (const { id, nodes } of violations)
-          faults.push(`/${path}: ${id}: ${nodes.length} × ${nodes[0]?.html} ${nodes[0]?.failureSummary}`)
+          problems.push(`/${path}: ${id}: ${nodes.length} × ${nodes[0]?.html} ${nodes[0]?.failureSummary}`)
         const wide: number = await page.evaluate(
           'document.documentElement.scrollWidth - document.documentElement.clientWidth',
         )
-        if (wide > 0) faults.push(`/${path}: ${wide} px stick out sideways`)
+        if (wide > 0) problems.push(`/${path}: ${wide} px stick out sideways`)
       }
       await page.context().close()
-      expect(faults).toEqual([])
+      expect(problems).toEqual([])
       expect(browser.errors).toEqual([])
     },
     240_000,

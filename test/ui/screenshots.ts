@@ -132,7 +132,7 @@ async function prepared(
     { name: 'schedule', path: 'schedules/backup-orders' },
     { name: 'schedule-dead', path: 'schedules/sync-inventory-delphi-eu' },
     { name: 'new-timer', path: 'schedules/new', before: typed('Sun 02:30 America/New_York') },
-    { name: 'new-fault', path: 'schedules/new', before: typed('Mon..Fry 9:00') },
+    { name: 'new-error', path: 'schedules/new', before: typed('Mon..Fry 9:00') },
     { name: 'edit', path: 'schedules/erase-old-logs/edit' },
     { name: 'calendar', path: 'calendar', before: (page) => page.locator('.week .cell.is-now').click() },
     { name: 'jobs', path: 'jobs' },

@@ -113,7 +113,7 @@ function outcomeOf(candidate: Candidate, id: string, result: Result, ...notes: r
 
 function meaningOf({ timer }: CandidateSchedule, limit: number) {
   const checked = checkTimer(timer, { limit })
-  return checked.valid ? checked : { words: '', elapses: [], warnings: [] }
+  return checked.valid ? checked : { description: '', elapses: [], warnings: [] }
 }
 
 function recordOf({ candidate, id, result, notes }: Outcome, iterations: number): object {
@@ -138,13 +138,13 @@ function pageOf({ candidate, id, result, notes }: Outcome, iterations: number): 
       ['Found', `${source}: ${original}`],
       ['Refused', notes.join('\n')],
     ])
-  const { words, elapses, warnings } = meaningOf(schedule, iterations)
+  const { description, elapses, warnings } = meaningOf(schedule, iterations)
   const { args } = schedule
   return factsText([
     ['Found', `${source}: ${original}`],
     ['Schedule', `${id} (${result})`],
     ['Timer', schedule.timer],
-    ['In words', words],
+    ['In words', description],
     ['Elapses', elapses.map(({ at }) => when(at)).join('\n')],
     ['Jitter', schedule.jitter === 0 ? null : spanShort(schedule.jitter)],
     ['Missed runs', schedule.catchUp === 0 ? null : `at most ${schedule.catchUp} made up`],

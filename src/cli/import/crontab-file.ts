@@ -15,7 +15,7 @@ interface Settings {
   readonly env: ReadonlyMap<string, string>
   readonly zone: string
   /** Why CRON_TZ or RANDOM_DELAY cannot be meant; such entries are not imported. */
-  readonly fault: string | null
+  readonly error: string | null
 }
 
 const ASSIGNMENT = /^("[^"]*"|'[^']*'|[^\s=]+)\s*=\s*(.*?)\s*$/
@@ -55,16 +55,16 @@ function settingsOf(env: ReadonlyMap<string, string>, zone: string): Settings {
   try {
     const delay = env.get('RANDOM_DELAY')
     if (delay !== undefined) timeSpan(`${delay}min`)
-    return { env, zone: checkedZone(env.get('CRON_TZ') ?? zone), fault: null }
+    return { env, zone: checkedZone(env.get('CRON_TZ') ?? zone), error: null }
   } catch (error) {
-    return { env, zone, fault: error instanceof Error ? error.message : String(error) }
+    return { env, zone, error: error instanceof Error ? error.message : String(error) }
   }
 }
 
 function entryOf(
   where: Pick<Candidate, 'source' | 'original'>,
   comment: string | null,
-  { env, zone, fault }: Settings,
+  { env, zone, error }: Settings,
   { system }: CrontabOptions,
 ): Candidate {
   // cronie: a dash in front keeps the entry out of the syslog.
@@ -81,7 +81,7 @@ function entryOf(
   const { command, stdin } = split(rest)
   const entry = { ...where, name: nameOf(command) }
   if (time === '@reboot') return refused(entry, '@reboot is no time: start it with the machine, as a service')
-  if (fault !== null) return refused(entry, fault)
+  if (error !== null) return refused(entry, error)
   let timer: string
   try {
     timer = fromCrontab(time, zone)

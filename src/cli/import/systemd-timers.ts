@@ -3,7 +3,7 @@ import { CalendarSyntaxError } from '../../calendar/index.ts'
 import { InvalidTimeSpanError, timer as readTimer, timeSpan, withZone } from '../../timer/index.ts'
 import { type Candidate, refused } from './candidate.ts'
 import { serviceCommand, type ServiceCommand } from './service.ts'
-import { flagOf, lastOf, type UnitFile, UnitFault, valuesOf } from './unit-file.ts'
+import { flagOf, lastOf, type UnitFile, UnitFileError, valuesOf } from './unit-file.ts'
 
 /** Units by their file name. */
 export type Units = ReadonlyMap<string, UnitFile>
@@ -40,7 +40,7 @@ function candidatesOf(name: string, unit: UnitFile, units: Units, zone: string):
   try {
     command = commandOf(base, unit, units)
   } catch (error) {
-    if (error instanceof UnitFault || error instanceof InvalidTimeSpanError)
+    if (error instanceof UnitFileError || error instanceof InvalidTimeSpanError)
       return [refused(whole, error.message)]
     throw error
   }
@@ -89,9 +89,9 @@ function candidatesOf(name: string, unit: UnitFile, units: Units, zone: string):
 
 function commandOf(base: string, unit: UnitFile, units: Units): ServiceCommand {
   const service = lastOf(unit, 'Timer', 'Unit') ?? `${base}.service`
-  if (!service.endsWith('.service')) throw new UnitFault(`it starts ${service}, which is no service`)
+  if (!service.endsWith('.service')) throw new UnitFileError(`it starts ${service}, which is no service`)
   const found = units.get(service) ?? units.get(service.replace(/@.*\./, '@.'))
-  if (found === undefined) throw new UnitFault(`there is no ${service} beside it`)
+  if (found === undefined) throw new UnitFileError(`there is no ${service} beside it`)
   return serviceCommand(service, found)
 }
 

@@ -33,7 +33,7 @@ async function pageOf(kalends: Kalends, schedule: Schedule): Promise<string> {
     ['Task', schedule.task],
     ['Args', JSON.stringify(schedule.args)],
     ['Timer', schedule.timer],
-    ['In words', checked.valid ? checked.words : checked.fault.message],
+    ['In words', checked.valid ? checked.description : checked.error.message],
     ['Next run', schedule.nextRun === null ? null : when(schedule.nextRun)],
     ['Elapses', elapses.map((at) => when(at)).join('\n')],
     ['Warnings', checked.valid ? checked.warnings.join('\n') : null],

@@ -46,6 +46,6 @@ async function checkedTimer(text: string, zone: string | undefined): Promise<str
   const { checkTimer, withZone } = await import('../../timer/index.ts')
   const checked = checkTimer(text)
   if (checked.valid) return zone === undefined ? text : withZone(text, zone)
-  const { message, hint } = checked.fault
+  const { message, hint } = checked.error
   throw usage(`option '--timer': ${message}${hint === null || message.includes(hint) ? '' : `; ${hint}`}`)
 }

@@ -7,7 +7,7 @@ import type { Host } from './hosts.ts'
 import { giveUpAfter, isSilent } from './patience.ts'
 
 export interface Connections {
-  /** Whatever the reason for which there is none, it is no fault of the work that needs one. */
+  /** Whatever the reason for which there is none, it is not an error of the work that needs one. */
   take(): Promise<mysql.PoolConnection>
   give(connection: mysql.PoolConnection): void
   /** Work on it ended with an error of the server or the network: it is not used again. */
@@ -134,7 +134,7 @@ export class OwnConnections implements Connections {
 
   async take(): Promise<mysql.PoolConnection> {
     const first = this.#current
-    const faults: { host: Host; error: unknown }[] = []
+    const failures: { host: Host; error: unknown }[] = []
     for (let step = 0; step < this.#places.length; step += 1) {
       const index = (first + step) % this.#places.length
       const place = this.#places[index]
@@ -146,12 +146,12 @@ export class OwnConnections implements Connections {
       } catch (error) {
         // One host alone: whoever asked knows which, and what its error means.
         if (this.#places.length === 1) throw error
-        faults.push({ host: place.host, error })
+        failures.push({ host: place.host, error })
       }
     }
     throw new StoreUnavailableError(
-      `No host of the database can be worked with: ${faults.map(({ host, error }) => `${host.name}: ${reason(error)}`).join('; ')}`,
-      { cause: faults[0]?.error },
+      `No host of the database can be worked with: ${failures.map(({ host, error }) => `${host.name}: ${reason(error)}`).join('; ')}`,
+      { cause: failures[0]?.error },
     )
   }
 

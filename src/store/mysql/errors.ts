@@ -131,7 +131,7 @@ export function condemnsHost(error: unknown): boolean {
   return isUnavailable(error) && !PASSING.has(errorNumber(error) ?? 0) && !isFileError(error)
 }
 
-/** A disk that is full or broken: a fault of the server, whichever row was to be written. */
+/** A disk that is full or broken: an error of the server, whichever row was to be written. */
 function isFileError(error: unknown): boolean {
   const number = errorNumber(error) ?? 0
   if (number !== ENGINE_ERROR) return number > 0 && number <= LAST_FILE_ERROR

@@ -1,4 +1,4 @@
-import type { InspectedSchedule, Inspection, SchemaDrift } from '../../model/diagnosis.ts'
+import type { DoctorSchedule, DoctorInput, SchemaDrift } from '../../model/doctor.ts'
 import type { InspectionStore } from '../inspection-store.ts'
 import { fromStored, fromText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
@@ -16,7 +16,7 @@ interface ScheduleRow {
   id: string
   task: string
   timer: string
-  idle: InspectedSchedule['idle']
+  idle: DoctorSchedule['idle']
   nextrun: string | null
   created: string
   last_error: string | null
@@ -36,7 +36,7 @@ export class SqlInspection implements InspectionStore {
     return schemaDrift(this.#context.database, this.#prefix)
   }
 
-  async inspect(): Promise<Inspection> {
+  async inspect(): Promise<DoctorInput> {
     const clock = await this.#clock()
     const store = new SqlWorkers(this.#context)
     const waiting = await this.#waiting()
@@ -55,7 +55,7 @@ export class SqlInspection implements InspectionStore {
     }
   }
 
-  async #clock(): Promise<Pick<Inspection, 'now' | 'localNow' | 'roundTripMs'>> {
+  async #clock(): Promise<Pick<DoctorInput, 'now' | 'localNow' | 'roundTripMs'>> {
     const ask = () => this.#context.rows<{ clock: string }>(`SELECT ${this.#context.dialect.now} AS clock`)
     // The first may have to connect.
     await ask()
@@ -70,7 +70,7 @@ export class SqlInspection implements InspectionStore {
     }
   }
 
-  async #marks(): Promise<Inspection['marks']> {
+  async #marks(): Promise<DoctorInput['marks']> {
     const { instant } = this.#context.dialect
     const rows = await this.#context.rows<{ id: string; worker: string; ends: string | null }>(
       `SELECT id, worker, ${instant('mark_ends')} AS ends
@@ -82,7 +82,7 @@ export class SqlInspection implements InspectionStore {
     return rows.map((row) => ({ ...row, ends: fromText(row.ends) }))
   }
 
-  async #schedules(): Promise<InspectedSchedule[]> {
+  async #schedules(): Promise<DoctorSchedule[]> {
     const { instant, now } = this.#context.dialect
     const rows = await this.#context.rows<ScheduleRow>(
       `SELECT id, task, timer, idle, last_error,
@@ -105,7 +105,7 @@ export class SqlInspection implements InspectionStore {
     }))
   }
 
-  async #waiting(): Promise<Inspection['waiting']> {
+  async #waiting(): Promise<DoctorInput['waiting']> {
     const rows = await this.#context.rows<{ task: string; amount: number; since: string }>(
       `SELECT claim_task AS task, COUNT(*) AS amount, MIN(submitted) AS since
        FROM (

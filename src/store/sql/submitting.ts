@@ -1,7 +1,7 @@
 import { messageOf, StoreUnavailableError } from '../../errors.ts'
 import { Halving, isOfARow } from '../../model/halves.ts'
 import { newJobId, occurrenceId } from '../../model/occurrence.ts'
-import { type PlannedRun, planFault, withRuns } from '../../model/plan.ts'
+import { type PlannedRun, planUnsubmittable, withRuns } from '../../model/plan.ts'
 import { SetAside } from '../../model/set-aside.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
 import type {
@@ -82,11 +82,12 @@ export class Submitting {
   ): Promise<SubmitResult> {
     const how = { decide, where, startLimits: null, careful: false }
     const alone = (mark: Mark) => this.#submitAlone(worker, mark, decide, where)
-    const fault = (mark: Mark, error: unknown) => this.#fault(worker, mark, decide, where, error)
-    const aloneOrFault = (mark: Mark) =>
+    const unsubmittable = (mark: Mark, error: unknown) =>
+      this.#unsubmittable(worker, mark, decide, where, error)
+    const aloneOrSkipped = (mark: Mark) =>
       alone(mark).catch((error: unknown) => {
         if (error instanceof StoreUnavailableError) throw error
-        return fault(mark, error)
+        return unsubmittable(mark, error)
       })
     const suspects = marks.filter(({ id }) => this.#failed.has(id))
     // The limits apply to one transaction: two could together start more jobs.
@@ -101,17 +102,17 @@ export class Submitting {
         } catch (error) {
           if (some.length === 1 || !this.#context.dialect.isContended(error)) throw error
           // A lock wait takes seconds. Alone, only the locked schedules wait again.
-          return together(await each(some, aloneOrFault))
+          return together(await each(some, aloneOrSkipped))
         }
       },
       alone,
       wrote: ({ submissions }) => submissions.length > 0,
-      refused: fault,
+      refused: unsubmittable,
       isOfAnItem: (error) => isOfARow(error) || this.#context.dialect.isContended(error),
     })
     // Those that failed before come last, and alone. Jobs that have started must be reported in any case.
     const last = await each(suspects, (mark) =>
-      aloneOrFault(mark).catch((error: unknown) => {
+      aloneOrSkipped(mark).catch((error: unknown) => {
         if (error instanceof StoreUnavailableError) return { ...NOTHING, locked: [mark] }
         throw error
       }),
@@ -133,8 +134,8 @@ export class Submitting {
     }
   }
 
-  /** A slot that the database rejects permanently is skipped as a fault. */
-  async #fault(
+  /** A slot that the database rejects permanently is skipped as unsubmittable. */
+  async #unsubmittable(
     worker: string,
     mark: Mark,
     decide: Decide,
@@ -144,7 +145,7 @@ export class Submitting {
     this.#failed.add(mark.id, error)
     const skip: Decide = (schedule, now, open) => {
       const plan = decide(schedule, now, open)
-      return plan === null || plan === 'again' ? plan : planFault(plan, messageOf(error))
+      return plan === null || plan === 'again' ? plan : planUnsubmittable(plan, messageOf(error))
     }
     try {
       const how = { decide: skip, where, startLimits: null, careful: true }

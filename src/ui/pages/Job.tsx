@@ -100,7 +100,7 @@ function Progress({ value, isRunning }: { readonly value: unknown; readonly isRu
 function ErrorText({ text }: { readonly text: string }) {
   return (
     <Section title="Error" aside={<Copy text={text} what="Error" />}>
-      <pre class="block fault" tabIndex={0} role="region" aria-label="Error">
+      <pre class="block error" tabIndex={0} role="region" aria-label="Error">
         {text}
       </pre>
     </Section>

@@ -159,7 +159,7 @@ function Facts({ schedule }: ScheduleProps) {
           name="Timer"
           value={
             <>
-              {check?.valid === true && <div>{check.words}</div>}
+              {check?.valid === true && <div>{check.description}</div>}
               <code>{timer}</code>
             </>
           }

@@ -37,10 +37,14 @@ const columns: readonly Column<ListedSchedule>[] = [
   {
     title: 'Timer',
     isWide: true,
-    cell: ({ timer, words }) => (
+    cell: ({ timer, timerDescription }) => (
       <>
-        <span class="line" title={words ?? undefined}>
-          {words === null ? <span class="bad">cannot be read</span> : short(words, timer)}
+        <span class="line" title={timerDescription ?? undefined}>
+          {timerDescription === null ? (
+            <span class="bad">cannot be read</span>
+          ) : (
+            short(timerDescription, timer)
+          )}
         </span>
         <code class="below line" title={timer}>
           {timer}
@@ -94,9 +98,9 @@ const actions: Column<ListedSchedule> = {
 }
 
 /** A timer in words, without its zone if the timer itself, which is shown below, names it. */
-function short(words: string, timer: string): string {
-  const [, zone = ''] = / \(([^)]*)\)$/u.exec(words) ?? []
-  const text = zone !== '' && timer.endsWith(zone) ? words.slice(0, -zone.length - 3) : words
+function short(description: string, timer: string): string {
+  const [, zone = ''] = / \(([^)]*)\)$/u.exec(description) ?? []
+  const text = zone !== '' && timer.endsWith(zone) ? description.slice(0, -zone.length - 3) : description
   return text.replace(/, counted from the creation.*/u, '')
 }
 

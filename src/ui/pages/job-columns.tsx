@@ -9,7 +9,7 @@ const SKIPPED: Readonly<Record<string, string>> = {
   overlap: 'the previous run had not finished',
   missed: 'no scheduler was running, and catch-up does not cover it',
   'max runs': 'the runs in progress may already reach the maximum',
-  fault: 'it could not be submitted',
+  unsubmittable: 'it could not be submitted',
 }
 
 /** What happened to a job, in one line. */

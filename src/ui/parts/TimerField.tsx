@@ -42,17 +42,17 @@ export function TimerField({ value, onChange, timerZone, anchor, refused }: Time
   const query = { timer: settled, zone: timerZone, anchor, limit: RUN_TIMES }
   const { data, error } = useApi('/api/v1/timers/check', text === '' ? undefined : { query }, [])
   const check = text === '' ? undefined : data
-  const fault = check?.valid === false ? check.fault : undefined
+  const syntaxError = check?.valid === false ? check.error : undefined
   const use = (next: string) => {
     onChange(next)
     setSettled(next)
     input.current?.focus()
   }
-  const goToFault = () => {
-    if (fault === undefined || fault.column === null) return
-    const start = fault.column - 1
+  const goToError = () => {
+    if (syntaxError === undefined || syntaxError.column === null) return
+    const start = syntaxError.column - 1
     input.current?.focus()
-    input.current?.setSelectionRange(start, start + (fault.token?.length ?? 0))
+    input.current?.setSelectionRange(start, start + (syntaxError.token?.length ?? 0))
   }
   return (
     <div class="field">
@@ -66,20 +66,22 @@ export function TimerField({ value, onChange, timerZone, anchor, refused }: Time
         autocomplete="off"
         autocapitalize="off"
         spellcheck={false}
-        aria-invalid={fault !== undefined || refused !== undefined}
+        aria-invalid={syntaxError !== undefined || refused !== undefined}
         aria-describedby="timer-check timer-help"
         onInput={(event) => onChange(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key === 'Enter' && fault !== undefined) {
+          if (event.key === 'Enter' && syntaxError !== undefined) {
             event.preventDefault()
-            goToFault()
+            goToError()
           }
         }}
       />
       <div id="timer-check" aria-live="polite" class="check-result">
-        {refused !== undefined && fault === undefined && <Wrong>{refused}</Wrong>}
+        {refused !== undefined && syntaxError === undefined && <Wrong>{refused}</Wrong>}
         {error !== undefined && <p class="help">The timer cannot be checked now: {error.message}</p>}
-        {fault !== undefined && <Fault text={settled} fault={fault} onGo={goToFault} onUse={use} />}
+        {syntaxError !== undefined && (
+          <SyntaxErrorNote text={settled} error={syntaxError} onGo={goToError} onUse={use} />
+        )}
         {check?.valid === true && <Meaning check={check} typed={text} onUse={use} />}
       </div>
       <p class="help examples" id="timer-help">
@@ -93,14 +95,19 @@ export function TimerField({ value, onChange, timerZone, anchor, refused }: Time
   )
 }
 
-interface FaultProps {
+interface SyntaxErrorNoteProps {
   readonly text: string
-  readonly fault: Extract<TimerCheck, { valid: false }>['fault']
+  readonly error: Extract<TimerCheck, { valid: false }>['error']
   readonly onGo: () => void
   readonly onUse: (text: string) => void
 }
 
-function Fault({ text, fault: { message, column, token, hint }, onGo, onUse }: FaultProps) {
+function SyntaxErrorNote({
+  text,
+  error: { message, column, token, hint },
+  onGo,
+  onUse,
+}: SyntaxErrorNoteProps) {
   const start = (column ?? 1) - 1
   const end = start + Math.max(1, token?.length ?? 1)
   const offered = offeredBy(hint, text.slice(0, start), text.slice(start + (token?.length ?? 0)))
@@ -151,7 +158,7 @@ function Meaning({ check, typed, onUse }: MeaningProps) {
         <span class="state success">
           <Icon name="success" />
         </span>{' '}
-        <b>{check.words}</b>
+        <b>{check.description}</b>
       </p>
       {check.text !== typed && (
         <p class="help">

@@ -25,7 +25,7 @@ interface Fault {
   readonly at: number
 }
 
-const REASONS: ReadonlySet<string | null> = new Set(['missed', 'overlap', 'max runs', 'fault'])
+const REASONS: ReadonlySet<string | null> = new Set(['missed', 'overlap', 'max runs', 'unsubmittable'])
 
 function reasons(schedule: ScheduleEvidence, { start, pieces }: Segment): Fault[] {
   return pieces.flatMap(({ job, slot }): Fault[] => {
@@ -46,7 +46,8 @@ function reasonFault(
   if (reason === 'overlap' && overlap === 'allow') return "skipped for overlap, which is 'allow'"
   if (reason === 'max runs' && maxRuns === null) return 'skipped for max_runs, of which there is none'
   // Nothing about them is bad, but what people write by hand may be.
-  if (reason === 'fault' && edits.length === 0) return 'skipped as a fault, although nobody had touched it'
+  if (reason === 'unsubmittable' && edits.length === 0)
+    return 'skipped as unsubmittable, although nobody had touched it'
   if (reason === 'missed' && catchUp >= 1000 && count < 1000 && id.startsWith(CANARY))
     return `${count} slots were dropped at once, though a thousand are made up`
   return null

@@ -921,7 +921,7 @@ export interface components {
                 [key: string]: number;
             };
             /** @description The timer in words; null if it cannot be parsed */
-            words: string | null;
+            timerDescription: string | null;
             /** @description Newest first, if requested */
             runs?: components["schemas"]["RecentRun"][];
         };
@@ -1155,7 +1155,7 @@ export interface components {
         TimerCheck: {
             /** @constant */
             valid: false;
-            fault: {
+            error: {
                 /** @enum {string} */
                 code: "CALENDAR_SYNTAX" | "CRON_SYNTAX" | "INVALID_TIME_SPAN";
                 message: string;
@@ -1171,7 +1171,7 @@ export interface components {
             /** @description In normal form */
             text: string;
             zone: string;
-            words: string;
+            description: string;
             elapses: components["schemas"]["Elapse"][];
             warnings: string[];
             /** @description For cron: the calendar events with the same run times */

@@ -8,7 +8,7 @@ export const FIELDS = [
   {"name":"args","property":"args","kind":"json","label":"Args","help":"What the task gets, as JSON","default":"{}"},
   {"name":"summary","property":"summary","kind":"text","label":"Summary","help":"What it is for, in words","default":null},
   {"name":"overlap","property":"overlap","kind":"choice","label":"Overlap","help":"What happens to a slot while a job of the schedule has not ended","default":"skip","values":{"skip":"skip the slot","queue_one":"queue one job behind the earlier one","replace":"replace the earlier job","allow":"run beside the earlier job"}},
-  {"name":"catchUp","property":"catchUp","kind":"whole","label":"Catch-up","help":"How many missed slots are made up at most, the newest of them","default":1},
+  {"name":"catchUp","property":"catchUp","kind":"whole","label":"Catch up","help":"How many missed slots are made up at most, the newest of them","default":1},
   {"name":"jitter","property":"jitterMs","kind":"span","label":"Jitter","help":"Shifts all runs by the same part of this time","default":0},
   {"name":"starts","property":"starts","kind":"instant","label":"Starts","help":"No slot before this time","default":null},
   {"name":"ends","property":"ends","kind":"instant","label":"Ends","help":"No slot after this time","default":null},

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import {
-  diagnose,
+  doctorFindings,
   type Finding,
-  type InspectedSchedule,
-  type Inspection,
+  type DoctorSchedule,
+  type DoctorInput,
   schemaFindings,
-} from '../../src/model/diagnosis.ts'
+} from '../../src/model/doctor.ts'
 
 const NOW = new Date('2026-11-21T12:00:00Z')
 const LEASE_MS = 60_000
 const ago = (ms: number) => new Date(NOW.getTime() - ms)
 
-const healthy: Inspection = {
+const healthy: DoctorInput = {
   now: NOW,
   localNow: NOW,
   roundTripMs: 1,
@@ -24,7 +24,7 @@ const healthy: Inspection = {
   endless: [],
 }
 
-function schedule(changes: Partial<InspectedSchedule>): InspectedSchedule {
+function schedule(changes: Partial<DoctorSchedule>): DoctorSchedule {
   return {
     id: 's',
     task: 'a',
@@ -38,14 +38,14 @@ function schedule(changes: Partial<InspectedSchedule>): InspectedSchedule {
   }
 }
 
-function findings(changes: Partial<Inspection>): Finding[] {
-  return diagnose({ ...healthy, ...changes }, LEASE_MS)
+function findings(changes: Partial<DoctorInput>): Finding[] {
+  return doctorFindings({ ...healthy, ...changes }, LEASE_MS)
 }
 
-const codes = (changes: Partial<Inspection>) => findings(changes).map(({ code }) => code)
+const codes = (changes: Partial<DoctorInput>) => findings(changes).map(({ code }) => code)
 
 describe('nothing is wrong', () => {
-  test.each<[string, Partial<Inspection>]>([
+  test.each<[string, Partial<DoctorInput>]>([
     ['with nothing to do', { workers: [] }],
     ['with a live worker', {}],
     [
@@ -77,7 +77,7 @@ describe('nothing is wrong', () => {
 })
 
 describe('is found:', () => {
-  test.each<[Finding['code'], Partial<Inspection>, RegExp, RegExp]>([
+  test.each<[Finding['code'], Partial<DoctorInput>, RegExp, RegExp]>([
     ['clock-skew', { localNow: ago(90_000) }, /1 min behind the database's/, /NTP/],
     ['clock-skew', { localNow: ago(-3000) }, /3 s ahead of the database's/, /NTP/],
     [

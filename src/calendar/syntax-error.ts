@@ -12,7 +12,7 @@ import type { Reader } from './reader.ts'
  * @param problem  what is wrong with it
  * @param to  offset behind the piece; when left out, it reaches to the next blank
  */
-export function fault(
+export function syntaxError(
   reader: Reader,
   at: number,
   problem: string,

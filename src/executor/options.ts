@@ -1,0 +1,34 @@
+import type { ClaimedJob } from '../model/job.ts'
+import type { Redaction } from '../model/redaction.ts'
+import type { EndedAttempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
+import type { HandledTask, Middleware } from './handler.ts'
+
+/** What an attempt needs. */
+export interface AttemptOptions {
+  /** Wraps each attempt. */
+  readonly middleware: Middleware | null
+  readonly now: () => Date
+  /** Hides the secrets of args in what an attempt logs and throws. */
+  readonly redaction: Redaction
+  /** The id of this worker; null while it may not take on work. */
+  readonly worker: () => string | null
+  /** The most bytes of a result, of progress and of an error text. */
+  readonly argsLimit: number
+}
+
+/** What the executor needs; each of its parts takes some of it. */
+export interface JobExecutorOptions extends AttemptOptions {
+  readonly store: ExecutingStore
+  readonly handlers: ReadonlyMap<string, HandledTask>
+  /** The most jobs at the same time. */
+  readonly concurrency: number
+  /** How often to check whether a running job was cancelled, in milliseconds. */
+  readonly pollIntervalMs: number
+  readonly onStarted: (job: ClaimedJob) => void
+  readonly onSettled: (result: SettleResult) => void
+  /** The database rejects the end of this attempt permanently. */
+  readonly onRejected: (attempt: EndedAttempt, error: unknown) => void
+  /** The job cannot be started; it is retried after its back-off. */
+  readonly onUnstartable: (jobId: string, error: unknown) => void
+  readonly onError: (error: unknown, loop: string) => void
+}

@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TimeoutError } from '../errors.ts'
+import { spanOption } from '../model/input.ts'
+import { isFinal, type Job } from '../model/job.ts'
+
+/** How long `wait` waits. */
+export interface WaitOptions {
+  /** How long to wait at most: milliseconds or a time span; default: without end. */
+  readonly timeout?: number | string | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+interface WaitedJob {
+  /** Reads the job. */
+  readonly read: () => Promise<Job>
+  /** Calls back when an attempt of the job ended in this process. @returns a function that ends it */
+  readonly onEnd: (ended: () => void) => () => void
+  /** How often to look for what others have done, in milliseconds. */
+  readonly pollIntervalMs: number
+}
+
+const ANY_SPAN = { least: 0, most: 2 ** 31 - 1 }
+
+/** Reads the job until it is final. @throws TimeoutError, InvalidInputError, and the reason of the signal */
+export async function untilFinal(
+  { read, onEnd, pollIntervalMs }: WaitedJob,
+  { timeout, signal }: WaitOptions,
+): Promise<Job> {
+  const timeoutMs = spanOption('timeout', timeout, Infinity, ANY_SPAN)
+  const deadline = performance.now() + timeoutMs
+  let awake = new AbortController()
+  const wake = () => awake.abort()
+  const forget = onEnd(wake)
+  signal?.addEventListener('abort', wake)
+  try {
+    for (;;) {
+      // Before the look: an end between the look and the sleep ends the sleep.
+      awake = new AbortController()
+      const job = await read()
+      if (isFinal(job.state)) return job
+      signal?.throwIfAborted()
+      const leftMs = deadline - performance.now()
+      if (leftMs <= 0) throw new TimeoutError(`The job ${job.id} is still ${job.state} after ${timeoutMs} ms`)
+      await sleep(Math.min(leftMs, pollIntervalMs), undefined, { signal: awake.signal }).catch(
+        () => undefined,
+      )
+    }
+  } finally {
+    forget()
+    signal?.removeEventListener('abort', wake)
+  }
+}

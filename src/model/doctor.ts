@@ -1,0 +1,332 @@
+/** What may be wrong with a database and its workers, and what to do about it. Pure: it judges what one look saw. */
+import { timer } from '../timer/index.ts'
+
+/** What one look at the whole database saw; instants are by its clock. */
+export interface DoctorInput {
+  readonly now: Date
+  /** This machine's clock at the same moment. */
+  readonly localNow: Date
+  /** How long the question for the clock took: the two are not known better than this. */
+  readonly roundTripMs: number
+  readonly workers: readonly {
+    readonly id: string
+    readonly heartbeat: Date
+    readonly tasks: readonly string[]
+    /** How many jobs it runs. */
+    readonly running: number
+  }[]
+  /** Schedules that a worker is submitting. */
+  readonly marks: readonly { readonly id: string; readonly worker: string; readonly ends: Date | null }[]
+  /** Schedules that are neither paused nor idle, with those that could not be planned or failed for good. */
+  readonly schedules: readonly DoctorSchedule[]
+  /** Claimable jobs; `since`: when the first of them was submitted. */
+  readonly waiting: readonly { readonly task: string; readonly count: number; readonly since: Date }[]
+  /** Blocked jobs with nothing before them. */
+  readonly blocked: readonly { readonly id: string; readonly schedule: string }[]
+  /** Schedules that wait for the end of a run whose job was deleted. */
+  readonly endless: readonly { readonly id: string }[]
+  /** Running jobs whose worker is not registered. */
+  readonly orphans: readonly { readonly id: string; readonly worker: string }[]
+}
+
+export interface DoctorSchedule {
+  readonly id: string
+  readonly task: string
+  readonly timer: string
+  readonly idle: 'invalid' | 'dead' | null
+  readonly nextRun: Date | null
+  readonly created: Date
+  readonly lastError: string | null
+  /** Whether a scheduler would take it now. */
+  readonly isDue: boolean
+}
+
+/** How the tables differ from what this version needs. */
+export interface SchemaDrift {
+  /** Migrations that were not applied. */
+  readonly pending: readonly string[]
+  /** Such as `table job` or `column job.state`. */
+  readonly missing: readonly string[]
+  /** Tables without transactions; a view has the engine VIEW. */
+  readonly engines: readonly { readonly table: string; readonly engine: string }[]
+  /** Why this version may not work on the tables; null: it may. */
+  readonly version: string | null
+}
+
+/** Something that is wrong, or may be, and what to do about it. */
+export interface Finding {
+  readonly code:
+    | 'schema'
+    | 'clock-skew'
+    | 'no-worker'
+    | 'dead-worker'
+    | 'stale-mark'
+    | 'far-mark'
+    | 'invalid-schedule'
+    | 'dead-schedule'
+    | 'late-schedule'
+    | 'unhandled-task'
+    | 'unclaimed-job'
+    | 'orphaned-job'
+    | 'blocked-job'
+    | 'endless-schedule'
+  /** What it is about: the ids, the earliest or worst first; at most ten. */
+  readonly subjects: readonly string[]
+  /** How many there are in all. */
+  readonly count: number
+  readonly problem: string
+  /** What to do. */
+  readonly fix: string
+}
+
+/** Kalends judges by the database's clock; handlers and logs show this machine's. */
+const CLOCK_SKEW_MS = 2000
+/** A scheduler that is up submits within a fraction of it, and an idle executor claims. */
+const LATE_MS = 10_000
+const MOST_SUBJECTS = 10
+/** In the place of an engine: it is no table. */
+export const VIEW = 'VIEW'
+
+export function schemaFindings({ pending, missing, engines, version }: SchemaDrift): Finding[] {
+  const outdated = version === null ? [] : ['version']
+  return [
+    ...findings('schema', outdated, {
+      problem: version ?? '',
+      fix: 'upgrade this process and every worker that is older; until then older workers take on no work',
+    }),
+    ...findings('schema', pending, {
+      problem: `the tables are older than this version: not applied ${pending.join(', ')}`,
+      fix: 'run `kalends migrate`',
+    }),
+    ...findings('schema', pending.length > 0 ? [] : missing, {
+      problem: `the tables were changed by others: missing are ${missing.slice(0, MOST_SUBJECTS).join(', ')}`,
+      fix: 'restore them from drizzle/ of this package, or from a backup; migrations do not run twice',
+    }),
+    ...engines.flatMap(({ table, engine }) =>
+      findings('schema', [`table ${table}`], engine === VIEW ? ofView(table) : ofEngine(table, engine)),
+    ),
+  ]
+}
+
+function ofView(table: string): Advice {
+  return {
+    problem: `${table} is a view, and not the table that Kalends made`,
+    fix: 'stop all workers, rename or drop the view, and give the table its name back',
+  }
+}
+
+function ofEngine(table: string, engine: string): Advice {
+  return {
+    problem: `the table ${table} is of the engine ${engine}, which has no transactions: jobs are lost and started twice`,
+    fix: `stop all workers, and run \`ALTER TABLE ${table} ENGINE=InnoDB\``,
+  }
+}
+
+/** @param leaseMs  a worker that is silent for longer is dead */
+export function doctorFindings(seen: DoctorInput, leaseMs: number): Finding[] {
+  const isAlive = ({ heartbeat }: { readonly heartbeat: Date }) =>
+    seen.now.getTime() - heartbeat.getTime() <= leaseMs
+  const alive = seen.workers.filter(isAlive)
+  const dead = seen.workers.filter((worker) => !isAlive(worker))
+  return [
+    ...clockSkew(seen),
+    ...heartbeatSkew(seen),
+    ...missingWorkers(seen, alive.length),
+    ...deadWorkers(seen, dead, alive.length),
+    ...staleMarks(seen, new Set(idsOf(alive))),
+    ...farMarks(seen, leaseMs),
+    ...invalidSchedules(seen),
+    ...deadSchedules(seen),
+    ...lateSchedules(seen),
+    ...unhandledTasks(seen, new Set(alive.flatMap(({ tasks }) => tasks))),
+    ...unclaimedJobs(seen, alive),
+    ...orphanedJobs(seen, alive.length),
+    ...blockedJobs(seen),
+    ...endlessSchedules(seen),
+  ]
+}
+
+function clockSkew({ now, localNow, roundTripMs }: DoctorInput): Finding[] {
+  const ahead = localNow.getTime() - now.getTime()
+  const isSkewed = Math.abs(ahead) > CLOCK_SKEW_MS + roundTripMs
+  return findings('clock-skew', isSkewed ? ['clock'] : [], {
+    problem: `this machine's clock is ${span(Math.abs(ahead))} ${ahead > 0 ? 'ahead of' : 'behind'} the database's`,
+    fix: 'synchronise both with NTP; runs follow the clock of the database, logs that of the machine',
+  })
+}
+
+/** Heartbeats are told by the database's clock; one to come was told by another one, or before it was set back. */
+function heartbeatSkew({ now, workers }: DoctorInput): Finding[] {
+  const ahead = workers
+    .map(({ id, heartbeat }) => ({ id, aheadMs: heartbeat.getTime() - now.getTime() }))
+    .filter(({ aheadMs }) => aheadMs > CLOCK_SKEW_MS)
+    .toSorted((a, b) => b.aheadMs - a.aheadMs)
+  const [worst] = ahead
+  if (worst === undefined) return []
+  return findings('clock-skew', idsOf(ahead), {
+    problem: `the last heartbeat of ${worst.id} is ${span(worst.aheadMs)} in the future`,
+    fix: 'synchronise the clocks of all nodes of the database with NTP; if its clock was set back, schedules wait until it has caught up with their `nextrun`',
+  })
+}
+
+function missingWorkers({ schedules, waiting }: DoctorInput, alive: number): Finding[] {
+  const isNeeded = schedules.some(({ idle }) => idle === null) || waiting.length > 0
+  return findings('no-worker', alive === 0 && isNeeded ? ['worker'] : [], {
+    problem: 'no live worker: nothing is submitted and nothing runs',
+    fix: 'start one: `kalends start app.js`',
+  })
+}
+
+function deadWorkers({ now }: DoctorInput, dead: DoctorInput['workers'], alive: number): Finding[] {
+  const fix =
+    alive > 0
+      ? 'nothing, if it has crashed: a live worker takes over within the lease; if this stays, look at the log of the live ones'
+      : 'start a worker: it takes over what this one held'
+  return dead.flatMap(({ id, heartbeat }) =>
+    findings('dead-worker', [id], {
+      problem: `the worker ${id} is silent for ${span(now.getTime() - heartbeat.getTime())}`,
+      fix,
+    }),
+  )
+}
+
+function staleMarks({ marks, now }: DoctorInput, alive: ReadonlySet<string>): Finding[] {
+  const stale = marks.filter(({ worker, ends }) => !alive.has(worker) || ends === null || ends < now)
+  return findings('stale-mark', idsOf(stale), {
+    problem: `${counted(stale.length, 'schedule is', 'schedules are')} marked by a worker that is gone or late`,
+    fix: 'nothing: a mark ends by itself within the lease, once a worker is up',
+  })
+}
+
+function farMarks({ marks, now }: DoctorInput, leaseMs: number): Finding[] {
+  const far = marks.filter(({ ends }) => ends !== null && ends.getTime() > now.getTime() + 2 * leaseMs)
+  return findings('far-mark', idsOf(far), {
+    problem: `${counted(far.length, 'schedule is', 'schedules are')} marked for longer than two leases: by hand, or by a clock that was ahead`,
+    fix: 'nothing, if a worker is up: it ends such marks once a lease; if the lease of the workers is longer than the one asked with, give it with `--lease`',
+  })
+}
+
+function invalidSchedules({ schedules }: DoctorInput): Finding[] {
+  return schedules.flatMap(({ id, timer: text, idle, lastError }) => {
+    const invalid = idle === 'invalid' ? (lastError ?? 'no reason was recorded') : null
+    const error = idle === null ? syntaxErrorOf(text) : invalid
+    return findings('invalid-schedule', error === null ? [] : [id], {
+      problem: `the timer of the schedule '${id}' cannot be read: ${firstLine(error ?? '')}`,
+      fix: `edit it: \`kalends schedules edit ${quoted(id)} --timer '…'\``,
+    })
+  })
+}
+
+function deadSchedules({ schedules }: DoctorInput): Finding[] {
+  return schedules.flatMap(({ id, idle, lastError }) =>
+    findings('dead-schedule', idle === 'dead' ? [id] : [], {
+      problem: `the schedule '${id}' is dead after a run that failed for good: ${firstLine(lastError ?? 'no error was recorded')}`,
+      fix: `when the cause is gone: \`kalends schedules reset ${quoted(id)}\``,
+    }),
+  )
+}
+
+/** Since when a schedule has been due. */
+const since = ({ nextRun, created }: DoctorSchedule) => (nextRun ?? created).getTime()
+
+function lateSchedules({ schedules, now }: DoctorInput): Finding[] {
+  const late = schedules
+    .filter(
+      (schedule) => schedule.isDue && schedule.idle === null && now.getTime() - since(schedule) > LATE_MS,
+    )
+    .toSorted((a, b) => since(a) - since(b))
+  const [worst] = late
+  if (worst === undefined) return []
+  return findings('late-schedule', idsOf(late), {
+    problem: `${counted(late.length, 'schedule is', 'schedules are')} due and not submitted; '${worst.id}' since ${span(now.getTime() - since(worst))}`,
+    fix: 'start a worker that schedules; if one is up, look for an open transaction that holds the row',
+  })
+}
+
+function unhandledTasks({ waiting, now }: DoctorInput, handled: ReadonlySet<string>): Finding[] {
+  return waiting.flatMap(({ task, count, since }) =>
+    findings('unhandled-task', handled.has(task) ? [] : [task], {
+      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'waits' : 'wait'} since ${span(now.getTime() - since.getTime())}, and no live worker handles it`,
+      fix: `start a worker whose module handles '${task}', or cancel: \`kalends jobs cancel --task ${quoted(task)} --state waiting\``,
+    }),
+  )
+}
+
+/** A worker that runs something may be full; one that runs nothing has no reason to leave jobs lying. */
+function unclaimedJobs({ waiting, now }: DoctorInput, alive: DoctorInput['workers']): Finding[] {
+  return waiting.flatMap(({ task, count, since }) => {
+    const able = alive.filter(({ tasks }) => tasks.includes(task))
+    const waitedMs = now.getTime() - since.getTime()
+    if (able.length === 0 || waitedMs <= LATE_MS || able.some(({ running }) => running > 0)) return []
+    return findings('unclaimed-job', [task], {
+      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'waits' : 'wait'} since ${span(waitedMs)}, although ${idsOf(able).join(', ')} could run ${count === 1 ? 'it' : 'them'} and runs nothing`,
+      fix: 'look at `/health` and the log of that worker; look for an open transaction that holds the rows; start it anew',
+    })
+  })
+}
+
+function orphanedJobs({ orphans }: DoctorInput, alive: number): Finding[] {
+  return findings('orphaned-job', idsOf(orphans), {
+    problem: `${counted(orphans.length, 'job runs', 'jobs run')} on a worker that is not registered any more`,
+    fix: alive > 0 ? 'nothing: a live worker takes over within the lease' : 'start a worker: it takes over',
+  })
+}
+
+function blockedJobs({ blocked }: DoctorInput): Finding[] {
+  return findings('blocked-job', idsOf(blocked), {
+    problem: `${counted(blocked.length, 'job is', 'jobs are')} blocked with nothing before ${blocked.length === 1 ? 'it' : 'them'}: what was before was ended or deleted by hand`,
+    fix: 'nothing, if a worker is up: its sweep gives them their turn within the lease, or within five leases where tables are large',
+  })
+}
+
+function endlessSchedules({ endless }: DoctorInput): Finding[] {
+  return findings('endless-schedule', idsOf(endless), {
+    problem: `${counted(endless.length, 'schedule waits', 'schedules wait')} for the end of a run whose job was deleted`,
+    fix: 'nothing, if a worker is up: its sweep plans them within the lease, or within five leases where tables are large',
+  })
+}
+
+type Advice = Pick<Finding, 'problem' | 'fix'>
+
+/** One finding about all of these subjects; none where there are none. */
+function findings(code: Finding['code'], subjects: readonly string[], advice: Advice): Finding[] {
+  if (subjects.length === 0) return []
+  return [{ code, subjects: subjects.slice(0, MOST_SUBJECTS), count: subjects.length, ...advice }]
+}
+
+function idsOf(rows: readonly { readonly id: string }[]): string[] {
+  return rows.map(({ id }) => id)
+}
+
+function syntaxErrorOf(text: string): string | null {
+  try {
+    timer(text)
+    return null
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** As a shell takes it. */
+function quoted(text: string): string {
+  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
+
+function counted(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
+function span(ms: number): string {
+  const units = [
+    [86_400_000, 'd'],
+    [3_600_000, 'h'],
+    [60_000, 'min'],
+    [1000, 's'],
+  ] as const
+  const [length, unit] = units.find(([length]) => ms >= length) ?? [1, 'ms']
+  return `${Math.floor(ms / length)} ${unit}`
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? ''
+}

@@ -1,0 +1,314 @@
+/**
+ * The settings of a schedule, each defined once: name, column, kind, limits, default and description.
+ *
+ * Types, columns and their CHECKs, the schemas of the REST API, command-line flags, the form of the web page and the
+ * tables of the documentation derive from this table. The comment above an entry is what editors show for the option;
+ * a test compares it with the entry. After a change: `npm run docs:settings`, and `npm run schema` for a column.
+ */
+
+interface Common {
+  readonly column: string
+  /** The name of the stored value; default the name of the setting. */
+  readonly property?: string
+  readonly description: string
+  /** What null means, or an empty field of a form. */
+  readonly otherwise?: string
+  /** Jobs have it too: a schedule's jobs get a copy. */
+  readonly isOfJobs?: true
+  /** It decides the next run: an edit plans the schedule again, from now. */
+  readonly replans?: true
+}
+
+/** Without a default, the setting is required. */
+export interface TextSetting extends Common {
+  readonly kind: 'text'
+  /** Most characters. */
+  readonly most: number
+  /** A name decides who runs what: no blanks around it, no invisible characters. */
+  readonly isName?: true
+  readonly default?: string | null
+}
+
+interface WholeSetting extends Common {
+  readonly kind: 'whole'
+  readonly least: number
+  readonly most: number
+  readonly default: number | null
+  /** What holds where neither the task nor the schedule says otherwise. */
+  readonly taskDefault?: number | null
+}
+
+/** In milliseconds; people may also write a time span such as `10min`. */
+interface SpanSetting extends Common {
+  readonly kind: 'span'
+  readonly least: number
+  readonly most: number
+  readonly default: number | null
+  readonly taskDefault?: number | null
+  /** What null means there. */
+  readonly taskOtherwise?: string
+}
+
+interface ChoiceSetting extends Common {
+  readonly kind: 'choice'
+  /** The values, each with what it means. */
+  readonly values: Readonly<Record<string, string>>
+  readonly default: string | null
+  readonly taskDefault?: string | null
+}
+
+interface InstantSetting extends Common {
+  readonly kind: 'instant'
+  readonly default: null
+}
+
+interface FlagSetting extends Common {
+  readonly kind: 'flag'
+  readonly default: boolean
+}
+
+/** JSON text in the row. */
+interface JsonSetting extends Common {
+  readonly kind: 'json'
+  readonly default: string
+}
+
+export type Setting =
+  | TextSetting
+  | WholeSetting
+  | SpanSetting
+  | ChoiceSetting
+  | InstantSetting
+  | FlagSetting
+  | JsonSetting
+
+/** The largest whole number of an INT column, which is also the longest delay of setTimeout: 24.8 days. */
+const INT = 2 ** 31 - 1
+
+/** By the name that code, the REST API and, in kebab case, the command line use. */
+export const SETTINGS = {
+  /** What runs: the name of a task. */
+  task: {
+    kind: 'text',
+    column: 'task',
+    isName: true,
+    most: 190,
+    isOfJobs: true,
+    description: 'What runs: the name of a task',
+  },
+  /** Whether it runs, or is paused. Kalends never changes it; default true. */
+  enabled: {
+    kind: 'flag',
+    column: 'enabled',
+    default: true,
+    replans: true,
+    description: 'Whether it runs, or is paused. Kalends never changes it',
+  },
+  /**
+   * When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`,
+   * `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once.
+   */
+  timer: {
+    kind: 'text',
+    column: 'timer',
+    most: 512,
+    replans: true,
+    description:
+      'When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once',
+  },
+  /** What the task gets, as JSON; default `{}`. */
+  args: {
+    kind: 'json',
+    column: 'args',
+    default: '{}',
+    isOfJobs: true,
+    description: 'What the task gets, as JSON',
+  },
+  /** What it is for, in words. */
+  summary: {
+    kind: 'text',
+    column: 'summary',
+    most: 1000,
+    default: null,
+    description: 'What it is for, in words',
+  },
+  /** What happens to a slot while a job of the schedule has not ended; default `skip`. */
+  overlap: {
+    kind: 'choice',
+    column: 'overlap',
+    values: {
+      skip: 'skip the slot',
+      queue_one: 'queue one job behind the earlier one',
+      replace: 'replace the earlier job',
+      allow: 'run beside the earlier job',
+    },
+    default: 'skip',
+    description: 'What happens to a slot while a job of the schedule has not ended',
+  },
+  /** How many missed slots are made up at most, the newest of them; default 1. */
+  catchUp: {
+    kind: 'whole',
+    column: 'catch_up',
+    least: 0,
+    most: 1000,
+    default: 1,
+    description: 'How many missed slots are made up at most, the newest of them',
+  },
+  /** Shifts all runs by the same part of this time: milliseconds or a time span; default 0. */
+  jitter: {
+    kind: 'span',
+    column: 'jitter',
+    property: 'jitterMs',
+    least: 0,
+    most: INT,
+    default: 0,
+    replans: true,
+    description: 'Shifts all runs by the same part of this time',
+  },
+  /** No slot before this time. */
+  starts: {
+    kind: 'instant',
+    column: 'starts',
+    default: null,
+    replans: true,
+    description: 'No slot before this time',
+  },
+  /** No slot after this time. */
+  ends: {
+    kind: 'instant',
+    column: 'ends',
+    default: null,
+    replans: true,
+    description: 'No slot after this time',
+  },
+  /** Successful runs after which it is done; default: no limit. */
+  maxRuns: {
+    kind: 'whole',
+    column: 'max_runs',
+    least: 1,
+    most: Number.MAX_SAFE_INTEGER,
+    default: null,
+    otherwise: 'no limit',
+    replans: true,
+    description: 'Successful runs after which it is done',
+  },
+  /** Longest time of one attempt: milliseconds or a time span; default: as the task says, else 10min. */
+  timeout: {
+    kind: 'span',
+    column: 'timeout',
+    property: 'timeoutMs',
+    least: 1,
+    most: INT,
+    default: null,
+    otherwise: 'as the task says',
+    taskDefault: 600_000,
+    isOfJobs: true,
+    description: 'Longest time of one attempt',
+  },
+  /** Attempts after the first; default: as the task says, else 3. */
+  retries: {
+    kind: 'whole',
+    column: 'max_retries',
+    property: 'maxRetries',
+    least: 0,
+    most: 1000,
+    default: null,
+    otherwise: 'as the task says',
+    taskDefault: 3,
+    isOfJobs: true,
+    description: 'Attempts after the first',
+  },
+  /**
+   * Time before the first retry: milliseconds or a time span; default: as the task says, else the span of an `every`
+   * timer or 1min.
+   */
+  retryDelay: {
+    kind: 'span',
+    column: 'retry_delay',
+    property: 'retryDelayMs',
+    least: 0,
+    most: INT,
+    default: null,
+    otherwise: 'as the task says',
+    taskDefault: null,
+    taskOtherwise: 'the span of an `every` timer or 1min',
+    isOfJobs: true,
+    description: 'Time before the first retry',
+  },
+  /** How the delay grows with each retry; default: as the task says, else `exponential`. */
+  retryBackoff: {
+    kind: 'choice',
+    column: 'retry_backoff',
+    values: {
+      exponential: 'double it, up to ten times the first',
+      fixed: 'keep it the same',
+    },
+    default: null,
+    otherwise: 'as the task says',
+    taskDefault: 'exponential',
+    isOfJobs: true,
+    description: 'How the delay grows with each retry',
+  },
+  /** What happens after a run has failed for good; default `continue`. */
+  onExhausted: {
+    kind: 'choice',
+    column: 'on_exhausted',
+    values: {
+      continue: 'continue with the next slot',
+      stop: 'make it dead until it is reset',
+    },
+    default: 'continue',
+    description: 'What happens after a run has failed for good',
+  },
+  /** What happens to a schedule that is done, once its jobs are pruned; default `keep`. */
+  afterDone: {
+    kind: 'choice',
+    column: 'after_done',
+    values: {
+      keep: 'keep it',
+      delete: 'delete it, unless code declares it',
+    },
+    default: 'keep',
+    description: 'What happens to a schedule that is done, once its jobs are pruned',
+  },
+  /** Jobs with a larger priority run first; default 0. */
+  priority: {
+    kind: 'whole',
+    column: 'priority',
+    // Without the smallest number of the column, which has no negative: the queue orders by that.
+    least: -INT,
+    most: INT,
+    default: 0,
+    isOfJobs: true,
+    description: 'Jobs with a larger priority run first',
+  },
+  /** Groups take turns in the queue; default none. */
+  group: {
+    kind: 'text',
+    column: 'group_',
+    isName: true,
+    most: 100,
+    default: '',
+    isOfJobs: true,
+    description: 'Groups take turns in the queue',
+  },
+  /** The user that it belongs to. */
+  submitter: {
+    kind: 'text',
+    column: 'submitter',
+    isName: true,
+    most: 190,
+    default: null,
+    isOfJobs: true,
+    description: 'The user that it belongs to',
+  },
+  /** What it is about, such as the id of a row of the application. */
+  subject: {
+    kind: 'text',
+    column: 'subject',
+    most: 255,
+    default: null,
+    isOfJobs: true,
+    description: 'What it is about, such as the id of a row of the application',
+  },
+} as const satisfies Readonly<Record<string, Setting>>

@@ -1,0 +1,46 @@
+import { errorTextForOwner } from '../errors.ts'
+import type { Job, JobState } from '../model/job.ts'
+import { prefixOf } from '../model/owner.ts'
+import type { Payload } from '../model/redaction.ts'
+import type { Schedule } from '../model/schedule.ts'
+import { LIST_BOUNDS, type Listed } from '../store/list-store.ts'
+import type { SchedulesContext, ScheduleStores } from './context.ts'
+import { type Evidence, startOfMinute } from './explain.ts'
+
+/** Jobs in each state that an explanation tells of. */
+const MOST_OPEN = 5
+/** Rows from the minute on that is asked about: those of the minute, and the one after them. */
+const AROUND = 100
+
+/** Reads what an explanation is drawn from, without secrets. @param at  the time that is asked about; null: now */
+export async function evidenceOf(
+  schedule: Schedule,
+  at: Date | null,
+  stores: ScheduleStores,
+  { authority, redaction }: SchedulesContext,
+): Promise<Evidence> {
+  const { id } = schedule
+  const { lists } = stores
+  const namesWorkers = prefixOf(authority.owner) === ''
+  const errorOf = (error: string | null, row: Payload): string | null => {
+    if (error === null) return null
+    const text = redaction.secretsOf(row).hiddenInText(error)
+    return namesWorkers ? text : errorTextForOwner(text)
+  }
+  const shown = (job: Listed<Job>): Job => ({ ...job, error: errorOf(job.error, job) })
+  const openIn = (state: JobState) =>
+    lists.jobs({ ...LIST_BOUNDS, schedule: id, state, limit: MOST_OPEN, offset: 0 })
+  const pages = await Promise.all([openIn('running'), openIn('waiting'), openIn('blocked')])
+  const workers = await stores.workers.list()
+  const around = at === null ? [] : await lists.history(id, { from: startOfMinute(at) }, AROUND)
+  return {
+    schedule: { ...schedule, lastError: errorOf(schedule.lastError, schedule) },
+    open: pages.flatMap(({ items }) => items.toReversed().map(shown)),
+    around: around.map(shown),
+    namesWorkers,
+    liveWorkers: workers.length,
+    handledTasks: new Set(workers.flatMap(({ tasks }) => tasks)),
+    now: await stores.schedules.now(),
+    at,
+  }
+}
