@@ -1,4 +1,5 @@
 /** What may be wrong with a database and its workers, and what to do about it. Pure: it judges what one look saw. */
+import { durationText } from '../duration.ts'
 import { timer } from '../timer/index.ts'
 
 /** What one look at the whole database saw; instants are by its clock. */
@@ -161,7 +162,7 @@ function clockSkew({ now, localNow, roundTripMs }: Inspection): Finding[] {
   if (Math.abs(ahead) <= CLOCK_SKEW_MS + roundTripMs) return []
   return [
     finding('clock-skew', ['clock'], {
-      problem: `this machine's clock is ${span(Math.abs(ahead))} ${ahead > 0 ? 'ahead of' : 'behind'} the database's`,
+      problem: `this machine's clock is ${durationText(Math.abs(ahead))} ${ahead > 0 ? 'ahead of' : 'behind'} the database's`,
       fix: 'synchronise both with NTP; runs follow the clock of the database, logs that of the machine',
     }),
   ]
@@ -180,7 +181,7 @@ function heartbeatSkew({ now, workers }: Inspection): Finding[] {
       'clock-skew',
       ahead.map(({ id }) => id),
       {
-        problem: `the last heartbeat of ${worst.id} is ${span(worst.aheadMs)} in the future`,
+        problem: `the last heartbeat of ${worst.id} is ${durationText(worst.aheadMs)} in the future`,
         fix: 'synchronise the clocks of all nodes of the database with NTP; if its clock was set back, schedules wait until it has caught up with their `nextrun`',
       },
     ),
@@ -200,7 +201,7 @@ function missingWorkers({ schedules, waiting }: Inspection, alive: number): Find
 function deadWorkers({ now }: Inspection, dead: Inspection['workers'], alive: number): Finding[] {
   return dead.map((worker) =>
     finding('dead-worker', [worker.id], {
-      problem: `the worker ${worker.id} is silent for ${span(now.getTime() - worker.heartbeat.getTime())}`,
+      problem: `the worker ${worker.id} is silent for ${durationText(now.getTime() - worker.heartbeat.getTime())}`,
       fix:
         alive > 0
           ? 'nothing, if it has crashed: a live worker takes over within the lease; if this stays, look at the log of the live ones'
@@ -278,7 +279,7 @@ function lateSchedules({ schedules, now }: Inspection): Finding[] {
       'late-schedule',
       late.map(({ id }) => id),
       {
-        problem: `${counted(late.length, 'schedule is', 'schedules are')} due and not submitted; '${worst.id}' since ${span(now.getTime() - since(worst))}`,
+        problem: `${counted(late.length, 'schedule is', 'schedules are')} due and not submitted; '${worst.id}' since ${durationText(now.getTime() - since(worst))}`,
         fix: 'start a worker that schedules; if one is up, look for an open transaction that holds the row',
       },
     ),
@@ -290,7 +291,7 @@ function unhandledTasks({ waiting, now }: Inspection, handled: ReadonlySet<strin
     .filter(({ task }) => !handled.has(task))
     .map(({ task, count, since }) =>
       finding('unhandled-task', [task], {
-        problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'waits' : 'wait'} since ${span(now.getTime() - since.getTime())}, and no live worker handles it`,
+        problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'waits' : 'wait'} since ${durationText(now.getTime() - since.getTime())}, and no live worker handles it`,
         fix: `start a worker whose module handles '${task}', or cancel: \`kalends jobs cancel --task ${quoted(task)} --state waiting\``,
       }),
     )
@@ -303,7 +304,7 @@ function unclaimedJobs({ waiting, now }: Inspection, alive: Inspection['workers'
     const waitedMs = now.getTime() - since.getTime()
     if (able.length === 0 || waitedMs <= LATE_MS || able.some(({ running }) => running > 0)) return []
     return finding('unclaimed-job', [task], {
-      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'waits' : 'wait'} since ${span(waitedMs)}, although ${able.map(({ id }) => id).join(', ')} could run ${count === 1 ? 'it' : 'them'} and runs nothing`,
+      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'waits' : 'wait'} since ${durationText(waitedMs)}, although ${able.map(({ id }) => id).join(', ')} could run ${count === 1 ? 'it' : 'them'} and runs nothing`,
       fix: 'look at `/health` and the log of that worker; look for an open transaction that holds the rows; start it anew',
     })
   })
@@ -376,17 +377,6 @@ function quoted(text: string): string {
 
 function counted(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`
-}
-
-function span(ms: number): string {
-  const units = [
-    [86_400_000, 'd'],
-    [3_600_000, 'h'],
-    [60_000, 'min'],
-    [1000, 's'],
-  ] as const
-  const [length, unit] = units.find(([length]) => ms >= length) ?? [1, 'ms']
-  return `${Math.floor(ms / length)} ${unit}`
 }
 
 function firstLine(text: string): string {

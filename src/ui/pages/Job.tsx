@@ -11,7 +11,8 @@ import { State } from '../parts/State.tsx'
 import { link } from '../router.ts'
 import { mayOperate } from '../session.ts'
 import { At, Took } from '../time/Time.tsx'
-import { count, span } from '../time/format.ts'
+import { spanText } from '../../duration.ts'
+import { count } from '../time/format.ts'
 import { JobTimeline } from './JobTimeline.tsx'
 import { Log, useLog } from './Log.tsx'
 
@@ -216,7 +217,7 @@ function Facts({ job }: { readonly job: Job }) {
           {job.attempt} {job.maxRetries === null ? null : <>of {job.maxRetries + 1} at most</>}
         </dd>
         <dt>Timeout</dt>
-        <dd>{job.timeoutMs === null ? ofTask : span(job.timeoutMs)}</dd>
+        <dd>{job.timeoutMs === null ? ofTask : spanText(job.timeoutMs)}</dd>
         {job.group !== '' && (
           <>
             <dt>Group</dt>

@@ -12,7 +12,8 @@ import { go, link } from '../router.ts'
 import { mayEdit, mayOperate, maySubmit } from '../session.ts'
 import { now, zone } from '../time/clock.ts'
 import { At } from '../time/Time.tsx'
-import { count, exact, instantOf, relative, span, zoneOf } from '../time/format.ts'
+import { relativeTime, spanText } from '../../duration.ts'
+import { count, exact, instantOf, zoneOf } from '../time/format.ts'
 import { type Field, POLICIES, type Value } from './schedule-form.ts'
 import { History } from './History.tsx'
 import { RunWithArgs } from './RunWithArgs.tsx'
@@ -183,7 +184,7 @@ function Coming({ schedule }: { readonly schedule: Schedule }) {
                 const date = new Date(at)
                 return (
                   <tr key={at} class={first?.getTime() === date.getTime() ? 'is-next' : undefined}>
-                    <td>{relative(date, now.value).replace(/^in /u, '')}</td>
+                    <td>{relativeTime(date, now.value).replace(/^in /u, '')}</td>
                     {zones.map((one) => (
                       <td key={one}>{exact(date, one)}</td>
                     ))}
@@ -289,7 +290,7 @@ function Policy({ field, value }: { readonly field: Field; readonly value: Value
         ) : kind === 'instant' ? (
           <At at={String(value)} />
         ) : kind === 'span' ? (
-          span(Number(value))
+          spanText(Number(value))
         ) : (
           (values?.[String(value)] ?? String(value))
         )}

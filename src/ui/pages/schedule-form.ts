@@ -1,7 +1,8 @@
 /** From what a form holds, which is text, to what the API takes, and back. */
 import { FIELDS, type Settings } from '../api/generated/settings.ts'
 import type { Schedule } from '../api/types.ts'
-import { instantOf, myZone, span, typedAt } from '../time/format.ts'
+import { spanText } from '../../duration.ts'
+import { instantOf, myZone, typedAt } from '../time/format.ts'
 
 export type Value = Settings[Field['property']]
 
@@ -56,7 +57,7 @@ export function entriesOf(schedule: Schedule): Entries {
 function textOf({ kind, default: otherwise }: Field, value: Value): string {
   if (value === null) return ''
   // Where none is not 0, as for a delay, 0 is a value.
-  if (kind === 'span') return value === 0 && otherwise === 0 ? '' : span(Number(value))
+  if (kind === 'span') return value === 0 && otherwise === 0 ? '' : spanText(Number(value))
   if (kind === 'instant') return typedAt(new Date(String(value)), myZone)
   return String(value)
 }

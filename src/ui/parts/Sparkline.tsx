@@ -1,7 +1,7 @@
 /** The last runs as a line of bars: oldest left, as high as they took long, skips as a short stroke. */
 import type { RecentRun } from '../api/types.ts'
 import { link } from '../router.ts'
-import { duration } from '../time/format.ts'
+import { durationText } from '../../duration.ts'
 
 const WIDTH = 6
 const HEIGHT = 20
@@ -53,7 +53,7 @@ function summary(runs: readonly RecentRun[]): string {
   const took = runs.map(tookMs).filter((ms) => ms > 0)
   return took.length === 0
     ? words.join(', ')
-    : `${words.join(', ')}; the longest took ${duration(Math.max(...took))}`
+    : `${words.join(', ')}; the longest took ${durationText(Math.max(...took))}`
 }
 
 function tookMs({ started, finished }: RecentRun): number {

@@ -4,7 +4,8 @@ import { urls } from '../api/calls.ts'
 import { useApi } from '../api/query.ts'
 import type { TimerCheck } from '../api/types.ts'
 import { now } from '../time/clock.ts'
-import { exact, myZone, relative } from '../time/format.ts'
+import { relativeTime } from '../../duration.ts'
+import { exact, myZone } from '../time/format.ts'
 import { Icon } from './Icon.tsx'
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
@@ -206,7 +207,7 @@ function Meaning({ check, typed, onUse }: MeaningProps) {
                 const date = new Date(at)
                 return (
                   <tr key={at}>
-                    <td>{relative(date, now.value).replace(/^in /u, '')}</td>
+                    <td>{relativeTime(date, now.value).replace(/^in /u, '')}</td>
                     {zones.map((one) => (
                       <td key={one}>{exact(date, one)}</td>
                     ))}
