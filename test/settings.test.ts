@@ -2,8 +2,7 @@
 import { getTableColumns } from 'drizzle-orm'
 import { describe, expect, it, test } from 'vitest'
 import { submitCommand } from '../src/cli/jobs/submit.ts'
-import { addCommand } from '../src/cli/schedules/add.ts'
-import { editCommand } from '../src/cli/schedules/edit.ts'
+import { addCommand, editCommand } from '../src/cli/schedules/write.ts'
 import * as schemas from '../src/http/schemas.ts'
 import { Kalends, task } from '../src/index.ts'
 import {

@@ -11,9 +11,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { homedir, userInfo } from 'node:os'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { type HandlerContext, PermanentError, type StandardSchema, type Task, task } from '../index.ts'
-import { COMMAND_TASK, type CommandArgs } from './command-args.ts'
+import { z } from 'zod'
+import { type HandlerContext, PermanentError, type Task, task } from '../index.ts'
 import { type CommandUser, USER_NAME } from './command-user.ts'
+import { COMMAND_TASK } from './values.ts'
 
 /** After SIGTERM, and before the worker gives the run up for lost. */
 const KILL_AFTER_MS = 3000
@@ -24,13 +25,53 @@ const LONGEST_LINE = 8000
 const LINES_IN_ERROR = 5
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
+/** NUL would end a text for the operating system, which refuses it. */
+const text = z.string('a text is needed').refine(hasNoNul, { error: 'a text without NUL is needed' })
+
+/** The args. Errors do not repeat keys or values of the input: anyone may have written them. */
+const schema = z
+  .strictObject(
+    {
+      /** A program and its arguments, without a shell. */
+      argv: z
+        .array(text, 'a list of texts is needed')
+        .refine(([program = '']) => program !== '', { error: 'the first text must be the program' })
+        .exactOptional(),
+      /** Instead of argv: a line for a shell. */
+      shell: text.exactOptional(),
+      /** Which shell; default `/bin/sh`. */
+      shellPath: text.exactOptional(),
+      /**
+       * All of its environment, besides PATH, HOME, SHELL, LOGNAME and USER: it does not inherit the worker's. The schema
+       * is not a record, which would name the keys in errors.
+       */
+      env: z
+        .custom<Record<string, string>>(isEnvironment, 'an object of texts without NUL is needed')
+        .exactOptional(),
+      /** The folder it runs in; default the home of the worker's user. */
+      cwd: text.exactOptional(),
+      /** Its input, of any bytes; default none. */
+      stdin: z.string('a text is needed').exactOptional(),
+      /** The user that runs it; the worker must be root, or that user. Default: the worker's user. */
+      user: text
+        .regex(USER_NAME, "the name of a user is needed: letters, digits, '_', '.' and '-'")
+        .exactOptional(),
+    },
+    'an object is needed whose fields are argv, shell, shellPath, env, cwd, stdin or user',
+  )
+  .refine(({ argv, shell }) => (argv === undefined) !== (shell === undefined), {
+    error: "either 'argv' or 'shell' is needed",
+  })
+
+export type CommandArgs = z.infer<typeof schema>
+
 export const commandTask: Task<CommandArgs, CommandArgs> = task(COMMAND_TASK, {
-  args: schema(),
+  args: schema,
   timeout: '1h',
   retries: 0,
 })
 
-/** @param user  whom every command runs as; null: the worker's user, or whom a job names where the worker is root */
+/** @param user  the user that runs every command; null: the worker's user, or the one a job names if the worker is root */
 export function commandRunner(
   user: CommandUser | null,
 ): (context: HandlerContext<CommandArgs>) => Promise<{ exitCode: 0 }> {
@@ -41,7 +82,7 @@ async function runCommand(
   { args, signal, log }: HandlerContext<CommandArgs>,
   user: CommandUser | null,
 ): Promise<{ exitCode: 0 }> {
-  const [file, ...rest] = user === null ? commandLine(args) : commandLineAs(user, args)
+  const [file, ...rest] = commandLine(args, user)
   const child = spawn(file, rest, {
     cwd: args.cwd ?? user?.home ?? homedir(),
     env: environmentOf(args, user),
@@ -79,30 +120,25 @@ async function runCommand(
   throw new Error(`${file} ${how}${last.length === 0 ? '' : `\n${last.join('\n')}`}`)
 }
 
-/** The program and its arguments, through `runuser` when it is to be another user's. */
-function commandLine(args: CommandArgs): readonly [string, ...string[]] {
-  const line = programOf(args)
+/**
+ * The program and its arguments, through `runuser` if the job names another user.
+ *
+ * @param runsAs  the user that the worker was started with: a job cannot choose another one
+ */
+function commandLine(args: CommandArgs, runsAs: CommandUser | null): readonly [string, ...string[]] {
+  const [program = '', ...rest] =
+    args.shell === undefined ? (args.argv ?? []) : [shellOf(args), '-c', args.shell]
   const { username, uid } = userInfo()
-  if (args.user === undefined || args.user === username) return line
+  if (args.user === undefined || args.user === (runsAs?.name ?? username)) return [program, ...rest]
+  if (runsAs !== null)
+    throw new PermanentError(
+      `this worker runs all commands as '${runsAs.name}' (--command-user), and this one names the user '${args.user}': leave 'user' out`,
+    )
   if (uid !== 0)
     throw new PermanentError(
-      `this command is the user '${args.user}''s, and this worker runs as '${username}': run a worker as that user, or as root`,
+      `this command is for the user '${args.user}', and this worker runs as '${username}': run a worker as that user, or as root`,
     )
-  return ['runuser', '-u', args.user, '--', ...line]
-}
-
-/** A job cannot choose another user than the one the worker was started with. */
-function commandLineAs({ name }: CommandUser, args: CommandArgs): readonly [string, ...string[]] {
-  if (args.user === undefined || args.user === name) return programOf(args)
-  throw new PermanentError(
-    `this worker runs all commands as '${name}' (--command-user), and this one names the user '${args.user}': leave 'user' out`,
-  )
-}
-
-function programOf(args: CommandArgs): readonly [string, ...string[]] {
-  return args.shell === undefined
-    ? [args.argv?.[0] ?? '', ...(args.argv?.slice(1) ?? [])]
-    : [shellOf(args), '-c', args.shell]
+  return ['runuser', '-u', args.user, '--', program, ...rest]
 }
 
 function shellOf({ shellPath = '/bin/sh' }: CommandArgs): string {
@@ -151,63 +187,17 @@ async function readLines(stream: Readable, keep: (line: string) => void): Promis
   }
 }
 
-const KEYS: ReadonlySet<string> = new Set([
-  'argv',
-  'shell',
-  'shellPath',
-  'env',
-  'cwd',
-  'stdin',
-  'user',
-] satisfies (keyof CommandArgs)[])
-
-function schema(): StandardSchema<CommandArgs, CommandArgs> {
-  return {
-    '~standard': {
-      version: 1,
-      vendor: 'kalends',
-      validate: (value) => {
-        const faults = faultsOf(value)
-        return faults.length === 0
-          ? // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- that is what faultsOf has looked at
-            { value: value as CommandArgs }
-          : { issues: faults.map((message) => ({ message })) }
-      },
-    },
-  }
+function hasNoNul(text: string): boolean {
+  return !text.includes('\0')
 }
 
-/** NUL would end it for the operating system, which refuses it. */
-function isText(value: unknown): boolean {
-  return typeof value === 'string' && !value.includes('\0')
-}
-
-function faultsOf(value: unknown): string[] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return ['an object is needed']
-  const faults: string[] = []
-  const given = new Map<string, unknown>(Object.entries(value))
-  // Keys and values of the input are not repeated: anybody may have written them.
-  if (![...given.keys()].every((key) => KEYS.has(key)))
-    faults.push(`there are no fields but ${[...KEYS].join(', ')}`)
-  const argv = given.get('argv')
-  const isArgv = Array.isArray(argv) && argv.length > 0 && argv.every(isText) && argv[0] !== ''
-  if (given.has('argv') === given.has('shell')) faults.push("either 'argv' or 'shell' is needed")
-  else if (given.has('argv') && !isArgv)
-    faults.push("'argv' must be a list of texts, the first of them the program")
-  for (const key of ['shell', 'shellPath', 'cwd', 'stdin', 'user']) {
-    // Bytes for the program to read may be any.
-    const isFine = key === 'stdin' ? typeof given.get(key) === 'string' : isText(given.get(key))
-    if (given.has(key) && !isFine) faults.push(`'${key}' must be a text without NUL`)
-  }
-  const user = given.get('user')
-  if (typeof user === 'string' && !USER_NAME.test(user))
-    faults.push("'user' must be the name of a user: letters, digits, '_', '.' and '-'")
-  const env = given.get('env')
-  const isEnv =
-    typeof env === 'object' &&
-    env !== null &&
-    !Array.isArray(env) &&
-    Object.entries(env).every(([name, text]) => /^[^=\0]+$/.test(name) && isText(text))
-  if (given.has('env') && !isEnv) faults.push("'env' must be an object of texts without NUL")
-  return faults
+function isEnvironment(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.entries(value).every(
+      ([name, text]) => /^[^=\0]+$/.test(name) && typeof text === 'string' && hasNoNul(text),
+    )
+  )
 }

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import { CommandError, EXIT } from './failure.ts'
+import { UsageError } from './failure.ts'
 
 export interface CommandUser {
   readonly name: string
@@ -15,7 +15,7 @@ export interface CommandUser {
 /** No option of a program, and no shell word: names begin with a letter. */
 export const USER_NAME = /^[a-z_][\w.-]*\$?$/i
 
-/** @throws CommandError when there is no such user, or this process may not become it */
+/** @throws UsageError if there is no such user, or this process may not become it */
 export function commandUser(name: string): CommandUser {
   const { uid: own, username } = userInfo()
   if (own !== 0)
@@ -29,6 +29,6 @@ export function commandUser(name: string): CommandUser {
   return { name, uid: Number(uid), gid: Number(gid), home: existsSync(home) ? home : '/' }
 }
 
-function wrong(message: string): CommandError {
-  return new CommandError(`option '--command-user': ${message}`, { exitCode: EXIT.usage })
+function wrong(message: string): UsageError {
+  return new UsageError(`option '--command-user': ${message}`)
 }

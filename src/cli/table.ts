@@ -45,10 +45,7 @@ export function tableText<Row>(
       const [text, style] = cellOf(index)
       const cut = cutTo(text, widths[index] ?? 0)
       const blanks = ' '.repeat(Math.max(0, (widths[index] ?? 0) - cellsOf(cut)))
-      const isLast = index === shown.length - 1
-      return column.align === 'right'
-        ? blanks + painted(style, cut)
-        : painted(style, cut) + (isLast ? '' : blanks)
+      return column.align === 'right' ? blanks + painted(style, cut) : painted(style, cut) + blanks
     })
     return `${parts.join(' '.repeat(GAP)).trimEnd()}\n`
   }

@@ -17,7 +17,8 @@ import {
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { sqlitePath } from './configuration.ts'
-import { CommandError, EXIT } from './failure.ts'
+import { messageOf } from '../errors.ts'
+import { CommandError, hasCode, UsageError } from './failure.ts'
 
 export interface Token {
   readonly value: string
@@ -63,9 +64,7 @@ function keptToken(file: string): { readonly value: string; readonly file: strin
     return { value: read(file) ?? '', file }
   } catch (cause) {
     if (cause instanceof CommandError) throw cause
-    throw wrong(
-      `the token file '${file}' cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`,
-    )
+    throw new UsageError(`the token file '${file}' cannot be used: ${messageOf(cause)}`)
   }
 }
 
@@ -76,7 +75,7 @@ function read(file: string): string | null {
     // A pipe without a writer would hold the worker up.
     descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    if (hasCode(error, 'ENOENT')) return null
     throw error
   }
   try {
@@ -84,13 +83,15 @@ function read(file: string): string | null {
     const { mode, uid } = fstatSync(descriptor)
     const own = process.getuid?.()
     if ((mode & constants.S_IFMT) !== constants.S_IFREG)
-      throw wrong(`the token file '${file}' is no regular file; name another one with --token-file`)
+      throw new UsageError(
+        `the token file '${file}' is not a regular file; name another one with --token-file`,
+      )
     if (own !== undefined && uid !== own)
-      throw wrong(
+      throw new UsageError(
         `the token file '${file}' belongs to the user ${uid}, and this worker runs as ${own}: that user could change the token; remove the file, or name another one with --token-file`,
       )
     if (own !== undefined && (mode & 0o077) !== 0)
-      throw wrong(
+      throw new UsageError(
         `the token file '${file}' has the mode ${(mode & 0o777).toString(8).padStart(4, '0')}, so others can use it: remove it for a new token, or, if no one else has read it, chmod 600`,
       )
     return checked(readFileSync(descriptor, 'utf8').trim(), `the token file '${file}'`)
@@ -107,7 +108,7 @@ function make(file: string): void {
     writeFileSync(draft, `${randomBytes(32).toString('hex')}\n`, { flag: 'wx', mode: 0o600 })
     linkSync(draft, file)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    if (!hasCode(error, 'EEXIST')) throw error
   } finally {
     rmSync(draft, { force: true })
   }
@@ -116,11 +117,7 @@ function make(file: string): void {
 function checked(token: string, origin: string): string {
   // A header carries nothing but ASCII.
   if (/^[!-~]+$/.test(token) && token.length >= LEAST_LENGTH) return token
-  throw wrong(
+  throw new UsageError(
     `the token in ${origin} needs at least ${LEAST_LENGTH} ASCII characters without spaces; make one with openssl rand -hex 32`,
   )
-}
-
-function wrong(message: string): CommandError {
-  return new CommandError(message, { exitCode: EXIT.usage })
 }
