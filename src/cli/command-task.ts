@@ -1,11 +1,11 @@
 /**
- * The task `command`, which exists only where `kalends start --allow-commands` asked for it: whoever may write to the
- * database may then run programs as the worker's user.
+ * The task `command`, which exists only with `kalends start --allow-commands`: anyone with write access to the database
+ * can then run programs as the worker's user.
  *
- * A program gets its arguments as they are, no shell reads them unless that is asked for, and the environment that is
- * listed, not the worker's own. That keeps secrets from programs that print their environment, not from programs that
- * look for them: as the same user, they can read the worker's environment and files. Its output goes to the job's log, its exit
- * code decides. Timeout, cancel and the end of the grace period end its whole process group.
+ * A program gets its arguments as they are, without a shell unless the args name one, and the environment of the args, not
+ * the worker's. That keeps secrets from programs that print their environment, not from programs that look for them: as
+ * the same user, they can read the worker's environment and files. Output goes to the job's log; the exit code decides
+ * whether the job succeeds. Timeout, cancel and the end of the grace period end the whole process group.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { homedir, userInfo } from 'node:os'
@@ -16,9 +16,9 @@ import { type HandlerContext, PermanentError, type Task, task } from '../index.t
 import { type CommandUser, USER_NAME } from './command-user.ts'
 import { COMMAND_TASK } from './values.ts'
 
-/** After SIGTERM, and before the worker gives the run up for lost. */
+/** After SIGTERM, and before the worker abandons the run. */
 const KILL_AFTER_MS = 3000
-/** What a program has left running may hold its pipes open: its end counts, and a moment for the last lines. */
+/** Processes that a program leaves behind may hold its pipes open: after its end, wait this long for the last lines. */
 const DRAIN_MS = 500
 const MOST_LINES = 10_000
 const LONGEST_LINE = 8000
@@ -89,12 +89,12 @@ async function runCommand(
     // Becoming the user is the last step before the program is found and started, so neither PATH nor LD_PRELOAD of
     // the job act on anything that is still root. The user's other groups are left out.
     ...(user !== null && { uid: user.uid, gid: user.gid }),
-    // A process group of its own, that can be ended as a whole.
+    // A new process group, which can be ended as a whole.
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const ended = endOf(child)
-  // Who does not read its input is no fault of the input.
+  // A program need not read its input.
   child.stdin.on('error', () => undefined)
   child.stdin.end(args.stdin ?? '')
   const last: string[] = []
@@ -104,7 +104,7 @@ async function runCommand(
     if (level === 'warn') last.push(line)
     if (last.length > LINES_IN_ERROR) last.shift()
     if (lines < MOST_LINES) log[level](line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line)
-    else if (lines === MOST_LINES) log.warn(`More than ${MOST_LINES} lines: the rest is not kept`)
+    else if (lines === MOST_LINES) log.warn(`More than ${MOST_LINES} lines: the rest is discarded`)
   }
   const read = [readLines(child.stdout, keep('info')), readLines(child.stderr, keep('warn'))]
   const stop = () => void endGroup(child, ended)
@@ -154,7 +154,7 @@ function environmentOf(args: CommandArgs, as: CommandUser | null): Record<string
 function endOf(child: ChildProcess): Promise<{ code: number | null; by: NodeJS.Signals | null }> {
   return new Promise((resolve, reject) => {
     child.once('error', (error) =>
-      // A program that is not there, or may not be run, will not be there for the next attempt.
+      // A program that is missing or may not be run will fail in the next attempt, too.
       reject(new PermanentError(`the program cannot be started: ${error.message}`, { cause: error })),
     )
     child.once('exit', (code, by) => resolve({ code, by }))
@@ -166,7 +166,7 @@ async function endGroup(child: ChildProcess, ended: Promise<unknown>): Promise<v
   const forced = setTimeout(() => signalGroup(child, 'SIGKILL'), KILL_AFTER_MS)
   await ended.catch(() => undefined)
   clearTimeout(forced)
-  // Its children may not have heard of it.
+  // Its children may have survived SIGTERM.
   signalGroup(child, 'SIGKILL')
 }
 
@@ -175,7 +175,7 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal)
   } catch {
-    // Nobody of the group is left.
+    // The group has ended.
   }
 }
 

@@ -1,4 +1,4 @@
-/** The user whom `--command-user` runs commands as. */
+/** The user that `--command-user` runs commands as. */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
@@ -12,7 +12,7 @@ export interface CommandUser {
   readonly home: string
 }
 
-/** No option of a program, and no shell word: names begin with a letter. */
+/** Names begin with a letter, so that they are neither options of a program nor syntax of a shell. */
 export const USER_NAME = /^[a-z_][\w.-]*\$?$/i
 
 /** @throws UsageError if there is no such user, or this process may not become it */

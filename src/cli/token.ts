@@ -1,6 +1,6 @@
 /**
  * The token that callers of `--http` send. It is given in a file or in the environment, and not as an option: every
- * local account can read the arguments of a process. Where none is given, one is made and kept in a file.
+ * local account can read the arguments of a process. Without one, a token is created and kept in a file.
  */
 import { randomBytes } from 'node:crypto'
 import {
@@ -30,7 +30,7 @@ export interface Token {
 
 const LEAST_LENGTH = 16
 
-/** @throws CommandError when there is none, it can be guessed, or others can read its file */
+/** @throws UsageError if it can be guessed, or others can read its file */
 export function givenToken(
   tokenFile: string | undefined,
   environment: NodeJS.ProcessEnv = process.env,
@@ -41,7 +41,7 @@ export function givenToken(
   return { value: checked(value, 'KALENDS_TOKEN'), file: null, isOwn: false }
 }
 
-/** @throws CommandError when it cannot be kept, or others can read its file */
+/** @throws UsageError if it cannot be kept, or others can read its file */
 export function ownToken(database: string, environment: NodeJS.ProcessEnv = process.env): Token {
   return { ...keptToken(defaultFile(database, environment)), isOwn: true }
 }
@@ -54,13 +54,13 @@ function defaultFile(database: string, environment: NodeJS.ProcessEnv): string {
   return join(isAbsolute(state) ? state : join(homedir(), '.local/state'), 'kalends/token')
 }
 
-/** Reads the file; makes it where it is missing. */
+/** Reads the file; creates it if it is missing. */
 function keptToken(file: string): { readonly value: string; readonly file: string } {
   try {
     const found = read(file)
     if (found !== null) return { value: found, file }
     make(file)
-    // Another worker may have been faster: its token counts.
+    // If another worker was faster, its token counts.
     return { value: read(file) ?? '', file }
   } catch (cause) {
     if (cause instanceof CommandError) throw cause
@@ -72,14 +72,14 @@ function keptToken(file: string): { readonly value: string; readonly file: strin
 function read(file: string): string | null {
   let descriptor: number
   try {
-    // A pipe without a writer would hold the worker up.
+    // A pipe without a writer would block the worker.
     descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return null
     throw error
   }
   try {
-    // What was opened is looked at, not what has the name by now.
+    // Check the opened file, not the one that has the name by now.
     const { mode, uid } = fstatSync(descriptor)
     const own = process.getuid?.()
     if ((mode & constants.S_IFMT) !== constants.S_IFREG)

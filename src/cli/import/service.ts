@@ -121,7 +121,7 @@ function expanded(word: string, env: Readonly<Record<string, string>>): string[]
   ]
 }
 
-/** The same, said to a shell. */
+/** The same word for a shell. */
 function shellWord(word: string): string {
   if (/^\$\w+$/.test(word)) return word
   return (

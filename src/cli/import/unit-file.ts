@@ -48,7 +48,7 @@ export function lastOf(unit: UnitFile, section: string, key: string): string | u
   return valuesOf(unit, section, key).at(-1)
 }
 
-/** As systemd reads a boolean; what is none is false. */
+/** As systemd reads a boolean; other values are false. */
 export function flagOf(unit: UnitFile, section: string, key: string): boolean {
   return /^(?:1|yes|y|true|t|on)$/i.test(lastOf(unit, section, key) ?? '')
 }
