@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
  * The arrows of the design: who may import whom. Whoever adds an arrow here changes the design, so the
  * reason belongs into docs/decisions.
  */
-const BASE = ['errors', 'events', 'loop', 'logger']
+const BASE = ['duration', 'errors', 'events', 'loop', 'logger']
 const PARTS = ['schedules', 'jobs', 'views', 'scheduler', 'executor']
 const INNER = ['calendar', 'timer', 'settings', 'model', 'store interface', 'store', ...PARTS, ...BASE]
 /** Files that `kalends.ts` wires. */
@@ -72,7 +72,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   cli: ['kalends', 'index', 'settings', 'calendar', 'timer', 'http', ...BASE],
   testing: ['kalends', 'index', 'timer', ...BASE],
   telemetry: ['index'],
-  ui: [],
+  // The page shows durations and relative times in the same text as the command line and doctor.
+  ui: ['duration'],
 }
 
 /** The place of a file in the design, such as `model`; undefined when it has none. */
@@ -266,6 +267,7 @@ describe('the check can fail', () => {
     ['src/cli/main.ts', '../model/plan.ts'],
     ['src/model/settings.ts', './schedule.ts'],
     ['src/ui/page.ts', '../model/settings.ts'],
+    ['src/ui/page.ts', '../errors.ts'],
     ['src/ui/page.ts', '../kalends.ts'],
     ['src/model/plan.ts', '../nowhere/at-all.ts'],
   ])('%s must not import %s', (file, specifier) => {
@@ -286,6 +288,7 @@ describe('the check can fail', () => {
     ['src/cli/schedules/settings.ts', '../../model/settings.ts'],
     ['src/http/http.ts', '../kalends.ts'],
     ['src/http/http.ts', 'node:http'],
+    ['src/ui/page.ts', '../duration.ts'],
   ])('%s may import %s', (file, specifier) => {
     expect(problems(file, [specifier])).toEqual([])
   })

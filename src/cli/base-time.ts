@@ -1,14 +1,14 @@
 /** Times as people type them: the timestamps of systemd.time(7), and ISO 8601. */
 import { calendar } from '../calendar/index.ts'
 import { timeSpan } from '../timer/index.ts'
-import { CommandError, EXIT } from './failure.ts'
+import { UsageError } from './failure.ts'
 
 export interface BaseTimeContext {
   readonly nowMicros: number
   /** The zone of times that name none. */
   readonly zone: string
-  /** The option that the text was given to; default '--base-time'. */
-  readonly option?: string
+  /** The option that the text was given to. */
+  readonly option: string
 }
 
 const DAYS: ReadonlyMap<string, number> = new Map([
@@ -25,16 +25,15 @@ const BEFORE_ALL = -2 * 86_400_000_000
 
 /**
  * @returns microseconds since 1970
- * @throws CommandError when the text is no time
+ * @throws UsageError if the text is not a time
  */
 export function baseTime(text: string, context: BaseTimeContext): number {
   const found =
     relativeTime(text, context) ?? unixTime(text) ?? isoTime(text, context) ?? wallClockTime(text, context)
   if (found !== undefined) return found
-  throw new CommandError(
-    `option '${context.option ?? '--base-time'}': ${JSON.stringify(text)} is not a time; write one such as '2026-03-27 00:00 UTC', ` +
+  throw new UsageError(
+    `option '${context.option}': ${JSON.stringify(text)} is not a time; write one such as '2026-03-27 00:00 UTC', ` +
       "'2026-03-27T00:00:00Z', '10:00', 'tomorrow', 'now' or '-5min'",
-    { exitCode: EXIT.usage },
   )
 }
 

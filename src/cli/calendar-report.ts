@@ -17,19 +17,26 @@ export function calendarReport(expression: string, event: CalendarEvent, context
   const add = (label: string, text: string) => lines.push(`${label.padStart(15)}: ${text.trimEnd()}\n`)
   if (normalized !== expression) add('Original form', expression)
   add('Normalized form', normalized)
-  let after = context.after
-  for (let number = 1; number <= context.iterations; number++) {
-    const elapse = event.nextMicros(after)
-    if (elapse === null) {
-      if (number === 1) add('Next elapse', 'never')
-      break
-    }
-    add(number === 1 ? 'Next elapse' : `Iter. #${number}`, timestamp(elapse, context.localZone))
+  const elapses = elapsesOf(event, context)
+  if (elapses.length === 0 && context.iterations > 0) add('Next elapse', 'never')
+  for (const [index, elapse] of elapses.entries()) {
+    add(index === 0 ? 'Next elapse' : `Iter. #${index + 1}`, timestamp(elapse, context.localZone))
     if (!isUtc(context.localZone)) add('(in UTC)', timestamp(elapse, 'UTC'))
     add('From now', relative(elapse, context.nowMicros))
-    after = elapse
   }
   return lines.join('')
+}
+
+/** In microseconds. */
+export function elapsesOf(event: CalendarEvent, { after, iterations }: ReportContext): number[] {
+  const elapses: number[] = []
+  for (
+    let at = event.nextMicros(after);
+    at !== null && elapses.length < iterations;
+    at = event.nextMicros(at)
+  )
+    elapses.push(at)
+  return elapses
 }
 
 /** `Fri 2026-03-27 08:00:00 UTC` */
@@ -98,7 +105,7 @@ const MONTH = 2_629_800 * SECOND
 const YEAR = 31_557_600 * SECOND
 
 /** How far an instant is from now, in the two largest units that say something. */
-export function relative(micros: number, nowMicros: number): string {
+function relative(micros: number, nowMicros: number): string {
   const distance = Math.abs(micros - nowMicros)
   if (distance === 0) return 'now'
   return `${span(distance)}${micros < nowMicros ? ' ago' : ' left'}`

@@ -1,8 +1,8 @@
-/** The user whom `--command-user` runs commands as. */
+/** The user that `--command-user` runs commands as. */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
-import { CommandError, EXIT } from './failure.ts'
+import { UsageError } from './failure.ts'
 
 export interface CommandUser {
   readonly name: string
@@ -12,10 +12,10 @@ export interface CommandUser {
   readonly home: string
 }
 
-/** No option of a program, and no shell word: names begin with a letter. */
+/** Names begin with a letter, so that they are neither options of a program nor syntax of a shell. */
 export const USER_NAME = /^[a-z_][\w.-]*\$?$/i
 
-/** @throws CommandError when there is no such user, or this process may not become it */
+/** @throws UsageError if there is no such user, or this process may not become it */
 export function commandUser(name: string): CommandUser {
   const { uid: own, username } = userInfo()
   if (own !== 0)
@@ -29,6 +29,6 @@ export function commandUser(name: string): CommandUser {
   return { name, uid: Number(uid), gid: Number(gid), home: existsSync(home) ? home : '/' }
 }
 
-function wrong(message: string): CommandError {
-  return new CommandError(`option '--command-user': ${message}`, { exitCode: EXIT.usage })
+function wrong(message: string): UsageError {
+  return new UsageError(`option '--command-user': ${message}`)
 }

@@ -4,11 +4,12 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { Command } from 'commander'
-import { CommandError, EXIT } from './failure.ts'
+import { messageOf } from '../errors.ts'
+import { type Command, type OptionValues, withFlags } from './commander.ts'
+import { UsageError } from './failure.ts'
 
 /** What every command that works on a database takes. */
-export interface DatabaseFlags {
+export type DatabaseFlags = {
   readonly database?: string
   readonly tablePrefix?: string
   readonly config?: string
@@ -23,28 +24,34 @@ export interface Configuration {
 
 export const CONFIG_FILE = 'kalends.config.json'
 const DEFAULT_DATABASE = 'sqlite:./kalends.db'
-const KEYS = ['database', 'tablePrefix'] as const
 
-type ConfigFile = Partial<Record<(typeof KEYS)[number], string>>
-
-export function withDatabaseOptions(command: Command): Command {
-  return command
-    .option(
-      '-d, --database <url>',
-      'mysql://user:password@host:3306/name, mariadb://… or sqlite:./file.db\n' +
-        `(else KALENDS_DATABASE, else ${CONFIG_FILE}, else ${DEFAULT_DATABASE})`,
-    )
-    .option(
-      '--table-prefix <text>',
-      "before the names of all tables, such as 'kalends_' (KALENDS_TABLE_PREFIX)",
-    )
-    .option(
-      '--config <file>',
-      `the configuration file (default: ${CONFIG_FILE} in this folder, if it is there)`,
-    )
+interface ConfigFile {
+  readonly database?: string | undefined
+  readonly tablePrefix?: string | undefined
 }
 
-/** @throws CommandError when the configuration file is missing or wrong */
+export function withDatabaseOptions<Args extends unknown[], Flags extends OptionValues>(
+  command: Command<Args, Flags>,
+): Command<Args, Flags & DatabaseFlags> {
+  return withFlags(command, (plain) => {
+    plain
+      .option(
+        '-d, --database <url>',
+        'mysql://user:password@host:3306/name, mariadb://… or sqlite:./file.db\n' +
+          `(else KALENDS_DATABASE, else ${CONFIG_FILE}, else ${DEFAULT_DATABASE})`,
+      )
+      .option(
+        '--table-prefix <text>',
+        "before the names of all tables, such as 'kalends_' (KALENDS_TABLE_PREFIX)",
+      )
+      .option(
+        '--config <file>',
+        `the configuration file (default: ${CONFIG_FILE} in this folder, if it exists)`,
+      )
+  })
+}
+
+/** @throws UsageError if the configuration file is missing or wrong */
 export function configurationOf(
   flags: DatabaseFlags,
   environment: NodeJS.ProcessEnv = process.env,
@@ -74,23 +81,23 @@ function readConfig(path: string | undefined): ConfigFile {
   try {
     read = JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw wrong(
-      `'${path ?? CONFIG_FILE}' cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    throw wrong(`'${path ?? CONFIG_FILE}' cannot be read: ${messageOf(error)}`)
   }
   if (typeof read !== 'object' || read === null || Array.isArray(read))
-    throw wrong(`'${file}' must hold a JSON object such as { "database": "mysql://root@localhost/app" }`)
-  const config: { -readonly [Key in keyof ConfigFile]: ConfigFile[Key] } = {}
-  for (const [key, value] of Object.entries(read)) {
-    const known = KEYS.find((name) => name === key)
-    if (known === undefined)
-      throw wrong(`'${file}' has the unknown key '${key}'; known are ${KEYS.join(' and ')}`)
-    if (typeof value !== 'string')
-      throw wrong(`'${file}': ${key} must be a text, not ${JSON.stringify(value)}`)
-    config[known] = value
+    throw wrong(`'${file}' must contain a JSON object such as { "database": "mysql://root@localhost/app" }`)
+  const { database, tablePrefix, ...others }: Record<string, unknown> = { ...read }
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined)
+    throw wrong(`'${file}' has the unknown key '${unknown}'; known are database and tablePrefix`)
+  const text = (key: string, value: unknown) => {
+    if (value === undefined || typeof value === 'string') return value
+    throw wrong(`'${file}': ${key} must be a string, not ${JSON.stringify(value)}`)
   }
-  if (config.database !== undefined) config.database = besideFile(config.database, file)
-  return config
+  const url = text('database', database)
+  return {
+    database: url === undefined ? undefined : besideFile(url, file),
+    tablePrefix: text('tablePrefix', tablePrefix),
+  }
 }
 
 /** A SQLite file is named from where the configuration lies, so that --config works from everywhere. */
@@ -106,8 +113,8 @@ export function sqlitePath(database: string): string | null {
   return path === '' || path === ':memory:' ? null : path
 }
 
-function wrong(message: string): CommandError {
-  return new CommandError(`option '--config': ${message}`, { exitCode: EXIT.usage })
+function wrong(message: string): UsageError {
+  return new UsageError(`option '--config': ${message}`)
 }
 
 /** The URL as it may be shown. Whatever stands before the last @ may be a password, or the rest of one. */

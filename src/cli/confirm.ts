@@ -1,22 +1,20 @@
-/** Before something is destroyed: `--yes`, or a question where somebody can answer it. */
+/** Before something is destroyed: `--yes`, or a question at a terminal. */
 import { createInterface } from 'node:readline/promises'
-import { CommandError, EXIT, QuietFailure } from './failure.ts'
+import { EXIT, QuietFailure, UsageError } from './failure.ts'
 import { say } from './output.ts'
 
 /**
- * @param what  as the question asks for it: `Remove 3 schedules?`
- * @throws CommandError when there is no terminal to ask at; QuietFailure when the answer is not yes
+ * @param question  such as `Remove 3 schedules?`
+ * @throws UsageError without a terminal to ask at; QuietFailure if the answer is not yes
  */
-export async function confirm(what: string, yes: boolean | undefined): Promise<void> {
+export async function confirm(question: string, yes: boolean | undefined): Promise<void> {
   if (yes === true) return
   if (!process.stdin.isTTY || !process.stderr.isTTY)
-    throw new CommandError(`${what} There is no terminal to ask at: say so with --yes`, {
-      exitCode: EXIT.usage,
-    })
+    throw new UsageError(`${question} There is no terminal to ask at: confirm with --yes`)
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   // Ctrl-C and Ctrl-D are a no.
   const answer = await Promise.race([
-    terminal.question(`${what} [y/N] `),
+    terminal.question(`${question} [y/N] `),
     new Promise<'interrupted'>((resolve) => {
       terminal.once('SIGINT', () => resolve('interrupted'))
       terminal.once('close', () => resolve('interrupted'))
@@ -25,5 +23,5 @@ export async function confirm(what: string, yes: boolean | undefined): Promise<v
   terminal.close()
   if (/^\s*y(?:es)?\s*$/i.test(answer)) return
   say('Nothing was changed.')
-  throw new QuietFailure('declined', { exitCode: answer === 'interrupted' ? EXIT.interrupted : EXIT.failed })
+  throw new QuietFailure(answer === 'interrupted' ? EXIT.interrupted : EXIT.failed)
 }

@@ -1,6 +1,6 @@
 /**
- * Limits the connections of a server, in all and of each client. A connection without a request gives way to a new
- * one, so that silent sockets keep no client out.
+ * Limits the connections of a server, in total and for each client. A new connection replaces one without a request, so
+ * that silent sockets do not keep clients out.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -12,20 +12,20 @@ export interface ConnectionLimits {
 
 interface Connection {
   readonly client: string | null
-  /** That are being answered. */
+  /** How many are being answered. */
   requests: number
 }
 
 const TOO_MANY =
   'HTTP/1.1 429 Too Many Requests\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'
 
-/** @param clientOf  whose connections count together, by the address of the other end; null: they are not limited */
+/** @param clientOf  the client at a remote address, whose connections count together; null: they are not limited */
 export function limitConnections(
   server: Server,
   { total, perClient }: ConnectionLimits,
   clientOf: (address: string) => string | null,
 ): void {
-  // In the order in which they came.
+  // Oldest first.
   const connections = new Map<Socket, Connection>()
   const hasRoom = (most: number, counts: (connection: Connection) => boolean): boolean => {
     const counted = [...connections].filter(([, connection]) => counts(connection))

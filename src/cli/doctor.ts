@@ -1,56 +1,52 @@
-/** `kalends doctor`: what is wrong, and what to do about it. */
-import { Command } from 'commander'
+/** `kalends doctor`: problems, and how to fix them. */
 import { Kalends } from '../kalends.ts'
-import { configurationOf, type DatabaseFlags, shownUrl, withDatabaseOptions } from './configuration.ts'
-import { EXIT, QuietFailure } from './failure.ts'
+import { type AnyCommand, Command, examples } from './commander.ts'
+import { configurationOf, shownUrl, withDatabaseOptions } from './configuration.ts'
+import { QuietFailure } from './failure.ts'
 import { harmlessText, painted, print, printJson, say } from './output.ts'
 import { mustExist } from './session.ts'
-import { counted } from './words.ts'
-
-interface Options extends DatabaseFlags {
-  readonly lease?: string
-  readonly json?: boolean
-}
+import { counted } from './values.ts'
 
 const HELP = `
-It looks at: tables that differ from what this version needs; clocks that disagree; no live worker, and workers
+It checks for: tables that differ from what this version needs; clocks that disagree; no live worker, and workers
 that ended without a word; marks and running jobs that they left; schedules that cannot be planned, are dead or
-late; jobs that wait although a worker could run them, that no live worker handles, or that are blocked by nothing.
+late; jobs that wait although a worker could run them, that no live worker handles, or that are blocked by nothing.`
 
-Examples:
-  $ kalends doctor
-  $ kalends doctor --json | jq -r .fix
-  $ kalends doctor --database mysql://root@localhost/app && echo healthy`
-
-export function doctorCommand(): Command {
+export default function doctorCommand(): AnyCommand {
   const command = new Command('doctor')
     .description(
-      'Looks for what is wrong with the database, its schedules and its workers, and prints what to do about each.\n' +
-        'Changes nothing. Ends with 1 when something is wrong.',
+      'Finds problems of the database, its schedules and its workers, and prints how to fix each. Changes nothing.\n' +
+        'Ends with 1 if there is a problem.',
     )
     .option(
       '--lease <span>',
-      'a worker that is silent for longer is dead; as the workers have it (default: 60s)',
+      'a worker that is silent for longer is dead; give the lease of the workers (default: 60s)',
     )
-    .option('--json', 'print one JSON object a line for each finding')
+    .option('--json', 'print one JSON object a line for each problem')
     .addHelpText('after', HELP)
-  return withDatabaseOptions(command).action(async (options: Options) => {
-    const configuration = configurationOf(options)
+    .addHelpText(
+      'after',
+      examples(
+        'doctor',
+        'doctor --json | jq -r .fix',
+        'doctor --database mysql://root@localhost/app && echo healthy',
+      ),
+    )
+  return withDatabaseOptions(command).action(async ({ lease, json, ...flags }) => {
+    const configuration = configurationOf(flags)
     mustExist(configuration)
     const { database, tablePrefix } = configuration
-    const findings = await Kalends.doctor(database, { tablePrefix, lease: options.lease })
+    const findings = await Kalends.doctor(database, { tablePrefix, lease })
     for (const finding of findings) {
-      if (options.json === true) printJson(finding)
+      if (json === true) printJson(finding)
       else
         print(
           `${painted('red', 'WRONG')} ${painted('bold', finding.code)}: ${harmlessText(finding.problem)}\n` +
             `  ${painted('green', 'fix')}: ${harmlessText(finding.fix)}\n`,
         )
     }
-    if (findings.length === 0) say(`${shownUrl(database)}: nothing is wrong.`)
-    else {
-      say(`${shownUrl(database)}: ${counted(findings.length, 'thing is', 'things are')} wrong.`)
-      throw new QuietFailure('findings', { exitCode: EXIT.failed })
-    }
+    const found = findings.length === 0 ? 'no problems' : counted(findings.length, 'problem')
+    say(`${shownUrl(database)}: ${found} found.`)
+    if (findings.length > 0) throw new QuietFailure()
   })
 }

@@ -1,6 +1,6 @@
 /** How a command fails: one clear message on stderr, and the exit code that tells a script which kind it was. */
 import { CommanderError } from 'commander'
-import { errorText, InvalidInputError } from '../errors.ts'
+import { errorText, InvalidInputError, messageOf } from '../errors.ts'
 import { SETTING_NAMES } from '../model/settings.ts'
 import { harmlessLines } from './output.ts'
 
@@ -17,17 +17,36 @@ export const EXIT = {
 
 /** Something that a command could not do; the message is for the person who typed it. */
 export class CommandError extends Error {
-  override readonly name = 'CommandError'
+  override readonly name: string = 'CommandError'
   readonly exitCode: number
 
-  constructor(message: string, options: ErrorOptions & { readonly exitCode?: number } = {}) {
+  constructor(message: string, exitCode: number = EXIT.failed, options?: ErrorOptions) {
     super(message, options)
-    this.exitCode = options.exitCode ?? EXIT.failed
+    this.exitCode = exitCode
   }
 }
 
-/** Everything was said already: only the exit code is left to give. */
-export class QuietFailure extends CommandError {}
+/** The command line or the configuration is wrong: nothing was done. */
+export class UsageError extends CommandError {
+  override readonly name = 'UsageError'
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, EXIT.usage, options)
+  }
+}
+
+/** The command has reported everything already: only the exit code is left to give. */
+export class QuietFailure extends CommandError {
+  override readonly name = 'QuietFailure'
+
+  constructor(exitCode: number = EXIT.failed) {
+    super('', exitCode)
+  }
+}
+
+export function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}
 
 /** The exit codes of the library's errors, by their own stable codes. */
 const EXIT_CODES: ReadonlyMap<string, number> = new Map([
@@ -40,7 +59,7 @@ const EXIT_CODES: ReadonlyMap<string, number> = new Map([
   ['STORE_UNAVAILABLE', EXIT.unavailable],
 ])
 
-/** The option behind a field that the library complains about. */
+/** The options by the fields that errors of the library name. */
 const OPTIONS: ReadonlyMap<string, string> = new Map(
   [
     ...SETTING_NAMES.filter((name) => name !== 'task' && name !== 'enabled'),
@@ -56,17 +75,17 @@ export function flagOf(name: string): string {
 }
 
 /**
- * Says what went wrong.
+ * Reports an error.
  *
  * @param verbose  with stack and causes
  * @returns the exit code
  */
 export function report(error: unknown, verbose: boolean, write: (text: string) => void): number {
-  // commander has said it already; help and version are not errors.
+  // commander has reported it already; help and version are not errors.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (error instanceof QuietFailure) return error.exitCode
   // Names of rows and files, and what drivers say, may hold anything.
-  write(`${harmlessLines(`error: ${verbose ? errorText(error) : messageOf(error)}`)}\n`)
+  write(`${harmlessLines(`error: ${verbose ? errorText(error) : commandMessage(error)}`)}\n`)
   if (!verbose && error instanceof Error && error.cause !== undefined) write('(--verbose shows where)\n')
   return exitCodeOf(error)
 }
@@ -77,8 +96,9 @@ export function exitCodeOf(error: unknown): number {
   return (typeof code === 'string' ? EXIT_CODES.get(code) : undefined) ?? EXIT.failed
 }
 
-export function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
+/** The message, which names the option in place of the field. */
+export function commandMessage(error: unknown): string {
+  const message = messageOf(error)
   const option =
     error instanceof InvalidInputError ? OPTIONS.get(error.field.replace('retention.', '')) : undefined
   return option === undefined ? message : `option '${option}': ${message.slice(message.indexOf(': ') + 2)}`

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Kalends } from '../kalends.ts'
-import { CommandError, EXIT } from './failure.ts'
+import { CommandError, EXIT, hasCode, UsageError } from './failure.ts'
 
 export type Setup = (kalends: Kalends) => unknown
 
@@ -11,27 +11,29 @@ const EXAMPLE = 'export default (kalends) => { kalends.handle(…); kalends.decl
 
 /**
  * @param path  of a file, relative to the current folder
- * @returns the function that sets a Kalends up; what it throws is reported as an error of the module
+ * @returns the function that sets a Kalends up; its errors are reported as errors of the module
  * @throws CommandError saying what is wrong with the file
  */
 export async function loadModule(path: string): Promise<Setup> {
   const file = resolve(path)
   const found = await stat(file).catch(() => null)
-  if (found === null)
-    throw new CommandError(`there is no module '${path}' (looked for ${file})`, { exitCode: EXIT.usage })
-  if (!found.isFile())
-    throw new CommandError(`'${path}' is a folder; name the file of the module`, { exitCode: EXIT.usage })
+  if (found === null) throw new UsageError(`there is no module '${path}' (looked for ${file})`)
+  if (!found.isFile()) throw new UsageError(`'${path}' is a folder; name the file of the module`)
   const setup = defaultExport(await importFile(path, file))
   if (typeof setup !== 'function') {
+    const instead =
+      setup === undefined ? '' : `, but ${setup === null ? 'null' : `a value of type ${typeof setup}`}`
     throw new CommandError(
-      `the module '${path}' has no function as its default export${setup === undefined ? '' : `, but ${kindOf(setup)}`}; write\n  ${EXAMPLE}`,
+      `the module '${path}' has no function as its default export${instead}; write\n  ${EXAMPLE}`,
     )
   }
   return async (kalends) => {
     try {
       await Reflect.apply(setup, undefined, [kalends])
     } catch (cause) {
-      throw new CommandError(`the module '${path}' failed to set Kalends up: ${textOf(cause)}`, { cause })
+      throw new CommandError(`the module '${path}' failed to set Kalends up: ${textOf(cause)}`, EXIT.failed, {
+        cause,
+      })
     }
   }
 }
@@ -40,33 +42,22 @@ async function importFile(path: string, file: string): Promise<unknown> {
   try {
     return await import(pathToFileURL(file).href)
   } catch (cause) {
-    if (hasCode(cause, 'ERR_UNKNOWN_FILE_EXTENSION') && /^\.[cm]?ts$/.test(extname(file))) {
-      throw new CommandError(
-        `this Node (${process.version}) cannot import TypeScript such as '${path}': compile it to JavaScript, or use Node 22.18 or later`,
-        { cause },
-      )
-    }
-    throw new CommandError(`the module '${path}' cannot be loaded: ${textOf(cause)}`, { cause })
+    const message =
+      hasCode(cause, 'ERR_UNKNOWN_FILE_EXTENSION') && /^\.[cm]?ts$/.test(extname(file))
+        ? `this Node (${process.version}) cannot import TypeScript such as '${path}': compile it to JavaScript, or use Node 22.18 or later`
+        : `the module '${path}' cannot be loaded: ${textOf(cause)}`
+    throw new CommandError(message, EXIT.failed, { cause })
   }
 }
 
 /** CommonJS modules that a compiler has made from ESM carry it one level deeper. */
 function defaultExport(module: unknown): unknown {
-  const first = propertyOf(module, 'default')
-  return typeof first === 'function' ? first : (propertyOf(first, 'default') ?? first)
+  const first = defaultOf(module)
+  return typeof first === 'function' ? first : (defaultOf(first) ?? first)
 }
 
-function propertyOf(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return propertyOf(error, 'code') === code
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return 'null'
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+function defaultOf(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, 'default') : undefined
 }
 
 function textOf(thrown: unknown): string {

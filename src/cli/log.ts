@@ -5,7 +5,7 @@ import { harmlessJson, harmlessText } from './output.ts'
 
 export interface LogOptions {
   readonly json: boolean
-  /** Also what is of interest when something is looked for. */
+  /** Also details. */
   readonly verbose: boolean
 }
 

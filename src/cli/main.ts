@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-/** The command line: `kalends …`. Every command says with its exit code how it went: see failure.ts. */
+/** The command line: `kalends …`. The exit codes are in failure.ts. */
 import { program } from './commands.ts'
 import { EXIT, report } from './failure.ts'
 
 const args = process.argv.slice(2)
 const isWorker = args.find((arg) => !arg.startsWith('-')) === 'start'
 
-// `kalends … | head` is not an error. A worker whose log nobody reads any more still gives back what it runs.
+// `kalends … | head` is not an error. A worker whose log has no reader any more still gives back its jobs.
 let hasReader = true
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -19,11 +19,9 @@ for (const stream of [process.stdout, process.stderr]) {
 
 const main = await program(args)
 try {
-  // A worker stops in its own way; whatever else is going on ends here.
+  // A worker stops cleanly; other commands end here.
   if (!isWorker) process.once('SIGINT', () => process.exit(EXIT.interrupted))
   await main.parseAsync(args, { from: 'user' })
 } catch (error) {
-  process.exitCode = report(error, main.opts<{ verbose?: boolean }>().verbose === true, (text) =>
-    process.stderr.write(text),
-  )
+  process.exitCode = report(error, main.opts()['verbose'] === true, (text) => process.stderr.write(text))
 }

@@ -1,4 +1,4 @@
-/** What commands print: data to stdout, talk to stderr, colour for people only. */
+/** What commands print: data to stdout, messages to stderr, colour at a terminal only. */
 import { styleText } from 'node:util'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
@@ -13,7 +13,7 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${harmlessJson(JSON.stringify(value))}\n`)
 }
 
-/** What is said about the work, not its result. */
+/** A message about the work, not its result. */
 export function say(text: string): void {
   process.stderr.write(`${harmlessLines(text)}\n`)
 }
@@ -27,7 +27,7 @@ function coloured(): boolean {
   return process.stdout.isTTY && NO_COLOR === '' && TERM !== 'dumb'
 }
 
-/** The cells of a line: what COLUMNS says, else what the terminal has; without one there is no limit. */
+/** The width of a line in cells: COLUMNS, else the width of the terminal; without a terminal there is no limit. */
 export function lineWidth(): number {
   const wanted = Number(process.env['COLUMNS'])
   if (Number.isInteger(wanted) && wanted > 0) return wanted
@@ -37,7 +37,7 @@ export function lineWidth(): number {
 /** Characters that a terminal obeys or that reorder the text around them: C0, C1, line separators, bidi controls. */
 const ACTIVE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 
-/** Text of rows may hold anything: what would move the cursor or change colours is shown, not obeyed. */
+/** Rows may contain any text: escapes the characters that would move the cursor or change colours. */
 export function harmlessText(text: string): string {
   return text.replaceAll(ACTIVE, (character) => {
     const code = character.codePointAt(0) ?? 0

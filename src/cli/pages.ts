@@ -2,14 +2,14 @@
 import type { Listed, ListPage } from '../index.ts'
 import { printJson } from './output.ts'
 
-/** The most rows of a page. */
+/** How many rows a page has at most. */
 const PAGE = 1000
 
 /**
  * The first rows of a list, each once.
  *
- * @param list  gives a page, after a row or after so many rows
- * @param limit  the most rows
+ * @param list  returns a page: after the row `last`, or after `offset` rows
+ * @param limit  how many rows at most
  */
 export async function firstRows<Row extends { readonly id: string }>(
   list: (page: {

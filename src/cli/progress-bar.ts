@@ -1,15 +1,15 @@
-/** How far long work is: a bar on stderr where that is a terminal, and nothing elsewhere. */
+/** The progress of long work: a bar on stderr if it is a terminal, else nothing. */
 
 export interface ProgressBar {
-  /** @param of  null when it is not known how much there is */
+  /** @param of  null if the total is not known */
   update(done: number, of: number | null): void
   end(): void
 }
 
 const WIDTH = 30
-/** Often enough to see it move, seldom enough to cost nothing. */
+/** How often it is drawn. */
 const EVERY_MS = 100
-/** Work that is over at once needs none. */
+/** Short work shows none. */
 const AFTER_MS = 300
 
 export function progressBar(what: string): ProgressBar {

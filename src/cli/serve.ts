@@ -1,140 +1,150 @@
-/** `kalends start --http`: the REST API on a server of its own. Loaded only when it is asked for. */
+/**
+ * `kalends start --http`: the REST API and the web page on a server of the worker. Loaded only with this option. What
+ * cannot be served is reported before the worker starts.
+ */
 import { once } from 'node:events'
 import { lstatSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { connect } from 'node:net'
-import { InvalidInputError } from '../errors.ts'
-import type { Logger } from '../index.ts'
-import type { Kalends } from '../kalends.ts'
+import { resolve } from 'node:path'
+import { InvalidInputError, messageOf } from '../errors.ts'
 import { clientKey, isLoopback, TrustedProxies } from '../http/client-address.ts'
 import { bearer, http, node } from '../http/index.ts'
+import type { Kalends } from '../kalends.ts'
+import type { Logger } from '../logger.ts'
 import { limitConnections } from './connections.ts'
-import { CommandError, EXIT } from './failure.ts'
-import { type HttpAddress, type PortAddress, type SocketAddress, urlHost } from './http-address.ts'
+import { CommandError, EXIT, hasCode, UsageError } from './failure.ts'
+import { say } from './output.ts'
+import { givenToken, ownToken, type Token } from './token.ts'
 
-export interface ServeOptions {
-  readonly address: HttpAddress
-  /** Who sends it may do everything. Null: who can connect to the socket may; a port always has one. */
-  readonly token: string | null
-  readonly trustedProxies: readonly string[]
-  /** Whether callers may use `command` and `kalends.*`. */
-  readonly builtInTasks: boolean
-  readonly logger: Logger
+export interface HttpFlags {
+  readonly http?: string
+  readonly tokenFile?: string
+  readonly trustedProxy: readonly string[]
+  readonly httpBuiltInTasks?: boolean
 }
 
-export interface Serving {
-  /** Where it is: `http://127.0.0.1:4040/` or `unix:/path`. */
-  readonly url: string
-  /** Null: a socket, which no browser can open. */
-  readonly port: number | null
-  /** Whether other machines can reach it. */
-  readonly isRemote: boolean
-  readonly close: () => Promise<void>
-}
+/** A port, or a Unix socket, which only the worker's user can connect to. */
+type Address = { readonly host: string; readonly port: number } | { readonly path: string }
 
-/** A header that comes in pieces, or never, is given up. */
+/** Opens the server, logs where it is, and tells the terminal how to sign in. Returns the function that closes it. */
+export type Serve = (kalends: Kalends, log: Logger) => Promise<() => Promise<void>>
+
 const HEADERS_MS = 10_000
 const CHECKED_EVERY_MS = 1000
 const REQUEST_MS = 60_000
+const CLOSE_MS = 2000
 const CONNECTIONS = { total: 1000, perClient: 100 }
-/** One token is shared by all who read the page. */
+/** All readers of the page share one token. */
 const STREAMS_PER_TOKEN = 50
+const PLAIN_HTTP =
+  'The token travels over plain HTTP, and other machines can reach this address: others on the network can read it. Listen on 127.0.0.1 behind a proxy with TLS, and name the proxy with --trusted-proxy'
 
-/** @throws CommandError when a range cannot be meant */
-export function checkTrustedProxies(ranges: readonly string[]): TrustedProxies {
+/**
+ * @param text  the address: `127.0.0.1:4040`, `[::1]:4040`, `4040` for this machine only, or `unix:/path`
+ * @throws UsageError for options that cannot work
+ */
+export function serving(
+  text: string,
+  { tokenFile, trustedProxy, httpBuiltInTasks: builtInTasks = false }: HttpFlags,
+  database: string,
+): Serve {
+  const address = addressOf(text)
+  const isSocket = 'path' in address
+  if (isSocket && trustedProxy.length > 0)
+    throw new UsageError(
+      "option '--trusted-proxy': proxies are known by their addresses, which a Unix socket does not have; listen on a port",
+    )
+  const proxies = proxiesOf(trustedProxy)
+  // A port always has a token. Without one, anyone who can connect to the socket is an administrator.
+  const token = givenToken(tokenFile) ?? (isSocket ? null : ownToken(database))
+  return async (kalends, logger) => {
+    const handler = http(kalends, {
+      logger,
+      builtInTasks,
+      events: { perUser: STREAMS_PER_TOKEN },
+      ...(token === null
+        ? { open: 'admin' }
+        : {
+            authorize: bearer({ [token.value]: { role: 'admin', submit: true, user: 'token' } }),
+            trustedProxies: trustedProxy,
+          }),
+    })
+    const timeouts = {
+      headersTimeout: HEADERS_MS,
+      requestTimeout: REQUEST_MS,
+      connectionsCheckingInterval: CHECKED_EVERY_MS,
+    }
+    const server = createServer(timeouts, node(handler))
+    limitConnections(server, CONNECTIONS, (from) => (proxies.trusts(from) ? null : clientKey(from)))
+    await listen(server, address)
+    announce(server, address, token, logger)
+    return async () => {
+      const closed = once(server, 'close')
+      server.close()
+      handler.close()
+      server.closeIdleConnections()
+      const late = setTimeout(() => server.closeAllConnections(), CLOSE_MS)
+      await closed
+      clearTimeout(late)
+    }
+  }
+}
+
+function addressOf(text: string): Address {
+  if (text.startsWith('unix:') && text.length > 'unix:'.length)
+    return { path: resolve(text.slice('unix:'.length)) }
+  const parts = /^(?:(\[[\da-f:.]+\]|[\w.-]+)?:)?(\d{1,5})$/i.exec(text)
+  const port = Number(parts?.[2])
+  if (parts === null || port > 65_535)
+    throw new UsageError(
+      "option '--http': an address such as '127.0.0.1:4040', a port, or a socket such as 'unix:/run/kalends.sock' is needed",
+    )
+  return { host: (parts[1] ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port }
+}
+
+function proxiesOf(ranges: readonly string[]): TrustedProxies {
   try {
     return new TrustedProxies(ranges)
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error
-    throw new CommandError(error.message.replace('trustedProxies', "option '--trusted-proxy'"), {
-      exitCode: EXIT.usage,
-    })
+    throw new UsageError(error.message.replace('trustedProxies', "option '--trusted-proxy'"))
   }
 }
 
-/** @throws CommandError when nothing can listen there */
-export async function serve(
-  kalends: Kalends,
-  { address, token, trustedProxies, builtInTasks, logger }: ServeOptions,
-): Promise<Serving> {
-  if (token === null && !('path' in address))
-    throw new CommandError('a server on a port needs a token', { exitCode: EXIT.usage })
-  const handler = http(kalends, {
-    logger,
-    builtInTasks,
-    events: { perUser: STREAMS_PER_TOKEN },
-    ...(token === null
-      ? { open: 'admin' }
-      : { authorize: bearer({ [token]: { role: 'admin', submit: true, user: 'token' } }), trustedProxies }),
-  })
-  const server = createServer(
-    {
-      headersTimeout: HEADERS_MS,
-      requestTimeout: REQUEST_MS,
-      connectionsCheckingInterval: CHECKED_EVERY_MS,
-    },
-    node(handler),
-  )
-  const proxies = checkTrustedProxies(trustedProxies)
-  limitConnections(server, CONNECTIONS, (from) => (proxies.trusts(from) ? null : clientKey(from)))
-  const url = 'path' in address ? `unix:${address.path}` : `http://${urlHost(address.host)}:${address.port}/`
+/** `http://127.0.0.1:4040/` or `unix:/path` */
+function urlOf(address: Address, port?: number): string {
+  if ('path' in address) return `unix:${address.path}`
+  const host = address.host.includes(':') ? `[${address.host}]` : address.host
+  return `http://${host}:${port ?? address.port}/`
+}
+
+/** @throws CommandError if the server cannot listen there */
+async function listen(server: Server, address: Address): Promise<void> {
+  const url = urlOf(address)
   try {
-    await ('path' in address ? listenOnSocket(server, address) : listenOnPort(server, address))
+    if ('path' in address) await removeStaleSocket(address.path)
+    // A socket is created within this call, so no other process can connect before its mode is set.
+    const before = process.umask(0o177)
+    try {
+      server.listen({ ...address })
+    } finally {
+      process.umask(before)
+    }
+    await once(server, 'listening')
   } catch (cause) {
-    if (cause instanceof CommandError) throw cause
-    throw new CommandError(
-      `cannot listen on ${url}: ${cause instanceof Error ? cause.message : String(cause)}`,
-      { cause, exitCode: EXIT.failed },
-    )
-  }
-  const close = async () => {
-    const closed = once(server, 'close')
-    server.close()
-    handler.close()
-    server.closeIdleConnections()
-    const late = setTimeout(() => server.closeAllConnections(), 2000)
-    await closed
-    clearTimeout(late)
-  }
-  const bound = server.address()
-  if (typeof bound !== 'object' || bound === null || 'path' in address)
-    return { url, port: null, isRemote: false, close }
-  return {
-    url: `http://${urlHost(address.host)}:${bound.port}/`,
-    port: bound.port,
-    // A name may lead anywhere.
-    isRemote: !isLoopback(bound.address),
-    close,
+    throw new CommandError(`cannot listen on ${url}: ${messageOf(cause)}`, EXIT.failed, { cause })
   }
 }
 
-async function listenOnPort(server: Server, { host, port }: PortAddress): Promise<void> {
-  server.listen(port, host)
-  await once(server, 'listening')
-}
-
-async function listenOnSocket(server: Server, { path }: SocketAddress): Promise<void> {
+/** A server that was killed leaves its socket behind. */
+async function removeStaleSocket(path: string): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false })
-  if (found !== undefined) {
-    if (!found.isSocket())
-      throw new CommandError(
-        `cannot listen on unix:${path}: the path exists and is not a socket; remove it or name another path`,
-      )
-    if (await isAnswered(path))
-      throw new CommandError(
-        `cannot listen on unix:${path}: another server listens there; stop it or name another path`,
-      )
-    // A server that was killed leaves its socket behind.
-    rmSync(path)
-  }
-  // The socket is created within this call, so no other process can connect before its mode is set.
-  const before = process.umask(0o177)
-  try {
-    server.listen(path)
-  } finally {
-    process.umask(before)
-  }
-  await once(server, 'listening')
+  if (found === undefined) return
+  if (!found.isSocket())
+    throw new Error('the path exists and is not a socket; remove it or name another path')
+  if (await isAnswered(path)) throw new Error('another server listens there; stop it or name another path')
+  rmSync(path)
 }
 
 async function isAnswered(path: string): Promise<boolean> {
@@ -143,9 +153,29 @@ async function isAnswered(path: string): Promise<boolean> {
     await once(socket, 'connect')
     return true
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED') return false
+    if (hasCode(error, 'ECONNREFUSED')) return false
     throw error
   } finally {
     socket.destroy()
   }
+}
+
+function announce(server: Server, address: Address, token: Token | null, log: Logger): void {
+  const bound = server.address()
+  const port = typeof bound === 'object' && bound !== null && 'port' in bound ? bound.port : undefined
+  const url = urlOf(address, port)
+  log.info({ url, token: token === null ? 'none needed' : 'needed' }, 'The REST API is served')
+  // A name may lead anywhere, so the address that was bound counts. No browser can open a socket.
+  if (typeof bound !== 'object' || bound === null || 'path' in address) return
+  const isRemote = !isLoopback(bound.address)
+  if (isRemote) log.warn({ url }, PLAIN_HTTP)
+  if (token === null) return
+  // Not through the logger: logs are kept and sent on. A token that the user has chosen is not repeated.
+  if (token.isOwn) {
+    // No browser opens the address that stands for all addresses of this machine.
+    const page = url.replace(/\/\/(?:0\.0\.0\.0|\[::\]):/, '//localhost:')
+    say(`Sign in: ${page}#token=${token.value}`)
+    say(`The token is kept in ${token.file}.`)
+  } else say(`Sign in at ${url} with the token from ${token.file ?? 'KALENDS_TOKEN'}.`)
+  if (isRemote) say(`warning: ${PLAIN_HTTP}.`)
 }

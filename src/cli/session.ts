@@ -1,23 +1,54 @@
-/** A command's work on the database: opened, and closed whatever happens. */
+/** Commands that work on the database: opened for them, and closed whatever happens. */
 import { existsSync } from 'node:fs'
 import type { Kalends } from '../kalends.ts'
-import { type Configuration, configurationOf, type DatabaseFlags, sqlitePath } from './configuration.ts'
+import { type AnyCommand, type Command, type OptionValues, withFlags } from './commander.ts'
+import {
+  type Configuration,
+  configurationOf,
+  type DatabaseFlags,
+  sqlitePath,
+  withDatabaseOptions,
+} from './configuration.ts'
 import { CommandError, EXIT } from './failure.ts'
 
+export type SessionFlags = DatabaseFlags & {
+  readonly json?: boolean
+  readonly lease?: string
+}
+
 /**
- * Opens the database as it is: a command that looks or edits makes no tables, which is what `kalends migrate` and
- * workers are for.
+ * Gives a command the options of the database and `--json`, and this action: `work` with the opened database, the
+ * arguments and the options.
+ */
+export function onDatabase<Args extends unknown[], Flags extends OptionValues>(
+  command: Command<Args, Flags>,
+  work: (kalends: Kalends, ...params: [...Args, Flags & SessionFlags]) => Promise<void>,
+): AnyCommand {
+  const complete = withFlags<Args, Flags & DatabaseFlags, SessionFlags>(
+    withDatabaseOptions(command),
+    (plain) => {
+      plain.option('--json', 'print JSON, one object a line')
+    },
+  )
+  return complete.action(() => {
+    const flags = complete.opts()
+    return withKalends(flags, (kalends) => work(kalends, ...complete.processedArgs, flags))
+  })
+}
+
+/**
+ * Opens the database as it is: a command that reads or edits creates no tables. `kalends migrate` and workers do that.
  */
 export async function withKalends<Result>(
-  flags: DatabaseFlags,
+  flags: SessionFlags,
   work: (kalends: Kalends) => Promise<Result>,
-  options: { readonly lease?: string | undefined } = {},
 ): Promise<Result> {
   const configuration = configurationOf(flags)
   mustExist(configuration)
   const { database, tablePrefix } = configuration
+  const { lease } = flags
   const { Kalends } = await import('../kalends.ts')
-  const kalends = await Kalends.open(database, { ...options, tablePrefix, migrate: false, retention: false })
+  const kalends = await Kalends.open(database, { lease, tablePrefix, migrate: false, retention: false })
   try {
     return await work(kalends)
   } finally {
@@ -25,12 +56,12 @@ export async function withKalends<Result>(
   }
 }
 
-/** SQLite would make an empty file where there is none, in whatever folder one happens to be. */
+/** SQLite would create an empty file in the current folder. */
 export function mustExist({ database, origin }: Configuration): void {
   const path = sqlitePath(database)
   if (path === null || existsSync(path)) return
   throw new CommandError(
-    `there is no database file '${path}' (from ${origin}): name one with --database, or make it with 'kalends migrate'`,
-    { exitCode: EXIT.unavailable },
+    `there is no database file '${path}' (from ${origin}): name one with --database, or create it with 'kalends migrate'`,
+    EXIT.unavailable,
   )
 }

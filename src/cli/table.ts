@@ -6,9 +6,9 @@ export interface Column<Row> {
   readonly value: (row: Row) => string
   readonly style?: (row: Row) => Style | undefined
   readonly align?: 'right'
-  /** It may be cut down to so many cells; default: it is not cut. */
+  /** The column may be cut down to this many cells; default: it is not cut. */
   readonly least?: number
-  /** Where there is no room for all, columns with the largest number are left out first; default: never. */
+  /** If there is no room for all, columns with the largest number are omitted first; default: never. */
   readonly optional?: number
 }
 
@@ -30,7 +30,7 @@ export function tableText<Row>(
     shown = shown.filter((one) => one !== last)
   }
   const widths = shown.map((one) => one.width)
-  // The widest of those that may be cut gives way, cell by cell.
+  // Shorten the widest column that may be cut, cell by cell.
   for (let over = total(widths) - width; over > 0; over -= 1) {
     let widest = -1
     for (const [index, one] of shown.entries()) {
@@ -45,10 +45,7 @@ export function tableText<Row>(
       const [text, style] = cellOf(index)
       const cut = cutTo(text, widths[index] ?? 0)
       const blanks = ' '.repeat(Math.max(0, (widths[index] ?? 0) - cellsOf(cut)))
-      const isLast = index === shown.length - 1
-      return column.align === 'right'
-        ? blanks + painted(style, cut)
-        : painted(style, cut) + (isLast ? '' : blanks)
+      return column.align === 'right' ? blanks + painted(style, cut) : painted(style, cut) + blanks
     })
     return `${parts.join(' '.repeat(GAP)).trimEnd()}\n`
   }

@@ -1,6 +1,6 @@
 /**
  * The token that callers of `--http` send. It is given in a file or in the environment, and not as an option: every
- * local account can read the arguments of a process. Where none is given, one is made and kept in a file.
+ * local account can read the arguments of a process. Without one, a token is created and kept in a file.
  */
 import { randomBytes } from 'node:crypto'
 import {
@@ -17,7 +17,8 @@ import {
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { sqlitePath } from './configuration.ts'
-import { CommandError, EXIT } from './failure.ts'
+import { messageOf } from '../errors.ts'
+import { CommandError, hasCode, UsageError } from './failure.ts'
 
 export interface Token {
   readonly value: string
@@ -29,7 +30,7 @@ export interface Token {
 
 const LEAST_LENGTH = 16
 
-/** @throws CommandError when there is none, it can be guessed, or others can read its file */
+/** @throws UsageError if it can be guessed, or others can read its file */
 export function givenToken(
   tokenFile: string | undefined,
   environment: NodeJS.ProcessEnv = process.env,
@@ -40,7 +41,7 @@ export function givenToken(
   return { value: checked(value, 'KALENDS_TOKEN'), file: null, isOwn: false }
 }
 
-/** @throws CommandError when it cannot be kept, or others can read its file */
+/** @throws UsageError if it cannot be kept, or others can read its file */
 export function ownToken(database: string, environment: NodeJS.ProcessEnv = process.env): Token {
   return { ...keptToken(defaultFile(database, environment)), isOwn: true }
 }
@@ -53,19 +54,17 @@ function defaultFile(database: string, environment: NodeJS.ProcessEnv): string {
   return join(isAbsolute(state) ? state : join(homedir(), '.local/state'), 'kalends/token')
 }
 
-/** Reads the file; makes it where it is missing. */
+/** Reads the file; creates it if it is missing. */
 function keptToken(file: string): { readonly value: string; readonly file: string } {
   try {
     const found = read(file)
     if (found !== null) return { value: found, file }
     make(file)
-    // Another worker may have been faster: its token counts.
+    // If another worker was faster, its token counts.
     return { value: read(file) ?? '', file }
   } catch (cause) {
     if (cause instanceof CommandError) throw cause
-    throw wrong(
-      `the token file '${file}' cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`,
-    )
+    throw new UsageError(`the token file '${file}' cannot be used: ${messageOf(cause)}`)
   }
 }
 
@@ -73,24 +72,26 @@ function keptToken(file: string): { readonly value: string; readonly file: strin
 function read(file: string): string | null {
   let descriptor: number
   try {
-    // A pipe without a writer would hold the worker up.
+    // A pipe without a writer would block the worker.
     descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    if (hasCode(error, 'ENOENT')) return null
     throw error
   }
   try {
-    // What was opened is looked at, not what has the name by now.
+    // Check the opened file, not the one that has the name by now.
     const { mode, uid } = fstatSync(descriptor)
     const own = process.getuid?.()
     if ((mode & constants.S_IFMT) !== constants.S_IFREG)
-      throw wrong(`the token file '${file}' is no regular file; name another one with --token-file`)
+      throw new UsageError(
+        `the token file '${file}' is not a regular file; name another one with --token-file`,
+      )
     if (own !== undefined && uid !== own)
-      throw wrong(
+      throw new UsageError(
         `the token file '${file}' belongs to the user ${uid}, and this worker runs as ${own}: that user could change the token; remove the file, or name another one with --token-file`,
       )
     if (own !== undefined && (mode & 0o077) !== 0)
-      throw wrong(
+      throw new UsageError(
         `the token file '${file}' has the mode ${(mode & 0o777).toString(8).padStart(4, '0')}, so others can use it: remove it for a new token, or, if no one else has read it, chmod 600`,
       )
     return checked(readFileSync(descriptor, 'utf8').trim(), `the token file '${file}'`)
@@ -107,7 +108,7 @@ function make(file: string): void {
     writeFileSync(draft, `${randomBytes(32).toString('hex')}\n`, { flag: 'wx', mode: 0o600 })
     linkSync(draft, file)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    if (!hasCode(error, 'EEXIST')) throw error
   } finally {
     rmSync(draft, { force: true })
   }
@@ -116,11 +117,7 @@ function make(file: string): void {
 function checked(token: string, origin: string): string {
   // A header carries nothing but ASCII.
   if (/^[!-~]+$/.test(token) && token.length >= LEAST_LENGTH) return token
-  throw wrong(
+  throw new UsageError(
     `the token in ${origin} needs at least ${LEAST_LENGTH} ASCII characters without spaces; make one with openssl rand -hex 32`,
   )
-}
-
-function wrong(message: string): CommandError {
-  return new CommandError(message, { exitCode: EXIT.usage })
 }

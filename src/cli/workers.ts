@@ -1,16 +1,11 @@
-/** `kalends workers`: who is there. */
-import { Command } from 'commander'
+/** `kalends workers`. */
+import { durationText } from '../duration.ts'
 import type { WorkerStatus } from '../index.ts'
-import { type DatabaseFlags, withDatabaseOptions } from './configuration.ts'
+import { type AnyCommand, Command, examples } from './commander.ts'
 import { print, printJson, say } from './output.ts'
-import { withKalends } from './session.ts'
+import { onDatabase } from './session.ts'
 import { type Column, tableText } from './table.ts'
-import { counted, spanShort, when } from './words.ts'
-
-interface Options extends DatabaseFlags {
-  readonly lease?: string
-  readonly json?: boolean
-}
+import { counted, when } from './values.ts'
 
 const COLUMNS: readonly Column<WorkerStatus>[] = [
   { title: 'WORKER', value: ({ id }) => id, least: 12 },
@@ -19,35 +14,30 @@ const COLUMNS: readonly Column<WorkerStatus>[] = [
   { title: 'STARTED', value: ({ started }) => when(started), optional: 4 },
   {
     title: 'STATE',
-    value: ({ alive, silentMs }) => (alive ? 'alive' : `silent for ${spanShort(silentMs)}`),
+    value: ({ alive, silentMs }) => (alive ? 'alive' : `silent for ${durationText(silentMs)}`),
     style: ({ alive }) => (alive ? 'green' : 'red'),
   },
   { title: 'RUNNING', value: ({ running }) => String(running), align: 'right' },
   { title: 'TASKS', value: ({ tasks }) => tasks.join(', ') || '-', least: 5, optional: 1 },
 ]
 
-export function workersCommand(): Command {
+export default function workersCommand(): AnyCommand {
   const command = new Command('workers')
     .description(
       'Lists the workers that are registered in the database: those that run, and those that ended without a\n' +
-        'word, which the others take over within the lease.',
+        'word, whose work the others take over within the lease.',
     )
-    .option('--lease <span>', 'who is silent for longer is not alive; as the workers have it (default: 60s)')
-    .option('--json', 'print one JSON object a line')
-    .addHelpText('after', '\nExamples:\n  $ kalends workers\n  $ kalends workers --json | jq -r .id')
-  return withDatabaseOptions(command).action((options: Options) => {
-    const { lease } = options
-    return withKalends(
-      options,
-      async (kalends) => {
-        const workers = await kalends.workers()
-        if (options.json === true) for (const worker of workers) printJson(worker)
-        else {
-          if (workers.length > 0) print(tableText(COLUMNS, workers))
-          say(`${counted(workers.length, 'worker')}.`)
-        }
-      },
-      { lease },
+    .option(
+      '--lease <span>',
+      'a worker that is silent for longer is dead; give the lease of the workers (default: 60s)',
     )
+    .addHelpText('after', examples('workers', 'workers --json | jq -r .id'))
+  return onDatabase(command, async (kalends, { json }) => {
+    const workers = await kalends.workers()
+    if (json === true) for (const worker of workers) printJson(worker)
+    else {
+      if (workers.length > 0) print(tableText(COLUMNS, workers))
+      say(`${counted(workers.length, 'worker')}.`)
+    }
   })
 }

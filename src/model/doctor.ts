@@ -1,4 +1,5 @@
 /** What may be wrong with a database and its workers, and what to do about it. Pure: it judges what one look saw. */
+import { durationText } from '../duration.ts'
 import { timer } from '../timer/index.ts'
 
 /** What one look at the whole database saw; instants are by its clock. */
@@ -150,7 +151,7 @@ function clockSkew({ now, localNow, roundTripMs }: DoctorInput): Finding[] {
   const ahead = localNow.getTime() - now.getTime()
   const isSkewed = Math.abs(ahead) > CLOCK_SKEW_MS + roundTripMs
   return findings('clock-skew', isSkewed ? ['clock'] : [], {
-    problem: `this machine's clock is ${span(Math.abs(ahead))} ${ahead > 0 ? 'ahead of' : 'behind'} the database's`,
+    problem: `this machine's clock is ${durationText(Math.abs(ahead))} ${ahead > 0 ? 'ahead of' : 'behind'} the database's`,
     fix: 'synchronise both with NTP; runs follow the clock of the database, logs that of the machine',
   })
 }
@@ -164,7 +165,7 @@ function heartbeatSkew({ now, workers }: DoctorInput): Finding[] {
   const [worst] = ahead
   if (worst === undefined) return []
   return findings('clock-skew', idsOf(ahead), {
-    problem: `the last heartbeat of ${worst.id} is ${span(worst.aheadMs)} in the future`,
+    problem: `the last heartbeat of ${worst.id} is ${durationText(worst.aheadMs)} in the future`,
     fix: 'synchronise the clocks of all nodes of the database with NTP; if its clock was set back, schedules wait until it has caught up with their `nextrun`',
   })
 }
@@ -184,7 +185,7 @@ function deadWorkers({ now }: DoctorInput, dead: DoctorInput['workers'], alive: 
       : 'start a worker: it takes over what this one held'
   return dead.flatMap(({ id, heartbeat }) =>
     findings('dead-worker', [id], {
-      problem: `the worker ${id} is silent for ${span(now.getTime() - heartbeat.getTime())}`,
+      problem: `the worker ${id} is silent for ${durationText(now.getTime() - heartbeat.getTime())}`,
       fix,
     }),
   )
@@ -238,7 +239,7 @@ function lateSchedules({ schedules, now }: DoctorInput): Finding[] {
   const [worst] = late
   if (worst === undefined) return []
   return findings('late-schedule', idsOf(late), {
-    problem: `${counted(late.length, 'schedule is', 'schedules are')} due and not submitted; '${worst.id}' since ${span(now.getTime() - since(worst))}`,
+    problem: `${counted(late.length, 'schedule is', 'schedules are')} due and not submitted; '${worst.id}' since ${durationText(now.getTime() - since(worst))}`,
     fix: 'start a worker that schedules; if one is up, look for an open transaction that holds the row',
   })
 }
@@ -246,7 +247,7 @@ function lateSchedules({ schedules, now }: DoctorInput): Finding[] {
 function unhandledTasks({ waiting, now }: DoctorInput, handled: ReadonlySet<string>): Finding[] {
   return waiting.flatMap(({ task, count, since }) =>
     findings('unhandled-task', handled.has(task) ? [] : [task], {
-      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'waits' : 'wait'} since ${span(now.getTime() - since.getTime())}, and no live worker handles it`,
+      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'waits' : 'wait'} since ${durationText(now.getTime() - since.getTime())}, and no live worker handles it`,
       fix: `start a worker whose module handles '${task}', or cancel: \`kalends jobs cancel --task ${quoted(task)} --state waiting\``,
     }),
   )
@@ -259,7 +260,7 @@ function unclaimedJobs({ waiting, now }: DoctorInput, alive: DoctorInput['worker
     const waitedMs = now.getTime() - since.getTime()
     if (able.length === 0 || waitedMs <= LATE_MS || able.some(({ running }) => running > 0)) return []
     return findings('unclaimed-job', [task], {
-      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'waits' : 'wait'} since ${span(waitedMs)}, although ${idsOf(able).join(', ')} could run ${count === 1 ? 'it' : 'them'} and runs nothing`,
+      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'waits' : 'wait'} since ${durationText(waitedMs)}, although ${idsOf(able).join(', ')} could run ${count === 1 ? 'it' : 'them'} and runs nothing`,
       fix: 'look at `/health` and the log of that worker; look for an open transaction that holds the rows; start it anew',
     })
   })
@@ -314,17 +315,6 @@ function quoted(text: string): string {
 
 function counted(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`
-}
-
-function span(ms: number): string {
-  const units = [
-    [86_400_000, 'd'],
-    [3_600_000, 'h'],
-    [60_000, 'min'],
-    [1000, 's'],
-  ] as const
-  const [length, unit] = units.find(([length]) => ms >= length) ?? [1, 'ms']
-  return `${Math.floor(ms / length)} ${unit}`
 }
 
 function firstLine(text: string): string {

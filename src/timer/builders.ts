@@ -1,6 +1,7 @@
 /** Functions that return timer text, with their input checked. */
 import { InvalidInputError } from '../errors.ts'
-import { spanText, timeSpan } from './span.ts'
+import { spanText } from '../duration.ts'
+import { timeSpan } from './span.ts'
 import { checkedZone, timer } from './timer.ts'
 
 /** In which zone the built timer is. */

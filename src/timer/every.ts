@@ -1,5 +1,6 @@
 import { InvalidTimeSpanError } from './error.ts'
-import { spanText, timeSpan } from './span.ts'
+import { spanText } from '../duration.ts'
+import { timeSpan } from './span.ts'
 import type { TimerSpec } from './elapses.ts'
 
 /** Of the years 1970 to 2199, as for calendar events. */

@@ -17,16 +17,6 @@ const UNITS: ReadonlyMap<string, number> = new Map(
   ).flatMap(([milliseconds, names]) => names.split(' ').map((name) => [name, milliseconds] as const)),
 )
 
-/** The units that a span is written in, largest first. Months and years are left out, as nobody counts in 30.44 days. */
-const WRITTEN: readonly (readonly [milliseconds: number, unit: string, word: string])[] = [
-  [604_800_000, 'w', 'week'],
-  [86_400_000, 'd', 'day'],
-  [3_600_000, 'h', 'hour'],
-  [60_000, 'min', 'minute'],
-  [1000, 's', 'second'],
-  [1, 'ms', 'millisecond'],
-]
-
 /**
  * Reads a time span as systemd.time(7) writes it: `10min`, `1h 30min`, `2.5s`, `45` (seconds).
  *
@@ -64,33 +54,6 @@ export function timeSpan(text: string | number): number {
     end = part.lastIndex
   }
   return checkedLength(Math.round(total), text)
-}
-
-/** Such as `1h 30min`: what `timeSpan` reads as so many milliseconds. */
-export function spanText(milliseconds: number): string {
-  return parts(milliseconds)
-    .map(([count, unit]) => `${count}${unit}`)
-    .join(' ')
-}
-
-/** Such as `1 hour 30 minutes`. */
-export function spanWords(milliseconds: number): string {
-  return parts(milliseconds)
-    .map(([count, , word]) => `${count} ${word}${count === 1 ? '' : 's'}`)
-    .join(' ')
-}
-
-function parts(milliseconds: number): (readonly [count: number, unit: string, word: string])[] {
-  const found: (readonly [count: number, unit: string, word: string])[] = []
-  let rest = milliseconds
-  for (const [length, unit, word] of WRITTEN) {
-    // 10 days are 10 days, not 1 week 3 days.
-    if (unit === 'w' && rest % length !== 0) continue
-    const count = Math.floor(rest / length)
-    if (count > 0) found.push([count, unit, word])
-    rest -= count * length
-  }
-  return found.length === 0 ? [[0, 's', 'second']] : found
 }
 
 function checkedLength(milliseconds: number, text: string): number {

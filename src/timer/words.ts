@@ -5,7 +5,7 @@
  */
 import { calendar } from '../calendar/index.ts'
 import { cronEvents } from './cron.ts'
-import { spanWords } from './span.ts'
+import { spanWords } from '../duration.ts'
 import type { Timer } from './elapses.ts'
 import { type DateSets, dateWords, weekdayNumbers, weekdayWords } from './words-date.ts'
 import { timeWords } from './words-time.ts'

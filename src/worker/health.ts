@@ -2,6 +2,7 @@
  * The health of a worker, as it sees itself: an assessment of its loops, lease, clock and handlers. Pure: it reads neither
  * the database nor a clock.
  */
+import { durationText } from '../duration.ts'
 import type { LoopHealth } from '../loop.ts'
 import type { Stall } from './event-loop-stall.ts'
 
@@ -144,14 +145,14 @@ function loopReasons(loop: LoopHealth, leaseMs: number): HealthNote[] {
     notes.push({
       code: 'stuck',
       subject: name,
-      text: `the loop '${name}' is stuck: its pass has been running for ${seconds(busyMs)}, longer than three fifths of the lease; the database does not respond, or another transaction holds a lock`,
+      text: `the loop '${name}' is stuck: its pass has been running for ${durationText(busyMs)}, longer than three fifths of the lease; the database does not respond, or another transaction holds a lock`,
     })
   }
   if (lateMs > leaseMs * STUCK_AFTER) {
     notes.push({
       code: 'late',
       subject: name,
-      text: `the loop '${name}' should have started a pass ${seconds(lateMs)} ago; this process stalled`,
+      text: `the loop '${name}' should have started a pass ${durationText(lateMs)} ago; this process stalled`,
     })
   }
   if (consecutiveErrors > 0) {
@@ -171,7 +172,7 @@ function connectionReasons({ connectionWaitMs, leaseMs }: Vitals): HealthNote[] 
     {
       code: 'no-connection',
       subject: null,
-      text: `a loop has waited ${seconds(connectionWaitMs)} for a connection to the database: the pool supplied by the application has no free connection, or the server accepts no more; make the pool larger, or find what holds its connections`,
+      text: `a loop has waited ${durationText(connectionWaitMs)} for a connection to the database: the pool supplied by the application has no free connection, or the server accepts no more; make the pool larger, or find what holds its connections`,
     },
   ]
 }
@@ -181,7 +182,7 @@ function leaseReasons({ worker, sinceHeartbeatMs }: Vitals): HealthNote[] {
   const last =
     sinceHeartbeatMs === null
       ? 'it has not sent a heartbeat yet'
-      : `its last heartbeat was ${seconds(sinceHeartbeatMs)} ago`
+      : `its last heartbeat was ${durationText(sinceHeartbeatMs)} ago`
   return [
     {
       code: 'no-lease',
@@ -205,7 +206,7 @@ function recent({ leaseMs, sinceLeaseLostMs, stall, worker }: Vitals): HealthNot
     notes.push({
       code: 'stall',
       subject: null,
-      text: `it stalled for ${seconds(stall.ms)}, until ${stall.until.toISOString()}: a handler computed without a break, or the machine or process was suspended`,
+      text: `it stalled for ${durationText(stall.ms)}, until ${stall.until.toISOString()}: a handler computed without a break, or the machine or process was suspended`,
     })
   }
   return notes
@@ -233,7 +234,7 @@ function endWarnings({ unwritten, locked, lockedMs, rejected, isLimitReached, lo
     notes.push({
       code: 'locked-ends',
       subject: 'settler',
-      text: `${locked === 1 ? 'the end of 1 run waits' : `the ends of ${locked} runs wait`}, the first for ${seconds(lockedMs)}, because another transaction has locked the row of the job or its schedule: end that transaction${full}`,
+      text: `${locked === 1 ? 'the end of 1 run waits' : `the ends of ${locked} runs wait`}, the first for ${durationText(lockedMs)}, because another transaction has locked the row of the job or its schedule: end that transaction${full}`,
     })
   }
   if (rejected > 0) {
@@ -259,7 +260,7 @@ function lasting({ clock, abandonedHandlers, setAside }: Vitals): HealthNote[] {
     notes.push({
       code: 'clock',
       subject: null,
-      text: `this machine's clock is ${seconds(Math.abs(clock.aheadMs))} ${clock.aheadMs > 0 ? 'ahead of' : 'behind'} the database's clock: synchronize both; schedules follow the database's clock`,
+      text: `this machine's clock is ${durationText(Math.abs(clock.aheadMs))} ${clock.aheadMs > 0 ? 'ahead of' : 'behind'} the database's clock: synchronize both; schedules follow the database's clock`,
     })
   }
   for (const task of new Set(abandonedHandlers)) {
@@ -271,8 +272,4 @@ function lasting({ clock, abandonedHandlers, setAside }: Vitals): HealthNote[] {
     })
   }
   return notes
-}
-
-function seconds(ms: number): string {
-  return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`
 }

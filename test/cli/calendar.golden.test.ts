@@ -1,7 +1,7 @@
 /** 300 expressions drawn at random, as the real `systemd-analyze calendar` of systemd 252 answered them. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { calendarCommand } from '../../src/cli/calendar.ts'
+import calendarCommand from '../../src/cli/calendar.ts'
 import { run, temporaryFolder } from './program.ts'
 
 interface Answer {

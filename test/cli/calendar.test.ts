@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { calendarCommand } from '../../src/cli/calendar.ts'
+import calendarCommand from '../../src/cli/calendar.ts'
 import { CommandError } from '../../src/cli/failure.ts'
 
 /** One call of the real tool: `systemd-analyze calendar` of systemd 252, with TZ set to the zone. */

@@ -59,7 +59,7 @@ describe('modules that cannot be used', () => {
     [
       'a default export that is no function',
       'export default 42',
-      /no function as its default export, but a number/,
+      /no function as its default export, but a value of type number/,
     ],
     ['an error when it is loaded', "throw new TypeError('boo')", /cannot be loaded: TypeError: boo/],
     [

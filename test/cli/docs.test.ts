@@ -1,23 +1,22 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Command } from 'commander'
 import { expect, test } from 'vitest'
-import { wholeProgram } from '../../src/cli/commands.ts'
+import type { AnyCommand } from '../../src/cli/commander.ts'
 import { EXIT } from '../../src/cli/failure.ts'
-import { root } from './program.ts'
+import { everyCommand, root } from './program.ts'
 
 const page = readFileSync(join(root, 'docs/cli.md'), 'utf8')
 
 /** Commands that do something, with their path. */
-function leaves(command: Command, path = ''): [path: string, command: Command][] {
+function leaves(command: AnyCommand, path = command.name()): [path: string, command: AnyCommand][] {
   return command.commands.length === 0
     ? [[path, command]]
-    : command.commands.flatMap((child) => leaves(child, `${path} ${child.name()}`.trim()))
+    : command.commands.flatMap((child) => leaves(child, `${path} ${child.name()}`))
 }
 
 test('docs/cli.md names every command, every option and every exit code', async () => {
   const missing: string[] = []
-  for (const [path, command] of leaves(await wholeProgram())) {
+  for (const [path, command] of (await everyCommand()).flatMap((one) => leaves(one))) {
     if (!page.includes(`kalends ${path}`) && !page.includes(`\`${path} `) && !page.includes(`\`${path}\``))
       missing.push(path)
     for (const { long } of command.options)

@@ -235,7 +235,7 @@ describe('kalends start --http', () => {
   test.each([
     [['--token-file', 'x'], /'--token-file': requires --http/],
     [['--trusted-proxy', '10.0.0.1'], /'--trusted-proxy': requires --http/],
-    [['--command-user', 'nobody'], /'--command-user': it goes with --allow-commands/],
+    [['--command-user', 'nobody'], /'--command-user': requires --allow-commands/],
   ])('%j alone is refused', async (args, message) => {
     const { code, stderr } = await run(CLI, ['start', ...args], { cwd: await temporaryFolder() })
     expect([code, stderr]).toEqual([2, expect.stringMatching(message)])
@@ -254,14 +254,14 @@ describe('kalends start --http', () => {
     await worker.ended
   })
 
-  test('without --http nothing of it is loaded', async () => {
+  test('without --http nothing of it is loaded, and a schema only for commands', async () => {
     const folder = join(root, 'src/cli')
     const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith('.ts'))
     for (const file of files) {
       const text = await readFile(join(folder, file), 'utf8')
-      expect([file, /^import (?!type ).*serve\.ts'/m.test(text)]).toEqual([file, false])
-      if (file !== 'serve.ts')
-        expect([file, /\/http\/|from 'hono|from 'zod/.test(text)]).toEqual([file, false])
+      expect([file, /^import (?!type ).*(?:serve|command-task)\.ts'/m.test(text)]).toEqual([file, false])
+      if (file !== 'serve.ts') expect([file, /\/http\/|from 'hono/.test(text)]).toEqual([file, false])
+      if (file !== 'command-task.ts') expect([file, /from 'zod/.test(text)]).toEqual([file, false])
     }
   })
 })

@@ -287,8 +287,8 @@ test('a dry run needs no database, a crontab may come by pipe', async () => {
     cwd,
     stdin: '@daily /bin/x\n',
   })
-  expect(stdout).toMatch(/line 1: @daily[^]*cron\.x \(would be made\)/)
-  expect(stderr).toContain('1 would be made')
+  expect(stdout).toMatch(/line 1: @daily[^]*cron\.x \(would be created\)/)
+  expect(stderr).toContain('1 would be created')
   expect(code).toBe(0)
   expect((await run(CLI, ['import', 'crontab', 'nowhere', '--dry-run'], { cwd })).code).toBe(2)
   expect((await run(CLI, ['import', 'crontab', '-', '--dry-run'], { cwd, stdin: '# nothing\n' })).code).toBe(

@@ -94,7 +94,9 @@ eachDatabase(({ fresh }) => {
 
     const list = await cli('schedules', 'list')
     expect(list.stdout).toMatch(/^NEXT +LEFT +LAST +PASSED +SCHEDULE +STATE\n/)
-    expect(list.stdout).toMatch(/^Thu 2026-01-01 00:00:00 UTC +\S+ ago +- +- +late +active$/m)
+    expect(list.stdout).toMatch(
+      /^Thu 2026-01-01 00:00:00 UTC +\d+ (?:months|years) ago +- +- +late +active$/m,
+    )
     expect(list.stdout).toMatch(/^- +- +- +- +once +paused$/m)
     expect(list.stderr).toBe('3 schedules listed.\n')
     expect((await json('schedules', 'list', '--status', 'paused')).map(({ id }) => id)).toEqual(['once'])
@@ -182,7 +184,7 @@ eachDatabase(({ fresh }) => {
       [['--task', 't', '--timer', 'daily', '--args', '{'], /--args.*JSON/],
       [['--task', 't', '--timer', 'daily', '--overlap', 'maybe'], /skip, queue_one, replace, allow/],
       [['--task', 't', '--timer', 'daily', '--jitter', 'long'], /'--jitter'/],
-      [['--task', 't', '--timer', 'daily', '--catch-up', '9999'], /'--catch-up'/],
+      [['--task', 't', '--timer', 'daily', '--catch-up', '9999'], /'--catch-up <n>' .* from 0 to 1000/],
       [['--task', 't', '--timer', 'daily', '--starts', 'soon'], /'--starts': "soon" is not a time/],
       [['--task', 't', '--timer', '2020-01-01'], /'--timer'.*does not elapse any more/],
       [['--task', 't', '--timer', 'daily', '--', 'echo'], /either/],
@@ -314,12 +316,12 @@ eachDatabase(({ fresh }) => {
     const { code, stdout, stderr } = await cli('doctor')
     expect(code).toBe(1)
     expect(stdout).toMatch(/WRONG no-worker:/)
-    expect(stdout).toMatch(/WRONG dead-worker: the worker gone\/1 is silent for \d+ d\n/)
+    expect(stdout).toMatch(/WRONG dead-worker: the worker gone\/1 is silent for \d+ d(?: \d+ h)?\n/)
     expect(stdout).toMatch(
       /WRONG invalid-schedule: the timer of the schedule 'broken'.*Mo.*\n {2}fix: .*kalends schedules edit broken --timer/,
     )
     expect(stdout).toMatch(/WRONG unhandled-task: 1 job of the task 'nobody' waits/)
-    expect(stderr).toContain('things are wrong.')
+    expect(stderr).toContain('problems found.')
     const findings = (await cli('doctor', '--json')).stdout.trim().split('\n')
     expect(findings.map((line) => Object.keys(JSON.parse(line)))).toContainEqual([
       'code',
@@ -437,7 +439,7 @@ eachDatabase(({ fresh }) => {
     const [line] = await json('jobs', 'logs', second.stdout.split(':')[0] ?? '')
     expect(line).toMatchObject({ message: 'hello bar' })
     expect((await cli('jobs', 'submit', 'command', '--args', '{"argv":"ls"}', '--wait')).stdout).toContain(
-      "'argv' must be a list",
+      'argv: a list of texts is needed',
     )
     expect((await cli('jobs', 'submit', 'command', '--wait', '--', '/no/such/program')).stdout).toContain(
       'cannot be started',

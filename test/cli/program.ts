@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished, vi } from 'vitest'
+import type { AnyCommand } from '../../src/cli/commander.ts'
 import { program } from '../../src/cli/commands.ts'
 import { EXIT, report } from '../../src/cli/failure.ts'
 
@@ -126,9 +127,7 @@ async function runAlone(
     const code = await main.parseAsync(args, { from: 'user' }).then(
       () => EXIT.ok,
       (error: unknown) =>
-        report(error, main.opts<{ verbose?: boolean }>().verbose === true, (text) =>
-          process.stderr.write(text),
-        ),
+        report(error, main.opts()['verbose'] === true, (text) => process.stderr.write(text)),
     )
     return { code, ...printed }
   } finally {
@@ -136,4 +135,16 @@ async function runAlone(
     process.env = environment
     for (const write of writes) write.mockRestore()
   }
+}
+
+/** Every command of the program, loaded. */
+export async function everyCommand(): Promise<AnyCommand[]> {
+  const names = (await program([])).commands.map((command) => command.name())
+  return Promise.all(
+    names.map(async (name) => {
+      const command = (await program([name])).commands.find((one) => one.name() === name)
+      if (command === undefined) throw new Error(`there is no command ${name}`)
+      return command
+    }),
+  )
 }

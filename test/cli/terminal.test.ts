@@ -177,7 +177,7 @@ describe('which database', () => {
     ['{', 'cannot be read'],
     ['[]', 'JSON object'],
     ['{"databse":"x"}', "unknown key 'databse'"],
-    ['{"database":5}', 'must be a text'],
+    ['{"database":5}', 'must be a string'],
   ])('a configuration file with %s is refused', async (text, why) => {
     const cwd = await temporaryFolder()
     await writeFile(join(cwd, 'kalends.config.json'), text)
@@ -207,7 +207,7 @@ describe('which database', () => {
     }
     const { code, stderr } = await run(CLI, ['schedules', 'list'], { cwd })
     expect(code).toBe(5)
-    expect(stderr).toContain("make it with 'kalends migrate'")
+    expect(stderr).toContain("create it with 'kalends migrate'")
   })
 })
 
@@ -299,10 +299,17 @@ describe('kalends check', () => {
 })
 
 describe('completion', () => {
+  /** With the program `kalends`, which the scripts run. */
+  const environment = async () => {
+    const folder = await temporaryFolder()
+    await writeFile(join(folder, 'kalends'), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 })
+    return { ...process.env, PATH: `${folder}:${process.env['PATH']}` }
+  }
   const complete = async (...words: string[]) => {
     const { stdout } = await run(CLI, ['completion', 'bash'], { cwd: await temporaryFolder() })
     const line = `${stdout}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _kalends; printf '%s\\n' "\${COMPREPLY[@]}"`
-    return spawnSync('bash', ['-c', line], { encoding: 'utf8' }).stdout.trim().split('\n')
+    const env = await environment()
+    return spawnSync('bash', ['-c', line], { encoding: 'utf8', env }).stdout.trim().split('\n')
   }
 
   test.runIf(hasBash)('bash completes commands, options and their choices', async () => {
@@ -310,14 +317,18 @@ describe('completion', () => {
     expect(await complete('kalends', 'schedules', 're')).toEqual(['resume', 'reset'])
     expect(await complete('kalends', 'schedules', 'list', '--st')).toEqual(['--status'])
     expect(await complete('kalends', 'schedules', 'list', '--status', 'd')).toEqual(['done', 'dead'])
+    expect(await complete('kalends', 'schedules', 'list', '-d', '')).toEqual([''])
     expect(await complete('kalends', '--verbose', 'jobs', 'ca')).toEqual(['cancel'])
+    expect(await complete('kalends', 'jobs', 'show', 'x')).toEqual([''])
   })
 
   test.runIf(spawnSync('fish', ['--version']).status === 0)('fish completes the same', async () => {
     const { stdout } = await run(CLI, ['completion', 'fish'], { cwd: await temporaryFolder() })
+    const env = await environment()
     const completed = (line: string) =>
       spawnSync('fish', ['--no-config', '-c', `${stdout}\ncomplete -C '${line}'`], {
         encoding: 'utf8',
+        env,
       }).stdout.match(/^[\w-]+/gm)
     expect(completed('kalends schedules re')).toEqual(['reset', 'resume'])
     expect(completed('kalends schedules list --status d')).toEqual(['dead', 'done'])
@@ -327,8 +338,9 @@ describe('completion', () => {
   test('zsh and fish have scripts, others are refused with what there is', async () => {
     const cwd = await temporaryFolder()
     expect((await run(CLI, ['completion', 'zsh'], { cwd })).stdout).toMatch(/^#compdef kalends\n/)
-    expect((await run(CLI, ['completion', 'fish'], { cwd })).stdout).toContain(
-      "-l status -r -f -a 'active paused",
+    expect((await run(CLI, ['completion', 'fish'], { cwd })).stdout).toContain('complete -c kalends ')
+    expect((await run(CLI, ['completion', 'fish', '--', 'jobs', 'ca'], { cwd })).stdout).toBe(
+      'cancel\tcancel waiting jobs, stop running ones\n',
     )
     const { code, stderr } = await run(CLI, ['completion', 'csh'], { cwd })
     expect(code).toBe(2)

@@ -68,7 +68,7 @@ describe('is refused', () => {
   test('in a folder in place of a file', async () => {
     const folder = join(await temporaryFolder(), 'token')
     await mkdir(folder, { mode: 0o700 })
-    expect(() => givenToken(folder, {})).toThrow(/is no regular file/)
+    expect(() => givenToken(folder, {})).toThrow(/is not a regular file/)
   })
 
   test.each(['', 'short', 'with two words in it', 'täuschend-lang-genug', `${TOKEN}\nmore`])(

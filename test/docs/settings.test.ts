@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
 import { flagOf } from '../../src/cli/failure.ts'
-import { CLEARABLE } from '../../src/cli/schedules/settings.ts'
+import { CLEARABLE } from '../../src/cli/schedules/write.ts'
 import {
   explained,
   labelOf,

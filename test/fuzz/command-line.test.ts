@@ -1,10 +1,9 @@
 /** The command line with anything on it: never a stack trace, and always a documented exit code. */
-import type { Command } from 'commander'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { wholeProgram } from '../../src/cli/commands.ts'
+import type { AnyCommand } from '../../src/cli/commander.ts'
 import { EXIT } from '../../src/cli/failure.ts'
-import { run, temporaryFolder } from '../cli/program.ts'
+import { everyCommand, run, temporaryFolder } from '../cli/program.ts'
 
 const SEED = Number(process.env['KALENDS_SEED'] ?? 20261121)
 const RUNS = Number(process.env['KALENDS_FUZZ_RUNS'] ?? 40)
@@ -53,14 +52,16 @@ interface Leaf {
   readonly options: readonly string[]
 }
 
-function leaves(command: Command, path: readonly string[] = []): Leaf[] {
+function leaves(command: AnyCommand, path: readonly string[] = [command.name()]): Leaf[] {
   if (command.commands.length > 0)
     return command.commands.flatMap((child) => leaves(child, [...path, child.name()]))
   return [{ path, options: command.options.flatMap(({ long }) => (typeof long === 'string' ? [long] : [])) }]
 }
 
 it(`whatever is typed, seed ${SEED}`, { timeout: 600_000 }, async () => {
-  const commands = leaves(await wholeProgram()).filter(({ path }) => !ENDLESS.has(path[0] ?? ''))
+  const commands = (await everyCommand())
+    .flatMap((command) => leaves(command))
+    .filter(({ path }) => !ENDLESS.has(path[0] ?? ''))
   const value = fc
     .oneof(fc.constantFrom(...VALUES), fc.string({ unit: 'grapheme', maxLength: 20 }))
     .map((text) => text.replaceAll('\u0000', ''))

@@ -78,7 +78,7 @@ describe('nothing is wrong', () => {
 
 describe('is found:', () => {
   test.each<[Finding['code'], Partial<DoctorInput>, RegExp, RegExp]>([
-    ['clock-skew', { localNow: ago(90_000) }, /1 min behind the database's/, /NTP/],
+    ['clock-skew', { localNow: ago(90_000) }, /1 min 30 s behind the database's/, /NTP/],
     ['clock-skew', { localNow: ago(-3000) }, /3 s ahead of the database's/, /NTP/],
     [
       'dead-worker',
@@ -144,7 +144,7 @@ describe('is found:', () => {
     [
       'clock-skew',
       { workers: [{ id: 'w/1', heartbeat: ago(-90_000), tasks: [], running: 0 }] },
-      /heartbeat of w\/1 is 1 min in the future/,
+      /heartbeat of w\/1 is 1 min 30 s in the future/,
       /all nodes/,
     ],
     [

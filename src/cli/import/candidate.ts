@@ -1,18 +1,24 @@
 /** What an importer found, before it becomes a schedule. */
+import { CalendarSyntaxError } from '../../calendar/index.ts'
+import { InvalidInputError } from '../../errors.ts'
 import type { Overlap } from '../../index.ts'
-import type { CommandArgs } from '../command-args.ts'
+import { CronSyntaxError, InvalidTimeSpanError } from '../../timer/index.ts'
+import type { CommandArgs } from '../command-task.ts'
 
 /** One entry of what is imported: as a schedule, or why it cannot be one. */
-export interface Candidate {
-  /** Where it stands: `line 7`, `apt-daily.timer`. */
+export interface Candidate extends Entry {
+  readonly schedule: CandidateSchedule | null
+  /** What cannot be carried over; without a schedule: why there is none. */
+  readonly notes: readonly string[]
+}
+
+export interface Entry {
+  /** Where it is: `line 7`, `apt-daily.timer`. */
   readonly source: string
-  /** What stands there. */
+  /** Its text. */
   readonly original: string
   /** Without the prefix; candidates that share one are numbered. */
   readonly name: string
-  readonly schedule: CandidateSchedule | null
-  /** What cannot be carried over; of one without a schedule: why there is none. */
-  readonly notes: readonly string[]
 }
 
 export interface CandidateSchedule {
@@ -27,12 +33,29 @@ export interface CandidateSchedule {
   readonly timeout: string
 }
 
-/** Neither cron nor systemd ends what runs long; a run that hangs must end some day. */
+/** Neither cron nor systemd stops a long run; a run that hangs must end some day. */
 export const LONGEST_RUN = '24h'
 
-export function refused(
-  found: Pick<Candidate, 'source' | 'original' | 'name'>,
-  ...notes: string[]
+/** Why an entry cannot become a schedule. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+}
+
+/** @param read  its errors of syntax become the note of a candidate without a schedule */
+export function candidate(
+  entry: Entry,
+  read: () => { readonly schedule: CandidateSchedule; readonly notes: readonly string[] },
 ): Candidate {
-  return { ...found, schedule: null, notes }
+  try {
+    return { ...entry, ...read() }
+  } catch (error) {
+    const isExpected =
+      error instanceof Refusal ||
+      error instanceof CalendarSyntaxError ||
+      error instanceof CronSyntaxError ||
+      error instanceof InvalidTimeSpanError ||
+      error instanceof InvalidInputError
+    if (!isExpected) throw error
+    return { ...entry, schedule: null, notes: [error.message] }
+  }
 }

@@ -1,21 +1,13 @@
 /** Reads crontabs, as crontab(5) of Debian and of cronie describe them. */
-import { checkedZone, CronSyntaxError, fromCrontab, timeSpan } from '../../timer/index.ts'
-import type { CommandArgs } from '../command-args.ts'
-import { type Candidate, LONGEST_RUN, refused } from './candidate.ts'
+import { checkedZone, fromCrontab, timeSpan } from '../../timer/index.ts'
+import type { CommandArgs } from '../command-task.ts'
+import { type Candidate, candidate, LONGEST_RUN, Refusal } from './candidate.ts'
 
 export interface CrontabOptions {
   /** Whether lines name a user, as in /etc/crontab and /etc/cron.d. */
   readonly system: boolean
   /** The zone that the daemon follows; a CRON_TZ line changes it for what comes after. */
   readonly zone: string
-}
-
-/** What the lines above an entry have set. */
-interface Settings {
-  readonly env: ReadonlyMap<string, string>
-  readonly zone: string
-  /** Why CRON_TZ or RANDOM_DELAY cannot be meant; such entries are not imported. */
-  readonly error: string | null
 }
 
 const ASSIGNMENT = /^("[^"]*"|'[^']*'|[^\s=]+)\s*=\s*(.*?)\s*$/
@@ -32,6 +24,7 @@ const DAEMON_VARIABLES: ReadonlySet<string> = new Set([
 
 export function readCrontab(text: string, options: CrontabOptions): Candidate[] {
   const found: Candidate[] = []
+  /** What the lines above an entry have set. */
   const env = new Map<string, string>()
   let comment: string | null = null
   for (const [index, raw] of text.split(/\r?\n/).entries()) {
@@ -42,68 +35,47 @@ export function readCrontab(text: string, options: CrontabOptions): Candidate[] 
     }
     const [, name, value] = ASSIGNMENT.exec(line) ?? []
     if (name !== undefined && value !== undefined) env.set(unquoted(name), unquoted(value))
-    else {
-      const settings = settingsOf(env, options.zone)
-      found.push(entryOf({ source: `line ${index + 1}`, original: line }, comment, settings, options))
-    }
+    else found.push(entryOf(`line ${index + 1}`, line, comment, env, options))
     comment = null
   }
   return found
 }
 
-function settingsOf(env: ReadonlyMap<string, string>, zone: string): Settings {
-  try {
-    const delay = env.get('RANDOM_DELAY')
-    if (delay !== undefined) timeSpan(`${delay}min`)
-    return { env, zone: checkedZone(env.get('CRON_TZ') ?? zone), error: null }
-  } catch (error) {
-    return { env, zone, error: error instanceof Error ? error.message : String(error) }
-  }
-}
-
 function entryOf(
-  where: Pick<Candidate, 'source' | 'original'>,
+  source: string,
+  original: string,
   comment: string | null,
-  { env, zone, error }: Settings,
-  { system }: CrontabOptions,
+  env: ReadonlyMap<string, string>,
+  { system, zone }: CrontabOptions,
 ): Candidate {
   // cronie: a dash in front keeps the entry out of the syslog.
-  const words = where.original.replace(/^-/, '')
+  const words = original.replace(/^-/, '')
   const fields = words.startsWith('@') ? 1 : 5
   const pattern = new RegExp(`^((?:\\S+\\s+){${fields - 1}}\\S+)\\s+${system ? '(\\S+)\\s+' : '()'}(\\S.*)$`)
   const [, time = '', user = '', rest] = pattern.exec(words) ?? []
-  const nameless = { ...where, name: 'entry' }
-  if (rest === undefined)
-    return refused(
-      nameless,
-      `${fields === 1 ? 'a time' : 'five fields'}${system ? ', a user' : ''} and a command are needed`,
-    )
-  const { command, stdin } = split(rest)
-  const entry = { ...where, name: nameOf(command) }
-  if (time === '@reboot') return refused(entry, '@reboot is no time: start it with the machine, as a service')
-  if (error !== null) return refused(entry, error)
-  let timer: string
-  try {
-    timer = fromCrontab(time, zone)
-  } catch (error) {
-    if (error instanceof CronSyntaxError) return refused(entry, error.message)
-    throw error
-  }
-  const delay = env.get('RANDOM_DELAY')
-  return {
-    ...entry,
-    schedule: {
-      timer,
-      args: argsOf(command, stdin, env, user),
-      summary: (comment ?? where.original).slice(0, 1000),
-      jitter: delay === undefined ? 0 : timeSpan(`${delay}min`),
-      // A daemon neither makes up what it missed, nor looks whether the last run has ended.
-      catchUp: 0,
-      overlap: 'allow',
-      timeout: LONGEST_RUN,
-    },
-    notes: notesOf(env),
-  }
+  const { command, stdin } = split(rest ?? '')
+  return candidate({ source, original, name: nameOf(command) }, () => {
+    if (rest === undefined)
+      throw new Refusal(
+        `${fields === 1 ? 'a time' : 'five fields'}${system ? ', a user' : ''} and a command are needed`,
+      )
+    if (time === '@reboot')
+      throw new Refusal('@reboot is not a time: start it with the machine, as a service')
+    const delay = env.get('RANDOM_DELAY')
+    return {
+      schedule: {
+        timer: fromCrontab(time, checkedZone(env.get('CRON_TZ') ?? zone)),
+        args: argsOf(command, stdin, env, user),
+        summary: (comment ?? original).slice(0, 1000),
+        jitter: delay === undefined ? 0 : timeSpan(`${delay}min`),
+        // cron neither makes up missed runs, nor checks whether the last run has ended.
+        catchUp: 0,
+        overlap: 'allow',
+        timeout: LONGEST_RUN,
+      },
+      notes: notesOf(env),
+    }
+  })
 }
 
 function argsOf(
@@ -132,7 +104,8 @@ function notesOf(env: ReadonlyMap<string, string>): string[] {
     notes.push(`MAILTO=${mail}: no mail is sent; output goes to the log of the job`)
   if (env.has('TZ'))
     notes.push('TZ sets the zone of the command only, as under cron; CRON_TZ or --zone that of the timer')
-  if (env.has('RANDOM_DELAY')) notes.push('RANDOM_DELAY: the delay is a stable part of it, not drawn anew')
+  if (env.has('RANDOM_DELAY'))
+    notes.push('RANDOM_DELAY: the delay is a stable part of it, not random for each run')
   return notes
 }
 

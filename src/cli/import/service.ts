@@ -1,8 +1,8 @@
 /** What a service unit runs, as the args of the task `command`. */
 import { timeSpan } from '../../timer/index.ts'
-import type { CommandArgs } from '../command-args.ts'
-import { LONGEST_RUN } from './candidate.ts'
-import { lastOf, type UnitFile, UnitFileError, valuesOf, wordsOf } from './unit-file.ts'
+import type { CommandArgs } from '../command-task.ts'
+import { LONGEST_RUN, Refusal } from './candidate.ts'
+import { lastOf, type UnitFile, valuesOf, wordsOf } from './unit-file.ts'
 
 export interface ServiceCommand {
   readonly args: CommandArgs
@@ -45,18 +45,17 @@ const FOLDERS: Readonly<Record<string, string>> = {
   E: '/etc',
 }
 
-/** @throws UnitFileError saying why it cannot be run by a worker */
+/** @throws Refusal saying why it cannot be run by a worker */
 export function serviceCommand(name: string, unit: UnitFile): ServiceCommand {
   const type = lastOf(unit, 'Service', 'Type') ?? 'simple'
   if (!['oneshot', 'simple', 'exec'].includes(type))
-    throw new UnitFileError(`${name} is of Type=${type}: its commands end before its work does`)
+    throw new Refusal(`${name} is of Type=${type}: its commands end before its work does`)
   const env = environmentOf(name, unit)
   const files = valuesOf(unit, 'Service', 'EnvironmentFile').map((file) => withSpecifiers(file, name))
   const lines = LINES.flatMap((key) =>
     valuesOf(unit, 'Service', key).map((text) => lineOf(withSpecifiers(text, name))),
   )
-  if (valuesOf(unit, 'Service', 'ExecStart').length === 0)
-    throw new UnitFileError(`${name} has no ExecStart=`)
+  if (valuesOf(unit, 'Service', 'ExecStart').length === 0) throw new Refusal(`${name} has no ExecStart=`)
   const folder = lastOf(unit, 'Service', 'WorkingDirectory')?.replace(/^-/, '')
   // Units of the system without a user are root's.
   const user = withSpecifiers(lastOf(unit, 'Service', 'User') ?? 'root', name)
@@ -100,7 +99,7 @@ function commandOf(
 function lineOf(text: string): Line {
   const [prefix = ''] = /^[-@:+!|]+/.exec(text) ?? []
   const words = wordsOf(text.slice(prefix.length))
-  if (words.length === 0) throw new UnitFileError('a command line is empty')
+  if (words.length === 0) throw new Refusal('a command line is empty')
   // With @ the second word is what the program is told as its name.
   if (prefix.includes('@')) words.splice(1, 1)
   const literal = prefix.includes(':')
@@ -122,7 +121,7 @@ function expanded(word: string, env: Readonly<Record<string, string>>): string[]
   ]
 }
 
-/** The same, said to a shell. */
+/** The same word for a shell. */
 function shellWord(word: string): string {
   if (/^\$\w+$/.test(word)) return word
   return (
@@ -153,7 +152,7 @@ function timeoutOf(unit: UnitFile): string {
   return text
 }
 
-/** @throws UnitFileError for those whose value is known only to the machine that runs it */
+/** @throws Refusal for those whose value is known only to the machine that runs it */
 export function withSpecifiers(text: string, name: string): string {
   const base = name.replace(/\.\w+$/, '')
   const [prefix = '', instance = ''] = base.split('@')
@@ -169,7 +168,7 @@ export function withSpecifiers(text: string, name: string): string {
       ...FOLDERS,
     }
     const value = known[letter]
-    if (value === undefined) throw new UnitFileError(`${name} uses ${all}, whose value only systemd knows`)
+    if (value === undefined) throw new Refusal(`${name} uses ${all}, whose value only systemd knows`)
     return value
   })
 }

@@ -1,19 +1,22 @@
 /** Reads `.timer` units and the services that they start. */
-import { CalendarSyntaxError } from '../../calendar/index.ts'
-import { InvalidTimeSpanError, timer as readTimer, timeSpan, withZone } from '../../timer/index.ts'
-import { type Candidate, refused } from './candidate.ts'
+import { timer as readTimer, timeSpan, withZone } from '../../timer/index.ts'
+import { type Candidate, candidate, Refusal } from './candidate.ts'
 import { serviceCommand, type ServiceCommand } from './service.ts'
-import { flagOf, lastOf, type UnitFile, UnitFileError, valuesOf } from './unit-file.ts'
+import { flagOf, lastOf, type UnitFile, valuesOf } from './unit-file.ts'
 
 /** Units by their file name. */
 export type Units = ReadonlyMap<string, UnitFile>
 
+/** The settings that become timers. */
+const TIMES: readonly (readonly [key: string, timerOf: (value: string) => string])[] = [
+  ['OnCalendar', (event) => event],
+  ['OnUnitActiveSec', (span) => `every ${span}`],
+  ['OnUnitInactiveSec', (span) => `every ${span} after finish`],
+]
 const BOOT = ['OnBootSec', 'OnStartupSec', 'OnActiveSec'] as const
 const KNOWN: ReadonlySet<string> = new Set([
   ...BOOT,
-  'OnCalendar',
-  'OnUnitActiveSec',
-  'OnUnitInactiveSec',
+  ...TIMES.map(([key]) => key),
   'Unit',
   'Persistent',
   'RandomizedDelaySec',
@@ -33,40 +36,24 @@ export function readTimers(units: Units, zone: string): Candidate[] {
 
 function candidatesOf(name: string, unit: UnitFile, units: Units, zone: string): Candidate[] {
   const base = name.slice(0, -'.timer'.length)
-  const whole = { source: name, original: settingsText(unit), name: base }
-  if (base.endsWith('@'))
-    return [refused(whole, 'it is a template: import its instances, under their own names')]
-  let command: ServiceCommand
-  try {
-    command = commandOf(base, unit, units)
-  } catch (error) {
-    if (error instanceof UnitFileError || error instanceof InvalidTimeSpanError)
-      return [refused(whole, error.message)]
-    throw error
-  }
-  const wanted = [
-    ...valuesOf(unit, 'Timer', 'OnCalendar').map((text) => ({ original: `OnCalendar=${text}`, text })),
-    ...valuesOf(unit, 'Timer', 'OnUnitActiveSec').map((text) => ({
-      original: `OnUnitActiveSec=${text}`,
-      text: `every ${text}`,
-    })),
-    ...valuesOf(unit, 'Timer', 'OnUnitInactiveSec').map((text) => ({
-      original: `OnUnitInactiveSec=${text}`,
-      text: `every ${text} after finish`,
-    })),
-  ]
+  const wanted = TIMES.flatMap(([key, timerOf]) =>
+    valuesOf(unit, 'Timer', key).map((value) => ({ original: `${key}=${value}`, text: timerOf(value) })),
+  )
+  const refusal = (message: string) =>
+    candidate({ source: name, original: settingsText(unit), name: base }, () => {
+      throw new Refusal(message)
+    })
+  if (base.endsWith('@')) return [refusal('it is a template: import its instances, under their own names')]
   if (wanted.length === 0)
     return [
-      refused(
-        whole,
+      refusal(
         `it has no times but ${BOOT.filter((key) => valuesOf(unit, 'Timer', key).length > 0).join(', ') || 'none'}: those count from the start of the machine`,
       ),
     ]
-  return wanted.map(({ original, text }): Candidate => {
-    const entry = { source: name, original, name: base }
-    try {
+  return wanted.map(({ original, text }) =>
+    candidate({ source: name, original, name: base }, () => {
+      const command = commandOf(base, unit, units)
       return {
-        ...entry,
         schedule: {
           timer: withZone(readTimer(text).text, zone),
           args: command.args,
@@ -79,19 +66,15 @@ function candidatesOf(name: string, unit: UnitFile, units: Units, zone: string):
         },
         notes: [...notesOf(unit, wanted.length), ...command.notes],
       }
-    } catch (error) {
-      if (error instanceof CalendarSyntaxError || error instanceof InvalidTimeSpanError)
-        return refused(entry, error.message)
-      throw error
-    }
-  })
+    }),
+  )
 }
 
 function commandOf(base: string, unit: UnitFile, units: Units): ServiceCommand {
   const service = lastOf(unit, 'Timer', 'Unit') ?? `${base}.service`
-  if (!service.endsWith('.service')) throw new UnitFileError(`it starts ${service}, which is no service`)
+  if (!service.endsWith('.service')) throw new Refusal(`it starts ${service}, which is not a service`)
   const found = units.get(service) ?? units.get(service.replace(/@.*\./, '@.'))
-  if (found === undefined) throw new UnitFileError(`there is no ${service} beside it`)
+  if (found === undefined) throw new Refusal(`there is no ${service} beside it`)
   return serviceCommand(service, found)
 }
 
@@ -103,16 +86,16 @@ function spanOf(unit: UnitFile, key: string): number {
 function notesOf(unit: UnitFile, timers: number): string[] {
   const notes: string[] = []
   const given = (key: string) => lastOf(unit, 'Timer', key)
-  if (timers > 1) notes.push('its times become schedules of their own, whose runs may overlap')
+  if (timers > 1) notes.push('each of its times becomes a schedule; runs of different schedules may overlap')
   const boot = BOOT.filter((key) => given(key) !== undefined)
   if (boot.length > 0) notes.push(`${boot.join(', ')}: nothing runs because a machine starts`)
   if (given('OnUnitActiveSec') !== undefined)
     notes.push(
-      'OnUnitActiveSec: the times lie on a fixed grid from its creation on, not after the last start',
+      'OnUnitActiveSec: the runs are on a fixed grid from its creation, not counted from the last start',
     )
   if (spanOf(unit, 'RandomizedDelaySec') > 0 && !flagOf(unit, 'Timer', 'FixedRandomDelay'))
     notes.push(
-      'RandomizedDelaySec: the delay is a stable part of it, as with FixedRandomDelay=, not drawn anew',
+      'RandomizedDelaySec: the delay is a stable part of it, as with FixedRandomDelay=, not random for each run',
     )
   if (given('AccuracySec') !== undefined) notes.push('AccuracySec: runs are not gathered, but exact')
   const others = [...(unit.get('Timer')?.keys() ?? [])].filter((key) => !KNOWN.has(key))

@@ -1,4 +1,5 @@
 /** Reads unit files, as systemd.syntax(7) describes them. */
+import { Refusal } from './candidate.ts'
 
 /** The values of each key by section, in order; an empty value has cleared those before it. */
 export type UnitFile = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
@@ -47,16 +48,12 @@ export function lastOf(unit: UnitFile, section: string, key: string): string | u
   return valuesOf(unit, section, key).at(-1)
 }
 
-/** As systemd reads a boolean; what is none is false. */
+/** As systemd reads a boolean; other values are false. */
 export function flagOf(unit: UnitFile, section: string, key: string): boolean {
   return /^(?:1|yes|y|true|t|on)$/i.test(lastOf(unit, section, key) ?? '')
 }
 
-export class UnitFileError extends Error {
-  override readonly name = 'UnitFileError'
-}
-
-/** Splits a line into words as systemd does: blanks, quotes, C escapes. @throws UnitFileError */
+/** Splits a line into words as systemd does: blanks, quotes, C escapes. @throws Refusal */
 export function wordsOf(text: string): string[] {
   const words: string[] = []
   const pattern = /\s*((?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\\.|[^\s"'\\])+)/suy
@@ -65,7 +62,7 @@ export function wordsOf(text: string): string[] {
   while (end < rest.length) {
     pattern.lastIndex = end
     const word = pattern.exec(rest)?.[1]
-    if (word === undefined) throw new UnitFileError(`the quotes in ${JSON.stringify(text)} do not end`)
+    if (word === undefined) throw new Refusal(`the quotes in ${JSON.stringify(text)} do not end`)
     words.push(
       word.replaceAll(
         /"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|\\(x[\da-f]{2}|.)/gisu,

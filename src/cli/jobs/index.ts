@@ -1,31 +1,25 @@
 /** `kalends jobs …` */
-import { Command } from 'commander'
-import { cancelCommand } from './cancel.ts'
+import { type AnyCommand, Command, examples } from '../commander.ts'
+import { cancelCommand, retryCommand } from './change.ts'
 import { listCommand } from './list.ts'
-import { logsCommand } from './logs.ts'
-import { retryCommand } from './retry.ts'
-import { showCommand } from './show.ts'
+import { logsCommand, showCommand } from './show.ts'
 import { submitCommand } from './submit.ts'
 
-export function jobsCommand(): Command {
-  const group = new Command('jobs')
-    .description('Single runs, of schedules and submitted by themselves.')
+export default function jobsCommand(): AnyCommand {
+  return new Command('jobs')
+    .description('Jobs: the runs of schedules, and jobs submitted without a schedule.')
     .addHelpText(
       'after',
-      `
-Examples:
-  $ kalends jobs list --state failed
-  $ kalends jobs logs --follow 0193…
-  $ kalends jobs retry --state failed --task mail`,
+      examples(
+        'jobs list --state failed',
+        'jobs logs --follow 0193…',
+        'jobs retry --state failed --task mail',
+      ),
     )
-  const commands = [
-    listCommand(),
-    showCommand(),
-    logsCommand(),
-    cancelCommand(),
-    retryCommand(),
-    submitCommand(),
-  ]
-  for (const command of commands) group.addCommand(command)
-  return group
+    .addCommand(listCommand())
+    .addCommand(showCommand())
+    .addCommand(logsCommand())
+    .addCommand(cancelCommand())
+    .addCommand(retryCommand())
+    .addCommand(submitCommand())
 }

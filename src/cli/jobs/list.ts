@@ -1,50 +1,79 @@
-/** `kalends jobs list`. */
-import { Command, InvalidArgumentError } from 'commander'
-import type { Job } from '../../index.ts'
-import { type DatabaseFlags, withDatabaseOptions } from '../configuration.ts'
-import { print, say } from '../output.ts'
+/** `kalends jobs list`, and the filter that `cancel` and `retry` share with it. */
+import { durationText } from '../../duration.ts'
+import type { Job, JobConditions, JobState } from '../../index.ts'
+import { type AnyCommand, Command, examples, Option, type OptionValues, withFlags } from '../commander.ts'
+import { print, say, type Style } from '../output.ts'
 import { firstRows, listed, printWhole } from '../pages.ts'
-import { withKalends } from '../session.ts'
+import { onDatabase } from '../session.ts'
 import { type Column, tableText } from '../table.ts'
-import { counted, firstLine, spanShort, when } from '../words.ts'
-import { STATE_STYLES } from './columns.ts'
-import { conditionsOf, type FilterFlags, STATES, withFilter } from './filter.ts'
+import { counted, firstLine, when, wholeNumber } from '../values.ts'
 
-interface Options extends DatabaseFlags, FilterFlags {
-  readonly limit: number
-  readonly json?: boolean
+export type FilterFlags = {
+  readonly state?: JobState
+  readonly task?: string
+  readonly schedule?: string
+  readonly group?: string
+  readonly submitter?: string
 }
 
-export function listCommand(): Command {
+const STATES: readonly JobState[] = [
+  'waiting',
+  'blocked',
+  'running',
+  'success',
+  'failed',
+  'cancelled',
+  'skipped',
+]
+
+export const STATE_STYLES: Readonly<Partial<Record<JobState, Style>>> = {
+  success: 'green',
+  running: 'cyan',
+  failed: 'red',
+  cancelled: 'yellow',
+  skipped: 'dim',
+}
+
+export function withFilter<Args extends unknown[], Flags extends OptionValues>(
+  command: Command<Args, Flags>,
+  states: readonly JobState[],
+): Command<Args, Flags & FilterFlags> {
+  return withFlags(command, (plain) => {
+    plain
+      .addOption(new Option('--state <state>', 'only jobs in this state').choices(states))
+      .option('--task <name>', 'only jobs of this task')
+      .option('--schedule <id>', 'only jobs of this schedule')
+      .option('--group <name>', 'only jobs of this group')
+      .option('--submitter <name>', 'only jobs of this owner')
+  })
+}
+
+export function conditionsOf({ state, task, schedule, group, submitter }: FilterFlags): JobConditions {
+  return { state, task, schedule, group, submitter }
+}
+
+export function listCommand(): AnyCommand {
   const command = new Command('list')
     .alias('ls')
-    .summary('list jobs, the newest first')
-    .description('Lists jobs, the newest first.')
-  return withDatabaseOptions(withFilter(command, STATES))
-    .option('--limit <n>', 'at most so many', fromOne, 50)
-    .option('--json', 'print one JSON object a line')
+    .summary('list jobs, newest first')
+    .description('Lists jobs, newest first.')
+    .option('--limit <n>', 'at most this many', wholeNumber(1, 9_999_999), 50)
     .addHelpText(
       'after',
-      '\nExamples:\n  $ kalends jobs list --state failed\n  $ kalends jobs list --schedule nightly --json | jq .result',
+      examples('jobs list --state failed', 'jobs list --schedule nightly --json | jq .result'),
     )
-    .action((options: Options) =>
-      withKalends(options, async (kalends) => {
-        const filter = conditionsOf(options)
-        const found = await firstRows(
-          // The jobs of a schedule are listed by slot, not by id.
-          ({ limit, offset, last }) =>
-            kalends.jobs.list({
-              ...filter,
-              limit,
-              ...(filter.schedule === undefined ? { before: last } : { offset }),
-            }),
-          options.limit,
-        )
-        if (options.json === true) return printWhole(found.items, (id) => kalends.jobs.get(id))
-        if (found.items.length > 0) print(tableText(columns(Date.now()), found.items))
-        say(listed(found, counted(found.items.length, 'job')))
-      }),
+  return onDatabase(withFilter(command, STATES), async ({ jobs }, flags) => {
+    const filter = conditionsOf(flags)
+    const found = await firstRows(
+      // The jobs of a schedule are listed by slot, not by id.
+      ({ limit, offset, last }) =>
+        jobs.list({ ...filter, limit, ...(filter.schedule === undefined ? { before: last } : { offset }) }),
+      flags.limit,
     )
+    if (flags.json === true) return printWhole(found.items, (id) => jobs.get(id))
+    if (found.items.length > 0) print(tableText(columns(Date.now()), found.items))
+    say(listed(found, counted(found.items.length, 'job')))
+  })
 }
 
 function columns(now: number): Column<Job>[] {
@@ -59,11 +88,8 @@ function columns(now: number): Column<Job>[] {
   ]
 }
 
-function took({ started, finished }: Job, now: number): string {
-  return started === null ? '-' : spanShort((finished?.getTime() ?? now) - started.getTime())
-}
-
-function fromOne(text: string): number {
-  if (!/^[1-9]\d{0,6}$/.test(text)) throw new InvalidArgumentError('A whole number from 1 is needed.')
-  return Number(text)
+/** @param now  the end of a run that has not ended; null: it has no duration yet */
+export function took({ started, finished }: Pick<Job, 'started' | 'finished'>, now: number | null): string {
+  const end = finished?.getTime() ?? now
+  return started === null || end === null ? '-' : durationText(end - started.getTime())
 }

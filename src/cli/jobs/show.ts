@@ -1,41 +1,84 @@
-/** `kalends jobs show`. */
-import { Command } from 'commander'
+/** `kalends jobs show` and `kalends jobs logs`. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { NotFoundError } from '../../errors.ts'
-import type { Attempt, Job } from '../../index.ts'
-import { type DatabaseFlags, withDatabaseOptions } from '../configuration.ts'
+import type { Attempt, Job, Jobs, LogLevel, LogLine } from '../../index.ts'
 import { JOB_OPTION_NAMES } from '../../model/settings.ts'
-import { print, printJson } from '../output.ts'
-import { withKalends } from '../session.ts'
-import { settingFacts } from '../setting-facts.ts'
+import { type AnyCommand, Command, examples } from '../commander.ts'
+import { harmlessText, painted, print, printJson, say, type Style } from '../output.ts'
+import { onDatabase } from '../session.ts'
+import { settingFacts } from '../settings.ts'
 import { type Column, factsText, tableText } from '../table.ts'
-import { firstLine, spanShort, when } from '../words.ts'
+import { firstLine, when } from '../values.ts'
+import { took } from './list.ts'
 
-export function showCommand(): Command {
+/** How often to look for new lines. */
+const LOOK_MS = 500
+const STYLES: Readonly<Partial<Record<LogLevel, Style>>> = { debug: 'dim', warn: 'yellow', error: 'red' }
+const FINAL: readonly string[] = ['success', 'failed', 'cancelled', 'skipped'] satisfies Job['state'][]
+
+export function showCommand(): AnyCommand {
   const command = new Command('show')
-    .summary('all about a job')
+    .summary('show a job')
     .description(
       'Shows a job and its attempts: what ran, when, where, and how it ended. Its log: kalends jobs logs.',
     )
     .argument('<id>')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  $ kalends jobs show 0193…\n  $ kalends jobs show 0193… --json | jq .attempts',
-    )
-  return withDatabaseOptions(command).action(
-    (id: string, options: DatabaseFlags & { readonly json?: boolean }) =>
-      withKalends(options, async ({ jobs }) => {
-        const job = await jobs.get(id)
-        if (job === null) throw new NotFoundError('job', id)
-        const attempts = await jobs.attempts(id)
-        if (options.json === true) printJson({ ...job, attempts })
-        else print(pageOf(job) + attemptsText(attempts))
-      }),
-  )
+    .addHelpText('after', examples('jobs show 0193…', 'jobs show 0193… --json | jq .attempts'))
+  return onDatabase(command, async ({ jobs }, id, { json }) => {
+    const job = await foundJob(jobs, id)
+    const attempts = await jobs.attempts(id)
+    if (json === true) printJson({ ...job, attempts })
+    else print(pageOf(job) + attemptsText(attempts))
+  })
+}
+
+export function logsCommand(): AnyCommand {
+  const command = new Command('logs')
+    .summary('print the log of a job')
+    .description('Prints what the attempts of a job have logged, in order.')
+    .argument('<id>')
+    .option('-f, --follow', 'continue with new lines until the job has ended')
+    .addHelpText('after', examples('jobs logs 0193…', 'jobs logs --follow 0193… | grep -i error'))
+  return onDatabase(command, async ({ jobs }, id, { follow, json }) => {
+    for (let last = 0; ; ) {
+      // Read before its lines: a line that is logged between the two reads is printed.
+      const { state, error } = await foundJob(jobs, id)
+      for await (const line of linesAfter(jobs, id, last)) {
+        if (json === true) printJson(line)
+        else print(textOf(line))
+        last = line.id
+      }
+      if (follow !== true) return
+      if (FINAL.includes(state))
+        return say(`The job is ${state}${error === null ? '' : `: ${harmlessText(firstLine(error))}`}.`)
+      await pause(LOOK_MS)
+    }
+  })
+}
+
+/** The facts of a job whose only attempt is running or has succeeded include those of its attempt. */
+function attemptsText(attempts: readonly Attempt[]): string {
+  const [first, ...others] = attempts
+  const isInFacts = first === undefined || first.outcome === null || first.outcome === 'success'
+  return isInFacts && others.length === 0 ? '' : `\n${tableText(ATTEMPT_COLUMNS, attempts)}`
+}
+
+const ATTEMPT_COLUMNS: readonly Column<Attempt>[] = [
+  { title: 'ATTEMPT', value: ({ attempt }) => String(attempt), align: 'right' },
+  { title: 'OUTCOME', value: ({ outcome }) => outcome ?? 'running' },
+  { title: 'STARTED', value: ({ started }) => when(started) },
+  { title: 'ENDED', value: ({ ended }) => when(ended) },
+  { title: 'WORKER', value: ({ worker }) => worker ?? '-' },
+  { title: 'ERROR', value: ({ error }) => firstLine(error), least: 12 },
+]
+
+async function foundJob(jobs: Jobs, id: string): Promise<Job> {
+  const job = await jobs.get(id)
+  if (job === null) throw new NotFoundError('job', id)
+  return job
 }
 
 function pageOf(job: Job): string {
-  const { started, finished } = job
   return factsText([
     ['Job', job.id],
     ['State', job.state],
@@ -49,33 +92,17 @@ function pageOf(job: Job): string {
     ['Attempt', job.attempt === 0 ? null : String(job.attempt)],
     ['Submitted', time(job.submitted)],
     ['Not before', time(job.runAt)],
-    ['Started', time(started)],
-    ['Finished', time(finished)],
-    ['Took', started && finished && spanShort(finished.getTime() - started.getTime())],
+    ['Started', time(job.started)],
+    ['Finished', time(job.finished)],
+    ['Took', job.started && job.finished && took(job, null)],
     ['Worker', job.worker],
     ['Progress', json(job.progress)],
     ['Result', json(job.result)],
     ['Error', job.error],
-    ['Stop asked for', time(job.stopRequested)],
+    ['Stop requested', time(job.stopRequested)],
     ...settingFacts(job, JOB_OPTION_NAMES),
   ])
 }
-
-/** Of a job whose only attempt is running or has succeeded, its page says all. */
-function attemptsText(attempts: readonly Attempt[]): string {
-  const [first, ...others] = attempts
-  const isSaid = first === undefined || first.outcome === null || first.outcome === 'success'
-  return isSaid && others.length === 0 ? '' : `\n${tableText(ATTEMPT_COLUMNS, attempts)}`
-}
-
-const ATTEMPT_COLUMNS: readonly Column<Attempt>[] = [
-  { title: 'ATTEMPT', value: ({ attempt }) => String(attempt), align: 'right' },
-  { title: 'OUTCOME', value: ({ outcome }) => outcome ?? 'running' },
-  { title: 'STARTED', value: ({ started }) => when(started) },
-  { title: 'ENDED', value: ({ ended }) => when(ended) },
-  { title: 'WORKER', value: ({ worker }) => worker ?? '-' },
-  { title: 'ERROR', value: ({ error }) => firstLine(error), least: 12 },
-]
 
 function json(value: unknown): string | null {
   return value === null ? null : JSON.stringify(value)
@@ -83,4 +110,18 @@ function json(value: unknown): string | null {
 
 function time(at: Date | null): string | null {
   return at && when(at)
+}
+
+async function* linesAfter(jobs: Jobs, id: string, last: number): AsyncGenerator<LogLine, void> {
+  for (let after = last; ; ) {
+    const lines = await jobs.logs(id, { after })
+    yield* lines
+    const newest = lines.at(-1)
+    if (newest === undefined) return
+    after = newest.id
+  }
+}
+
+function textOf({ at, level, message }: LogLine): string {
+  return `${at.toISOString()} ${painted(STYLES[level], level.padEnd(5))} ${harmlessText(message)}\n`
 }

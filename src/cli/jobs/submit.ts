@@ -1,64 +1,69 @@
 /** `kalends jobs submit`. */
-import { Command } from 'commander'
-import { COMMAND_TASK, commandArgs } from '../command-args.ts'
-import { type DatabaseFlags, withDatabaseOptions } from '../configuration.ts'
+import type { Kalends } from '../../index.ts'
 import { JOB_OPTION_NAMES } from '../../model/settings.ts'
-import { print, printJson } from '../output.ts'
-import { withKalends } from '../session.ts'
-import { givenSettings, type SettingFlags, withSettingFlags } from '../setting-flags.ts'
-import { instantOption, jsonValue, usage } from '../words.ts'
-import { waitForJob } from './wait.ts'
+import { type AnyCommand, Command, examples } from '../commander.ts'
+import { QuietFailure, UsageError } from '../failure.ts'
+import { harmlessText, print, printJson, say } from '../output.ts'
+import { onDatabase } from '../session.ts'
+import { givenSettings, withSettingFlags } from '../settings.ts'
+import { COMMAND_TASK, firstLine, instantOption, jsonValue } from '../values.ts'
 
-interface Options extends DatabaseFlags, SettingFlags {
-  readonly args?: unknown
-  readonly id?: string
-  readonly runAt?: string
-  readonly wait?: boolean
-  readonly json?: boolean
-}
-
-export function submitCommand(): Command {
+export function submitCommand(): AnyCommand {
   const command = new Command('submit')
-    .summary('submit a job, beside all schedules')
+    .summary('submit a job without a schedule')
     .description(
-      'Submits a job of a task, beside all schedules, and prints its id. What stands after -- is a command that a\n' +
-        'worker runs, which needs one that was started with `kalends start --allow-commands`.',
+      'Submits a job of a task, without a schedule, and prints its id. The words after -- are a command, which runs on\n' +
+        'a worker that was started with `kalends start --allow-commands`.',
     )
-    .argument('<task>', "what runs; '--' and a command in its place")
-    .argument('[command...]', 'after --: the rest of the command')
-    .option('--args <json>', 'what the task gets', jsonValue)
+    .argument('<task>', "the task; 'command' to run a command")
+    .argument('[command...]', 'after --: the command')
+    .option('--args <json>', 'the args of the task', jsonValue)
     .option('--id <id>', 'up to 36 characters (default: a new UUID)')
-    .option('--run-at <time>', 'not before it')
-    .option('--wait', 'wait for its end; fail when it fails')
-    .option('--json', 'print JSON')
+    .option('--run-at <time>', 'do not run it earlier')
+    .option('--wait', 'wait for its end; fail if it fails')
     .addHelpText(
       'after',
-      `
-Examples:
-  $ kalends jobs submit mail --args '{"to":"x@example.org"}' --run-at '+10min'
-  $ kalends jobs submit command --wait -- uname -a`,
+      examples(
+        `jobs submit mail --args '{"to":"x@example.org"}' --run-at '+10min'`,
+        'jobs submit command --wait -- uname -a',
+      ),
     )
-  return withDatabaseOptions(withSettingFlags(command, JOB_OPTION_NAMES)).action(
-    (task: string, argv: readonly string[], options: Options) =>
-      withKalends(options, async (kalends) => {
-        if (argv.length > 0 && task !== COMMAND_TASK)
-          throw usage(
-            `what stands after the task '${task}' means nothing; args go into --args, commands after 'command --'`,
-          )
-        if (argv.length > 0 && options.args !== undefined)
-          throw usage("option '--args' and a command after -- do not go together")
-        const job = await kalends.jobs.submit(
-          task,
-          argv.length > 0 ? commandArgs(argv) : (options.args ?? {}),
-          {
-            ...(await givenSettings(options, JOB_OPTION_NAMES, false)),
-            id: options.id,
-            runAt: await instantOption('--run-at', options.runAt),
-          },
-        )
-        if (options.wait === true) return waitForJob(kalends, job, options.json)
-        if (options.json === true) printJson(await kalends.jobs.get(job))
-        else print(`${job}\n`)
-      }),
-  )
+  return onDatabase(withSettingFlags(command, JOB_OPTION_NAMES), async (kalends, task, argv, flags) => {
+    const { args, id, runAt } = flags
+    if (argv.length > 0 && task !== COMMAND_TASK)
+      throw new UsageError(
+        `only the task 'command' takes words after --; write the args of '${task}' as --args '{…}'`,
+      )
+    if (argv.length > 0 && args !== undefined)
+      throw new UsageError("option '--args' cannot be combined with a command after --")
+    const job = await kalends.jobs.submit(task, argv.length > 0 ? { argv } : (args ?? {}), {
+      ...(await givenSettings(flags, JOB_OPTION_NAMES, false)),
+      id,
+      runAt: await instantOption('--run-at', runAt),
+    })
+    await showSubmitted(kalends, job, flags)
+  })
+}
+
+/**
+ * Prints a submitted job; with `wait` once it has ended.
+ *
+ * @throws QuietFailure if it was waited for and has not succeeded
+ */
+export async function showSubmitted(
+  { jobs }: Kalends,
+  id: string,
+  { wait, json }: { readonly wait?: boolean | undefined; readonly json?: boolean | undefined },
+): Promise<void> {
+  if (wait !== true) {
+    if (json === true) printJson(await jobs.get(id))
+    else print(`${id}\n`)
+    return
+  }
+  say(`Waiting for the job ${id}; Ctrl-C stops waiting, not the job.`)
+  const job = await jobs.wait(id)
+  const { state, error } = job
+  if (json === true) printJson(job)
+  else print(`${id}: ${state}${error === null ? '' : `: ${harmlessText(firstLine(error))}`}\n`)
+  if (state !== 'success') throw new QuietFailure()
 }

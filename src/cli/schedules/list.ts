@@ -1,23 +1,12 @@
 /** `kalends schedules list`: reads like `systemctl list-timers`. */
-import { Command, Option } from 'commander'
+import { durationText, relativeTime } from '../../duration.ts'
 import type { Kalends, Listed, ListPage, Schedule, ScheduleConditions, ScheduleStatus } from '../../index.ts'
-import { relative } from '../calendar-report.ts'
-import { type DatabaseFlags, withDatabaseOptions } from '../configuration.ts'
+import { type AnyCommand, Command, examples, Option } from '../commander.ts'
 import { print, say, type Style } from '../output.ts'
 import { firstRows, listed, printWhole } from '../pages.ts'
-import { withKalends } from '../session.ts'
+import { onDatabase } from '../session.ts'
 import { type Column, tableText } from '../table.ts'
-import { counted, spanShort, when, wholeNumber } from '../words.ts'
-
-interface Options extends DatabaseFlags {
-  readonly status?: ScheduleStatus
-  readonly task?: string
-  readonly group?: string
-  readonly submitter?: string
-  readonly text?: string
-  readonly limit?: number
-  readonly json?: boolean
-}
+import { counted, when, wholeNumber } from '../values.ts'
 
 const STATUSES: readonly ScheduleStatus[] = ['active', 'paused', 'done', 'dead', 'invalid', 'retired']
 const STYLES: Readonly<Partial<Record<ScheduleStatus, Style>>> = {
@@ -27,36 +16,32 @@ const STYLES: Readonly<Partial<Record<ScheduleStatus, Style>>> = {
   invalid: 'red',
 }
 const HELP = `
-Sorted by the next run. LEFT is the time until it, PASSED the time since the last one; both by this machine's
-clock. Times are shown in the zone of this process; TZ=UTC shows them in UTC.
+Sorted by the next run. LEFT is the time until it, PASSED the time since the last one; both by the clock of this
+machine. Times are in the time zone of this process; TZ=UTC shows them in UTC.`
 
-Examples:
-  $ kalends schedules list
-  $ kalends schedules list --status invalid --json
-  $ TZ=America/New_York kalends schedules list --task report`
-
-export function listCommand(): Command {
+export function listCommand(): AnyCommand {
   const command = new Command('list')
     .alias('ls')
-    .summary('list schedules, the next to run first')
-    .description('Lists schedules like `systemctl list-timers`, the next to run first.')
-    .addOption(new Option('--status <status>', 'only those').choices(STATUSES))
-    .option('--task <name>', 'only those of this task')
-    .option('--group <name>', 'only those of this group')
-    .option('--submitter <name>', 'only those of this owner')
-    .option('--text <text>', 'only those with this in their id, summary, subject or task')
-    .option('--limit <n>', 'at most so many (default: all)', wholeNumber)
-    .option('--json', 'print one JSON object a line')
+    .summary('list schedules, next run first')
+    .description('Lists schedules like `systemctl list-timers`, next run first.')
+    .addOption(new Option('--status <status>', 'only schedules with this status').choices(STATUSES))
+    .option('--task <name>', 'only schedules of this task')
+    .option('--group <name>', 'only schedules of this group')
+    .option('--submitter <name>', 'only schedules of this owner')
+    .option('--text <text>', 'only schedules with this text in their id, summary, subject or task')
+    .option('--limit <n>', 'at most this many (default: all)', wholeNumber(0, 999_999_999))
     .addHelpText('after', HELP)
-  return withDatabaseOptions(command).action((options: Options) =>
-    withKalends(options, async (kalends) => {
-      const { status, task, group, submitter, text, limit = Infinity } = options
-      const found = await nextToRunFirst(kalends, { status, task, group, submitter, text }, limit)
-      if (options.json === true) return printWhole(found.items, (id) => kalends.schedules.get(id))
-      if (found.items.length > 0) print(tableText(columns(Date.now()), found.items))
-      say(listed(found, counted(found.items.length, 'schedule')))
-    }),
-  )
+    .addHelpText(
+      'after',
+      examples('schedules list', 'schedules list --status invalid --json', 'schedules list --task report'),
+    )
+  return onDatabase(command, async (kalends, { limit = Infinity, json, ...flags }) => {
+    const { status, task, group, submitter, text } = flags
+    const found = await nextToRunFirst(kalends, { status, task, group, submitter, text }, limit)
+    if (json === true) return printWhole(found.items, (id) => kalends.schedules.get(id))
+    if (found.items.length > 0) print(tableText(columns(new Date()), found.items))
+    say(listed(found, counted(found.items.length, 'schedule')))
+  })
 }
 
 /** The most schedules that are sorted by their next run. */
@@ -84,24 +69,22 @@ async function nextToRunFirst(
   return { ...all, items: [...inOrder, ...others].slice(0, limit) }
 }
 
-function columns(now: number): Column<Schedule>[] {
+function columns(now: Date): Column<Schedule>[] {
   return [
     { title: 'NEXT', value: ({ nextRun }) => when(nextRun), optional: 1 },
-    {
-      title: 'LEFT',
-      value: ({ nextRun }) =>
-        nextRun === null
-          ? '-'
-          : `${spanShort(nextRun.getTime() - now)}${nextRun.getTime() < now ? ' ago' : ''}`,
-      align: 'right',
-    },
+    { title: 'LEFT', value: ({ nextRun }) => leftText(nextRun, now), align: 'right' },
     { title: 'LAST', value: ({ lastRun }) => when(lastRun), optional: 3 },
     {
       title: 'PASSED',
-      value: ({ lastRun }) => (lastRun === null ? '-' : relative(lastRun.getTime() * 1000, now * 1000)),
+      value: ({ lastRun }) => (lastRun === null ? '-' : relativeTime(lastRun, now)),
       optional: 2,
     },
     { title: 'SCHEDULE', value: ({ id }) => id, least: 10 },
     { title: 'STATE', value: ({ status }) => status, style: ({ status }) => STYLES[status] },
   ]
+}
+
+function leftText(nextRun: Date | null, now: Date): string {
+  if (nextRun === null) return '-'
+  return nextRun < now ? relativeTime(nextRun, now) : durationText(nextRun.getTime() - now.getTime())
 }

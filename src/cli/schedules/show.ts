@@ -1,26 +1,122 @@
-/** `kalends schedules show`. */
-import { Command } from 'commander'
+/** `kalends schedules show`, `history` and `explain`. */
 import { NotFoundError } from '../../errors.ts'
-import { type DatabaseFlags, withDatabaseOptions } from '../configuration.ts'
-import { withKalends } from '../session.ts'
-import { showSchedule } from './describe.ts'
+import type { Job, Kalends, Schedule } from '../../index.ts'
+import { OPTION_NAMES } from '../../model/settings.ts'
+import { type AnyCommand, Command, examples } from '../commander.ts'
+import { STATE_STYLES, took } from '../jobs/list.ts'
+import { harmlessText, print, printJson, say } from '../output.ts'
+import { onDatabase } from '../session.ts'
+import { settingFacts } from '../settings.ts'
+import { type Column, factsText, tableText } from '../table.ts'
+import { counted, firstLine, instantOption, when, wholeNumber } from '../values.ts'
 
-export function showCommand(): Command {
+const ELAPSES = 5
+/** The others have a line of their own. */
+const NAMES = OPTION_NAMES.filter((name) => name !== 'summary' && name !== 'enabled')
+
+export function showCommand(): AnyCommand {
   const command = new Command('show')
-    .summary('all about a schedule')
-    .description('Shows a schedule: what runs, when, how it went, its next elapses.')
+    .summary('show a schedule')
+    .description('Shows a schedule: its settings, its upcoming runs, and how the last run went.')
     .argument('<id>')
-    .option('--json', 'print JSON')
+    .addHelpText('after', examples('schedules show nightly', 'schedules show nightly --json | jq .args'))
+  return onDatabase(command, async (kalends, id, { json }) => {
+    const schedule = await kalends.schedules.get(id)
+    if (schedule === null) throw new NotFoundError('schedule', id)
+    await showSchedule(kalends, schedule, json)
+  })
+}
+
+export async function showSchedule(
+  kalends: Kalends,
+  schedule: Schedule,
+  json: boolean | undefined,
+): Promise<void> {
+  if (json === true) printJson(schedule)
+  else print(await pageOf(kalends, schedule))
+}
+
+async function pageOf(kalends: Kalends, schedule: Schedule): Promise<string> {
+  const { checkTimer } = await import('../../timer/index.ts')
+  const checked = checkTimer(schedule.timer, { limit: 1, anchor: schedule.created })
+  const elapses =
+    schedule.status === 'active' && checked.valid
+      ? await kalends.schedules.elapses(schedule.id, { limit: ELAPSES })
+      : []
+  return factsText([
+    ['Schedule', schedule.id],
+    ['Summary', schedule.summary],
+    ['State', schedule.status],
+    ['Task', schedule.task],
+    ['Args', JSON.stringify(schedule.args)],
+    ['Timer', schedule.timer],
+    ['In words', checked.valid ? checked.description : checked.error.message],
+    ['Next run', schedule.nextRun && when(schedule.nextRun)],
+    ['Elapses', elapses.map((at) => when(at)).join('\n')],
+    ['Warnings', checked.valid ? checked.warnings.join('\n') : null],
+    ...settingFacts(schedule, NAMES),
+    ['Runs', `${schedule.runCount}, ${schedule.errorCount} failed`],
+    ['Last run', schedule.lastRun && when(schedule.lastRun)],
+    ['Last job', schedule.lastJob],
+    ['Last error', schedule.lastError],
+    ['Declared by', schedule.declaredBy],
+    ['Created', when(schedule.created)],
+  ])
+}
+
+export function historyCommand(): AnyCommand {
+  const command = new Command('history')
+    .summary('list the runs and skips of a schedule, newest first')
+    .description('Lists the slots of a schedule, newest first: runs, and skips with their reason.')
+    .argument('<id>')
+    .option('--limit <n>', 'at most this many', wholeNumber(0, 999_999_999), 20)
+    .option('--before <time>', 'only earlier slots')
     .addHelpText(
       'after',
-      '\nExamples:\n  $ kalends schedules show nightly\n  $ kalends schedules show nightly --json | jq .args',
+      examples('schedules history nightly', 'schedules history nightly --before yesterday'),
     )
-  return withDatabaseOptions(command).action(
-    (id: string, options: DatabaseFlags & { readonly json?: boolean }) =>
-      withKalends(options, async (kalends) => {
-        const schedule = await kalends.schedules.get(id)
-        if (schedule === null) throw new NotFoundError('schedule', id)
-        await showSchedule(kalends, schedule, options.json)
-      }),
-  )
+  return onDatabase(command, async ({ schedules }, id, flags) => {
+    const before = await instantOption('--before', flags.before)
+    const jobs = await schedules.history(id, { limit: flags.limit, before })
+    if (flags.json === true) for (const job of jobs) printJson(job)
+    else {
+      if (jobs.length > 0) print(tableText(HISTORY, jobs))
+      say(`${counted(jobs.length, 'slot')} listed.`)
+    }
+  })
+}
+
+const HISTORY: readonly Column<Job>[] = [
+  { title: 'SLOT', value: ({ slot }) => when(slot) },
+  { title: 'STATE', value: ({ state }) => state, style: ({ state }) => STATE_STYLES[state] },
+  { title: 'REASON', value: ({ reason }) => reason ?? '-', optional: 3 },
+  { title: 'MISSED', value: ({ missed }) => countText(missed), align: 'right', optional: 4 },
+  { title: 'ATTEMPT', value: ({ attempt }) => countText(attempt), align: 'right', optional: 2 },
+  { title: 'TOOK', value: (job) => took(job, null), align: 'right', optional: 2 },
+  { title: 'JOB', value: ({ id }) => id, optional: 1 },
+  { title: 'ERROR', value: ({ error }) => firstLine(error) || '-', least: 5, optional: 1 },
+]
+
+function countText(count: number): string {
+  return count === 0 ? '-' : String(count)
+}
+
+export function explainCommand(): AnyCommand {
+  const command = new Command('explain')
+    .summary('explain why a schedule did or did not run')
+    .description('Explains why a schedule did or did not run, and when it runs next.')
+    .argument('<id>')
+    .option('--at <time>', 'explain this time')
+    .addHelpText(
+      'after',
+      examples(
+        'schedules explain nightly',
+        "schedules explain nightly --at '2026-03-29 02:30 Europe/Berlin'",
+      ),
+    )
+  return onDatabase(command, async ({ schedules }, id, { at, json }) => {
+    const explanation = await schedules.explain(id, { at: await instantOption('--at', at) })
+    if (json === true) printJson(explanation)
+    else print(explanation.reasons.map((reason) => `${harmlessText(reason)}\n`).join(''))
+  })
 }

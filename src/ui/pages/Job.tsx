@@ -1,4 +1,5 @@
 /** One job: its timeline, args, result, error, and its log as it grows. */
+import { spanText } from '../../duration.ts'
 import { cancelJob, retryJob } from '../actions.tsx'
 import type { Job } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
@@ -11,7 +12,7 @@ import { JobState } from '../parts/State.tsx'
 import { link } from '../router.ts'
 import { mayOperate } from '../session.ts'
 import { At } from '../time/Time.tsx'
-import { count, span } from '../time/format.ts'
+import { count } from '../time/format.ts'
 import { JobTook } from './job-columns.tsx'
 import { JobTimeline } from './JobTimeline.tsx'
 import { Log, useLog } from './Log.tsx'
@@ -135,7 +136,7 @@ function Facts({ job }: { readonly job: Job }) {
         />
         <Fact
           name="Timeout"
-          value={timeoutMs === null ? <span class="quiet">task default</span> : span(timeoutMs)}
+          value={timeoutMs === null ? <span class="quiet">task default</span> : spanText(timeoutMs)}
         />
         <Fact name="Group" value={group !== '' && <a href={link(['jobs'], { group })}>{group}</a>} />
         <Fact name="Subject" value={subject} />

@@ -13,7 +13,8 @@ import { go, link } from '../router.ts'
 import { mayEdit, mayOperate, maySubmit } from '../session.ts'
 import { zone } from '../time/clock.ts'
 import { At } from '../time/Time.tsx'
-import { count, instantOf, span, zoneOf } from '../time/format.ts'
+import { count, instantOf, zoneOf } from '../time/format.ts'
+import { spanText } from '../../duration.ts'
 import { History } from './History.tsx'
 import { RunWithArgs } from './RunWithArgs.tsx'
 import { type Field, POLICIES, type Value } from './schedule-form.ts'
@@ -205,7 +206,7 @@ function shownPolicy({ kind, otherwise, values, default: usual }: Field, value: 
   if (value === '' || (value === 0 && usual === 0)) return null
   if (value === null) return otherwise === undefined ? null : <span class="quiet">{otherwise}</span>
   if (kind === 'instant') return <At at={String(value)} />
-  if (kind === 'span') return span(Number(value))
+  if (kind === 'span') return spanText(Number(value))
   return values?.[String(value)] ?? String(value)
 }
 

@@ -1,7 +1,8 @@
 /** Converts between the text of a form and the settings that the API takes. */
 import type { NewSchedule, Schedule } from '../api/generated/api.ts'
 import { FIELDS } from '../api/generated/settings.ts'
-import { instantOf, myZone, span, typedAt } from '../time/format.ts'
+import { instantOf, myZone, typedAt } from '../time/format.ts'
+import { spanText } from '../../duration.ts'
 
 export type Value = Schedule[Field['property']]
 
@@ -58,7 +59,7 @@ export function entriesOf(schedule: Schedule): Entries {
 function textOf({ kind, default: otherwise }: Field, value: Value): string {
   if (value === null) return ''
   // 0 is the same as empty only if it is the default.
-  if (kind === 'span') return value === 0 && otherwise === 0 ? '' : span(Number(value))
+  if (kind === 'span') return value === 0 && otherwise === 0 ? '' : spanText(Number(value))
   if (kind === 'instant') return typedAt(new Date(String(value)), myZone)
   return String(value)
 }

@@ -1,6 +1,7 @@
 /** The next run times of a timer, in several zones side by side. */
+import { relativeTime } from '../../duration.ts'
 import { now } from '../time/clock.ts'
-import { exact, relative } from '../time/format.ts'
+import { exact } from '../time/format.ts'
 
 interface RunTimesProps {
   readonly label: string
@@ -36,7 +37,7 @@ export function RunTimes({ label, times, timerZone, myZone, zones, next }: RunTi
             const date = new Date(at)
             return (
               <tr key={at} class={date.getTime() === nextMs ? 'is-next' : undefined}>
-                <td>{relative(date, now.value).replace(/^in /u, '')}</td>
+                <td>{relativeTime(date, now.value).replace(/^in /u, '')}</td>
                 {columns.map((zone) => (
                   <td key={zone}>{exact(date, zone)}</td>
                 ))}

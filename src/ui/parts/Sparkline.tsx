@@ -1,7 +1,7 @@
 /** The last runs as bars, the oldest on the left: the height is the run time, a short bar is a skipped slot. */
 import type { RecentRun } from '../api/generated/api.ts'
 import { link } from '../router.ts'
-import { duration } from '../time/format.ts'
+import { durationText } from '../../duration.ts'
 
 const WIDTH = 6
 const HEIGHT = 20
@@ -52,7 +52,7 @@ function summary(runs: readonly RecentRun[]): string {
   const took = runs.map(tookMs).filter((ms) => ms > 0)
   return took.length === 0
     ? words.join(', ')
-    : `${words.join(', ')}; the longest took ${duration(Math.max(...took))}`
+    : `${words.join(', ')}; the longest took ${durationText(Math.max(...took))}`
 }
 
 function tookMs({ started, finished }: RecentRun): number {

@@ -1,6 +1,7 @@
+import { durationText, relativeTime } from '../../duration.ts'
 import { toast } from '../parts/toast.tsx'
 import { now, zone } from './clock.ts'
-import { duration, exact, relative } from './format.ts'
+import { exact } from './format.ts'
 
 /** The exact time in the timer's zone, in the zone shown, and in UTC, for a tooltip. */
 function title(at: Date, shown: string, own?: string): string {
@@ -23,7 +24,7 @@ export function Ago({ at, own }: { readonly at: string | null; readonly own?: st
   const date = new Date(at)
   return (
     <time dateTime={at} title={title(date, zone.value, own)}>
-      {relative(date, now.value)}
+      {relativeTime(date, now.value)}
     </time>
   )
 }
@@ -34,7 +35,7 @@ export function At({ at, own }: { readonly at: string | null; readonly own?: str
   const date = new Date(at)
   return (
     <time dateTime={at} title={title(date, zone.value, own)}>
-      {exact(date, own ?? zone.value)} <span class="quiet beside">{relative(date, now.value)}</span>
+      {exact(date, own ?? zone.value)} <span class="quiet beside">{relativeTime(date, now.value)}</span>
     </time>
   )
 }
@@ -43,5 +44,5 @@ export function At({ at, own }: { readonly at: string | null; readonly own?: str
 export function Took({ from, to }: { readonly from: string | null; readonly to: string | null }) {
   if (from === null) return <span class="none">–</span>
   const end = to === null ? now.value.getTime() : Date.parse(to)
-  return <span>{duration(end - Date.parse(from))}</span>
+  return <span>{durationText(end - Date.parse(from))}</span>
 }

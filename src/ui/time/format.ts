@@ -1,7 +1,4 @@
-/** Instants and durations as people read them. */
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
+/** Instants and numbers as people read them. */
 
 export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
@@ -68,62 +65,8 @@ export function exact(at: Date, zone: string): string {
   return `${weekday} ${date} ${time} ${offset}`
 }
 
-/** `in 3 min`, `2 h ago`, `now` */
-export function relative(at: Date, now: Date): string {
-  const ms = at.getTime() - now.getTime()
-  if (Math.abs(ms) < 1000) return 'now'
-  const size = roughly(Math.abs(ms))
-  return ms > 0 ? `in ${size}` : `${size} ago`
-}
-
-/** One unit, two where the second one matters: `45 s`, `12 min`, `3 h 20 min`, `5 d`. */
-function roughly(ms: number): string {
-  if (ms < MINUTE) return `${Math.floor(ms / 1000)} s`
-  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min`
-  if (ms < 10 * HOUR) return joined(Math.floor(ms / HOUR), 'h', Math.floor((ms % HOUR) / MINUTE), 'min')
-  if (ms < 2 * DAY) return `${Math.floor(ms / HOUR)} h`
-  if (ms < 60 * DAY) return `${Math.floor(ms / DAY)} d`
-  if (ms < 730 * DAY) return `${Math.floor(ms / (30.44 * DAY))} months`
-  return `${Math.floor(ms / (365.25 * DAY))} years`
-}
-
-/** `320 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min` */
-export function duration(ms: number): string {
-  if (ms < 0) return '0 ms'
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`
-  if (ms < MINUTE) return `${Math.round(ms / 1000)} s`
-  if (ms < HOUR) return joined(Math.floor(ms / MINUTE), 'min', Math.floor((ms % MINUTE) / 1000), 's')
-  if (ms < DAY) return joined(Math.floor(ms / HOUR), 'h', Math.floor((ms % HOUR) / MINUTE), 'min')
-  return joined(Math.floor(ms / DAY), 'd', Math.floor((ms % DAY) / HOUR), 'h')
-}
-
-/** As timers write it: `10min`, `1h 30min`; what a form shows and takes. */
-export function span(ms: number): string {
-  if (ms === 0) return '0'
-  const units: readonly [string, number][] = [
-    ['d', DAY],
-    ['h', HOUR],
-    ['min', MINUTE],
-    ['s', 1000],
-    ['ms', 1],
-  ]
-  let rest = ms
-  return units
-    .flatMap(([unit, size]) => {
-      const count = Math.floor(rest / size)
-      rest -= count * size
-      return count === 0 ? [] : [`${count}${unit}`]
-    })
-    .join(' ')
-}
-
 export function count(value: number): string {
   return value.toLocaleString('en-US').replaceAll(',', ' ')
-}
-
-function joined(large: number, largeUnit: string, small: number, smallUnit: string): string {
-  return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`
 }
 
 /** What a clock in a zone shows as `2026-03-27T09:00`, as an instant; in a repeated hour the first. */

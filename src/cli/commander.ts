@@ -1,0 +1,37 @@
+/**
+ * commander, with the options and arguments of a command typed by their declarations. The types come from a package that
+ * is needed to compile only: at run time its classes are those of commander.
+ */
+import * as commander from 'commander'
+import type * as typed from '@commander-js/extra-typings'
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- extra-typings re-exports the classes of commander
+export const { Argument, Command, Option } = commander as unknown as typeof typed
+
+export type OptionValues = typed.OptionValues
+
+export type Command<
+  Args extends unknown[] = [],
+  // oxlint-disable-next-line typescript/no-generated-empty-object-type -- a new command has no options
+  Flags extends OptionValues = Record<never, never>,
+> = typed.Command<Args, Flags>
+
+export type Option = typed.Option
+
+/** A command of which nothing more is known. */
+export type AnyCommand = typed.CommandUnknownOpts
+
+/** The end of a help text. */
+export function examples(...commands: readonly string[]): string {
+  return `\nExamples:\n${commands.map((command) => `  $ kalends ${command}`).join('\n')}`
+}
+
+/** The same command, after `add` has added options that the compiler cannot see. */
+export function withFlags<Args extends unknown[], Flags extends OptionValues, Added>(
+  command: Command<Args, Flags>,
+  add: (command: AnyCommand) => void,
+): Command<Args, Flags & Added> {
+  add(command)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `Added` says what `add` does
+  return command as unknown as Command<Args, Flags & Added>
+}

@@ -1,0 +1,95 @@
+/** `kalends jobs cancel` and `kalends jobs retry`: jobs by their ids, or all that match a filter. */
+import type { JobState, Kalends, ManyJobs, ManyOptions, ManyResult } from '../../index.ts'
+import { type AnyCommand, Command, examples } from '../commander.ts'
+import { confirm } from '../confirm.ts'
+import { commandMessage, exitCodeOf, QuietFailure, UsageError } from '../failure.ts'
+import { print, printJson, say } from '../output.ts'
+import { progressBar } from '../progress-bar.ts'
+import { onDatabase, type SessionFlags } from '../session.ts'
+import { counted } from '../values.ts'
+import { conditionsOf, type FilterFlags, withFilter } from './list.ts'
+
+export function cancelCommand(): AnyCommand {
+  const command = new Command('cancel')
+    .summary('cancel waiting jobs, stop running ones')
+    .description(
+      'Cancels waiting jobs and asks the workers to stop running ones; their handlers are told within a second.\n' +
+        'Name the jobs by their ids or by a filter.',
+    )
+    .addHelpText('after', examples('jobs cancel 0193…', 'jobs cancel --task mail --state waiting --yes'))
+  return changeCommand(command, ['waiting', 'blocked', 'running'], {
+    verb: 'Cancel',
+    done: 'Cancelled',
+    change: ({ jobs }, which, options) => jobs.cancelMany(which, options),
+    textOf: (state) => (state === 'running' ? 'asked to stop' : state),
+  })
+}
+
+export function retryCommand(): AnyCommand {
+  const command = new Command('retry')
+    .summary('run failed or cancelled jobs again')
+    .description(
+      'Runs failed or cancelled jobs again, from their first attempt. Name the jobs by their ids or by a filter.',
+    )
+    .addHelpText('after', examples('jobs retry 0193…', 'jobs retry --task mail --state failed --yes'))
+  return changeCommand(command, ['failed', 'cancelled'], {
+    verb: 'Retry',
+    done: 'Retried',
+    change: ({ jobs }, which, options) => jobs.retryMany(which, options),
+    textOf: (state) => state,
+  })
+}
+
+interface Change {
+  /** As the question begins. */
+  readonly verb: string
+  readonly done: string
+  readonly change: (kalends: Kalends, which: ManyJobs, options: ManyOptions) => Promise<ManyResult>
+  readonly textOf: (state: JobState) => string
+}
+
+function changeCommand(command: Command, states: readonly JobState[], change: Change): AnyCommand {
+  const complete = command
+    .argument('[id...]')
+    .option('-y, --yes', 'with a filter: do not ask for confirmation')
+  return onDatabase(withFilter(complete, states), (kalends, ids, flags) =>
+    changeJobs(kalends, ids, flags, change),
+  )
+}
+
+/** @throws QuietFailure with the exit code of the first job that was refused, once all were tried */
+async function changeJobs(
+  kalends: Kalends,
+  ids: readonly string[],
+  flags: SessionFlags & FilterFlags & { readonly yes?: boolean },
+  { verb, done, change, textOf }: Change,
+): Promise<void> {
+  const filter = conditionsOf(flags)
+  const isFiltered = Object.values(filter).some((value) => value !== undefined)
+  if (ids.length > 0 && isFiltered) throw new UsageError('give either ids or a filter, not both')
+  if (ids.length === 0 && !isFiltered)
+    throw new UsageError(
+      'give the ids of jobs, or a filter: --state, --task, --schedule, --group, --submitter',
+    )
+  const which = ids.length > 0 ? { ids } : { filter }
+  const { matched } = await change(kalends, which, { dryRun: true })
+  if (matched === 0) return say('No job matches.')
+  if (ids.length === 0) await confirm(`${verb} ${counted(matched, 'job')}?`, flags.yes)
+  const bar = progressBar(done)
+  let tried = 0
+  const { changed, refused } = await change(kalends, which, {
+    each: async (id, act) => {
+      bar.update(tried, matched)
+      tried += 1
+      const state = await act()
+      if (flags.json === true) printJson({ id, state })
+      else print(`${id}: ${textOf(state)}\n`)
+    },
+  }).finally(() => bar.end())
+  const [first] = refused
+  if (first !== undefined && ids.length === 1) throw first.error
+  for (const { error } of refused) say(`error: ${commandMessage(error)}`)
+  if (ids.length === 0)
+    say(`${done} ${changed.length} of ${counted(changed.length + refused.length, 'job')}.`)
+  if (first !== undefined) throw new QuietFailure(exitCodeOf(first.error))
+}

@@ -1,0 +1,136 @@
+/** `kalends schedules pause`, `resume`, `reset`, `rm` and `run`: what is done to schedules by their ids. */
+import { NotFoundError } from '../../errors.ts'
+import type { Schedule, Schedules } from '../../index.ts'
+import { type AnyCommand, Command, examples } from '../commander.ts'
+import { confirm } from '../confirm.ts'
+import { commandMessage, exitCodeOf, QuietFailure } from '../failure.ts'
+import { showSubmitted } from '../jobs/submit.ts'
+import { harmlessText, print, printJson, say } from '../output.ts'
+import { onDatabase } from '../session.ts'
+import { counted, jsonValue, when } from '../values.ts'
+
+export function pauseCommand(): AnyCommand {
+  return changeCommand(
+    new Command('pause')
+      .summary('pause schedules')
+      .description(
+        'Pauses schedules: nothing is submitted until you resume them; restarts and deploys do not change that. Waiting\n' +
+          'and running jobs are not affected.',
+      ),
+    (schedules, id) => schedules.pause(id),
+    () => 'paused',
+  )
+}
+
+export function resumeCommand(): AnyCommand {
+  return changeCommand(
+    new Command('resume')
+      .summary('resume paused schedules')
+      .description(
+        'Resumes paused schedules: they are planned from now on. Slots during the pause do not count as missed.',
+      ),
+    (schedules, id) => schedules.resume(id),
+    async ({ id, status }, schedules) => {
+      const [next] = status === 'active' ? await schedules.elapses(id, { limit: 1 }) : []
+      return `${status}${next === undefined ? '' : `, next at ${when(next)}`}`
+    },
+  )
+}
+
+export function resetCommand(): AnyCommand {
+  return changeCommand(
+    new Command('reset')
+      .summary('reactivate schedules that are done or dead')
+      .description(
+        'Reactivates schedules that are done or dead: their counters start again from 0, and they are planned from now on.',
+      ),
+    (schedules, id) => schedules.reset(id),
+    ({ status }) => status,
+  )
+}
+
+function changeCommand(
+  command: Command,
+  change: (schedules: Schedules, id: string) => Promise<Schedule>,
+  textOf: (schedule: Schedule, schedules: Schedules) => string | Promise<string>,
+): AnyCommand {
+  const withIds = command
+    .argument('<id...>')
+    .addHelpText('after', examples(`schedules ${command.name()} nightly`))
+  return onDatabase(withIds, ({ schedules }, ids, { json }) =>
+    forEachId(ids, async (id) => {
+      const schedule = await change(schedules, id)
+      if (json === true) printJson(schedule)
+      else print(`${harmlessText(id)}: ${await textOf(schedule, schedules)}\n`)
+    }),
+  )
+}
+
+export function rmCommand(): AnyCommand {
+  const command = new Command('rm')
+    .summary('delete schedules')
+    .description(
+      'Deletes schedules. Their jobs stay. A schedule that code declares comes back with the next start: pause it, or\n' +
+        'remove it from the code.',
+    )
+    .argument('<id...>')
+    .option('-y, --yes', 'do not ask for confirmation')
+    .addHelpText('after', examples('schedules rm nightly', 'schedules rm one two three --yes'))
+  return onDatabase(command, async ({ schedules }, ids, { yes, json }) => {
+    const [only = ''] = ids
+    if (ids.length === 1 && (await schedules.get(only)) === null) throw new NotFoundError('schedule', only)
+    const what = ids.length === 1 ? `the schedule '${harmlessText(only)}'` : counted(ids.length, 'schedule')
+    await confirm(`Delete ${what}?`, yes)
+    await forEachId(ids, async (id) => {
+      const declaredBy = (await schedules.get(id))?.declaredBy
+      await schedules.delete(id)
+      if (typeof declaredBy === 'string')
+        say(
+          `'${harmlessText(id)}' is declared by the set '${declaredBy}': it comes back while it is in the code.`,
+        )
+      if (json === true) printJson({ id, deleted: true })
+      else print(`${harmlessText(id)}: deleted\n`)
+    })
+  })
+}
+
+/**
+ * Does the same for several ids; an error of one does not stop the others.
+ *
+ * @throws QuietFailure with the exit code of the first error, once all were tried
+ */
+async function forEachId(ids: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
+  if (ids.length === 1 && ids[0] !== undefined) return work(ids[0])
+  let first: number | null = null
+  for (const id of ids) {
+    try {
+      await work(id)
+    } catch (error) {
+      say(`error: ${commandMessage(error)}`)
+      first ??= exitCodeOf(error)
+    }
+  }
+  if (first !== null) throw new QuietFailure(first)
+}
+
+export function runCommand(): AnyCommand {
+  const command = new Command('run')
+    .summary('run a schedule now')
+    .description(
+      'Submits a run of a schedule now, also of a paused one; the timer is not affected. Prints the id of the job.\n' +
+        'Fails with 4 while an earlier run has not ended, unless its runs may overlap.',
+    )
+    .argument('<id>')
+    .option('--args <json>', 'args for this run only', jsonValue)
+    .option('--wait', 'wait for its end; fail if it fails')
+    .addHelpText(
+      'after',
+      examples('schedules run nightly --wait', 'jobs logs --follow $(kalends schedules run nightly)'),
+    )
+  return onDatabase(command, async (kalends, id, flags) => {
+    const { args } = flags
+    const job = await kalends.schedules.runNow(id, args === undefined ? {} : { args })
+    say(`A run of '${harmlessText(id)}' was submitted.`)
+    await showSubmitted(kalends, job, flags)
+  })
+}

@@ -1,0 +1,122 @@
+/** `kalends schedules add` and `kalends schedules edit`. */
+import type { ScheduleChanges } from '../../index.ts'
+import { OPTION_NAMES, SETTINGS } from '../../model/settings.ts'
+import { type AnyCommand, Command, examples } from '../commander.ts'
+import { UsageError } from '../failure.ts'
+import { say } from '../output.ts'
+import { onDatabase } from '../session.ts'
+import { clearableFlags, givenSettings, helpOf, type SettingFlags, withSettingFlags } from '../settings.ts'
+import { COMMAND_TASK, jsonValue } from '../values.ts'
+import { showSchedule } from './show.ts'
+
+/** `enabled` is the commands `pause` and `resume`. */
+const NAMES = OPTION_NAMES.filter((name) => name !== 'enabled')
+
+export const CLEARABLE = clearableFlags(NAMES)
+
+const ADD_HELP = `
+The words after -- are a command, which runs without a shell on a worker that was started with
+\`kalends start --allow-commands\`.`
+
+const EDIT_HELP = `
+Settings that you leave out stay as they are. A new timer is planned from now and never fires because of the edit.
+'none' clears ${CLEARABLE.join(', ')}.`
+
+function writeCommand(name: string) {
+  const command = new Command(name)
+    .argument('<id>', 'the id of the schedule, 1 to 190 characters')
+    .option('--timer <timer>', helpOf(SETTINGS.timer))
+    .option('--zone <zone>', "written into a timer that names none: an IANA name, or 'local' (default: UTC)")
+    .option('--args <json>', `${helpOf(SETTINGS.args)}: '{"days":30}'`, jsonValue)
+  return withSettingFlags(command, NAMES)
+}
+
+export function addCommand(): AnyCommand {
+  const command = writeCommand('add')
+    .summary('create a schedule')
+    .description('Creates a schedule. Its first run is the next elapse of its timer.')
+    .argument('[command...]', 'after --: a command to run, in place of --task')
+    .option('--task <name>', 'the task to run')
+    .option('--paused', 'create it paused')
+    .option('--now', 'also run it at once')
+    .addHelpText('after', ADD_HELP)
+    .addHelpText(
+      'after',
+      examples(
+        `schedules add nightly --task cleanup --timer '*-*-* 03:00 Europe/Berlin' --args '{"days":30}'`,
+        "schedules add poll --task poll --timer 'every 5min after finish' --retries 0",
+        'schedules add backup --timer daily --jitter 1h -- /usr/local/bin/backup --all',
+      ),
+    )
+  return onDatabase(command, async (kalends, id, argv, flags) => {
+    const { task, timer, args, paused, now, json } = flags
+    if (timer === undefined) throw new UsageError("option '--timer' is needed: when to run")
+    if ((task === undefined) === (argv.length === 0))
+      throw new UsageError("either option '--task' or a command after -- is needed: what to run")
+    if (argv.length > 0 && args !== undefined)
+      throw new UsageError("option '--args' goes with --task; write the arguments of a command after --")
+    const settings = await settingsOf(flags, false)
+    const schedule = await kalends.schedules.create({
+      ...settings,
+      id,
+      task: task ?? COMMAND_TASK,
+      timer: settings.timer ?? timer,
+      ...(argv.length > 0 && { args: { argv } }),
+      enabled: paused !== true,
+      firstRun: now === true ? 'now' : 'next',
+    })
+    await showSchedule(kalends, schedule, json)
+  })
+}
+
+export function editCommand(): AnyCommand {
+  const command = writeCommand('edit')
+    .summary('change a schedule')
+    .description('Changes settings of a schedule.')
+    .addHelpText('after', EDIT_HELP)
+    .addHelpText(
+      'after',
+      examples(
+        "schedules edit nightly --timer '*-*-* 04:00' --zone Europe/Berlin",
+        'schedules edit nightly --max-runs none --retries 5',
+      ),
+    )
+  return onDatabase(command, async (kalends, id, flags) => {
+    const changes = await settingsOf(flags, true)
+    if (Object.keys(changes).length === 0) throw new UsageError('no setting to change was given')
+    const schedule = await kalends.schedules.update(id, changes)
+    if (schedule.declaredBy !== null)
+      say(
+        `'${id}' is declared by the set '${schedule.declaredBy}': the next start of its code reverts the change. Change the code, too.`,
+      )
+    await showSchedule(kalends, schedule, flags.json)
+  })
+}
+
+interface WriteFlags extends SettingFlags {
+  readonly timer?: string
+  readonly zone?: string
+  readonly args?: unknown
+}
+
+/** What was given, as the library takes it. @param clears  see `givenSettings` */
+async function settingsOf(flags: WriteFlags, clears: boolean): Promise<ScheduleChanges> {
+  const { zone, timer, args } = flags
+  if (zone !== undefined && timer === undefined) throw new UsageError("option '--zone' goes with --timer")
+  return {
+    ...(await givenSettings(flags, NAMES, clears)),
+    ...(args !== undefined && { args }),
+    ...(timer !== undefined && { timer: await checkedTimer(timer, zone) }),
+  }
+}
+
+/** @throws UsageError with the timer to write instead, if there is one */
+async function checkedTimer(text: string, zone: string | undefined): Promise<string> {
+  const { checkTimer, withZone } = await import('../../timer/index.ts')
+  const checked = checkTimer(text)
+  if (checked.valid) return zone === undefined ? text : withZone(text, zone)
+  const { message, hint } = checked.error
+  throw new UsageError(
+    `option '--timer': ${message}${hint === null || message.includes(hint) ? '' : `; ${hint}`}`,
+  )
+}

@@ -1,0 +1,99 @@
+/** Settings as options of commands and as lines of a page: the same wherever they are written or shown. */
+import { spanText } from '../duration.ts'
+import {
+  isNullable,
+  labelOf,
+  type OptionName,
+  propertyOf,
+  type Setting,
+  type SettingName,
+  settingOf,
+} from '../model/settings.ts'
+import { type Command, Option, type OptionValues, withFlags } from './commander.ts'
+import { flagOf } from './failure.ts'
+import { instantOption, when, wholeNumber } from './values.ts'
+
+/** By name, as commander gives them; `none` clears a setting. */
+export type SettingFlags = { readonly [Name in OptionName]?: string | number }
+
+const PLACEHOLDERS: Readonly<Record<Setting['kind'], string>> = {
+  text: 'text',
+  whole: 'n',
+  span: 'span',
+  choice: 'choice',
+  instant: 'time',
+  flag: 'boolean',
+  json: 'json',
+}
+
+/** The description as the first line of a help text has it. */
+export function helpOf({ description }: Setting): string {
+  return `${description.charAt(0).toLowerCase()}${description.slice(1)}`.replaceAll('`', "'")
+}
+
+export function withSettingFlags<Args extends unknown[], Flags extends OptionValues>(
+  command: Command<Args, Flags>,
+  names: readonly OptionName[],
+): Command<Args, Flags & SettingFlags> {
+  return withFlags(command, (plain) => {
+    for (const name of names) plain.addOption(optionOf(name))
+  })
+}
+
+function optionOf(name: OptionName): Option {
+  const setting = settingOf(name)
+  const placeholder = setting.kind === 'text' && setting.isName === true ? 'name' : PLACEHOLDERS[setting.kind]
+  const option = new Option(`${flagOf(name)} <${placeholder}>`, helpOf(setting))
+  const none = isNullable(setting) ? ['none'] : []
+  if (setting.kind === 'choice') option.choices([...Object.keys(setting.values), ...none])
+  if (setting.kind === 'whole') {
+    const read = wholeNumber(setting.least, setting.most)
+    option.argParser((text) => (none.includes(text) ? text : read(text)))
+  }
+  return option
+}
+
+/** The flags that `none` clears. */
+export function clearableFlags(names: readonly OptionName[]): string[] {
+  return names.filter((name) => isNullable(settingOf(name))).map((name) => flagOf(name))
+}
+
+/**
+ * Those that are given, as the library takes them.
+ *
+ * @param clears  whether `none` clears a setting; otherwise it is a value like any other
+ */
+export async function givenSettings(
+  flags: SettingFlags,
+  names: readonly OptionName[],
+  clears: boolean,
+): Promise<Record<string, unknown>> {
+  const given: Record<string, unknown> = {}
+  for (const name of names) {
+    const value = flags[name]
+    if (value === undefined) continue
+    const setting = settingOf(name)
+    if (clears && value === 'none' && isNullable(setting)) given[name] = null
+    else given[name] = setting.kind === 'instant' ? await instantOption(flagOf(name), String(value)) : value
+  }
+  return given
+}
+
+/** Label and text of each of these settings; null: not worth a line. */
+export function settingFacts(
+  row: object,
+  names: readonly SettingName[],
+): [label: string, text: string | null][] {
+  return names.map((name) => {
+    const setting = settingOf(name)
+    const value: unknown = Reflect.get(row, propertyOf(name))
+    return [labelOf(name), value === 0 && setting.default === 0 ? null : valueText(setting, value)]
+  })
+}
+
+function valueText({ kind }: Setting, value: unknown): string | null {
+  if (value === null) return null
+  if (value instanceof Date) return when(value)
+  if (kind === 'span') return spanText(Number(value))
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,48 @@
+/** Values as commands show them and read them. */
+import { InvalidArgumentError } from 'commander'
+import { messageOf } from '../errors.ts'
+import { timestamp } from './calendar-report.ts'
+
+/** The task of `command-task.ts`, whose name is needed without its schema. */
+export const COMMAND_TASK = 'command'
+
+const localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone
+
+/** `Fri 2026-03-27 09:00:00 CET` in the zone of this process; `-` for none. */
+export function when(at: Date | null): string {
+  return at === null ? '-' : timestamp(at.getTime() * 1000, localZone)
+}
+
+export function firstLine(text: string | null): string {
+  return text?.split('\n', 1)[0] ?? ''
+}
+
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (/^-?\d+$/.test(text) && value >= least && value <= most) return value
+    throw new InvalidArgumentError(`A whole number from ${least} to ${most} is needed.`)
+  }
+}
+
+export function jsonValue(text: string): unknown {
+  // commander takes it for no value.
+  if (text.trim() === 'null') throw new InvalidArgumentError('An object is needed, not null.')
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new InvalidArgumentError(`JSON is needed, such as '{"days":30}': ${messageOf(error)}`)
+  }
+}
+
+/** A time as people type it: `2026-03-27 09:00 UTC`, `tomorrow`, `+2h`. */
+export async function instantOption(option: string, text: string | undefined): Promise<Date | undefined> {
+  if (text === undefined) return undefined
+  const { baseTime } = await import('./base-time.ts')
+  const micros = baseTime(text, { nowMicros: Date.now() * 1000, zone: localZone, option })
+  return new Date(Math.floor(micros / 1000))
+}

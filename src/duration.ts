@@ -1,0 +1,88 @@
+/**
+ * Durations and distances in time as text. `spanText` is exact and can be typed into a timer or a setting; `durationText`
+ * and `relativeTime` are rounded down, for people.
+ */
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const MONTH = 30.4375 * DAY
+const YEAR = 365.25 * DAY
+
+/** The units that spans are written in, largest first; months and years differ in length. */
+const UNITS: readonly (readonly [milliseconds: number, unit: string, word: string])[] = [
+  [7 * DAY, 'w', 'week'],
+  [DAY, 'd', 'day'],
+  [HOUR, 'h', 'hour'],
+  [MINUTE, 'min', 'minute'],
+  [SECOND, 's', 'second'],
+  [1, 'ms', 'millisecond'],
+]
+
+/** Such as `1h 30min`: what `timeSpan` reads as the same number of milliseconds. */
+export function spanText(milliseconds: number): string {
+  return parts(milliseconds)
+    .map(([count, unit]) => `${count}${unit}`)
+    .join(' ')
+}
+
+/** Such as `1 hour 30 minutes`. */
+export function spanWords(milliseconds: number): string {
+  return parts(milliseconds)
+    .map(([count, , word]) => `${count} ${word}${count === 1 ? '' : 's'}`)
+    .join(' ')
+}
+
+function parts(milliseconds: number): (readonly [count: number, unit: string, word: string])[] {
+  const found: (readonly [count: number, unit: string, word: string])[] = []
+  let rest = milliseconds
+  for (const [length, unit, word] of UNITS) {
+    // 10 days are 10 days, not 1 week 3 days.
+    if (unit === 'w' && rest % length !== 0) continue
+    const count = Math.floor(rest / length)
+    if (count > 0) found.push([count, unit, word])
+    rest -= count * length
+  }
+  return found.length === 0 ? [[0, 's', 'second']] : found
+}
+
+/** A measured time in its two largest units: `320 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`, `12 d`. Never negative. */
+export function durationText(milliseconds: number): string {
+  const length = Math.max(0, milliseconds)
+  if (length < SECOND) return `${Math.floor(length)} ms`
+  if (length < 10 * SECOND) return `${Math.floor(length / 100) / 10} s`
+  if (length < MINUTE) return `${Math.floor(length / SECOND)} s`
+  if (length < HOUR) return twoUnits(length, MINUTE, 'min', SECOND, 's')
+  if (length < DAY) return twoUnits(length, HOUR, 'h', MINUTE, 'min')
+  return twoUnits(length, DAY, 'd', HOUR, 'h')
+}
+
+function twoUnits(
+  length: number,
+  large: number,
+  largeUnit: string,
+  small: number,
+  smallUnit: string,
+): string {
+  const rest = Math.floor((length % large) / small)
+  return `${Math.floor(length / large)} ${largeUnit}${rest === 0 ? '' : ` ${rest} ${smallUnit}`}`
+}
+
+/** Where an instant lies, seen from now: `in 3 min`, `2 h 5 min ago`, `5 d ago`, `now`. */
+export function relativeTime(at: Date, now: Date): string {
+  const milliseconds = at.getTime() - now.getTime()
+  const distance = Math.abs(milliseconds)
+  if (distance < SECOND) return 'now'
+  const text = distanceText(distance)
+  return milliseconds > 0 ? `in ${text}` : `${text} ago`
+}
+
+function distanceText(distance: number): string {
+  if (distance >= 2 * YEAR) return `${Math.floor(distance / YEAR)} years`
+  if (distance >= 2 * MONTH) return `${Math.floor(distance / MONTH)} months`
+  // Seconds matter within a minute, minutes within a few hours.
+  const precision =
+    distance < MINUTE ? SECOND : distance < 10 * HOUR ? MINUTE : distance < 2 * DAY ? HOUR : DAY
+  return durationText(distance - (distance % precision))
+}
