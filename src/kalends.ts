@@ -163,8 +163,8 @@ export class Kalends {
    * Declares a set of schedules that `start` brings to the database. Call it before `start`.
    *
    * @param set  the name of the set; a set changes only its own schedules
-   * @param options.onRemoved  what happens to schedules that no live worker declares any more: `retire` (default: they do not
-   *   run until they are declared again), `delete` or `keep`
+   * @param options.onRemoved  what happens to schedules that no live worker declares any more: `retire` (default: they
+   *   do not run until they are declared again), `delete` or `keep`
    */
   declare<Inputs extends readonly unknown[]>(
     set: string,

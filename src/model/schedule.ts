@@ -22,7 +22,7 @@ export interface Schedule extends SettingValues {
   readonly status: ScheduleStatus
   /** The next slot; null while paused, or when nothing is to come. */
   readonly nextRun: Date | null
-  /** Why nothing is to come; `running`: the next run is counted from the end of the current one. */
+  /** Why nothing is to come; `awaiting finish`: the next run is counted from the end of the current one. */
   readonly idle: Idle | null
   /** The declared set that the schedule belongs to; null when people made it. */
   readonly declaredBy: string | null
