@@ -1,4 +1,5 @@
 import { messageOf } from '../errors.ts'
+import { END_RULES } from '../model/end-rules.ts'
 import { type Halving, isOfARow } from '../model/halves.ts'
 import type { Ending } from '../model/settle.ts'
 import type { AttemptEnd, ExecutingStore, SettleResult } from '../store/executing-store.ts'
@@ -20,9 +21,9 @@ export async function settleIsolated(
   onRejected: (end: AttemptEnd, error: unknown) => void,
 ): Promise<SettleResult> {
   const results = await halving.run<AttemptEnd, SettleResult>(ends, {
-    work: (some) => store.settle(some),
+    work: (some) => store.settle(some, END_RULES),
     // The database may reject the result or the error text.
-    alone: (end, error) => store.settle([{ ...end, ending: withoutTexts(end.ending, error) }]),
+    alone: (end, error) => store.settle([{ ...end, ending: withoutTexts(end.ending, error) }], END_RULES),
     wrote: ({ settled }) => settled.length > 0,
     refused: (end, error) => {
       onRejected(end, error)

@@ -11,7 +11,9 @@ import {
   VersionError,
 } from '../errors.ts'
 import { checkOpenJobs, checkPeriod, checkWithin, requireTask } from '../model/authority.ts'
+import { dueAtOnce } from '../model/first-run.ts'
 import { checkedConditions, checkedInstant, checkedPage } from '../model/input.ts'
+import { runNow } from '../model/manual-runs.ts'
 import { newJobId } from '../model/occurrence.ts'
 import { newId, prefixOf } from '../model/owner.ts'
 import type { Payload, Redaction } from '../model/redaction.ts'
@@ -121,7 +123,7 @@ export class Schedules {
     const { owner } = this.#context.authority
     const { id } = input
     const stored = id === undefined ? newJobId(new Date()) : newId(owner, id)
-    const { settings, firstRun } = await this.#new(stored, input)
+    const created = await this.#new(stored, input)
     const schedule = await this.#context.inTurn(async () => {
       // A row of this owner whose id has no prefix is in the way under the same name.
       if (id !== undefined && id !== stored && (await this.#store.get(id)) !== null)
@@ -129,7 +131,7 @@ export class Schedules {
           `There is a schedule with the id '${id}' already; use put or update to change it`,
         )
       await this.#checkCount()
-      return await this.#store.create(stored, settings, firstRun)
+      return await this.#store.create(created)
     })
     this.#context.onWrite()
     return schedule
@@ -178,18 +180,27 @@ export class Schedules {
     { ifVersion }: IfVersion = {},
   ): Promise<{ result: PutResult; schedule: Schedule }> {
     const existing = await this.#store.get(id)
-    const { settings, firstRun } = await this.#new(id, input, existing?.timer)
+    const created = await this.#new(id, input, existing?.timer)
+    // Of a schedule that exists, these stay: `enabled` belongs to users.
+    const { enabled: _, declaredBy: __, ...wanted } = created.settings
     const check = this.#checkOf(id, ifVersion)
     const { inTurn, authority } = this.#context
     const written = await inTurn(async () => {
       // With limits, another call of this owner may have created it before this turn.
       const isNew = (authority.limits === null ? existing : await this.#store.get(id)) === null
       if (isNew) await this.#checkCount()
-      return await this.#store.put(id, settings, firstRun, (current) => {
-        if (current !== null) check(current)
-        // Deleted since: what was not counted is not created.
-        else if (ifVersion !== undefined || !isNew) throw new VersionError(id)
-      })
+      return await this.#store.put(
+        id,
+        () => {
+          // Deleted since: what was not counted is not created.
+          if (ifVersion !== undefined || !isNew) throw new VersionError(id)
+          return created
+        },
+        (current) => {
+          check(current)
+          return changedSettings(current, wanted)
+        },
+      )
     })
     if (written.result !== 'unchanged') this.#context.onWrite()
     return written
@@ -311,9 +322,10 @@ export class Schedules {
     const { limits } = authority
     const job = await inTurn(async () => {
       if (limits !== null) checkOpenJobs(limits, await this.#jobs.countOpen(limits.openJobs), 1)
-      return this.#store.runNow(id, args, ({ task }) => {
-        requireTask(authority, task)
-        if (wanted !== undefined && task !== wanted) throw new VersionError(id)
+      return this.#store.runNow(id, args, (schedule, now) => {
+        requireTask(authority, schedule.task)
+        if (wanted !== undefined && schedule.task !== wanted) throw new VersionError(id)
+        return runNow(schedule, now)
       })
     })
     if (job === null) throw new NotFoundError('schedule', id)
@@ -395,7 +407,7 @@ export class Schedules {
         `'${settings.timer}' does not elapse any more; with firstRun: 'now' it runs at once`,
       )
     }
-    return { id, settings, firstRun }
+    return { id, settings, isDue: dueAtOnce(firstRun, id, settings) }
   }
 
   async #argsOfOneRun(task: string | undefined, args: unknown): Promise<string | null> {

@@ -7,7 +7,7 @@ import { ownedSettings, requireOwnFields } from '../model/owner.ts'
 import { DEFAULT_SETTINGS, type ScheduleSettings } from '../model/schedule.ts'
 import { OPTION_NAMES, type PolicyName, type SettingOptions, SETTINGS } from '../model/settings.ts'
 import { type ArgsOption, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
-import type { FirstRun } from '../store/schedule-store.ts'
+import type { FirstRun } from '../model/first-run.ts'
 import { timer, withZone } from '../timer/index.ts'
 
 /** The policy of a schedule's runs; null, or left out of a new one: as the task says. */

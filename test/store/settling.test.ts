@@ -18,6 +18,7 @@ import {
   schedule,
   WORKER,
 } from './conformance.ts'
+import { write } from './writes.ts'
 
 const success: Ending = { kind: 'success', result: null }
 const failure: Ending = { kind: 'error', error: 'boom', permanent: true }
@@ -34,7 +35,7 @@ onEachStore((under) => {
     ending,
     policy,
   })
-  const settle = (...attempts: AttemptEnd[]) => under.store.executing.settle(attempts)
+  const settle = (...attempts: AttemptEnd[]) => write(under.store).settle(attempts)
   const claim = (limit = 100) => under.store.executing.claim(WORKER, policies('task'), limit, '')
   const running = (id: string, more: Record<string, string | number | null> = {}) =>
     job(under, id, {

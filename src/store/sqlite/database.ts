@@ -83,6 +83,14 @@ export class SqliteDatabase implements Database {
     return this.#beside(use)
   }
 
+  mostAtOnce(): number {
+    return Number.POSITIVE_INFINITY
+  }
+
+  serverChanges(): number {
+    return 0
+  }
+
   longestWaitMs(): number {
     return this.#turns.longestWaitMs(this.#use)
   }

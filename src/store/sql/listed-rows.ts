@@ -1,0 +1,90 @@
+/** Rows of lists: what is large stays in the database, or is shortened there. */
+import type { Job } from '../../model/job.ts'
+import type { Schedule } from '../../model/schedule.ts'
+import type { Dialect } from '../database.ts'
+import type { LargeColumn, Listed } from '../list-store.ts'
+import { integerLiteral } from '../literals.ts'
+import {
+  jobExpressions,
+  type JobRow,
+  scheduleExpressions,
+  type ScheduleRow,
+  toJob,
+  toSchedule,
+} from './rows.ts'
+
+/** What the large values of a list may take together. */
+const LIST_BYTES = 4_000_000
+/** Of one value; much more is seldom looked at in a list. */
+const MOST_PREVIEW_BYTES = 2048
+/** JSON cannot be shortened: it is left out. Of a text, the beginning is read. */
+const LARGE_JSON: readonly string[] = ['args', 'progress', 'result']
+const LARGE_TEXT: readonly string[] = ['error', 'last_error']
+/** Of a row. */
+const LARGE_COLUMNS = 4
+
+/** A row of a list: the bytes of what is left out or shortened; null: nothing is. */
+export type ListedRow<Row> = Row & {
+  readonly args_bytes: number | null
+  readonly last_error_bytes?: number | null
+  readonly result_bytes?: number | null
+  readonly progress_bytes?: number | null
+  readonly error_bytes?: number | null
+}
+
+/** @param rows  the most rows of the list */
+export function listedScheduleColumns(dialect: Dialect, rows: number): string {
+  return shortened(scheduleExpressions(dialect), rows)
+}
+
+/** @param rows  the most rows of the list */
+export function listedJobColumns(dialect: Dialect, rows: number): string {
+  return shortened(jobExpressions(dialect), rows)
+}
+
+function shortened(expressions: readonly string[], rows: number): string {
+  const most = integerLiteral(Math.min(MOST_PREVIEW_BYTES, Math.floor(LIST_BYTES / LARGE_COLUMNS / rows)))
+  return expressions
+    .flatMap((column) => {
+      const bytes = `OCTET_LENGTH(${column})`
+      const size = `CASE WHEN ${bytes} > ${most} THEN ${bytes} END AS ${column}_bytes`
+      if (LARGE_JSON.includes(column))
+        return [`CASE WHEN ${bytes} <= ${most} THEN ${column} END AS ${column}`, size]
+      return LARGE_TEXT.includes(column) ? [`SUBSTR(${column}, 1, ${most}) AS ${column}`, size] : [column]
+    })
+    .join(', ')
+}
+
+export function toListedSchedule(row: ListedRow<ScheduleRow>): Listed<Schedule> {
+  const schedule = toSchedule({
+    ...row,
+    args: row.args ?? 'null',
+    last_error: wholeLines(row.last_error, row.last_error_bytes),
+  })
+  return { ...schedule, ...truncatedOf(row) }
+}
+
+export function toListedJob(row: ListedRow<JobRow>): Listed<Job> {
+  const job = toJob({ ...row, args: row.args ?? 'null', error: wholeLines(row.error, row.error_bytes) })
+  return { ...job, ...truncatedOf(row) }
+}
+
+function truncatedOf(row: ListedRow<object>): Pick<Listed<object>, 'truncated'> {
+  const sizes: Readonly<Record<LargeColumn, number | null | undefined>> = {
+    args: row.args_bytes,
+    result: row.result_bytes,
+    progress: row.progress_bytes,
+    error: row.error_bytes,
+    lastError: row.last_error_bytes,
+  }
+  const truncated = Object.fromEntries(
+    Object.entries(sizes).filter(([, bytes]) => bytes !== null && bytes !== undefined),
+  )
+  return Object.keys(truncated).length === 0 ? {} : { truncated }
+}
+
+/** Without the line that was cut off: the beginning of a secret would not be recognised as one. */
+function wholeLines(text: string | null, bytes: number | null | undefined): string | null {
+  if (text === null || bytes === null || bytes === undefined) return text
+  return text.slice(0, Math.max(0, text.lastIndexOf('\n')))
+}
