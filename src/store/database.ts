@@ -54,7 +54,7 @@ export interface Databases extends Readonly<Record<Use, Database>> {
 
 /** Options of a dialect when it opens a database. */
 export interface OpenOptions {
-  /** Milliseconds after which a connection that is busy with one piece of work is given up. */
+  /** Milliseconds after which a connection that is busy with one piece of work is destroyed. */
   readonly longestUseMs?: number | undefined
   /** The database's clock, for tests that make time pass: only on SQLite. */
   readonly clock?: (() => Date) | null | undefined

@@ -19,7 +19,7 @@ export interface StoreOptions {
   readonly tablePrefix?: string | undefined
   /** Whether to bring the tables up to date (default), or to refuse to work when they are not. */
   readonly migrate?: boolean | undefined
-  /** Milliseconds after which a connection that is busy with one piece of work is given up: the lease of a worker. */
+  /** Milliseconds after which a connection that is busy with one piece of work is destroyed: the lease of a worker. */
   readonly longestUseMs?: number | undefined
   /** The database's clock, for tests that make time pass: only on SQLite. See `kalends/testing`. */
   readonly clock?: (() => Date) | undefined
