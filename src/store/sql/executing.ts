@@ -23,56 +23,9 @@ export function executingStore(context: TablesContext): ExecutingStore {
   const claiming = new Halving()
 
   return {
-    async promoteDue(limit, setAside) {
-      const except = exceptFor(setAside?.ids() ?? [])
-      const promoted = await isolated<{ id: string }, number>(promoting, setAside, {
-        together: (report) =>
-          context.transaction(async (tx) => {
-            // The index on due_at filters and orders, so only the rows that are promoted are locked.
-            const due = await tx.rows<{ id: string }>(
-              `SELECT id
-               FROM ${dialect.found(tables.job, { index: tables.dueIndex })}
-               WHERE due_at <= ${dialect.now} ${except.text}
-               ORDER BY due_at
-               LIMIT ${integerLiteral(limit)} ${dialect.locked('skip')}`,
-              except.params,
-            )
-            report(due)
-            return await promote(tx, due)
-          }),
-        some: (jobs) => context.transaction((tx) => promote(tx, jobs)),
-      })
-      return promoted.reduce((sum, count) => sum + count, 0)
-    },
+    promoteDue: (...of) => promoteDue(context, promoting, of),
 
-    async claim(worker, tasks, limit, afterGroup, taskLimits = new Map(), setAside) {
-      const names = [...tasks.keys()]
-      if (names.length === 0 || limit <= 0) return []
-      const except = setAside?.ids() ?? []
-      // One more turn for each job that is set aside: it may be the only one of its group.
-      const most = Math.min(limit + except.length, MOST_TURNS)
-      const turns = await findTurns(context, names, most, afterGroup)
-      if (turns.length === 0) return []
-      return await isolated<StartableRow, ClaimedJob>(claiming, setAside, {
-        together: (report) =>
-          context.transaction(async (tx) => {
-            const rows = await lockTurns(tx, turns, { limit, taskLimits, except })
-            const found = withinTaskLimits(rows, taskLimits).slice(0, limit)
-            report(found)
-            return await startAttempts(tx, worker, found, tasks)
-          }),
-        some: (jobs) =>
-          context.transaction(async (tx) => {
-            const rows = await lockRows<StartableRow>(tx, {
-              table: tables.job,
-              columns: startableColumns(dialect),
-              ids: jobs.map(({ id }) => id),
-              where: 'claim_task IS NOT NULL',
-            })
-            return await startAttempts(tx, worker, rows, tasks)
-          }),
-      })
-    },
+    claim: (...of) => claim(context, claiming, of),
 
     async settle(attempts, rules) {
       if (attempts.length === 0) return { settled: [], lost: [], locked: [] }
@@ -136,6 +89,67 @@ export function executingStore(context: TablesContext): ExecutingStore {
       }))
     },
   }
+}
+
+async function promoteDue(
+  context: TablesContext,
+  promoting: Halving,
+  [limit, setAside]: Parameters<ExecutingStore['promoteDue']>,
+): Promise<number> {
+  const { dialect, tables } = context
+  const except = exceptFor(setAside?.ids() ?? [])
+  const promoted = await isolated<{ id: string }, number>(promoting, setAside, {
+    together: (report) =>
+      context.transaction(async (tx) => {
+        // The index on due_at filters and orders, so only the rows that are promoted are locked.
+        const due = await tx.rows<{ id: string }>(
+          `SELECT id
+           FROM ${dialect.found(tables.job, { index: tables.dueIndex })}
+           WHERE due_at <= ${dialect.now} ${except.text}
+           ORDER BY due_at
+           LIMIT ${integerLiteral(limit)} ${dialect.locked('skip')}`,
+          except.params,
+        )
+        report(due)
+        return await promote(tx, due)
+      }),
+    some: (jobs) => context.transaction((tx) => promote(tx, jobs)),
+  })
+  return promoted.reduce((sum, count) => sum + count, 0)
+}
+
+async function claim(
+  context: TablesContext,
+  claiming: Halving,
+  [worker, tasks, limit, afterGroup, taskLimits = new Map(), setAside]: Parameters<ExecutingStore['claim']>,
+): Promise<ClaimedJob[]> {
+  const { dialect, tables } = context
+  const names = [...tasks.keys()]
+  if (names.length === 0 || limit <= 0) return []
+  const except = setAside?.ids() ?? []
+  // One more turn for each job that is set aside: it may be the only one of its group.
+  const most = Math.min(limit + except.length, MOST_TURNS)
+  const turns = await findTurns(context, names, most, afterGroup)
+  if (turns.length === 0) return []
+  return await isolated<StartableRow, ClaimedJob>(claiming, setAside, {
+    together: (report) =>
+      context.transaction(async (tx) => {
+        const rows = await lockTurns(tx, turns, { limit, taskLimits, except })
+        const found = withinTaskLimits(rows, taskLimits).slice(0, limit)
+        report(found)
+        return await startAttempts(tx, worker, found, tasks)
+      }),
+    some: (jobs) =>
+      context.transaction(async (tx) => {
+        const rows = await lockRows<StartableRow>(tx, {
+          table: tables.job,
+          columns: startableColumns(dialect),
+          ids: jobs.map(({ id }) => id),
+          where: 'claim_task IS NOT NULL',
+        })
+        return await startAttempts(tx, worker, rows, tasks)
+      }),
+  })
 }
 
 /** @returns how many were still due, unless none was */

@@ -28,25 +28,7 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
   return {
     ownedBy: (other) => jobStore(context, other),
 
-    async submit(jobs, transaction) {
-      const parts = batches(jobs)
-      const insert = async (sql: Pick<Sql, 'run'>) => {
-        for (const batch of parts) await insertJobs(sql, context, batch)
-      }
-      // Before the try: what cannot run a statement is refused, also where there is nothing to submit.
-      const given = transaction === undefined ? null : callerTransaction(transaction, dialect)
-      if (parts.length === 0) return
-      try {
-        if (given === null) await context.transaction(insert)
-        else if (parts.length === 1) await insert(given)
-        else await wholly(given, insert)
-      } catch (error) {
-        if (!withCauses(error).some((cause) => dialect.isDuplicate(cause))) throw error
-        const [first] = jobs
-        const id = jobs.length === 1 ? `the id '${shownId(owner, first?.id ?? '')}'` : 'one of these ids'
-        throw new ConflictError(`There is a job with ${id} already`, { cause: error })
-      }
-    },
+    submit: (...of) => submitJobs(context, owner, of),
 
     async get(name) {
       const id = await findOwnId(context, 'job', owner, name)
@@ -116,6 +98,31 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
         most,
       )
     },
+  }
+}
+
+async function submitJobs(
+  context: TablesContext,
+  owner: Owner,
+  [jobs, transaction]: Parameters<JobStore['submit']>,
+): Promise<void> {
+  const { dialect } = context
+  const parts = batches(jobs)
+  const insert = async (sql: Pick<Sql, 'run'>) => {
+    for (const batch of parts) await insertJobs(sql, context, batch)
+  }
+  // Before the try: what cannot run a statement is refused, also where there is nothing to submit.
+  const given = transaction === undefined ? null : callerTransaction(transaction, dialect)
+  if (parts.length === 0) return
+  try {
+    if (given === null) await context.transaction(insert)
+    else if (parts.length === 1) await insert(given)
+    else await wholly(given, insert)
+  } catch (error) {
+    if (!withCauses(error).some((cause) => dialect.isDuplicate(cause))) throw error
+    const [first] = jobs
+    const id = jobs.length === 1 ? `the id '${shownId(owner, first?.id ?? '')}'` : 'one of these ids'
+    throw new ConflictError(`There is a job with ${id} already`, { cause: error })
   }
 }
 

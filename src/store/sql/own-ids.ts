@@ -47,6 +47,21 @@ export async function findOwnId(
   return (await findOwn(context, table, owner, [name])).get(name) ?? null
 }
 
+/** The form of generated ids. */
+const GENERATED = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
+
+/** The id under which a row is stored; of one that is gone, the likelier one. */
+export async function storedId(
+  context: Context,
+  table: 'schedule' | 'job',
+  owner: Owner,
+  name: string,
+): Promise<string> {
+  const [chosen = name, generated = name] = storedIds(owner, name)
+  const found = await findOwnId(context, table, owner, name)
+  return found ?? (GENERATED.test(name) ? generated : chosen)
+}
+
 function ownerIndex(tables: Tables, table: 'schedule' | 'job', { submitter }: Owner): string {
   if (table === 'schedule')
     return submitter === null ? tables.scheduleGroupIndex : tables.scheduleSubmitterIndex

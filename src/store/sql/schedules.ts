@@ -2,7 +2,7 @@ import { ConflictError } from '../../errors.ts'
 import { occurrenceId } from '../../model/occurrence.ts'
 import { ANY_OWNER, newId, type Owner, shownId } from '../../model/owner.ts'
 import { type Schedule, type ScheduleSettings, withSettings } from '../../model/schedule.ts'
-import type { SqlValue } from '../database.ts'
+import type { Dialect, SqlValue } from '../database.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
 import type { Check, NewSchedule, ScheduleStore } from '../schedule-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
@@ -19,81 +19,38 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
   /** Part of every statement that reaches a row. */
   const scope = scopeCondition(owner)
 
-  /** As it is stored. */
-  async function locked(tx: Context, name: string): Promise<Schedule | null> {
-    const id = await findOwnId(tx, 'schedule', owner, name)
-    if (id === null) return null
-    const [row] = await lockRows<ScheduleRow>(tx, {
-      table: tables.schedule,
-      columns: scheduleColumns(dialect),
-      ids: [id],
-      locked: 'wait',
-      where: `1 = 1${scope.text}`,
-      params: scope.params,
-    })
-    return row === undefined ? null : toSchedule(row)
-  }
-
-  /** @returns what `change` returns, as the owner sees it; null when there is no such schedule */
   const changing = (
     name: string,
     check: Check<Schedule> = () => undefined,
     change: (tx: Context, current: Schedule) => Promise<Schedule>,
   ): Promise<Schedule | null> =>
     context.transaction(async (tx) => {
-      const current = await locked(tx, name)
+      const current = await lockSchedule(tx, owner, name)
       if (current === null) return null
       check(shownSchedule(owner, current))
       return shownSchedule(owner, await change(tx, current))
     })
 
-  /** @returns the schedule as the owner sees it */
-  async function insert(tx: Context, created: NewSchedule): Promise<Schedule> {
-    await insertSchedule(tx, created)
-    const [row] = await tx.rows<ScheduleRow>(
-      `SELECT ${scheduleColumns(dialect)} FROM ${tables.schedule} WHERE id = ?`,
-      [created.id],
-    )
-    if (row === undefined) throw new Error(`the schedule ${created.id} was inserted and is not there`)
-    return shownSchedule(owner, toSchedule(row))
-  }
-
-  function orConflict(error: unknown, id: string): unknown {
-    if (!dialect.isDuplicate(error)) return error
-    return new ConflictError(
-      `There is a schedule with the id '${shownId(owner, id)}' already; use put or update to change it`,
-      { cause: error },
-    )
-  }
-
   return {
     ownedBy: (other) => scheduleStore(context, other),
 
     create: (created) =>
-      context
-        .transaction((tx) => insert(tx, created))
-        .catch((error: unknown) => {
-          throw orConflict(error, created.id)
-        }),
+      creating(context.transaction, dialect, shownId(owner, created.id), (tx) => insert(tx, owner, created)),
 
     put: (name, create, change) =>
-      context
-        .transactionOnKeys(async (tx) => {
-          const current = await locked(tx, name)
-          if (current === null) {
-            const created = { ...create(), id: newId(owner, name) }
-            return { result: 'created' as const, schedule: await insert(tx, created) }
-          }
-          const changes = change(shownSchedule(owner, current))
-          await changeSchedule(tx, current.id, changes)
-          return {
-            result: Object.keys(changes).length === 0 ? ('unchanged' as const) : ('changed' as const),
-            schedule: shownSchedule(owner, withSettings(current, changes)),
-          }
-        })
-        .catch((error: unknown) => {
-          throw orConflict(error, name)
-        }),
+      creating(context.transactionOnKeys, dialect, shownId(owner, name), async (tx) => {
+        const current = await lockSchedule(tx, owner, name)
+        if (current === null) {
+          const created = { ...create(), id: newId(owner, name) }
+          return { result: 'created', schedule: await insert(tx, owner, created) }
+        }
+        const changes = change(shownSchedule(owner, current))
+        await changeSchedule(tx, current.id, changes)
+        return {
+          result: Object.keys(changes).length === 0 ? 'unchanged' : 'changed',
+          schedule: shownSchedule(owner, withSettings(current, changes)),
+        }
+      }),
 
     async get(name) {
       const id = await findOwnId(context, 'schedule', owner, name)
@@ -128,54 +85,106 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
 
     count: (most) => countUpTo(context, tables.schedule, { ...scope, text: `1 = 1${scope.text}` }, most),
 
-    // A job may have been put back manually since it was looked for: then it is in the way.
-    runNow: (name, args, decide) =>
-      context.transactionOnKeys(async (tx) => {
-        const id = await findOwnId(tx, 'schedule', owner, name)
-        if (id === null) return null
-        const [row] = await tx.rows<
-          Pick<ScheduleRow, 'task' | 'last_slot' | 'overlap' | 'run_count' | 'clock'>
-        >(
-          `SELECT task, ${dialect.instant('last_slot')} AS last_slot, overlap, run_count, ${dialect.now} AS clock
-           FROM ${tables.schedule}
-           WHERE id = ?${scope.text} ${dialect.locked('wait')}`,
-          [id, ...scope.params],
-        )
-        if (row === undefined) return null
-        const [latest] = await tx.rows<{ number: number | null }>(
-          `SELECT ${latestRun(tables)} AS number FROM ${tables.schedule} AS s WHERE s.id = ?`,
-          [id],
-        )
-        const state = {
-          id: name,
-          task: row.task,
-          overlap: row.overlap,
-          lastSlot: fromText(row.last_slot),
-          runCount: row.run_count,
-          latestRun: latest?.number ?? 0,
-          open: await findOpenJob(tx, owner, id),
-        }
-        const { slot, run } = decide(state, fromStored(row.clock))
-        const job = occurrenceId(id, slot)
-        await insertScheduleJobs(tx, [
-          {
-            id: job,
-            schedule: id,
-            slot: toText(slot),
-            missed: 0,
-            number: run,
-            state: 'waiting',
-            reason: 'run now',
-            error: null,
-            finished: null,
-            args,
-          },
-        ])
-        await updateRows(tx, tables.schedule, { last_slot: '?' }, [id], { params: [toText(slot)] })
-        return job
-      }),
+    runNow: (...of) => runNow(context, owner, of),
 
     now: () => readClock(context),
+  }
+}
+
+async function runNow(
+  context: TablesContext,
+  owner: Owner,
+  [name, args, decide]: Parameters<ScheduleStore['runNow']>,
+): Promise<string | null> {
+  const { dialect, tables } = context
+  const scope = scopeCondition(owner)
+  // A job may have been put back manually since it was looked for: then it is in the way.
+  return await context.transactionOnKeys(async (tx) => {
+    const id = await findOwnId(tx, 'schedule', owner, name)
+    if (id === null) return null
+    const [row] = await tx.rows<Pick<ScheduleRow, 'task' | 'last_slot' | 'overlap' | 'run_count' | 'clock'>>(
+      `SELECT task, ${dialect.instant('last_slot')} AS last_slot, overlap, run_count, ${dialect.now} AS clock
+       FROM ${tables.schedule}
+       WHERE id = ?${scope.text} ${dialect.locked('wait')}`,
+      [id, ...scope.params],
+    )
+    if (row === undefined) return null
+    const [latest] = await tx.rows<{ number: number | null }>(
+      `SELECT ${latestRun(tables)} AS number FROM ${tables.schedule} AS s WHERE s.id = ?`,
+      [id],
+    )
+    const state = {
+      id: name,
+      task: row.task,
+      overlap: row.overlap,
+      lastSlot: fromText(row.last_slot),
+      runCount: row.run_count,
+      latestRun: latest?.number ?? 0,
+      open: await findOpenJob(tx, owner, id),
+    }
+    const { slot, run } = decide(state, fromStored(row.clock))
+    const job = occurrenceId(id, slot)
+    await insertScheduleJobs(tx, [
+      {
+        id: job,
+        schedule: id,
+        slot: toText(slot),
+        missed: 0,
+        number: run,
+        state: 'waiting',
+        reason: 'run now',
+        error: null,
+        finished: null,
+        args,
+      },
+    ])
+    await updateRows(tx, tables.schedule, { last_slot: '?' }, [id], { params: [toText(slot)] })
+    return job
+  })
+}
+
+/** As it is stored. */
+async function lockSchedule(tx: Context, owner: Owner, name: string): Promise<Schedule | null> {
+  const scope = scopeCondition(owner)
+  const id = await findOwnId(tx, 'schedule', owner, name)
+  if (id === null) return null
+  const [row] = await lockRows<ScheduleRow>(tx, {
+    table: tx.tables.schedule,
+    columns: scheduleColumns(tx.dialect),
+    ids: [id],
+    locked: 'wait',
+    where: `1 = 1${scope.text}`,
+    params: scope.params,
+  })
+  return row === undefined ? null : toSchedule(row)
+}
+
+/** @returns the schedule as the owner sees it */
+async function insert(tx: Context, owner: Owner, created: NewSchedule): Promise<Schedule> {
+  await insertSchedule(tx, created)
+  const [row] = await tx.rows<ScheduleRow>(
+    `SELECT ${scheduleColumns(tx.dialect)} FROM ${tx.tables.schedule} WHERE id = ?`,
+    [created.id],
+  )
+  if (row === undefined) throw new Error(`the schedule ${created.id} was inserted and is not there`)
+  return shownSchedule(owner, toSchedule(row))
+}
+
+/** Runs the work in a transaction. @throws ConflictError when the id is in use */
+async function creating<Result>(
+  transaction: TablesContext['transaction'],
+  { isDuplicate }: Dialect,
+  name: string,
+  work: (tx: Context) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await transaction(work)
+  } catch (error) {
+    if (!isDuplicate(error)) throw error
+    throw new ConflictError(
+      `There is a schedule with the id '${name}' already; use put or update to change it`,
+      { cause: error },
+    )
   }
 }
 

@@ -56,36 +56,7 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
       }
     },
 
-    markDue(worker, limit, leaseMs, setAside) {
-      const except = exceptFor(setAside?.ids() ?? [])
-      return isolated<DueRow, Mark>(marking, setAside, {
-        together: (report) =>
-          context.transaction(async (tx) => {
-            // The index on wake_at filters and orders, so only the rows that are marked are locked. wake_at contains
-            // the end of a mark: rows that others have marked are not read.
-            const due = await tx.rows<DueRow>(
-              `SELECT id, ${dialect.now} AS clock
-               FROM ${dialect.found(tables.schedule, { index: tables.wakeIndex })}
-               WHERE wake_at <= ${dialect.now} ${except.text}
-               ORDER BY wake_at
-               LIMIT ${integerLiteral(limit)} ${dialect.locked('skip')}`,
-              except.params,
-            )
-            report(due)
-            return await mark(tx, worker, leaseMs, due)
-          }),
-        some: (schedules) =>
-          context.transaction(async (tx) => {
-            const due = await lockRows<DueRow>(tx, {
-              table: tables.schedule,
-              columns: `id, ${dialect.now} AS clock`,
-              ids: schedules.map(({ id }) => id),
-              where: `wake_at <= ${dialect.now}`,
-            })
-            return await mark(tx, worker, leaseMs, due)
-          }),
-      })
-    },
+    markDue: (...of) => markDue(context, marking, of),
 
     submit: (...of) => submitting.submit(...of),
 
@@ -109,6 +80,42 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
 
     sweep: (worker, leaseMs, extent) => sweep(context, worker, leaseMs, extent),
   }
+}
+
+function markDue(
+  context: TablesContext,
+  marking: Halving,
+  [worker, limit, leaseMs, setAside]: Parameters<SchedulingStore['markDue']>,
+): Promise<Mark[]> {
+  const { dialect, tables } = context
+  const except = exceptFor(setAside?.ids() ?? [])
+  return isolated<DueRow, Mark>(marking, setAside, {
+    together: (report) =>
+      context.transaction(async (tx) => {
+        // The index on wake_at filters and orders, so only the rows that are marked are locked. wake_at contains
+        // the end of a mark: rows that others have marked are not read.
+        const due = await tx.rows<DueRow>(
+          `SELECT id, ${dialect.now} AS clock
+           FROM ${dialect.found(tables.schedule, { index: tables.wakeIndex })}
+           WHERE wake_at <= ${dialect.now} ${except.text}
+           ORDER BY wake_at
+           LIMIT ${integerLiteral(limit)} ${dialect.locked('skip')}`,
+          except.params,
+        )
+        report(due)
+        return await mark(tx, worker, leaseMs, due)
+      }),
+    some: (schedules) =>
+      context.transaction(async (tx) => {
+        const due = await lockRows<DueRow>(tx, {
+          table: tables.schedule,
+          columns: `id, ${dialect.now} AS clock`,
+          ids: schedules.map(({ id }) => id),
+          where: `wake_at <= ${dialect.now}`,
+        })
+        return await mark(tx, worker, leaseMs, due)
+      }),
+  })
 }
 
 /** Marks schedules whose rows are locked. */
