@@ -185,7 +185,7 @@ function compare(set: DeclaredSet, { existing, isNewest, liveIds }: SetState): S
 }
 
 function changesOf(set: DeclaredSet, report: SyncReport, isStart: boolean): SetChanges {
-  const nothing: SetChanges = { create: [], change: [], retire: [], lift: [], delete: [] }
+  const nothing: SetChanges = { create: [], change: [], retire: [], reactivate: [], delete: [] }
   // An older version never undoes a newer one.
   if (!report.isNewest) return nothing
   const isNew = new Set(report.created)
@@ -198,7 +198,7 @@ function changesOf(set: DeclaredSet, report: SyncReport, isStart: boolean): SetC
         isDue: isStart ? dueAtOnce(firstRun, id, settings) : null,
       })),
     change: [...report.changed].map(([id, settings]) => ({ id, settings })),
-    lift: report.lifted,
+    reactivate: report.lifted,
     retire: set.gone === 'retire' ? report.gone : [],
     delete: set.gone === 'delete' ? report.gone : [],
   }

@@ -26,7 +26,7 @@ export interface SetChanges {
   /** No further runs. */
   readonly retire: readonly string[]
   /** Were retired and are declared again: planned from now. */
-  readonly lift: readonly string[]
+  readonly reactivate: readonly string[]
   readonly delete: readonly string[]
 }
 

@@ -217,7 +217,7 @@ export const setChanges = (changes: {
   create: (changes.create ?? []).map((schedule) => ({ ...schedule, isDue: null })),
   change: changes.change ?? [],
   retire: [],
-  lift: [],
+  reactivate: [],
   delete: [],
 })
 

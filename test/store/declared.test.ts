@@ -152,7 +152,7 @@ onEachStore((under) => {
       const name = freshSet()
       await planned(under, 's', after(await clock(under), -1000), { declared_by: name })
       await change(setVersion(name, []), { retire: ['s'] })
-      await change(setVersion(name, ['s']), { lift: ['s'] })
+      await change(setVersion(name, ['s']), { reactivate: ['s'] })
       const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
       const { submissions } = await under.store.scheduling.submit(WORKER, marks, decide)
       expect(submissions).toMatchObject([{ id: 's', plan: { runs: [], skips: [], idle: null } }])

@@ -129,7 +129,7 @@ async function apply(tx: Context, changes: SetChanges): Promise<void> {
     await insertSchedule(tx, created)
   for (const { id, settings } of changes.change) await changeSchedule(tx, id, settings)
   // planned_from NULL: planned again, from now.
-  await updateRows(tx, schedule, { idle: 'NULL', nextrun: 'NULL', planned_from: 'NULL' }, changes.lift)
+  await updateRows(tx, schedule, { idle: 'NULL', nextrun: 'NULL', planned_from: 'NULL' }, changes.reactivate)
   await retire(tx, changes.retire)
   if (changes.delete.length > 0)
     await tx.run(`DELETE FROM ${schedule} WHERE id IN (${placeholders(changes.delete)})`, changes.delete)

@@ -293,7 +293,7 @@ export function settingColumns(settings: Partial<ScheduleSettings>): [column: st
   })
 }
 
-export function sqlValue(value: SqlValue | boolean | Date): SqlValue {
+function sqlValue(value: SqlValue | boolean | Date): SqlValue {
   if (value instanceof Date) return toText(value)
   return typeof value === 'boolean' ? Number(value) : value
 }
