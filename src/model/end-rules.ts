@@ -4,7 +4,7 @@ import { type Ending, settle, type Settlement } from './settle.ts'
 import type { RunPolicy } from './task.ts'
 
 /** A locked job whose attempt has ended. */
-export interface EndedJob {
+export interface LockedJob {
   /** The number of the attempt that ended, from 1. */
   readonly attempt: number
   /** Someone asked for the job to be cancelled. */
@@ -15,7 +15,7 @@ export interface EndedJob {
 
 export interface EndRules {
   /** What becomes of the job. */
-  readonly ofJob: (end: { readonly ending: Ending; readonly policy: RunPolicy }, job: EndedJob) => Settlement
+  readonly ofJob: (end: { readonly ending: Ending; readonly policy: RunPolicy }, job: LockedJob) => Settlement
   /** What becomes of its schedule; null: it stays as it is. */
   readonly ofSchedule: typeof finish
 }
