@@ -16,7 +16,7 @@ import {
   type SettingName,
   settingOf,
 } from '../src/model/settings.ts'
-import { JOB_CHECKS, PERIODIC_TASK_CHECKS } from '../src/store/checks.ts'
+import { checksOf, JOB, PERIODIC_TASK } from '../src/store/schema.ts'
 import * as mysql from '../src/store/mysql/schema.ts'
 import * as sqlite from '../src/store/sqlite/schema.ts'
 import { eachDatabase } from './support/databases.ts'
@@ -47,10 +47,10 @@ test.each([
 
 test('the database checks the range of each that has one', () => {
   for (const [checks, names] of [
-    [PERIODIC_TASK_CHECKS, SETTING_NAMES],
-    [JOB_CHECKS, JOB_SETTING_NAMES],
+    [checksOf(PERIODIC_TASK, false), SETTING_NAMES],
+    [checksOf(JOB, false), JOB_SETTING_NAMES],
   ] as const) {
-    const checked = [checks.whole, checks.oneOf, checks.text].flatMap((of) => Object.keys(of))
+    const checked = checks.map(([column]) => column)
     const instants = names.filter((name) => settingOf(name).kind === 'instant')
     expect(checked).toEqual(
       expect.arrayContaining(columnsOf(names.filter((name) => !instants.includes(name)))),

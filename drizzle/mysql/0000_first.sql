@@ -63,16 +63,16 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT `{prefix}job_json` CHECK(json_valid(`args`)),
 	CONSTRAINT `{prefix}job_missed` CHECK(`missed` between 0 and 2147483647),
 	CONSTRAINT `{prefix}job_run` CHECK(`run` between 0 and 9007199254740991),
-	CONSTRAINT `{prefix}job_exclusive` CHECK(`exclusive` between 0 and 1),
-	CONSTRAINT `{prefix}job_attempt` CHECK(`attempt` between 0 and 2147483647),
-	CONSTRAINT `{prefix}job_claim` CHECK(`claim` between 0 and 2147483647),
 	CONSTRAINT `{prefix}job_timeout` CHECK(`timeout` between 1 and 2147483647),
 	CONSTRAINT `{prefix}job_max_retries` CHECK(`max_retries` between 0 and 1000),
 	CONSTRAINT `{prefix}job_retry_delay` CHECK(`retry_delay` between 0 and 2147483647),
+	CONSTRAINT `{prefix}job_retry_backoff` CHECK(`retry_backoff` in ('exponential', 'fixed')),
 	CONSTRAINT `{prefix}job_priority` CHECK(`priority` between -2147483647 and 2147483647),
 	CONSTRAINT `{prefix}job_state` CHECK(`state` in ('waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped')),
 	CONSTRAINT `{prefix}job_reason` CHECK(`reason` in ('overlap', 'missed', 'max runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'replaced', 'run now')),
-	CONSTRAINT `{prefix}job_retry_backoff` CHECK(`retry_backoff` in ('exponential', 'fixed'))
+	CONSTRAINT `{prefix}job_exclusive` CHECK(`exclusive` between 0 and 1),
+	CONSTRAINT `{prefix}job_attempt` CHECK(`attempt` between 0 and 2147483647),
+	CONSTRAINT `{prefix}job_claim` CHECK(`claim` between 0 and 2147483647)
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}job_log` (
@@ -129,20 +129,20 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT `{prefix}periodic_task_id` PRIMARY KEY(`id`),
 	CONSTRAINT `{prefix}periodic_task_json` CHECK(json_valid(`args`)),
 	CONSTRAINT `{prefix}periodic_task_enabled` CHECK(`enabled` between 0 and 1),
+	CONSTRAINT `{prefix}periodic_task_overlap` CHECK(`overlap` in ('skip', 'queue_one', 'replace', 'allow')),
 	CONSTRAINT `{prefix}periodic_task_catch_up` CHECK(`catch_up` between 0 and 1000),
 	CONSTRAINT `{prefix}periodic_task_jitter` CHECK(`jitter` between 0 and 2147483647),
 	CONSTRAINT `{prefix}periodic_task_max_runs` CHECK(`max_runs` between 1 and 9007199254740991),
 	CONSTRAINT `{prefix}periodic_task_timeout` CHECK(`timeout` between 1 and 2147483647),
 	CONSTRAINT `{prefix}periodic_task_max_retries` CHECK(`max_retries` between 0 and 1000),
 	CONSTRAINT `{prefix}periodic_task_retry_delay` CHECK(`retry_delay` between 0 and 2147483647),
-	CONSTRAINT `{prefix}periodic_task_priority` CHECK(`priority` between -2147483647 and 2147483647),
-	CONSTRAINT `{prefix}periodic_task_run_count` CHECK(`run_count` between 0 and 9007199254740991),
-	CONSTRAINT `{prefix}periodic_task_error_count` CHECK(`error_count` between 0 and 9007199254740991),
-	CONSTRAINT `{prefix}periodic_task_overlap` CHECK(`overlap` in ('skip', 'queue_one', 'replace', 'allow')),
 	CONSTRAINT `{prefix}periodic_task_retry_backoff` CHECK(`retry_backoff` in ('exponential', 'fixed')),
 	CONSTRAINT `{prefix}periodic_task_on_exhausted` CHECK(`on_exhausted` in ('continue', 'stop')),
 	CONSTRAINT `{prefix}periodic_task_after_done` CHECK(`after_done` in ('keep', 'delete')),
-	CONSTRAINT `{prefix}periodic_task_idle` CHECK(`idle` in ('awaiting finish', 'done', 'dead', 'invalid', 'retired'))
+	CONSTRAINT `{prefix}periodic_task_priority` CHECK(`priority` between -2147483647 and 2147483647),
+	CONSTRAINT `{prefix}periodic_task_idle` CHECK(`idle` in ('awaiting finish', 'done', 'dead', 'invalid', 'retired')),
+	CONSTRAINT `{prefix}periodic_task_run_count` CHECK(`run_count` between 0 and 9007199254740991),
+	CONSTRAINT `{prefix}periodic_task_error_count` CHECK(`error_count` between 0 and 9007199254740991)
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}worker` (

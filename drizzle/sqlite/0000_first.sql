@@ -8,11 +8,11 @@ CREATE TABLE `{prefix}attempt` (
 	`outcome` text NOT NULL,
 	`error` text,
 	PRIMARY KEY(`job_id`, `claim`),
+	CONSTRAINT "{prefix}attempt_job_id" CHECK(typeof(`job_id`) in ('text', 'null') and instr(`job_id`, char(0)) = 0 and length(`job_id`) <= 190),
 	CONSTRAINT "{prefix}attempt_claim" CHECK(typeof(`claim`) in ('integer', 'null') and `claim` between 0 and 2147483647),
 	CONSTRAINT "{prefix}attempt_attempt" CHECK(typeof(`attempt`) in ('integer', 'null') and `attempt` between 0 and 2147483647),
-	CONSTRAINT "{prefix}attempt_outcome" CHECK(`outcome` in ('failed', 'timeout', 'cancelled', 'released', 'lost')),
-	CONSTRAINT "{prefix}attempt_job_id" CHECK(typeof(`job_id`) in ('text', 'null') and instr(`job_id`, char(0)) = 0 and length(`job_id`) <= 190),
-	CONSTRAINT "{prefix}attempt_worker" CHECK(typeof(`worker`) in ('text', 'null') and instr(`worker`, char(0)) = 0 and length(`worker`) <= 255)
+	CONSTRAINT "{prefix}attempt_worker" CHECK(typeof(`worker`) in ('text', 'null') and instr(`worker`, char(0)) = 0 and length(`worker`) <= 255),
+	CONSTRAINT "{prefix}attempt_outcome" CHECK(`outcome` in ('failed', 'timeout', 'cancelled', 'released', 'lost'))
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}declared_set` (
@@ -62,26 +62,26 @@ CREATE TABLE `{prefix}job` (
 	`due_at` text GENERATED ALWAYS AS (case when `state` = 'waiting' and typeof(`id`) = 'text' then strftime('%Y-%m-%d %H:%M:%f', `run_at`) end) VIRTUAL,
 	`held_by` text GENERATED ALWAYS AS (case when `state` = 'running' then `worker` end) VIRTUAL,
 	CONSTRAINT "{prefix}job_json" CHECK(json_valid(`args`)),
+	CONSTRAINT "{prefix}job_id" CHECK(typeof(`id`) in ('text', 'null') and instr(`id`, char(0)) = 0 and length(`id`) <= 190),
+	CONSTRAINT "{prefix}job_periodic_task_id" CHECK(typeof(`periodic_task_id`) in ('text', 'null') and instr(`periodic_task_id`, char(0)) = 0 and length(`periodic_task_id`) <= 190),
 	CONSTRAINT "{prefix}job_missed" CHECK(typeof(`missed`) in ('integer', 'null') and `missed` between 0 and 2147483647),
 	CONSTRAINT "{prefix}job_run" CHECK(typeof(`run`) in ('integer', 'null') and `run` between 0 and 9007199254740991),
-	CONSTRAINT "{prefix}job_exclusive" CHECK(typeof(`exclusive`) in ('integer', 'null') and `exclusive` between 0 and 1),
-	CONSTRAINT "{prefix}job_attempt" CHECK(typeof(`attempt`) in ('integer', 'null') and `attempt` between 0 and 2147483647),
-	CONSTRAINT "{prefix}job_claim" CHECK(typeof(`claim`) in ('integer', 'null') and `claim` between 0 and 2147483647),
+	CONSTRAINT "{prefix}job_task" CHECK(typeof(`task`) in ('text', 'null') and instr(`task`, char(0)) = 0 and length(`task`) <= 190),
+	CONSTRAINT "{prefix}job_args" CHECK(typeof(`args`) in ('text', 'null') and instr(`args`, char(0)) = 0),
 	CONSTRAINT "{prefix}job_timeout" CHECK(typeof(`timeout`) in ('integer', 'null') and `timeout` between 1 and 2147483647),
 	CONSTRAINT "{prefix}job_max_retries" CHECK(typeof(`max_retries`) in ('integer', 'null') and `max_retries` between 0 and 1000),
 	CONSTRAINT "{prefix}job_retry_delay" CHECK(typeof(`retry_delay`) in ('integer', 'null') and `retry_delay` between 0 and 2147483647),
-	CONSTRAINT "{prefix}job_priority" CHECK(typeof(`priority`) in ('integer', 'null') and `priority` between -2147483647 and 2147483647),
-	CONSTRAINT "{prefix}job_state" CHECK(`state` in ('waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped')),
-	CONSTRAINT "{prefix}job_reason" CHECK(`reason` in ('overlap', 'missed', 'max runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'replaced', 'run now')),
 	CONSTRAINT "{prefix}job_retry_backoff" CHECK(`retry_backoff` in ('exponential', 'fixed')),
-	CONSTRAINT "{prefix}job_id" CHECK(typeof(`id`) in ('text', 'null') and instr(`id`, char(0)) = 0 and length(`id`) <= 190),
-	CONSTRAINT "{prefix}job_periodic_task_id" CHECK(typeof(`periodic_task_id`) in ('text', 'null') and instr(`periodic_task_id`, char(0)) = 0 and length(`periodic_task_id`) <= 190),
-	CONSTRAINT "{prefix}job_task" CHECK(typeof(`task`) in ('text', 'null') and instr(`task`, char(0)) = 0 and length(`task`) <= 190),
-	CONSTRAINT "{prefix}job_args" CHECK(typeof(`args`) in ('text', 'null') and instr(`args`, char(0)) = 0),
+	CONSTRAINT "{prefix}job_priority" CHECK(typeof(`priority`) in ('integer', 'null') and `priority` between -2147483647 and 2147483647),
 	CONSTRAINT "{prefix}job_group_" CHECK(typeof(`group_`) in ('text', 'null') and instr(`group_`, char(0)) = 0 and length(`group_`) <= 100),
 	CONSTRAINT "{prefix}job_submitter" CHECK(typeof(`submitter`) in ('text', 'null') and instr(`submitter`, char(0)) = 0 and length(`submitter`) <= 190),
 	CONSTRAINT "{prefix}job_subject" CHECK(typeof(`subject`) in ('text', 'null') and instr(`subject`, char(0)) = 0 and length(`subject`) <= 255),
-	CONSTRAINT "{prefix}job_worker" CHECK(typeof(`worker`) in ('text', 'null') and instr(`worker`, char(0)) = 0 and length(`worker`) <= 255)
+	CONSTRAINT "{prefix}job_state" CHECK(`state` in ('waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped')),
+	CONSTRAINT "{prefix}job_reason" CHECK(`reason` in ('overlap', 'missed', 'max runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'replaced', 'run now')),
+	CONSTRAINT "{prefix}job_exclusive" CHECK(typeof(`exclusive`) in ('integer', 'null') and `exclusive` between 0 and 1),
+	CONSTRAINT "{prefix}job_worker" CHECK(typeof(`worker`) in ('text', 'null') and instr(`worker`, char(0)) = 0 and length(`worker`) <= 255),
+	CONSTRAINT "{prefix}job_attempt" CHECK(typeof(`attempt`) in ('integer', 'null') and `attempt` between 0 and 2147483647),
+	CONSTRAINT "{prefix}job_claim" CHECK(typeof(`claim`) in ('integer', 'null') and `claim` between 0 and 2147483647)
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `{prefix}job_occurrence` ON `{prefix}job` (`periodic_task_id`,`slot`);--> statement-breakpoint
@@ -103,8 +103,8 @@ CREATE TABLE `{prefix}job_log` (
 	`at` text DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')) NOT NULL,
 	`level` text DEFAULT 'info' NOT NULL,
 	`message` text NOT NULL,
-	CONSTRAINT "{prefix}job_log_level" CHECK(`level` in ('debug', 'info', 'warn', 'error')),
-	CONSTRAINT "{prefix}job_log_job_id" CHECK(typeof(`job_id`) in ('text', 'null') and instr(`job_id`, char(0)) = 0 and length(`job_id`) <= 190)
+	CONSTRAINT "{prefix}job_log_job_id" CHECK(typeof(`job_id`) in ('text', 'null') and instr(`job_id`, char(0)) = 0 and length(`job_id`) <= 190),
+	CONSTRAINT "{prefix}job_log_level" CHECK(`level` in ('debug', 'info', 'warn', 'error'))
 );
 --> statement-breakpoint
 CREATE INDEX `{prefix}job_log_job` ON `{prefix}job_log` (`job_id`,`id`);--> statement-breakpoint
@@ -150,31 +150,31 @@ CREATE TABLE `{prefix}periodic_task` (
 	`definition` text GENERATED ALWAYS AS (`enabled` || '|' || `timer` || '|' || `jitter` || '|' || coalesce(`starts`, '') || '|' || coalesce(`ends`, '') || '|' || coalesce(`max_runs`, '')) VIRTUAL,
 	`wake_at` text GENERATED ALWAYS AS (case when not typeof(`id`) = 'text' then null when `worker` is not null then coalesce(strftime('%Y-%m-%d %H:%M:%f', `mark_ends`), '1970-01-01 00:00:00.000') when `planned_from` is not `enabled` || '|' || `timer` || '|' || `jitter` || '|' || coalesce(`starts`, '') || '|' || coalesce(`ends`, '') || '|' || coalesce(`max_runs`, '') || '|' || coalesce(strftime('%Y-%m-%d %H:%M:%f', `nextrun`), '') then '1970-01-01 00:00:00.000' when `enabled` = 0 or `idle` is not null then null else coalesce(strftime('%Y-%m-%d %H:%M:%f', `nextrun`), '1970-01-01 00:00:00.000') end) VIRTUAL,
 	CONSTRAINT "{prefix}periodic_task_json" CHECK(json_valid(`args`)),
+	CONSTRAINT "{prefix}periodic_task_id" CHECK(typeof(`id`) in ('text', 'null') and instr(`id`, char(0)) = 0 and length(`id`) <= 190),
+	CONSTRAINT "{prefix}periodic_task_task" CHECK(typeof(`task`) in ('text', 'null') and instr(`task`, char(0)) = 0 and length(`task`) <= 190),
 	CONSTRAINT "{prefix}periodic_task_enabled" CHECK(typeof(`enabled`) in ('integer', 'null') and `enabled` between 0 and 1),
+	CONSTRAINT "{prefix}periodic_task_timer" CHECK(typeof(`timer`) in ('text', 'null') and instr(`timer`, char(0)) = 0 and length(`timer`) <= 512),
+	CONSTRAINT "{prefix}periodic_task_args" CHECK(typeof(`args`) in ('text', 'null') and instr(`args`, char(0)) = 0),
+	CONSTRAINT "{prefix}periodic_task_summary" CHECK(typeof(`summary`) in ('text', 'null') and instr(`summary`, char(0)) = 0 and length(`summary`) <= 1000),
+	CONSTRAINT "{prefix}periodic_task_overlap" CHECK(`overlap` in ('skip', 'queue_one', 'replace', 'allow')),
 	CONSTRAINT "{prefix}periodic_task_catch_up" CHECK(typeof(`catch_up`) in ('integer', 'null') and `catch_up` between 0 and 1000),
 	CONSTRAINT "{prefix}periodic_task_jitter" CHECK(typeof(`jitter`) in ('integer', 'null') and `jitter` between 0 and 2147483647),
 	CONSTRAINT "{prefix}periodic_task_max_runs" CHECK(typeof(`max_runs`) in ('integer', 'null') and `max_runs` between 1 and 9007199254740991),
 	CONSTRAINT "{prefix}periodic_task_timeout" CHECK(typeof(`timeout`) in ('integer', 'null') and `timeout` between 1 and 2147483647),
 	CONSTRAINT "{prefix}periodic_task_max_retries" CHECK(typeof(`max_retries`) in ('integer', 'null') and `max_retries` between 0 and 1000),
 	CONSTRAINT "{prefix}periodic_task_retry_delay" CHECK(typeof(`retry_delay`) in ('integer', 'null') and `retry_delay` between 0 and 2147483647),
-	CONSTRAINT "{prefix}periodic_task_priority" CHECK(typeof(`priority`) in ('integer', 'null') and `priority` between -2147483647 and 2147483647),
-	CONSTRAINT "{prefix}periodic_task_run_count" CHECK(typeof(`run_count`) in ('integer', 'null') and `run_count` between 0 and 9007199254740991),
-	CONSTRAINT "{prefix}periodic_task_error_count" CHECK(typeof(`error_count`) in ('integer', 'null') and `error_count` between 0 and 9007199254740991),
-	CONSTRAINT "{prefix}periodic_task_overlap" CHECK(`overlap` in ('skip', 'queue_one', 'replace', 'allow')),
 	CONSTRAINT "{prefix}periodic_task_retry_backoff" CHECK(`retry_backoff` in ('exponential', 'fixed')),
 	CONSTRAINT "{prefix}periodic_task_on_exhausted" CHECK(`on_exhausted` in ('continue', 'stop')),
 	CONSTRAINT "{prefix}periodic_task_after_done" CHECK(`after_done` in ('keep', 'delete')),
-	CONSTRAINT "{prefix}periodic_task_idle" CHECK(`idle` in ('awaiting finish', 'done', 'dead', 'invalid', 'retired')),
-	CONSTRAINT "{prefix}periodic_task_id" CHECK(typeof(`id`) in ('text', 'null') and instr(`id`, char(0)) = 0 and length(`id`) <= 190),
-	CONSTRAINT "{prefix}periodic_task_task" CHECK(typeof(`task`) in ('text', 'null') and instr(`task`, char(0)) = 0 and length(`task`) <= 190),
-	CONSTRAINT "{prefix}periodic_task_timer" CHECK(typeof(`timer`) in ('text', 'null') and instr(`timer`, char(0)) = 0 and length(`timer`) <= 512),
-	CONSTRAINT "{prefix}periodic_task_args" CHECK(typeof(`args`) in ('text', 'null') and instr(`args`, char(0)) = 0),
-	CONSTRAINT "{prefix}periodic_task_summary" CHECK(typeof(`summary`) in ('text', 'null') and instr(`summary`, char(0)) = 0 and length(`summary`) <= 1000),
+	CONSTRAINT "{prefix}periodic_task_priority" CHECK(typeof(`priority`) in ('integer', 'null') and `priority` between -2147483647 and 2147483647),
 	CONSTRAINT "{prefix}periodic_task_group_" CHECK(typeof(`group_`) in ('text', 'null') and instr(`group_`, char(0)) = 0 and length(`group_`) <= 100),
 	CONSTRAINT "{prefix}periodic_task_submitter" CHECK(typeof(`submitter`) in ('text', 'null') and instr(`submitter`, char(0)) = 0 and length(`submitter`) <= 190),
 	CONSTRAINT "{prefix}periodic_task_subject" CHECK(typeof(`subject`) in ('text', 'null') and instr(`subject`, char(0)) = 0 and length(`subject`) <= 255),
 	CONSTRAINT "{prefix}periodic_task_declared_by" CHECK(typeof(`declared_by`) in ('text', 'null') and instr(`declared_by`, char(0)) = 0 and length(`declared_by`) <= 190),
-	CONSTRAINT "{prefix}periodic_task_worker" CHECK(typeof(`worker`) in ('text', 'null') and instr(`worker`, char(0)) = 0 and length(`worker`) <= 255)
+	CONSTRAINT "{prefix}periodic_task_worker" CHECK(typeof(`worker`) in ('text', 'null') and instr(`worker`, char(0)) = 0 and length(`worker`) <= 255),
+	CONSTRAINT "{prefix}periodic_task_idle" CHECK(`idle` in ('awaiting finish', 'done', 'dead', 'invalid', 'retired')),
+	CONSTRAINT "{prefix}periodic_task_run_count" CHECK(typeof(`run_count`) in ('integer', 'null') and `run_count` between 0 and 9007199254740991),
+	CONSTRAINT "{prefix}periodic_task_error_count" CHECK(typeof(`error_count`) in ('integer', 'null') and `error_count` between 0 and 9007199254740991)
 );
 --> statement-breakpoint
 CREATE INDEX `{prefix}periodic_task_wake_at` ON `{prefix}periodic_task` (`wake_at`);--> statement-breakpoint

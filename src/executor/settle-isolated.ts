@@ -1,4 +1,5 @@
 import { messageOf } from '../errors.ts'
+import { END_RULES } from '../model/end-rules.ts'
 import { type Halving, isOfARow } from '../model/halves.ts'
 import type { AttemptEnd } from '../model/settle.ts'
 import type { EndedAttempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
@@ -20,9 +21,9 @@ export async function settleIsolated(
   onRejected: (end: EndedAttempt, error: unknown) => void,
 ): Promise<SettleResult> {
   const results = await halving.run<EndedAttempt, SettleResult>(ends, {
-    work: (some) => store.settle(some),
+    work: (some) => store.settle(some, END_RULES),
     // The database may reject the result or the error text.
-    alone: (attempt, error) => store.settle([{ ...attempt, end: withoutTexts(attempt.end, error) }]),
+    alone: (end, error) => store.settle([{ ...end, end: withoutTexts(end.end, error) }], END_RULES),
     wrote: ({ settled }) => settled.length > 0,
     refused: (end, error) => {
       onRejected(end, error)

@@ -3,8 +3,10 @@ import { ConflictError, InvalidInputError, NotFoundError } from '../errors.ts'
 import type { Attempt } from '../model/attempt.ts'
 import { type Authority, checkOpenJobs, checkWithin, requireTask } from '../model/authority.ts'
 import { checkedSettings } from '../model/checked-settings.ts'
+import { END_RULES } from '../model/end-rules.ts'
 import { checkedConditions, checkedInstant, checkedPage, checkedWhole } from '../model/input.ts'
 import { isFinal, type Job, type JobState, type JobId, type Stored } from '../model/job.ts'
+import { cancel, retry } from '../model/manual-runs.ts'
 import { isOccurrenceId, newJobId } from '../model/occurrence.ts'
 import { newId, ownedSettings, requireOwnFields, shownId } from '../model/owner.ts'
 import { defaultsOf, JOB_OPTION_NAMES } from '../model/settings.ts'
@@ -21,7 +23,6 @@ import {
   type LogLine,
   NO_BOUNDS,
 } from '../store/list-store.ts'
-import type { Check } from '../store/schedule-store.ts'
 import {
   changeMany,
   type JobAction,
@@ -181,14 +182,17 @@ export class Jobs {
     return this.#cancel(id, () => undefined)
   }
 
-  async #cancel(id: string, check: Check<Pick<Job, 'state'>>): Promise<JobState> {
-    const { authority } = this.#context
-    const state = await this.#store.cancel(id, (job) => {
+  /** @param check  receives the locked job; if it throws, nothing is written */
+  async #cancel(id: string, check: (job: Pick<Job, 'state'>) => void): Promise<JobState> {
+    const { authority, onWrite } = this.#context
+    const decide = (job: Pick<Job, 'task' | 'state'>) => {
       requireTask(authority, job.task)
       check(job)
-    })
-    if (state === null) missing(id)
-    this.#context.onWrite()
+      return cancel(job)
+    }
+    const state = await this.#store.cancel(id, decide, END_RULES.ofSchedule)
+    if (state === null) throw new NotFoundError('job', id)
+    onWrite()
     return state
   }
 
@@ -199,18 +203,16 @@ export class Jobs {
    * @throws ConflictError when it is neither, or another job of its schedule is not final
    */
   async retry(id: string): Promise<void> {
-    const { authority, inTurn } = this.#context
-    const state = await inTurn(async () => {
+    const { authority, inTurn, onWrite } = this.#context
+    const exists = await inTurn(async () => {
       await this.#checkOpen(1)
-      return this.#store.retry(id, ({ task }) => requireTask(authority, task))
+      return this.#store.retry(id, (job) => {
+        requireTask(authority, job.task)
+        return retry(job)
+      })
     })
-    if (state === null) missing(id)
-    if (state !== 'failed' && state !== 'cancelled') {
-      throw new ConflictError(
-        `The job ${id} is ${state}; only one that failed or was cancelled can be retried`,
-      )
-    }
-    this.#context.onWrite()
+    if (!exists) throw new NotFoundError('job', id)
+    onWrite()
   }
 
   /** Cancels many jobs. @throws InvalidInputError for a filter with a state that is final */

@@ -8,11 +8,11 @@ import { createHash } from 'node:crypto'
 import { DeclarationError, InvalidInputError } from '../errors.ts'
 import type { Logger } from '../logger.ts'
 import { ANY_OWNER, newId } from '../model/owner.ts'
+import { dueAtOnce, type FirstRun } from '../model/first-run.ts'
 import { changedSettings, type ScheduleSettings } from '../model/schedule.ts'
 import { checkedName } from '../model/input.ts'
 import type { Task } from '../model/task.ts'
 import type { DeclaredStore, SetChanges, SetState } from '../store/declared-store.ts'
-import type { NewSchedule } from '../store/schedule-store.ts'
 import {
   type AnyScheduleInput,
   checkedFirstRun,
@@ -30,12 +30,19 @@ export type AnyDeclaration = AnyScheduleInput & { readonly task: Task; readonly 
 /** What becomes of the schedules of a set that no live worker declares any more. */
 export type OnRemoved = 'retire' | 'delete' | 'keep'
 
+/** A declaration whose settings were checked. */
+interface DeclaredSchedule {
+  readonly id: string
+  readonly settings: ScheduleSettings
+  readonly firstRun: FirstRun
+}
+
 export interface DeclaredSet {
   readonly name: string
   /** Of all that is declared: two versions of the code differ in it. */
   readonly hash: string
   readonly onRemoved: OnRemoved
-  readonly schedules: readonly NewSchedule[]
+  readonly schedules: readonly DeclaredSchedule[]
 }
 
 /** What bringing a set to the database did, by id. */
@@ -82,7 +89,7 @@ export class DeclaredSets {
     const setOf = new Map<string, string>()
     const sets: DeclaredSet[] = []
     for (const { name, declarations, onRemoved } of this.#declared) {
-      const schedules: NewSchedule[] = []
+      const schedules: DeclaredSchedule[] = []
       for (const declaration of declarations) {
         const id = declaration.id ?? declaration.task.name
         const problem = (text: string) => problems.push(`set '${name}', schedule '${id}': ${text}`)
@@ -185,7 +192,11 @@ function changesOf(set: DeclaredSet, report: SyncReport, isStart: boolean): SetC
   return {
     create: set.schedules
       .filter(({ id }) => isNew.has(id))
-      .map((schedule) => (isStart ? schedule : { ...schedule, firstRun: 'next' })),
+      .map(({ id, settings, firstRun }) => ({
+        id,
+        settings,
+        isDue: isStart ? dueAtOnce(firstRun, id, settings) : null,
+      })),
     change: [...report.changed].map(([id, settings]) => ({ id, settings })),
     reactivate: report.reactivated,
     retire: set.onRemoved === 'retire' ? report.removed : [],

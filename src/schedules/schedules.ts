@@ -5,6 +5,7 @@
 import { ConflictError, InvalidInputError, NotFoundError, VersionError } from '../errors.ts'
 import { checkOpenJobs, checkPeriod, requireTask } from '../model/authority.ts'
 import { checkedConditions, checkedInstant, checkedPage } from '../model/input.ts'
+import { runNow } from '../model/manual-runs.ts'
 import type { Job } from '../model/job.ts'
 import { newJobId } from '../model/occurrence.ts'
 import { newId } from '../model/owner.ts'
@@ -69,7 +70,7 @@ export class Schedules {
     const { owner } = this.#context.authority
     const { id } = input
     const stored = id === undefined ? newJobId(new Date()) : newId(owner, id)
-    const { settings, firstRun } = await this.#new(stored, input)
+    const created = await this.#new(stored, input)
     const schedule = await this.#context.inTurn(async () => {
       // A row of this owner whose id has no prefix is in the way under the same name.
       if (id !== undefined && id !== stored && (await this.#stores.schedules.get(id)) !== null)
@@ -77,7 +78,7 @@ export class Schedules {
           `There is a schedule with the id '${id}' already; use put or update to change it`,
         )
       await this.#checkCount()
-      return await this.#stores.schedules.create(stored, settings, firstRun)
+      return await this.#stores.schedules.create(created)
     })
     this.#context.onWrite()
     return schedule
@@ -126,18 +127,27 @@ export class Schedules {
     { ifVersion }: IfVersion = {},
   ): Promise<{ result: PutResult; schedule: Schedule }> {
     const existing = await this.#stores.schedules.get(id)
-    const { settings, firstRun } = await this.#new(id, input, existing?.timer)
+    const created = await this.#new(id, input, existing?.timer)
+    // Of a schedule that exists, these stay: `enabled` belongs to users.
+    const { enabled: _, declaredBy: __, ...wanted } = created.settings
     const check = checkOf(id, ifVersion, this.#context)
     const { inTurn, authority } = this.#context
     const written = await inTurn(async () => {
       // With limits, another call of this owner may have created it before this turn.
       const isNew = (authority.limits === null ? existing : await this.#stores.schedules.get(id)) === null
       if (isNew) await this.#checkCount()
-      return await this.#stores.schedules.put(id, settings, firstRun, (current) => {
-        if (current !== null) check(current)
-        // Deleted since: what was not counted is not created.
-        else if (ifVersion !== undefined || !isNew) throw new VersionError(id)
-      })
+      return await this.#stores.schedules.put(
+        id,
+        () => {
+          // Deleted since: what was not counted is not created.
+          if (ifVersion !== undefined || !isNew) throw new VersionError(id)
+          return created
+        },
+        (current) => {
+          check(current)
+          return changedSettings(current, wanted)
+        },
+      )
     })
     if (written.result !== 'unchanged') this.#context.onWrite()
     return written
@@ -261,9 +271,10 @@ export class Schedules {
     const { limits } = authority
     const job = await inTurn(async () => {
       if (limits !== null) checkOpenJobs(limits, await this.#stores.jobs.countOpen(limits.openJobs), 1)
-      return this.#stores.schedules.runNow(id, args, ({ task }) => {
-        requireTask(authority, task)
-        if (wanted !== undefined && task !== wanted) throw new VersionError(id)
+      return this.#stores.schedules.runNow(id, args, (schedule, now) => {
+        requireTask(authority, schedule.task)
+        if (wanted !== undefined && schedule.task !== wanted) throw new VersionError(id)
+        return runNow(schedule, now)
       })
     })
     if (job === null) throw new NotFoundError('schedule', id)
@@ -309,6 +320,7 @@ export class Schedules {
     return newSchedule(id, input, this.#context, () => this.#stores.schedules.now(), timer)
   }
 
+  /** @throws LimitError when this owner may have no more schedules */
   async #checkCount(): Promise<void> {
     await checkCount(this.#context.authority.limits, this.#stores.schedules)
   }

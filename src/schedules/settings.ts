@@ -8,7 +8,8 @@ import { elapsesOf } from '../model/plan.ts'
 import { DEFAULT_SETTINGS, type ScheduleSettings } from '../model/schedule.ts'
 import { OPTION_NAMES, type PolicyName, type SettingOptions, SETTINGS } from '../model/settings.ts'
 import { type ArgsOption, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
-import type { FirstRun, NewSchedule } from '../store/schedule-store.ts'
+import { dueAtOnce, type FirstRun } from '../model/first-run.ts'
+import type { NewSchedule } from '../store/schedule-store.ts'
 import { timer, withZone } from '../timer/index.ts'
 
 /** The policy of a schedule's runs; null, or left out of a new one: as the task says. */
@@ -103,7 +104,7 @@ export async function newSchedule(
       'timer',
       `'${settings.timer}' does not elapse any more; with firstRun: 'now' it runs at once`,
     )
-  return { id, settings, firstRun }
+  return { id, settings, isDue: dueAtOnce(firstRun, id, settings) }
 }
 
 /** Everything that is wrong with what `newSettings` would take, one error per option. */

@@ -32,9 +32,9 @@ export function admitted(database: Database, limits: AdmissionLimits): Database 
     run: (text, params) => admission.admit(() => database.run(text, params)),
     transaction: (work) => admission.admit(() => database.transaction(work)),
     exclusively: (name, work) => admission.admit(() => database.exclusively(name, work)),
-    mostAtOnce: () => database.mostAtOnce?.() ?? Number.POSITIVE_INFINITY,
-    longestWaitMs: () => database.longestWaitMs?.() ?? 0,
-    serverChanges: () => database.serverChanges?.() ?? 0,
+    mostAtOnce: () => database.mostAtOnce(),
+    longestWaitMs: () => database.longestWaitMs(),
+    serverChanges: () => database.serverChanges(),
     close: () => database.close(),
   }
 }

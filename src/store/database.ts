@@ -38,12 +38,12 @@ export interface Database extends Sql {
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
   /** Runs the work while no other process runs work under the same name. */
   exclusively<Result>(name: string, work: (sql: Sql) => Promise<Result>): Promise<Result>
-  /** The most rows that one transaction should write. Without it: any number. */
-  mostAtOnce?(): number
+  /** The most rows that one transaction should write; Infinity: any number. */
+  mostAtOnce(): number
   /** The longest time that waiting work has waited for a connection; 0: none waits. */
-  longestWaitMs?(): number
-  /** See `Store.serverChanges`; without it, the server never changes. */
-  serverChanges?(): number
+  longestWaitMs(): number
+  /** See `Store.serverChanges`. */
+  serverChanges(): number
   close(): Promise<void>
 }
 
@@ -54,7 +54,7 @@ export interface Databases extends Readonly<Record<Use, Database>> {
 
 /** Options of a dialect when it opens a database. */
 export interface OpenOptions {
-  /** Milliseconds after which a connection that is busy with one piece of work is given up. */
+  /** Milliseconds after which a connection that is busy with one piece of work is destroyed. */
   readonly longestUseMs?: number | undefined
   /** The database's clock, for tests that make time pass: only on SQLite. */
   readonly clock?: (() => Date) | null | undefined

@@ -1,3 +1,4 @@
+import type { EndRules } from '../model/end-rules.ts'
 import type { ClaimedJob, Fence } from '../model/job.ts'
 import type { SetAside } from '../model/set-aside.ts'
 import type { RunPolicy } from '../model/task.ts'
@@ -71,8 +72,12 @@ export interface ExecutingStore {
     setAside?: SetAside,
   ): Promise<ClaimedJob[]>
 
-  /** Writes the ends of attempts whose jobs are still held by their worker. */
-  settle(attempts: readonly EndedAttempt[]): Promise<SettleResult>
+  /**
+   * Writes the ends of attempts whose jobs are still held by their worker.
+   *
+   * @param rules  decide what the ends mean for the locked jobs and for their schedules
+   */
+  settle(attempts: readonly EndedAttempt[], rules: EndRules): Promise<SettleResult>
 
   /** The jobs of this worker that were asked to stop. */
   stopRequests(worker: string): Promise<readonly Fence[]>

@@ -1,7 +1,8 @@
+import type { EndRules } from '../model/end-rules.ts'
 import type { Job, JobState } from '../model/job.ts'
+import type { JobToRetry } from '../model/manual-runs.ts'
 import type { Owner } from '../model/owner.ts'
 import type { JobSettingValues } from '../model/settings.ts'
-import type { Check } from './schedule-store.ts'
 
 export interface NewJob extends JobSettingValues {
   readonly id: string
@@ -38,18 +39,24 @@ export interface JobStore {
   /** @returns the ids among these that this owner has a job for */
   existing(ids: readonly string[]): Promise<string[]>
   /**
-   * Cancels a job that waits; asks the worker to stop one that runs.
+   * Cancels a job, or asks its worker to stop it.
    *
+   * @param decide  receives the locked job; null: it stays as it is. If it throws, nothing is written.
    * @returns the job's state afterwards; null when there is no such job
    */
-  cancel(id: string, check?: Check<Pick<Job, 'task' | 'state'>>): Promise<JobState | null>
+  cancel(
+    id: string,
+    decide: (job: Pick<Job, 'task' | 'state'>) => 'cancel' | 'request stop' | null,
+    ofSchedule: EndRules['ofSchedule'],
+  ): Promise<JobState | null>
   /**
-   * Lets a failed or cancelled job run again, from its first attempt.
+   * Lets a final job run again, from its first attempt.
    *
-   * @returns the job's state before; only `failed` and `cancelled` ones are changed; null when there is no such job
-   * @throws ConflictError when another job of its schedule is not final
+   * @param decide  receives the locked job; `exclusive`: no other job of its schedule may run beside it. If it throws,
+   *   nothing is written.
+   * @returns false when there is no such job
    */
-  retry(id: string, check?: Check<Pick<Job, 'task'>>): Promise<JobState | null>
+  retry(id: string, decide: (job: JobToRetry) => { readonly exclusive: boolean }): Promise<boolean>
   /** How many jobs of this owner are not final; counted up to `most`. */
   countOpen(most: number): Promise<number>
 }

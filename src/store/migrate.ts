@@ -46,74 +46,61 @@ export async function migrate(
   onStep: (done: number, of: number) => void = () => undefined,
   migrations?: readonly Migration[],
 ): Promise<string[]> {
+  const { dialect } = database
   const steps = stepsOf(migrations ?? (await readMigrations(database)), prefix)
-  const before = await appliedSteps(database, database, prefix)
+  const before = await appliedSteps(database, dialect, prefix)
   if (before !== null && steps.every((step) => before.has(step.name))) return []
   // In a cluster the lock belongs to one server: another process may migrate at the same time through another server.
   return database.exclusively(`kalends:${prefix}`, async (sql) => {
-    const applied = (await appliedSteps(database, sql, prefix)) ?? (await begin(database, sql, prefix))
+    const applied = (await appliedSteps(sql, dialect, prefix)) ?? (await begin(sql, dialect, prefix))
     const pending = steps.filter((step) => !applied.has(step.name))
     for (const [done, step] of pending.entries()) {
       onStep(done, pending.length)
-      if (!(await isRecorded(database, sql, prefix, step))) await apply(database, sql, prefix, step)
+      const question = `SELECT name FROM ${tables(prefix, dialect).migration} WHERE name = ?`
+      const recorded = await sql.rows(question, [step.name])
+      if (recorded.length === 0) await apply(sql, dialect, prefix, step)
     }
     return [...new Set(pending.map((step) => migrationOf(step)))]
   })
 }
 
 /** @returns the steps that other processes have applied in the meantime */
-async function begin(database: Database, sql: Sql, prefix: string): Promise<ReadonlySet<string>> {
-  const { dialect } = database
+async function begin(sql: Sql, dialect: Dialect, prefix: string): Promise<ReadonlySet<string>> {
   try {
-    await refuseForeignTables(sql, database, prefix)
+    await refuseForeignTables(sql, dialect, prefix)
     await sql.run(
-      `CREATE TABLE ${bookkeeping(dialect, prefix)} (
+      `CREATE TABLE ${tables(prefix, dialect).migration} (
          name VARCHAR(190) NOT NULL PRIMARY KEY, applied VARCHAR(32) NOT NULL, lowest VARCHAR(32)
        )${dialect.schema.tableOptions}`,
     )
     return new Set()
   } catch (error) {
-    const applied = await appliedSteps(database, sql, prefix)
+    const applied = await appliedSteps(sql, dialect, prefix)
     if (applied === null) throw error
     return applied
   }
 }
 
-async function isRecorded({ dialect }: Database, sql: Sql, prefix: string, { name }: Step): Promise<boolean> {
-  return (
-    (await sql.rows(`SELECT name FROM ${bookkeeping(dialect, prefix)} WHERE name = ?`, [name])).length > 0
-  )
-}
-
-async function apply(database: Database, sql: Sql, prefix: string, step: Step): Promise<void> {
-  const { dialect } = database
+async function apply(sql: Sql, dialect: Dialect, prefix: string, step: Step): Promise<void> {
+  const record = async (name: string, lowest: string | null) => {
+    try {
+      await sql.run(
+        `INSERT INTO ${tables(prefix, dialect).migration} (name, applied, lowest) VALUES (?, ?, ?)`,
+        [name, new Date().toISOString(), lowest],
+      )
+    } catch (error) {
+      if (!dialect.isDuplicate(error)) throw error
+    }
+  }
   // Before the tables change, so that an older worker stops before it reads the new tables.
-  if (step.lowest !== null) await record(database, sql, prefix, migrationOf(step), step.lowest)
+  if (step.lowest !== null) await record(migrationOf(step), step.lowest)
   try {
     await sql.run(step.statement)
   } catch (error) {
     // Applied, but not recorded: the process ended in between, or another process is about to record it.
     if (!dialect.schema.isAlreadyApplied(error)) throw error
   }
-  await record(database, sql, prefix, step.name, null)
-}
-
-async function record(
-  { dialect }: Database,
-  sql: Sql,
-  prefix: string,
-  name: string,
-  lowest: string | null,
-): Promise<void> {
-  try {
-    await sql.run(`INSERT INTO ${bookkeeping(dialect, prefix)} (name, applied, lowest) VALUES (?, ?, ?)`, [
-      name,
-      new Date().toISOString(),
-      lowest,
-    ])
-  } catch (error) {
-    if (!dialect.isDuplicate(error)) throw error
-  }
+  await record(step.name, null)
 }
 
 /** @throws SchemaError when the tables need a later version of the software, which it names */
@@ -123,16 +110,15 @@ export async function checkVersion(database: Database, prefix: string): Promise<
 }
 
 async function tablesVersionProblem(database: Database, prefix: string): Promise<string | null> {
-  const isMigrated = (await appliedSteps(database, database, prefix)) !== null
+  const isMigrated = (await appliedSteps(database, database.dialect, prefix)) !== null
   return isMigrated ? versionProblem(await lowestVersion(database, tables(prefix, database.dialect))) : null
 }
 
 /** @throws SchemaError when the tables are not what this version needs */
 export async function checkMigrated(database: Database, prefix: string): Promise<void> {
-  const applied = await appliedSteps(database, database, prefix)
-  const missing = stepsOf(await readMigrations(database), prefix).filter(
-    (step) => applied?.has(step.name) !== true,
-  )
+  const applied = await appliedSteps(database, database.dialect, prefix)
+  const steps = stepsOf(await readMigrations(database), prefix)
+  const missing = steps.filter((step) => applied?.has(step.name) !== true)
   if (missing.length > 0)
     throw new SchemaError(
       `The tables of Kalends are missing or older than this version: ${missing.length} step(s) to do; run 'kalends migrate', or open with migrate: true`,
@@ -166,7 +152,7 @@ async function wrongEngines(database: Database, prefix: string): Promise<SchemaD
 /** How the tables differ from the migrations: which migrations are pending, and which columns and indexes are missing. */
 export async function schemaDrift(database: Database, prefix: string): Promise<SchemaDrift> {
   const steps = stepsOf(await readMigrations(database), prefix)
-  const applied = await appliedSteps(database, database, prefix)
+  const applied = await appliedSteps(database, database.dialect, prefix)
   const pending = steps.filter((step) => applied?.has(step.name) !== true)
   const made = new Set<string>()
   for (const { statement } of steps) {
@@ -216,27 +202,19 @@ function migrationOf({ name }: Step): string {
   return name.slice(0, name.lastIndexOf('/'))
 }
 
-/** The table that records the steps, quoted. */
-function bookkeeping(dialect: Dialect, prefix: string): string {
-  return tables(prefix, dialect).migration
-}
-
 /** @returns null when nothing was ever migrated */
-async function appliedSteps(
-  database: Database,
-  sql: Sql,
-  prefix: string,
-): Promise<ReadonlySet<string> | null> {
-  const { dialect } = database
+async function appliedSteps(sql: Sql, dialect: Dialect, prefix: string): Promise<ReadonlySet<string> | null> {
   const existing = await dialect.schema.existing(sql, [`${prefix}kalends_migration`])
   if (existing.length === 0) return null
-  const rows = await sql.rows<{ name: string }>(`SELECT name FROM ${bookkeeping(dialect, prefix)}`)
+  const rows = await sql.rows<{ name: string }>(`SELECT name FROM ${tables(prefix, dialect).migration}`)
   return new Set(rows.map((row) => row.name))
 }
 
-async function refuseForeignTables(sql: Sql, database: Database, prefix: string): Promise<void> {
-  const ours = TABLE_NAMES.map((name) => `${prefix}${name}`)
-  const foreign = await database.dialect.schema.existing(sql, ours)
+async function refuseForeignTables(sql: Sql, { schema }: Dialect, prefix: string): Promise<void> {
+  const foreign = await schema.existing(
+    sql,
+    TABLE_NAMES.map((name) => `${prefix}${name}`),
+  )
   if (foreign.length === 0) return
   throw new SchemaError(
     `The database has ${foreign.map((name) => `'${name}'`).join(', ')} already, and not from Kalends; nothing was changed. Open with a tablePrefix, such as 'kalends_', to keep the tables apart`,

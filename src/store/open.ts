@@ -2,16 +2,16 @@
 import { InvalidInputError } from '../errors.ts'
 import type { Database, Databases, DatabaseTarget, OpenOptions } from './database.ts'
 import { checkEngines, checkMigrated, checkVersion, migrate } from './migrate.ts'
-import { TablesContext } from './sql/context.ts'
-import { SqlDeclared } from './sql/declared.ts'
-import { SqlExecuting } from './sql/executing.ts'
-import { SqlInspection } from './sql/inspection.ts'
-import { SqlJobs } from './sql/jobs.ts'
-import { SqlLists } from './sql/lists.ts'
-import { SqlRetention } from './sql/retention.ts'
-import { SqlSchedules } from './sql/schedules.ts'
-import { SqlScheduling } from './sql/scheduling.ts'
-import { SqlWorkers } from './sql/workers.ts'
+import { tablesContext } from './sql/context.ts'
+import { declaredStore } from './sql/declared.ts'
+import { executingStore } from './sql/executing.ts'
+import { inspectionStore } from './sql/inspection.ts'
+import { jobStore } from './sql/jobs.ts'
+import { listStore } from './sql/lists.ts'
+import { retentionStore } from './sql/retention.ts'
+import { scheduleStore } from './sql/schedules.ts'
+import { schedulingStore } from './sql/scheduling.ts'
+import { workerStore } from './sql/workers.ts'
 import type { Store, Stores } from './store.ts'
 
 export interface StoreOptions {
@@ -19,7 +19,7 @@ export interface StoreOptions {
   readonly tablePrefix?: string | undefined
   /** Whether to bring the tables up to date (default), or to refuse to work when they are not. */
   readonly migrate?: boolean | undefined
-  /** Milliseconds after which a connection that is busy with one piece of work is given up: the lease of a worker. */
+  /** Milliseconds after which a connection that is busy with one piece of work is destroyed: the lease of a worker. */
   readonly longestUseMs?: number | undefined
   /** The database's clock, for tests that make time pass: only on SQLite. See `kalends/testing`. */
   readonly clock?: (() => Date) | undefined
@@ -62,19 +62,19 @@ export async function openStores(target: DatabaseTarget, options: StoreOptions =
 
 /** The roles on a database whose tables are there. */
 export function storeOn(database: Database, prefix: string): Store {
-  const context = new TablesContext(database, prefix)
+  const context = tablesContext(database, prefix)
   return {
-    schedules: new SqlSchedules(context),
-    jobs: new SqlJobs(context),
-    scheduling: new SqlScheduling(context),
-    executing: new SqlExecuting(context),
-    workers: new SqlWorkers(context),
-    declared: new SqlDeclared(context),
-    retention: new SqlRetention(context),
-    lists: new SqlLists(context),
-    inspection: new SqlInspection(context, prefix),
-    longestWaitMs: () => database.longestWaitMs?.() ?? 0,
-    serverChanges: () => database.serverChanges?.() ?? 0,
+    schedules: scheduleStore(context),
+    jobs: jobStore(context),
+    scheduling: schedulingStore(context),
+    executing: executingStore(context),
+    workers: workerStore(context),
+    declared: declaredStore(context),
+    retention: retentionStore(context),
+    lists: listStore(context),
+    inspection: inspectionStore(context, prefix),
+    longestWaitMs: () => database.longestWaitMs(),
+    serverChanges: () => database.serverChanges(),
     close: () => database.close(),
   }
 }

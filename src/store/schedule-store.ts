@@ -1,19 +1,18 @@
+import type { IsDue } from '../model/first-run.ts'
+import type { ManualRun, ScheduleToRun } from '../model/manual-runs.ts'
 import type { Owner } from '../model/owner.ts'
 import type { Schedule, ScheduleSettings } from '../model/schedule.ts'
 
 /** What `put` did. */
 export type PutResult = 'created' | 'changed' | 'unchanged'
 
-/**
- * When a new schedule runs first: at the next time of its timer (`next`), now (`now`), or now if its timer has elapsed in
- * the current minute, otherwise at the next time (`if-due`).
- */
-export type FirstRun = 'next' | 'now' | 'if-due'
-
+/** A schedule to create. */
 export interface NewSchedule {
+  /** As it is stored. */
   readonly id: string
   readonly settings: ScheduleSettings
-  readonly firstRun: FirstRun
+  /** Whether it is due at once; null: its timer is planned, whatever the clock shows. */
+  readonly isDue: IsDue | null
 }
 
 /** Receives the locked row before it is written. If it throws, the row is not written. */
@@ -23,22 +22,18 @@ export type Check<Row> = (current: Row) => void
 export interface ScheduleStore {
   /** The same, reaching only the rows of an owner, under the names that this owner has for them. */
   ownedBy(owner: Owner): ScheduleStore
+  /** @throws ConflictError when the id is in use */
+  create(created: NewSchedule): Promise<Schedule>
   /**
-   * @param id  as it is stored
-   * @param firstRun  default `next`
-   * @throws ConflictError when the id is in use
-   */
-  create(id: string, settings: ScheduleSettings, firstRun?: FirstRun): Promise<Schedule>
-  /**
-   * Creates the schedule, or changes what differs; `enabled` and `declaredBy` are only for a new one.
+   * Creates the schedule, or changes the one that is there. If a decision throws, nothing is written.
    *
-   * @param check  receives null when there is no such schedule yet
+   * @param create  decides what is created where there is no such schedule
+   * @param change  receives the locked schedule and decides what changes
    */
   put(
     id: string,
-    settings: ScheduleSettings,
-    firstRun?: FirstRun,
-    check?: Check<Schedule | null>,
+    create: () => Omit<NewSchedule, 'id'>,
+    change: (current: Schedule) => Partial<ScheduleSettings>,
   ): Promise<{ readonly result: PutResult; readonly schedule: Schedule }>
   get(id: string): Promise<Schedule | null>
   /** @returns the schedule afterwards; null when there is no such schedule */
@@ -52,11 +47,15 @@ export interface ScheduleStore {
   /**
    * Submits a run now, in addition to the timer.
    *
-   * @param args  JSON text for this run alone; null, the default: the schedule's own
+   * @param args  JSON text for this run alone; null: the schedule's own
+   * @param decide  receives the locked schedule and the database's clock. If it throws, nothing is written.
    * @returns the job's id; null when there is no such schedule
-   * @throws ConflictError naming the job that is not final, unless runs may overlap
    */
-  runNow(id: string, args?: string | null, check?: Check<Pick<Schedule, 'task'>>): Promise<string | null>
+  runNow(
+    id: string,
+    args: string | null,
+    decide: (schedule: ScheduleToRun, now: Date) => ManualRun,
+  ): Promise<string | null>
   /** The database's clock. */
   now(): Promise<Date>
 }

@@ -7,6 +7,7 @@ import type { EndedAttempt } from '../../src/store/executing-store.ts'
 import type { Listed } from '../../src/store/list-store.ts'
 import { clock, insert, job, jobRow, newJob, onEachStore, policies, WORKER } from './conformance.ts'
 import { recording } from './recording.ts'
+import { write } from './writes.ts'
 
 const success: AttemptEnd = { kind: 'success', result: null }
 const failure: AttemptEnd = { kind: 'error', error: 'Error: boom\n    at work', permanent: false }
@@ -18,7 +19,7 @@ onEachStore((under) => {
     end,
     policy: { ...DEFAULT_POLICY, maxRetries: 1, retryDelayMs: 0 },
   })
-  const settle = (...ends: EndedAttempt[]) => under.store.executing.settle(ends)
+  const settle = (...ends: EndedAttempt[]) => write(under.store).settle(ends)
   const running = (id: string, more: Record<string, string | number | null> = {}) =>
     job(under, id, { state: 'running', worker: WORKER, attempt: 1, claim: 1, started: STARTED, ...more })
   const claim = async (worker = WORKER) => {
@@ -54,7 +55,7 @@ onEachStore((under) => {
       under.afterwards(() => store.close())
       await running('now')
       await running('done')
-      await store.executing.settle([ended('done', success)])
+      await write(store).settle([ended('done', success)])
       expect(statements.filter((text) => text.includes('`attempt`'))).toEqual([])
       const started = new Date('2026-01-01T00:00:00.000Z')
       expect(await attempts('now')).toEqual([
@@ -94,7 +95,7 @@ onEachStore((under) => {
       await claim()
       await settle(ended('j', end, number + 1))
     }
-    expect(await under.store.jobs.retry('j')).toBe('failed')
+    expect(await write(under.store).retry('j')).toBe('failed')
     expect((await attempts('j')).map(({ attempt }) => attempt)).toEqual([1, 1, 2])
     await claim()
     await settle(ended('j', success, 4))
@@ -110,7 +111,7 @@ onEachStore((under) => {
   it('a job without an attempt has none, and one that was cancelled while it waited gets none', async () => {
     await under.store.jobs.submit([newJob('j')])
     expect(await attempts('j')).toEqual([])
-    await under.store.jobs.cancel('j')
+    await write(under.store).cancel('j')
     expect(await attempts('j')).toEqual([])
     expect(await under.store.lists.attempts('none', 100)).toBeNull()
   })
@@ -120,7 +121,7 @@ onEachStore((under) => {
     under.afterwards(() => store.close())
     const ids = Array.from({ length: 200 }, (_, index) => `j${String(index).padStart(3, '0')}`)
     for (const id of ids) await running(id)
-    await store.executing.settle(ids.map((id, index) => ended(id, index % 2 === 0 ? success : failure)))
+    await write(store).settle(ids.map((id, index) => ended(id, index % 2 === 0 ? success : failure)))
     expect(statements.filter((text) => text.includes('`attempt`'))).toHaveLength(1)
     expect((await stored()).map((row) => row['job_id'])).toEqual(ids.filter((_, index) => index % 2 === 1))
   })

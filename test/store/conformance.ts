@@ -214,7 +214,7 @@ export const setChanges = (changes: {
   readonly create?: readonly { readonly id: string; readonly settings: ScheduleSettings }[]
   readonly change?: SetChanges['change']
 }): SetChanges => ({
-  create: (changes.create ?? []).map((schedule) => ({ ...schedule, firstRun: 'next' })),
+  create: (changes.create ?? []).map((schedule) => ({ ...schedule, isDue: null })),
   change: changes.change ?? [],
   retire: [],
   reactivate: [],

@@ -182,9 +182,7 @@ onEachStore((under) => {
       change(setVersion(name, ['a', 'b']), {
         change: [{ id: 'a', settings: { catchUp: 7 } }],
         retire: ['a'],
-        create: [
-          { id: 'b', settings: settings({ task: 't'.repeat(300), args: 'no JSON' }), firstRun: 'next' },
-        ],
+        create: [{ id: 'b', settings: settings({ task: 't'.repeat(300), args: 'no JSON' }), isDue: null }],
       }),
     ).rejects.toThrow()
     expect(await schedule(under, 'a')).toMatchObject({ catch_up: 1, idle: null })

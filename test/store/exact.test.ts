@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { fenceOf } from '../../src/model/job.ts'
 import { lookalikes } from '../support/hostile-texts.ts'
 import { clock, insert, job, onEachStore, planned, policies, settings, submitDue } from './conformance.ts'
+import { write } from './writes.ts'
 
 const ALL = (text: string) => [text, ...lookalikes(text)]
 const sorted = (texts: readonly string[]) => texts.toSorted()
@@ -32,7 +33,7 @@ onEachStore((under) => {
 
   it('ids that look alike are the ids of different rows', async () => {
     for (const id of ALL('one')) {
-      await under.store.schedules.create(id, settings({ summary: id }))
+      await write(under.store).create(id, settings({ summary: id }))
       await job(under, id, { subject: id })
     }
     for (const id of ALL('one')) {
@@ -58,7 +59,7 @@ onEachStore((under) => {
     expect(sorted(submissions.map(({ id }) => id))).toEqual(sorted(ALL('one')))
     const claimed = await executing.claim('w/1', policies('task'), 100, '')
     expect(sorted(claimed.map(({ scheduleId }) => scheduleId ?? ''))).toEqual(sorted(ALL('one')))
-    const { settled } = await executing.settle(
+    const { settled } = await write(under.store).settle(
       claimed.map((each) => ({
         fence: fenceOf(each),
         end: { kind: 'success', result: null },
@@ -85,7 +86,7 @@ onEachStore((under) => {
     const orphans = await executing.orphans(100)
     expect(sorted(orphans.map(({ fence }) => fence.worker))).toEqual(sorted(lookalikes('w/1')))
     expect((await scheduling.sweep('w/1', 60_000, 'everything')).orphans).toBe(true)
-    const { lost } = await executing.settle(
+    const { lost } = await write(under.store).settle(
       lookalikes('w/1').map((_, index) => ({
         fence: { id: `j${index + 1}`, worker: 'w/1', claim: 0 },
         end: { kind: 'released' },
@@ -211,7 +212,7 @@ onEachStore((under) => {
           expect(failed, what).toEqual([])
         }
         const claimed = await under.store.executing.claim('w/1', policies('task'), 10, '')
-        const { settled } = await under.store.executing.settle(
+        const { settled } = await write(under.store).settle(
           claimed.map((each) => ({
             fence: fenceOf(each),
             end: { kind: 'released' },

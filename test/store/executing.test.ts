@@ -14,6 +14,7 @@ import {
   policies,
   WORKER,
 } from './conformance.ts'
+import { write } from './writes.ts'
 
 const ODD = 'naïve 😀 Ελλάς \' " \\ \\\\ ? ?? % _ ` $1 \n\r\t \u2028 {prefix}'
 
@@ -251,7 +252,7 @@ onEachStore((under) => {
     ])
     expect(await under.store.executing.orphans(0)).toEqual([])
     expect(await under.store.executing.orphans(10, [orphans[0]?.fence.id ?? ''])).toEqual([])
-    await under.store.executing.settle(orphans)
+    await write(under.store).settle(orphans)
     expect(await jobRow(under, 'a')).toMatchObject({
       state: 'waiting',
       attempt: 1,

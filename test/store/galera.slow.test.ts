@@ -18,6 +18,7 @@ import { findGalera, type GaleraCluster, type GaleraNode, startGalera } from '..
 import { orNotTested } from '../support/not-tested.ts'
 import { wantedDatabases } from '../support/servers.ts'
 import { killWorkers, until, WorkerProcess } from '../support/worker-process.ts'
+import { write } from './writes.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -177,8 +178,8 @@ describe.skipIf(programs === null)('Galera', () => {
           await Promise.all([
             one.scheduling.submit('a/1', marks, queueOne),
             how === 'cancel'
-              ? other.jobs.cancel(`a${time}`)
-              : other.executing.settle([
+              ? write(other).cancel(`a${time}`)
+              : write(other).settle([
                   {
                     fence: { id: `a${time}`, worker: 'b/1', claim: 1 },
                     end: { kind: 'success', result: null },

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { openStore, openToInspect } from '../../src/store/open.ts'
 import { newJob, onEachStore, settings } from './conformance.ts'
+import { write } from './writes.ts'
 
 onEachStore((under) => {
   it('tables as the migrations made them have not drifted, under a prefix as well', async () => {
@@ -55,10 +56,10 @@ onEachStore((under) => {
 
   it('one look sees clocks, workers, marks, schedules, waiting jobs and orphans', async () => {
     await under.store.workers.register({ id: 'w/1', name: 'w', host: 'h', pid: 1, tasks: ['a'] })
-    await under.store.schedules.create('paused', settings({ enabled: false }))
-    await under.store.schedules.create('new', settings())
-    await under.store.schedules.create('marked', settings())
-    await under.store.schedules.create('broken', settings())
+    await write(under.store).create('paused', settings({ enabled: false }))
+    await write(under.store).create('new', settings())
+    await write(under.store).create('marked', settings())
+    await write(under.store).create('broken', settings())
     await under.query(
       "UPDATE periodic_task SET worker = 'w/1', mark_ends = '2030-01-01 00:00:00.000' WHERE id = 'marked'",
     )
@@ -89,9 +90,9 @@ onEachStore((under) => {
     )
   })
   it('what waits for something that will never come is seen', async () => {
-    await under.store.schedules.create('s', settings())
-    await under.store.schedules.create('t', settings())
-    await under.query("UPDATE periodic_task SET idle = 'awaiting finish' WHERE id IN ('s', 't')")
+    await write(under.store).create('s', settings())
+    await write(under.store).create('t', settings())
+    await under.query("UPDATE periodic_task SET idle = 'running' WHERE id IN ('s', 't')")
     await under.query(
       "INSERT INTO job (id, task, periodic_task_id, state, exclusive) VALUES ('first', 'x', 's', 'running', 1), ('second', 'x', 's', 'blocked', 1), ('third', 'x', 'gone', 'blocked', 1)",
     )

@@ -266,6 +266,9 @@ export class Actor {
       run: (text, params) => transaction((sql) => sql.run(text, params)),
       transaction,
       exclusively: (name, work) => inner.exclusively(name, work),
+      mostAtOnce: () => inner.mostAtOnce(),
+      longestWaitMs: () => inner.longestWaitMs(),
+      serverChanges: () => inner.serverChanges(),
       close: () => inner.close(),
     }
   }

@@ -11,6 +11,7 @@ import { ConflictError } from '../../src/errors.ts'
 import { toText } from '../../src/store/instant.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import type { Actor, Clock } from './interleavings-actors.ts'
+import { write } from './writes.ts'
 
 export const LEASE_MS = 60_000
 export const POLL_INTERVAL_MS = 1000
@@ -187,8 +188,8 @@ const success = (worker: string, attempt: number): AttemptEnd => ({
 
 /** What somebody else holds is tried once more, then left to whoever takes over: the other may be waiting for its turn. */
 async function settleTwice(actor: Actor, attempts: readonly EndedAttempt[]): Promise<void> {
-  const { locked } = await actor.store.executing.settle(attempts)
-  if (locked.length > 0) await actor.store.executing.settle(locked)
+  const { locked } = await write(actor.store).settle(attempts)
+  if (locked.length > 0) await write(actor.store).settle(locked)
 }
 
 /** @returns how many jobs were run */
@@ -226,7 +227,7 @@ async function takeOver(actor: Actor, worker: string): Promise<void> {
   for (;;) {
     const orphans = await actor.store.executing.orphans(100)
     if (orphans.length === 0) return
-    const { settled } = await actor.store.executing.settle(orphans)
+    const { settled } = await write(actor.store).settle(orphans)
     if (settled.length === 0) return
   }
 }
@@ -389,20 +390,20 @@ export const PEOPLE: readonly Program[] = [
     name: 'a run is asked for',
     worker: null,
     changes: ['failed'],
-    run: (actor) => refused(actor.store.schedules.runNow('failed')),
+    run: (actor) => refused(write(actor.store).runNow('failed')),
   },
   {
     name: 'jobs are cancelled',
     worker: null,
     run: async (actor) => {
       for (const index of [0, 1, 2, 3])
-        await actor.store.jobs.cancel(`00000000-0000-8000-8000-00000000000${index}`)
+        await write(actor.store).cancel(`00000000-0000-8000-8000-00000000000${index}`)
     },
   },
   {
     name: 'a failed job is tried again',
     worker: null,
-    run: (actor) => refused(actor.store.jobs.retry('00000000-0000-8000-8000-000000000004')),
+    run: (actor) => refused(write(actor.store).retry('00000000-0000-8000-8000-000000000004')),
   },
   {
     name: 'time passes',

@@ -14,6 +14,7 @@ import {
   schedule,
   WORKER,
 } from './conformance.ts'
+import { write } from './writes.ts'
 
 onEachStore((under) => {
   describe('submitting', () => {
@@ -85,7 +86,7 @@ onEachStore((under) => {
       await job(under, 'j')
       await job(under, 'later', { run_at: '2099-01-01 00:00:00.000', attempt: 1 })
       for (const id of ['j', 'later']) {
-        expect(await under.store.jobs.cancel(id)).toBe('cancelled')
+        expect(await write(under.store).cancel(id)).toBe('cancelled')
         expect(await under.store.jobs.get(id)).toMatchObject({ state: 'cancelled' })
         expect((await jobRow(under, id))['finished']).not.toBeNull()
       }
@@ -98,7 +99,7 @@ onEachStore((under) => {
       await job(under, 'first', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await job(under, 'second', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', state: 'blocked' })
       await job(under, 'third', { periodic_task_id: 's', slot: '2026-01-03 00:00:00.000', state: 'blocked' })
-      expect(await under.store.jobs.cancel('first')).toBe('cancelled')
+      expect(await write(under.store).cancel('first')).toBe('cancelled')
       expect(await jobRow(under, 'second')).toMatchObject({ state: 'waiting' })
       expect(await jobRow(under, 'third')).toMatchObject({ state: 'blocked' })
       expect(await schedule(under, 's')).toMatchObject({ run_count: 0 })
@@ -109,7 +110,7 @@ onEachStore((under) => {
       await job(under, 'first', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await job(under, 'second', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', state: 'blocked' })
       await job(under, 'third', { periodic_task_id: 's', slot: '2026-01-03 00:00:00.000', state: 'blocked' })
-      expect(await under.store.jobs.cancel('second')).toBe('cancelled')
+      expect(await write(under.store).cancel('second')).toBe('cancelled')
       expect(await jobRow(under, 'first')).toMatchObject({ state: 'waiting' })
       expect(await jobRow(under, 'third')).toMatchObject({ state: 'blocked' })
     })
@@ -117,11 +118,11 @@ onEachStore((under) => {
     it('a job that runs asks its worker to stop it, once', async () => {
       await job(under, 'j')
       await under.store.executing.claim(WORKER, policies('task'), 1, '')
-      expect(await under.store.jobs.cancel('j')).toBe('running')
+      expect(await write(under.store).cancel('j')).toBe('running')
       const { stop_requested: first } = await jobRow(under, 'j')
       expect(first).not.toBeNull()
       expect(await under.store.executing.stopRequests(WORKER)).toMatchObject([{ id: 'j' }])
-      expect(await under.store.jobs.cancel('j')).toBe('running')
+      expect(await write(under.store).cancel('j')).toBe('running')
       expect((await jobRow(under, 'j'))['stop_requested']).toBe(first)
     })
 
@@ -130,19 +131,19 @@ onEachStore((under) => {
       async (state) => {
         await job(under, 'j', { state })
         const before = await jobRow(under, 'j')
-        expect(await under.store.jobs.cancel('j')).toBe(state)
+        expect(await write(under.store).cancel('j')).toBe(state)
         expect(await jobRow(under, 'j')).toEqual(before)
       },
     )
 
     it('a job that is not there says so', async () => {
-      expect(await under.store.jobs.cancel('none')).toBeNull()
+      expect(await write(under.store).cancel('none')).toBeNull()
       expect(await under.store.jobs.get('none')).toBeNull()
     })
 
     it('a job whose schedule was deleted ends it all the same', async () => {
       await job(under, 'j', { periodic_task_id: 'gone', slot: '2026-01-01 00:00:00.000' })
-      expect(await under.store.jobs.cancel('j')).toBe('cancelled')
+      expect(await write(under.store).cancel('j')).toBe('cancelled')
     })
   })
 })

@@ -26,6 +26,7 @@ import {
   setChanges,
   setVersion,
 } from './conformance.ts'
+import { write } from './writes.ts'
 
 const tolerate = (error: unknown) => {
   if (!(error instanceof ConflictError)) throw error
@@ -115,12 +116,12 @@ onEachStore((under) => {
       await admin.query('START TRANSACTION')
       await admin.query("UPDATE periodic_task SET summary = 'mine' WHERE id = 'b'")
       await admin.query("UPDATE job SET priority = 7 WHERE id = 'c job'")
-      const result = await under.store.executing.settle(attempts)
+      const result = await write(under.store).settle(attempts)
       expect(ids(result.settled)).toEqual(['a job', 'd job'])
       expect(result.locked.map(({ fence }) => fence.id)).toEqual(['b job', 'c job'])
       expect(result.lost).toEqual([])
       await admin.query('COMMIT')
-      const rest = await under.store.executing.settle(result.locked)
+      const rest = await write(under.store).settle(result.locked)
       expect(ids(rest.settled)).toEqual(['b job', 'c job'])
       expect(await jobRow(under, 'c job')).toMatchObject({ state: 'success', priority: 7 })
     })
@@ -146,11 +147,11 @@ onEachStore((under) => {
       const admin = await administrator()
       await admin.query('START TRANSACTION')
       await admin.query("UPDATE job SET priority = 7 WHERE id = 'b next'")
-      const result = await under.store.executing.settle(attempts)
+      const result = await write(under.store).settle(attempts)
       expect(result.settled.map(({ id, promoted }) => [id, promoted])).toEqual([['a job', 'a next']])
       expect(result.locked.map(({ fence }) => fence.id)).toEqual(['b job'])
       await admin.query('COMMIT')
-      const rest = await under.store.executing.settle(result.locked)
+      const rest = await write(under.store).settle(result.locked)
       expect(rest.settled.map(({ id, promoted }) => [id, promoted])).toEqual([['b job', 'b next']])
       expect(await jobRow(under, 'b next')).toMatchObject({ state: 'waiting', priority: 7 })
     })
@@ -249,7 +250,7 @@ onEachStore((under) => {
     })
 
     it('and a single statement that does, too, is begun anew', async () => {
-      await under.store.schedules.create('a', settings())
+      await write(under.store).create('a', settings())
       const admin = await administrator()
       await admin.query('START TRANSACTION')
       await admin.query("UPDATE periodic_task SET summary = 'mine' WHERE id = 'a'")
@@ -383,7 +384,7 @@ onEachStore((under) => {
           todo = [...result.locked]
         }
         const claimed = await store.executing.claim(worker, policies('task'), 20, '')
-        const { locked } = await store.executing.settle([
+        const { locked } = await write(store).settle([
           ...held,
           ...claimed.map(({ id, claim, policy }) => ({
             fence: { id, worker, claim },
@@ -395,9 +396,9 @@ onEachStore((under) => {
           })),
         ])
         held = locked
-        await store.schedules.runNow(random).catch(tolerate)
+        await write(store).runNow(random).catch(tolerate)
         const [last] = submitted.slice(-1)
-        if (last !== undefined && round % 4 === 0) await store.jobs.cancel(last)
+        if (last !== undefined && round % 4 === 0) await write(store).cancel(last)
         if (round % 5 === 0) {
           await store.declared.sync(
             setVersion('set', names.slice(number * 10, number * 10 + 20).toReversed()),
@@ -411,7 +412,7 @@ onEachStore((under) => {
         await store.executing.promoteDue(50)
         await store.workers.heartbeat(worker)
       }
-      while (held.length > 0) held = (await store.executing.settle(held)).locked
+      while (held.length > 0) held = (await write(store).settle(held)).locked
     }
     const outcomes = await Promise.allSettled(stores.map(work))
     for (const outcome of outcomes) if (outcome.status === 'rejected') surfaced.push(outcome.reason)

@@ -10,6 +10,7 @@ import { LIST_BOUNDS } from '../../src/store/list-store.ts'
 import { ended, gate, until } from '../kalends/scene.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 import { newJob, onEachStore, settings } from './conformance.ts'
+import { write } from './writes.ts'
 
 async function tableNames(database: Pick<TestDatabase, 'kind' | 'query'>): Promise<string[]> {
   const rows = await database.query(
@@ -35,7 +36,7 @@ onEachStore((under) => {
     const database = await under.bare()
     const stores = await Promise.all(Array.from({ length: 6 }, () => openStore(database.url)))
     try {
-      await Promise.all(stores.map((store, index) => store.schedules.create(`s${index}`, settings())))
+      await Promise.all(stores.map((store, index) => write(store).create(`s${index}`, settings())))
       expect(await stores[0]?.schedules.count(10)).toBe(6)
     } finally {
       await Promise.all(stores.map((store) => store.close()))
@@ -261,8 +262,8 @@ eachDatabase(({ kind, bare }) => {
       await database.query(`ALTER DATABASE ${charset}`)
       const store = await openStore(database.url)
       const subject = 'naïve 😀 Ελλάς "\' \\ ?'
-      await store.schedules.create('Ünïcode 😀', settings({ subject, task: 'Task' }))
-      await store.schedules.create('ünïcode 😀', settings({ subject, task: 'task' }))
+      await write(store).create('Ünïcode 😀', settings({ subject, task: 'Task' }))
+      await write(store).create('ünïcode 😀', settings({ subject, task: 'task' }))
       expect(await store.schedules.get('Ünïcode 😀')).toMatchObject({ subject, task: 'Task' })
       const listed = await store.lists.schedules({ ...LIST_BOUNDS, task: 'task', limit: 10, offset: 0 })
       expect(listed.items.map((item) => item.id)).toEqual(['ünïcode 😀'])

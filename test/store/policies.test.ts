@@ -23,6 +23,7 @@ import {
   settings,
   WORKER,
 } from './conformance.ts'
+import { write } from './writes.ts'
 
 const decide: Decide = (row, now, open) => plan(row, { now, open, missedAfterMs: LEASE_MS + 1000 })
 const success: AttemptEnd = { kind: 'success', result: null }
@@ -58,7 +59,7 @@ onEachStore((under) => {
 
   const claim = (limit = 100) => under.store.executing.claim(WORKER, policies('task'), limit, '')
   const ends = (id: string, end: AttemptEnd = success, policy: RunPolicy = DEFAULT_POLICY) =>
-    under.store.executing.settle([{ fence: { id, worker: WORKER, claim: 1 }, end, policy }])
+    write(under.store).settle([{ fence: { id, worker: WORKER, claim: 1 }, end, policy }])
   /** state, reason, slots stood for, run number; by slot. */
   const jobs = async () =>
     (await under.query('SELECT state, reason, missed, run FROM job ORDER BY slot, id')).map((row) =>
@@ -169,7 +170,7 @@ onEachStore((under) => {
       }
       expect(await claim()).toHaveLength(3)
       expect(await jobs()).toEqual(['running 0 1', 'running 0 2', 'running 0 3'])
-      await under.store.schedules.runNow('s')
+      await write(under.store).runNow('s')
       expect((await jobs()).at(-1)).toBe('waiting run now 0 4')
     })
 
@@ -187,7 +188,7 @@ onEachStore((under) => {
         await pass()
         const last = overlap === 'skip' ? 'skipped overlap 1' : 'blocked 0 3'
         expect(await jobs()).toEqual(['running 0 1', 'running 0 2', last])
-        await expect(under.store.schedules.runNow('s')).rejects.toThrow(/cannot run now/)
+        await expect(write(under.store).runNow('s')).rejects.toThrow(/cannot run now/)
         // Its turn comes when both have ended, not before.
         await ends(claimed[0]?.id ?? '')
         expect((await jobs()).at(-1)).toBe(last)
@@ -281,7 +282,7 @@ onEachStore((under) => {
 
   describe('max_runs', () => {
     it('the success that reaches it makes the schedule done; raised in SQL it is planned from now', async () => {
-      await under.store.schedules.create('s', settings({ timer: 'hourly', maxRuns: 1 }))
+      await write(under.store).create('s', settings({ timer: 'hourly', maxRuns: 1 }))
       await pass()
       await come('s', 10)
       const one = first((await planOf('s')).jobs)
@@ -304,7 +305,7 @@ onEachStore((under) => {
     })
 
     it('a one-off that has run is done, whatever becomes of the counters', async () => {
-      await under.store.schedules.create('s', settings({ timer: '2020-01-01', onExhausted: 'stop' }), 'now')
+      await write(under.store).create('s', settings({ timer: '2020-01-01', onExhausted: 'stop' }), 'now')
       const one = first((await planOf('s')).jobs)
       expect(await schedule(under, 's')).toMatchObject({ status: 'done' })
       await claim()
@@ -342,7 +343,7 @@ onEachStore((under) => {
     })
 
     it('a run that fails does not count', async () => {
-      await under.store.schedules.create('s', settings({ timer: 'hourly', maxRuns: 1 }))
+      await write(under.store).create('s', settings({ timer: 'hourly', maxRuns: 1 }))
       await pass()
       await come('s', 10)
       const one = first((await planOf('s')).jobs)
@@ -356,7 +357,7 @@ onEachStore((under) => {
 
   describe('on_exhausted stop', () => {
     const dead = async (timer: string) => {
-      await under.store.schedules.create('s', settings({ timer, onExhausted: 'stop' }), 'now')
+      await write(under.store).create('s', settings({ timer, onExhausted: 'stop' }), 'now')
       const one = first((await planOf('s')).jobs)
       await claim()
       await ends(one, failure)
@@ -434,7 +435,7 @@ onEachStore((under) => {
       const delay = (instant(runAt)?.getTime() ?? 0) - (await clock(under)).getTime()
       expect(delay).toBeGreaterThan(80_000)
       expect(delay).toBeLessThanOrEqual(90_000)
-      expect(await under.store.jobs.cancel(one)).toBe('cancelled')
+      expect(await write(under.store).cancel(one)).toBe('cancelled')
       expect(await schedule(under, 's')).toMatchObject({ idle: null, run_count: 0 })
     })
 
@@ -508,10 +509,7 @@ onEachStore((under) => {
       ["starts = '2189-01-01 00:00:00'", null],
       ['ends = NULL', 0],
     ])('of %s is planned from now', async (assignment, spread) => {
-      await under.store.schedules.create(
-        's',
-        settings({ timer: 'hourly', ends: new Date('2190-01-01T00:00Z') }),
-      )
+      await write(under.store).create('s', settings({ timer: 'hourly', ends: new Date('2190-01-01T00:00Z') }))
       await pass()
       const before = instant((await schedule(under, 's'))['nextrun'])?.getTime() ?? 0
       await under.query(`UPDATE periodic_task SET ${assignment}`)
@@ -526,7 +524,7 @@ onEachStore((under) => {
     })
 
     it('of ends to the past: done; taken back: active', async () => {
-      await under.store.schedules.create('s', settings({ timer: 'hourly' }))
+      await write(under.store).create('s', settings({ timer: 'hourly' }))
       await pass()
       await under.query("UPDATE periodic_task SET ends = '2020-01-01 00:00:00'")
       await pass()
@@ -561,7 +559,7 @@ onEachStore((under) => {
     for (let attempt = 1; attempt <= 6; attempt += 1) {
       const [claimed] = await claim()
       if (claimed === undefined) throw new Error('nothing to claim')
-      await under.store.executing.settle([
+      await write(under.store).settle([
         {
           fence: { id, worker: WORKER, claim: attempt },
           end: { kind: 'error', error: 'boom', permanent: false },
@@ -603,7 +601,7 @@ onEachStore((under) => {
             const me = `executor/${index}`
             const claimed = await store.executing.claim(me, policies('task'), 3, '')
             const end: AttemptEnd = index === 0 ? success : { kind: 'error', error: 'boom', permanent: false }
-            await store.executing.settle(
+            await write(store).settle(
               claimed.map(({ id, claim: number, policy }) => ({
                 fence: { id, worker: me, claim: number },
                 end,
@@ -614,7 +612,7 @@ onEachStore((under) => {
         ),
         loop(async () => {
           const [open] = await under.query("SELECT id FROM job WHERE state = 'blocked' LIMIT 1")
-          if (open !== undefined) await under.store.jobs.cancel(String(open['id']))
+          if (open !== undefined) await write(under.store).cancel(String(open['id']))
           twice.push(
             ...(await under.query(
               "SELECT periodic_task_id FROM job WHERE state IN ('waiting', 'running') GROUP BY periodic_task_id HAVING COUNT(*) > 1",

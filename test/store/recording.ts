@@ -52,6 +52,9 @@ function recorded(
       return await database.transaction((sql) => work(recordedSql(sql)))
     },
     exclusively: (name, work) => database.exclusively(name, (sql) => work(recordedSql(sql))),
+    mostAtOnce: () => database.mostAtOnce(),
+    longestWaitMs: () => database.longestWaitMs(),
+    serverChanges: () => database.serverChanges(),
     close: () => database.close(),
   }
 }

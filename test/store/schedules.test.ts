@@ -21,6 +21,7 @@ import {
   setChanges,
   setVersion,
 } from './conformance.ts'
+import { write } from './writes.ts'
 
 const ALL = settings({
   task: 't 😀',
@@ -48,7 +49,7 @@ onEachStore((under) => {
   }
 
   it('what is created is read back', async () => {
-    await under.store.schedules.create('id 😀', ALL)
+    await write(under.store).create('id 😀', ALL)
     const { args, ...rest } = ALL
     expect(await get('id 😀')).toMatchObject({
       ...rest,
@@ -69,54 +70,52 @@ onEachStore((under) => {
   })
 
   it('an id in use is a conflict', async () => {
-    await under.store.schedules.create('s', settings())
-    await expect(under.store.schedules.create('s', settings({ timer: 'daily' }))).rejects.toThrow(
-      ConflictError,
-    )
+    await write(under.store).create('s', settings())
+    await expect(write(under.store).create('s', settings({ timer: 'daily' }))).rejects.toThrow(ConflictError)
     expect(await get('s')).toMatchObject({ timer: 'minutely' })
   })
 
   describe('put', () => {
     it('creates, changes what differs, or changes nothing', async () => {
-      const created = await under.store.schedules.put('s', ALL)
+      const created = await write(under.store).put('s', ALL)
       expect(created).toEqual({ result: 'created', schedule: await get('s') })
       await under.query(
         "UPDATE periodic_task SET nextrun = '2099-01-01 00:00:00.000', planned_from = 'x', run_count = 3",
       )
       const before = await schedule(under, 's')
-      expect(await under.store.schedules.put('s', ALL)).toMatchObject({ result: 'unchanged' })
+      expect(await write(under.store).put('s', ALL)).toMatchObject({ result: 'unchanged' })
       expect(await schedule(under, 's')).toEqual(before)
-      expect(await under.store.schedules.put('s', { ...ALL, subject: null, args: '{}' })).toMatchObject({
+      expect(await write(under.store).put('s', { ...ALL, subject: null, args: '{}' })).toMatchObject({
         result: 'changed',
       })
       expect(await schedule(under, 's')).toEqual({ ...before, subject: null, args: '{}' })
     })
 
     it('leaves enabled to people', async () => {
-      await under.store.schedules.put('s', settings({ enabled: false }))
-      expect(await under.store.schedules.put('s', settings({ enabled: true }))).toMatchObject({
+      await write(under.store).put('s', settings({ enabled: false }))
+      expect(await write(under.store).put('s', settings({ enabled: true }))).toMatchObject({
         result: 'unchanged',
       })
       expect(await get('s')).toMatchObject({ enabled: false })
     })
 
     it('takes args that are written otherwise for the same', async () => {
-      await under.store.schedules.put('s', settings({ args: '{"a":1,"b":2}' }))
-      expect(await under.store.schedules.put('s', settings({ args: '{ "a": 1, "b": 2 }' }))).toMatchObject({
+      await write(under.store).put('s', settings({ args: '{"a":1,"b":2}' }))
+      expect(await write(under.store).put('s', settings({ args: '{ "a": 1, "b": 2 }' }))).toMatchObject({
         result: 'unchanged',
       })
     })
 
     it('by several at once creates one', async () => {
       const stores = await Promise.all([under.another(), under.another(), under.another(), under.another()])
-      const results = await Promise.all(stores.map((store) => store.schedules.put('s', settings())))
+      const results = await Promise.all(stores.map((store) => write(store).put('s', settings())))
       expect(results.filter(({ result }) => result === 'created')).toHaveLength(1)
       expect(await under.store.schedules.count(10)).toBe(1)
     })
   })
 
   it('an update changes what it says and nothing else', async () => {
-    await under.store.schedules.create('s', ALL)
+    await write(under.store).create('s', ALL)
     const updated = await under.store.schedules.update('s', { enabled: true, group: 'new', subject: null })
     expect(updated).toEqual(await get('s'))
     const { args, ...rest } = ALL
@@ -136,7 +135,7 @@ onEachStore((under) => {
   })
 
   it('a delete returns what was deleted', async () => {
-    await under.store.schedules.create('s', settings())
+    await write(under.store).create('s', settings())
     expect(await under.store.schedules.delete('s')).toMatchObject({ id: 's' })
     expect(await under.store.schedules.delete('s')).toBeNull()
     expect(await under.store.schedules.get('s')).toBeNull()
@@ -147,7 +146,7 @@ onEachStore((under) => {
       const next = after(await clock(under), MINUTE)
       await planned(under, 's', next, { args: '{"a":1}', run_count: 4, timeout: 9, group_: 'g', enabled: 0 })
       const before = await schedule(under, 's')
-      const id = await under.store.schedules.runNow('s')
+      const id = await write(under.store).runNow('s')
       const row = await jobRow(under, String(id))
       expect(row).toMatchObject({
         periodic_task_id: 's',
@@ -168,7 +167,7 @@ onEachStore((under) => {
       await planned(under, 's', null)
       await job(under, 'the-job', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state })
       const before = await schedule(under, 's')
-      const running = under.store.schedules.runNow('s')
+      const running = write(under.store).runNow('s')
       await expect(running).rejects.toThrow(ConflictError)
       await expect(running).rejects.toThrow('the-job')
       expect(await schedule(under, 's')).toEqual(before)
@@ -178,28 +177,25 @@ onEachStore((under) => {
       const last = after(await clock(under), MINUTE)
       await planned(under, 's', after(last, MINUTE), { last_slot: toText(last) })
       await job(under, 'j', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state: 'failed' })
-      const id = await under.store.schedules.runNow('s')
+      const id = await write(under.store).runNow('s')
       expect(await jobRow(under, String(id))).toMatchObject({ slot: toText(after(last, 1)) })
     })
 
     it('twice at once submits one', async () => {
       await planned(under, 's', null)
       const other = await under.another()
-      const results = await Promise.allSettled([
-        under.store.schedules.runNow('s'),
-        other.schedules.runNow('s'),
-      ])
+      const results = await Promise.allSettled([write(under.store).runNow('s'), write(other).runNow('s')])
       expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
     })
 
     it('of what is not there says so', async () => {
-      expect(await under.store.schedules.runNow('none')).toBeNull()
+      expect(await write(under.store).runNow('none')).toBeNull()
     })
 
     it('leaves a mark alone, and is seen by the one who made it', async () => {
       await planned(under, 's', after(await clock(under), -1000))
       const marks = await under.store.scheduling.markDue(WORKER, 1, LEASE_MS)
-      await under.store.schedules.runNow('s')
+      await write(under.store).runNow('s')
       const seen: OpenJobs[] = []
       await under.store.scheduling.submit(WORKER, marks, (_, __, open) => {
         seen.push(open)
@@ -211,9 +207,9 @@ onEachStore((under) => {
 
   describe('a declared set', () => {
     it('is read under lock with the rows of its ids and those of the set, and changed as decided', async () => {
-      await under.store.schedules.create('of set', settings({ declaredBy: 'set' }))
-      await under.store.schedules.create('by id', settings())
-      await under.store.schedules.create('other', settings({ declaredBy: 'other' }))
+      await write(under.store).create('of set', settings({ declaredBy: 'set' }))
+      await write(under.store).create('by id', settings())
+      await write(under.store).create('other', settings({ declaredBy: 'other' }))
       await under.store.declared.sync(setVersion('set', ['by id', 'new']), ({ existing }) => {
         expect(ids(existing)).toEqual(['by id', 'of set'])
         return setChanges({
@@ -230,7 +226,7 @@ onEachStore((under) => {
     })
 
     it('may be empty', async () => {
-      await under.store.schedules.create('s', settings({ declaredBy: 'set' }))
+      await write(under.store).create('s', settings({ declaredBy: 'set' }))
       const seen: string[] = []
       await under.store.declared.sync(setVersion('set', []), ({ existing }) => {
         seen.push(...ids(existing))

@@ -24,6 +24,7 @@ import {
   WORKER,
 } from './conformance.ts'
 import { recording, START } from './recording.ts'
+import { write } from './writes.ts'
 
 const never: Decide = () => {
   throw new Error('nothing was to be planned')
@@ -422,7 +423,7 @@ onEachStore((under) => {
         expect(instant((await jobRow(under, started[0]?.id ?? ''))['started'])).toEqual(started[0]?.started)
         // The slot is decided as it always is, and whoever ends the run finds it as after a claim.
         expect(await schedule(under, 's')).toMatchObject({ worker: null, last_slot: toText(slot) })
-        const { settled } = await under.store.executing.settle(
+        const { settled } = await write(under.store).settle(
           started.map(({ id, claim }) => ({
             fence: { id, worker: WORKER, claim },
             end: { kind: 'success', result: null },
@@ -777,7 +778,7 @@ onEachStore((under) => {
       const [claimed] = await under.store.executing.claim(WORKER, policies('task'), 1, '')
       if (claimed === undefined) throw new Error(`nothing to claim in round ${round}`)
       expect(claimed).toMatchObject({ run: round, attempt: 1, slot: after(slot, (round - 1) * MINUTE) })
-      await under.store.executing.settle([
+      await write(under.store).settle([
         {
           fence: { id: claimed.id, worker: WORKER, claim: 1 },
           end: { kind: 'success', result: null },

@@ -18,6 +18,7 @@ import {
   schedule,
   WORKER,
 } from './conformance.ts'
+import { write } from './writes.ts'
 
 const success: AttemptEnd = { kind: 'success', result: null }
 const failure: AttemptEnd = { kind: 'error', error: 'boom', permanent: true }
@@ -34,7 +35,7 @@ onEachStore((under) => {
     end,
     policy,
   })
-  const settle = (...attempts: EndedAttempt[]) => under.store.executing.settle(attempts)
+  const settle = (...attempts: EndedAttempt[]) => write(under.store).settle(attempts)
   const claim = (limit = 100) => under.store.executing.claim(WORKER, policies('task'), limit, '')
   const running = (id: string, more: Record<string, string | number | null> = {}) =>
     job(under, id, {

@@ -4,12 +4,15 @@
  */
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { END_RULES } from '../../src/model/end-rules.ts'
+import { cancel } from '../../src/model/manual-runs.ts'
 import type { Owner } from '../../src/model/owner.ts'
 import { toText } from '../../src/store/instant.ts'
 import { LIST_BOUNDS } from '../../src/store/list-store.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 import { LEASE_MS, MINUTE, policies, setChanges, setVersion, submitDue, WORKER } from './conformance.ts'
 import { type Recording, recording } from './recording.ts'
+import { write } from './writes.ts'
 
 /** Schedules that are due, marked by others, or come later; jobs of one huge and some small groups in every state. */
 async function fill(database: TestDatabase): Promise<void> {
@@ -237,7 +240,7 @@ eachDatabase(({ kind, bare }) => {
     it('submitting reads and writes schedules by key, and looks for open jobs by state and schedule', async () => {
       const marks = await recorded.store.scheduling.markDue(WORKER, 100, LEASE_MS)
       const statements = await statementsOf(() => recorded.store.scheduling.submit(WORKER, marks, submitDue))
-      await readsBy(found(statements, /^SELECT id, enabled/), primary)
+      await readsBy(found(statements, /^SELECT id, task, idle/), primary)
       const jobs = await explain(found(statements, /AS schedule, state, NULL AS number FROM/))
       expect(jobs.map((step) => step.key)).toContain('job_state_schedule')
       expect(jobs.some((step) => /^(ALL|index)$/.test(step.access))).toBe(false)
@@ -285,7 +288,7 @@ eachDatabase(({ kind, bare }) => {
         end: { kind: 'success', result: null } as const,
         policy,
       }))
-      const statements = await statementsOf(() => recorded.store.executing.settle(attempts))
+      const statements = await statementsOf(() => write(recorded.store).settle(attempts))
       for (const statement of statements.filter((text) => text.startsWith('SELECT id')))
         await readsBy(statement, primary)
       for (const statement of statements.filter((text) => text.startsWith('UPDATE'))) {
@@ -306,7 +309,7 @@ eachDatabase(({ kind, bare }) => {
       const [policy] = policies('task').values()
       if (policy === undefined) throw new Error('no policy')
       const end = { fence, end: { kind: 'success', result: null }, policy } as const
-      const settling = await statementsOf(() => recorded.store.executing.settle([end]))
+      const settling = await statementsOf(() => write(recorded.store).settle([end]))
       expect(settling.filter((text) => confirms.test(text))).toHaveLength(1)
       const held = await statementsOf(() => recorded.store.executing.held(WORKER))
       expect(held.map((text) => confirms.test(text))).toEqual([true, false])
@@ -340,7 +343,7 @@ eachDatabase(({ kind, bare }) => {
         expect(jobs.length).toBeGreaterThan(size / 4)
         expect(claiming).toHaveLength(3)
         const settling = await statementsOf(() =>
-          recorded.store.executing.settle(
+          write(recorded.store).settle(
             jobs.map(({ id, policy, claim }) => ({
               fence: { id, worker: WORKER, claim },
               end: { kind: 'success', result: null },
@@ -374,7 +377,14 @@ eachDatabase(({ kind, bare }) => {
             ['periodic_task', 'get', () => recorded.store.schedules.ownedBy(owner).get(id)],
             ['periodic_task', 'delete', () => recorded.store.schedules.ownedBy(owner).delete(id)],
             ['job', 'get', () => recorded.store.jobs.ownedBy(owner).get(id.replace('s1', 'j00001'))],
-            ['job', 'cancel', () => recorded.store.jobs.ownedBy(owner).cancel(id.replace('s1', 'j00001'))],
+            [
+              'job',
+              'cancel',
+              () =>
+                recorded.store.jobs
+                  .ownedBy(owner)
+                  .cancel(id.replace('s1', 'j00001'), cancel, END_RULES.ofSchedule),
+            ],
             ['job', 'logs', () => recorded.store.lists.ownedBy(owner).logs(id.replace('s1', 'j00001'), 0, 1)],
           ] as const) {
             const [first = ''] = (await statementsOf(work)).filter((one) => one.includes(`\`${table}\``))

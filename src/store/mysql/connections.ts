@@ -4,7 +4,7 @@ import { StoreUnavailableError } from '../../errors.ts'
 import { condemnsHost } from './errors.ts'
 import { checkGroupName, checkMembership, NotInGroupError } from './group.ts'
 import type { Host } from './hosts.ts'
-import { giveUpAfter, isSilent } from './patience.ts'
+import { isSilent, withTimeout } from './timeout.ts'
 
 export interface Connections {
   /** Whatever the reason for which there is none, it is not an error of the work that needs one. */
@@ -68,8 +68,8 @@ export interface OwnOptions {
   readonly connections: number
   /** Of every new session. */
   readonly setup: readonly string[]
-  /** A host that does not let a new connection work within this time is given up, or passed over for another. */
-  readonly patienceMs: number
+  /** A host that does not let a new connection work within this time fails, or is passed over for another. */
+  readonly timeoutMs: number
   /** The replication group that every host must be a member of; null: the hosts tell. */
   readonly group: string | null
   /** Is told the server of each new connection. */
@@ -191,7 +191,7 @@ export class OwnConnections implements Connections {
   #pool(host: Host): mysql.Pool {
     const pool = mysql.createPool({
       // What the URL says itself wins.
-      connectTimeout: this.#options.patienceMs,
+      connectTimeout: this.#options.timeoutMs,
       uri: host.url,
       timezone: 'Z',
       charset: 'utf8mb4_bin',
@@ -268,13 +268,8 @@ export class OwnConnections implements Connections {
     })
   }
 
-  async #inTime(connection: mysql.PoolConnection, ask: () => Promise<void>): Promise<void> {
-    const patience = giveUpAfter(connection, this.#options.patienceMs)
-    try {
-      await ask()
-    } finally {
-      clearTimeout(patience)
-    }
+  #inTime<Result>(connection: mysql.PoolConnection, work: () => Promise<Result>): Promise<Result> {
+    return withTimeout(connection, this.#options.timeoutMs, work)
   }
 }
 

@@ -7,15 +7,15 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type mysql from 'mysql2/promise'
-import { StoreUnavailableError, TooSlowError } from '../../errors.ts'
+import { messageOf, StoreUnavailableError, TooSlowError } from '../../errors.ts'
 import type { Database, Sql, SqlValue } from '../database.ts'
 import { type Connections, CallerSuppliedConnections, OwnConnections, SeenServers } from './connections.ts'
 import { mysqlDialect } from './dialect.ts'
 import { advice, isLockWait, isRefusedByGroup, isTooSlow, isTransient, isUnavailable } from './errors.ts'
 import { NotInGroupError } from './group.ts'
 import { groupOf, hostsOf } from './hosts.ts'
-import { EITHER_EXACT, exactCollation, type ExactCollation, withLiterals } from './literal.ts'
-import { giveUpAfter } from './patience.ts'
+import { EITHER_EXACT } from './literal.ts'
+import { examine, type Server, session } from './session.ts'
 import {
   borrowing,
   type Borrowing,
@@ -25,6 +25,7 @@ import {
   SESSION_STATE,
   type SessionState,
 } from './session-variables.ts'
+import { withTimeout } from './timeout.ts'
 
 /** How often work is tried again after a deadlock. */
 const MOST_TRIES = 10
@@ -33,31 +34,20 @@ const MOST_TRIES_AFTER_LOCK_WAIT = 3
 /** Of sessions of our own: a longer wait for a lock happens between statements, not within one. */
 const LOCK_WAIT_SECONDS = 5
 /**
- * A connection that is busy with one piece of work for longer is given up. One that died without a word, as
+ * A connection that is busy with one piece of work for longer is destroyed. One that died without a word, as
  * when an address moves to another machine, would else hold its loop for a quarter of an hour.
  */
 const LONGEST_USE_MS = 60_000
 /** Where there are several hosts: how long one of them may take until a new connection can work. */
-const HOST_PATIENCE_MS = 3000
+const HOST_TIMEOUT_MS = 3000
 /** Where there is one: as the driver has it. */
-const ONLY_HOST_PATIENCE_MS = 10_000
+const ONLY_HOST_TIMEOUT_MS = 10_000
 /** Seconds that another process may take to migrate the tables. */
 const EXCLUSIVE_WAIT_SECONDS = 600
 /** Larger transactions of a cluster meet those of other nodes more often, and are then undone as a whole. */
 const MOST_AT_ONCE_IN_A_CLUSTER = 100
-const NUMBERS: ReadonlySet<string> = new Set([
-  'TINY',
-  'SHORT',
-  'LONG',
-  'INT24',
-  'LONGLONG',
-  'FLOAT',
-  'DOUBLE',
-  'NEWDECIMAL',
-])
-
 export interface MysqlOptions {
-  /** A connection that is busy with one piece of work for longer is given up; default a minute. */
+  /** A connection that is busy with one piece of work for longer is destroyed; default a minute. */
   readonly longestUseMs?: number | undefined
   /** A SELECT, on MariaDB any statement, that takes longer is ended by the server; default: no limit. */
   readonly statementLimitMs?: number | undefined
@@ -110,7 +100,7 @@ export class MysqlDatabase implements Database {
         ...(statementLimitMs === undefined ? [] : [limitStatements(statementLimitMs)]),
       ],
       group: groupOf(url),
-      patienceMs: Math.min(hosts.length > 1 ? HOST_PATIENCE_MS : ONLY_HOST_PATIENCE_MS, longestUseMs),
+      timeoutMs: Math.min(hosts.length > 1 ? HOST_TIMEOUT_MS : ONLY_HOST_TIMEOUT_MS, longestUseMs),
     })
     return new MysqlDatabase(own, { isCallerSupplied: false, seen, longestUseMs, statementLimitMs })
   }
@@ -129,15 +119,15 @@ export class MysqlDatabase implements Database {
   }
 
   rows<Row>(text: string, params: readonly SqlValue[] = []): Promise<Row[]> {
-    return this.#persistently((sql) => sql.rows<Row>(text, params))
+    return this.#withRetries((sql) => sql.rows<Row>(text, params))
   }
 
   run(text: string, params: readonly SqlValue[] = []): Promise<number> {
-    return this.#persistently((sql) => sql.run(text, params))
+    return this.#withRetries((sql) => sql.run(text, params))
   }
 
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
-    return this.#persistently((sql, connection) => this.#inTransaction(sql, connection, work))
+    return this.#withRetries((sql, connection) => this.#inTransaction(sql, connection, work))
   }
 
   exclusively<Result>(name: string, work: (sql: Sql) => Promise<Result>): Promise<Result> {
@@ -163,7 +153,7 @@ export class MysqlDatabase implements Database {
     await this.#connections.end()
   }
 
-  async #persistently<Result>(
+  async #withRetries<Result>(
     work: (sql: Sql, connection: mysql.PoolConnection) => Promise<Result>,
   ): Promise<Result> {
     for (let attempt = 1; ; attempt += 1) {
@@ -173,10 +163,9 @@ export class MysqlDatabase implements Database {
         const most = isLockWait(error) ? MOST_TRIES_AFTER_LOCK_WAIT : MOST_TRIES
         if (!isTransient(error)) throw error
         if (attempt >= most) {
-          throw new StoreUnavailableError(
-            `Others were in the way ${attempt} times: ${error instanceof Error ? error.message : String(error)}`,
-            { cause: error },
-          )
+          throw new StoreUnavailableError(`Others were in the way ${attempt} times: ${messageOf(error)}`, {
+            cause: error,
+          })
         }
         // At random, so that those who met once do not meet again.
         await delay(Math.random() * 5 * 2 ** Math.min(attempt, 6))
@@ -203,24 +192,26 @@ export class MysqlDatabase implements Database {
     }
   }
 
-  /** @param limitMs  null: it takes as long as it takes */
+  /** @param timeoutMs  null: the work takes as long as it takes */
   async #connected<Result>(
     work: (sql: Sql, connection: mysql.PoolConnection) => Promise<Result>,
-    limitMs: number | null = this.#longestUseMs,
+    timeoutMs: number | null = this.#longestUseMs,
   ): Promise<Result> {
     let connection: mysql.PoolConnection | null = null
-    let watchdog: NodeJS.Timeout | undefined
     try {
-      connection = await this.#take()
-      watchdog = limitMs === null ? undefined : giveUpAfter(connection, limitMs)
-      const sql = await this.#session(connection)
-      const after = this.#isCallerSupplied ? await this.#borrow(connection, sql) : null
-      try {
-        return await work(sql, connection)
-      } finally {
-        // One that cannot be given back as it was is not given back at all.
-        if (after !== null) await connection.query(after).catch(() => connection?.destroy())
-      }
+      const taken = await this.#take()
+      connection = taken
+      return await withTimeout(taken, timeoutMs, async () => {
+        this.#server ??= await examine(taken)
+        const sql = session(taken, this.#server)
+        const after = this.#isCallerSupplied ? await this.#borrow(taken, sql) : null
+        try {
+          return await work(sql, taken)
+        } finally {
+          // One that cannot be given back as it was is not given back at all.
+          if (after !== null) await taken.query(after).catch(() => taken.destroy())
+        }
+      })
     } catch (error) {
       if (this.#statementLimitMs !== null && isTooSlow(error)) {
         throw new TooSlowError(
@@ -239,7 +230,6 @@ export class MysqlDatabase implements Database {
         isRefused ? new NotInGroupError('the server lost its group', { cause: error }) : error,
       )
     } finally {
-      clearTimeout(watchdog)
       // Of one that was destroyed, this does nothing.
       if (connection !== null) this.#connections.give(connection)
     }
@@ -255,11 +245,6 @@ export class MysqlDatabase implements Database {
     } finally {
       this.#waiting.delete(waiting)
     }
-  }
-
-  async #session(connection: mysql.PoolConnection): Promise<Sql> {
-    this.#server ??= await examined(connection)
-    return session(connection, this.#server)
   }
 
   /** @returns the statement that gives the connection back as it was */
@@ -283,73 +268,9 @@ export class MysqlDatabase implements Database {
 
 function unavailable(error: unknown): StoreUnavailableError {
   if (error instanceof StoreUnavailableError) return error
-  const text = error instanceof Error ? error.message : String(error)
   const whatToDo = advice(error)
   return new StoreUnavailableError(
-    `The database does not answer or refuses to work: ${text}${whatToDo === null ? '' : `; ${whatToDo}`}`,
+    `The database does not answer or refuses to work: ${messageOf(error)}${whatToDo === null ? '' : `; ${whatToDo}`}`,
     { cause: error },
   )
-}
-
-/** What statements depend on. */
-interface Server {
-  readonly exact: ExactCollation
-  /** Most bytes of a statement. */
-  readonly packetLimit: number
-}
-
-async function examined(connection: mysql.PoolConnection): Promise<Server> {
-  // Without values, so that no collation is needed yet.
-  const unknown: Server = { exact: 'utf8mb4_0900_bin', packetLimit: Number.POSITIVE_INFINITY }
-  const [row] = await session(connection, unknown).rows<{ most: number; version: string }>(
-    // With a LIMIT, or that of the session would hold.
-    'SELECT @@max_allowed_packet AS most, VERSION() AS version LIMIT 1',
-  )
-  if (row === undefined) throw new StoreUnavailableError('The database did not state its version')
-  return { exact: exactCollation(row.version), packetLimit: row.most }
-}
-
-function session(connection: mysql.PoolConnection, { exact, packetLimit }: Server): Sql {
-  const query = async (text: string, params: readonly SqlValue[]) => {
-    const statement = withLiterals(text, params, exact)
-    // The server would close the connection, which looks like an outage.
-    if (statement.length >= packetLimit) {
-      throw new RangeError(
-        `A statement of ${statement.length} bytes is more than the server's max_allowed_packet of ${packetLimit}`,
-      )
-    }
-    // Every option that a caller-supplied pool may have set otherwise is set here, for this statement.
-    const [result] = await connection
-      .query({ sql: statement, rowsAsArray: false, nestTables: false, typeCast: castField })
-      .catch((error: unknown) => {
-        // The driver adds the whole statement, with the args of jobs in it, and loggers write every property.
-        if (error instanceof Error) Reflect.deleteProperty(error, 'sql')
-        throw error
-      })
-    return result
-  }
-  return {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rows are what the statement selects; see Sql
-    rows: async <Row>(text: string, params: readonly SqlValue[] = []) => (await query(text, params)) as Row[],
-    run: async (text, params = []) => matchedRows(await query(text, params)),
-  }
-}
-
-/** Matched, even where a caller-supplied connection counts only the rows that were changed (without CLIENT_FOUND_ROWS). */
-function matchedRows(result: mysql.QueryResult): number {
-  if (!('affectedRows' in result)) return 0
-  // 'Rows matched: 1  Changed: 0  Warnings: 0', in the server's language.
-  const matched = 'info' in result ? /\d+/.exec(result.info) : null
-  return matched === null ? result.affectedRows : Number(matched[0])
-}
-
-interface TypedField {
-  readonly type: string
-  string(encoding?: BufferEncoding): string | null
-}
-
-/** Numbers as numbers, all else as the text that the server sent: instants must not pass through a Date in some zone. */
-function castField(field: TypedField): SqlValue {
-  const text = field.string()
-  return text !== null && NUMBERS.has(field.type) ? Number(text) : text
 }

@@ -10,14 +10,14 @@ import { InvalidInputError } from '../../errors.ts'
 
 export interface SessionVariable {
   readonly name: string
-  /** The server that has it. */
-  readonly on: 'both' | 'mysql' | 'mariadb'
+  /** The server that has it; default: both. */
+  readonly on?: 'mysql' | 'mariadb'
   /** As SET takes it. */
   readonly ours: string
   /** Whether work goes as well with this value. null: NULL. */
   readonly accepts: (value: string | null) => boolean
   /** It also matters to a single INSERT in a transaction of the application. */
-  readonly inTransactions: boolean
+  readonly inTransactions?: true
 }
 
 /** As text, MariaDB has ON and OFF, and MySQL 1 and 0. */
@@ -35,19 +35,12 @@ const SORTED_BYTES = 1024
 
 export const SESSION_VARIABLES: readonly SessionVariable[] = [
   // Without it, single statements stay uncommitted and read an old snapshot. In a transaction it means nothing.
-  { name: 'autocommit', on: 'both', ...ON, inTransactions: false },
+  { name: 'autocommit', ...ON },
   // CHAIN begins a transaction after each COMMIT, which nothing ends; RELEASE closes the connection.
-  {
-    name: 'completion_type',
-    on: 'both',
-    ours: `'NO_CHAIN'`,
-    accepts: (value) => value === 'NO_CHAIN',
-    inTransactions: false,
-  },
+  { name: 'completion_type', ours: `'NO_CHAIN'`, accepts: (value) => value === 'NO_CHAIN' },
   // Without a strict mode, what is too long is cut off.
   {
     name: 'sql_mode',
-    on: 'both',
     ours: `'STRICT_TRANS_TABLES'`,
     accepts: (value) => value !== null && isSafeMode(value),
     inTransactions: true,
@@ -55,45 +48,29 @@ export const SESSION_VARIABLES: readonly SessionVariable[] = [
   // What cannot be said in the session's character set would arrive as question marks.
   {
     name: 'character_set_results',
-    on: 'both',
     ours: 'utf8mb4',
     accepts: (value) => value === null || value === 'utf8mb4',
-    inTransactions: false,
   },
   // Literals of ours would not mix with texts of the database's own character set. Sets character_set_connection too.
   {
     name: 'collation_connection',
-    on: 'both',
     ours: 'utf8mb4_bin',
     accepts: (value) => value?.startsWith('utf8mb4_') === true,
-    inTransactions: false,
   },
   // Rows beyond the limit would be taken for rows that do not exist.
-  {
-    name: 'sql_select_limit',
-    on: 'both',
-    ours: NO_LIMIT,
-    accepts: (value) => value === NO_LIMIT,
-    inTransactions: false,
-  },
+  { name: 'sql_select_limit', ours: NO_LIMIT, accepts: (value) => value === NO_LIMIT },
   // They refuse statements that the server believes to be large.
-  { name: 'sql_safe_updates', on: 'both', ...OFF, inTransactions: false },
-  { name: 'sql_big_selects', on: 'both', ...ON, inTransactions: false },
+  { name: 'sql_safe_updates', ...OFF },
+  { name: 'sql_big_selects', ...ON },
   // `id IS NULL` would find the last row that was inserted.
-  { name: 'sql_auto_is_null', on: 'both', ...OFF, inTransactions: false },
+  { name: 'sql_auto_is_null', ...OFF },
   // Ids that differ in their last characters would be in any order, and locked in any order.
-  {
-    name: 'max_sort_length',
-    on: 'both',
-    ours: String(SORTED_BYTES),
-    accepts: (value) => Number(value) >= SORTED_BYTES,
-    inTransactions: false,
-  },
+  { name: 'max_sort_length', ours: String(SORTED_BYTES), accepts: (value) => Number(value) >= SORTED_BYTES },
   // Each occurrence has one job because of unique keys and checks.
-  { name: 'unique_checks', on: 'both', ...ON, inTransactions: true },
+  { name: 'unique_checks', ...ON, inTransactions: true },
   { name: 'check_constraint_checks', on: 'mariadb', ...ON, inTransactions: true },
-  { name: 'tx_read_only', on: 'mariadb', ...OFF, inTransactions: false },
-  { name: 'transaction_read_only', on: 'mysql', ...OFF, inTransactions: false },
+  { name: 'tx_read_only', on: 'mariadb', ...OFF },
+  { name: 'transaction_read_only', on: 'mysql', ...OFF },
 ]
 
 /** `[[{ '': { state } }], fields]`, with `nestTables`. */
@@ -112,7 +89,7 @@ export type SessionState = Readonly<Record<string, string | number | null>>
 
 /** Each server executes only its own comments. */
 function forServer(on: SessionVariable['on'], text: string): string {
-  if (on === 'both') return text
+  if (on === undefined) return text
   return on === 'mysql' ? `/*!80000 ${text} */` : `/*M! ${text} */`
 }
 
@@ -143,7 +120,7 @@ const CLOCK_OFF_SECONDS = 60
 export const TRANSACTION_STATE = `SELECT CAST(JSON_OBJECT(
   'kalends', 0,
   'clock off', ABS(TIMESTAMPDIFF(SECOND, NOW(6), SYSDATE(6)))
-  ${SESSION_VARIABLES.filter(({ inTransactions }) => inTransactions)
+  ${SESSION_VARIABLES.filter(({ inTransactions }) => inTransactions === true)
     .map(({ name, on }) => forServer(on, `, '${name}', CAST(@@SESSION.${name} AS CHAR)`))
     .join(' ')}) AS CHAR) AS state LIMIT 1`
 

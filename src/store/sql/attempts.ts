@@ -7,10 +7,10 @@ import { fromStored, fromText, toText } from '../instant.ts'
 import type { Listed } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
 import type { EndingRow } from './ends.ts'
+import { scopeCondition } from './conditions.ts'
 import type { Context } from './context.ts'
 import { findOwn } from './own-ids.ts'
-import { ownedBy } from './owned.ts'
-import { textPreview, wholeLines } from './rows.ts'
+import { textPreview, wholeLines } from './listed-rows.ts'
 
 /** Longer errors are shortened in the list. The last one is in the job, too. */
 const MOST_ERROR_CHARACTERS = 16_384
@@ -81,14 +81,14 @@ export async function attemptsOf(
   limit: number,
 ): Promise<Listed<Attempt>[] | null> {
   const { dialect, tables } = context
-  const own = ownedBy(owner)
+  const scope = scopeCondition(owner)
   const stored = await findOwn(context, 'job', owner, [name])
   const instants = (...columns: string[]) =>
     columns.map((column) => `${dialect.instant(column)} AS ${column}`).join(', ')
   const [job] = await context.rows<JobColumns>(
     `SELECT id, state, worker, attempt, claim, ${instants('started', 'finished')}
-     FROM ${tables.job} WHERE id = ?${own.text}`,
-    [stored.get(name) ?? null, ...own.params],
+     FROM ${tables.job} WHERE id = ?${scope.text}`,
+    [stored.get(name) ?? null, ...scope.params],
   )
   if (job === undefined) return null
   // The primary key filters and orders.

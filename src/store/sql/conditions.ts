@@ -1,5 +1,35 @@
 /** Named conditions and assignments of statements. A condition reads the columns of the innermost table. */
+import type { Owner } from '../../model/owner.ts'
+import type { SqlValue } from '../database.ts'
 import type { Tables } from './tables.ts'
+
+/** A condition with its values, for the end of a WHERE: ` AND …`. */
+export interface Condition {
+  readonly text: string
+  readonly params: readonly SqlValue[]
+}
+
+export const NOTHING: Condition = { text: '', params: [] }
+
+export const and = (text: string, ...params: readonly SqlValue[]): Condition => ({
+  text: ` AND ${text}`,
+  params,
+})
+
+export function both(...conditions: readonly Condition[]): Condition {
+  return {
+    text: conditions.map(({ text }) => text).join(''),
+    params: conditions.flatMap(({ params }) => params),
+  }
+}
+
+/** The rows of an owner: part of every statement of a scoped store, so that no id reaches beyond it. */
+export function scopeCondition({ group, submitter }: Owner): Condition {
+  return both(
+    group === null ? NOTHING : and('group_ = ?', group),
+    submitter === null ? NOTHING : and('submitter = ?', submitter),
+  )
+}
 
 /** On job: not final. Word for word as the partial indexes on SQLite have it. */
 export const OPEN = "state IN ('waiting', 'blocked', 'running')"

@@ -1,53 +1,49 @@
-import type { Database, Dialect, Sql, SqlValue } from '../database.ts'
+import type { Database, Dialect, Sql } from '../database.ts'
+import { fromStored } from '../instant.ts'
 import { type Tables, tables } from './tables.ts'
 
 /** Where statements run: the tables, their dialect, and the transaction if there is one. */
-export interface Context extends Sql {
+export interface Context {
+  readonly rows: Sql['rows']
+  readonly run: Sql['run']
   readonly dialect: Dialect
   readonly tables: Tables
 }
 
 /** The tables of a store. Each transaction gets its own context. */
-export class TablesContext implements Context {
+export interface TablesContext extends Context {
   readonly database: Database
-  readonly tables: Tables
-
-  constructor(database: Database, prefix: string) {
-    this.database = database
-    this.tables = tables(prefix, database.dialect)
-  }
-
-  get dialect(): Dialect {
-    return this.database.dialect
-  }
-
-  rows<Row>(text: string, params?: readonly SqlValue[]): Promise<Row[]> {
-    return this.database.rows<Row>(text, params)
-  }
-
-  run(text: string, params?: readonly SqlValue[]): Promise<number> {
-    return this.database.run(text, params)
-  }
-
   /** See `Database.transaction`. */
-  transaction<Result>(work: (tx: Context) => Promise<Result>): Promise<Result> {
-    return this.database.transaction((sql) =>
-      work({
-        dialect: this.dialect,
-        tables: this.tables,
-        rows: (text, params) => sql.rows(text, params),
-        run: (text, params) => sql.run(text, params),
-      }),
-    )
-  }
-
+  readonly transaction: <Result>(work: (tx: Context) => Promise<Result>) => Promise<Result>
   /** A transaction that runs again when it met a unique key: by then it reads the row that has the key. */
-  async transactionOnKeys<Result>(work: (tx: Context) => Promise<Result>): Promise<Result> {
-    try {
-      return await this.transaction(work)
-    } catch (error) {
-      if (!this.dialect.isDuplicate(error)) throw error
-      return await this.transaction(work)
-    }
+  readonly transactionOnKeys: <Result>(work: (tx: Context) => Promise<Result>) => Promise<Result>
+}
+
+export function tablesContext(database: Database, prefix: string): TablesContext {
+  const { dialect } = database
+  const on = (sql: Sql): Context => ({
+    dialect,
+    tables: names,
+    rows: (text, params) => sql.rows(text, params),
+    run: (text, params) => sql.run(text, params),
+  })
+  const names = tables(prefix, dialect)
+  const transaction = <Result>(work: (tx: Context) => Promise<Result>) =>
+    database.transaction((sql) => work(on(sql)))
+  return {
+    ...on(database),
+    database,
+    transaction,
+    transactionOnKeys: (work) =>
+      transaction(work).catch((error: unknown) => {
+        if (!dialect.isDuplicate(error)) throw error
+        return transaction(work)
+      }),
   }
+}
+
+/** The database's clock. */
+export async function readClock({ rows, dialect }: Context): Promise<Date> {
+  const [row] = await rows<{ clock: string }>(`SELECT ${dialect.now} AS clock`)
+  return fromStored(row?.clock ?? '')
 }

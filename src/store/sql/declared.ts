@@ -2,9 +2,9 @@ import type { Schedule } from '../../model/schedule.ts'
 import type { DeclaredStore, SetChanges, SetState, SetVersion } from '../declared-store.ts'
 import { updateFromBatch } from './batch.ts'
 import { lockRows, updateRows } from './by-key.ts'
+import type { Condition } from './conditions.ts'
 import type { Context, TablesContext } from './context.ts'
-import type { Condition } from './owned.ts'
-import { noScheduleColumns, scheduleColumns, type ScheduleRow, toSchedule } from './rows.ts'
+import { scheduleColumns, scheduleExpressions, type ScheduleRow, toSchedule } from './rows.ts'
 import { changeSchedule, insertSchedule } from './schedules.ts'
 import { textRecordOf, textsOf } from './stored-json.ts'
 import { placeholders } from './tables.ts'
@@ -25,87 +25,88 @@ interface VersionRow {
 
 type LiveRow = WorkerRow | VersionRow
 
-export class SqlDeclared implements DeclaredStore {
-  readonly #context: TablesContext
+/** Selections of one statement, and their parameters. */
+interface Selections {
+  readonly selections: readonly string[]
+  readonly params: readonly string[]
+}
 
-  constructor(context: TablesContext) {
-    this.#context = context
+export function declaredStore(context: TablesContext): DeclaredStore {
+  return {
+    async sync(version, decide) {
+      // Mostly there is nothing to do: then this is one statement, and nothing is locked.
+      if (isNothing(decide(await stateOf(context, version)))) return
+      await context.transactionOnKeys(async (tx) => {
+        const existing = await lockSchedules(tx, ofSet(version))
+        const { selections, params } = live(tx, version)
+        const rows = await tx.rows<LiveRow>(tx.dialect.union(selections), params)
+        await apply(tx, decide({ existing, ...liveOf(version, rows) }))
+      })
+    },
   }
+}
 
-  async sync(version: SetVersion, decide: (state: SetState) => SetChanges): Promise<void> {
-    // Mostly there is nothing to do: then this is one statement, and nothing is locked.
-    if (isNothing(decide(await this.#state(version)))) return
-    await this.#context.transactionOnKeys(async (tx) => {
-      const existing = await lockSchedules(tx, ofSet(version))
-      const { selections, params } = this.#live(version)
-      const rows = await tx.rows<LiveRow>(tx.dialect.union(selections), params)
-      await apply(tx, decide({ existing, ...liveOf(version, rows) }))
-    })
+async function stateOf(context: Context, version: SetVersion): Promise<SetState> {
+  const state = await readState(context, version)
+  if (state.isKnown) return state
+  await noteVersion(context, version)
+  return readState(context, version)
+}
+
+async function readState(
+  context: Context,
+  version: SetVersion,
+): Promise<SetState & { readonly isKnown: boolean }> {
+  const { dialect, tables } = context
+  const set = ofSet(version)
+  const { selections, params } = live(context, version)
+  const columns = scheduleExpressions(dialect)
+  const rows = await context.rows<(ScheduleRow & { kind: 'schedule' }) | LiveRow>(
+    dialect.union([
+      `SELECT 'schedule' AS kind, NULL AS hash, NULL AS first_seen, NULL AS said, ${columns.join(', ')}
+       FROM ${tables.schedule}
+       WHERE ${set.text}`,
+      ...selections.map(
+        (selection) => `SELECT l.*, ${columns.map(() => 'NULL').join(', ')} FROM (${selection}) AS l`,
+      ),
+    ]),
+    [...set.params, ...params],
+  )
+  const existing = rows.filter((row) => row.kind === 'schedule').map(toSchedule)
+  const others = rows.filter((row) => row.kind !== 'schedule')
+  return {
+    existing: existing.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    isKnown: others.some((row) => row.kind === 'version' && row.hash === version.hash),
+    ...liveOf(version, others),
   }
+}
 
-  async #state(version: SetVersion): Promise<SetState> {
-    const seen = await this.#read(version)
-    if (seen.isKnown) return seen
-    await this.#noteVersion(version)
-    return this.#read(version)
+/** The order in which versions were first seen decides which is the newest. */
+async function noteVersion(context: Context, { name, hash, schedules }: SetVersion): Promise<void> {
+  try {
+    await context.run(`INSERT INTO ${context.tables.declaredSet} (name, hash, schedules) VALUES (?, ?, ?)`, [
+      name,
+      hash,
+      JSON.stringify(schedules),
+    ])
+  } catch (error) {
+    if (!context.dialect.isDuplicate(error)) throw error
   }
+}
 
-  async #read(version: SetVersion): Promise<SetState & { readonly isKnown: boolean }> {
-    const { dialect } = this.#context
-    const set = ofSet(version)
-    const live = this.#live(version)
-    const rows = await this.#context.rows<(ScheduleRow & { kind: 'schedule' }) | LiveRow>(
-      dialect.union([
-        `SELECT 'schedule' AS kind, NULL AS hash, NULL AS first_seen, NULL AS said, ${scheduleColumns(dialect)}
-         FROM ${this.#context.tables.schedule}
-         WHERE ${set.text}`,
-        ...live.selections.map(
-          (selection) => `SELECT l.*, ${noScheduleColumns(dialect)} FROM (${selection}) AS l`,
-        ),
-      ]),
-      [...set.params, ...live.params],
-    )
-    const existing = rows.filter((row) => row.kind === 'schedule').map(toSchedule)
-    const others = rows.filter((row) => row.kind !== 'schedule')
-    return {
-      existing: existing.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-      isKnown: others.some((row) => row.kind === 'version' && row.hash === version.hash),
-      ...liveOf(version, others),
-    }
-  }
-
-  /** The order in which versions were first seen decides which is the newest. */
-  async #noteVersion({ name, hash, schedules }: SetVersion): Promise<void> {
-    const { declaredSet } = this.#context.tables
-    try {
-      await this.#context.run(`INSERT INTO ${declaredSet} (name, hash, schedules) VALUES (?, ?, ?)`, [
-        name,
-        hash,
-        JSON.stringify(schedules),
-      ])
-    } catch (error) {
-      if (!this.#context.dialect.isDuplicate(error)) throw error
-    }
-  }
-
-  /** What the workers say, and the versions of the set that one of them may mean, not all that there ever were. */
-  #live({ name, hash }: SetVersion): {
-    readonly selections: readonly string[]
-    readonly params: readonly string[]
-  } {
-    const { worker, declaredSet } = this.#context.tables
-    const { dialect } = this.#context
-    return {
-      selections: [
-        `SELECT 'worker' AS kind, NULL AS hash, NULL AS first_seen, sets AS said FROM ${worker}`,
-        `SELECT 'version' AS kind, hash, first_seen, schedules AS said
-         FROM ${declaredSet}
-         WHERE name = ? AND (hash = ? OR EXISTS (
-           SELECT 1 FROM ${worker} WHERE ${dialect.position('sets', 'hash')} > 0
-         ))`,
-      ],
-      params: [name, hash],
-    }
+/** What the workers say, and the versions of the set that one of them may mean, not all that there ever were. */
+function live({ dialect, tables }: Context, { name, hash }: SetVersion): Selections {
+  const { worker, declaredSet } = tables
+  return {
+    selections: [
+      `SELECT 'worker' AS kind, NULL AS hash, NULL AS first_seen, sets AS said FROM ${worker}`,
+      `SELECT 'version' AS kind, hash, first_seen, schedules AS said
+       FROM ${declaredSet}
+       WHERE name = ? AND (hash = ? OR EXISTS (
+         SELECT 1 FROM ${worker} WHERE ${dialect.position('sets', 'hash')} > 0
+       ))`,
+    ],
+    params: [name, hash],
   }
 }
 

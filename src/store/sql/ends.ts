@@ -1,5 +1,5 @@
 /** Writes the ends of jobs: the jobs, the counters of their schedules, and the turn of the jobs blocked behind them. */
-import { finish } from '../../model/finish.ts'
+import type { EndRules } from '../../model/end-rules.ts'
 import type { JobState } from '../../model/job.ts'
 import type { JobOutcome } from '../../model/settle.ts'
 import type { Dialect } from '../database.ts'
@@ -40,29 +40,26 @@ export function endingColumns({ instant, now }: Dialect): string {
     ${instant('started')} AS started, stop_requested, ${now} AS clock`
 }
 
-/**
- * Writes the ends of jobs whose rows, and before them the rows of their schedules, are locked.
- *
- * @returns by schedule, the job whose turn has come
- */
+/** Writes the ends of jobs whose rows, and before them the rows of their schedules, are locked. */
 export async function endJobs(
   tx: Context,
   ended: readonly EndedJob[],
   schedules: ReadonlyMap<string, PlannableRow>,
-): Promise<ReadonlyMap<string, string>> {
-  const promoted = await nextInTurn(tx, ended)
-  await writeEnds(tx, ended, promoted, schedules)
-  return promoted
+  ofSchedule: EndRules['ofSchedule'],
+): Promise<void> {
+  await writeEnds(tx, ended, await nextInTurn(tx, ended), schedules, ofSchedule)
 }
 
+/** @param promoted  by schedule, the job whose turn has come */
 export async function writeEnds(
   tx: Context,
   ended: readonly EndedJob[],
   promoted: ReadonlyMap<string, string>,
   schedules: ReadonlyMap<string, PlannableRow>,
+  ofSchedule: EndRules['ofSchedule'],
 ): Promise<void> {
   await writeJobs(tx, ended, promoted)
-  await writeSchedules(tx, ended, schedules)
+  await writeSchedules(tx, ended, schedules, ofSchedule)
 }
 
 /** What a column holds at most. */
@@ -185,6 +182,7 @@ async function writeSchedules(
   tx: Context,
   ended: readonly EndedJob[],
   rows: ReadonlyMap<string, PlannableRow>,
+  ofSchedule: EndRules['ofSchedule'],
 ): Promise<void> {
   const final = ended.filter(({ outcome }) => outcome.state !== 'waiting')
   const bySchedule = groupBy(final, (end) => end.row.schedule ?? '')
@@ -196,7 +194,7 @@ async function writeSchedules(
     tx,
     schedules.filter(({ row }) => row.idle === 'awaiting finish').map(({ row }) => row.id),
   )
-  const batch = schedules.map(({ row, ends }) => scheduleAfter(row, ends, open.get(row.id) ?? 0))
+  const batch = schedules.map(({ row, ends }) => scheduleAfter(row, ends, open.get(row.id) ?? 0, ofSchedule))
   await updateFromBatch(tx, tx.tables.schedule, SCHEDULE_COLUMNS, batch, SCHEDULE_ASSIGNMENTS)
   const asBefore = batch.filter(({ runs, moved }) => runs === 0 && moved === 0)
   await touchSchedules(
@@ -206,7 +204,12 @@ async function writeSchedules(
 }
 
 /** @param open  how many jobs of the schedule are not final */
-function scheduleAfter(row: PlannableRow, ends: readonly EndedJob[], open: number) {
+function scheduleAfter(
+  row: PlannableRow,
+  ends: readonly EndedJob[],
+  open: number,
+  ofSchedule: EndRules['ofSchedule'],
+) {
   const counted = ends.filter(isCounted)
   const last = counted.at(-1)
   const failures = counted.filter((end) => end.outcome.state === 'failed').length
@@ -217,7 +220,7 @@ function scheduleAfter(row: PlannableRow, ends: readonly EndedJob[], open: numbe
     run_count: row.run_count + runs,
     error_count: row.error_count + failures,
   })
-  const next = finish(schedule, failures > 0, open, fromStored(clock))
+  const next = ofSchedule(schedule, failures > 0, open, fromStored(clock))
   return {
     id: row.id,
     runs,

@@ -1,11 +1,11 @@
 /** Which index serves a list, and which conditions are left as a filter. */
 import { type Owner, prefixOf, storedIds } from '../../model/owner.ts'
-import type { Dialect, SqlValue } from '../database.ts'
+import type { Dialect } from '../database.ts'
 import { toText } from '../instant.ts'
 import type { JobConditions, ScheduleConditions } from '../list-store.ts'
+import { and, both, type Condition, NOTHING } from './conditions.ts'
 import type { Context } from './context.ts'
-import type { Condition } from './owned.ts'
-import { both, NOTHING, type IndexRange } from './selection.ts'
+import type { IndexRange } from './selection.ts'
 import type { Tables } from './tables.ts'
 
 /** A condition on one column, with the index that holds it and then the key. */
@@ -15,7 +15,9 @@ interface Choice {
   readonly order?: readonly string[]
 }
 
-const on = (text: string, ...params: readonly SqlValue[]): Condition => ({ text: ` AND ${text}`, params })
+/** None without a value. */
+const equal = (column: string, index: string, value: string | null | undefined): Choice[] =>
+  typeof value === 'string' ? [{ index, condition: and(`${column} = ?`, value) }] : []
 
 /** Whether an expression contains a text, in any case. */
 const contains = ({ position }: Dialect, text: string) => `${position(`LOWER(${text})`, 'LOWER(?)')} > 0`
@@ -26,8 +28,6 @@ export function scheduleRange(
   conditions: ScheduleConditions,
   page: { readonly order?: 'id' | 'nextRun' | undefined; readonly after?: string | undefined } = {},
 ): IndexRange {
-  const equal = (column: string, index: string, value: string | null | undefined): Choice[] =>
-    typeof value === 'string' ? [{ index, condition: on(`${column} = ?`, value) }] : []
   const { status, text } = conditions
   const isCommon = status === 'active'
   const isScoped = prefixOf(owner) !== ''
@@ -48,7 +48,7 @@ export function scheduleRange(
   const search: Condition =
     text === undefined
       ? NOTHING
-      : on(
+      : and(
           `(${[contains(dialect, "REPLACE(id, ?, '')"), ...searched].join(' OR ')})`,
           // Not in the prefix, which the owner does not see.
           prefixOf(owner),
@@ -58,7 +58,7 @@ export function scheduleRange(
           text,
         )
   // As a range, or SQLite would not take the index.
-  const wakes = on("wake_at >= '1970-01-01 00:00:00'")
+  const wakes = and("wake_at >= '1970-01-01 00:00:00'")
   if (page.order === 'nextRun' && !isScoped) {
     return {
       table: tables.schedule,
@@ -86,7 +86,7 @@ export function scheduleRange(
     table: tables.schedule,
     index: first?.index ?? null,
     where: first?.condition ?? NOTHING,
-    from: page.after === undefined ? NOTHING : on('id > ?', page.after),
+    from: page.after === undefined ? NOTHING : and('id > ?', page.after),
     order: ['id'],
     filter: both(...others.map(({ condition }) => condition), search),
   }
@@ -100,10 +100,8 @@ export function jobRange(
   conditions: JobConditions,
   page: { readonly before?: string | undefined } = {},
 ): IndexRange {
-  const equal = (column: string, index: string, value: string | null | undefined): Choice[] =>
-    typeof value === 'string' ? [{ index, condition: on(`${column} = ?`, value) }] : []
   const search = (column: string, value: string | undefined): Condition =>
-    value === undefined ? NOTHING : on(contains(dialect, `COALESCE(${column}, '')`), value)
+    value === undefined ? NOTHING : and(contains(dialect, `COALESCE(${column}, '')`), value)
   const { id, state, schedule, finishedFrom, finishedTo } = conditions
   const isCommon = state === 'success' || state === 'skipped'
   const isOpen = state === 'waiting' || state === 'blocked' || state === 'running'
@@ -114,7 +112,7 @@ export function jobRange(
       ? [
           {
             index: tables.stateIndex,
-            condition: on('state = ? AND periodic_task_id = ?', state, schedule),
+            condition: and('state = ? AND periodic_task_id = ?', state, schedule),
           },
         ]
       : []),
@@ -143,7 +141,7 @@ export function jobRange(
     table: tables.job,
     index: first?.index ?? null,
     where: first?.condition ?? NOTHING,
-    from: page.before === undefined ? NOTHING : on('id < ?', page.before),
+    from: page.before === undefined ? NOTHING : and('id < ?', page.before),
     order: first?.order ?? NEWEST_FIRST,
     filter: both(
       ...others.map(({ condition }) => condition),
@@ -154,7 +152,7 @@ export function jobRange(
 }
 
 function beginsWith(starts: readonly string[]): Condition {
-  return on(
+  return and(
     `(${starts.map(() => 'id >= ? AND id <= ?').join(' OR ')})`,
     ...starts.flatMap((start) => [start, `${start}\u{10ffff}`]),
   )
@@ -163,8 +161,8 @@ function beginsWith(starts: readonly string[]): Condition {
 function finishedChoice(tables: Tables, from: Date | undefined, to: Date | undefined): Choice[] {
   if (from === undefined && to === undefined) return []
   const condition = both(
-    from === undefined ? on('finished IS NOT NULL') : on('finished >= ?', toText(from)),
-    to === undefined ? NOTHING : on('finished < ?', toText(to)),
+    from === undefined ? and('finished IS NOT NULL') : and('finished >= ?', toText(from)),
+    to === undefined ? NOTHING : and('finished < ?', toText(to)),
   )
   return [{ index: tables.finishedIndex, condition, order: ['finished DESC', 'id DESC'] }]
 }

@@ -3,9 +3,10 @@ import type { JobState } from '../../model/job.ts'
 import { fromStored, fromText } from '../instant.ts'
 import type { Failure, HourCount, ListBounds, TimerGroup, TimerRow } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
+import { and, both, NOTHING } from './conditions.ts'
 import type { Context } from './context.ts'
 import { matches } from './pages.ts'
-import { both, type IndexRange, NOTHING, scanned } from './selection.ts'
+import { type IndexRange, scanned } from './selection.ts'
 import { forEachSlice } from './slices.ts'
 
 /** Characters of an error that tell failures apart. */
@@ -98,7 +99,7 @@ export async function* timersIn(
   let range = isByStatus ? byKey : served
   const instants = ['starts', 'ends', 'created'].map((column) => `${dialect.instant(column)} AS ${column}`)
   for (let after = ''; ; ) {
-    const from = { text: ' AND id > ?', params: [after] }
+    const from = and('id > ?', after)
     const { text, params } = scanned(
       { range: { ...range, where: both(range.where, from) }, rows: atOnce, offset: 0 },
       dialect,

@@ -1,10 +1,9 @@
-import { ConflictError } from '../../errors.ts'
-import { type Owner, shownId, storedIds } from '../../model/owner.ts'
 import type { Job, JobState } from '../../model/job.ts'
+import type { OpenJob } from '../../model/manual-runs.ts'
+import { type Owner, shownId, storedIds } from '../../model/owner.ts'
 import type { Schedule } from '../../model/schedule.ts'
-import { OPEN } from './conditions.ts'
+import { OPEN, scopeCondition } from './conditions.ts'
 import type { Context } from './context.ts'
-import { ownedBy } from './owned.ts'
 import { placeholders, type Tables } from './tables.ts'
 
 /**
@@ -18,16 +17,16 @@ export async function findOwn(
   owner: Owner,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const own = ownedBy(owner)
-  if (own.text === '') return new Map(names.map((name) => [name, name]))
+  const scope = scopeCondition(owner)
+  if (scope.text === '') return new Map(names.map((name) => [name, name]))
   if (names.length === 0) return new Map()
   const candidates = names.flatMap((name) => storedIds(owner, name))
   const { tables, dialect } = context
   const index = ownerIndex(tables, table, owner)
   const rows = await context.rows<{ id: string }>(
     `SELECT id FROM ${dialect.found(tables[table], { index })}
-     WHERE id IN (${placeholders(candidates)})${own.text}`,
-    [...candidates, ...own.params],
+     WHERE id IN (${placeholders(candidates)})${scope.text}`,
+    [...candidates, ...scope.params],
   )
   const there = new Set(rows.map(({ id }) => id))
   return new Map(
@@ -36,6 +35,31 @@ export async function findOwn(
       return stored === undefined ? [] : [[name, stored]]
     }),
   )
+}
+
+/** As `findOwn`, for one name; null: this owner has none of this name. */
+export async function findOwnId(
+  context: Context,
+  table: 'schedule' | 'job',
+  owner: Owner,
+  name: string,
+): Promise<string | null> {
+  return (await findOwn(context, table, owner, [name])).get(name) ?? null
+}
+
+/** The form of generated ids. */
+const GENERATED = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
+
+/** The id under which a row is stored; of one that is gone, the likelier one. */
+export async function storedId(
+  context: Context,
+  table: 'schedule' | 'job',
+  owner: Owner,
+  name: string,
+): Promise<string> {
+  const [chosen = name, generated = name] = storedIds(owner, name)
+  const found = await findOwnId(context, table, owner, name)
+  return found ?? (GENERATED.test(name) ? generated : chosen)
 }
 
 function ownerIndex(tables: Tables, table: 'schedule' | 'job', { submitter }: Owner): string {
@@ -56,45 +80,22 @@ export function shownJob<Row extends Job>(owner: Owner, job: Row): Row {
   return { ...job, id: shownId(owner, id), scheduleId: scheduleId && shownId(owner, scheduleId) }
 }
 
-/** The first job of a schedule that is not final. */
-export interface OpenJob {
-  /** As the caller knows it; null: the job is not the caller's. */
-  readonly id: string | null
-  readonly state: JobState
-  /** How many jobs of the schedule are not final. */
-  readonly number: number
-}
-
 /** A schedule that changed hands may still have a job of its previous owner, and must not reveal that job's id. */
 export async function findOpenJob(
   context: Context,
   owner: Owner,
   scheduleId: string,
 ): Promise<OpenJob | null> {
-  const own = ownedBy(owner)
+  const scope = scopeCondition(owner)
   const [open] = await context.rows<{ id: string; state: JobState; number: number; is_own: number }>(
-    `SELECT id, state, COUNT(*) OVER () AS number, CASE WHEN 1 = 1${own.text} THEN 1 ELSE 0 END AS is_own
+    `SELECT id, state, COUNT(*) OVER () AS number, CASE WHEN 1 = 1${scope.text} THEN 1 ELSE 0 END AS is_own
      FROM ${context.tables.job}
      WHERE periodic_task_id = ? AND ${OPEN}
      ORDER BY id
      LIMIT 1`,
-    [...own.params, scheduleId],
+    [...scope.params, scheduleId],
   )
   if (open === undefined) return null
   const { id, state, number, is_own: isOwn } = open
   return { id: isOwn === 1 ? shownId(owner, id) : null, state, number }
-}
-
-/** @param refusal  what cannot be done, as the start of a sentence */
-export function openJobConflict(refusal: string, { id, state }: OpenJob): ConflictError {
-  if (id === null)
-    return new ConflictError(
-      `${refusal}: a job of this schedule that you cannot see is ${state}; wait for its end`,
-    )
-  return new ConflictError(
-    `${refusal}: the job ${id} of this schedule is ${state}; wait for its end or cancel it`,
-    {
-      jobId: id,
-    },
-  )
 }

@@ -1,8 +1,9 @@
 /** Pages and counts of a range, in statements whose cost is bounded. */
 import type { Counts, ListBounds, MatchingIds, PageBounds } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
+import { both } from './conditions.ts'
 import type { Context } from './context.ts'
-import { both, columnsOf, countOf, type IndexRange, pageOf, scanned } from './selection.ts'
+import { columnsOf, countOf, type IndexRange, pageOf, scanned } from './selection.ts'
 import { forEachSlice, type Slice } from './slices.ts'
 import { placeholders } from './tables.ts'
 

@@ -1,4 +1,5 @@
 import type { ClaimedJob } from '../../model/job.ts'
+import { nextRunNumber } from '../../model/manual-runs.ts'
 import { occurrenceId } from '../../model/occurrence.ts'
 import { NO_OPEN_JOBS, type OpenJobs, type Plan } from '../../model/plan.ts'
 import { toText } from '../instant.ts'
@@ -178,7 +179,7 @@ export function plannedJobs(planned: readonly Planned[], where: 'here' | 'extern
         id: idOf(one, run),
         slot: toText(run.slot),
         missed: run.missed,
-        number: nextNumber(Math.max(row.run_count + goingOn(open, plan), latest) + index),
+        number: nextRunNumber(Math.max(row.run_count + goingOn(open, plan), latest) + index),
         state: run.state,
         reason: null,
         error: null,
@@ -269,11 +270,6 @@ export async function startPlanned(
 
 /** What the column holds. */
 const MOST_MISSED = 2_147_483_647
-
-/** The number of the run after this one; the largest stays. */
-export function nextNumber(number: number): number {
-  return Math.min(number + 1, Number.MAX_SAFE_INTEGER)
-}
 
 /** Runs that may still count before the new ones do. */
 function goingOn({ waiting, blocked, running }: OpenJobs, { replaces }: Plan): number {

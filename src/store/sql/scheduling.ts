@@ -1,24 +1,14 @@
 import { StoreUnavailableError } from '../../errors.ts'
-import { Halving, isOfARow } from '../../model/halves.ts'
-import type { SetAside } from '../../model/set-aside.ts'
+import { Halving } from '../../model/halves.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
-import type {
-  Decide,
-  Look,
-  Mark,
-  MarkedSchedule,
-  SchedulingStore,
-  SubmitOptions,
-  SubmitResult,
-  SweepExtent,
-  Swept,
-} from '../scheduling-store.ts'
+import type { Mark, SchedulingStore } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import type { Context, TablesContext } from './context.ts'
+import { isolated } from './isolated.ts'
 import { scheduleColumns, type ScheduleRow, toPlannable, toSchedule } from './rows.ts'
 import { Submitting } from './submitting.ts'
-import { Sweeping } from './sweeping.ts'
+import { clearStaleMarks, sweep } from './sweeping.ts'
 import { exceptFor, placeholders } from './tables.ts'
 
 /** A schedule that is due, and the database's clock. */
@@ -27,65 +17,84 @@ interface DueRow {
   readonly clock: string
 }
 
-export class SqlScheduling implements SchedulingStore {
-  readonly #context: TablesContext
-  readonly #submitting: Submitting
-  readonly #sweeping: Sweeping
-  readonly #marking = new Halving()
+export function schedulingStore(context: TablesContext): SchedulingStore {
+  const { dialect, tables, database } = context
+  const submitting = new Submitting(context)
+  const marking = new Halving()
 
-  constructor(context: TablesContext) {
-    this.#context = context
-    this.#submitting = new Submitting(context)
-    this.#sweeping = new Sweeping(context)
+  return {
+    submitsInParallel: dialect.writesInParallel,
+
+    mostAtOnce: () => database.mostAtOnce(),
+
+    async look(tasks) {
+      const { now, turns } = dialect
+      const { schedule, job, claimIndex } = tables
+      const first = { from: '>=', tasks: tasks.length, limit: 1 } as const
+      const claimable =
+        tasks.length === 0
+          ? '0'
+          : `CASE WHEN EXISTS (SELECT 1 FROM ${turns(job, claimIndex, first)} AS turns) THEN 1 ELSE 0 END`
+      const [row] = await context.rows<{
+        clock: string
+        wake_at: string | null
+        due_at: string | null
+        claimable: number
+      }>(
+        `SELECT ${now} AS clock,
+           (SELECT MIN(wake_at) FROM ${schedule}) AS wake_at,
+           (SELECT MIN(due_at) FROM ${job}) AS due_at,
+           ${claimable} AS claimable`,
+        tasks.length === 0 ? [] : ['', ...tasks],
+      )
+      if (row === undefined) throw new StoreUnavailableError('The database answered a look with no row')
+      return {
+        now: fromStored(row.clock),
+        wakeAt: instantOfLook(row.wake_at, row.clock),
+        dueAt: instantOfLook(row.due_at, row.clock),
+        claimable: row.claimable !== 0,
+      }
+    },
+
+    markDue: (...of) => markDue(context, marking, of),
+
+    submit: (...of) => submitting.submit(...of),
+
+    async readMarked(worker, marks) {
+      if (marks.length === 0) return []
+      const rows = await context.rows<ScheduleRow>(
+        `SELECT ${scheduleColumns(dialect)}
+         FROM ${tables.schedule}
+         WHERE worker = ? AND id IN (${placeholders(marks)})
+         ORDER BY id`,
+        [worker, ...marks.map((one) => one.id)],
+      )
+      return rows.map((row) => ({
+        plannable: toPlannable(row),
+        schedule: toSchedule(row),
+        now: fromStored(row.clock),
+      }))
+    },
+
+    clearStaleMarks: (worker, leaseMs) => clearStaleMarks(context, worker, leaseMs),
+
+    sweep: (worker, leaseMs, extent) => sweep(context, worker, leaseMs, extent),
   }
+}
 
-  get submitsInParallel(): boolean {
-    return this.#context.dialect.writesInParallel
-  }
-
-  mostAtOnce(): number {
-    return this.#context.database.mostAtOnce?.() ?? Number.POSITIVE_INFINITY
-  }
-
-  async look(tasks: readonly string[]): Promise<Look> {
-    const { schedule, job, claimIndex } = this.#context.tables
-    const { now, turns } = this.#context.dialect
-    // Two ends of indexes and the first turn: the cost does not grow with the jobs that others are to run.
-    const first = { from: '>=', tasks: tasks.length, limit: 1 } as const
-    const claimable =
-      tasks.length === 0
-        ? '0'
-        : `CASE WHEN EXISTS (SELECT 1 FROM ${turns(job, claimIndex, first)} AS turns) THEN 1 ELSE 0 END`
-    const [row] = await this.#context.rows<{
-      clock: string
-      wake_at: string | null
-      due_at: string | null
-      claimable: number
-    }>(
-      `SELECT ${now} AS clock,
-         (SELECT MIN(wake_at) FROM ${schedule}) AS wake_at,
-         (SELECT MIN(due_at) FROM ${job}) AS due_at,
-         ${claimable} AS claimable`,
-      tasks.length === 0 ? [] : ['', ...tasks],
-    )
-    if (row === undefined) throw new StoreUnavailableError('The database answered a look with no row')
-    return {
-      now: fromStored(row.clock),
-      wakeAt: instantOfLook(row.wake_at, row.clock),
-      dueAt: instantOfLook(row.due_at, row.clock),
-      claimable: row.claimable !== 0,
-    }
-  }
-
-  async markDue(worker: string, limit: number, leaseMs: number, setAside?: SetAside): Promise<Mark[]> {
-    const { dialect, tables } = this.#context
-    const except = exceptFor(setAside?.ids() ?? [])
-    let due: readonly DueRow[] = []
-    try {
-      const marks = await this.#context.transaction(async (tx) => {
-        // The index on wake_at filters and orders, so only the rows that are marked are locked. wake_at contains the
-        // end of a mark: rows that others have marked are not read.
-        due = await tx.rows<DueRow>(
+function markDue(
+  context: TablesContext,
+  marking: Halving,
+  [worker, limit, leaseMs, setAside]: Parameters<SchedulingStore['markDue']>,
+): Promise<Mark[]> {
+  const { dialect, tables } = context
+  const except = exceptFor(setAside?.ids() ?? [])
+  return isolated<DueRow, Mark>(marking, setAside, {
+    together: (report) =>
+      context.transaction(async (tx) => {
+        // The index on wake_at filters and orders, so only the rows that are marked are locked. wake_at contains
+        // the end of a mark: rows that others have marked are not read.
+        const due = await tx.rows<DueRow>(
           `SELECT id, ${dialect.now} AS clock
            FROM ${dialect.found(tables.schedule, { index: tables.wakeIndex })}
            WHERE wake_at <= ${dialect.now} ${except.text}
@@ -93,71 +102,20 @@ export class SqlScheduling implements SchedulingStore {
            LIMIT ${integerLiteral(limit)} ${dialect.locked('skip')}`,
           except.params,
         )
+        report(due)
         return await mark(tx, worker, leaseMs, due)
-      })
-      if (marks.length > 0) this.#marking.reset()
-      return marks
-    } catch (error) {
-      if (!isOfARow(error) || due.length === 0) throw error
-      const marks = await this.#marking.run(due, {
-        work: (some) => this.#markThese(worker, leaseMs, some),
-        wrote: (some) => some.length > 0,
-        refused: ({ id }, refusal) => {
-          setAside?.add(id, refusal)
-          return []
-        },
-        isOfAnItem: isOfARow,
-      })
-      return marks.flat()
-    }
-  }
-
-  /** Those of the schedules that are still due. */
-  #markThese(worker: string, leaseMs: number, schedules: readonly DueRow[]): Promise<Mark[]> {
-    return this.#context.transaction(async (tx) => {
-      const { now } = tx.dialect
-      const due = await lockRows<DueRow>(tx, {
-        table: tx.tables.schedule,
-        columns: `id, ${now} AS clock`,
-        ids: schedules.map(({ id }) => id),
-        where: `wake_at <= ${now}`,
-      })
-      return await mark(tx, worker, leaseMs, due)
-    })
-  }
-
-  submit(
-    worker: string,
-    marks: readonly Mark[],
-    decide: Decide,
-    options?: SubmitOptions,
-  ): Promise<SubmitResult> {
-    return this.#submitting.submit(worker, marks, decide, options)
-  }
-
-  async readMarked(worker: string, marks: readonly Mark[]): Promise<MarkedSchedule[]> {
-    if (marks.length === 0) return []
-    const rows = await this.#context.rows<ScheduleRow>(
-      `SELECT ${scheduleColumns(this.#context.dialect)}
-       FROM ${this.#context.tables.schedule}
-       WHERE worker = ? AND id IN (${placeholders(marks)})
-       ORDER BY id`,
-      [worker, ...marks.map((one) => one.id)],
-    )
-    return rows.map((row) => ({
-      plannable: toPlannable(row),
-      schedule: toSchedule(row),
-      now: fromStored(row.clock),
-    }))
-  }
-
-  clearStaleMarks(worker: string, leaseMs: number): Promise<number> {
-    return this.#sweeping.clearStaleMarks(worker, leaseMs)
-  }
-
-  sweep(worker: string, leaseMs: number, extent: SweepExtent): Promise<Swept> {
-    return this.#sweeping.sweep(worker, leaseMs, extent)
-  }
+      }),
+    some: (schedules) =>
+      context.transaction(async (tx) => {
+        const due = await lockRows<DueRow>(tx, {
+          table: tables.schedule,
+          columns: `id, ${dialect.now} AS clock`,
+          ids: schedules.map(({ id }) => id),
+          where: `wake_at <= ${dialect.now}`,
+        })
+        return await mark(tx, worker, leaseMs, due)
+      }),
+  })
 }
 
 /** Marks schedules whose rows are locked. */

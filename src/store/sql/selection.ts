@@ -8,7 +8,8 @@
  */
 import type { Dialect, SqlValue } from '../database.ts'
 import { integerLiteral } from '../literals.ts'
-import type { Condition } from './owned.ts'
+import { both, type Condition } from './conditions.ts'
+import type { Context } from './context.ts'
 
 /** Rows of a table, found by one index in its order. */
 export interface IndexRange {
@@ -23,15 +24,6 @@ export interface IndexRange {
   readonly order: readonly string[]
   /** Conditions that no index serves: ` AND …`. */
   readonly filter: Condition
-}
-
-export const NOTHING: Condition = { text: '', params: [] }
-
-export function both(...conditions: readonly Condition[]): Condition {
-  return {
-    text: conditions.map(({ text }) => text).join(''),
-    params: conditions.flatMap(({ params }) => params),
-  }
 }
 
 export interface Statement {
@@ -57,15 +49,28 @@ export function pageOf(
 }
 
 /** One row: the `total` of a range without a filter, up to one more than is counted. */
-export function countOf(range: IndexRange, dialect: Dialect, countUpTo: number): Statement {
+export function countOf(range: IndexRange, dialect: Dialect, most: number): Statement {
+  return counting(source(range, dialect), { ...range.where, text: `1 = 1${range.where.text}` }, most + 1)
+}
+
+function counting(from: string, { text, params }: Condition, most: number): Statement {
   return {
-    text: `SELECT COUNT(*) AS total FROM (
-        SELECT 1 AS one FROM ${source(range, dialect)}
-        WHERE 1 = 1${range.where.text}
-        LIMIT ${integerLiteral(countUpTo + 1)}
-      ) AS counted`,
-    params: range.where.params,
+    text: `SELECT COUNT(*) AS total
+      FROM (SELECT 1 AS one FROM ${from} WHERE ${text} LIMIT ${integerLiteral(most)}) AS counted`,
+    params,
   }
+}
+
+/** @param from  a table, see `Dialect.found`; counted up to `most` rows */
+export async function countUpTo(
+  context: Context,
+  from: string,
+  where: Condition,
+  most: number,
+): Promise<number> {
+  const { text, params } = counting(from, where, most)
+  const [row] = await context.rows<{ total: number }>(text, params)
+  return row?.total ?? 0
 }
 
 /** Some rows of a range in its order: the columns, and in `matches` whether they match the filter: 1 or 0. */

@@ -1,18 +1,21 @@
-/** Settles attempts in one transaction: decides what becomes of each job, and writes it. */
-import { spanOfTimer } from '../../model/finish.ts'
+/** Settles attempts in one transaction. The rules decide what becomes of each job; it is written here. */
+import type { EndRules } from '../../model/end-rules.ts'
 import { type Fence, fenceText } from '../../model/job.ts'
-import { settle } from '../../model/settle.ts'
 import type { EndedAttempt, SettledAttempt, SettleResult } from '../executing-store.ts'
 import { fromStored } from '../instant.ts'
 import { type AttemptOfRow, writeAttempts } from './attempts.ts'
 import { lockRows } from './by-key.ts'
-import { confirmByWrite } from './confirm.ts'
 import type { Context } from './context.ts'
 import { type EndedJob, endingColumns, type EndingRow, nextInTurn, writeEnds } from './ends.ts'
 import { plannableColumns, type PlannableRow } from './rows.ts'
 import { placeholders } from './tables.ts'
+import { writeHeartbeat } from './workers.ts'
 
-export async function settleAll(tx: Context, attempts: readonly EndedAttempt[]): Promise<SettleResult> {
+export async function settleAll(
+  tx: Context,
+  attempts: readonly EndedAttempt[],
+  rules: EndRules,
+): Promise<SettleResult> {
   const ids = attempts.map((attempt) => attempt.fence.id).toSorted()
   const schedules = await lockSchedulesOf(tx, ids)
   const columns = endingColumns(tx.dialect)
@@ -36,16 +39,14 @@ export async function settleAll(tx: Context, attempts: readonly EndedAttempt[]):
       ended.push({
         row,
         end: attempt.end,
-        outcome: settle(
-          attempt.end,
-          row.attempt,
-          attempt.policy,
-          row.stop_requested !== null,
-          row.schedule === null ? null : spanOfTimer(schedules.rows.get(row.schedule)?.timer ?? ''),
-        ),
+        outcome: rules.ofJob(attempt, {
+          attempt: row.attempt,
+          stopRequested: row.stop_requested !== null,
+          timer: schedules.rows.get(row.schedule ?? '')?.timer ?? null,
+        }),
       })
   }
-  for (const worker of new Set(lost.map(({ fence }) => fence.worker))) await confirmByWrite(tx, worker)
+  for (const worker of new Set(lost.map(({ fence }) => fence.worker))) await writeHeartbeat(tx, worker)
   const turns = await nextInTurn(tx, ended)
   const heldTurns = await heldAmong(tx, turns)
   // An end waits as long as the job that comes next is locked: the two are written together.
@@ -54,7 +55,7 @@ export async function settleAll(tx: Context, attempts: readonly EndedAttempt[]):
   locked.push(...attempts.filter(({ fence }) => held.has(fence.id)))
   const written = ended.filter((end) => !isHeld(end))
   const promoted = new Map([...turns].filter(([schedule]) => !heldTurns.has(schedule)))
-  await writeEnds(tx, written, promoted, schedules.rows)
+  await writeEnds(tx, written, promoted, schedules.rows, rules.ofSchedule)
   await writeAttempts(tx, written)
   const settled = written.map(
     ({ row, outcome }): SettledAttempt => ({

@@ -6,9 +6,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ListBounds } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
+import { and, both, type Condition, NOTHING } from './conditions.ts'
 import type { Context } from './context.ts'
-import type { Condition } from './owned.ts'
-import { both, NOTHING, type IndexRange, source } from './selection.ts'
+import { type IndexRange, source } from './selection.ts'
 
 /** Part of a range: at most so many rows in its order, from an offset on. */
 export interface Slice {
@@ -44,18 +44,18 @@ export async function forEachSlice(
   let size = FIRST_ROWS
   for (let scanned = 0; ; ) {
     const rows = Math.min(size, searchWithin - scanned)
-    const rest = { ...range, where: both(range.where, from) }
+    const remaining = { ...range, where: both(range.where, from) }
     const started = performance.now()
     // From the last key on where the order has one: rows that are skipped are read as well.
     const offset = byKey === null ? scanned : 0
-    const last = await lastOf(context, rest, offset + rows - 1)
+    const last = await lastOf(context, remaining, offset + rows - 1)
     // Up to the last key, not a number of rows: rows inserted since that key was read would push others out of the
     // slice, and the next one begins after the key.
     const until = last === null ? NOTHING : keyed(byKey?.[1] === undefined ? '<=' : '>=', last)
     const slice: Slice =
       byKey === null
-        ? { range: rest, rows, offset }
-        : { range: { ...rest, where: both(rest.where, until) }, rows: ALL_ROWS, offset }
+        ? { range: remaining, rows, offset }
+        : { range: { ...remaining, where: both(remaining.where, until) }, rows: ALL_ROWS, offset }
     if ((await visit(slice)) === 'stop') return false
     scanned += rows
     if (last === null) return true
@@ -68,10 +68,7 @@ export async function forEachSlice(
   }
 }
 
-const keyed = (comparison: '<' | '<=' | '>' | '>=', key: string): Condition => ({
-  text: ` AND id ${comparison} ?`,
-  params: [key],
-})
+const keyed = (comparison: '<' | '<=' | '>' | '>=', key: string): Condition => and(`id ${comparison} ?`, key)
 
 /** The key of the last row of a slice, read from the index; null: the range ends before it. */
 async function lastOf(context: Context, range: IndexRange, position: number): Promise<string | null> {

@@ -172,14 +172,14 @@ async function submitAll(
     ids: marks.map((mark) => mark.id).toSorted(),
   })
   const markedAt = new Map(marks.map((mark) => [mark.id, mark.marked.getTime()]))
-  const owned = rows.filter(
+  const marked = rows.filter(
     (row) => row.worker === worker && fromText(row.marked)?.getTime() === markedAt.get(row.id),
   )
-  const before = await jobsBefore(tx, owned)
+  const before = await jobsBefore(tx, marked)
   const planned: Planned[] = []
   const notDue: PlannableRow[] = []
   const again: string[] = []
-  for (const row of owned) {
+  for (const row of marked) {
     const { open, latestRun } = before.get(row.id) ?? NO_JOBS
     const plan = decide(toPlannable(row), fromStored(row.clock), open)
     if (plan === null) notDue.push(row)

@@ -1,8 +1,9 @@
+/** Finds what crashes and manual edits leave behind, and repairs each row under the condition that nothing changed. */
 import { integerLiteral } from '../literals.ts'
 import type { SweepExtent, Swept } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { ACTIVE, blockedByNothing, orphan, UNMARKED, waitsForNothing } from './conditions.ts'
-import type { TablesContext } from './context.ts'
+import type { Context, TablesContext } from './context.ts'
 import { groupBy } from './group-by.ts'
 
 /** What the sweep has found. */
@@ -16,135 +17,130 @@ interface Found {
 
 const NO_MARK = 'NULL AS worker, NULL AS marked'
 
-/** Finds what crashes and manual edits leave behind, and repairs each row under the condition that nothing changed. */
-export class Sweeping {
-  readonly #context: TablesContext
+export async function clearStaleMarks(
+  context: TablesContext,
+  worker: string,
+  leaseMs: number,
+): Promise<number> {
+  const { text, params } = stale(context, worker, leaseMs)
+  return await endMarks(context, await context.rows<Found>(text, params))
+}
 
-  constructor(context: TablesContext) {
-    this.#context = context
+export async function sweep(
+  context: TablesContext,
+  worker: string,
+  leaseMs: number,
+  extent: SweepExtent,
+): Promise<Swept> {
+  const { text, params } = stale(context, worker, leaseMs)
+  const parts = [text, anyOrphan(context), ...(extent === 'everything' ? broken(context, leaseMs) : [])]
+  const found = groupBy(await context.rows<Found>(context.dialect.union(parts), params), (row) => row.kind)
+  const of = (kind: Found['kind']) => found.get(kind) ?? []
+  await endMarks(context, of('stale mark'))
+  const healed: string[] = []
+  const tooFar = of('far mark')
+  if ((await endMarks(context, tooFar)) > 0)
+    healed.push(`marks that would have ended too late: ${tooFar.map((row) => row.id).join(', ')}`)
+  for (const { id } of of('blocked job'))
+    if (await unblock(context, id)) healed.push(`the job ${id} was blocked by nothing`)
+  for (const { id } of of('waits for nothing'))
+    if (await planAgain(context, id))
+      healed.push(`the schedule ${id} waited for the end of a run whose job was deleted`)
+  return { healed, orphans: of('orphan').length > 0 }
+}
+
+/** Marks of earlier incarnations of the worker, and of workers that are not registered. */
+function stale(context: Context, worker: string, leaseMs: number): { text: string; params: string[] } {
+  const { schedule, worker: workers } = context.tables
+  const { now, nowPlus, instant, position } = context.dialect
+  // The name with the slash before the incarnation, which has none: 'web' is not 'web/eu'.
+  const name = worker.slice(0, worker.lastIndexOf('/') + 1)
+  // In characters, as the database counts.
+  const length = Array.from(name).length
+  // All marks are in this range of the index on wake_at, because they end within the lease. They are read first and
+  // then ended by key and fence, so that a mark that was made meanwhile stays.
+  return {
+    text: `SELECT 'stale mark' AS kind, id, worker, ${instant('marked')} AS marked
+      FROM ${schedule}
+      WHERE wake_at BETWEEN ${now} AND ${nowPlus(2 * leaseMs)}
+        AND worker IS NOT NULL AND worker <> ?
+        AND (
+          (SUBSTR(worker, 1, ${integerLiteral(length)}) = ?
+            AND ${position(`SUBSTR(worker, ${integerLiteral(length + 1)})`, "'/'")} = 0)
+          OR worker NOT IN (SELECT id FROM ${workers})
+        )`,
+    params: [worker, name],
   }
+}
 
-  async clearStaleMarks(worker: string, leaseMs: number): Promise<number> {
-    const { text, params } = this.#stale(worker, leaseMs)
-    return await this.#endMarks(await this.#context.rows<Found>(text, params))
-  }
+/** Whether there is one. */
+function anyOrphan({ tables }: Context): string {
+  return `SELECT 'orphan' AS kind, id, ${NO_MARK} FROM ${tables.job} WHERE ${orphan(tables)} LIMIT 1`
+}
 
-  async sweep(worker: string, leaseMs: number, extent: SweepExtent): Promise<Swept> {
-    const stale = this.#stale(worker, leaseMs)
-    const parts = [stale.text, this.#orphan(), ...(extent === 'everything' ? this.#broken(leaseMs) : [])]
-    const found = groupBy(
-      await this.#context.rows<Found>(this.#context.dialect.union(parts), stale.params),
-      (row) => row.kind,
+function broken({ tables, dialect }: Context, leaseMs: number): string[] {
+  return [
+    // A mark that a manual edit or a clock has moved far ahead would hold the row until then.
+    `SELECT 'far mark' AS kind, id, worker, ${dialect.instant('marked')} AS marked
+     FROM ${tables.schedule}
+     WHERE worker IS NOT NULL AND wake_at > ${dialect.nowPlus(2 * leaseMs)}`,
+    // The job that blocked it was deleted manually, or a crash came between.
+    `SELECT 'blocked job' AS kind, MIN(id) AS id, ${NO_MARK}
+     FROM ${tables.job} AS b
+     WHERE ${blockedByNothing(tables)}
+     GROUP BY periodic_task_id
+     LIMIT 1000`,
+    // Its job was deleted manually, so no finish will arrive.
+    `SELECT 'waits for nothing' AS kind, id, ${NO_MARK}
+     FROM ${tables.schedule} AS s
+     WHERE ${waitsForNothing(tables, 's')}`,
+  ]
+}
+
+/** @returns whether it was still blocked by nothing */
+function unblock(context: TablesContext, id: string): Promise<boolean> {
+  return context.transaction(async (tx) => {
+    const { schedule, job } = tx.tables
+    const [row] = await tx.rows<{ schedule: string }>(
+      `SELECT periodic_task_id AS schedule FROM ${job} WHERE id = ? AND state = 'blocked'`,
+      [id],
     )
-    const of = (kind: Found['kind']) => found.get(kind) ?? []
-    await this.#endMarks(of('stale mark'))
-    const healed: string[] = []
-    const tooFar = of('far mark')
-    if ((await this.#endMarks(tooFar)) > 0)
-      healed.push(`marks that would have ended too late: ${tooFar.map((row) => row.id).join(', ')}`)
-    for (const { id } of of('blocked job'))
-      if (await this.#unblock(id)) healed.push(`the job ${id} was blocked by nothing`)
-    for (const { id } of of('waits for nothing'))
-      if (await this.#planAgain(id))
-        healed.push(`the schedule ${id} waited for the end of a run whose job was deleted`)
-    return { healed, orphans: of('orphan').length > 0 }
-  }
+    if (row === undefined) return false
+    await lockRows(tx, { table: schedule, columns: 'id', ids: [row.schedule], locked: 'wait' })
+    const active = await tx.rows(`SELECT id FROM ${job} WHERE ${ACTIVE} AND periodic_task_id = ?`, [
+      row.schedule,
+    ])
+    if (active.length > 0) return false
+    return (await updateRows(tx, job, { state: "'waiting'" }, [id], { where: "state = 'blocked'" })) > 0
+  })
+}
 
-  /** Marks of earlier incarnations of the worker, and of workers that are not registered. */
-  #stale(worker: string, leaseMs: number): { readonly text: string; readonly params: readonly string[] } {
-    const { schedule, worker: workers } = this.#context.tables
-    const { now, nowPlus, instant, position } = this.#context.dialect
-    // The name with the slash before the incarnation, which has none: 'web' is not 'web/eu'.
-    const name = worker.slice(0, worker.lastIndexOf('/') + 1)
-    // In characters, as the database counts.
-    const length = Array.from(name).length
-    // All marks are in this range of the index on wake_at, because they end within the lease. They are read first and
-    // then ended by key and fence, so that a mark that was made meanwhile stays.
-    return {
-      text: `SELECT 'stale mark' AS kind, id, worker, ${instant('marked')} AS marked
-        FROM ${schedule}
-        WHERE wake_at BETWEEN ${now} AND ${nowPlus(2 * leaseMs)}
-          AND worker IS NOT NULL AND worker <> ?
-          AND (
-            (SUBSTR(worker, 1, ${integerLiteral(length)}) = ?
-              AND ${position(`SUBSTR(worker, ${integerLiteral(length + 1)})`, "'/'")} = 0)
-            OR worker NOT IN (SELECT id FROM ${workers})
-          )`,
-      params: [worker, name],
-    }
-  }
+/** Plans the schedule from now. @returns whether it still waited for nothing */
+async function planAgain(context: Context, id: string): Promise<boolean> {
+  const { tables } = context
+  const where = waitsForNothing(tables, tables.schedule)
+  return (await updateRows(context, tables.schedule, { idle: 'NULL' }, [id], { where })) > 0
+}
 
-  /** Whether there is one. */
-  #orphan(): string {
-    const { tables } = this.#context
-    return `SELECT 'orphan' AS kind, id, ${NO_MARK} FROM ${tables.job} WHERE ${orphan(tables)} LIMIT 1`
-  }
-
-  #broken(leaseMs: number): string[] {
-    const { tables, dialect } = this.#context
-    return [
-      // A mark that a manual edit or a clock has moved far ahead would hold the row until then.
-      `SELECT 'far mark' AS kind, id, worker, ${dialect.instant('marked')} AS marked
-       FROM ${tables.schedule}
-       WHERE worker IS NOT NULL AND wake_at > ${dialect.nowPlus(2 * leaseMs)}`,
-      // The job that blocked it was deleted manually, or a crash came between.
-      `SELECT 'blocked job' AS kind, MIN(id) AS id, ${NO_MARK}
-       FROM ${tables.job} AS b
-       WHERE ${blockedByNothing(tables)}
-       GROUP BY periodic_task_id
-       LIMIT 1000`,
-      // Its job was deleted manually, so no finish will arrive.
-      `SELECT 'waits for nothing' AS kind, id, ${NO_MARK}
-       FROM ${tables.schedule} AS s
-       WHERE ${waitsForNothing(tables, 's')}`,
-    ]
-  }
-
-  /** @returns whether it was still blocked by nothing */
-  #unblock(id: string): Promise<boolean> {
-    return this.#context.transaction(async (tx) => {
-      const { schedule, job } = tx.tables
-      const [row] = await tx.rows<{ schedule: string }>(
-        `SELECT periodic_task_id AS schedule FROM ${job} WHERE id = ? AND state = 'blocked'`,
-        [id],
-      )
-      if (row === undefined) return false
-      await lockRows(tx, { table: schedule, columns: 'id', ids: [row.schedule], locked: 'wait' })
-      const active = await tx.rows(`SELECT id FROM ${job} WHERE ${ACTIVE} AND periodic_task_id = ?`, [
-        row.schedule,
-      ])
-      if (active.length > 0) return false
-      return (await updateRows(tx, job, { state: "'waiting'" }, [id], { where: "state = 'blocked'" })) > 0
+async function endMarks(context: TablesContext, marks: readonly Found[]): Promise<number> {
+  if (marks.length === 0) return 0
+  const fences = new Map(marks.map((mark) => [mark.id, mark]))
+  return await context.transaction(async (tx) => {
+    const { schedule } = tx.tables
+    // A row that is locked is passed over: its mark ends by itself.
+    const rows = await lockRows<{ id: string; worker: string | null; marked: string | null }>(tx, {
+      table: schedule,
+      columns: `id, worker, ${tx.dialect.instant('marked')} AS marked`,
+      ids: marks.map((mark) => mark.id),
     })
-  }
-
-  /** Plans the schedule from now. @returns whether it still waited for nothing */
-  async #planAgain(id: string): Promise<boolean> {
-    const { tables } = this.#context
-    const where = waitsForNothing(tables, tables.schedule)
-    return (await updateRows(this.#context, tables.schedule, { idle: 'NULL' }, [id], { where })) > 0
-  }
-
-  async #endMarks(marks: readonly Found[]): Promise<number> {
-    if (marks.length === 0) return 0
-    const fences = new Map(marks.map((mark) => [mark.id, mark]))
-    return await this.#context.transaction(async (tx) => {
-      const { schedule } = tx.tables
-      // A row that is locked is passed over: its mark ends by itself.
-      const rows = await lockRows<{ id: string; worker: string | null; marked: string | null }>(tx, {
-        table: schedule,
-        columns: `id, worker, ${tx.dialect.instant('marked')} AS marked`,
-        ids: marks.map((mark) => mark.id),
-      })
-      const same = rows.filter(
-        (row) => row.worker === fences.get(row.id)?.worker && row.marked === fences.get(row.id)?.marked,
-      )
-      return await updateRows(
-        tx,
-        schedule,
-        UNMARKED,
-        same.map((row) => row.id),
-      )
-    })
-  }
+    const same = rows.filter(
+      (row) => row.worker === fences.get(row.id)?.worker && row.marked === fences.get(row.id)?.marked,
+    )
+    return await updateRows(
+      tx,
+      schedule,
+      UNMARKED,
+      same.map((row) => row.id),
+    )
+  })
 }

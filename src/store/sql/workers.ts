@@ -1,7 +1,8 @@
 import { fromStored, toText } from '../instant.ts'
-import type { NewWorker, WorkerRecord, WorkerStore } from '../worker-store.ts'
-import type { TablesContext } from './context.ts'
+import type { WorkerStore } from '../worker-store.ts'
+import type { Context } from './context.ts'
 import { lowestVersion } from './lowest-version.ts'
+import { instants } from './rows.ts'
 import { textRecordOf, textsOf } from './stored-json.ts'
 
 interface WorkerRow {
@@ -15,79 +16,72 @@ interface WorkerRow {
   heartbeat: string
 }
 
-export class SqlWorkers implements WorkerStore {
-  readonly #context: TablesContext
+export function workerStore(context: Context): WorkerStore {
+  const { dialect, tables } = context
+  return {
+    async register({ id, name, host, pid, tasks, sets = {} }) {
+      await context.run(
+        `INSERT INTO ${tables.worker} (id, name, host, pid, tasks, sets) VALUES (?, ?, ?, ?, ?, ?)`,
+        [id, name, host, pid, JSON.stringify(tasks), JSON.stringify(sets)],
+      )
+    },
 
-  constructor(context: TablesContext) {
-    this.#context = context
-  }
+    heartbeat: async (id) => (await writeHeartbeat(context, id)) > 0,
 
-  async register(worker: NewWorker): Promise<void> {
-    await this.#context.run(
-      `INSERT INTO ${this.#context.tables.worker} (id, name, host, pid, tasks, sets) VALUES (?, ?, ?, ?, ?, ?)`,
-      [
-        worker.id,
-        worker.name,
-        worker.host,
-        worker.pid,
-        JSON.stringify(worker.tasks),
-        JSON.stringify(worker.sets ?? {}),
-      ],
-    )
-  }
+    async list() {
+      const rows = await context.rows<WorkerRow>(
+        `SELECT id, name, host, pid, tasks, sets, ${instants(dialect, ['started', 'heartbeat']).join(', ')}
+         FROM ${tables.worker}
+         ORDER BY id`,
+      )
+      return rows.map((row) => ({
+        ...row,
+        // An invalid row must not hide the others: workers could not take over from dead workers.
+        tasks: textsOf(row.tasks),
+        sets: textRecordOf(row.sets),
+        started: fromStored(row.started),
+        heartbeat: fromStored(row.heartbeat),
+      }))
+    },
 
-  async heartbeat(id: string): Promise<boolean> {
-    return (
-      (await this.#context.run(
-        `UPDATE ${this.#context.tables.worker} SET heartbeat = ${this.#context.dialect.now} WHERE id = ?`,
-        [id],
-      )) > 0
-    )
-  }
+    lowestVersion: () => lowestVersion(context, tables),
 
-  async list(): Promise<WorkerRecord[]> {
-    const { instant } = this.#context.dialect
-    const rows = await this.#context.rows<WorkerRow>(
-      `SELECT id, name, host, pid, tasks, sets,
-         ${instant('started')} AS started, ${instant('heartbeat')} AS heartbeat
-       FROM ${this.#context.tables.worker}
-       ORDER BY id`,
-    )
-    return rows.map((row) => ({
-      ...row,
-      // An invalid row must not hide the others: workers could not take over from dead workers.
-      tasks: textsOf(row.tasks),
-      sets: textRecordOf(row.sets),
-      started: fromStored(row.started),
-      heartbeat: fromStored(row.heartbeat),
-    }))
-  }
+    async running() {
+      // The index of held_by alone answers it: NULL unless the job runs.
+      const rows = await context.rows<{ worker: string; amount: number }>(
+        `SELECT held_by AS worker, COUNT(*) AS amount
+         FROM ${tables.job}
+         WHERE held_by IS NOT NULL
+         GROUP BY held_by`,
+      )
+      return new Map(rows.map(({ worker, amount }) => [worker, amount]))
+    },
 
-  lowestVersion(): Promise<string | null> {
-    return lowestVersion(this.#context, this.#context.tables)
-  }
-
-  async running(): Promise<ReadonlyMap<string, number>> {
-    // The index of held_by alone answers it: NULL unless the job runs.
-    const rows = await this.#context.rows<{ worker: string; amount: number }>(
-      `SELECT held_by AS worker, COUNT(*) AS amount
-       FROM ${this.#context.tables.job}
-       WHERE held_by IS NOT NULL
-       GROUP BY held_by`,
-    )
-    return new Map(rows.map(({ worker, amount }) => [worker, amount]))
-  }
-
-  async evict(id: string, heartbeat: Date): Promise<boolean> {
-    return (
-      (await this.#context.run(
-        `DELETE FROM ${this.#context.tables.worker} WHERE id = ? AND ${this.#context.dialect.instant('heartbeat')} = ?`,
+    async evict(id, heartbeat) {
+      const deleted = await context.run(
+        `DELETE FROM ${tables.worker} WHERE id = ? AND ${dialect.instant('heartbeat')} = ?`,
         [id, toText(heartbeat)],
-      )) > 0
-    )
-  }
+      )
+      return deleted > 0
+    },
 
-  async unregister(id: string): Promise<void> {
-    await this.#context.run(`DELETE FROM ${this.#context.tables.worker} WHERE id = ?`, [id])
+    async unregister(id) {
+      await context.run(`DELETE FROM ${tables.worker} WHERE id = ?`, [id])
+    },
   }
+}
+
+/**
+ * Writes the heartbeat of a worker.
+ *
+ * In a transaction, it confirms what the transaction has read, once that has committed: a server that is no longer the
+ * primary may still answer reads, without what the new primary has committed, but it cannot commit.
+ *
+ * [A member that was leaving its replication group called itself ONLINE and PRIMARY for two seconds. What it did not know
+ * was taken for lost: handlers were aborted, and ends of runs dropped.]
+ *
+ * @returns how many rows were matched
+ */
+export function writeHeartbeat({ run, tables, dialect }: Context, worker: string): Promise<number> {
+  return run(`UPDATE ${tables.worker} SET heartbeat = ${dialect.now} WHERE id = ?`, [worker])
 }

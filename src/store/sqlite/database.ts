@@ -6,7 +6,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import Libsql from 'libsql'
-import { StoreUnavailableError } from '../../errors.ts'
+import { messageOf, StoreUnavailableError } from '../../errors.ts'
 import type { Database, Dialect, Sql, SqlValue, Use } from '../database.ts'
 import { sqliteDialect } from './dialect.ts'
 import { isBusy, isUnavailable } from './errors.ts'
@@ -16,7 +16,7 @@ import { Turns } from './turns.ts'
 /** The event loop stands still for no longer than this in one try for the lock. */
 const BUSY_TIMEOUT_MS = 5
 /** Then the lock is tried again, for this long in all. */
-const BUSY_PATIENCE_MS = 30_000
+const LOCK_TIMEOUT_MS = 30_000
 const MOST_STATEMENTS = 300
 
 type Statement = Libsql.Statement
@@ -64,15 +64,14 @@ export class SqliteDatabase implements Database {
     try {
       connection = new Libsql(path)
     } catch (error) {
-      throw new StoreUnavailableError(
-        `The database file '${path}' cannot be opened: ${error instanceof Error ? error.message : String(error)}`,
-        { cause: error },
-      )
+      throw new StoreUnavailableError(`The database file '${path}' cannot be opened: ${messageOf(error)}`, {
+        cause: error,
+      })
     }
     const database = new SqliteDatabase(connection, clock, { file: DatabaseFile.at(path) })
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     // The switch to WAL takes the whole file for a moment, which several processes may want at once.
-    await database.#patiently(async () => connection.exec('PRAGMA journal_mode = WAL'))
+    await database.#retryWhileBusy(async () => connection.exec('PRAGMA journal_mode = WAL'))
     // Every commit is on disk when it returns: a job that ran must not come back after a power failure.
     connection.exec('PRAGMA synchronous = FULL')
     return database
@@ -83,6 +82,14 @@ export class SqliteDatabase implements Database {
     return this.#beside(use)
   }
 
+  mostAtOnce(): number {
+    return Number.POSITIVE_INFINITY
+  }
+
+  serverChanges(): number {
+    return 0
+  }
+
   longestWaitMs(): number {
     return this.#turns.longestWaitMs(this.#use)
   }
@@ -90,7 +97,7 @@ export class SqliteDatabase implements Database {
   rows<Row>(text: string, params: readonly SqlValue[] = []): Promise<Row[]> {
     return this.#inTurn(() => {
       this.#file?.mustBeThere()
-      return this.#patiently(() => this.#direct.rows<Row>(text, params))
+      return this.#retryWhileBusy(() => this.#direct.rows<Row>(text, params))
     })
   }
 
@@ -104,11 +111,11 @@ export class SqliteDatabase implements Database {
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
     return this.#inTurn(async () => {
       this.#file?.mustBeThere()
-      await this.#patiently(async () => this.#connection.exec('BEGIN IMMEDIATE'))
+      await this.#retryWhileBusy(async () => this.#connection.exec('BEGIN IMMEDIATE'))
       try {
         const result = await work(this.#direct)
         this.#file?.mustBeThere()
-        await this.#patiently(async () => this.#connection.exec('COMMIT'))
+        await this.#retryWhileBusy(async () => this.#connection.exec('COMMIT'))
         return result
       } catch (error) {
         if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK')
@@ -142,13 +149,13 @@ export class SqliteDatabase implements Database {
     return this.#turns.take(this.#use, work)
   }
 
-  async #patiently<Result>(work: () => Promise<Result>): Promise<Result> {
-    const giveUp = performance.now() + BUSY_PATIENCE_MS
+  async #retryWhileBusy<Result>(work: () => Promise<Result>): Promise<Result> {
+    const deadline = performance.now() + LOCK_TIMEOUT_MS
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await work()
       } catch (error) {
-        if (isUnavailable(error) || (isBusy(error) && performance.now() > giveUp)) {
+        if (isUnavailable(error) || (isBusy(error) && performance.now() > deadline)) {
           throw unavailable(error)
         }
         if (!isBusy(error)) throw error
@@ -159,10 +166,7 @@ export class SqliteDatabase implements Database {
 }
 
 function unavailable(error: unknown): StoreUnavailableError {
-  return new StoreUnavailableError(
-    `The database file cannot be used: ${error instanceof Error ? error.message : String(error)}`,
-    { cause: error },
-  )
+  return new StoreUnavailableError(`The database file cannot be used: ${messageOf(error)}`, { cause: error })
 }
 
 /** The driver ends the process where a value is an object, which code without types may give. @throws RangeError */

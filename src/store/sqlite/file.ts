@@ -1,7 +1,7 @@
 /** The file of a database: private when it is made, and the same for as long as it is used. */
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { StoreUnavailableError } from '../../errors.ts'
+import { messageOf, StoreUnavailableError } from '../../errors.ts'
 
 /**
  * Makes the file of a new database, so that only its owner can read it: args and results may be secret. SQLite gives
@@ -76,9 +76,8 @@ function statusOf(path: string): BigIntStats | null {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false }) ?? null
   } catch (error) {
-    throw new StoreUnavailableError(
-      `The database file '${path}' cannot be reached: ${error instanceof Error ? error.message : String(error)}`,
-      { cause: error },
-    )
+    throw new StoreUnavailableError(`The database file '${path}' cannot be reached: ${messageOf(error)}`, {
+      cause: error,
+    })
   }
 }

@@ -1,0 +1,24 @@
+import { elapsesOf } from './plan.ts'
+import type { ScheduleSettings } from './schedule.ts'
+
+/**
+ * When a new schedule runs first: at the next time of its timer (`next`), now (`now`), or now if its timer has elapsed in
+ * the current minute, otherwise at the next time (`if-due`).
+ */
+export type FirstRun = 'next' | 'now' | 'if-due'
+
+/** Decides by the database's clock whether a new schedule is due at once. */
+export type IsDue = (now: Date) => boolean
+
+/** @returns null: the schedule is planned by its timer, whatever the clock shows */
+export function dueAtOnce(firstRun: FirstRun, id: string, settings: ScheduleSettings): IsDue | null {
+  if (firstRun === 'next') return null
+  return firstRun === 'now' ? () => true : (now) => hasElapsedInMinute(id, settings, now)
+}
+
+/** Later times of this minute are next runs. */
+function hasElapsedInMinute(id: string, settings: ScheduleSettings, now: Date): boolean {
+  const minute = Math.floor(now.getTime() / 60_000) * 60_000
+  const elapse = elapsesOf({ id, ...settings, created: now }).next(new Date(minute - 1))
+  return elapse !== null && elapse <= now
+}

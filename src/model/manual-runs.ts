@@ -1,0 +1,88 @@
+/** What users do to runs: run a schedule now, retry a job, cancel a job. Pure; the store calls these under its locks. */
+import { ConflictError } from '../errors.ts'
+import { isFinal, type Job, type JobState } from './job.ts'
+import type { Schedule } from './schedule.ts'
+import type { Overlap } from './settings.ts'
+
+/** The first job of a schedule that is not final. */
+export interface OpenJob {
+  /** As the caller knows it; null: the job is not the caller's. */
+  readonly id: string | null
+  readonly state: JobState
+  /** How many jobs of the schedule are not final. */
+  readonly number: number
+}
+
+/** A locked schedule that a run is asked for. */
+export interface ScheduleToRun extends Pick<Schedule, 'id' | 'task' | 'overlap' | 'lastSlot' | 'runCount'> {
+  readonly open: OpenJob | null
+  /** The number of its newest run; 0: it had none. */
+  readonly latestRun: number
+}
+
+/** The run to insert. */
+export interface ManualRun {
+  readonly slot: Date
+  /** The number of the run within its schedule. */
+  readonly run: number
+}
+
+/**
+ * @param now  by the database's clock
+ * @throws ConflictError naming the job that is not final, unless runs may overlap
+ */
+export function runNow(schedule: ScheduleToRun, now: Date): ManualRun {
+  const { id, overlap, lastSlot, runCount, open, latestRun } = schedule
+  if (open !== null && overlap !== 'allow') throw openJobConflict(`The schedule '${id}' cannot run now`, open)
+  return {
+    // Slots only increase, so that the run has its own.
+    slot: new Date(Math.max(now.getTime(), (lastSlot?.getTime() ?? 0) + 1)),
+    run: nextRunNumber(Math.max(runCount + (open?.number ?? 0), latestRun)),
+  }
+}
+
+/** The number of the run after this one; the largest stays. */
+export function nextRunNumber(number: number): number {
+  return Math.min(number + 1, Number.MAX_SAFE_INTEGER)
+}
+
+/** A locked job that is to run again. */
+export interface JobToRetry extends Pick<Job, 'id' | 'task' | 'state' | 'scheduleId'> {
+  /** Of its schedule; null: it has none, or the schedule was deleted. */
+  readonly overlap: Overlap | null
+  /** Another job of its schedule. */
+  readonly open: OpenJob | null
+}
+
+/**
+ * @returns whether no other job of its schedule may run beside it: the present policy of the schedule decides, and a
+ *   schedule that was deleted submits nothing else
+ * @throws ConflictError when it is neither failed nor cancelled, or another job of its schedule is not final
+ */
+export function retry(job: JobToRetry): { readonly exclusive: boolean } {
+  const { id, state, scheduleId, overlap, open } = job
+  if (state !== 'failed' && state !== 'cancelled')
+    throw new ConflictError(`The job ${id} is ${state}; only one that failed or was cancelled can be retried`)
+  const exclusive = overlap !== 'allow'
+  if (exclusive && open !== null)
+    throw openJobConflict(`The job ${id} of the schedule '${scheduleId}' cannot run again now`, open)
+  return { exclusive }
+}
+
+/** What a request to cancel a job does to it; null: nothing, because it is final. */
+export function cancel({ state }: Pick<Job, 'state'>): 'cancel' | 'request stop' | null {
+  if (isFinal(state)) return null
+  return state === 'running' ? 'request stop' : 'cancel'
+}
+
+/** @param refusal  what cannot be done, as the start of a sentence */
+function openJobConflict(refusal: string, { id, state }: OpenJob): ConflictError {
+  if (id === null)
+    return new ConflictError(
+      `${refusal}: a job of this schedule that you cannot see is ${state}; wait for its end`,
+    )
+  return new ConflictError(
+    `${refusal}: the job ${id} of this schedule is ${state}; wait for its end or cancel it`,
+    { jobId: id },
+  )
+}

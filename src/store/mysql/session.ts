@@ -1,0 +1,79 @@
+/** Statements on one connection, whatever its session and the options of its pool are. */
+import type mysql from 'mysql2/promise'
+import { StoreUnavailableError } from '../../errors.ts'
+import type { Sql, SqlValue } from '../database.ts'
+import { exactCollation, type ExactCollation, withLiterals } from './literal.ts'
+
+const NUMBERS: ReadonlySet<string> = new Set([
+  'TINY',
+  'SHORT',
+  'LONG',
+  'INT24',
+  'LONGLONG',
+  'FLOAT',
+  'DOUBLE',
+  'NEWDECIMAL',
+])
+
+/** What statements depend on. */
+export interface Server {
+  readonly exact: ExactCollation
+  /** Most bytes of a statement. */
+  readonly packetLimit: number
+}
+
+export async function examine(connection: mysql.PoolConnection): Promise<Server> {
+  // Without values, so that no collation is needed yet.
+  const unknown: Server = { exact: 'utf8mb4_0900_bin', packetLimit: Number.POSITIVE_INFINITY }
+  const [row] = await session(connection, unknown).rows<{ most: number; version: string }>(
+    // With a LIMIT, or that of the session would hold.
+    'SELECT @@max_allowed_packet AS most, VERSION() AS version LIMIT 1',
+  )
+  if (row === undefined) throw new StoreUnavailableError('The database did not state its version')
+  return { exact: exactCollation(row.version), packetLimit: row.most }
+}
+
+export function session(connection: mysql.PoolConnection, { exact, packetLimit }: Server): Sql {
+  const query = async (text: string, params: readonly SqlValue[]) => {
+    const statement = withLiterals(text, params, exact)
+    // The server would close the connection, which looks like an outage.
+    if (statement.length >= packetLimit) {
+      throw new RangeError(
+        `A statement of ${statement.length} bytes is more than the server's max_allowed_packet of ${packetLimit}`,
+      )
+    }
+    // Every option that a caller-supplied pool may have set otherwise is set here, for this statement.
+    const [result] = await connection
+      .query({ sql: statement, rowsAsArray: false, nestTables: false, typeCast: castField })
+      .catch((error: unknown) => {
+        // The driver adds the whole statement, with the args of jobs in it, and loggers write every property.
+        if (error instanceof Error) Reflect.deleteProperty(error, 'sql')
+        throw error
+      })
+    return result
+  }
+  return {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rows are what the statement selects; see Sql
+    rows: async <Row>(text: string, params: readonly SqlValue[] = []) => (await query(text, params)) as Row[],
+    run: async (text, params = []) => matchedRows(await query(text, params)),
+  }
+}
+
+/** Matched, even where a caller-supplied connection counts only the rows that were changed (without CLIENT_FOUND_ROWS). */
+function matchedRows(result: mysql.QueryResult): number {
+  if (!('affectedRows' in result)) return 0
+  // 'Rows matched: 1  Changed: 0  Warnings: 0', in the server's language.
+  const matched = 'info' in result ? /\d+/.exec(result.info) : null
+  return matched === null ? result.affectedRows : Number(matched[0])
+}
+
+interface TypedField {
+  readonly type: string
+  string(encoding?: BufferEncoding): string | null
+}
+
+/** Numbers as numbers, all else as the text that the server sent: instants must not pass through a Date in some zone. */
+function castField(field: TypedField): SqlValue {
+  const text = field.string()
+  return text !== null && NUMBERS.has(field.type) ? Number(text) : text
+}

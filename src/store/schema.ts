@@ -1,0 +1,291 @@
+/**
+ * The tables: their columns, indexes and allowed values, on every database. The schema of each dialect derives from this
+ * definition, CHECKs included, so that an invalid row is rejected when it is written, manual SQL included. Nothing else
+ * imports it.
+ */
+import { STORED_OUTCOMES } from '../model/attempt.ts'
+import { FINAL_STATES, OPEN_STATES } from '../model/job.ts'
+import { JOB_SETTING_NAMES, SETTING_NAMES, type SettingName, settingOf, SETTINGS } from '../model/settings.ts'
+
+type Range = readonly [least: number, most: number]
+
+export interface Column {
+  readonly kind: 'text' | 'long text' | 'flag' | 'integer' | 'instant'
+  /** Most characters of a text. Servers know them from the type of the column. */
+  readonly most?: number
+  readonly range?: Range
+  /** The only allowed values. */
+  readonly values?: readonly string[]
+  /** Whether a CHECK enforces the kind and the length or the range; not where only Kalends writes. */
+  readonly isChecked?: boolean
+  readonly isRequired?: boolean
+  readonly isKey?: boolean
+  /** The number of the row: the next one by default. */
+  readonly isNumbered?: boolean
+  /** NOW: the database's clock; UUID: a new UUIDv7. */
+  readonly default?: string | number | typeof NOW | typeof UUID
+  /** Computed by the database: the dialect has the expression. */
+  readonly isGenerated?: boolean
+}
+
+export interface Index {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly isUnique?: boolean
+  /** Ends with the key, which InnoDB adds itself. */
+  readonly endsWithKey?: boolean
+  /** Serves conditions on jobs that are not final. */
+  readonly isOfOpenJobs?: boolean
+}
+
+export interface Table {
+  readonly name: string
+  readonly columns: Readonly<Record<string, Column>>
+  readonly indexes?: readonly Index[]
+  /** A column that holds JSON. */
+  readonly json?: string
+}
+
+export const NOW = Symbol('now')
+export const UUID = Symbol('uuid')
+
+/** The largest number of an INT column. */
+export const INT = 2_147_483_647
+const LARGE = Number.MAX_SAFE_INTEGER
+
+const text = (most: number): Column => ({ kind: 'text', most, isChecked: true })
+const integer = (range: Range): Column => ({ kind: 'integer', range, isChecked: true })
+const count = (most: number): Column => ({ ...integer([0, most]), isRequired: true, default: 0 })
+const flag = (value: 0 | 1): Column => ({
+  kind: 'flag',
+  range: [0, 1],
+  isChecked: true,
+  isRequired: true,
+  default: value,
+})
+const oneOf = (values: readonly string[]): Column => ({ ...SHORT, values })
+const key = (column: Column): Column => ({ ...column, isKey: true })
+const required = (column: Column): Column => ({ ...column, isRequired: true })
+const unchecked = (column: Column): Column => ({ ...column, isChecked: false })
+const generated = (column: Column): Column => ({ ...column, isChecked: false, isGenerated: true })
+const withDefault = (column: Column, value: NonNullable<Column['default']>): Column => ({
+  ...column,
+  isRequired: true,
+  default: value,
+})
+
+const SHORT: Column = { kind: 'text', most: 16 }
+const NAME = text(190)
+const WORKER = text(255)
+const LONG_TEXT: Column = { kind: 'long text' }
+const INSTANT: Column = { kind: 'instant' }
+const CREATED = withDefault(INSTANT, NOW)
+
+/** The columns of settings: a default that is not null is one that the column has. */
+function settings(names: readonly SettingName[]): Record<string, Column> {
+  return Object.fromEntries(names.map((name) => [settingOf(name).column, settingColumn(name)]))
+}
+
+function settingColumn(name: SettingName): Column {
+  const setting = settingOf(name)
+  const { kind, default: value } = setting
+  switch (kind) {
+    case 'flag':
+      return flag(value ? 1 : 0)
+    case 'instant':
+      return INSTANT
+    case 'text':
+      return value === undefined ? required(text(setting.most)) : orNull(text(setting.most), value)
+    case 'whole':
+    case 'span':
+      return orNull(integer([setting.least, setting.most]), value)
+    case 'choice':
+      return orNull(oneOf(Object.keys(setting.values)), value)
+    case 'json':
+      return withDefault({ ...LONG_TEXT, isChecked: true }, value)
+    default:
+      return setting satisfies never
+  }
+}
+
+function orNull(column: Column, value: string | number | null): Column {
+  return value === null ? column : withDefault(column, value)
+}
+
+/** All that decides the next run, as SQL that is never null. */
+export const DEFINITION_COLUMNS: readonly string[] = SETTING_NAMES.map((name) => settingOf(name))
+  .filter(({ replans }) => replans === true)
+  .map(({ column, default: value }) => (value === null ? `coalesce(\`${column}\`, '')` : `\`${column}\``))
+
+export const PERIODIC_TASK: Table = {
+  name: 'periodic_task',
+  columns: {
+    id: key(NAME),
+    ...settings(SETTING_NAMES),
+    nextrun: INSTANT,
+    declared_by: NAME,
+    created: CREATED,
+    worker: WORKER,
+    marked: INSTANT,
+    mark_ends: INSTANT,
+    idle: oneOf(['awaiting finish', 'done', 'dead', 'invalid', 'retired']),
+    last_slot: INSTANT,
+    run_count: count(LARGE),
+    error_count: count(LARGE),
+    last_run: INSTANT,
+    last_finished: INSTANT,
+    last_job: unchecked(NAME),
+    last_error: LONG_TEXT,
+    planned_from: unchecked(text(800)),
+    status: generated(SHORT),
+    definition: generated(text(720)),
+    wake_at: generated(INSTANT),
+  },
+  json: 'args',
+  indexes: [
+    { name: 'wake_at', columns: ['wake_at'] },
+    { name: 'declared_by', columns: ['declared_by'] },
+    { name: 'idle', columns: ['idle'] },
+    // For lists, page by page in the order of the key.
+    { name: 'status', columns: ['status'], endsWithKey: true },
+    { name: 'task', columns: ['task'], endsWithKey: true },
+    { name: 'group', columns: ['group_'], endsWithKey: true },
+    { name: 'submitter', columns: ['submitter'], endsWithKey: true },
+  ],
+}
+
+export const JOB: Table = {
+  name: 'job',
+  columns: {
+    id: { ...key(NAME), default: UUID },
+    periodic_task_id: NAME,
+    slot: INSTANT,
+    missed: count(INT),
+    run: integer([0, LARGE]),
+    ...settings(JOB_SETTING_NAMES),
+    state: withDefault(oneOf([...OPEN_STATES, ...FINAL_STATES]), 'waiting'),
+    // Of skipped, failed and cancelled jobs, and of those that a person asked for.
+    // biome-ignore format: by state
+    reason: oneOf([
+      'overlap', 'missed', 'max runs', 'unsubmittable',
+      'exhausted', 'permanent', 'lost',
+      'replaced',
+      'run now',
+    ]),
+    exclusive: flag(1),
+    worker: WORKER,
+    attempt: count(INT),
+    claim: count(INT),
+    submitted: CREATED,
+    run_at: INSTANT,
+    started: INSTANT,
+    finished: INSTANT,
+    progress: LONG_TEXT,
+    result: LONG_TEXT,
+    error: LONG_TEXT,
+    stop_requested: INSTANT,
+    active_key: generated(NAME),
+    claim_group: generated(text(SETTINGS.group.most)),
+    claim_task: generated(NAME),
+    // Wider than the priority: its negative always fits.
+    claim_rank: generated(integer([-LARGE, LARGE])),
+    due_at: generated(INSTANT),
+    held_by: generated(WORKER),
+  },
+  json: 'args',
+  indexes: [
+    { name: 'occurrence', columns: ['periodic_task_id', 'slot'], isUnique: true },
+    { name: 'active', columns: ['active_key'], isUnique: true },
+    // If the key were named on MariaDB, the server would take the index for one that does not cover the base columns of
+    // the generated ones, and walk over every claimable job to find the groups.
+    { name: 'claim', columns: ['claim_group', 'claim_task', 'claim_rank'], endsWithKey: true },
+    { name: 'due', columns: ['due_at'] },
+    { name: 'held', columns: ['held_by'] },
+    { name: 'finished', columns: ['finished'] },
+    { name: 'state_schedule', columns: ['state', 'periodic_task_id'] },
+    // For lists, newest first, which is the order of the key.
+    { name: 'state', columns: ['state'], endsWithKey: true },
+    { name: 'task', columns: ['task'], endsWithKey: true },
+    { name: 'group', columns: ['group_'], endsWithKey: true },
+    { name: 'submitter', columns: ['submitter'], endsWithKey: true },
+    // For the limit of open jobs of an owner, whose history may be long.
+    { name: 'open_group', columns: ['group_'], isOfOpenJobs: true },
+    { name: 'open_submitter', columns: ['submitter'], isOfOpenJobs: true },
+  ],
+}
+
+/** The attempts that did not succeed. The number of an attempt is not unique in its job; that of its claim is. */
+export const ATTEMPT: Table = {
+  name: 'attempt',
+  columns: {
+    job_id: key(required(NAME)),
+    claim: key(required(integer([0, INT]))),
+    attempt: required(integer([0, INT])),
+    worker: required(WORKER),
+    started: required(INSTANT),
+    ended: required(INSTANT),
+    outcome: required(oneOf(STORED_OUTCOMES)),
+    error: LONG_TEXT,
+  },
+}
+
+export const JOB_LOG: Table = {
+  name: 'job_log',
+  columns: {
+    id: { kind: 'integer', range: [0, LARGE], isKey: true, isNumbered: true },
+    job_id: required(NAME),
+    at: CREATED,
+    level: withDefault(oneOf(['debug', 'info', 'warn', 'error']), 'info'),
+    message: required(LONG_TEXT),
+  },
+  indexes: [{ name: 'job', columns: ['job_id', 'id'] }],
+}
+
+export const WORKER_TABLE: Table = {
+  name: 'worker',
+  columns: {
+    id: key(WORKER),
+    name: required(NAME),
+    host: required(unchecked(text(255))),
+    pid: required(unchecked(integer([0, INT]))),
+    tasks: required(LONG_TEXT),
+    sets: withDefault(LONG_TEXT, '{}'),
+    started: CREATED,
+    heartbeat: CREATED,
+  },
+}
+
+/** The versions of declared sets that were ever seen: which of them came last decides. */
+export const DECLARED_SET: Table = {
+  name: 'declared_set',
+  columns: {
+    name: key(required(NAME)),
+    hash: key(required(text(64))),
+    // The ids that this version declares, as a JSON array.
+    schedules: required(LONG_TEXT),
+    first_seen: CREATED,
+  },
+}
+
+/** The CHECKs of a table, by the end of their names. `forServer`: the columns have types with lengths. */
+export function checksOf({ columns, json }: Table, forServer: boolean): [name: string, condition: string][] {
+  const conditions = Object.entries(columns).flatMap(([name, column]): [string, string][] => {
+    const condition = conditionOf(`\`${name}\``, column, forServer)
+    return condition === null ? [] : [[name, condition]]
+  })
+  return json === undefined ? conditions : [['json', `json_valid(\`${json}\`)`], ...conditions]
+}
+
+/** Columns of SQLite take values of any type, and texts of any length that drivers end at NUL. */
+function conditionOf(name: string, column: Column, forServer: boolean): string | null {
+  const { kind, range, values, most, isChecked } = column
+  if (values !== undefined) return `${name} in (${values.map((value) => `'${value}'`).join(', ')})`
+  if (isChecked !== true) return null
+  if (range !== undefined) {
+    const between = `${name} between ${range[0]} and ${range[1]}`
+    return forServer ? between : `typeof(${name}) in ('integer', 'null') and ${between}`
+  }
+  if (forServer) return null
+  const isText = `typeof(${name}) in ('text', 'null') and instr(${name}, char(0)) = 0`
+  return kind === 'long text' ? isText : `${isText} and length(${name}) <= ${most}`
+}

@@ -1,0 +1,43 @@
+import { type Halving, isOfARow } from '../../model/halves.ts'
+import type { SetAside } from '../../model/set-aside.ts'
+
+/**
+ * Writes rows together. If the database rejects one of them, they are written again in halves, until the rejected ones
+ * are found.
+ *
+ * @param setAside  rejected rows are added
+ */
+export async function isolated<Item extends { readonly id: string }, Written>(
+  halving: Halving,
+  setAside: SetAside | undefined,
+  {
+    together,
+    some,
+  }: {
+    /** Reports which rows it found, and writes them. */
+    readonly together: (report: (found: readonly Item[]) => void) => Promise<Written[]>
+    /** Writes those of the rows that are still as they were found. */
+    readonly some: (items: readonly Item[]) => Promise<Written[]>
+  },
+): Promise<Written[]> {
+  let found: readonly Item[] = []
+  try {
+    const written = await together((items) => {
+      found = items
+    })
+    if (written.length > 0) halving.reset()
+    return written
+  } catch (error) {
+    if (!isOfARow(error) || found.length === 0) throw error
+    const written = await halving.run<Item, Written[]>(found, {
+      work: some,
+      wrote: ({ length }) => length > 0,
+      refused: ({ id }, refusal) => {
+        setAside?.add(id, refusal)
+        return []
+      },
+      isOfAnItem: isOfARow,
+    })
+    return written.flat()
+  }
+}

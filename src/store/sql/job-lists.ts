@@ -1,0 +1,100 @@
+import { FINAL_STATES, type JobState, OPEN_STATES } from '../../model/job.ts'
+import { type Owner, shownId } from '../../model/owner.ts'
+import type { LogLevel } from '../executing-store.ts'
+import { fromStored } from '../instant.ts'
+import type { JobConditions, ListStore } from '../list-store.ts'
+import { integerLiteral } from '../literals.ts'
+import { and, both, NOTHING, scopeCondition } from './conditions.ts'
+import type { TablesContext } from './context.ts'
+import { jobRange } from './list-ranges.ts'
+import { listedJobColumns, type ListedRow, toListedJob } from './listed-rows.ts'
+import { failuresIn, hoursIn } from './overviews.ts'
+import { attemptsOf } from './attempts.ts'
+import { findOwnId, shownJob, storedId } from './own-ids.ts'
+import { countEach, countTogether, idsIn, page } from './pages.ts'
+import type { JobRow } from './rows.ts'
+
+const STATES: readonly JobState[] = [...OPEN_STATES, ...FINAL_STATES]
+
+type JobLists = Pick<
+  ListStore,
+  'jobs' | 'jobIds' | 'jobCounts' | 'attempts' | 'logs' | 'failures' | 'finishedPerHour'
+>
+
+export function jobLists(context: TablesContext, owner: Owner): JobLists {
+  const { dialect, tables } = context
+  const scope = scopeCondition(owner)
+  const jobsIn = (conditions: JobConditions) => jobRange(context, owner, conditions)
+
+  /** The conditions with the id under which the schedule is stored. */
+  async function withStoredId<Conditions extends JobConditions>(conditions: Conditions): Promise<Conditions> {
+    const { schedule } = conditions
+    if (schedule === undefined) return conditions
+    return { ...conditions, schedule: await storedId(context, 'schedule', owner, schedule) }
+  }
+
+  return {
+    async jobs(selection) {
+      const { before } = selection
+      const range = jobRange(context, owner, await withStoredId(selection), {
+        before: before === undefined ? undefined : await storedId(context, 'job', owner, before),
+      })
+      const columns = listedJobColumns(dialect, selection.limit)
+      const { rows, ...total } = await page<ListedRow<JobRow>>(context, range, selection, columns)
+      return { items: rows.map((row) => shownJob(owner, toListedJob(row))), ...total }
+    },
+
+    async jobIds(conditions, limit, bounds) {
+      const range = jobsIn(await withStoredId(conditions))
+      const { ids, isComplete } = await idsIn(context, range, limit, bounds)
+      return { ids: ids.map((id) => shownId(owner, id)), isComplete }
+    },
+
+    async jobCounts(conditions, bounds) {
+      const { state, ...others } = await withStoredId(conditions)
+      const range = jobsIn(others)
+      const names = state === undefined ? STATES : [state]
+      if (range.index === null && range.where.text === '' && range.filter.text === '') {
+        return countEach(context, names, (name) => jobsIn({ state: name }), bounds)
+      }
+      return countTogether(context, range, 'state', names, bounds)
+    },
+
+    attempts: (job, limit) => attemptsOf(context, owner, job, limit),
+
+    async logs(job, after, limit) {
+      const id = await findOwnId(context, 'job', owner, job)
+      const [found] = await context.rows<{ id: string }>(
+        `SELECT id FROM ${tables.job} WHERE id = ?${scope.text}`,
+        [id, ...scope.params],
+      )
+      if (found === undefined) return null
+      // The index on job and id holds filter and order.
+      const rows = await context.rows<{ id: number; at: string; level: LogLevel; message: string }>(
+        `SELECT id, ${dialect.instant('at')} AS at, level, message
+         FROM ${tables.log}
+         WHERE job_id = ? AND id > ?
+         ORDER BY id
+         LIMIT ${integerLiteral(limit)}`,
+        [found.id, after],
+      )
+      return rows.map((row) => ({ ...row, at: fromStored(row.at) }))
+    },
+
+    async failures(conditions, bounds) {
+      const range = jobsIn({
+        ...(await withStoredId(conditions)),
+        state: 'failed',
+      })
+      const { items, complete } = await failuresIn(context, range, bounds)
+      return { items: items.map((item) => ({ ...item, id: shownId(owner, item.id) })), complete }
+    },
+
+    async finishedPerHour(conditions, bounds) {
+      const { id: _, schedule, worker: __, ...others } = await withStoredId(conditions)
+      const range = jobsIn(others)
+      const ofSchedule = schedule === undefined ? NOTHING : and('periodic_task_id = ?', schedule)
+      return await hoursIn(context, { ...range, filter: both(range.filter, ofSchedule) }, bounds)
+    },
+  }
+}

@@ -1,0 +1,103 @@
+/** Rows of lists: what is large stays in the database, or is shortened there. */
+import type { Job } from '../../model/job.ts'
+import type { Schedule } from '../../model/schedule.ts'
+import type { Dialect } from '../database.ts'
+import type { LargeColumn, Listed } from '../list-store.ts'
+import { integerLiteral } from '../literals.ts'
+import {
+  jobExpressions,
+  type JobRow,
+  scheduleExpressions,
+  type ScheduleRow,
+  toJob,
+  toSchedule,
+} from './rows.ts'
+
+/** What the large values of a list may take together. */
+const LIST_BYTES = 4_000_000
+/** Of one value; much more is seldom looked at in a list. */
+const MOST_PREVIEW_BYTES = 2048
+/** JSON cannot be shortened: it is left out. Of a text, the beginning is read. */
+const LARGE_JSON: readonly string[] = ['args', 'progress', 'result']
+const LARGE_TEXT: readonly string[] = ['error', 'last_error']
+/** Of a row. */
+const LARGE_COLUMNS = 4
+
+/** A row of a list: the bytes of what is left out or shortened; null: nothing is. */
+export type ListedRow<Row> = Row & {
+  readonly args_bytes: number | null
+  readonly last_error_bytes?: number | null
+  readonly result_bytes?: number | null
+  readonly progress_bytes?: number | null
+  readonly error_bytes?: number | null
+}
+
+/** @param rows  the most rows of the list */
+export function listedScheduleColumns(dialect: Dialect, rows: number): string {
+  return shortened(scheduleExpressions(dialect), rows)
+}
+
+/** @param rows  the most rows of the list */
+export function listedJobColumns(dialect: Dialect, rows: number): string {
+  return shortened(jobExpressions(dialect), rows)
+}
+
+function shortened(expressions: readonly string[], rows: number): string {
+  const most = Math.min(MOST_PREVIEW_BYTES, Math.floor(LIST_BYTES / LARGE_COLUMNS / rows))
+  return expressions
+    .flatMap((column) => {
+      if (LARGE_JSON.includes(column)) return jsonPreview(column, most)
+      return LARGE_TEXT.includes(column) ? textPreview(column, most) : [column]
+    })
+    .join(', ')
+}
+
+/** Columns: the JSON, or NULL and its size if it is longer. */
+function jsonPreview(column: string, most: number): string[] {
+  const whole = `CASE WHEN OCTET_LENGTH(${column}) <= ${integerLiteral(most)} THEN ${column} END`
+  return [`${whole} AS ${column}`, sizeBeyond(column, most)]
+}
+
+/** Columns: the beginning of the text, and its size if it is longer. */
+export function textPreview(column: string, most: number): string[] {
+  return [`SUBSTR(${column}, 1, ${integerLiteral(most)}) AS ${column}`, sizeBeyond(column, most)]
+}
+
+function sizeBeyond(column: string, most: number): string {
+  const bytes = `OCTET_LENGTH(${column})`
+  return `CASE WHEN ${bytes} > ${integerLiteral(most)} THEN ${bytes} END AS ${column}_bytes`
+}
+
+export function toListedSchedule(row: ListedRow<ScheduleRow>): Listed<Schedule> {
+  const schedule = toSchedule({
+    ...row,
+    args: row.args ?? 'null',
+    last_error: wholeLines(row.last_error, row.last_error_bytes),
+  })
+  return { ...schedule, ...truncatedOf(row) }
+}
+
+export function toListedJob(row: ListedRow<JobRow>): Listed<Job> {
+  const job = toJob({ ...row, args: row.args ?? 'null', error: wholeLines(row.error, row.error_bytes) })
+  return { ...job, ...truncatedOf(row) }
+}
+
+function truncatedOf(row: ListedRow<object>): Pick<Listed<object>, 'truncated'> {
+  const sizes: Readonly<Record<LargeColumn, number | null | undefined>> = {
+    args: row.args_bytes,
+    result: row.result_bytes,
+    progress: row.progress_bytes,
+    error: row.error_bytes,
+    lastError: row.last_error_bytes,
+  }
+  const truncated = Object.fromEntries(
+    Object.entries(sizes).filter(([, bytes]) => bytes !== null && bytes !== undefined),
+  )
+  return Object.keys(truncated).length === 0 ? {} : { truncated }
+}
+
+/** Without the line that was cut off: the beginning of a secret would not be recognised as one. */
+export function wholeLines(text: string | null, bytes: number | null | undefined): string | null {
+  if (text === null || bytes === null || bytes === undefined) return text
+  return text.slice(0, Math.max(0, text.lastIndexOf('\n')))
+}

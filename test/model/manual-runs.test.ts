@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import { ConflictError } from '../../src/errors.ts'
+import { dueAtOnce } from '../../src/model/first-run.ts'
+import { FINAL_STATES, OPEN_STATES } from '../../src/model/job.ts'
+import { cancel, type OpenJob, retry, runNow, type ScheduleToRun } from '../../src/model/manual-runs.ts'
+import { DEFAULT_SETTINGS } from '../../src/model/schedule.ts'
+
+const NOW = new Date('2026-01-01T12:00:30Z')
+const OPEN: OpenJob = { id: 'other', state: 'running', number: 2 }
+
+describe('a run that is asked for now', () => {
+  const schedule = (changes: Partial<ScheduleToRun> = {}): ScheduleToRun => ({
+    id: 's',
+    task: 'task',
+    overlap: 'skip',
+    lastSlot: null,
+    runCount: 3,
+    latestRun: 0,
+    open: null,
+    ...changes,
+  })
+
+  it('has the present as its slot, or the first time after a last slot that is later', () => {
+    expect(runNow(schedule(), NOW).slot).toEqual(NOW)
+    const lastSlot = new Date(NOW.getTime() + 5000)
+    expect(runNow(schedule({ lastSlot }), NOW).slot).toEqual(new Date(NOW.getTime() + 5001))
+  })
+
+  it('is numbered after the runs that ended, those that are open, and the newest that there was', () => {
+    expect(runNow(schedule(), NOW).run).toBe(4)
+    expect(runNow(schedule({ overlap: 'allow', open: OPEN }), NOW).run).toBe(6)
+    expect(runNow(schedule({ latestRun: 9 }), NOW).run).toBe(10)
+    expect(runNow(schedule({ latestRun: Number.MAX_SAFE_INTEGER }), NOW).run).toBe(Number.MAX_SAFE_INTEGER)
+  })
+
+  it('is refused while another run is open, unless runs may overlap', () => {
+    expect(() => runNow(schedule({ open: OPEN }), NOW)).toThrow(
+      expect.objectContaining({ code: 'CONFLICT', jobId: 'other' }),
+    )
+    expect(() => runNow(schedule({ open: { ...OPEN, id: null } }), NOW)).toThrow('that you cannot see')
+  })
+})
+
+describe('a retry', () => {
+  const job = {
+    id: 'j',
+    task: 'task',
+    state: 'failed',
+    scheduleId: 's',
+    overlap: 'skip',
+    open: null,
+  } as const
+
+  it('is exclusive unless runs of the schedule may overlap', () => {
+    expect(retry(job)).toEqual({ exclusive: true })
+    expect(retry({ ...job, overlap: 'allow', open: OPEN })).toEqual({ exclusive: false })
+    expect(retry({ ...job, scheduleId: null, overlap: null })).toEqual({ exclusive: true })
+  })
+
+  it('is refused while another job of the schedule is open', () => {
+    expect(() => retry({ ...job, open: OPEN })).toThrow(ConflictError)
+    expect(() => retry({ ...job, overlap: null, open: OPEN })).toThrow(ConflictError)
+  })
+
+  it.each([...OPEN_STATES, 'success', 'skipped'] as const)('of a job that is %s is refused', (state) => {
+    expect(() => retry({ ...job, state })).toThrow(ConflictError)
+  })
+})
+
+it.each([
+  ...(['waiting', 'blocked'] as const).map((state) => [state, 'cancel'] as const),
+  ['running', 'request stop'] as const,
+  ...FINAL_STATES.map((state) => [state, null] as const),
+])('cancelling a job that is %s: %s', (state, what) => {
+  expect(cancel({ state })).toBe(what)
+})
+
+it.each([
+  ['if-due', 'minutely', true],
+  ['if-due', '*:*:15', true],
+  ['if-due', '*:*:45', false],
+  ['if-due', 'daily', false],
+  ['now', 'daily', true],
+] as const)(
+  'a new schedule with firstRun %s and the timer %s is due at once: %s',
+  (firstRun, timer, isDue) => {
+    expect(dueAtOnce(firstRun, 's', { ...DEFAULT_SETTINGS, task: 'task', timer })?.(NOW)).toBe(isDue)
+  },
+)
+
+it('a new schedule waits for its timer by default, whatever the clock shows', () => {
+  expect(dueAtOnce('next', 's', { ...DEFAULT_SETTINGS, task: 'task', timer: 'minutely' })).toBeNull()
+})

@@ -1,0 +1,24 @@
+import { END_RULES } from '../../src/model/end-rules.ts'
+import { dueAtOnce, type FirstRun } from '../../src/model/first-run.ts'
+import { cancel, retry, runNow } from '../../src/model/manual-runs.ts'
+import { changedSettings, type ScheduleSettings } from '../../src/model/schedule.ts'
+import type { EndedAttempt } from '../../src/store/executing-store.ts'
+import type { Store } from '../../src/store/store.ts'
+
+/** Writes of a store that call back for a decision, with the rules of model/. */
+export const write = (store: Pick<Store, 'schedules' | 'jobs' | 'executing'>) => ({
+  settle: (ends: readonly EndedAttempt[]) => store.executing.settle(ends, END_RULES),
+  cancel: (id: string) => store.jobs.cancel(id, cancel, END_RULES.ofSchedule),
+  retry: (id: string) => store.jobs.retry(id, retry),
+  runNow: (id: string, args: string | null = null) => store.schedules.runNow(id, args, runNow),
+  create: (id: string, settings: ScheduleSettings, firstRun: FirstRun = 'next') =>
+    store.schedules.create({ id, settings, isDue: dueAtOnce(firstRun, id, settings) }),
+  put: (id: string, settings: ScheduleSettings, firstRun: FirstRun = 'next') => {
+    const { enabled: _, declaredBy: __, ...wanted } = settings
+    return store.schedules.put(
+      id,
+      () => ({ settings, isDue: dueAtOnce(firstRun, id, settings) }),
+      (current) => changedSettings(current, wanted),
+    )
+  },
+})
