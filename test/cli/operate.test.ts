@@ -347,7 +347,7 @@ eachDatabase(({ fresh }) => {
       `INSERT INTO worker (id, name, host, pid, tasks, started, heartbeat) VALUES ('idle/1', 'idle', 'h', 1, '["known"]', ${now}, ${now}), ('ahead/1', 'ahead', 'h', 1, '[]', ${now}, '2100-01-01 00:00:00.000')`,
     )
     await database.query(
-      "INSERT INTO periodic_task (id, task, timer, nextrun, planned_from, idle, worker, mark_ends) VALUES ('late', 'known', 'daily', '2026-01-01 00:00:00.000', NULL, NULL, NULL, NULL), ('far', 'known', 'daily', NULL, NULL, NULL, 'idle/1', '2100-01-01 00:00:00.000'), ('marked', 'known', 'daily', NULL, NULL, NULL, 'gone/1', '2026-01-01 00:00:00.000'), ('endless', 'known', 'daily', NULL, NULL, 'running', NULL, NULL)",
+      "INSERT INTO periodic_task (id, task, timer, nextrun, planned_from, idle, worker, mark_ends) VALUES ('late', 'known', 'daily', '2026-01-01 00:00:00.000', NULL, NULL, NULL, NULL), ('far', 'known', 'daily', NULL, NULL, NULL, 'idle/1', '2100-01-01 00:00:00.000'), ('marked', 'known', 'daily', NULL, NULL, NULL, 'gone/1', '2026-01-01 00:00:00.000'), ('endless', 'known', 'daily', NULL, NULL, 'awaiting finish', NULL, NULL)",
     )
     await database.query(
       "INSERT INTO job (id, periodic_task_id, task, state, worker, submitted) VALUES ('unclaimed', NULL, 'known', 'waiting', NULL, '2026-01-01 00:00:00.000'), ('orphan', NULL, 'known', 'running', 'gone/1', '2026-01-01 00:00:00.000'), ('behind', 'late', 'known', 'blocked', NULL, '2026-01-01 00:00:00.000')",

@@ -95,7 +95,7 @@ onEachStore((under) => {
       await claim()
       await settle(ended('j', end, number + 1))
     }
-    expect(await write(under.store).retry('j')).toBe('failed')
+    expect(await write(under.store).retry('j')).toBe(true)
     expect((await attempts('j')).map(({ attempt }) => attempt)).toEqual([1, 1, 2])
     await claim()
     await settle(ended('j', success, 4))

@@ -97,13 +97,14 @@ async function pruneMany(context: TablesContext, perSchedule: number, limit: num
 async function remove(context: TablesContext, rows: readonly { readonly id: string }[]): Promise<number> {
   if (rows.length === 0) return 0
   return await context.transaction(async (tx) => {
-    const { job, log } = tx.tables
+    const { job, log, attempt } = tx.tables
     const ids = rows.map((row) => row.id)
-    // A job that is being retried, or was meanwhile, keeps its log.
+    // A job that is being retried, or was meanwhile, keeps its log and attempts.
     const final = await lockRows<{ id: string }>(tx, { table: job, columns: 'id', ids, where: FINAL })
     if (final.length === 0) return 0
     const found = final.map((row) => row.id)
-    await tx.run(`DELETE FROM ${log} WHERE job_id IN (${placeholders(found)})`, found)
+    for (const table of [log, attempt])
+      await tx.run(`DELETE FROM ${table} WHERE job_id IN (${placeholders(found)})`, found)
     return await tx.run(`DELETE FROM ${job} WHERE id IN (${placeholders(found)})`, found)
   })
 }
