@@ -2,7 +2,7 @@
  * `npm run bench [-- suite …] [--runs 5] [--quick]`: Kalends and its peers side by side, on servers of its own.
  *
  * Prints what each suite finds, writes bench/results/<time>.json, and, after a whole run of all suites, the tables and
- * plots of docs/performance.md. What it has started ends with it, also on Ctrl-C.
+ * plots of docs/contributing/benchmarks.md. What it has started ends with it, also on Ctrl-C.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -75,7 +75,7 @@ async function main(): Promise<number> {
     const run = { ...(await describeRun(servers)), command: commandOf(process.argv.slice(2)), runs, quick }
     await writeResults({ run, reports })
     if (!quick && !failed && reports.length === SUITES.length) await writePage({ run, reports })
-    else say('docs/performance.md is written by a whole run of all suites only')
+    else say('docs/contributing/benchmarks.md is written only by a complete run of all suites')
     return failed ? 1 : 0
   } finally {
     await killAll()

@@ -1,12 +1,12 @@
-/** The generated part of docs/performance.md, and its plots; what people have written around it stays. */
+/** The generated part of docs/contributing/benchmarks.md, and its plots; the text around it stays. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { RunDescription } from './machine.ts'
 import { draw } from './plot.ts'
 import { measureRows, type Report } from './report.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const PAGE = join(ROOT, 'docs/performance.md')
+const PAGE = join(ROOT, 'docs/contributing/benchmarks.md')
 const PLOTS = 'plots'
 const BEGIN = '<!-- written by npm run bench: begin -->'
 const END = '<!-- written by npm run bench: end -->'
@@ -17,10 +17,10 @@ export interface Results {
 }
 
 export async function writePage(results: Results): Promise<void> {
-  await mkdir(join(ROOT, 'docs', PLOTS), { recursive: true })
+  const plots = join(dirname(PAGE), PLOTS)
+  await mkdir(plots, { recursive: true })
   for (const { findings } of results.reports)
-    for (const plot of findings.plots ?? [])
-      await writeFile(join(ROOT, 'docs', PLOTS, `${plot.name}.svg`), draw(plot))
+    for (const plot of findings.plots ?? []) await writeFile(join(plots, `${plot.name}.svg`), draw(plot))
   const page = await readFile(PAGE, 'utf8')
   await writeFile(PAGE, splice(page, pageText(results)))
 }
@@ -35,10 +35,10 @@ export function splice(page: string, generated: string): string {
 
 export function pageText({ run, reports }: Results): string {
   return [
-    `\`${run.command}\` on ${run.at.slice(0, 10)}: ${run.machine}; Node.js ${run.node}. Medians of ${run.runs} runs, subjects by turns.${run.quick ? ' A quick run: a tenth of everything, rough figures.' : ''}`,
+    `\`${run.command}\` on ${run.at.slice(0, 10)}: ${run.machine}; Node.js ${run.node}. Medians of ${run.runs} runs; the subjects take turns.${run.quick ? ' A quick run with a tenth of the work: rough figures.' : ''}`,
     '',
     ...markdownTable([
-      ['part', 'version', 'what is on disk when it says that it is done'],
+      ['part', 'version', 'durability'],
       ...run.parts.map(({ name, version, durability }) => [name, version, durability]),
     ]),
     '',

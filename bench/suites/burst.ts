@@ -108,7 +108,7 @@ async function measure(
     ...(floors.length > 0
       ? [{ work, subject: `bare statements on ${database.kind}`, unit: 'per s', values: floors }]
       : []),
-    ...countedMeasures(`${work}, of one schedule`, `Kalends on ${database.kind}`, counted),
+    ...countedMeasures(`${work}, per schedule`, `Kalends on ${database.kind}`, counted),
   ]
 }
 

@@ -63,7 +63,7 @@ export const calendarSuite: Suite = {
         typeof systemd === 'string'
           ? [`${SYSTEMD} was not measured: ${systemd}`]
           : [
-              `${SYSTEMD} ${systemd.version} is its C code called in process; of two zones it knows only the one of its process, so that shape is left out.`,
+              `${SYSTEMD} ${systemd.version} is its C code, called in process. It supports only one zone per process, so the row with two zones is missing.`,
             ]
       return { measures, targets: judge(measures), notes } satisfies Findings
     } finally {

@@ -18,14 +18,14 @@ interface Scene {
 
 export const claimsSuite: Suite = {
   name: 'claims',
-  title: 'Claims of ten jobs among many that wait',
+  title: 'Claims of ten jobs when many are waiting',
   run: async (bench) => {
     const many = scaled(bench, 100_000)
     const groups = scaled(bench, 20_000)
     const scenes: Scene[] = [
       { name: EMPTY, jobs: null, groups: [''] },
       {
-        name: `${many.toLocaleString('en')} jobs of a task that is not handled here`,
+        name: `${many.toLocaleString('en')} jobs of a task without a handler here`,
         jobs: { count: many, state: 'waiting', task: 'foreign' },
         groups: [''],
       },
@@ -47,7 +47,7 @@ export const claimsSuite: Suite = {
     })
     const measures = [...results].flatMap(([{ name }, values]): Measure[] => [
       { work: `claim, ${name}`, subject, unit: 'ms', values: values.map(({ claimMs }) => median(claimMs)) },
-      { work: `look, ${name}`, subject, unit: 'ms', values: values.map(({ lookMs }) => median(lookMs)) },
+      { work: `poll, ${name}`, subject, unit: 'ms', values: values.map(({ lookMs }) => median(lookMs)) },
     ])
     const targets = scenes
       .filter(({ name }) => name !== EMPTY)

@@ -36,7 +36,7 @@ export const idleSuite: Suite = {
         atMost(`${work}: at most 90 MB`, median(memory), 90, ' MB'),
       ],
       notes: [
-        `${workers.length} workers at a time for ${seconds} s, each with a database of its own and 100 schedules that are far from due. Statements are those of all of them, divided.`,
+        `${workers.length} workers at a time for ${seconds} s, each with its own database and 100 schedules that are not due soon. The number of statements is the average per worker.`,
       ],
     } satisfies Findings
   },

@@ -24,10 +24,10 @@ interface Subject {
 
 export const latenessSuite: Suite = {
   name: 'lateness',
-  title: 'Schedules due in the same minute, lateness of the start of their handlers',
+  title: 'Schedules due in the same minute: how late their handlers start',
   run: async (bench) => {
     const schedules = scaled(bench, SCHEDULES)
-    const notes: string[] = [`One worker of each, concurrency ${CONCURRENCY}.`]
+    const notes: string[] = [`One worker per subject, with a concurrency of ${CONCURRENCY}.`]
     const params = { schedules, concurrency: CONCURRENCY }
     const subjects: Subject[] = DATABASES.map((kind) => ({
       name: `Kalends on ${kind}`,

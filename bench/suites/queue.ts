@@ -38,7 +38,7 @@ export const queueSuite: Suite = {
   run: async (bench) => {
     const jobs = scaled(bench, JOBS)
     const notes: string[] = [
-      `${jobs.toLocaleString('en')} jobs, ${CHUNK} with one call, one worker with concurrency ${CONCURRENCY} that begins with a full queue.`,
+      `${jobs.toLocaleString('en')} jobs, ${CHUNK} per call; one worker with a concurrency of ${CONCURRENCY}, which starts with a full queue.`,
     ]
     const subjects = await subjectsOf(bench, jobs, notes)
     const results = await interleave(subjects, bench.runs, (subject) => {
@@ -49,12 +49,12 @@ export const queueSuite: Suite = {
       measure(ENQUEUE, name, jobs, values, ({ enqueueMs }) => enqueueMs),
       measure(RUN, name, jobs, values, ({ runMs }) => runMs),
       ...countedMeasures(
-        `${ENQUEUE}, of one job`,
+        `${ENQUEUE}, per job`,
         name,
         values.map((value) => value.enqueueCounts),
       ),
       ...countedMeasures(
-        `${RUN}, of one job`,
+        `${RUN}, per job`,
         name,
         values.map((value) => value.runCounts),
       ),

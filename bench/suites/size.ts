@@ -100,7 +100,7 @@ async function measure(bench: Bench, database: BenchDatabase): Promise<Findings>
       },
     ],
     notes: [
-      `A pass: ${DUE} schedules go off each second; from the second to the last of their jobs. InnoDB's buffer pool as the server has it by default.`,
+      `A pass: ${DUE} schedules fire each second; measured from the second until the last of their jobs is written. InnoDB's buffer pool has its default size.`,
     ],
   }
 }

@@ -12,12 +12,12 @@ const run = promisify(execFile)
 const CLI = join(import.meta.dirname, '../../dist/cli/main.js')
 const HELP = 'kalends --help'
 const START = 'open, migrate and start on a new SQLite file'
-const NODE = 'node that does nothing'
+const NODE = 'node with an empty script'
 const LIMITS: Readonly<Record<string, number>> = { [HELP]: 150, [START]: 400 }
 
 export const startSuite: Suite = {
   name: 'start',
-  title: 'Starting, from the start of the process',
+  title: 'Startup, from the start of the process',
   run: async (bench) => {
     const works: Readonly<Record<string, () => Promise<unknown>>> = {
       [NODE]: () => run(process.execPath, ['-e', '0']),

@@ -24,13 +24,13 @@ type Result = z.infer<typeof resultSchema> & { readonly perSecond: ReadonlyMap<s
 
 export const steadySuite: Suite = {
   name: 'steady',
-  title: 'Schedules that go off every second, beside load',
+  title: 'Schedules that fire every second, under load',
   run: async (bench) => {
     const seconds = scaled(bench, SECONDS)
     const subject = 'Kalends on MariaDB'
     bench.say(`one a second for ${seconds} s`)
     const one = await measure(bench, 1, seconds, JOBS_PER_SECOND)
-    const work = `one schedule a second for ${seconds} s, beside ${JOBS_PER_SECOND} jobs a second`
+    const work = `one schedule a second for ${seconds} s, with ${JOBS_PER_SECOND} other jobs a second`
     const p50 = quantile(one.late, 0.5)
     const p99 = quantile(one.late, 0.99)
     const rates: { rate: number; result: Result }[] = []
@@ -66,7 +66,7 @@ export const steadySuite: Suite = {
       plots: [
         {
           name: 'rate',
-          title: 'What schedules that go off every second cost one worker',
+          title: 'Cost of schedules that fire every second, for one worker',
           x: 'schedules a second',
           y: '% of a core',
           lines: [
@@ -78,7 +78,7 @@ export const steadySuite: Suite = {
         },
       ],
       notes: [
-        `One worker, concurrency ${CONCURRENCY}; the load is submitted by another process and run by the same worker. One long run each, no median of several.`,
+        `One worker, concurrency ${CONCURRENCY}; another process submits the load, and the same worker runs it. One long run of each, not a median.`,
       ],
     } satisfies Findings
   },

@@ -45,7 +45,7 @@ export const workersSuite: Suite = {
         counted('deadlocks', 'Innodb_deadlocks'),
         counted('lock waits', 'Innodb_row_lock_waits'),
         counted('statements', 'Questions'),
-        { work, subject, unit: 'errors told', values: values.map(({ errors }) => errors) },
+        { work, subject, unit: 'errors reported', values: values.map(({ errors }) => errors) },
       ]
     })
     const points = [...results].map(
@@ -71,7 +71,9 @@ export const workersSuite: Suite = {
           lines: [{ label: 'from the instant to the last end of a run', points }],
         },
       ],
-      notes: ['Each worker is a process with concurrency 10. With more of them than cores they share those.'],
+      notes: [
+        'Each worker is a process with concurrency 10. If there are more workers than cores, they share the cores.',
+      ],
     } satisfies Findings
   },
 }

@@ -41,7 +41,7 @@ export interface PeriodicSchedulerOptions {
 
 /**
  * How many batches are marked and submitted at the same time if one batch cannot hold everything that is due. One batch
- * uses only one core of the database server; see docs/performance.md.
+ * uses only one core of the database server; see docs/contributing/benchmarks.md.
  */
 const LANES = 2
 /** Rows that another transaction has locked are retried after this time. */
