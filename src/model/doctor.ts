@@ -18,7 +18,7 @@ export interface DoctorInput {
   }[]
   /** Schedules that a worker is submitting. */
   readonly marks: readonly { readonly id: string; readonly worker: string; readonly ends: Date | null }[]
-  /** Schedules that are neither paused nor idle, with those that could not be planned or failed for good. */
+  /** Schedules that are neither paused nor idle, with those that could not be planned or failed permanently. */
   readonly schedules: readonly DoctorSchedule[]
   /** Claimable jobs; `since`: when the first of them was submitted. */
   readonly waiting: readonly { readonly task: string; readonly count: number; readonly since: Date }[]
@@ -221,7 +221,7 @@ function invalidSchedules({ schedules }: DoctorInput): Finding[] {
 function deadSchedules({ schedules }: DoctorInput): Finding[] {
   return schedules.flatMap(({ id, idle, lastError }) =>
     findings('dead-schedule', idle === 'dead' ? [id] : [], {
-      problem: `the schedule '${id}' is dead after a run that failed for good: ${firstLine(lastError ?? 'no error was recorded')}`,
+      problem: `the schedule '${id}' is dead after a run that failed permanently: ${firstLine(lastError ?? 'no error was recorded')}`,
       fix: `when the cause is gone: \`kalends schedules reset ${quoted(id)}\``,
     }),
   )

@@ -10,7 +10,7 @@ export interface Finishing extends Plannable, Pick<SettingValues, 'onExhausted'>
 
 /**
  * @param schedule  with the counters as they are after these ends
- * @param failed  whether one of the runs has failed for good
+ * @param failed  whether one of the runs has failed permanently
  * @param open  jobs of it that are not final after these ends
  * @param now  by the database's clock
  * @returns what changes in the schedule; null: nothing

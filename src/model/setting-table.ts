@@ -87,22 +87,22 @@ const INT = 2 ** 31 - 1
 
 /** By the name that code, the REST API and, in kebab case, the command line use. */
 export const SETTINGS = {
-  /** What runs: the name of a task. */
+  /** The name of the task to run. */
   task: {
     kind: 'text',
     column: 'task',
     isName: true,
     most: 190,
     isOfJobs: true,
-    description: 'What runs: the name of a task',
+    description: 'The name of the task to run',
   },
-  /** Whether it runs, or is paused. Kalends never changes it; default true. */
+  /** Whether the schedule runs or is paused. Kalends never changes it; default true. */
   enabled: {
     kind: 'flag',
     column: 'enabled',
     default: true,
     replans: true,
-    description: 'Whether it runs, or is paused. Kalends never changes it',
+    description: 'Whether the schedule runs or is paused. Kalends never changes it',
   },
   /**
    * When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`,
@@ -116,23 +116,23 @@ export const SETTINGS = {
     description:
       'When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once',
   },
-  /** What the task gets, as JSON; default `{}`. */
+  /** Arguments for the task, as JSON; default `{}`. */
   args: {
     kind: 'json',
     column: 'args',
     default: '{}',
     isOfJobs: true,
-    description: 'What the task gets, as JSON',
+    description: 'Arguments for the task, as JSON',
   },
-  /** What it is for, in words. */
+  /** The purpose of the schedule. */
   summary: {
     kind: 'text',
     column: 'summary',
     most: 1000,
     default: null,
-    description: 'What it is for, in words',
+    description: 'The purpose of the schedule',
   },
-  /** What happens to a slot while a job of the schedule has not ended; default `skip`. */
+  /** What happens to a slot while an earlier job of the schedule is unfinished; default `skip`. */
   overlap: {
     kind: 'choice',
     column: 'overlap',
@@ -140,21 +140,21 @@ export const SETTINGS = {
       skip: 'skip the slot',
       queue_one: 'queue one job behind the earlier one',
       replace: 'replace the earlier job',
-      allow: 'run beside the earlier job',
+      allow: 'run alongside the earlier job',
     },
     default: 'skip',
-    description: 'What happens to a slot while a job of the schedule has not ended',
+    description: 'What happens to a slot while an earlier job of the schedule is unfinished',
   },
-  /** How many missed slots are made up at most, the newest of them; default 1. */
+  /** Maximum number of missed slots that still run, newest first; default 1. */
   catchUp: {
     kind: 'whole',
     column: 'catch_up',
     least: 0,
     most: 1000,
     default: 1,
-    description: 'How many missed slots are made up at most, the newest of them',
+    description: 'Maximum number of missed slots that still run, newest first',
   },
-  /** Shifts all runs by the same part of this time: milliseconds or a time span; default 0. */
+  /** Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0. */
   jitter: {
     kind: 'span',
     column: 'jitter',
@@ -163,7 +163,7 @@ export const SETTINGS = {
     most: INT,
     default: 0,
     replans: true,
-    description: 'Shifts all runs by the same part of this time',
+    description: 'Delays all runs of the schedule by the same share of this time',
   },
   /** No slot before this time. */
   starts: {
@@ -181,7 +181,7 @@ export const SETTINGS = {
     replans: true,
     description: 'No slot after this time',
   },
-  /** Successful runs after which it is done; default: no limit. */
+  /** Number of successful runs after which the schedule is done; default: no limit. */
   maxRuns: {
     kind: 'whole',
     column: 'max_runs',
@@ -190,9 +190,9 @@ export const SETTINGS = {
     default: null,
     otherwise: 'no limit',
     replans: true,
-    description: 'Successful runs after which it is done',
+    description: 'Number of successful runs after which the schedule is done',
   },
-  /** Longest time of one attempt: milliseconds or a time span; default: as the task says, else 10min. */
+  /** Maximum duration of an attempt: milliseconds or a time span; default: that of the task, else 10min. */
   timeout: {
     kind: 'span',
     column: 'timeout',
@@ -200,12 +200,12 @@ export const SETTINGS = {
     least: 1,
     most: INT,
     default: null,
-    otherwise: 'as the task says',
+    otherwise: 'default of the task',
     taskDefault: 600_000,
     isOfJobs: true,
-    description: 'Longest time of one attempt',
+    description: 'Maximum duration of an attempt',
   },
-  /** Attempts after the first; default: as the task says, else 3. */
+  /** Number of attempts after the first; default: that of the task, else 3. */
   retries: {
     kind: 'whole',
     column: 'max_retries',
@@ -213,13 +213,13 @@ export const SETTINGS = {
     least: 0,
     most: 1000,
     default: null,
-    otherwise: 'as the task says',
+    otherwise: 'default of the task',
     taskDefault: 3,
     isOfJobs: true,
-    description: 'Attempts after the first',
+    description: 'Number of attempts after the first',
   },
   /**
-   * Time before the first retry: milliseconds or a time span; default: as the task says, else the span of an `every`
+   * Time before the first retry: milliseconds or a time span; default: that of the task, else the span of an `every`
    * timer or 1min.
    */
   retryDelay: {
@@ -229,13 +229,13 @@ export const SETTINGS = {
     least: 0,
     most: INT,
     default: null,
-    otherwise: 'as the task says',
+    otherwise: 'default of the task',
     taskDefault: null,
     taskOtherwise: 'the span of an `every` timer or 1min',
     isOfJobs: true,
     description: 'Time before the first retry',
   },
-  /** How the delay grows with each retry; default: as the task says, else `exponential`. */
+  /** How the delay grows with each retry; default: that of the task, else `exponential`. */
   retryBackoff: {
     kind: 'choice',
     column: 'retry_backoff',
@@ -244,23 +244,23 @@ export const SETTINGS = {
       fixed: 'keep it the same',
     },
     default: null,
-    otherwise: 'as the task says',
+    otherwise: 'default of the task',
     taskDefault: 'exponential',
     isOfJobs: true,
     description: 'How the delay grows with each retry',
   },
-  /** What happens after a run has failed for good; default `continue`. */
+  /** What happens after a run has failed permanently; default `continue`. */
   onExhausted: {
     kind: 'choice',
     column: 'on_exhausted',
     values: {
       continue: 'continue with the next slot',
-      stop: 'make it dead until it is reset',
+      stop: 'stop the schedule until it is reset',
     },
     default: 'continue',
-    description: 'What happens after a run has failed for good',
+    description: 'What happens after a run has failed permanently',
   },
-  /** What happens to a schedule that is done, once its jobs are pruned; default `keep`. */
+  /** What happens to a finished schedule once its jobs are pruned; default `keep`. */
   afterDone: {
     kind: 'choice',
     column: 'after_done',
@@ -269,7 +269,7 @@ export const SETTINGS = {
       delete: 'delete it, unless code declares it',
     },
     default: 'keep',
-    description: 'What happens to a schedule that is done, once its jobs are pruned',
+    description: 'What happens to a finished schedule once its jobs are pruned',
   },
   /** Jobs with a larger priority run first; default 0. */
   priority: {
@@ -292,7 +292,7 @@ export const SETTINGS = {
     isOfJobs: true,
     description: 'Groups take turns in the queue',
   },
-  /** The user that it belongs to. */
+  /** The user that owns it. */
   submitter: {
     kind: 'text',
     column: 'submitter',
@@ -300,15 +300,15 @@ export const SETTINGS = {
     most: 190,
     default: null,
     isOfJobs: true,
-    description: 'The user that it belongs to',
+    description: 'The user that owns it',
   },
-  /** What it is about, such as the id of a row of the application. */
+  /** The subject of its jobs, such as the id of a row of the application. */
   subject: {
     kind: 'text',
     column: 'subject',
     most: 255,
     default: null,
     isOfJobs: true,
-    description: 'What it is about, such as the id of a row of the application',
+    description: 'The subject of its jobs, such as the id of a row of the application',
   },
 } as const satisfies Readonly<Record<string, Setting>>

@@ -44,7 +44,7 @@ type GivenValue<Name extends SettingName> = Definitions[Name] extends { kind: 's
  */
 export type Overlap = Value<Definitions['overlap']>
 /**
- * What happens after a run has failed for good.
+ * What happens after a run has failed permanently.
  *
  * @useDeclaredType
  */

@@ -64,7 +64,7 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
       ]
     case 'dead':
       return [
-        `It is dead: a run failed for good, and on_exhausted is 'stop'. Reset revives it.`,
+        `It is dead: a run failed permanently, and on_exhausted is 'stop'. Reset revives it.`,
         ...(lastError === null ? [] : [sentence(`The last error was: ${firstLine(lastError)}`)]),
       ]
     case 'retired':

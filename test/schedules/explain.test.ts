@@ -90,7 +90,7 @@ eachDatabase((under) => {
         last_run: '2026-01-05 10:00:00.000',
       },
       [
-        /^It is dead: a run failed for good, and on_exhausted is 'stop'\. Reset revives it\.$/,
+        /^It is dead: a run failed permanently, and on_exhausted is 'stop'\. Reset revives it\.$/,
         /^The last error was: Error: no\.$/,
         /^It last ran at Mon 2026-01-05 10:00:00 \+00:00 \(UTC\) and failed: Error: no\.$/,
       ],

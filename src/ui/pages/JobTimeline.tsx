@@ -110,6 +110,6 @@ const TONES: Readonly<Partial<Record<Job['state'], Step['tone']>>> = { success: 
 
 const ENDS: Readonly<Partial<Record<Job['state'], string>>> = {
   success: 'Succeeded',
-  failed: 'Failed for good',
+  failed: 'Failed permanently',
   cancelled: 'Cancelled',
 }

@@ -625,21 +625,21 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         ScheduleInput: {
-            /** @description Whether it runs, or is paused. Kalends never changes it; default true */
+            /** @description Whether the schedule runs or is paused. Kalends never changes it; default true */
             enabled?: boolean;
             /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
             timer: string;
-            /** @description What the task gets, as JSON; default `{}` */
+            /** @description Arguments for the task, as JSON; default `{}` */
             args?: unknown;
             summary?: string | null;
             /**
-             * @description What happens to a slot while a job of the schedule has not ended; default `skip`
+             * @description What happens to a slot while an earlier job of the schedule is unfinished; default `skip`
              * @enum {string}
              */
             overlap?: "skip" | "queue_one" | "replace" | "allow";
-            /** @description How many missed slots are made up at most, the newest of them; default 1 */
+            /** @description Maximum number of missed slots that still run, newest first; default 1 */
             catchUp?: number;
-            /** @description Shifts all runs by the same part of this time: milliseconds or a time span; default 0 */
+            /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;
             starts?: string | null;
             ends?: string | null;
@@ -649,12 +649,12 @@ export interface components {
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
             /**
-             * @description What happens after a run has failed for good; default `continue`
+             * @description What happens after a run has failed permanently; default `continue`
              * @enum {string}
              */
             onExhausted?: "continue" | "stop";
             /**
-             * @description What happens to a schedule that is done, once its jobs are pruned; default `keep`
+             * @description What happens to a finished schedule once its jobs are pruned; default `keep`
              * @enum {string}
              */
             afterDone?: "keep" | "delete";
@@ -664,7 +664,7 @@ export interface components {
             group?: string;
             submitter?: string | null;
             subject?: string | null;
-            /** @description What runs: the name of a task */
+            /** @description The name of the task to run */
             task: string;
             /**
              * @description When a new schedule runs first; default `next`
@@ -673,21 +673,21 @@ export interface components {
             firstRun?: "next" | "now" | "if-due";
         };
         NewSchedule: {
-            /** @description Whether it runs, or is paused. Kalends never changes it; default true */
+            /** @description Whether the schedule runs or is paused. Kalends never changes it; default true */
             enabled?: boolean;
             /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
             timer: string;
-            /** @description What the task gets, as JSON; default `{}` */
+            /** @description Arguments for the task, as JSON; default `{}` */
             args?: unknown;
             summary?: string | null;
             /**
-             * @description What happens to a slot while a job of the schedule has not ended; default `skip`
+             * @description What happens to a slot while an earlier job of the schedule is unfinished; default `skip`
              * @enum {string}
              */
             overlap?: "skip" | "queue_one" | "replace" | "allow";
-            /** @description How many missed slots are made up at most, the newest of them; default 1 */
+            /** @description Maximum number of missed slots that still run, newest first; default 1 */
             catchUp?: number;
-            /** @description Shifts all runs by the same part of this time: milliseconds or a time span; default 0 */
+            /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;
             starts?: string | null;
             ends?: string | null;
@@ -697,12 +697,12 @@ export interface components {
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
             /**
-             * @description What happens after a run has failed for good; default `continue`
+             * @description What happens after a run has failed permanently; default `continue`
              * @enum {string}
              */
             onExhausted?: "continue" | "stop";
             /**
-             * @description What happens to a schedule that is done, once its jobs are pruned; default `keep`
+             * @description What happens to a finished schedule once its jobs are pruned; default `keep`
              * @enum {string}
              */
             afterDone?: "keep" | "delete";
@@ -712,7 +712,7 @@ export interface components {
             group?: string;
             submitter?: string | null;
             subject?: string | null;
-            /** @description What runs: the name of a task */
+            /** @description The name of the task to run */
             task: string;
             /**
              * @description When a new schedule runs first; default `next`
@@ -723,21 +723,21 @@ export interface components {
             id?: string;
         };
         ScheduleChanges: {
-            /** @description Whether it runs, or is paused. Kalends never changes it; default true */
+            /** @description Whether the schedule runs or is paused. Kalends never changes it; default true */
             enabled?: boolean;
             /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
             timer?: string;
-            /** @description What the task gets, as JSON; default `{}` */
+            /** @description Arguments for the task, as JSON; default `{}` */
             args?: unknown;
             summary?: string | null;
             /**
-             * @description What happens to a slot while a job of the schedule has not ended; default `skip`
+             * @description What happens to a slot while an earlier job of the schedule is unfinished; default `skip`
              * @enum {string}
              */
             overlap?: "skip" | "queue_one" | "replace" | "allow";
-            /** @description How many missed slots are made up at most, the newest of them; default 1 */
+            /** @description Maximum number of missed slots that still run, newest first; default 1 */
             catchUp?: number;
-            /** @description Shifts all runs by the same part of this time: milliseconds or a time span; default 0 */
+            /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
             jitter?: number | string;
             starts?: string | null;
             ends?: string | null;
@@ -747,12 +747,12 @@ export interface components {
             retryDelay?: (number | string) | null;
             retryBackoff?: ("exponential" | "fixed") | null;
             /**
-             * @description What happens after a run has failed for good; default `continue`
+             * @description What happens after a run has failed permanently; default `continue`
              * @enum {string}
              */
             onExhausted?: "continue" | "stop";
             /**
-             * @description What happens to a schedule that is done, once its jobs are pruned; default `keep`
+             * @description What happens to a finished schedule once its jobs are pruned; default `keep`
              * @enum {string}
              */
             afterDone?: "keep" | "delete";
@@ -772,9 +772,9 @@ export interface components {
         };
         NewJob: {
             id?: string;
-            /** @description What runs: the name of a task */
+            /** @description The name of the task to run */
             task: string;
-            /** @description What the task gets, as JSON; default `{}` */
+            /** @description Arguments for the task, as JSON; default `{}` */
             args?: unknown;
             timeout?: (number | string) | null;
             retries?: number | null;
