@@ -192,7 +192,7 @@ export const SETTINGS = {
     replans: true,
     description: 'Number of successful runs after which the schedule is done',
   },
-  /** Maximum duration of an attempt: milliseconds or a time span; default: that of the task, else 10min. */
+  /** Maximum duration of an attempt: milliseconds or a time span; default: as set for the task, else 10min. */
   timeout: {
     kind: 'span',
     column: 'timeout',
@@ -200,12 +200,12 @@ export const SETTINGS = {
     least: 1,
     most: INT,
     default: null,
-    otherwise: 'default of the task',
+    otherwise: 'as set for the task',
     taskDefault: 600_000,
     isOfJobs: true,
     description: 'Maximum duration of an attempt',
   },
-  /** Number of attempts after the first; default: that of the task, else 3. */
+  /** Number of attempts after the first; default: as set for the task, else 3. */
   retries: {
     kind: 'whole',
     column: 'max_retries',
@@ -213,13 +213,13 @@ export const SETTINGS = {
     least: 0,
     most: 1000,
     default: null,
-    otherwise: 'default of the task',
+    otherwise: 'as set for the task',
     taskDefault: 3,
     isOfJobs: true,
     description: 'Number of attempts after the first',
   },
   /**
-   * Time before the first retry: milliseconds or a time span; default: that of the task, else the span of an `every`
+   * Time before the first retry: milliseconds or a time span; default: as set for the task, else the span of an `every`
    * timer or 1min.
    */
   retryDelay: {
@@ -229,13 +229,13 @@ export const SETTINGS = {
     least: 0,
     most: INT,
     default: null,
-    otherwise: 'default of the task',
+    otherwise: 'as set for the task',
     taskDefault: null,
     taskOtherwise: 'the span of an `every` timer or 1min',
     isOfJobs: true,
     description: 'Time before the first retry',
   },
-  /** How the delay grows with each retry; default: that of the task, else `exponential`. */
+  /** How the delay grows with each retry; default: as set for the task, else `exponential`. */
   retryBackoff: {
     kind: 'choice',
     column: 'retry_backoff',
@@ -244,7 +244,7 @@ export const SETTINGS = {
       fixed: 'keep it the same',
     },
     default: null,
-    otherwise: 'default of the task',
+    otherwise: 'as set for the task',
     taskDefault: 'exponential',
     isOfJobs: true,
     description: 'How the delay grows with each retry',

@@ -12,7 +12,7 @@ import { dueAtOnce, type FirstRun } from '../model/first-run.ts'
 import type { NewSchedule } from '../store/schedule-store.ts'
 import { timer, withZone } from '../timer/index.ts'
 
-/** The policy of a schedule's runs; null, or left out of a new one: the default of the task. */
+/** The policy of a schedule's runs; null, or left out of a new one: as set for the task. */
 export interface SchedulePolicy extends Pick<SettingOptions, PolicyName> {}
 
 /** When a schedule runs, and how. Times are milliseconds or time spans such as `10min`; instants are of UTC. */
