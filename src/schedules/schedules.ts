@@ -77,7 +77,7 @@ export class Schedules {
         throw new ConflictError(
           `There is a schedule with the id '${id}' already; use put or update to change it`,
         )
-      await this.#checkCount()
+      await checkCount(this.#context.authority.limits, this.#stores.schedules)
       return await this.#stores.schedules.create(created)
     })
     this.#context.onWrite()
@@ -135,7 +135,7 @@ export class Schedules {
     const written = await inTurn(async () => {
       // With limits, another call of this owner may have created it before this turn.
       const isNew = (authority.limits === null ? existing : await this.#stores.schedules.get(id)) === null
-      if (isNew) await this.#checkCount()
+      if (isNew) await checkCount(this.#context.authority.limits, this.#stores.schedules)
       return await this.#stores.schedules.put(
         id,
         () => {
@@ -318,11 +318,6 @@ export class Schedules {
 
   #new(id: string, input: AnyScheduleInput, timer?: string): Promise<NewSchedule> {
     return newSchedule(id, input, this.#context, () => this.#stores.schedules.now(), timer)
-  }
-
-  /** @throws LimitError when this owner may have no more schedules */
-  async #checkCount(): Promise<void> {
-    await checkCount(this.#context.authority.limits, this.#stores.schedules)
   }
 
   async #enable(id: string, enabled: boolean, { ifVersion }: IfVersion): Promise<Schedule> {
