@@ -85,6 +85,39 @@ describe('in texts of the job', () => {
   })
 })
 
+describe('a search', () => {
+  const redaction = new Redaction(['args.secret', 'result.token'])
+
+  test('is refused where it would reveal a secret', () => {
+    expect(redaction.hides()).toBe(true)
+    expect(redaction.hides('args')).toBe(true)
+    expect(redaction.hides('result')).toBe(true)
+  })
+
+  test('is allowed where nothing is hidden', () => {
+    expect(redaction.hides('progress')).toBe(false)
+    expect(new Redaction([]).hides()).toBe(false)
+  })
+})
+
+describe('where a list leaves out values', () => {
+  const redaction = new Redaction(['args.secret'])
+
+  test('with secrets, the secrets are unknown and nothing is shown', () => {
+    const secrets = redaction.secretsOf({ truncated: { args: 100_000 } })
+    expect(secrets.hiddenInText('harmless')).toBe('[redacted]')
+    expect(secrets.hiddenIn({ a: ['harmless', 5], at: null })).toEqual({
+      a: ['[redacted]', '[redacted]'],
+      at: null,
+    })
+  })
+
+  test('without secrets, everything else is shown', () => {
+    const secrets = redaction.secretsOf({ args: { secret: 'hunter2' }, truncated: { result: 100_000 } })
+    expect(secrets.hiddenInText('harmless hunter2')).toBe('harmless [redacted]')
+  })
+})
+
 describe('what is sent back as it was shown', () => {
   const redaction = new Redaction(['args.password', 'args.users.key'])
   const stored = {
@@ -116,5 +149,32 @@ describe('what is sent back as it was shown', () => {
       expect(() => redaction.restored('args', input, undefined)).toThrow(
         'stands for a value that is not stored',
       )
+  })
+
+  test('the error names the place, also within a list', () => {
+    const input = { password: 'new-one', users: [{ key: 'new-key' }, { key: '[redacted]' }] }
+    expect(() => redaction.restored('args', input, undefined)).toThrow(
+      expect.objectContaining({ field: 'args.users.1.key' }),
+    )
+  })
+
+  test('an item that was added must come with its value', () => {
+    const input = { users: [{ key: '[redacted]' }, { key: '[redacted]' }, { key: '[redacted]' }] }
+    expect(() => redaction.restored('args', input, stored)).toThrow(
+      expect.objectContaining({ field: 'args.users.2.key' }),
+    )
+  })
+
+  test('a text that only looks like a marker elsewhere is an ordinary text', () => {
+    expect(redaction.restored('args', { note: '[redacted]', none: null, n: 1 }, stored)).toEqual({
+      note: '[redacted]',
+      none: null,
+      n: 1,
+    })
+  })
+
+  test('inherited properties are nothing that is stored', () => {
+    const paths = new Redaction(['args.constructor'])
+    expect(() => paths.restored('args', { constructor: '[redacted]' }, {})).toThrow('is not stored')
   })
 })
