@@ -1,6 +1,7 @@
 /** What a caller may do: tasks and limits. Scopes and the API are tested in test/schedules and test/http. */
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { CalendarEvent } from '../../src/calendar/index.ts'
 import {
   checkedLimits,
   checkedTasks,
@@ -14,7 +15,7 @@ import {
 } from '../../src/model/authority.ts'
 import { timer } from '../../src/timer/index.ts'
 
-const NOW = new Date('2026-11-22T12:34:56Z')
+const NOW = new Date('2026-11-22T12:34:00Z')
 
 describe('tasks', () => {
   const scope = { ...FULL_AUTHORITY, builtInTasks: false, tasks: checkedTasks(['mail', 'Mail 2']) }
@@ -173,11 +174,24 @@ describe('the shortest period', () => {
     ['11h', '00,10:30 Europe/Berlin'],
     ['1h', 'every 1s after finish'],
     ['1s', '*:*:0/0.25'],
+    // Only from the last of a minute to the first of the next.
+    ['100ms', '*:*:0/0.11'],
   ])('%s: %s is too often', (period, text) => {
     timer(text)
     expect(() => within(period, text)).toThrow(
       expect.objectContaining({ field: 'timer', message: expect.stringContaining('limits.shortestPeriod') }),
     )
+  })
+
+  it.each([
+    ['1s', '*:*:*', 20_000],
+    ['1min', '*:0/1', 2880],
+    ['1d', 'daily', 400],
+  ])('%s: %s costs at most %s elapses', (period, text, most) => {
+    const next = vi.spyOn(CalendarEvent.prototype, 'next')
+    within(period, text)
+    expect(next.mock.calls.length).toBeLessThanOrEqual(most + 1)
+    next.mockRestore()
   })
 
   it('the error says what is allowed and what the timer has', () => {

@@ -112,7 +112,7 @@ describe('is found:', () => {
         workers: [...healthy.workers, { id: 'x/1', heartbeat: ago(7_200_000), tasks: [], running: 0 }],
       },
       /x\/1 is silent for 2 h/,
-      /takes over/,
+      /^nothing, .* takes over/,
     ],
     [
       'stale-mark',
@@ -163,9 +163,9 @@ describe('is found:', () => {
     ['late-schedule', { schedules: [schedule({ nextRun: null, isDue: true })] }, /since 1 h/, /worker/],
     [
       'unhandled-task',
-      { waiting: [{ task: 'b', count: 1, since: ago(5000) }] },
-      /1 job of the task 'b' waits since 5 s/,
-      /jobs cancel --task b/,
+      { waiting: [{ task: 'send.mail', count: 1, since: ago(50_000) }] },
+      /1 job of the task 'send.mail' waits since 50 s/,
+      /jobs cancel --task send\.mail /,
     ],
     [
       'clock-skew',
@@ -185,9 +185,19 @@ describe('is found:', () => {
       /2 jobs of the task 'a' wait since 30 s, although w\/1 could run them and runs nothing/,
       /\/health/,
     ],
-    ['blocked-job', { blocked: [{ id: 'j', schedule: 's' }] }, /1 job is blocked with nothing/, /sweep/],
-    ['endless-schedule', { endless: [{ id: 's' }] }, /end of a run whose job was deleted/, /sweep/],
-    ['orphaned-job', { orphans: [{ id: 'j', worker: 'gone/1' }] }, /1 job runs/, /takes over/],
+    [
+      'blocked-job',
+      { blocked: [{ id: 'j', schedule: 's' }] },
+      /1 job is blocked with nothing before it:/,
+      /sweep/,
+    ],
+    [
+      'endless-schedule',
+      { endless: [{ id: 's' }] },
+      /1 schedule waits for the end of a run whose job was deleted/,
+      /sweep/,
+    ],
+    ['orphaned-job', { orphans: [{ id: 'j', worker: 'gone/1' }] }, /1 job runs/, /^nothing: .* takes over/],
     ['clock-skew', { localNow: ago(2002), roundTripMs: 1 }, /2 s behind/, /NTP/],
     [
       'invalid-schedule',
@@ -197,7 +207,11 @@ describe('is found:', () => {
     ],
     [
       'dead-schedule',
-      { schedules: [schedule({ idle: 'dead', lastError: null, isDue: true, nextRun: ago(1e9) })] },
+      {
+        schedules: [
+          schedule({ timer: 'hurly', idle: 'dead', lastError: null, isDue: true, nextRun: ago(1e9) }),
+        ],
+      },
       /'s' is dead .*: no error was recorded$/,
       /reset s/,
     ],
@@ -216,7 +230,11 @@ describe('is found:', () => {
     [
       'unclaimed-job',
       {
-        workers: [...healthy.workers, { id: 'w/2', heartbeat: ago(1), tasks: ['b', 'a'], running: 0 }],
+        workers: [
+          ...healthy.workers,
+          { id: 'w/2', heartbeat: ago(1), tasks: ['b', 'a'], running: 0 },
+          { id: 'w/3', heartbeat: ago(1), tasks: ['b'], running: 0 },
+        ],
         waiting: [{ task: 'a', count: 1, since: ago(1e9) }],
       },
       /although w\/1, w\/2 could run it/,
@@ -381,6 +399,7 @@ test('tables: of what is missing, ten are named, with their number', () => {
   const missing = Array.from({ length: 12 }, (_, n) => `column a.c${n}`)
   expect(schemaFindings({ pending: [], missing, engines: [], version: null })).toMatchObject([
     {
+      code: 'schema',
       count: 12,
       problem: expect.stringMatching(/missing are column a\.c0, .*column a\.c9$/),
       fix: expect.stringContaining('drizzle/'),

@@ -128,13 +128,12 @@ describe('the value of a setting', () => {
   })
 
   it('of those that are given is checked; null clears those that may have none', () => {
-    expect(
-      checkedSettings(['timeout', 'ends', 'jitter', 'catchUp'], {
-        timeout: null,
-        ends: undefined,
-        jitter: '1s',
-      }),
-    ).toEqual({ timeoutMs: null, jitterMs: 1000 })
+    const given = { timeout: null, starts: new Date(5), ends: undefined, jitter: '1s', summary: undefined }
+    expect(checkedSettings(OPTION_NAMES, given)).toStrictEqual({
+      timeoutMs: null,
+      starts: new Date(5),
+      jitterMs: 1000,
+    })
     expect(() => checkedSettings(['jitter'], { jitter: null })).toThrow(
       expect.objectContaining({ field: 'jitter' }),
     )
