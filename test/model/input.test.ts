@@ -61,6 +61,7 @@ describe('a name', () => {
     null,
     5,
     ['a'],
+    ['a\u200b'],
     { length: 1 },
   ])('may not be %j', (name) => {
     expect(isName(name, 10)).toBe(false)

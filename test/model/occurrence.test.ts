@@ -55,6 +55,12 @@ describe('the id of any other job', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
+  test('is random again in each millisecond, so that it tells nothing of others', () => {
+    const tails = Array.from({ length: 100 }, (_, n) => newJobId(new Date(SLOT.getTime() + n)).slice(14))
+    const counted = tails.filter((tail, n) => tail.slice(0, 15) === tails[n + 1]?.slice(0, 15))
+    expect(counted).toEqual([])
+  })
+
   test('sorts after those that this process has made before, also within a millisecond', () => {
     const ids = Array.from({ length: 5000 }, (_, index) => newJobId(new Date(SLOT.getTime() + index / 1000)))
     expect(ids.toSorted()).toEqual(ids)

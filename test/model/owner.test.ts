@@ -60,6 +60,10 @@ describe('the ids of an owner', () => {
     expect(() => newId(ANY_OWNER, wrong)).toThrow(expect.objectContaining({ field: 'id' }))
   })
 
+  it('the error shows the id that was refused', () => {
+    expect(() => newId(ANY_OWNER, 'a/b')).toThrow('an id without \'/\' is needed, not "a/b"')
+  })
+
   it('the prefix counts for the length', () => {
     const ann = { group: null, submitter: 'ann' }
     expect(newId(ann, 'x'.repeat(186))).toHaveLength(ID_LIMIT)

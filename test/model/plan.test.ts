@@ -33,6 +33,13 @@ describe('a schedule that is due', () => {
     expect(plan(hourly, at('2025-01-01T00:00Z'))).toBeNull()
   })
 
+  test('runs at once: the job waits for a worker, and for nothing else', () => {
+    const slot = new Date('2026-03-01T09:00Z')
+    expect(plan(hourly, at('2026-03-01T09:00:00.300Z'))?.runs).toEqual([
+      { slot, state: 'waiting', missed: 0 },
+    ])
+  })
+
   test('has nothing to come after its last elapse: idle done, and not due again', () => {
     const once = schedule({ timer: '2026-03-01 09:00', nextRun: new Date('2026-03-01T09:00Z') })
     const planned = plan(once, at('2026-03-01T09:00Z'))
@@ -264,10 +271,19 @@ describe('overlap allow', () => {
     })
   })
 
+  test('replaces nothing, and neither does queue_one', () => {
+    for (const overlap of ['allow', 'queue_one'] as const) {
+      const planned = plan({ ...row, overlap }, at('2026-03-01T09:00Z', { running: 1 }))
+      expect(planned).toMatchObject({ runs: [{ missed: 0 }], replaces: false })
+    }
+  })
+
   test('missed slots that are made up do not wait for each other', () => {
     expect(shown(plan({ ...row, catchUp: 3 }, at('2026-03-01T13:30Z')))).toMatchObject({
       runs: ['2026-03-01 11:00 after 2', '2026-03-01 12:00', '2026-03-01 13:00'],
     })
+    for (const run of plan({ ...row, catchUp: 3 }, at('2026-03-01T13:30Z'))?.runs ?? [])
+      expect(run.state).toBe('waiting')
   })
 })
 
@@ -362,6 +378,22 @@ describe('every … after finish', () => {
     expect(shown(plan(edited(running, 'every 7min after finish'), at('2026-03-01T09:01Z')))).toMatchObject({
       next: '2026-03-01 09:08',
     })
+  })
+
+  test('beside a run that goes on, it waits for both', () => {
+    const planned = plan({ ...row, overlap: 'allow' }, at('2026-03-01T09:00Z', { running: 1 }))
+    expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: 'running' })
+  })
+
+  test('without a run of its own it waits for the one that goes on', () => {
+    const planned = plan(row, at('2026-03-01T09:00Z', { running: 1 }))
+    expect(planned).toMatchObject({ runs: [], idle: 'running' })
+    expect(planned && withRuns(planned, [])).toEqual(planned)
+  })
+
+  test('with fewer runs than planned, but one, it waits for that one', () => {
+    const planned = plan({ ...row, catchUp: 3 }, at('2026-03-01T09:00Z'))
+    expect(planned && withRuns(planned, planned.runs)).toEqual(planned)
   })
 
   test('a run that cannot be written leaves nobody waiting for its end', () => {
@@ -484,6 +516,14 @@ describe('a nextrun set by hand', () => {
       runs: ['2026-03-01 11:45'],
       skips: [],
       next: '2026-03-01 12:00',
+    })
+  })
+
+  test('to just now is run now, and not looked at again', () => {
+    expect(shown(plan(byHand('2026-03-01T08:20Z'), at('2026-03-01T08:20Z')))).toEqual({
+      runs: ['2026-03-01 08:20'],
+      skips: [],
+      next: '2026-03-01 09:00',
     })
   })
 

@@ -21,6 +21,18 @@ describe('what a path hides', () => {
     ['args.a.b', { a: [[{ b: 'deep-one' }]] }, { a: [[{ b: '[redacted]' }]] }],
     ['args', ['x'], '[redacted]'],
     ['args.a', { a: null }, { a: null }],
+    ['args.a.b', { a: null }, { a: null }],
+    // Too short to be hidden in other places.
+    ['args.users.*.key', { users: [{ key: 'k' }] }, { users: [{ key: '[redacted]' }] }],
+    [
+      'args.*.pin',
+      { a: { pin: 1 }, b: { pin: 2 }, c: 3 },
+      { a: { pin: '[redacted]' }, b: { pin: '[redacted]' }, c: 3 },
+    ],
+    ['args.list.*', { list: ['a', true] }, { list: ['[redacted]', '[redacted]'] }],
+    ['args.list.1', { list: ['a', 'b'] }, { list: ['a', '[redacted]'] }],
+    ['args', undefined, undefined],
+    ['result.token', { token: 'hunter2' }, { token: 'hunter2' }],
     ['args.a', 'text', 'text'],
   ])('%s', (path, args, shown) => {
     expect(new Redaction([path]).redacted('args', args)).toEqual(shown)
@@ -61,23 +73,37 @@ describe('in texts of the job', () => {
     ['below an object', { a: ['deep-secret'] }, 'deep-secret', '[redacted]'],
     ['but not what is too short to be one', 'abc', 'abc', 'abc'],
     ['cut off after its first 64 characters', 'x'.repeat(200), `${'x'.repeat(70)}...`, '[redacted]...'],
+    ['also after just that many', 'x'.repeat(200), `${'x'.repeat(64)}...`, '[redacted]...'],
     ['but not a short beginning of it', 'x'.repeat(200), `${'x'.repeat(60)}...`, `${'x'.repeat(60)}...`],
   ])('%s', (_name, secret, text, shown) => {
     expect(hidden(redaction, { secret }, text)).toBe(shown)
   })
 
+  test('what any key hides is a secret', () => {
+    expect(hidden(new Redaction(['args.*.key']), { a: { key: 'hunter2' }, b: null }, 'is hunter2')).toBe(
+      'is [redacted]',
+    )
+    expect(
+      hidden(new Redaction(['args.list.key']), { list: [{ key: 'hunter2' }], key: 'other' }, 'other hunter2'),
+    ).toBe('other [redacted]')
+  })
+
   test('secrets of the result count as well', () => {
     const secrets = redaction.secretsOf({ args: { secret: 'one-secret' }, result: { token: 'two-secret' } })
     expect(secrets.hiddenInText('one-secret two-secret')).toBe('[redacted] [redacted]')
-    expect(secrets.hiddenIn({ a: ['one-secret'], n: 1, at: null })).toEqual({
+    const at = new Date(0)
+    expect(secrets.hiddenIn({ a: ['one-secret'], n: 1, yes: true, none: null, at })).toEqual({
       a: ['[redacted]'],
       n: 1,
-      at: null,
+      yes: true,
+      none: null,
+      at,
     })
   })
 
   test('with more secrets than can be looked for, nothing is shown', () => {
-    expect(hidden(redaction, { secret: 'x'.repeat(70_000) }, 'harmless')).toBe('[redacted]')
+    expect(hidden(redaction, { secret: 'x'.repeat(65_537) }, 'harmless')).toBe('[redacted]')
+    expect(hidden(redaction, { secret: 'x'.repeat(65_536) }, 'harmless')).toBe('harmless')
   })
 
   test('without paths everything is shown', () => {
@@ -171,6 +197,23 @@ describe('what is sent back as it was shown', () => {
       none: null,
       n: 1,
     })
+  })
+
+  test('a marker below another key is an ordinary text as well', () => {
+    const input = { other: { password: '[redacted]' }, users: { a: { key: '[redacted]' } } }
+    expect(redaction.restored('args', input, stored)).toEqual(input)
+  })
+
+  test('an input of another shape than what is stored is taken as it is', () => {
+    for (const input of [{ users: null }, { users: 'none' }, { password: 5 }, null])
+      expect(redaction.restored('args', input, stored)).toEqual(input)
+    expect(redaction.restored('args', stored, { password: null, users: null })).toEqual(stored)
+  })
+
+  test('below any key, a marker stands for nothing where nothing is stored', () => {
+    expect(() => new Redaction(['args.*.key']).restored('args', { a: { key: '[redacted]' } }, {})).toThrow(
+      expect.objectContaining({ field: 'args.a.key' }),
+    )
   })
 
   test('inherited properties are nothing that is stored', () => {

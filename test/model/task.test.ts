@@ -85,10 +85,18 @@ describe('args', () => {
     await expect(refused).rejects.toMatchObject({ code: 'INVALID_INPUT', field: 'args' })
   })
 
+  test('are refused beyond the limit of bytes', async () => {
+    expect(await storedArgs(task('any'), { a: 1 }, 7)).toBe('{"a":1}')
+    await expect(storedArgs(task('any'), { a: 10 }, 7)).rejects.toThrow(
+      '8 bytes of JSON are more than the limit of 7',
+    )
+  })
+
   test('are refused when they have no JSON form', async () => {
     const cycle: { self?: unknown } = {}
     cycle.self = cycle
     await expect(storedArgs(task('any'), cycle)).rejects.toThrow('args: cannot be written as JSON')
+    await expect(storedArgs(task('any'), cycle)).rejects.toHaveProperty('cause', expect.any(TypeError))
     await expect(storedArgs(task('any'), () => 1)).rejects.toThrow('a function cannot be written as JSON')
     await expect(storedArgs(task('any'), { count: 1n })).rejects.toThrow(InvalidInputError)
   })
