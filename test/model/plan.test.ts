@@ -61,6 +61,10 @@ describe('a schedule that is due', () => {
     const planned = plan(back, at('2026-03-01T09:00Z'))
     expect(planned?.runs.map(({ slot }) => slot.toISOString())).toEqual(['2026-03-01T12:00:00.001Z'])
     expect(planned?.nextRun).toEqual(new Date('2026-03-01T13:00Z'))
+    const same = schedule({ ...hourly, lastSlot: hourly.nextRun })
+    expect(plan(same, at('2026-03-01T09:00Z'))?.runs).toMatchObject([
+      { slot: new Date('2026-03-01T09:00:00.001Z') },
+    ])
   })
 })
 
@@ -68,6 +72,15 @@ describe('missed slots', () => {
   test('one that is a little late is on time', () => {
     expect(shown(plan({ ...hourly, catchUp: 0 }, at('2026-03-01T09:01Z')))).toMatchObject({
       runs: ['2026-03-01 09:00'],
+    })
+  })
+
+  test('one is missed when it is later than lease and poll interval together, and not before', () => {
+    const never = { ...hourly, catchUp: 0 }
+    expect(shown(plan(never, at('2026-03-01T09:01:01.000Z')))).toMatchObject({ runs: ['2026-03-01 09:00'] })
+    expect(shown(plan(never, at('2026-03-01T09:01:01.001Z')))).toMatchObject({
+      runs: [],
+      skips: ['1 missed to 2026-03-01 09:00'],
     })
   })
 
@@ -571,6 +584,16 @@ describe('a timer that cannot be planned', () => {
       lastError: null,
       nextRun: new Date('2026-03-01T10:00Z'),
     })
+  })
+
+  test('replaces nothing, and neither does an edit', () => {
+    for (const timer of ['hurly', 'daily'])
+      expect(
+        plan(edited({ ...hourly, overlap: 'replace' }, timer), at('2026-03-01T09:00Z', true)),
+      ).toMatchObject({
+        runs: [],
+        replaces: false,
+      })
   })
 
   test('the error of a run survives an edit', () => {
