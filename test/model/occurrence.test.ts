@@ -27,6 +27,11 @@ describe('the id of an occurrence', () => {
     )
   })
 
+  test('has each of the variants of RFC 9562', () => {
+    const ids = Array.from({ length: 100 }, (_, n) => occurrenceId(`report ${n}`, SLOT))
+    expect(new Set(ids.map((id) => id[19]))).toEqual(new Set('89ab'))
+  })
+
   test('sorts by time', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), anySlot, anySlot, (one, other, a, b) => {

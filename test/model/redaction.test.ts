@@ -51,6 +51,11 @@ describe('what a path hides', () => {
     )
   })
 
+  test('a path is a text', () => {
+    // @ts-expect-error -- what comes from JavaScript
+    expect(() => new Redaction([5])).toThrow("such as 'args.password', not 5")
+  })
+
   test.each(['password', 'args.', 'args..a', '', 'args.a.', 'argsx'])('%j is no path', (path) => {
     expect(() => new Redaction([path])).toThrow(
       "redact: paths begin with args, result, progress, such as 'args.password'",

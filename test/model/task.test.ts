@@ -41,8 +41,16 @@ describe('a task', () => {
     expect(policy).toEqual({ timeoutMs: 5_400_000, maxRetries: 0, retryDelayMs: 1500, retryBackoff: 'fixed' })
   })
 
+  test('runs at least once at the same time, if its concurrency is limited', () => {
+    expect(task('cleanup', { concurrency: 1 }).concurrency).toBe(1)
+    for (const concurrency of [0, 1.5, 10_001])
+      expect(() => task('cleanup', { concurrency })).toThrow(
+        expect.objectContaining({ field: 'concurrency' }),
+      )
+  })
+
   test.each(['', '  ', 'x'.repeat(191)])('is not named %j', (name) => {
-    expect(() => task(name)).toThrow(InvalidInputError)
+    expect(() => task(name)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT', field: 'task' }))
   })
 
   test.each([
