@@ -99,3 +99,18 @@ it('a stop request of the first claim that comes late does not stop the second',
   stop.answer.open([{ id: 'j', worker: 'w/1', claim: 2 }])
   expect(await reasons.get(2)?.promise).toBeInstanceOf(CancelledError)
 })
+
+it('a worker that was evicted stops what it runs under that id, and writes nothing about it', async () => {
+  const { executor, claim, reasons, settled, stop } = running()
+  stop.answer.open([])
+  claim(1)
+  await settledDown()
+  executor.leaseLost('w/2')
+  await settledDown()
+  expect(executor.runningCount()).toBe(1)
+  executor.leaseLost('w/1')
+  expect(await reasons.get(1)?.promise).toBeInstanceOf(LeaseLostError)
+  await settledDown()
+  expect(executor.runningCount()).toBe(0)
+  expect(settled).toEqual([])
+})
