@@ -109,7 +109,9 @@ it('a worker that was evicted stops what it runs under that id, and writes nothi
   await settledDown()
   expect(executor.runningCount()).toBe(1)
   executor.leaseLost('w/1')
-  expect(await reasons.get(1)?.promise).toBeInstanceOf(LeaseLostError)
+  const reason = await reasons.get(1)?.promise
+  expect(reason).toBeInstanceOf(LeaseLostError)
+  expect(reason).toHaveProperty('message', expect.stringContaining('w/1 was taken for dead'))
   await settledDown()
   expect(executor.runningCount()).toBe(0)
   expect(settled).toEqual([])
