@@ -116,3 +116,14 @@ it('a worker that was evicted stops what it runs under that id, and writes nothi
   expect(executor.runningCount()).toBe(0)
   expect(settled).toEqual([])
 })
+
+it('a worker that stops claims nothing more, also within the grace period', async () => {
+  const { executor, claim, stop, runs } = running()
+  stop.answer.open([])
+  claim(1)
+  await settledDown()
+  const stopped = executor.stop(20)
+  claim(2)
+  await stopped
+  expect(runs).toEqual([1])
+})
