@@ -7,7 +7,7 @@ export interface Change {
   readonly from: number
   readonly to: number
   readonly put: string
-  /** The same in every statement that has the same condition, or the same words around the change. */
+  /** The same in all statements that begin alike and have the same condition or comparison: they come from one place. */
   readonly key: string
 }
 
@@ -37,14 +37,17 @@ interface Token {
 export function changesOf(statement: string): Change[] {
   if (!/^\s*(?:WITH|SELECT|INSERT|UPDATE|DELETE)\b/.test(statement)) return []
   if (/\b(?:sqlite_master|pragma_\w+|kalends_migration)\b/.test(statement)) return []
+  const head = shapeOf(statement).slice(0, 32)
   const tokens = [...statement.matchAll(TOKEN)].map(
     ({ 0: text, index }): Token => ({ text, from: index, to: index + text.length }),
   )
   return tokens.flatMap(({ text, from, to }, index) => {
     const opposite = OPPOSITE[text]
     if (opposite !== undefined) {
-      const around = [statement.slice(Math.max(0, from - 40), from), statement.slice(to, to + 20)]
-      return [{ from, to, put: opposite, key: around.map(shapeOf).join(` ${text} → ${opposite} `) }]
+      const [before = ''] = /\S+\s*$/.exec(statement.slice(0, from)) ?? []
+      const [after = ''] = /^\s*\S+/.exec(statement.slice(to)) ?? []
+      const key = `${head} … ${shapeOf(before)} ${text} ${shapeOf(after)} → ${opposite}`
+      return [{ from, to, put: opposite, key }]
     }
     if (!BEFORE_CONDITION.has(text) || isOfBetween(tokens, index)) return []
     const end = endOfCondition(tokens, index + 1)
@@ -54,8 +57,12 @@ export function changesOf(statement: string): Change[] {
     if (shape === '0 = 0') return []
     const place = { from: to, to: end ?? statement.length }
     // The condition stays in the text, because the statement is called with its values.
-    const always = { ...place, put: ` (1 = 1 OR (${condition})) `, key: `${text} ${shape} → always` }
-    const never = { ...place, put: ` (1 = 0 AND (${condition})) `, key: `${text} ${shape} → never` }
+    const always = {
+      ...place,
+      put: ` (1 = 1 OR (${condition})) `,
+      key: `${head} … ${text} ${shape} → always`,
+    }
+    const never = { ...place, put: ` (1 = 0 AND (${condition})) `, key: `${head} … ${text} ${shape} → never` }
     return text === 'WHEN' ? [always, never] : [always]
   })
 }
@@ -80,6 +87,7 @@ export function shapeOf(statement: string): string {
   return statement
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/\?(?:, \?)+/g, '?, …')
+    .replaceAll(/(\([^()]*\))(?: OR \1)+/g, '$1 OR …')
     .replaceAll(/\b\d+\b/g, '0')
     .trim()
 }

@@ -13,9 +13,9 @@ export default {
   mutate: [mutate],
   checkers: share < 1 ? ['sample'] : [],
   sample: { share, seed: process.env.KALENDS_MUTATION_SEED ?? '1' },
-  // The copy has a link to node_modules, and what the tests of the area read: some of the executor start worker processes.
+  // The copy has a link to node_modules, and what the tests of the area read: some start worker processes.
   ignorePatterns: [
-    ...(area === 'executor' ? [] : ['/dist']),
+    ...(area === 'model' ? ['/dist'] : []),
     '/docs',
     '/examples',
     '/bench',

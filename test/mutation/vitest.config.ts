@@ -4,7 +4,14 @@ import { defineConfig } from 'vitest/config'
 const tests: Readonly<Record<string, readonly string[]>> = {
   // Without the whole lives of schedules (policies.property), which take longer than all others together.
   model: ['test/model/!(policies.property).test.ts', 'test/timer/span.test.ts'],
-  executor: ['test/executor/*.test.ts', 'test/worker/membership.test.ts'],
+  executor: [
+    'test/executor/*.test.ts',
+    'test/http/secrets.test.ts',
+    'test/jobs/{hostile-args,results}.test.ts',
+    'test/telemetry/tracing.test.ts',
+    'test/testing/clock.test.ts',
+    'test/worker/membership.test.ts',
+  ],
   sql: [
     'test/store/{batch,declared,exact,executing,inspection,jobs,lists,locks,refused-rows}.test.ts',
     'test/store/{retention,schedules,scheduling,settling,statements,turns,workers}.test.ts',
