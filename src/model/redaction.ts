@@ -256,7 +256,8 @@ function secretAt(text: string, at: number, start: Step): number {
   let length = 0
   for (let step: Step | undefined = start; ; length += 1) {
     if (step.isEnd || length >= LONG_PREFIX) found = length
-    step = at + length < text.length ? step.next.get(text.charCodeAt(at + length)) : undefined
+    // NaN beyond the end of the text: no step has it.
+    step = step.next.get(text.charCodeAt(at + length))
     if (step === undefined) return found
   }
 }

@@ -99,3 +99,31 @@ it('a stop request of the first claim that comes late does not stop the second',
   stop.answer.open([{ id: 'j', worker: 'w/1', claim: 2 }])
   expect(await reasons.get(2)?.promise).toBeInstanceOf(CancelledError)
 })
+
+it('a worker that was evicted stops what it runs under that id, and writes nothing about it', async () => {
+  const { executor, claim, reasons, settled, stop } = running()
+  stop.answer.open([])
+  claim(1)
+  await settledDown()
+  executor.leaseLost('w/2')
+  await settledDown()
+  expect(executor.runningCount()).toBe(1)
+  executor.leaseLost('w/1')
+  const reason = await reasons.get(1)?.promise
+  expect(reason).toBeInstanceOf(LeaseLostError)
+  expect(reason).toHaveProperty('message', expect.stringContaining('w/1 was taken for dead'))
+  await settledDown()
+  expect(executor.runningCount()).toBe(0)
+  expect(settled).toEqual([])
+})
+
+it('a worker that stops claims nothing more, also within the grace period', async () => {
+  const { executor, claim, stop, runs } = running()
+  stop.answer.open([])
+  claim(1)
+  await settledDown()
+  const stopped = executor.stop(20)
+  claim(2)
+  await stopped
+  expect(runs).toEqual([1])
+})

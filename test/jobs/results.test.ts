@@ -25,4 +25,16 @@ eachDatabase((under) => {
     expect(job).toMatchObject({ state: 'failed', reason: 'permanent', attempt: 1, result: null })
     expect(job.error).toContain("not what the task 'counting' returns: done: ")
   })
+
+  it('a result that no database can store as it is, is stored without what is wrong: the work is done', async () => {
+    const { open } = await scene(under)
+    const kalends = await open()
+    kalends.handle(task('cutting'), ({ progress }) => {
+      progress('half \ud83d')
+      return 'half \ud83d'
+    })
+    await kalends.start()
+    const job = await kalends.jobs.wait(await kalends.jobs.submit('cutting'))
+    expect(job).toMatchObject({ state: 'success', result: 'half \ufffd', progress: 'half \ufffd' })
+  })
 })

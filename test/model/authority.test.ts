@@ -1,17 +1,21 @@
 /** What a caller may do: tasks and limits. Scopes and the API are tested in test/schedules and test/http. */
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { CalendarEvent } from '../../src/calendar/index.ts'
 import {
   checkedLimits,
   checkedTasks,
   checkOpenJobs,
   checkPeriod,
+  checkWithin,
   FULL_AUTHORITY,
+  type LimitedSettings,
+  type OwnerLimits,
   requireTask,
 } from '../../src/model/authority.ts'
 import { timer } from '../../src/timer/index.ts'
 
-const NOW = new Date('2026-11-22T12:34:56Z')
+const NOW = new Date('2026-11-22T12:34:00Z')
 
 describe('tasks', () => {
   const scope = { ...FULL_AUTHORITY, builtInTasks: false, tasks: checkedTasks(['mail', 'Mail 2']) }
@@ -32,6 +36,111 @@ describe('tasks', () => {
   })
 })
 
+describe('granted tasks', () => {
+  it('are tasks or their names; none by default, so that the scope may only read', () => {
+    expect([...checkedTasks([{ name: 'mail' }, 'report', 'mail'])]).toEqual(['mail', 'report'])
+    expect([...checkedTasks()]).toEqual([])
+    expect(() => requireTask({ ...FULL_AUTHORITY, tasks: checkedTasks() }, 'mail')).toThrow('may only read')
+  })
+
+  it('are named by the error that refuses another', () => {
+    const scope = { ...FULL_AUTHORITY, tasks: checkedTasks(['mail', 'report']) }
+    expect(() => requireTask(scope, 'tidy')).toThrow(/'tidy'; it may use mail, report$/)
+  })
+
+  it.each<[unknown, string]>([
+    ['mail', 'a list of tasks or their names is needed, not "mail"'],
+    [null, 'not null'],
+    [[''], 'a name of 1 to 190 characters'],
+    [[null], 'not null'],
+    [['mail', 'kalends.prune'], "'kalends.prune' is a built-in task"],
+    [[{ name: 'command' }], "'command' is a built-in task"],
+  ])('may not be %j', (tasks, why) => {
+    // @ts-expect-error -- what comes from JavaScript
+    expect(() => checkedTasks(tasks)).toThrow(
+      expect.objectContaining({ field: 'tasks', message: expect.stringContaining(why) }),
+    )
+  })
+})
+
+describe('limits', () => {
+  it('have defaults', () => {
+    expect(checkedLimits()).toEqual({
+      schedules: 100,
+      shortestPeriodMs: 60_000,
+      openJobs: 1000,
+      argsBytes: 65_536,
+      priority: [-100, 0],
+      timeoutMs: 3_600_000,
+      retries: 10,
+    })
+  })
+
+  it('are kept as they are given, down to the lowest', () => {
+    const lowest = { schedules: 0, openJobs: 0, argsBytes: 2, priority: [5, 5], retries: 0 } as const
+    expect(checkedLimits({ ...lowest, shortestPeriod: 1, timeout: '1s' })).toEqual({
+      ...lowest,
+      shortestPeriodMs: 1,
+      timeoutMs: 1000,
+    })
+  })
+
+  it.each<OwnerLimits>([
+    { schedules: -1 },
+    { shortestPeriod: 0 },
+    { openJobs: -1 },
+    { argsBytes: 1 },
+    { priority: [1, 0] },
+    { priority: [-(2 ** 31), 0] },
+    { priority: [0, 2 ** 31] },
+    { timeout: 0 },
+    { timeout: 2 ** 31 },
+    { retries: -1 },
+    { retries: 1001 },
+  ])('may not be %j: the error names the limit', (limits) => {
+    const [name] = Object.keys(limits)
+    expect(() => checkedLimits(limits)).toThrow(expect.objectContaining({ field: `limits.${name}` }))
+  })
+
+  const limits = checkedLimits({ argsBytes: 10, priority: [-5, 5], timeout: 1000, retries: 2 })
+
+  it.each<LimitedSettings>([
+    {},
+    { priority: -5 },
+    { priority: 5 },
+    { timeoutMs: 1000 },
+    { maxRetries: 2 },
+    { timeoutMs: null, maxRetries: null },
+    { args: '"ä567890"' },
+    { catchUp: 10, overlap: 'queue_one' },
+  ])('%j is within them', (settings) => {
+    checkWithin(limits, settings)
+  })
+
+  it.each<[LimitedSettings, string, string]>([
+    [{ priority: -6 }, 'priority', 'from -5 to 5 is allowed here (limits.priority), not -6'],
+    [{ priority: 6 }, 'priority', 'from -5 to 5 is allowed here (limits.priority), not 6'],
+    [{ timeoutMs: 1001 }, 'timeout', 'at most 1000 ms is allowed here (limits.timeout), not 1001 ms'],
+    [{ maxRetries: 3 }, 'retries', 'at most 2 is allowed here (limits.retries), not 3'],
+    [
+      { args: '"ä5678901"' },
+      'args',
+      'at most 10 bytes of JSON is allowed here (limits.argsBytes), not 11 bytes',
+    ],
+    [{ catchUp: 11 }, 'catchUp', 'at most 10 is possible for an owner with limits, not 11'],
+    [{ overlap: 'allow' }, 'overlap', "'allow' is not possible"],
+  ])('%j is beyond them', (settings, field, why) => {
+    expect(() => checkWithin(limits, settings)).toThrow(
+      expect.objectContaining({ field, message: expect.stringContaining(why) }),
+    )
+  })
+
+  it('where there are none, everything is allowed', () => {
+    checkWithin(null, { overlap: 'allow', catchUp: 1000, priority: 1e9, timeoutMs: 1e9, maxRetries: 1000 })
+    checkPeriod(null, '*:*:*', NOW)
+  })
+})
+
 describe('the shortest period', () => {
   const within = (shortestPeriod: string, text: string, now = NOW) =>
     checkPeriod(checkedLimits({ shortestPeriod }), text, now)
@@ -44,6 +153,9 @@ describe('the shortest period', () => {
     ['1h', '2099-01-01 00:00:00'],
     ['1h', '2001-01-01 00:00:00'],
     ['250ms', '*:*:0/0.25'],
+    // The days on which a clock goes forward are an hour shorter.
+    ['12h', '00,12:00 Europe/Berlin'],
+    ['1d', 'every 1d'],
   ])('%s: %s is allowed', (period, text) => {
     within(period, text)
   })
@@ -57,13 +169,34 @@ describe('the shortest period', () => {
     ['1h', 'cron 0,30 * * * *'],
     ['2d', 'Mon,Wed,Fri,Sat 00:00'],
     ['1h', 'every 59min'],
+    // No clock that goes forward makes these shorter.
+    ['1d', 'every 23h 30min'],
+    ['11h', '00,10:30 Europe/Berlin'],
     ['1h', 'every 1s after finish'],
     ['1s', '*:*:0/0.25'],
+    // Only from the last of a minute to the first of the next.
+    ['100ms', '*:*:0/0.11'],
   ])('%s: %s is too often', (period, text) => {
     timer(text)
     expect(() => within(period, text)).toThrow(
       expect.objectContaining({ field: 'timer', message: expect.stringContaining('limits.shortestPeriod') }),
     )
+  })
+
+  it.each([
+    ['1s', '*:*:*', 20_000],
+    ['1min', '*:0/1', 2880],
+    ['1d', 'daily', 400],
+  ])('%s: %s costs at most %s elapses', (period, text, most) => {
+    const next = vi.spyOn(CalendarEvent.prototype, 'next')
+    within(period, text)
+    expect(next.mock.calls.length).toBeLessThanOrEqual(most + 1)
+    next.mockRestore()
+  })
+
+  it('the error says what is allowed and what the timer has', () => {
+    for (const text of ['*:0/10', 'every 10min'])
+      expect(() => within('1h', text)).toThrow(/at least 3600000 ms between two runs .*, not 600000 ms$/)
   })
 
   it('what repeats within an hour is found whenever it is asked', () => {
@@ -85,6 +218,7 @@ describe('the shortest period', () => {
 it('open jobs: as many as allowed, and not one more', () => {
   const limits = checkedLimits({ openJobs: 3 })
   checkOpenJobs(limits, 2, 1)
+  expect(() => checkOpenJobs(limits, 2, 2)).toThrow(/3 jobs .* are allowed, and there are 2/)
   expect(() => checkOpenJobs(limits, 3, 1)).toThrow('limits.openJobs')
   expect(() => checkOpenJobs(limits, 0, 4)).toThrow('limits.openJobs')
 })

@@ -69,6 +69,32 @@ describe('nothing is wrong', () => {
       },
     ],
     ['with a job that was just submitted', { waiting: [{ task: 'a', count: 1, since: ago(500) }] }],
+    ['with a mark that ends now', { marks: [{ id: 's', worker: 'w/1', ends: NOW }] }],
+    ['with a mark of two leases', { marks: [{ id: 's', worker: 'w/1', ends: ago(-2 * LEASE_MS) }] }],
+    [
+      'with a heartbeat that is ahead by no more than clocks are',
+      { workers: [{ id: 'w/1', heartbeat: ago(-2000), tasks: [], running: 0 }] },
+    ],
+    ['with clocks that differ by just what is allowed', { localNow: ago(-2001), roundTripMs: 1 }],
+    [
+      'with a schedule that has been due for ten seconds',
+      { schedules: [schedule({ nextRun: ago(10_000), isDue: true })] },
+    ],
+    [
+      'with a schedule that is not due yet, although its time has come',
+      { schedules: [schedule({ nextRun: ago(1e9) })] },
+    ],
+    [
+      'with a job that has waited for ten seconds',
+      { waiting: [{ task: 'a', count: 1, since: ago(10_000) }] },
+    ],
+    [
+      'with jobs that wait while another worker is busy',
+      {
+        workers: [...healthy.workers, { id: 'w/2', heartbeat: ago(1), tasks: ['a'], running: 1 }],
+        waiting: [{ task: 'a', count: 1, since: ago(1e9) }],
+      },
+    ],
     ['with a mark of a whole lease', { marks: [{ id: 's', worker: 'w/1', ends: ago(-LEASE_MS) }] }],
     ['with clocks that differ no more than they can be known', { localNow: ago(3000), roundTripMs: 1500 }],
   ])('%s', (_, changes) => {
@@ -86,7 +112,7 @@ describe('is found:', () => {
         workers: [...healthy.workers, { id: 'x/1', heartbeat: ago(7_200_000), tasks: [], running: 0 }],
       },
       /x\/1 is silent for 2 h/,
-      /takes over/,
+      /^nothing, .* takes over/,
     ],
     [
       'stale-mark',
@@ -137,9 +163,9 @@ describe('is found:', () => {
     ['late-schedule', { schedules: [schedule({ nextRun: null, isDue: true })] }, /since 1 h/, /worker/],
     [
       'unhandled-task',
-      { waiting: [{ task: 'b', count: 1, since: ago(5000) }] },
-      /1 job of the task 'b' waits since 5 s/,
-      /jobs cancel --task b/,
+      { waiting: [{ task: 'send.mail', count: 1, since: ago(50_000) }] },
+      /1 job of the task 'send.mail' waits since 50 s/,
+      /jobs cancel --task send\.mail /,
     ],
     [
       'clock-skew',
@@ -159,9 +185,91 @@ describe('is found:', () => {
       /2 jobs of the task 'a' wait since 30 s, although w\/1 could run them and runs nothing/,
       /\/health/,
     ],
-    ['blocked-job', { blocked: [{ id: 'j', schedule: 's' }] }, /1 job is blocked with nothing/, /sweep/],
-    ['endless-schedule', { endless: [{ id: 's' }] }, /end of a run whose job was deleted/, /sweep/],
-    ['orphaned-job', { orphans: [{ id: 'j', worker: 'gone/1' }] }, /1 job runs/, /takes over/],
+    [
+      'blocked-job',
+      { blocked: [{ id: 'j', schedule: 's' }] },
+      /1 job is blocked with nothing before it:/,
+      /sweep/,
+    ],
+    [
+      'endless-schedule',
+      { endless: [{ id: 's' }] },
+      /1 schedule waits for the end of a run whose job was deleted/,
+      /sweep/,
+    ],
+    ['orphaned-job', { orphans: [{ id: 'j', worker: 'gone/1' }] }, /1 job runs/, /^nothing: .* takes over/],
+    ['clock-skew', { localNow: ago(2002), roundTripMs: 1 }, /2 s behind/, /NTP/],
+    [
+      'invalid-schedule',
+      { schedules: [schedule({ idle: 'invalid', lastError: null })] },
+      /the schedule 's' cannot be read: no reason was recorded$/,
+      /--timer '…'/,
+    ],
+    [
+      'dead-schedule',
+      {
+        schedules: [
+          schedule({ timer: 'hurly', idle: 'dead', lastError: null, isDue: true, nextRun: ago(1e9) }),
+        ],
+      },
+      /'s' is dead .*: no error was recorded$/,
+      /reset s/,
+    ],
+    [
+      'unhandled-task',
+      { waiting: [{ task: 'send mail', count: 2, since: ago(500) }] },
+      /2 jobs of the task 'send mail' wait since 500 ms/,
+      /--task 'send mail' --state waiting/,
+    ],
+    [
+      'unclaimed-job',
+      { waiting: [{ task: 'a', count: 1, since: ago(2 * 86_400_000) }] },
+      /1 job of the task 'a' waits since 2 d, although w\/1 could run it and runs nothing/,
+      /open transaction/,
+    ],
+    [
+      'unclaimed-job',
+      {
+        workers: [
+          ...healthy.workers,
+          { id: 'w/2', heartbeat: ago(1), tasks: ['b', 'a'], running: 0 },
+          { id: 'w/3', heartbeat: ago(1), tasks: ['b'], running: 0 },
+        ],
+        waiting: [{ task: 'a', count: 1, since: ago(1e9) }],
+      },
+      /although w\/1, w\/2 could run it/,
+      /log/,
+    ],
+    [
+      'blocked-job',
+      { blocked: ['j', 'k'].map((id) => ({ id, schedule: 's' })) },
+      /2 jobs are blocked with nothing before them/,
+      /sweep/,
+    ],
+    ['endless-schedule', { endless: [{ id: 's' }, { id: 't' }] }, /2 schedules wait for the end/, /sweep/],
+    [
+      'orphaned-job',
+      {
+        orphans: [
+          { id: 'j', worker: 'g' },
+          { id: 'k', worker: 'g' },
+        ],
+      },
+      /2 jobs run on/,
+      /takes over/,
+    ],
+    [
+      'far-mark',
+      { marks: ['s', 't'].map((id) => ({ id, worker: 'w/1', ends: ago(-1e9) })) },
+      /2 schedules are/,
+      /--lease/,
+    ],
+    [
+      'late-schedule',
+      { schedules: [schedule({ nextRun: ago(10_001), isDue: true })] },
+      /1 schedule is due/,
+      /worker/,
+    ],
   ])('%s %#', (code, changes, problem, fix) => {
     const [found, ...others] = findings(changes)
     expect(others).toEqual([])
@@ -177,6 +285,61 @@ describe('is found:', () => {
       'unhandled-task',
     ])
     expect(codes({ workers: [], schedules: [schedule({ idle: 'dead' })] })).toEqual(['dead-schedule'])
+  })
+
+  test('what waits for a worker is taken over by the first that starts', () => {
+    const dead = { id: 'x/1', heartbeat: ago(LEASE_MS + 1), tasks: [], running: 0 }
+    const nobody = findings({ workers: [dead], orphans: [{ id: 'j', worker: 'gone/1' }] })
+    expect(nobody.map(({ code, fix }) => [code, fix.split(':', 1)[0]])).toEqual([
+      ['dead-worker', 'start a worker'],
+      ['orphaned-job', 'start a worker'],
+    ])
+  })
+
+  test('the subjects, the worst first', () => {
+    const ahead = [5000, 90_000, 60_000].map((ms) => ({
+      id: `w/${ms}`,
+      heartbeat: ago(-ms),
+      tasks: [],
+      running: 0,
+    }))
+    expect(findings({ workers: ahead })).toMatchObject([
+      {
+        code: 'clock-skew',
+        subjects: ['w/90000', 'w/60000', 'w/5000'],
+        problem: expect.stringContaining('w/90000'),
+      },
+    ])
+    const due = [20_000, 90_000, 30_000].map((ms) =>
+      schedule({ id: `s${ms}`, nextRun: ago(ms), isDue: true }),
+    )
+    expect(findings({ schedules: due })).toMatchObject([{ subjects: ['s90000', 's30000', 's20000'] }])
+  })
+
+  test.each<[string, Partial<DoctorInput>]>([
+    ['clock', { localNow: ago(90_000) }],
+    ['x/1', { workers: [...healthy.workers, { id: 'x/1', heartbeat: ago(1e9), tasks: [], running: 0 }] }],
+    ['s', { marks: [{ id: 's', worker: 'w/1', ends: ago(1) }] }],
+    ['s', { marks: [{ id: 's', worker: 'w/1', ends: ago(-1e9) }] }],
+    ['s', { schedules: [schedule({ timer: 'x', idle: 'invalid' })] }],
+    ['s', { schedules: [schedule({ idle: 'dead' })] }],
+    ['b', { waiting: [{ task: 'b', count: 1, since: ago(5000) }] }],
+    ['a', { waiting: [{ task: 'a', count: 1, since: ago(1e9) }] }],
+    ['j', { blocked: [{ id: 'j', schedule: 's' }] }],
+    ['s', { endless: [{ id: 's' }] }],
+    ['j', { orphans: [{ id: 'j', worker: 'gone/1' }] }],
+  ])('the subject, %s %#', (subject, changes) => {
+    expect(findings(changes)).toMatchObject([{ subjects: [subject], count: 1 }])
+  })
+
+  test('that no worker is up, as one thing', () => {
+    expect(findings({ workers: [], schedules: [schedule({})] })).toMatchObject([
+      {
+        subjects: ['worker'],
+        problem: expect.stringContaining('nothing is submitted'),
+        fix: expect.stringContaining('kalends start'),
+      },
+    ])
   })
 
   test('a thousand of a kind as ten, with their number', () => {
@@ -206,5 +369,47 @@ test('tables: one on an engine without transactions is told with the statement t
       problem: expect.stringContaining('Aria'),
       fix: expect.stringContaining('ALTER TABLE a_job ENGINE=InnoDB'),
     },
+  ])
+})
+
+test('tables: a view in the place of a table is told as such', () => {
+  const engines = [{ table: 'a_job', engine: 'VIEW' }]
+  expect(schemaFindings({ pending: [], missing: [], engines, version: null })).toMatchObject([
+    {
+      subjects: ['table a_job'],
+      problem: expect.stringContaining('a_job is a view'),
+      fix: expect.stringContaining('rename or drop the view'),
+    },
+  ])
+})
+
+test('tables: what needs a newer version is told with what to upgrade', () => {
+  expect(schemaFindings({ pending: [], missing: [], engines: [], version: 'too old' })).toEqual([
+    {
+      code: 'schema',
+      subjects: ['version'],
+      count: 1,
+      problem: 'too old',
+      fix: expect.stringContaining('upgrade this process'),
+    },
+  ])
+})
+
+test('tables: of what is missing, ten are named, with their number', () => {
+  const missing = Array.from({ length: 12 }, (_, n) => `column a.c${n}`)
+  expect(schemaFindings({ pending: [], missing, engines: [], version: null })).toMatchObject([
+    {
+      code: 'schema',
+      count: 12,
+      problem: expect.stringMatching(/missing are column a\.c0, .*column a\.c9$/),
+      fix: expect.stringContaining('drizzle/'),
+    },
+  ])
+})
+
+test('tables: what was not applied is listed', () => {
+  const pending = ['0001_x', '0002_y']
+  expect(schemaFindings({ pending, missing: [], engines: [], version: null })).toMatchObject([
+    { subjects: pending, problem: expect.stringMatching(/not applied 0001_x, 0002_y$/) },
   ])
 })

@@ -99,6 +99,7 @@ describe('the end of a run changes nothing of a schedule that', () => {
   test('is done already', () => {
     const done = { ...hourly, idle: 'done' as const, nextRun: null, plannedRun: null }
     expect(finish(done, true, 0, NOW)).toBeNull()
+    expect(finish({ ...done, maxRuns: 1, successes: 1 }, false, 0, NOW)).toBeNull()
   })
 })
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { AllRefusedError, Halving } from '../../src/model/halves.ts'
+import { StoreUnavailableError } from '../../src/errors.ts'
+import { AllRefusedError, Halving, isOfARow } from '../../src/model/halves.ts'
 
 const items = Array.from({ length: 512 }, (_, index) => index)
 const refusal = () => new Error('a bad row')
@@ -141,4 +142,28 @@ it('what went well without it ends what it gave up before', async () => {
 
 it('one that never gives up refuses each of them', async () => {
   expect((await run(() => true, { halving: new Halving(Infinity) })).failed).toEqual(items)
+})
+
+it('no items are no try', async () => {
+  const nothing = await new Halving().run([], {
+    work: () => expect.fail('there is nothing to do'),
+    refused: () => expect.fail('there is nothing to refuse'),
+    isOfAnItem: () => true,
+  })
+  expect(nothing).toEqual([])
+})
+
+it('the error of a batch that was given up has the first refusal as its cause', async () => {
+  const first = refusal()
+  const work = new Halving().run(items, {
+    work: (some) => Promise.reject(some.length === 1 && some[0] === 0 ? first : refusal()),
+    refused: () => expect.fail('no item is at fault'),
+    isOfAnItem: () => true,
+  })
+  await expect(work).rejects.toThrow(expect.objectContaining({ name: 'AllRefusedError', cause: first }))
+})
+
+it('an error is about a row, unless the database is unavailable', () => {
+  expect(isOfARow(refusal())).toBe(true)
+  expect(isOfARow(new StoreUnavailableError('gone'))).toBe(false)
 })

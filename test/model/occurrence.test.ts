@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { newJobId, occurrenceId } from '../../src/model/occurrence.ts'
+import { isOccurrenceId, newJobId, occurrenceId } from '../../src/model/occurrence.ts'
 
 const SLOT = new Date('2026-03-27T08:00:00.123Z')
 const UUID_V8 = /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
@@ -25,6 +25,11 @@ describe('the id of an occurrence', () => {
         expect(millisOf(id)).toBe(slot.getTime())
       }),
     )
+  })
+
+  test('has each of the variants of RFC 9562', () => {
+    const ids = Array.from({ length: 100 }, (_, n) => occurrenceId(`report ${n}`, SLOT))
+    expect(new Set(ids.map((id) => id[19]))).toEqual(new Set('89ab'))
   })
 
   test('sorts by time', () => {
@@ -55,8 +60,55 @@ describe('the id of any other job', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
+  test('is random again in each millisecond, so that it tells nothing of others', () => {
+    const tails = Array.from({ length: 100 }, (_, n) => newJobId(new Date(SLOT.getTime() + n)).slice(14))
+    const counted = tails.filter((tail, n) => tail.slice(0, 15) === tails[n + 1]?.slice(0, 15))
+    expect(counted).toEqual([])
+  })
+
   test('sorts after those that this process has made before, also within a millisecond', () => {
     const ids = Array.from({ length: 5000 }, (_, index) => newJobId(new Date(SLOT.getTime() + index / 1000)))
     expect(ids.toSorted()).toEqual(ids)
   })
+})
+
+describe('an id of the form of an occurrence', () => {
+  const id = occurrenceId('report', SLOT)
+
+  test('is recognised in both cases: some databases compare ids without case', () => {
+    expect(isOccurrenceId(id)).toBe(true)
+    expect(isOccurrenceId(id.toUpperCase())).toBe(true)
+    for (const last of ['8', '9', 'a', 'b'])
+      expect(isOccurrenceId(`019d2e4e-a87b-8ff7-${last}909-74f1365d34a0`)).toBe(true)
+  })
+
+  test('is nothing else: other versions, other variants, other lengths, other characters', () => {
+    const others = [
+      newJobId(SLOT),
+      `${id}0`,
+      `0${id}`,
+      id.slice(1),
+      id.slice(0, -1),
+      id.replace(/-8/, '-4'),
+      '',
+    ]
+    for (const other of others) expect(isOccurrenceId(other), other).toBe(false)
+    for (const variant of ['7', 'c'])
+      expect(isOccurrenceId(`019d2e4e-a87b-8ff7-${variant}909-74f1365d34a0`)).toBe(false)
+  })
+
+  test('is no id with another character at any place', () => {
+    for (let at = 0; at < id.length; at += 1)
+      for (const character of ['g', '-', ''])
+        if (character !== id[at]) {
+          const other = id.slice(0, at) + character + id.slice(at + 1)
+          expect(isOccurrenceId(other), other).toBe(false)
+        }
+  })
+})
+
+test('a slot before 1970 has an id of its own as well', () => {
+  const before = occurrenceId('report', new Date(-1))
+  expect(before).toMatch(UUID_V8)
+  expect(millisOf(before)).toBe(0)
 })

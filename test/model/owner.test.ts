@@ -7,7 +7,9 @@ import {
   ID_LIMIT,
   newId,
   type Owner,
+  ownedSettings,
   prefixOf,
+  requireOwnFields,
   shownId,
   storedIds,
 } from '../../src/model/owner.ts'
@@ -58,9 +60,58 @@ describe('the ids of an owner', () => {
     expect(() => newId(ANY_OWNER, wrong)).toThrow(expect.objectContaining({ field: 'id' }))
   })
 
+  it('the error shows the id that was refused', () => {
+    expect(() => newId(ANY_OWNER, 'a/b')).toThrow('an id without \'/\' is needed, not "a/b"')
+  })
+
   it('the prefix counts for the length', () => {
     const ann = { group: null, submitter: 'ann' }
     expect(newId(ann, 'x'.repeat(186))).toHaveLength(ID_LIMIT)
     expect(() => newId(ann, 'x'.repeat(187))).toThrow('1 to 186 characters')
+  })
+})
+
+describe('an owner', () => {
+  const ann = { group: null, submitter: 'ann' }
+  const acme = { group: 'acme', submitter: null }
+
+  it('writes the fields that its rows have, whatever the input says', () => {
+    expect(ownedSettings(ann)).toEqual({ submitter: 'ann' })
+    expect(ownedSettings(acme)).toEqual({ group: 'acme' })
+    expect(ownedSettings({ group: 'acme', submitter: 'ann' })).toEqual({ group: 'acme', submitter: 'ann' })
+    expect(ownedSettings(ANY_OWNER)).toEqual({})
+  })
+
+  it('cannot write a field that its scope leaves open: the row would be one of another owner as well', () => {
+    for (const [owner, given, field] of [
+      [ann, { group: 'acme' }, 'group'],
+      [acme, { submitter: 'ann' }, 'submitter'],
+    ] as const)
+      expect(() => requireOwnFields(owner, given)).toThrow(
+        expect.objectContaining({
+          code: 'FORBIDDEN',
+          message: expect.stringContaining(`this scope has no ${field}`),
+        }),
+      )
+  })
+
+  it('may leave such a field out, or empty, and give its own fields', () => {
+    for (const given of [{}, { group: '' }, { group: null }, { submitter: 'bob' }])
+      requireOwnFields(ann, given)
+    for (const given of [{}, { submitter: '' }, { group: 'other' }]) requireOwnFields(acme, given)
+  })
+
+  it('that is any may write every field', () => {
+    requireOwnFields(ANY_OWNER, { group: 'acme', submitter: 'ann' })
+  })
+
+  it('sees an id that code has given to its row as it is', () => {
+    expect(shownId(ann, 'nightly')).toBe('nightly')
+    expect(shownId(ann, 'bob/nightly')).toBe('bob/nightly')
+  })
+
+  it('reaches a row under its own id before one that code has named', () => {
+    expect(storedIds(ann, 'nightly')).toEqual(['ann/nightly', 'nightly'])
+    expect(storedIds(ANY_OWNER, 'nightly')).toEqual(['nightly'])
   })
 })

@@ -33,6 +33,13 @@ describe('a schedule that is due', () => {
     expect(plan(hourly, at('2025-01-01T00:00Z'))).toBeNull()
   })
 
+  test('runs at once: the job waits for a worker, and for nothing else', () => {
+    const slot = new Date('2026-03-01T09:00Z')
+    expect(plan(hourly, at('2026-03-01T09:00:00.300Z'))?.runs).toEqual([
+      { slot, state: 'waiting', missed: 0 },
+    ])
+  })
+
   test('has nothing to come after its last elapse: idle done, and not due again', () => {
     const once = schedule({ timer: '2026-03-01 09:00', nextRun: new Date('2026-03-01T09:00Z') })
     const planned = plan(once, at('2026-03-01T09:00Z'))
@@ -54,6 +61,10 @@ describe('a schedule that is due', () => {
     const planned = plan(back, at('2026-03-01T09:00Z'))
     expect(planned?.runs.map(({ slot }) => slot.toISOString())).toEqual(['2026-03-01T12:00:00.001Z'])
     expect(planned?.nextRun).toEqual(new Date('2026-03-01T13:00Z'))
+    const same = schedule({ ...hourly, lastSlot: hourly.nextRun })
+    expect(plan(same, at('2026-03-01T09:00Z'))?.runs).toMatchObject([
+      { slot: new Date('2026-03-01T09:00:00.001Z') },
+    ])
   })
 })
 
@@ -61,6 +72,15 @@ describe('missed slots', () => {
   test('one that is a little late is on time', () => {
     expect(shown(plan({ ...hourly, catchUp: 0 }, at('2026-03-01T09:01Z')))).toMatchObject({
       runs: ['2026-03-01 09:00'],
+    })
+  })
+
+  test('one is missed when it is later than lease and poll interval together, and not before', () => {
+    const never = { ...hourly, catchUp: 0 }
+    expect(shown(plan(never, at('2026-03-01T09:01:01.000Z')))).toMatchObject({ runs: ['2026-03-01 09:00'] })
+    expect(shown(plan(never, at('2026-03-01T09:01:01.001Z')))).toMatchObject({
+      runs: [],
+      skips: ['1 missed to 2026-03-01 09:00'],
     })
   })
 
@@ -222,8 +242,7 @@ describe('overlap replace', () => {
   test('what waits gives way', () => {
     for (const open of [{ waiting: 1 }, { waiting: 1, blocked: 2 }]) {
       const planned = plan(row, at('2026-03-01T09:00Z', open))
-      expect(shown(planned)).toMatchObject({ runs: ['2026-03-01 09:00'], skips: [] })
-      expect(planned?.replaces).toBe(true)
+      expect(planned).toMatchObject({ runs: [{ state: 'waiting' }], skips: [], replaces: true })
     }
   })
 
@@ -267,10 +286,19 @@ describe('overlap allow', () => {
     })
   })
 
+  test('replaces nothing, and neither does queue_one', () => {
+    for (const overlap of ['allow', 'queue_one'] as const) {
+      const planned = plan({ ...row, overlap }, at('2026-03-01T09:00Z', { running: 1 }))
+      expect(planned).toMatchObject({ runs: [{ missed: 0 }], replaces: false })
+    }
+  })
+
   test('missed slots that are made up do not wait for each other', () => {
     expect(shown(plan({ ...row, catchUp: 3 }, at('2026-03-01T13:30Z')))).toMatchObject({
       runs: ['2026-03-01 11:00 after 2', '2026-03-01 12:00', '2026-03-01 13:00'],
     })
+    for (const run of plan({ ...row, catchUp: 3 }, at('2026-03-01T13:30Z'))?.runs ?? [])
+      expect(run.state).toBe('waiting')
   })
 })
 
@@ -365,6 +393,22 @@ describe('every … after finish', () => {
     expect(shown(plan(edited(running, 'every 7min after finish'), at('2026-03-01T09:01Z')))).toMatchObject({
       next: '2026-03-01 09:08',
     })
+  })
+
+  test('beside a run that goes on, it waits for both', () => {
+    const planned = plan({ ...row, overlap: 'allow' }, at('2026-03-01T09:00Z', { running: 1 }))
+    expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: 'awaiting finish' })
+  })
+
+  test('without a run of its own it waits for the one that goes on', () => {
+    const planned = plan(row, at('2026-03-01T09:00Z', { running: 1 }))
+    expect(planned).toMatchObject({ runs: [], idle: 'awaiting finish' })
+    expect(planned && withRuns(planned, [])).toEqual(planned)
+  })
+
+  test('with fewer runs than planned, but one, it waits for that one', () => {
+    const planned = plan({ ...row, catchUp: 3 }, at('2026-03-01T09:00Z'))
+    expect(planned && withRuns(planned, planned.runs)).toEqual(planned)
   })
 
   test('a run that cannot be written leaves nobody waiting for its end', () => {
@@ -490,6 +534,14 @@ describe('a nextrun set by hand', () => {
     })
   })
 
+  test('to just now is run now, and not looked at again', () => {
+    expect(shown(plan(byHand('2026-03-01T08:20Z'), at('2026-03-01T08:20Z')))).toEqual({
+      runs: ['2026-03-01 08:20'],
+      skips: [],
+      next: '2026-03-01 09:00',
+    })
+  })
+
   test('equal to the last slot means now, and is not swallowed as a duplicate', () => {
     expect(shown(plan(byHand('2026-03-01T08:00Z'), at('2026-03-01T08:20Z')))).toMatchObject({
       runs: ['2026-03-01 08:20'],
@@ -534,6 +586,16 @@ describe('a timer that cannot be planned', () => {
       lastError: null,
       nextRun: new Date('2026-03-01T10:00Z'),
     })
+  })
+
+  test('replaces nothing, and neither does an edit', () => {
+    for (const timer of ['hurly', 'daily'])
+      expect(
+        plan(edited({ ...hourly, overlap: 'replace' }, timer), at('2026-03-01T09:00Z', true)),
+      ).toMatchObject({
+        runs: [],
+        replaces: false,
+      })
   })
 
   test('the error of a run survives an edit', () => {

@@ -21,6 +21,18 @@ describe('what a path hides', () => {
     ['args.a.b', { a: [[{ b: 'deep-one' }]] }, { a: [[{ b: '[redacted]' }]] }],
     ['args', ['x'], '[redacted]'],
     ['args.a', { a: null }, { a: null }],
+    ['args.a.b', { a: null }, { a: null }],
+    // Too short to be hidden in other places.
+    ['args.users.*.key', { users: [{ key: 'k' }] }, { users: [{ key: '[redacted]' }] }],
+    [
+      'args.*.pin',
+      { a: { pin: 1 }, b: { pin: 2 }, c: 3 },
+      { a: { pin: '[redacted]' }, b: { pin: '[redacted]' }, c: 3 },
+    ],
+    ['args.list.*', { list: ['a', true] }, { list: ['[redacted]', '[redacted]'] }],
+    ['args.list.1', { list: ['a', 'b'] }, { list: ['a', '[redacted]'] }],
+    ['args', undefined, undefined],
+    ['result.token', { token: 'hunter2' }, { token: 'hunter2' }],
     ['args.a', 'text', 'text'],
   ])('%s', (path, args, shown) => {
     expect(new Redaction([path]).redacted('args', args)).toEqual(shown)
@@ -37,6 +49,11 @@ describe('what a path hides', () => {
         code: '[redacted]',
       },
     )
+  })
+
+  test('a path is a text', () => {
+    // @ts-expect-error -- what comes from JavaScript
+    expect(() => new Redaction([5])).toThrow("such as 'args.password', not 5")
   })
 
   test.each(['password', 'args.', 'args..a', '', 'args.a.', 'argsx'])('%j is no path', (path) => {
@@ -61,27 +78,74 @@ describe('in texts of the job', () => {
     ['below an object', { a: ['deep-secret'] }, 'deep-secret', '[redacted]'],
     ['but not what is too short to be one', 'abc', 'abc', 'abc'],
     ['cut off after its first 64 characters', 'x'.repeat(200), `${'x'.repeat(70)}...`, '[redacted]...'],
+    ['also after just that many', 'x'.repeat(200), `${'x'.repeat(64)}...`, '[redacted]...'],
     ['but not a short beginning of it', 'x'.repeat(200), `${'x'.repeat(60)}...`, `${'x'.repeat(60)}...`],
   ])('%s', (_name, secret, text, shown) => {
     expect(hidden(redaction, { secret }, text)).toBe(shown)
   })
 
+  test('what any key hides is a secret', () => {
+    expect(hidden(new Redaction(['args.*.key']), { a: { key: 'hunter2' }, b: null }, 'is hunter2')).toBe(
+      'is [redacted]',
+    )
+    expect(
+      hidden(new Redaction(['args.list.key']), { list: [{ key: 'hunter2' }], key: 'other' }, 'other hunter2'),
+    ).toBe('other [redacted]')
+  })
+
   test('secrets of the result count as well', () => {
     const secrets = redaction.secretsOf({ args: { secret: 'one-secret' }, result: { token: 'two-secret' } })
     expect(secrets.hiddenInText('one-secret two-secret')).toBe('[redacted] [redacted]')
-    expect(secrets.hiddenIn({ a: ['one-secret'], n: 1, at: null })).toEqual({
+    const at = new Date(0)
+    expect(secrets.hiddenIn({ a: ['one-secret'], n: 1, yes: true, none: null, at })).toEqual({
       a: ['[redacted]'],
       n: 1,
-      at: null,
+      yes: true,
+      none: null,
+      at,
     })
   })
 
   test('with more secrets than can be looked for, nothing is shown', () => {
-    expect(hidden(redaction, { secret: 'x'.repeat(70_000) }, 'harmless')).toBe('[redacted]')
+    expect(hidden(redaction, { secret: 'x'.repeat(65_537) }, 'harmless')).toBe('[redacted]')
+    expect(hidden(redaction, { secret: 'x'.repeat(65_536) }, 'harmless')).toBe('harmless')
   })
 
   test('without paths everything is shown', () => {
     expect(hidden(new Redaction([]), { secret: 'hunter2' }, 'hunter2')).toBe('hunter2')
+  })
+})
+
+describe('a search', () => {
+  const redaction = new Redaction(['args.secret', 'result.token'])
+
+  test('is refused where it would reveal a secret', () => {
+    expect(redaction.hides()).toBe(true)
+    expect(redaction.hides('args')).toBe(true)
+    expect(redaction.hides('result')).toBe(true)
+  })
+
+  test('is allowed where nothing is hidden', () => {
+    expect(redaction.hides('progress')).toBe(false)
+    expect(new Redaction([]).hides()).toBe(false)
+  })
+})
+
+describe('where a list leaves out values', () => {
+  const redaction = new Redaction(['args.secret'])
+
+  test('with secrets, the secrets are unknown and nothing is shown', () => {
+    const secrets = redaction.secretsOf({ truncated: { args: 100_000 } })
+    expect(secrets.hiddenInText('harmless')).toBe('[redacted]')
+    expect(secrets.hiddenIn({ a: ['harmless', 5], at: null })).toEqual({
+      a: ['[redacted]', '[redacted]'],
+      at: null,
+    })
+  })
+
+  test('without secrets, everything else is shown', () => {
+    const secrets = redaction.secretsOf({ args: { secret: 'hunter2' }, truncated: { result: 100_000 } })
+    expect(secrets.hiddenInText('harmless hunter2')).toBe('harmless [redacted]')
   })
 })
 
@@ -116,5 +180,49 @@ describe('what is sent back as it was shown', () => {
       expect(() => redaction.restored('args', input, undefined)).toThrow(
         'stands for a value that is not stored',
       )
+  })
+
+  test('the error names the place, also within a list', () => {
+    const input = { password: 'new-one', users: [{ key: 'new-key' }, { key: '[redacted]' }] }
+    expect(() => redaction.restored('args', input, undefined)).toThrow(
+      expect.objectContaining({ field: 'args.users.1.key' }),
+    )
+  })
+
+  test('an item that was added must come with its value', () => {
+    const input = { users: [{ key: '[redacted]' }, { key: '[redacted]' }, { key: '[redacted]' }] }
+    expect(() => redaction.restored('args', input, stored)).toThrow(
+      expect.objectContaining({ field: 'args.users.2.key' }),
+    )
+  })
+
+  test('a text that only looks like a marker elsewhere is an ordinary text', () => {
+    expect(redaction.restored('args', { note: '[redacted]', none: null, n: 1 }, stored)).toEqual({
+      note: '[redacted]',
+      none: null,
+      n: 1,
+    })
+  })
+
+  test('a marker below another key is an ordinary text as well', () => {
+    const input = { other: { password: '[redacted]' }, users: { a: { key: '[redacted]' } } }
+    expect(redaction.restored('args', input, stored)).toEqual(input)
+  })
+
+  test('an input of another shape than what is stored is taken as it is', () => {
+    for (const input of [{ users: null }, { users: 'none' }, { password: 5 }, null])
+      expect(redaction.restored('args', input, stored)).toEqual(input)
+    expect(redaction.restored('args', stored, { password: null, users: null })).toEqual(stored)
+  })
+
+  test('below any key, a marker stands for nothing where nothing is stored', () => {
+    expect(() => new Redaction(['args.*.key']).restored('args', { a: { key: '[redacted]' } }, {})).toThrow(
+      expect.objectContaining({ field: 'args.a.key' }),
+    )
+  })
+
+  test('inherited properties are nothing that is stored', () => {
+    const paths = new Redaction(['args.constructor'])
+    expect(() => paths.restored('args', { constructor: '[redacted]' }, {})).toThrow('is not stored')
   })
 })

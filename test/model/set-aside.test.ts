@@ -47,3 +47,9 @@ it('of more rows than it holds, the one that has waited longest is forgotten', (
   for (const id of ['a', 'b', 'a', 'c']) rows.add(id, ERROR)
   expect(rows.ids()).toEqual(['a', 'c'])
 })
+
+it('nobody needs to be told', () => {
+  const rows = new SetAside({ firstMs: 100, longestMs: 500, most: 1, now: () => 0 })
+  rows.add('a', ERROR)
+  expect(rows.ids()).toEqual(['a'])
+})

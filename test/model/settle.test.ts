@@ -96,6 +96,15 @@ describe('a job that somebody asked to cancel', () => {
     })
   })
 
+  test('is cancelled with the reason that its attempt gave', () => {
+    expect(settle({ kind: 'cancelled', error: 'too late' }, 1, DEFAULT_POLICY, false)).toEqual({
+      state: 'cancelled',
+      reason: null,
+      error: 'too late',
+      result: null,
+    })
+  })
+
   test('is cancelled when its handler gave way', () => {
     expect(settle({ kind: 'cancelled', error: null }, 2, DEFAULT_POLICY, true)).toMatchObject({
       state: 'cancelled',

@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { InvalidInputError } from '../../src/errors.ts'
-import { isBuiltInTask, readArgs, runPolicy, storedArgs, task } from '../../src/model/task.ts'
+import {
+  checkResult,
+  isBuiltInTask,
+  jsonText,
+  readArgs,
+  runPolicy,
+  storedArgs,
+  task,
+} from '../../src/model/task.ts'
 
 function problem(act: () => unknown): Error {
   try {
@@ -33,8 +41,16 @@ describe('a task', () => {
     expect(policy).toEqual({ timeoutMs: 5_400_000, maxRetries: 0, retryDelayMs: 1500, retryBackoff: 'fixed' })
   })
 
+  test('runs at least once at the same time, if its concurrency is limited', () => {
+    expect(task('cleanup', { concurrency: 1 }).concurrency).toBe(1)
+    for (const concurrency of [0, 1.5, 10_001])
+      expect(() => task('cleanup', { concurrency })).toThrow(
+        expect.objectContaining({ field: 'concurrency' }),
+      )
+  })
+
   test.each(['', '  ', 'x'.repeat(191)])('is not named %j', (name) => {
-    expect(() => task(name)).toThrow(InvalidInputError)
+    expect(() => task(name)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT', field: 'task' }))
   })
 
   test.each([
@@ -48,7 +64,9 @@ describe('a task', () => {
     ['retryDelay', { retryDelay: -1 }, 'retryDelay: '],
     ['retries', { retries: 1.5 }, 'retries: a whole number from 0 to 1000 is needed, not 1.5'],
     ['retries', { retries: -1 }, 'retries: '],
+    ['retryBackoff', { retryBackoff: 'never' }, "retryBackoff: one of 'exponential', 'fixed' is needed"],
   ])('names the option that cannot be meant: %s %j', (field, options, message) => {
+    // @ts-expect-error -- what comes from JavaScript
     const refused = problem(() => runPolicy(options))
     expect(refused).toMatchObject({ code: 'INVALID_INPUT', field })
     expect(refused.message).toContain(message)
@@ -75,10 +93,18 @@ describe('args', () => {
     await expect(refused).rejects.toMatchObject({ code: 'INVALID_INPUT', field: 'args' })
   })
 
+  test('are refused beyond the limit of bytes', async () => {
+    expect(await storedArgs(task('any'), { a: 1 }, 7)).toBe('{"a":1}')
+    await expect(storedArgs(task('any'), { a: 10 }, 7)).rejects.toThrow(
+      '8 bytes of JSON are more than the limit of 7',
+    )
+  })
+
   test('are refused when they have no JSON form', async () => {
     const cycle: { self?: unknown } = {}
     cycle.self = cycle
     await expect(storedArgs(task('any'), cycle)).rejects.toThrow('args: cannot be written as JSON')
+    await expect(storedArgs(task('any'), cycle)).rejects.toHaveProperty('cause', expect.any(TypeError))
     await expect(storedArgs(task('any'), () => 1)).rejects.toThrow('a function cannot be written as JSON')
     await expect(storedArgs(task('any'), { count: 1n })).rejects.toThrow(InvalidInputError)
   })
@@ -105,4 +131,64 @@ test.each([
   ['', false],
 ])('%j is built in: %s', (name, expected) => {
   expect(isBuiltInTask(name)).toBe(expected)
+})
+
+describe('JSON to store', () => {
+  const nested = (levels: number): unknown =>
+    levels === 0 ? 1 : levels % 2 === 0 ? [nested(levels - 1)] : { a: nested(levels - 1) }
+
+  test('has as many bytes as the limit, and not one more', () => {
+    expect(jsonText('args', 'ä', { limit: 4 })).toBe('"ä"')
+    expect(() => jsonText('args', 'ä', { limit: 3 })).toThrow(
+      /^args: 4 bytes of JSON are more than the limit of 3/,
+    )
+    expect(jsonText('args', 'x'.repeat(1_000_000))).toHaveLength(1_000_002)
+  })
+
+  test('has at most 31 levels, which is what every database takes; brackets in texts are none', () => {
+    expect(jsonText('args', nested(31))).toContain('1')
+    expect(() => jsonText('args', nested(32))).toThrow(
+      'args: at most 31 levels of nesting can be stored, not 32',
+    )
+    expect(jsonText('args', `${'['.repeat(40)}"${'{'.repeat(40)}\\`)).toContain('[')
+    expect(
+      jsonText(
+        'args',
+        Array.from({ length: 40 }, () => [{}]),
+      ),
+    ).toContain('[{}]')
+  })
+
+  test.each([
+    ['"\\ud83d"', '\ud83d'],
+    ['{"\\udead":1}', { '\udead': 1 }],
+    ['"a\\"\\udead"', 'a"\udead'],
+  ])('has no lone surrogate: %s', (_, value) => {
+    expect(() => jsonText('args', value)).toThrow(/^args: .*lone surrogate \\ud(ea|83)d, which/)
+  })
+
+  test('may have what only looks like one, and whole pairs', () => {
+    for (const value of [String.raw`\ud83d`, '🙂', 'a"b\\', '\ud83d\ude42'])
+      expect(JSON.parse(jsonText('args', value))).toBe(value)
+  })
+
+  test('gets a replacement for each lone surrogate where work that is done must not fail', () => {
+    const stored = jsonText('result', ['\ud83da', 'b\udead\udead', 'c'], { loneSurrogates: 'replace' })
+    expect(JSON.parse(stored)).toEqual(['\ufffda', 'b\ufffd\ufffd', 'c'])
+  })
+})
+
+describe('a result', () => {
+  const total = task('total', { result: z.object({ total: z.number() }) })
+
+  test('is what the task says that its handler returns', async () => {
+    await checkResult(total, { total: 5 })
+    await expect(checkResult(total, { total: '5' })).rejects.toThrow(
+      /^result: not what the task 'total' returns: total: /,
+    )
+  })
+
+  test('is anything where the task does not say', async () => {
+    await checkResult(task('any'), undefined)
+  })
 })

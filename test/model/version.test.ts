@@ -16,8 +16,22 @@ test.each([
   ['1.9.9', '1.10.0', false],
   ['0.9.0', '1.0.0', false],
   ['1.2.3', 'whatever', false],
+  ['whatever', '1.2.3', true],
+  ['whatever', 'whatever', true],
+  ['12.20.30', '12.20.29', true],
+  ['12.20.30', '12.20.31', false],
+  ['12.20.30', '12.21.0', false],
+  ['12.20.30', '13.0.0', false],
+  // A release candidate counts as its release.
+  ['1.2.3-rc.1', '1.2.3', true],
+  ['1.2.3', 'v1.2.2', false],
 ])('%s works on tables that need %s: %s', (own, needed, works) => {
   expect(versionProblem(needed, own) === null).toBe(works)
+})
+
+test('the error says what is needed and what this is', () => {
+  expect(versionProblem('1.2.3', '1.2.2')).toMatch(/need Kalends 1\.2\.3 or later, and this is 1\.2\.2/)
+  expect(versionProblem('999.0.0')).toContain(VERSION)
 })
 
 test('tables that need no version take any', () => {

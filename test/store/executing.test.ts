@@ -106,6 +106,17 @@ onEachStore((under) => {
       expect(await claimed(3)).toEqual(['1 low'])
     })
 
+    it('with one place, takes the task of a group whose first job has the larger priority', async () => {
+      await under.store.jobs.submit([
+        newJob('1', { task: 'another', priority: -5 }),
+        newJob('2', { task: 'task', priority: 5 }),
+        newJob('3', { task: 'not handled here', priority: 10 }),
+      ])
+      const tasks = policies('another', 'task')
+      expect(await claimed(1, tasks)).toEqual(['2'])
+      expect(await claimed(1, tasks)).toEqual(['1'])
+    })
+
     it('gives groups and tasks the same share, however long the queue of one of them', async () => {
       await under.store.jobs.submit([
         ...Array.from({ length: 100 }, (_, index) =>

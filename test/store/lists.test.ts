@@ -469,6 +469,24 @@ onEachStore((under) => {
       ).toHaveLength(jobs)
   })
 
+  it('ended jobs of one schedule are counted by hour, from the first instant of the range to the last but one', async () => {
+    const ended = (await everyJob()).filter(({ finished }) => finished !== null)
+    const ofOne = ended
+      .filter(({ scheduleId }) => scheduleId === 's00 x')
+      .map(({ finished }) => finished?.getTime() ?? 0)
+    const [first, last] = [new Date(Math.min(...ofOne)), new Date(Math.max(...ofOne))]
+    const count = async (finishedFrom: Date, finishedTo: Date) => {
+      const range = { schedule: 's00 x', finishedFrom, finishedTo }
+      const { hours } = await under.store.lists.finishedPerHour(range, bounds)
+      return hours.reduce((sum, { jobs }) => sum + jobs, 0)
+    }
+    expect(ofOne.length).toBeGreaterThan(1)
+    expect(ofOne.length).toBeLessThan(ended.length)
+    expect(await count(first, after(last, 1))).toBe(ofOne.length)
+    expect(await count(after(first, 1), after(last, 1))).toBe(ofOne.length - 1)
+    expect(await count(first, last)).toBe(ofOne.length - 1)
+  })
+
   describe('change tokens', () => {
     const look = () => under.store.lists.changeTokens()
     /** The time of a change is told in whole seconds. */

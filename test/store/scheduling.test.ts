@@ -61,6 +61,19 @@ onEachStore((under) => {
       tasks: [],
     })
 
+  describe('what is marked', () => {
+    it('is read by the worker that marked it, and only what it asks for', async () => {
+      for (const id of ['a', 'b', 'c']) await planned(under, id, await ago(MINUTE))
+      const marks = await mark()
+      const read = async (some: readonly Mark[], worker = WORKER) =>
+        (await under.store.scheduling.readMarked(worker, some)).map(({ plannable }) => plannable.id)
+      expect(await read(marks)).toEqual(['a', 'b', 'c'])
+      expect(await read(marks.slice(1, 2))).toEqual(['b'])
+      expect(await read([])).toEqual([])
+      expect(await read(marks, 'w/2')).toEqual([])
+    })
+  })
+
   describe('a look', () => {
     it('at empty tables tells the time and nothing else', async () => {
       expect(await under.store.scheduling.look(['task'])).toMatchObject({
@@ -265,6 +278,38 @@ onEachStore((under) => {
         enabled: 1,
       })
       expect(await mark()).toEqual([])
+    })
+
+    it.each([
+      [
+        'the skip that was the last slot, for the same reason',
+        '2026-01-03',
+        'overlap',
+        { newer: 4, rows: 2 },
+      ],
+      ['no skip for another reason', '2026-01-03', 'missed', { newer: 3, rows: 3 }],
+      ['no skip before the last slot', '2026-01-04', 'overlap', { newer: 3, rows: 3 }],
+    ])('counts a skip in %s', async (_, lastSlot, reason, { newer, rows }) => {
+      await planned(under, 's', await ago(MINUTE), { last_slot: `${lastSlot} 00:00:00.000` })
+      await job(under, 'run', { periodic_task_id: 's', slot: '2026-01-04 00:00:00.000', state: 'running' })
+      for (const [id, day, missed] of [
+        ['older', '2026-01-01', 7],
+        ['newer', '2026-01-03', 3],
+      ] as const) {
+        const slot = `${day} 00:00:00.000`
+        await job(under, id, {
+          periodic_task_id: 's',
+          slot,
+          state: 'skipped',
+          reason,
+          missed,
+          finished: slot,
+        })
+      }
+      await submit(await mark())
+      expect(await jobRow(under, 'older')).toMatchObject({ missed: 7 })
+      expect(await jobRow(under, 'newer')).toMatchObject({ missed: newer })
+      expect(await count(under, "job WHERE state = 'skipped'")).toBe(rows)
     })
 
     it('inserts runs behind each other and skips with their reason', async () => {

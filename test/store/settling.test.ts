@@ -55,6 +55,9 @@ onEachStore((under) => {
     await planned(under, id, after(await clock(under), MINUTE), {
       run_count: 5,
       error_count: 2,
+      last_run: '2025-12-31 00:00:00.000',
+      last_finished: '2025-12-31 00:01:00.000',
+      last_job: 'old job',
       last_error: 'old',
     })
     await running(`${id} job`, { periodic_task_id: id, slot: '2026-01-01 00:00:00.000', ...more })
@@ -333,6 +336,16 @@ onEachStore((under) => {
       await blockedBehind()
       expect((await settle(attempt('first', end))).settled).toMatchObject([{ promoted: null }])
       expect(await jobRow(under, 'second')).toMatchObject({ state: 'blocked' })
+    })
+
+    it('has its turn whatever the history of the schedule, which stays as it is', async () => {
+      await blockedBehind()
+      const slot = '2025-12-31 00:00:00.000'
+      await job(under, 'a failure', { periodic_task_id: 's', slot, state: 'failed', error: 'old' })
+      const before = await jobRow(under, 'a failure')
+      expect((await settle(attempt('first'))).settled).toMatchObject([{ promoted: 'second' }])
+      expect(await jobRow(under, 'second')).toMatchObject({ state: 'waiting' })
+      expect(await jobRow(under, 'a failure')).toEqual(before)
     })
 
     it('waits on while another run of the schedule has not ended', async () => {

@@ -1,0 +1,187 @@
+/** The checks of what comes in: what passes, what is refused, and that the error names the field and shows the input. */
+import { describe, expect, it, test } from 'vitest'
+import {
+  checkedConditions,
+  checkedInstant,
+  checkedName,
+  checkedPage,
+  checkedWhole,
+  isName,
+  isStorable,
+  oneOf,
+  shownInput,
+  spanOption,
+} from '../../src/model/input.ts'
+
+const ofField = (field: string, ...parts: string[]) => {
+  const messages = [`${field}: `, ...parts].map((part) => expect.stringContaining(part))
+  return messages.map((message) => expect.objectContaining({ code: 'INVALID_INPUT', field, message }))
+}
+
+function refused(act: () => unknown, field: string, ...parts: string[]): void {
+  for (const error of ofField(field, ...parts)) expect(act).toThrow(error)
+}
+
+describe('rejected input in messages', () => {
+  test.each([
+    ['a\n"b"', String.raw`"a\n\"b\""`],
+    [undefined, 'undefined'],
+    [() => 1, 'function'],
+    [Symbol('s'), 'symbol'],
+    ['x'.repeat(198), `"${'x'.repeat(198)}"`],
+    ['x'.repeat(199), `"${'x'.repeat(196)}...`],
+  ])('%# is escaped and at most 200 characters long', (value, text) => {
+    expect(shownInput(value)).toBe(text)
+  })
+})
+
+test.each([
+  ['', true],
+  ['a\n\t🙂', true],
+  ['a\0b', false],
+  ['half \ud83d', false],
+])('every database stores %j as it is: %s', (text, expected) => {
+  expect(isStorable(text)).toBe(expected)
+})
+
+describe('a name', () => {
+  test.each(['a', 'a b', 'ä🙂', 'x'.repeat(10)])('may be %j', (name) => {
+    expect(isName(name, 10)).toBe(true)
+    expect(checkedName('task', name, 10)).toBe(name)
+  })
+
+  test.each([
+    '',
+    ' a',
+    'a ',
+    'x'.repeat(11),
+    'half \ud83d',
+    'a\tb',
+    'a\u007fb',
+    null,
+    5,
+    ['a'],
+    ['a\u200b'],
+    { length: 1 },
+  ])('may not be %j', (name) => {
+    expect(isName(name, 10)).toBe(false)
+    refused(() => checkedName('task', name, 10), 'task', '1 to 10 characters', shownInput(name))
+  })
+
+  test.each([
+    ['a\u200bb', 'U+200B'],
+    ['a\u00adb', 'U+00AD'],
+    ['a\u2028b', 'U+2028'],
+    ['a\ufffbb', 'U+FFFB'],
+    ['a\u{e0041}b', 'U+E0041'],
+  ])('may not have the invisible character of %j, which the error names', (name, codePoint) => {
+    expect(isName(name, 10)).toBe(false)
+    refused(() => checkedName('task', name, 10), 'task', 'invisible', shownInput(name), codePoint)
+  })
+})
+
+describe('a whole number', () => {
+  test.each([2, 3, 5, undefined])('from 2 to 5 may be %s', (value) => {
+    expect(checkedWhole('retries', value, 2, 5)).toBe(value)
+  })
+
+  test.each([1, 6, 2.5, Number.NaN, '3', null])('from 2 to 5 may not be %j', (value) => {
+    refused(() => checkedWhole('retries', value, 2, 5), 'retries', 'from 2 to 5', JSON.stringify(value))
+  })
+})
+
+describe('an option that is a time', () => {
+  const limits = { least: 1000, most: 60_000 }
+
+  test.each([
+    [undefined, 7],
+    [1000, 1000],
+    ['1s', 1000],
+    ['1min', 60_000],
+  ])('%j is %s ms', (value, milliseconds) => {
+    expect(spanOption('timeout', value, 7, limits)).toBe(milliseconds)
+  })
+
+  test.each([
+    [999, "'999' is not between 1000 and 60000 ms"],
+    ['61s', "'61s' is not between 1000 and 60000 ms"],
+    ['1 parsec', 'parsec'],
+    [null, 'not null'],
+    [{}, 'not {}'],
+  ])('may not be %j', (value, why) => {
+    refused(() => spanOption('timeout', value, 7, limits), 'timeout', why)
+  })
+
+  it('tells what was wrong with the time span as its cause', () => {
+    expect(() => spanOption('timeout', '1 parsec', 7, limits)).toThrow(
+      expect.objectContaining({ cause: expect.objectContaining({ name: 'InvalidTimeSpanError' }) }),
+    )
+  })
+})
+
+test('one of several values: the error lists them', () => {
+  const values = ['skip', 'allow'] as const
+  expect(oneOf('overlap', 'allow', values)).toBe('allow')
+  expect(oneOf('overlap', undefined, values)).toBeUndefined()
+  for (const wrong of ['Skip', '', null, 0])
+    refused(
+      () => oneOf('overlap', wrong, values),
+      'overlap',
+      "'skip', 'allow'",
+      `not ${JSON.stringify(wrong)}`,
+    )
+})
+
+describe('an instant', () => {
+  test.each([new Date(0), new Date('9999-12-31T23:59:59.999Z'), null, undefined])('may be %s', (instant) => {
+    expect(checkedInstant('starts', instant)).toBe(instant)
+  })
+
+  test.each([
+    [new Date(-1), 'not 1969-12-31T23:59:59.999Z'],
+    [new Date('+010000-01-01T00:00:00Z'), 'not +010000-01-01T00:00:00.000Z'],
+    [new Date(Number.NaN), 'not Invalid Date'],
+    ['2026-01-01', 'not 2026-01-01'],
+    [0, 'not 0'],
+  ])('may not be %s', (value, shown) => {
+    refused(() => checkedInstant('starts', value), 'starts', shown)
+  })
+})
+
+describe('the conditions of a filter', () => {
+  const known = { task: 'text', before: 'instant' } as const
+  const check = (conditions: object) => checkedConditions('filter.', conditions, known)
+
+  test.each([{}, { task: '' }, { task: 'a', before: new Date(0) }, { task: undefined, before: undefined }])(
+    'may be %j',
+    (conditions) => {
+      check(conditions)
+    },
+  )
+
+  it('that do not exist are refused: they would match everything', () => {
+    refused(() => check({ tusk: 'a' }), 'filter.tusk', 'task, before')
+    refused(() => check({ constructor: 'a' }), 'filter.constructor')
+    refused(() => check({ tusk: undefined }), 'filter.tusk')
+  })
+
+  it('of the wrong type are refused: they would match nothing, or everything', () => {
+    refused(() => check({ task: null }), 'filter.task', 'a text is needed, not null')
+    refused(() => check({ task: new Date(0) }), 'filter.task', 'a text is needed')
+    refused(() => check({ before: null }), 'filter.before', 'a valid Date is needed, not null')
+    refused(() => check({ before: 'yesterday' }), 'filter.before', 'a valid Date is needed, not yesterday')
+  })
+})
+
+describe('a part of a list', () => {
+  it('is the first hundred, if nothing else is asked', () => {
+    expect(checkedPage({})).toEqual({ limit: 100, offset: 0 })
+  })
+
+  it('may be anything up to the limits, and nothing beyond', () => {
+    expect(checkedPage({ limit: 1, offset: 0 })).toEqual({ limit: 1, offset: 0 })
+    expect(checkedPage({ limit: 1000, offset: 100_000 })).toEqual({ limit: 1000, offset: 100_000 })
+    for (const limit of [0, 1001]) refused(() => checkedPage({ limit }), 'limit')
+    for (const offset of [-1, 100_001]) refused(() => checkedPage({ offset }), 'offset')
+  })
+})

@@ -1,0 +1,96 @@
+/** What follows from the settings of a schedule: its status, its hash and what an edit changes. */
+import { describe, expect, it, test } from 'vitest'
+import { SETTING_NAMES, propertyOf } from '../../src/model/settings.ts'
+import {
+  changedSettings,
+  DEFAULT_SETTINGS,
+  type Idle,
+  type Schedule,
+  settingsHash,
+  statusOf,
+  withSettings,
+} from '../../src/model/schedule.ts'
+
+const schedule: Schedule = {
+  ...DEFAULT_SETTINGS,
+  id: 's',
+  task: 'report',
+  timer: 'daily',
+  args: { to: ['a', 'b'] },
+  status: 'active',
+  nextRun: null,
+  idle: null,
+  created: new Date(0),
+  lastSlot: null,
+  runCount: 0,
+  errorCount: 0,
+  lastRun: null,
+  lastFinished: null,
+  lastJob: null,
+  lastError: null,
+  markedBy: null,
+}
+
+test.each<[boolean, Idle | null, string]>([
+  [true, null, 'active'],
+  [true, 'awaiting finish', 'active'],
+  [true, 'done', 'done'],
+  [true, 'dead', 'dead'],
+  [false, null, 'paused'],
+  [false, 'dead', 'paused'],
+])('enabled %s and idle %s is the status %s', (enabled, idle, status) => {
+  expect(statusOf({ enabled, idle })).toBe(status)
+})
+
+test('the settings of a new schedule are the defaults, without args and without a declared set', () => {
+  expect(DEFAULT_SETTINGS).toMatchObject({
+    args: '{}',
+    declaredBy: null,
+    enabled: true,
+    overlap: 'skip',
+    catchUp: 1,
+  })
+})
+
+describe('a schedule after a change', () => {
+  it('has the new settings, the status that follows from them, and everything else as it was', () => {
+    expect(withSettings(schedule, { enabled: false, timer: 'hourly' })).toEqual({
+      ...schedule,
+      enabled: false,
+      timer: 'hourly',
+      status: 'paused',
+    })
+  })
+
+  it('has the value of the new args, which are stored as text', () => {
+    expect(withSettings(schedule, { args: '{"to":[]}' }).args).toEqual({ to: [] })
+  })
+})
+
+describe('what an edit changes', () => {
+  it('is what differs from the schedule as it is', () => {
+    const starts = new Date('2026-01-01')
+    const current = { ...schedule, starts }
+    expect(changedSettings(current, { timer: 'daily', catchUp: 3, starts: new Date(starts) })).toEqual({
+      catchUp: 3,
+    })
+  })
+
+  it('are args only if their value differs, not their text', () => {
+    expect(changedSettings(schedule, { args: '{ "to": ["a","b"] }' })).toEqual({})
+    expect(changedSettings(schedule, { args: '{"to":["b","a"]}' })).toEqual({ args: '{"to":["b","a"]}' })
+  })
+})
+
+describe('the hash of the settings', () => {
+  it('is a text of 22 characters that can stand in a URL or an ETag', () => {
+    expect(settingsHash(schedule)).toMatch(/^[\w-]{22}$/)
+  })
+
+  it('differs after an edit of any setting, and not after a run', () => {
+    const hash = settingsHash(schedule)
+    for (const property of [...SETTING_NAMES.map(propertyOf), 'declaredBy'])
+      expect(settingsHash({ ...schedule, [property]: 'other' }), property).not.toBe(hash)
+    expect(settingsHash({ ...schedule, runCount: 1, lastJob: 'j', nextRun: new Date() })).toBe(hash)
+  })
+})

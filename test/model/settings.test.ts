@@ -1,0 +1,141 @@
+/** What the documentation says of a setting, and the checks of its values. */
+import { describe, expect, it, test } from 'vitest'
+import { checkedSetting, checkedSettings } from '../../src/model/checked-settings.ts'
+import {
+  defaultsOf,
+  explained,
+  isNullable,
+  isOfJobs,
+  isPolicy,
+  JOB_OPTION_NAMES,
+  JOB_SETTING_NAMES,
+  OPTION_NAMES,
+  POLICY_NAMES,
+  propertyOf,
+  SETTING_NAMES,
+  settingOf,
+  taskDefaultText,
+} from '../../src/model/settings.ts'
+
+describe('the groups of settings', () => {
+  it('task, args and timer are settings without being options', () => {
+    expect(SETTING_NAMES.filter((name) => !OPTION_NAMES.some((option) => option === name))).toEqual([
+      'task',
+      'timer',
+      'args',
+    ])
+  })
+
+  it('a task, a schedule and a job may each have a policy', () => {
+    expect(POLICY_NAMES).toEqual(['timeout', 'retries', 'retryDelay', 'retryBackoff'])
+    expect(SETTING_NAMES.filter(isPolicy)).toEqual(POLICY_NAMES)
+  })
+
+  it('jobs have what decides how they run and whose they are', () => {
+    expect(JOB_SETTING_NAMES).toEqual([
+      'task',
+      'args',
+      ...POLICY_NAMES,
+      'priority',
+      'group',
+      'submitter',
+      'subject',
+    ])
+    expect(SETTING_NAMES.filter(isOfJobs)).toEqual(JOB_SETTING_NAMES)
+    expect(JOB_OPTION_NAMES).toEqual(JOB_SETTING_NAMES.slice(2))
+  })
+})
+
+test('a stored value has the name of its setting, or one with its unit', () => {
+  expect(propertyOf('catchUp')).toBe('catchUp')
+  expect(propertyOf('timeout')).toBe('timeoutMs')
+})
+
+test('the defaults of some settings are stored under the names of the values', () => {
+  expect(defaultsOf(['catchUp', 'jitter', 'starts'])).toEqual({ catchUp: 1, jitterMs: 0, starts: null })
+})
+
+test('a setting whose default is null may have no value', () => {
+  expect(isNullable(settingOf('starts'))).toBe(true)
+  expect(isNullable(settingOf('jitter'))).toBe(false)
+  expect(isNullable(settingOf('task'))).toBe(false)
+})
+
+describe('the documentation of a setting', () => {
+  test.each([
+    ['task', /^The name of the task to run$/],
+    ['starts', /slot before this time$/],
+    ['enabled', /; default true$/],
+    ['catchUp', /; default 1$/],
+    ['overlap', /; default `skip`$/],
+    ['args', /; default `{}`$/],
+    ['group', /; default none$/],
+    ['maxRuns', /; default: no limit$/],
+    ['jitter', /: milliseconds or a time span; default 0$/],
+    ['timeout', /: milliseconds or a time span; default: as set for the task, else 10min$/],
+    ['retries', /; default: as set for the task, else 3$/],
+    ['retryDelay', /else the span of an `every` timer or 1min$/],
+    ['retryBackoff', /; default: as set for the task, else `exponential`$/],
+  ] as const)('of %s ends with its form and its default: %s', (name, text) => {
+    expect(explained(settingOf(name))).toMatch(text)
+    expect(explained(settingOf(name)).startsWith(settingOf(name).description)).toBe(true)
+  })
+
+  it('of a policy gives the default of a task, and of other settings none', () => {
+    expect(POLICY_NAMES.map((name) => taskDefaultText(settingOf(name)))).toEqual([
+      '10min',
+      '3',
+      'the span of an `every` timer or 1min',
+      '`exponential`',
+    ])
+    expect(taskDefaultText(settingOf('jitter'))).toBe('')
+  })
+})
+
+describe('the value of a setting', () => {
+  test.each([
+    ['timeout', '1min', 60_000],
+    ['catchUp', 0, 0],
+    ['overlap', 'replace', 'replace'],
+    ['enabled', false, false],
+    ['starts', new Date(5), new Date(5)],
+    ['summary', 'what\nfor', 'what\nfor'],
+    ['summary', 'x'.repeat(1000), 'x'.repeat(1000)],
+    ['summary', '', ''],
+    ['subject', ' \u200b', ' \u200b'],
+    ['group', 'acme', 'acme'],
+    // None.
+    ['group', '', ''],
+  ] as const)('of %s: %j is stored as %j', (name, value, stored) => {
+    expect(checkedSetting(name, value)).toEqual(stored)
+  })
+
+  test.each([
+    ['timeout', 0, 'not between 1 and'],
+    ['catchUp', -1, 'from 0 to 1000'],
+    ['overlap', 'never', "'skip', 'queue_one', 'replace', 'allow'"],
+    ['enabled', 1, 'true or false is needed, not 1'],
+    ['starts', 'now', 'a valid Date'],
+    ['summary', 'x'.repeat(1001), 'at most 1000 characters'],
+    ['summary', 'a\0', String.raw`not "a\u0000"`],
+    ['summary', 5, 'not 5'],
+    ['group', ' acme', '1 to 100 characters'],
+    ['group', 'a\u200b', 'U+200B'],
+  ] as const)('of %s: %j is refused, and the error names the setting', (name, value, why) => {
+    expect(() => checkedSetting(name, value)).toThrow(
+      expect.objectContaining({ field: name, message: expect.stringContaining(why) }),
+    )
+  })
+
+  it('of those that are given is checked; null clears those that may have none', () => {
+    const given = { timeout: null, starts: new Date(5), ends: undefined, jitter: '1s', summary: undefined }
+    expect(checkedSettings(OPTION_NAMES, given)).toStrictEqual({
+      timeoutMs: null,
+      starts: new Date(5),
+      jitterMs: 1000,
+    })
+    expect(() => checkedSettings(['jitter'], { jitter: null })).toThrow(
+      expect.objectContaining({ field: 'jitter' }),
+    )
+  })
+})

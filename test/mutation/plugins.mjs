@@ -1,0 +1,103 @@
+/** What Stryker does not bring along: a random sample, and survivors one per line. */
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { commonTokens, declareClassPlugin, PluginKind, tokens } from '@stryker-mutator/api/plugin'
+
+/** From 0 to 1, the same for a mutant in each run with the same seed. */
+function positionOf({ fileName, location, mutatorName, replacement }, seed) {
+  const { start, end } = location
+  const place = [start.line, start.column, end.line, end.column].join(':')
+  const file = fileName.slice(fileName.lastIndexOf('/src/'))
+  const text = [seed, file, place, mutatorName, replacement].join('\n')
+  return createHash('sha256').update(text).digest().readUInt32BE() / 2 ** 32
+}
+
+/** Refuses the mutants that are not in the sample: the report counts them as errors, and the score leaves them out. */
+class Sample {
+  static inject = tokens(commonTokens.options)
+
+  constructor({ sample }) {
+    this.sample = sample
+  }
+
+  async init() {}
+
+  async group(mutants) {
+    return [mutants.map(({ id }) => id)]
+  }
+
+  async check(mutants) {
+    const { share, seed } = this.sample
+    return Object.fromEntries(
+      mutants.map((mutant) => [
+        mutant.id,
+        positionOf(mutant, seed) < share
+          ? { status: 'passed' }
+          : { status: 'compileError', reason: 'not in the sample' },
+      ]),
+    )
+  }
+}
+
+/** Wilson's interval for a share of hits, with a confidence of 95 %. */
+function interval(hits, all) {
+  const z = 1.96
+  const share = hits / all
+  const middle = (share + z ** 2 / (2 * all)) / (1 + z ** 2 / all)
+  const half = (z * Math.sqrt((share * (1 - share)) / all + z ** 2 / (4 * all ** 2))) / (1 + z ** 2 / all)
+  return [middle - half, middle + half]
+}
+
+const percent = (share) => `${(share * 100).toFixed(1)} %`
+
+/** Writes the survivors, one per line, while the run goes on, and in the end the score with its confidence. */
+class Survivors {
+  static inject = tokens(commonTokens.options)
+  killed = 0
+  survivors = []
+
+  constructor({ survivorsFile }) {
+    this.file = survivorsFile
+  }
+
+  onMutantTested({ status, fileName, location, mutatorName, replacement }) {
+    if (status === 'Killed' || status === 'Timeout') this.killed += 1
+    if (status !== 'Survived' && status !== 'NoCoverage') return
+    const { start, end } = location
+    const lines = readFileSync(fileName, 'utf8')
+      .split('\n')
+      .slice(start.line - 1, end.line)
+    lines[lines.length - 1] = lines.at(-1).slice(0, lines.length === 1 ? end.column - 1 : end.column)
+    lines[0] = lines[0].slice(start.column - 1)
+    const original = lines.map((line) => line.trim()).join(' ')
+    const shown = [original, replacement.replaceAll(/\s+/g, ' ')].map((text) =>
+      text.length > 100 ? `${text.slice(0, 97)}...` : text,
+    )
+    const untested = status === 'NoCoverage' ? ' (no test comes by)' : ''
+    const place = `${fileName.slice(fileName.lastIndexOf('/src/') + 1)}:${start.line}:${start.column}`
+    this.survivors.push(`${place} ${mutatorName}${untested}: ${shown.join('  →  ')}`)
+    this.write()
+  }
+
+  wrapUp() {
+    this.write()
+    process.stdout.write(`${this.score()}\n`)
+  }
+
+  score() {
+    const all = this.killed + this.survivors.length
+    const [from, to] = interval(this.killed, all)
+    return `${percent(this.killed / all)} of ${all} mutants killed; ${percent(from)} to ${percent(to)} with 95 % confidence`
+  }
+
+  write() {
+    mkdirSync(dirname(this.file), { recursive: true })
+    writeFileSync(this.file, [this.score(), '', ...this.survivors, ''].join('\n'))
+  }
+}
+
+export const strykerPlugins = [
+  declareClassPlugin(PluginKind.Checker, 'sample', Sample),
+  declareClassPlugin(PluginKind.Reporter, 'survivors', Survivors),
+]

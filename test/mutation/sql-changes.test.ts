@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { changed, changesOf, partsOf, shapeOf, together } from './sql-changes.ts'
+
+const all = (statement: string) => changesOf(statement).map((change) => changed(statement, change))
+
+test('a condition always holds, and the values of the statement stay', () => {
+  expect(all('SELECT id FROM job WHERE id = ? AND state IN (?, ?) ORDER BY id')).toEqual([
+    'SELECT id FROM job WHERE (1 = 1 OR ( id = ? )) AND state IN (?, ?) ORDER BY id',
+    'SELECT id FROM job WHERE id = ? AND (1 = 1 OR ( state IN (?, ?) )) ORDER BY id',
+  ])
+})
+
+test('conditions in parentheses end there', () => {
+  expect(all('DELETE FROM job WHERE NOT EXISTS (SELECT 1 FROM worker WHERE a = b)')).toEqual([
+    'DELETE FROM job WHERE (1 = 1 OR ( NOT EXISTS (SELECT 1 FROM worker WHERE a = b))) ',
+    'DELETE FROM job WHERE EXISTS (SELECT 1 FROM worker WHERE a = b)',
+    'DELETE FROM job WHERE NOT EXISTS (SELECT 1 FROM worker WHERE (1 = 1 OR ( a = b)) )',
+  ])
+})
+
+test('a case is always or never chosen', () => {
+  expect(all("UPDATE t SET a = CASE WHEN b = 'AND' THEN 1 ELSE 2 END")).toEqual([
+    "UPDATE t SET a = CASE WHEN (1 = 1 OR ( b = 'AND' )) THEN 1 ELSE 2 END",
+    "UPDATE t SET a = CASE WHEN (1 = 0 AND ( b = 'AND' )) THEN 1 ELSE 2 END",
+  ])
+})
+
+test('comparisons get or lose their bound; BETWEEN has none', () => {
+  expect(all('SELECT MIN(a) FROM t WHERE a BETWEEN ? AND ? AND b <= ?')).toEqual([
+    'SELECT MAX(a) FROM t WHERE a BETWEEN ? AND ? AND b <= ?',
+    'SELECT MIN(a) FROM t WHERE (1 = 1 OR ( a BETWEEN ? AND ? )) AND b <= ?',
+    'SELECT MIN(a) FROM t WHERE a BETWEEN ? AND ? AND (1 = 1 OR ( b <= ?)) ',
+    'SELECT MIN(a) FROM t WHERE a BETWEEN ? AND ? AND b < ?',
+  ])
+})
+
+test('statements that differ by the length of a list have one shape', () => {
+  expect(shapeOf('SELECT id\n  FROM job WHERE id IN (?, ?, ?) LIMIT 100')).toBe(
+    'SELECT id FROM job WHERE id IN (?, …) LIMIT 0',
+  )
+})
+
+test('a union is changed part by part', () => {
+  const union = together(['SELECT 1 AS a', 'SELECT 2 AS a'])
+  expect(partsOf(union)).toEqual(['SELECT 1 AS a', 'SELECT 2 AS a'])
+  expect(new Set(partsOf(union).map(shapeOf)).size).toBe(1)
+})

@@ -1,0 +1,61 @@
+/** Setup of every test file of `npm run mutation:sql`: notes or changes the statements of the SQLite store. */
+import { appendFileSync, writeFileSync } from 'node:fs'
+import Libsql from 'libsql'
+import { expect, inject } from 'vitest'
+import { changed, changesOf, partsOf, shapeOf, together } from './sql-changes.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    sqlMutation: {
+      /** A file that gets the changes of the statements; null: nothing is noted. */
+      readonly notes: string | null
+      /** The key of the change that is made; null: none is. */
+      readonly made: string | null
+      /** A file that gets the id of this process: a statement that never ends is ended with it. */
+      readonly process: string
+    }
+  }
+}
+
+const { notes, made, process: pidFile } = inject('sqlMutation')
+writeFileSync(pidFile, String(process.pid))
+const noted = new Set<string>()
+
+/** Tests look into the database by connections of their own, whose statements stay as they are. */
+const isOfStore = () => new Error('the caller').stack?.includes('/src/store/') === true
+
+// oxlint-disable-next-line typescript/unbound-method -- called with its `this` below
+const { prepare } = Libsql.prototype
+// All files of a run are in one process, and this is called for each of them.
+if (prepare.name !== 'prepareChanged')
+  Reflect.set(Libsql.prototype, 'prepare', function prepareChanged(this: Libsql.Database, text: string) {
+    if (!isOfStore()) return prepare.call(this, text)
+    const parts = partsOf(text)
+    const test = expect.getState().testPath
+    if (notes !== null)
+      for (const [index, part] of parts.entries())
+        for (const change of changesOf(part)) {
+          if (noted.has(`${test} ${change.key}`)) continue
+          noted.add(`${test} ${change.key}`)
+          if (isValid(this, parts.with(index, changed(part, change))))
+            appendFileSync(
+              notes,
+              `${JSON.stringify({ file: test, key: change.key, statement: shapeOf(part) })}\n`,
+            )
+        }
+    const now = parts.map((part) => {
+      const change = made === null ? undefined : changesOf(part).find(({ key }) => key === made)
+      return change === undefined ? part : changed(part, change)
+    })
+    return prepare.call(this, together(now))
+  })
+
+/** Whether the database can read it. */
+function isValid(database: Libsql.Database, parts: readonly string[]): boolean {
+  try {
+    prepare.call(database, together(parts))
+    return true
+  } catch {
+    return false
+  }
+}

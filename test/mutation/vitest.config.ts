@@ -1,0 +1,40 @@
+import { defineConfig } from 'vitest/config'
+
+/** The tests of each area that are quick and reach it. */
+const tests: Readonly<Record<string, readonly string[]>> = {
+  // Without the whole lives of schedules (policies.property), which take longer than all others together.
+  model: ['test/model/!(policies.property).test.ts', 'test/timer/span.test.ts'],
+  executor: [
+    'test/executor/*.test.ts',
+    'test/http/secrets.test.ts',
+    'test/jobs/{hostile-args,results}.test.ts',
+    'test/telemetry/tracing.test.ts',
+    'test/testing/clock.test.ts',
+    'test/worker/membership.test.ts',
+  ],
+  sql: [
+    'test/store/{batch,declared,exact,executing,inspection,jobs,lists,locks,refused-rows}.test.ts',
+    'test/store/{retention,schedules,scheduling,settling,statements,turns,workers}.test.ts',
+    'test/jobs/{change-many,jobs,many,results,retention,retry,transactions}.test.ts',
+    'test/schedules/{declared,explain,history,schedules,scope,settings}.test.ts',
+    'test/executor/concurrency.test.ts',
+    'test/kalends/policies.test.ts',
+    'test/scheduler/external-queue.test.ts',
+    'test/views/*.test.ts',
+  ],
+}
+const area = process.env['KALENDS_MUTATION'] ?? 'model'
+
+// Stryker adds its own setup file, and runs all tests in one thread.
+export default defineConfig({
+  test: {
+    include: [...(tests[area] ?? [])],
+    // All files of a mutant's tests run in one thread, which loads the source once.
+    isolate: false,
+    globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: ['test/mutation/fast-check.ts'],
+    // A change often makes a test wait for what never comes.
+    testTimeout: 15_000,
+    hookTimeout: 15_000,
+  },
+})
