@@ -80,6 +80,8 @@ export const scheduleOperations: readonly Operation[] = [
     body: bodies.Ids,
     answers: { 204: { description: 'Deleted' } },
     run: async (call) => {
+      if (call.request.headers.has('if-match'))
+        throw invalidField('if-match', 'it names one version; delete schedules one by one to use it')
       for (const id of new Set(call.body.ids))
         await removed({ ...call, params: { id } }).catch((error: unknown) => {
           if (!(error instanceof NotFoundError)) throw error

@@ -7,13 +7,13 @@ import type { ScheduleSettings } from './schedule.ts'
  */
 export type FirstRun = 'next' | 'now' | 'if-due'
 
-/** Decides by the database's clock whether a new schedule is due at once. */
-export type IsDue = (now: Date) => boolean
+/** Decides by the database's clock whether a new schedule, under the id as it is stored, is due at once. */
+export type IsDue = (id: string, now: Date) => boolean
 
 /** @returns null: the schedule is planned by its timer, whatever the clock shows */
-export function dueAtOnce(firstRun: FirstRun, id: string, settings: ScheduleSettings): IsDue | null {
+export function dueAtOnce(firstRun: FirstRun, settings: ScheduleSettings): IsDue | null {
   if (firstRun === 'next') return null
-  return firstRun === 'now' ? () => true : (now) => hasElapsedInMinute(id, settings, now)
+  return firstRun === 'now' ? () => true : (id, now) => hasElapsedInMinute(id, settings, now)
 }
 
 /** Later times of this minute are next runs. */

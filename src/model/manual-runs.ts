@@ -50,7 +50,7 @@ export function nextRunNumber(number: number): number {
 export interface JobToRetry extends Pick<Job, 'id' | 'task' | 'state' | 'scheduleId'> {
   /** Of its schedule; null: it has none, or the schedule was deleted. */
   readonly overlap: Overlap | null
-  /** Another job of its schedule. */
+  /** Another job of its schedule; null also where runs may overlap. */
   readonly open: OpenJob | null
 }
 

@@ -195,7 +195,7 @@ function changesOf(set: DeclaredSet, report: SyncReport, isStart: boolean): SetC
       .map(({ id, settings, firstRun }) => ({
         id,
         settings,
-        isDue: isStart ? dueAtOnce(firstRun, id, settings) : null,
+        isDue: isStart ? dueAtOnce(firstRun, settings) : null,
       })),
     change: [...report.changed].map(([id, settings]) => ({ id, settings })),
     reactivate: report.reactivated,

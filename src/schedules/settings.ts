@@ -104,7 +104,7 @@ export async function newSchedule(
       'timer',
       `'${settings.timer}' does not elapse any more; with firstRun: 'now' it runs at once`,
     )
-  return { id, settings, isDue: dueAtOnce(firstRun, id, settings) }
+  return { id, settings, isDue: dueAtOnce(firstRun, settings) }
 }
 
 /** Everything that is wrong with what `newSettings` would take, one error per option. */

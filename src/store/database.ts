@@ -138,6 +138,8 @@ export interface Dialect {
   readonly isDuplicate: (error: unknown) => boolean
   /** The statement failed because others hold rows, not because the database is away: fewer rows may do. */
   readonly isContended: (error: unknown) => boolean
+  /** The statement, alone in its transaction, waited too long for a lock. */
+  readonly isLockWait: (error: unknown) => boolean
   /**
    * Checks whether the session of a transaction that the application has begun stores what it is given.
    *

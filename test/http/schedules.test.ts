@@ -102,9 +102,10 @@ eachDatabase((under) => {
       counts: { active: 2, paused: 1 },
       isExact: true,
     })
-    expect(
-      (await call('POST /api/v1/schedules/batch-delete', { body: { ids: ['a', 'none', 'b'] } })).status,
-    ).toBe(204)
+    const batch = { body: { ids: ['a', 'none', 'b'] } }
+    const ofOne = { ...batch, headers: { 'if-match': '"0123456789012345678901"' } }
+    expect((await call('POST /api/v1/schedules/batch-delete', ofOne)).status).toBe(422)
+    expect((await call('POST /api/v1/schedules/batch-delete', batch)).status).toBe(204)
     expect(await ids('')).toEqual([['c', 'd'], 2, true])
   })
 

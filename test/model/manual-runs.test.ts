@@ -84,10 +84,10 @@ it.each([
 ] as const)(
   'a new schedule with firstRun %s and the timer %s is due at once: %s',
   (firstRun, timer, isDue) => {
-    expect(dueAtOnce(firstRun, 's', { ...DEFAULT_SETTINGS, task: 'task', timer })?.(NOW)).toBe(isDue)
+    expect(dueAtOnce(firstRun, { ...DEFAULT_SETTINGS, task: 'task', timer })?.('s', NOW)).toBe(isDue)
   },
 )
 
 it('a new schedule waits for its timer by default, whatever the clock shows', () => {
-  expect(dueAtOnce('next', 's', { ...DEFAULT_SETTINGS, task: 'task', timer: 'minutely' })).toBeNull()
+  expect(dueAtOnce('next', { ...DEFAULT_SETTINGS, task: 'task', timer: 'minutely' })).toBeNull()
 })

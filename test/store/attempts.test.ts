@@ -1,4 +1,5 @@
 /** The attempts of jobs: what is stored about them, and what is read. */
+import { createConnection } from 'mysql2/promise'
 import { describe, expect, it } from 'vitest'
 import type { Attempt, AttemptOutcome } from '../../src/model/attempt.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
@@ -124,6 +125,33 @@ onEachStore((under) => {
     await write(store).settle(ids.map((id, index) => ended(id, index % 2 === 0 ? success : failure)))
     expect(statements.filter((text) => text.includes('`attempt`'))).toHaveLength(1)
     expect((await stored()).map((row) => row['job_id'])).toEqual(ids.filter((_, index) => index % 2 === 1))
+  })
+
+  it.skipIf(under.kind === 'sqlite')(
+    'a transaction that locks the table keeps no job from ending',
+    async () => {
+      const admin = await createConnection({ uri: under.url })
+      under.afterwards(() => admin.end())
+      await running('failing')
+      await running('succeeding')
+      // As ordinary SQL clients do it: under REPEATABLE READ, this locks every gap of the table.
+      await admin.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+      await admin.query('START TRANSACTION')
+      await admin.query("DELETE FROM attempt WHERE ended < '2100-01-01'")
+      const { settled } = await settle(ended('failing', failure), ended('succeeding', success))
+      expect(settled.map(({ id }) => id)).toEqual(['failing', 'succeeding'])
+      await admin.query('COMMIT')
+      expect(await stored()).toEqual([])
+    },
+  )
+
+  it('a text of many bytes is not shortened if it has few enough characters', async () => {
+    await running('wide')
+    const error = 'ä'.repeat(9000)
+    await settle(ended('wide', { kind: 'error', error, permanent: true }))
+    const [wide] = await attempts('wide')
+    expect(wide).toMatchObject({ error })
+    expect(wide).not.toHaveProperty('truncated')
   })
 
   it('an error is stored as it is, and shortened to whole lines where it is listed', async () => {

@@ -114,6 +114,17 @@ onEachStore((under) => {
     })
   })
 
+  it('whether a new schedule of an owner is due at once is decided with its stored id, which shifts its jitter', async () => {
+    const decided: string[] = []
+    const isDue = (id: string) => decided.push(id) === 0
+    await under.store.schedules.ownedBy({ group: null, submitter: 'alice' }).put(
+      'digest',
+      () => ({ settings: settings({ submitter: 'alice' }), isDue }),
+      () => ({}),
+    )
+    expect(decided).toEqual(['alice/digest'])
+  })
+
   it('an update changes what it says and nothing else', async () => {
     await write(under.store).create('s', ALL)
     const updated = await under.store.schedules.update('s', { enabled: true, group: 'new', subject: null })

@@ -12,12 +12,12 @@ export const write = (store: Pick<Store, 'schedules' | 'jobs' | 'executing'>) =>
   retry: (id: string) => store.jobs.retry(id, retry),
   runNow: (id: string, args: string | null = null) => store.schedules.runNow(id, args, runNow),
   create: (id: string, settings: ScheduleSettings, firstRun: FirstRun = 'next') =>
-    store.schedules.create({ id, settings, isDue: dueAtOnce(firstRun, id, settings) }),
+    store.schedules.create({ id, settings, isDue: dueAtOnce(firstRun, settings) }),
   put: (id: string, settings: ScheduleSettings, firstRun: FirstRun = 'next') => {
     const { enabled: _, declaredBy: __, ...wanted } = settings
     return store.schedules.put(
       id,
-      () => ({ settings, isDue: dueAtOnce(firstRun, id, settings) }),
+      () => ({ settings, isDue: dueAtOnce(firstRun, settings) }),
       (current) => changedSettings(current, wanted),
     )
   },

@@ -4,7 +4,7 @@ import { integerLiteral } from '../literals.ts'
 import { placeholders } from '../sql/tables.ts'
 import { type ExactCollation, withLiterals } from './literal.ts'
 import { checkTransaction, stateIn, TRANSACTION_STATE } from './session-variables.ts'
-import { isAlreadyApplied, isDuplicate, isTransient } from './errors.ts'
+import { isAlreadyApplied, isDuplicate, isLockWait, isTransient } from './errors.ts'
 
 const BATCH_TYPES: Readonly<Record<BatchColumn, string>> = {
   // The collation of the keys, so that they stay usable.
@@ -98,6 +98,7 @@ export const mysqlDialect = (exact: () => ExactCollation): Dialect => ({
   withLiterals: (text, params) => withLiterals(text, params, exact()),
   writesInParallel: true,
   isDuplicate,
+  isLockWait,
   isContended: (error) => error instanceof StoreUnavailableError && isTransient(error.cause),
   async checkTransaction(execute) {
     const state = stateIn(await execute(TRANSACTION_STATE))

@@ -21,8 +21,30 @@ export interface AttemptOfRow {
   readonly end: AttemptEnd
 }
 
-/** Writes the attempts that did not succeed, in the transaction that writes their ends. */
-export async function writeAttempts(tx: Context, attempts: readonly AttemptOfRow[]): Promise<void> {
+/**
+ * Thrown if another transaction locks gaps of `attempt`, as `DELETE … WHERE ended < …` does under REPEATABLE READ. The
+ * ends are then written without their attempts: history must not keep jobs from ending.
+ */
+export class AttemptsLocked extends Error {
+  override readonly name = 'AttemptsLocked'
+}
+
+/**
+ * Writes the attempts that did not succeed, in the transaction that writes their ends.
+ *
+ * @throws AttemptsLocked
+ */
+export async function writeAttempts(tx: Context, ended: readonly AttemptOfRow[]): Promise<void> {
+  try {
+    await insertAttempts(tx, ended)
+  } catch (error) {
+    throw tx.dialect.isLockWait(error)
+      ? new AttemptsLocked('Another transaction has locked the table attempt', { cause: error })
+      : error
+  }
+}
+
+async function insertAttempts(tx: Context, attempts: readonly AttemptOfRow[]): Promise<void> {
   const rows = attempts.flatMap(({ row, end }) => {
     const stored = storedEnd(end)
     if (stored === null) return []
@@ -101,8 +123,8 @@ export async function attemptsOf(
      LIMIT ${integerLiteral(limit)}`,
     [job.id],
   )
-  // An attempt that ended between the two statements is a row by now.
-  const inJob = rows[0]?.claim === job.claim ? [] : attemptInJob(job)
+  // An attempt that ended between the two statements is a row by now, and the next one may be, too.
+  const inJob = rows.some(({ claim }) => claim === job.claim) ? [] : attemptInJob(job)
   return [...rows.toReversed().map(toAttempt), ...inJob].slice(-limit)
 }
 

@@ -1,3 +1,4 @@
+import { AttemptsLocked, writeAttempts } from './attempts.ts'
 import { Halving } from '../../model/halves.ts'
 import { type ClaimedJob, type Fence, fenceOf } from '../../model/job.ts'
 import type { Turn } from '../database.ts'
@@ -30,7 +31,14 @@ export function executingStore(context: TablesContext): ExecutingStore {
     async settle(attempts, rules) {
       if (attempts.length === 0) return { settled: [], lost: [], locked: [] }
       // A job that was put back manually since the next one was looked for has the turn.
-      return await context.transactionOnKeys((tx) => settleAll(tx, attempts, rules))
+      const settle = (record: typeof writeAttempts | null) =>
+        context.transactionOnKeys((tx) => settleAll(tx, attempts, rules, record))
+      try {
+        return await settle(writeAttempts)
+      } catch (error) {
+        if (!(error instanceof AttemptsLocked)) throw error
+        return await settle(null)
+      }
     },
 
     stopRequests: (worker) =>

@@ -71,14 +71,15 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
         if (locked === null) return false
         const { row, schedules } = locked
         const { schedule } = row
+        const overlap = schedules.get(schedule ?? '')?.overlap ?? null
         const { exclusive } = decide({
           id: shownId(owner, row.id),
           task: row.task,
           state: row.state,
           scheduleId: schedule && shownId(owner, schedule),
-          overlap: schedules.get(schedule ?? '')?.overlap ?? null,
+          overlap,
           // Submissions of the schedule wait for its row, which is locked here.
-          open: schedule === null ? null : await findOpenJob(tx, owner, schedule),
+          open: schedule === null || overlap === 'allow' ? null : await findOpenJob(tx, owner, schedule),
         })
         await touchSchedules(tx, [...schedules.keys()])
         const params = [Number(exclusive)]

@@ -54,18 +54,19 @@ function shortened(expressions: readonly string[], rows: number): string {
 
 /** Columns: the JSON, or NULL and its size if it is longer. */
 function jsonPreview(column: string, most: number): string[] {
-  const whole = `CASE WHEN OCTET_LENGTH(${column}) <= ${integerLiteral(most)} THEN ${column} END`
-  return [`${whole} AS ${column}`, sizeBeyond(column, most)]
+  const isLonger = `OCTET_LENGTH(${column}) > ${integerLiteral(most)}`
+  return [`CASE WHEN ${isLonger} THEN NULL ELSE ${column} END AS ${column}`, sizeIf(isLonger, column)]
 }
 
 /** Columns: the beginning of the text, and its size if it is longer. */
 export function textPreview(column: string, most: number): string[] {
-  return [`SUBSTR(${column}, 1, ${integerLiteral(most)}) AS ${column}`, sizeBeyond(column, most)]
+  // Its size in bytes says nothing about whether characters were cut off.
+  const isLonger = `SUBSTR(${column}, ${integerLiteral(most + 1)}, 1) LIKE '_'`
+  return [`SUBSTR(${column}, 1, ${integerLiteral(most)}) AS ${column}`, sizeIf(isLonger, column)]
 }
 
-function sizeBeyond(column: string, most: number): string {
-  const bytes = `OCTET_LENGTH(${column})`
-  return `CASE WHEN ${bytes} > ${integerLiteral(most)} THEN ${bytes} END AS ${column}_bytes`
+function sizeIf(condition: string, column: string): string {
+  return `CASE WHEN ${condition} THEN OCTET_LENGTH(${column}) END AS ${column}_bytes`
 }
 
 export function toListedSchedule(row: ListedRow<ScheduleRow>): Listed<Schedule> {

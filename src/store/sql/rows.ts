@@ -239,8 +239,8 @@ function splitPlannedFrom(text: string): { definition: string; run: Date | null 
 
 export function toSchedule(row: ScheduleRow): Schedule {
   return {
-    ...scheduleSettings(row),
     id: row.id,
+    ...scheduleSettings(row),
     status: row.status,
     nextRun: fromText(row.nextrun),
     idle: row.idle,
@@ -259,9 +259,9 @@ export function toSchedule(row: ScheduleRow): Schedule {
 
 export function toJob(row: JobRow): Job {
   return {
-    ...jobSettings(row),
     id: row.id,
     scheduleId: row.periodic_task_id,
+    ...jobSettings(row),
     slot: fromText(row.slot),
     missed: numberOr(row.missed, 0),
     run: numberOr(row.run, null),

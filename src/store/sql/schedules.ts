@@ -193,7 +193,7 @@ const AT_ONCE = '1970-01-01 00:00:00.000'
 
 export async function insertSchedule(tx: Context, { id, settings, isDue }: NewSchedule): Promise<void> {
   const columns: [string, SqlValue][] = [['id', id], ...settingColumns(settings)]
-  if (isDue?.(await readClock(tx)) === true) columns.push(['nextrun', AT_ONCE])
+  if (isDue?.(id, await readClock(tx)) === true) columns.push(['nextrun', AT_ONCE])
   await tx.run(
     `INSERT INTO ${tx.tables.schedule} (${columns.map(([column]) => column).join(', ')}, created)
      VALUES (${placeholders(columns)}, ${tx.dialect.now})`,

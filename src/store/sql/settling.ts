@@ -3,7 +3,7 @@ import type { EndRules } from '../../model/end-rules.ts'
 import { type Fence, fenceText } from '../../model/job.ts'
 import type { EndedAttempt, SettledAttempt, SettleResult } from '../executing-store.ts'
 import { fromStored } from '../instant.ts'
-import { type AttemptOfRow, writeAttempts } from './attempts.ts'
+import type { AttemptOfRow, writeAttempts } from './attempts.ts'
 import { lockRows } from './by-key.ts'
 import type { Context } from './context.ts'
 import { type EndedJob, endingColumns, type EndingRow, nextInTurn, writeEnds } from './ends.ts'
@@ -11,10 +11,12 @@ import { plannableColumns, type PlannableRow } from './rows.ts'
 import { placeholders } from './tables.ts'
 import { writeHeartbeat } from './workers.ts'
 
+/** @param record  stores the attempts that did not succeed; null: they are not stored */
 export async function settleAll(
   tx: Context,
   attempts: readonly EndedAttempt[],
   rules: EndRules,
+  record: typeof writeAttempts | null,
 ): Promise<SettleResult> {
   const ids = attempts.map((attempt) => attempt.fence.id).toSorted()
   const schedules = await lockSchedulesOf(tx, ids)
@@ -56,7 +58,7 @@ export async function settleAll(
   const written = ended.filter((end) => !isHeld(end))
   const promoted = new Map([...turns].filter(([schedule]) => !heldTurns.has(schedule)))
   await writeEnds(tx, written, promoted, schedules.rows, rules.ofSchedule)
-  await writeAttempts(tx, written)
+  await record?.(tx, written)
   const settled = written.map(
     ({ row, outcome }): SettledAttempt => ({
       id: row.id,

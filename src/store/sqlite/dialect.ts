@@ -90,6 +90,7 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   isDuplicate,
   // The whole file is locked or nothing is.
   isContended: () => false,
+  isLockWait: () => false,
   async changeTokens(database, tables) {
     // The first counts what other connections have committed, the second what this one has written.
     const [others] = await database.rows<{ data_version: number }>('PRAGMA data_version')
