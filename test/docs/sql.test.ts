@@ -36,7 +36,7 @@ test('there is SQL to run', () => {
 })
 
 eachDatabase(({ kind, fresh, bare }) => {
-  test.each(withSql)('$page: every statement runs, and finds the rows it speaks of', async ({ blocks }) => {
+  test.each(withSql)('$page: every statement runs, and finds the rows that it is about', async ({ blocks }) => {
     const database = await fresh()
     const kalends = await Kalends.open(database.url)
     await seed(database)
@@ -54,7 +54,7 @@ eachDatabase(({ kind, fresh, bare }) => {
     await database.drop()
   })
 
-  test.skipIf(kind === 'sqlite')('the privileges that are given are enough, and needed', async () => {
+  test.skipIf(kind === 'sqlite')('the documented privileges are sufficient and necessary', async () => {
     const database = await bare()
     const name = new URL(database.url).pathname.slice(1)
     const users = { app_worker: `w_${name.slice(-20)}`, app_deploy: `d_${name.slice(-20)}` }

@@ -95,7 +95,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       await proves(database, await open(), (work) => db.transaction((tx) => work(tx)))
     })
 
-    it('a drizzle transaction on the pool that Kalends was lent', async () => {
+    it('a drizzle transaction on a caller-supplied pool', async () => {
       const { database } = await scene(under)
       const pool = mysql.createPool({ uri: database.url, connectionLimit: 3 })
       const db = drizzle({ client: pool })
@@ -108,7 +108,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       await proves(database, kalends, (work) => db.transaction((tx) => work(tx)))
     })
 
-    it('a connection of mysql2 with promises, whatever its options', async () => {
+    it('a connection of mysql2 with promises, with any options', async () => {
       const { open, database } = await scene(under)
       const connection = await connected(database.url, {
         namedPlaceholders: true,
@@ -133,7 +133,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       ['unique_checks', '0'],
       ['timestamp', '1700000000'],
       ...(under.kind === 'mariadb' ? [['check_constraint_checks', '0']] : []),
-    ])('is refused when its session has %s = %s, by name and with what to do', async (name, value) => {
+    ])('is rejected when its session has %s = %s, by name and with what to do', async (name, value) => {
       const { open, database } = await scene(under)
       const { jobs } = await open()
       for (const options of [{}, { rowsAsArray: true }, { nestTables: true }]) {
@@ -151,7 +151,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       expect(await database.query('SELECT id FROM job')).toEqual([])
     })
 
-    it('a connection of mysql2 with callbacks, also one of a pool', async () => {
+    it('a connection of mysql2 with callbacks, also from a pool', async () => {
       const { open, database } = await scene(under)
       const pool = mysqlCallbacks.createPool(database.url)
       onTestFinished(() => pool.promise().end())
@@ -202,7 +202,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       })
     })
 
-    it('a pool is no transaction, and is refused', async () => {
+    it('a pool is not a transaction, and is rejected', async () => {
       const { open, database } = await scene(under)
       const { jobs } = await open()
       const promises = mysql.createPool(database.url)
@@ -252,7 +252,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
 
 eachDatabase((under) => {
   it.each([['a text'], [{}], [7], [null], [{ query: {} }], [{ execute: 'no' }]])(
-    'what cannot run a statement is refused, and no job is lost in silence: %j',
+    'an object that cannot run a statement is rejected, and no job is lost silently: %j',
     async (tx) => {
       const { open } = await scene(under)
       const { jobs } = await open()
@@ -263,7 +263,7 @@ eachDatabase((under) => {
     },
   )
 
-  it('other errors of the transaction arrive as they are', async () => {
+  it('other errors of the transaction are passed on unchanged', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const broken = new Error('the connection is gone')

@@ -16,13 +16,13 @@ const NOW = new Date('2026-11-22T12:34:56Z')
 describe('tasks', () => {
   const scope = { ...FULL_AUTHORITY, builtInTasks: false, tasks: checkedTasks(['mail', 'Mail 2']) }
 
-  it('only what is in the list, letter for letter', () => {
+  it('only those in the list, compared exactly', () => {
     for (const task of ['mail', 'Mail 2']) requireTask(scope, task)
     for (const task of ['Mail', 'mail ', ' mail', 'mail 2', '', 'constructor', 'command', 'kalends.prune'])
       expect(() => requireTask(scope, task), task).toThrow('This scope may not use the task')
   })
 
-  it('without a list every task but the built-in ones', () => {
+  it('every task except the built-in ones without a list', () => {
     const api = { ...scope, tasks: null }
     requireTask(api, 'anything')
     requireTask(api, 'kalends')
@@ -66,7 +66,7 @@ describe('the shortest period', () => {
     )
   })
 
-  it('what repeats within an hour is found whenever it is asked', () => {
+  it('repeated runs within an hour are found at any time of the check', () => {
     fc.assert(
       fc.property(
         fc.date({ min: new Date('2000-01-01'), max: new Date('2090-01-01'), noInvalidDate: true }),
@@ -82,7 +82,7 @@ describe('the shortest period', () => {
   })
 })
 
-it('open jobs: as many as allowed, and not one more', () => {
+it('open jobs: up to the limit, and not one more', () => {
   const limits = checkedLimits({ openJobs: 3 })
   checkOpenJobs(limits, 2, 1)
   expect(() => checkOpenJobs(limits, 3, 1)).toThrow('limits.openJobs')

@@ -20,7 +20,7 @@ test.each([
   expect(versionProblem(needed, own) === null).toBe(works)
 })
 
-test('tables that need no version take any', () => {
+test('tables that need no version work with any', () => {
   expect(versionProblem(null, '0.0.1')).toBeNull()
 })
 

@@ -224,7 +224,7 @@ eachDatabase((under) => {
     expect((await stage.reasons())[1]).toMatch(expected)
   })
 
-  it('a task that no live worker handles is told of before a job waits for it', async () => {
+  it('a task that no live worker handles is reported before a job waits for it', async () => {
     const stage = await opened()
     await schedule(stage, 'hourly', { nextrun: '2099-01-05 08:00:00.000' })
     await worker(stage.database, ['other'])
@@ -346,7 +346,7 @@ eachDatabase((under) => {
     expect(await first('2026-01-04T10:00:00Z')).toMatch(/^It does not run at .*: it ended at Sat 2026-01-03/)
   })
 
-  it('to the second, each elapse is told of by itself', async () => {
+  it('to the second, each run time is explained separately', async () => {
     const stage = await opened()
     await schedule(stage, '*:*:*', { nextrun: '2099-01-05 08:00:00.000' })
     await job(stage.database, '2026-01-01 10:00:10.000', 'success')
@@ -376,7 +376,7 @@ eachDatabase((under) => {
     expect((await stage.reasons('2026-01-01T09:59:00Z'))[0]).toContain('the job j599 succeeded')
   })
 
-  it('alive: while a run goes on, and after it', async () => {
+  it('live: while a job runs, and after it', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const hold = gate()
