@@ -45,7 +45,7 @@ test.each([
   }
 })
 
-test('the database checks the range of each that has one', () => {
+test('the database checks the range of each setting that has one', () => {
   for (const [checks, names] of [
     [checksOf(PERIODIC_TASK, false), SETTING_NAMES],
     [checksOf(JOB, false), JOB_SETTING_NAMES],
@@ -58,7 +58,7 @@ test('the database checks the range of each that has one', () => {
   }
 })
 
-test('the REST API takes and gives each', () => {
+test('the REST API accepts and returns each', () => {
   expect(keysOf(bodies.ScheduleInput)).toEqual(expect.arrayContaining(SETTING_NAMES))
   expect(keysOf(bodies.ScheduleChanges)).toEqual(SETTING_NAMES.filter((name) => name !== 'task'))
   expect(keysOf(answers.Schedule)).toEqual(expect.arrayContaining(propertiesOf(SETTING_NAMES)))

@@ -130,7 +130,7 @@ it('a result that wrote nothing does not prove that the server accepts anything'
   await expect(work).rejects.toThrow(AllRefusedError)
 })
 
-it('a success without an abandoned item ends that item', async () => {
+it('after a reset, a batch has all its attempts again', async () => {
   const halving = new Halving()
   const all = () => run(() => true, { halving })
   const { tries } = await all()
@@ -139,6 +139,6 @@ it('a success without an abandoned item ends that item', async () => {
   expect((await all()).tries).toBe(tries)
 })
 
-it('without a limit, each of them is rejected', async () => {
+it('without a limit on attempts, each bad item is found', async () => {
   expect((await run(() => true, { halving: new Halving(Infinity) })).failed).toEqual(items)
 })

@@ -300,11 +300,11 @@ eachDatabase((under) => {
     })
   })
 
-  describe('the first start', () => {
+  describe('the first run', () => {
     const runsOf = async ({ kalends }: Deployed, id: string) =>
       (await kalends.jobs.list({ schedule: id })).items.filter(({ state }) => state !== 'skipped').length
 
-    it('is the next run time by default; with now it is at once, and only when the row is new', async () => {
+    it('waits for the next run time by default; now runs at once, only when the row is new', async () => {
       const on = await scene(under)
       const code = [
         { ...daily('a'), timer: 'yearly' },
@@ -321,7 +321,7 @@ eachDatabase((under) => {
       expect(await again.kalends.schedules.get('b')).toMatchObject({ status: 'active' })
     })
 
-    it('is at once with if-due only if the timer has elapsed in the current minute', async () => {
+    it('if-due runs at once only if the timer has elapsed in the current minute', async () => {
       const on = await scene(under)
       const [clock] = await on.database.query(
         under.kind === 'sqlite'

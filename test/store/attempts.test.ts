@@ -50,7 +50,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('is running or succeeded is read from the job, and nothing is stored', async () => {
+    it('is running or succeeded is derived from the job, and nothing is stored', async () => {
       const { store, statements } = await recording(under.url)
       under.afterwards(() => store.close())
       await running('now')
@@ -66,7 +66,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('was lost names the worker that was lost, not the one that took over', async () => {
+    it('was lost names the lost worker, not the one that took over', async () => {
       await job(under, 'j')
       await claim('gone/1')
       await settle(...(await under.store.executing.orphans(10)))
@@ -108,7 +108,7 @@ onEachStore((under) => {
     expect((await attempts('j', 2)).map(({ outcome }) => outcome)).toEqual(['failed', 'success'])
   })
 
-  it('a job without an attempt has none, and one that was cancelled while it waited gets none', async () => {
+  it('a job without an attempt has none, and a job that is cancelled while it waits gets none', async () => {
     await under.store.jobs.submit([newJob('j')])
     expect(await attempts('j')).toEqual([])
     await write(under.store).cancel('j')
@@ -116,7 +116,7 @@ onEachStore((under) => {
     expect(await under.store.lists.attempts('none', 100)).toBeNull()
   })
 
-  it('the attempts of a batch are one statement', async () => {
+  it('the attempts of a batch are written in one statement', async () => {
     const { store, statements } = await recording(under.url)
     under.afterwards(() => store.close())
     const ids = Array.from({ length: 200 }, (_, index) => `j${String(index).padStart(3, '0')}`)
@@ -126,7 +126,7 @@ onEachStore((under) => {
     expect((await stored()).map((row) => row['job_id'])).toEqual(ids.filter((_, index) => index % 2 === 1))
   })
 
-  it('an error is stored as it is, and shortened to whole lines where it is listed', async () => {
+  it('an error is stored unchanged, and shortened to whole lines in lists', async () => {
     await running('odd')
     await running('long')
     const odd = 'naïve 😀 \' " \\ ? %s ` $1 \n\r\t \u2028 \u0001'
@@ -143,8 +143,8 @@ onEachStore((under) => {
     expect(row?.['error']).toBe(line.repeat(20))
   })
 
-  describe('what was written manually', () => {
-    it('an attempt of a former job of the same id gives way', async () => {
+  describe('rows that were written manually', () => {
+    it('an attempt of an earlier job with the same id is replaced', async () => {
       const at = { started: STARTED, ended: STARTED }
       await insert(under, 'attempt', {
         job_id: 'j',
@@ -159,7 +159,7 @@ onEachStore((under) => {
       expect(await attempts('j')).toMatchObject([{ attempt: 1, worker: WORKER, outcome: 'failed' }])
     })
 
-    it('the largest claim does not keep attempts from ending', async () => {
+    it('the largest claim number does not prevent the end of an attempt', async () => {
       const largest = 2_147_483_647
       await job(under, 'j', { claim: largest })
       for (const end of [failure, { kind: 'released' }] as const) {
@@ -169,7 +169,7 @@ onEachStore((under) => {
       expect(await attempts('j')).toMatchObject([{ outcome: 'released' }])
     })
 
-    it('a running job without a start counts from its end', async () => {
+    it('a running job without a start is counted from its end', async () => {
       await running('j', { started: null })
       expect(await attempts('j')).toEqual([])
       await settle(ended('j', failure))

@@ -41,7 +41,7 @@ onEachStore((under) => {
       onAdded: (id) => void refused.push(id),
     })
 
-  it('a schedule whose job is refused: its slot is unsubmittable, and the next pass is one batch again', async () => {
+  it('a schedule whose job is rejected gets an unsubmittable slot, and the next pass is one batch again', async () => {
     const { store, count, clear } = await recorded()
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of ['bad', ...names]) await planned(under, id, due)
@@ -126,7 +126,7 @@ onEachStore((under) => {
     expect(await under.query("SELECT state FROM job WHERE id = 'bad'")).toEqual([{ state: 'waiting' }])
   })
 
-  it('a job that is set aside takes no turn from the groups behind its own', async () => {
+  it('a job that is set aside does not delay the groups behind its own', async () => {
     await job(under, 'bad', { group_: 'a' })
     await job(under, 'good', { group_: 'b' })
     const aside = setAside()
@@ -154,7 +154,7 @@ onEachStore((under) => {
     expect(refused).toEqual(['bad'])
   })
 
-  it('where the database refuses every row, a pass is a few statements, and no row is at fault', async () => {
+  it('when the database rejects every row, a pass takes a few statements, and no row is blamed', async () => {
     const { store, count, clear } = await recorded()
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of names) {
@@ -188,7 +188,7 @@ onEachStore((under) => {
     expect([submissions.length, failed.length]).toEqual([names.length, 0])
   })
 
-  it('a good row behind many bad ones has its turn after a few passes', async () => {
+  it('a good row behind many bad ones is processed after a few passes', async () => {
     const { store } = await recorded()
     const due = new Date((await clock(under)).getTime() - 2000)
     for (const id of names) await planned(under, id, due)
