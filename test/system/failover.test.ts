@@ -90,7 +90,7 @@ eachDatabase(({ kind, fresh }) => {
   // Not on a server of the user's own, which others may be writing to.
   const own = process.env['KALENDS_TEST_MARIADB_URL'] || process.env['KALENDS_TEST_MYSQL_URL']
   it.skipIf(kind === 'sqlite' || own)(
-    'a read-only server is not worked with, though it answers',
+    'a read-only server is not used, although it responds',
     async () => {
       const { server, hosts, database } = await twoHosts()
       await works(database)

@@ -40,7 +40,7 @@ const well: Vitals = {
 
 const busy = (ms: number): LoopHealth => ({ ...idle, busySince: ago(ms), busyMs: ms })
 
-describe('it is well', () => {
+describe('it is ok', () => {
   test.each<[string, Partial<Vitals>]>([
     ['with a loop that sleeps until it is woken, for however long', {}],
     ['with a loop that sleeps until a time', { loops: [{ ...idle, nextPass: ago(-30_000) }] }],
@@ -124,21 +124,21 @@ describe('it is ok, and warns:', () => {
     expect(health.warnings[0]?.text).toMatch(text)
   })
 
-  test('without the lease it does not know its next name', () => {
+  test('without the lease its next name is unknown', () => {
     const { warnings } = judge({ ...well, worker: null, sinceLeaseLostMs: 10 })
     expect(warnings[0]?.text).toMatch(/registers again with its next heartbeat/)
   })
 })
 
 describe('it needs a new process', () => {
-  test('when a pass goes on for longer than any that is ended from inside', () => {
+  test('if a pass takes longer than any timeout inside it', () => {
     expect(judge({ ...well, loops: [busy(180_000)] })).toMatchObject({ ok: false, live: true })
     expect(judge({ ...well, loops: [busy(180_001)] })).toMatchObject({ ok: false, live: false })
     // A long lease gives longer.
     expect(judge({ ...well, leaseMs: 600_000, loops: [busy(1_800_000)] }).live).toBe(true)
   })
 
-  test('and not when the database is away, for however long', () => {
+  test('but not if the database is unavailable, for any length of time', () => {
     const failing = { ...idle, consecutiveErrors: 10_000, lastError: 'ECONNREFUSED', lastErrorAt: NOW }
     expect(judge({ ...well, worker: null, sinceHeartbeatMs: 1e9, loops: [failing] })).toMatchObject({
       ok: false,
@@ -147,7 +147,7 @@ describe('it needs a new process', () => {
   })
 })
 
-test('a process that is no worker is ok, and one that was stopped is not', () => {
+test('a process without a worker is ok, and one that was stopped is not', () => {
   expect(unstarted(false)).toMatchObject({ ok: true, live: true, reasons: [] })
   expect(unstarted(true)).toMatchObject({ ok: false, live: true, reasons: [{ code: 'stopped' }] })
 })
