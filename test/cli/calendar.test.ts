@@ -176,9 +176,12 @@ describe('--json', () => {
   })
 })
 
-test.each([['--iterations=-1'], ['--iterations=x'], ['--iterations=1.5']])('%s is a usage error', (option) => {
-  expect(run(['daily', option]).error).toMatchObject({ code: 'commander.invalidArgument' })
-})
+test.each([['--iterations=-1'], ['--iterations=x'], ['--iterations=1.5']])(
+  '%s is a usage error',
+  (option) => {
+    expect(run(['daily', option]).error).toMatchObject({ code: 'commander.invalidArgument' })
+  },
+)
 
 test('an unknown zone is rejected by name', () => {
   expect(refusal('daily', '--zone', 'europe/berlin').message).toContain(

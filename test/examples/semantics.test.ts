@@ -166,14 +166,17 @@ onAllDatabases(
   },
 )
 
-test.each(['repeating', 'patterns', 'crontab'])('%s also works as a module of a real worker', async (name) => {
-  const cwd = await temporaryFolder()
-  const module = join(root, `examples/dist/semantics/${name}.js`)
-  const worker = start('dist/cli/main.js', ['start', module, '--database', 'sqlite:./app.db'], { cwd })
-  await worker.until(/Ready/)
-  worker.child.kill('SIGTERM')
-  expect(await worker.ended).toMatchObject({ code: 0, stderr: '' })
-})
+test.each(['repeating', 'patterns', 'crontab'])(
+  '%s also works as a module of a real worker',
+  async (name) => {
+    const cwd = await temporaryFolder()
+    const module = join(root, `examples/dist/semantics/${name}.js`)
+    const worker = start('dist/cli/main.js', ['start', module, '--database', 'sqlite:./app.db'], { cwd })
+    await worker.until(/Ready/)
+    worker.child.kill('SIGTERM')
+    expect(await worker.ended).toMatchObject({ code: 0, stderr: '' })
+  },
+)
 
 /** A time as the database writes it. */
 function milliseconds(stored: unknown): number {

@@ -174,17 +174,21 @@ it.skipIf(sqlite === undefined)(
   },
 )
 
-it.skipIf(sqlite === undefined)('the number of listeners and the life of a connection are bounded', async () => {
-  const api = await scene({ listeners: 2, lifeMs: 1000 })
-  const [one] = [await follow(api), await follow(api)]
-  const third = await api.call('GET /api/v1/events')
-  expect([third.status, third.headers.get('retry-after')]).toEqual([503, '10'])
-  await one.ended
-  await (await follow(api)).leave()
-  // A look at the headers does not listen.
-  for (let index = 0; index < 5; index += 1) expect((await api.send('HEAD /api/v1/events')).status).toBe(200)
-  expect((await api.send('GET /api/v1/events')).status).toBe(200)
-})
+it.skipIf(sqlite === undefined)(
+  'the number of listeners and the life of a connection are bounded',
+  async () => {
+    const api = await scene({ listeners: 2, lifeMs: 1000 })
+    const [one] = [await follow(api), await follow(api)]
+    const third = await api.call('GET /api/v1/events')
+    expect([third.status, third.headers.get('retry-after')]).toEqual([503, '10'])
+    await one.ended
+    await (await follow(api)).leave()
+    // A look at the headers does not listen.
+    for (let index = 0; index < 5; index += 1)
+      expect((await api.send('HEAD /api/v1/events')).status).toBe(200)
+    expect((await api.send('GET /api/v1/events')).status).toBe(200)
+  },
+)
 
 it.skipIf(sqlite === undefined)('one reader gets ten of the places at most', async () => {
   const api = await scene()
@@ -213,20 +217,23 @@ it.skipIf(sqlite === undefined)('readers without a name are counted by their add
   expect(statuses).toEqual([200, 200, 429, 200])
 })
 
-it.skipIf(sqlite === undefined)('a slow client delays no other client, and few messages wait for it', async () => {
-  const api = await scene()
-  const slow = await api.send('GET /api/v1/events')
-  const quick = await follow(api)
-  for (let index = 0; index < 8; index += 1) {
-    await api.call(`PUT /api/v1/schedules/s${index}`, { body: { task: 't', timer: 'daily' } })
-    await pause(520)
-  }
-  expect(quick.messages.length).toBeGreaterThan(6)
-  api.handler.close()
-  let bytes = 0
-  for await (const part of slow.body ?? []) bytes += part.length
-  expect(bytes).toBeLessThan(1500)
-})
+it.skipIf(sqlite === undefined)(
+  'a slow client delays no other client, and few messages wait for it',
+  async () => {
+    const api = await scene()
+    const slow = await api.send('GET /api/v1/events')
+    const quick = await follow(api)
+    for (let index = 0; index < 8; index += 1) {
+      await api.call(`PUT /api/v1/schedules/s${index}`, { body: { task: 't', timer: 'daily' } })
+      await pause(520)
+    }
+    expect(quick.messages.length).toBeGreaterThan(6)
+    api.handler.close()
+    let bytes = 0
+    for await (const part of slow.body ?? []) bytes += part.length
+    expect(bytes).toBeLessThan(1500)
+  },
+)
 
 it('topics for which a slow client has no capacity arrive in one message when it reads again', async () => {
   const { signal } = new AbortController()

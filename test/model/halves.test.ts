@@ -32,13 +32,16 @@ it('items without errors take one attempt', async () => {
   expect(await run(() => false)).toEqual({ tries: 1, failed: [], done: items })
 })
 
-it.each([0, 200, 511])('one bad item of 512, the one at %s, costs 2·log2(n) further attempts', async (bad) => {
-  expect(await run((item) => item === bad)).toEqual({
-    tries: 1 + 2 * 9,
-    failed: [bad],
-    done: items.filter((item) => item !== bad),
-  })
-})
+it.each([0, 200, 511])(
+  'one bad item of 512, the one at %s, costs 2·log2(n) further attempts',
+  async (bad) => {
+    expect(await run((item) => item === bad)).toEqual({
+      tries: 1 + 2 * 9,
+      failed: [bad],
+      done: items.filter((item) => item !== bad),
+    })
+  },
+)
 
 it('several bad items cost the others only further attempts', async () => {
   const bad = [3, 4, 300]

@@ -167,7 +167,9 @@ eachDatabase(({ kind, fresh }) => {
     expect(await runOrder(programs, 0, choose)).toEqual([])
   })
 
-  it('every rule holds for three random programs in random order', { timeout: isAll ? 24 * 3_600_000 : 300_000 }, async () => {
+  it('every rule holds for three random programs in random order', {
+    timeout: isAll ? 24 * 3_600_000 : 300_000,
+  }, async () => {
     const random = randomOf(SEED).fork('three')
     for (let index = 0; index < ORDERS_OF_THREE; index += 1) {
       const programs = [random.pick(WORKERS), random.pick(everyone), random.pick(everyone)]

@@ -294,17 +294,20 @@ onEachStore((under) => {
       expect(await wakeAt(under, 's')).toEqual(new Date('2026-11-21T10:20:30Z'))
     })
 
-    it.skipIf(under.kind !== 'sqlite')('on SQLite, a time with T is not later than one with a space', async () => {
-      const now = await clock(under)
-      const soon = after(now, MINUTE).toISOString()
-      const ago = after(now, -MINUTE).toISOString()
-      await job(under, 'soon', { run_at: soon })
-      await job(under, 'ago', { run_at: ago })
-      expect(await under.store.executing.promoteDue(10)).toBe(1)
-      expect(await under.store.jobs.get('ago')).toMatchObject({ runAt: null })
-      expect(await under.store.jobs.get('soon')).toMatchObject({ runAt: new Date(soon) })
-      expect((await under.store.scheduling.look([])).dueAt).toEqual(new Date(soon))
-    })
+    it.skipIf(under.kind !== 'sqlite')(
+      'on SQLite, a time with T is not later than one with a space',
+      async () => {
+        const now = await clock(under)
+        const soon = after(now, MINUTE).toISOString()
+        const ago = after(now, -MINUTE).toISOString()
+        await job(under, 'soon', { run_at: soon })
+        await job(under, 'ago', { run_at: ago })
+        expect(await under.store.executing.promoteDue(10)).toBe(1)
+        expect(await under.store.jobs.get('ago')).toMatchObject({ runAt: null })
+        expect(await under.store.jobs.get('soon')).toMatchObject({ runAt: new Date(soon) })
+        expect((await under.store.scheduling.look([])).dueAt).toEqual(new Date(soon))
+      },
+    )
 
     it.skipIf(under.kind !== 'sqlite')('on SQLite, an invalid instant means: plan now', async () => {
       await planned(under, 's', new Date('2099-01-01T00:00:00Z'))

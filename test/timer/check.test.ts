@@ -110,7 +110,7 @@ describe('the result for an invalid timer', () => {
     if (column !== null) expect(text.slice(column - 1).startsWith(token)).toBe(true)
   })
 
-  test('is thrown if an option is invalid', () => {
+  test('but an invalid option throws', () => {
     expect(() => checkTimer('daily', { zone: 'Nowhere' })).toThrow(InvalidInputError)
     for (const limit of [-1, 1.5, 1001, Number.NaN])
       expect(() => checkTimer('daily', { limit })).toThrow('limit: a whole number from 0 to 1000')

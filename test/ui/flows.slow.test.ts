@@ -193,7 +193,9 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('finds failures in two clicks, and retries them in bulk after showing their number', async ({ skip }) => {
+  it('finds failures in two clicks, and retries them in bulk after showing their number', async ({
+    skip,
+  }) => {
     const { application, database } = await start()
     const { kalends } = application
     const ids = await kalends.jobs.submitMany(
@@ -482,7 +484,7 @@ describe('on SQLite', () => {
     noErrors()
   })
 
-  it.skipIf(under === undefined)('does not animate with reduced motion', async ({ skip }) => {
+  it.skipIf(under === undefined)('does not update while live updates are paused', async ({ skip }) => {
     const application = await start()
     const page = await opened(skip)
     await page.goto(`${application.url}schedules`)
