@@ -57,7 +57,7 @@ describe('modules that cannot be loaded', () => {
       /no function as its default export; write\n {2}export default/,
     ],
     [
-      'a default export that is no function',
+      'a default export that is not a function',
       'export default 42',
       /no function as its default export, but a value of type number/,
     ],
@@ -67,9 +67,9 @@ describe('modules that cannot be loaded', () => {
       "export default async () => { throw new Error('no mail server') }",
       /failed to set Kalends up: no mail server/,
     ],
-    ['a dependency that is missing', "import 'no-such-package'", /cannot be loaded: .*no-such-package/],
+    ['a missing dependency', "import 'no-such-package'", /cannot be loaded: .*no-such-package/],
     [
-      'a declared schedule that is wrong',
+      'an invalid declared schedule',
       "export default (kalends) => kalends.declare('set', [{ task: task('mail'), timer: 'Mo 9:00' }])",
       /Nothing was started[^]*schedule 'mail': no handler[^]*schedule 'mail': .*Mo/,
     ],

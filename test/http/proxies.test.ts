@@ -111,11 +111,11 @@ describe('an API with authorize', () => {
 
   it.each([
     [
-      'the right-most address that is no trusted proxy',
+      'the rightmost address that is not a trusted proxy',
       '198.51.100.9, 203.0.113.7, 127.0.0.9',
       '203.0.113.7',
     ],
-    ['a client that writes one more', '127.0.0.1, 203.0.113.7', '203.0.113.7'],
+    ['a client that adds one more', '127.0.0.1, 203.0.113.7', '203.0.113.7'],
     ['with a port', '203.0.113.7:5123', '203.0.113.7'],
     ['IPv6 with a port', '[2001:db8::1]:5123', '2001:db8::1'],
     ['an IPv4 address in IPv6', '::ffff:203.0.113.7', '203.0.113.7'],

@@ -222,7 +222,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     it.each([
       ['too large', JSON.stringify({ ...mail, args: { x: 'x'.repeat(1_000_000) } }), 413],
       ['too deep', `{"task":"t","timer":"daily","args":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 422],
-      ['deep, and never closed', '['.repeat(900_000), 422],
+      ['nested deeply, and not closed', '['.repeat(900_000), 422],
       ['cut off', '{"task":', 400],
       ['no JSON', 'task=mail', 400],
       ['a list', '[]', 422],
@@ -233,7 +233,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
         '{"task":"t","timer":"daily","args":{"n":9007199254740993}}',
         422,
       ],
-      ['with a number that is no number', '{"task":"t","timer":"daily","args":{"n":1e999}}', 422],
+      ['with an invalid number', '{"task":"t","timer":"daily","args":{"n":1e999}}', 422],
       ['with an unknown field', '{"task":"t","timer":"daily","cron":"* * * * *"}', 422],
       ['with a prototype', '{"task":"t","timer":"daily","__proto__":{"enabled":false}}', 422],
       ['with read-only fields', '{"task":"t","timer":"daily","runCount":5}', 422],

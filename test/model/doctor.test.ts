@@ -58,11 +58,11 @@ describe('no problem is found', () => {
       { schedules: [schedule({ nextRun: ago(9000), isDue: true })] },
     ],
     [
-      'with a schedule that was just made',
+      'with a schedule that was just created',
       { schedules: [schedule({ nextRun: null, created: ago(500), isDue: true })] },
     ],
     [
-      'with jobs that wait for room',
+      'with jobs that wait for capacity',
       {
         workers: [{ id: 'w/1', heartbeat: ago(1), tasks: ['a'], running: 3 }],
         waiting: [{ task: 'a', count: 1000, since: ago(1e9) }],
@@ -70,7 +70,10 @@ describe('no problem is found', () => {
     ],
     ['with a job that was just submitted', { waiting: [{ task: 'a', count: 1, since: ago(500) }] }],
     ['with a mark of a whole lease', { marks: [{ id: 's', worker: 'w/1', ends: ago(-LEASE_MS) }] }],
-    ['with clocks that differ no more than they can be known', { localNow: ago(3000), roundTripMs: 1500 }],
+    [
+      'with clocks that differ by less than the measurement error',
+      { localNow: ago(3000), roundTripMs: 1500 },
+    ],
   ])('%s', (_, changes) => {
     expect(findings(changes)).toEqual([])
   })

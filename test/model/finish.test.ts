@@ -89,8 +89,8 @@ describe('the end of a run does not change a schedule that', () => {
     ['is dead', { idle: 'dead' }],
     ['has an invalid timer', { idle: 'invalid', timer: 'hurly' }],
     ['is retired', { idle: 'retired' }],
-    ['was edited, and not planned since', { definition: 'enabled every 7min after finish' }],
-    ['has a nextrun set by hand', { nextRun: new Date('2026-03-01T12:00Z') }],
+    ['was edited, and has not been planned since', { definition: 'enabled every 7min after finish' }],
+    ['has a nextrun set manually', { nextRun: new Date('2026-03-01T12:00Z') }],
     ['was never planned', { plannedDefinition: null }],
   ])('%s', (_, changes) => {
     expect(finish({ ...failing, ...changes }, true, 0, NOW)).toBeNull()

@@ -50,18 +50,18 @@ describe('in texts of the job', () => {
   const redaction = new Redaction(['args.secret', 'result.token'])
 
   test.each([
-    ['as it is', 'pass word/1', 'no: pass word/1!', 'no: [redacted]!'],
+    ['unchanged', 'pass word/1', 'no: pass word/1!', 'no: [redacted]!'],
     ['in JSON', 'a"b\\c\nd', String.raw`{"s":"a\"b\\c\nd"}`, '{"s":"[redacted]"}'],
     ['in a URL', 'p@ss/word', 'https://u:p%40ss%2Fword@h', 'https://u:[redacted]@h'],
     ['in a form', 'pass word', 'p=pass+word&x', 'p=[redacted]&x'],
     ['as a number', 424242, 'card 424242', 'card [redacted]'],
     ['trimmed', ' hunter2\n', 'is hunter2.', 'is [redacted].'],
     ['more than once', 'hunter2', 'hunter2hunter2 hunter2', '[redacted][redacted] [redacted]'],
-    ['where another begins like it', ['abcd', 'abcdef'], 'abcdef abcde', '[redacted] [redacted]e'],
+    ['when another begins with the same text', ['abcd', 'abcdef'], 'abcdef abcde', '[redacted] [redacted]e'],
     ['below an object', { a: ['deep-secret'] }, 'deep-secret', '[redacted]'],
-    ['but not what is too short to be one', 'abc', 'abc', 'abc'],
+    ['but not text that is too short', 'abc', 'abc', 'abc'],
     ['cut off after its first 64 characters', 'x'.repeat(200), `${'x'.repeat(70)}...`, '[redacted]...'],
-    ['but not a short beginning of it', 'x'.repeat(200), `${'x'.repeat(60)}...`, `${'x'.repeat(60)}...`],
+    ['but not a short prefix of it', 'x'.repeat(200), `${'x'.repeat(60)}...`, `${'x'.repeat(60)}...`],
   ])('%s', (_name, secret, text, shown) => {
     expect(hidden(redaction, { secret }, text)).toBe(shown)
   })

@@ -82,7 +82,7 @@ describe('a job with a cancel request', () => {
     ['failed for good', permanent],
     ['timed out', timeout],
     ['was lost', lost],
-    ['was given back', released],
+    ['was released', released],
   ])('is cancelled and not retried when it %s', (_, ending) => {
     expect(settle(ending, 1, DEFAULT_POLICY, true)).toMatchObject({ state: 'cancelled', result: null })
   })

@@ -105,7 +105,7 @@ eachDatabase((under) => {
       ],
     ],
     [
-      'a one-off that is over',
+      'a past one-off',
       '2026-02-03 04:05:00',
       { idle: 'done' },
       [
@@ -138,7 +138,7 @@ eachDatabase((under) => {
       [/^Its next run is counted from the end of the current one, which has not ended\.$/, /not run/],
     ],
     [
-      'due, and nobody there',
+      'due, without a worker',
       'hourly',
       { nextrun: '2026-01-01 01:00:00.000' },
       [
@@ -147,7 +147,7 @@ eachDatabase((under) => {
       ],
     ],
     [
-      'not planned, and nobody there',
+      'not planned, without a worker',
       'hourly',
       {},
       [/^It has not been planned yet, and no worker is alive to do it\.$/, /not run/],
@@ -188,7 +188,7 @@ eachDatabase((under) => {
       /^The job the-job is running since Thu 2026-01-01 01:00:01 \+00:00 \(UTC\) on w\/1, in its second attempt\.$/,
     ],
     [
-      'running, to be stopped',
+      'running, with a stop request',
       'running',
       { worker: 'w/1', attempt: 1, started: CREATED, stop_requested: CREATED },
       ['work'],
@@ -202,14 +202,14 @@ eachDatabase((under) => {
       /^The job the-job is tried again at Thu 2099-01-01 00:00:00 \+00:00 \(UTC\); attempt 1 of 4 failed: Error: no\.$/,
     ],
     [
-      'waiting for a task that nobody handles',
+      'waiting for a task that no worker handles',
       'waiting',
       {},
       ['other'],
       /^The job the-job waits because no live worker handles the task 'work'\.$/,
     ],
     [
-      'waiting for room',
+      'waiting for capacity',
       'waiting',
       {},
       ['work'],

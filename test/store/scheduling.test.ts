@@ -364,7 +364,7 @@ onEachStore((under) => {
         'was marked again, even by the same worker',
         "UPDATE periodic_task SET marked = '2026-01-01 00:00:00.000'",
       ],
-      ['was unmarked by hand', 'UPDATE periodic_task SET worker = NULL, marked = NULL, mark_ends = NULL'],
+      ['was unmarked manually', 'UPDATE periodic_task SET worker = NULL, marked = NULL, mark_ends = NULL'],
     ])('a row that %s is left alone', async (_, edit) => {
       await planned(under, 's', await ago(1000))
       const marks = await mark()

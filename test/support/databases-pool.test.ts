@@ -144,7 +144,7 @@ for (const { kind, url: serverUrl } of run.servers) {
       ['a column', 'ALTER TABLE job ADD COLUMN more INT'],
       ['a table', 'DROP TABLE declared_set'],
       ['a trigger', "CREATE TRIGGER t BEFORE INSERT ON job FOR EACH ROW SIGNAL SQLSTATE '45000'"],
-      ['what is said to be migrated', "DELETE FROM kalends_migration WHERE name = '0000_first/3'"],
+      ['the recorded migrations', "DELETE FROM kalends_migration WHERE name = '0000_first/3'"],
     ])('is not passed on after a test has changed %s', async (_, change) => {
       const before = await take()
       const schema = await schemaOf(before)
@@ -188,7 +188,7 @@ for (const { kind, url: serverUrl } of run.servers) {
       await before.drop()
       const next = await take()
       const triesBefore = left.connecting
-      await until('they try on', async () => left.connecting > triesBefore + 8)
+      await until('they keep trying', async () => left.connecting > triesBefore + 8)
       expect(next.made).toBe(before.made)
       expect(await isEmpty(next)).toBe(true)
       await expect(createConnection(before.url)).rejects.toMatchObject({ code: 'ER_BAD_DB_ERROR' })

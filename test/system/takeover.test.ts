@@ -199,8 +199,8 @@ eachDatabase(({ kind, fresh }) => {
       })
 
       it.each([
-        ['at all', /INSERT INTO .*JSON_TABLE/s],
-        ['with which its job has begun', /UPDATE .*SET state = 'running'/s],
+        ['without a start', /INSERT INTO .*JSON_TABLE/s],
+        ['with the start of its job', /UPDATE .*SET state = 'running'/s],
       ])('to a submission neither loses nor duplicates it: %s', async (_, statement) => {
         const database = await fresh()
         const proxy = await Proxy.open(database.url)

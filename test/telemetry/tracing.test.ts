@@ -64,7 +64,7 @@ it.each([
     () => Object.defineProperty(new Error('x'), 'message', { get: unreadable }),
   ],
   [
-    'that is a proxy which throws at every question',
+    'that is a proxy that throws on every access',
     () => new Proxy({}, { get: unreadable, getPrototypeOf: unreadable }),
   ],
 ])('an error %s is rethrown unchanged, and its span ends as failed', async (_, make) => {

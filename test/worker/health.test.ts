@@ -42,18 +42,21 @@ const busy = (ms: number): LoopHealth => ({ ...idle, busySince: ago(ms), busyMs:
 
 describe('it is ok', () => {
   test.each<[string, Partial<Vitals>]>([
-    ['with a loop that sleeps until it is woken, for however long', {}],
+    ['with a loop that sleeps until it is woken, for any time', {}],
     ['with a loop that sleeps until a time', { loops: [{ ...idle, nextPass: ago(-30_000) }] }],
-    ['with a pass that goes on for up to three fifths of the lease', { loops: [busy(36_000)] }],
+    ['with a pass that takes up to three fifths of the lease', { loops: [busy(36_000)] }],
     [
       'with ends of runs that are being written',
       { unwritten: 5, loops: [{ ...busy(100), name: 'settler' }] },
     ],
-    ['with clocks that differ no more than can be known', { clock: { aheadMs: 2900, roundTripMs: 2000 } }],
+    [
+      'with clocks that differ by less than the measurement error',
+      { clock: { aheadMs: 2900, roundTripMs: 2000 } },
+    ],
     ['with a wait for a connection of up to five seconds', { connectionWaitMs: 5000 }],
-    ['before the first look at the clock', { clock: null }],
+    ['before the first reading of the clock', { clock: null }],
     ['long after it stalled', { stall: { ms: 9000, until: ago(LEASE_MS + 1), agoMs: LEASE_MS + 1 } }],
-    ['long after it was taken for dead', { sinceLeaseLostMs: LEASE_MS + 1 }],
+    ['long after it was evicted', { sinceLeaseLostMs: LEASE_MS + 1 }],
   ])('%s', (_, changes) => {
     expect(judge({ ...well, ...changes })).toMatchObject({ ok: true, live: true, reasons: [], warnings: [] })
   })
