@@ -92,7 +92,7 @@ describe('a supervised loop', () => {
     expect(begun()).toBe(1)
   })
 
-  it('survives a failed pass, reports the error and tries again', async () => {
+  it('a loop survives a failed pass, reports the error and tries again', async () => {
     const { loop, begun, errors, failPass } = controlled()
     loop.start()
     const error = new Error('no database')

@@ -3,7 +3,7 @@ import { CalendarSyntaxError, calendar } from '../../src/calendar/index.ts'
 import { goldenRows, instant, micros } from './golden.ts'
 
 describe(`systemd 252 and this Node (tz database ${process.versions['tz'] ?? 'unknown'}) agree`, () => {
-  test('on which texts are calendar events', () => {
+  test('on the texts that are calendar events', () => {
     const wrong = goldenRows.filter(({ expr, tz, valid }) => {
       try {
         calendar(expr, { zone: tz })

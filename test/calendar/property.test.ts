@@ -73,7 +73,7 @@ const anyEvent = fc.oneof(
 const anyMicros = fc.integer({ min: micros('1969-12-01T00:00:00Z'), max: micros('2200-02-01T00:00:00Z') })
 
 describe('a search that checks every minute finds the same run times', () => {
-  test('in a chain, where a time in a gap is skipped and a repeated one elapses once', () => {
+  test('a chain skips a time in a gap, and a repeated time elapses once', () => {
     fc.assert(
       fc.property(aroundChange, ([{ from, to, minutes }, naive]) => {
         const found: number[] = []
@@ -88,7 +88,7 @@ describe('a search that checks every minute finds the same run times', () => {
     )
   })
 
-  test("in a chain with fold 'both', where a repeated time elapses twice", () => {
+  test("in a chain with fold 'both', a repeated time elapses twice", () => {
     fc.assert(
       fc.property(aroundChange, ([{ from, to, minutes }, naive]) => {
         const found: number[] = []
@@ -103,7 +103,7 @@ describe('a search that checks every minute finds the same run times', () => {
     )
   })
 
-  test('after an instant inside the repeated hour', () => {
+  test('a chain continues after an instant inside the repeated hour', () => {
     const inNewYork = windows.find(({ zone, to }) => zone === 'America/New_York' && to > NEW_YORK_REPEATS)
     if (inNewYork === undefined) throw new Error('the windows have no repeated hour of New York')
     fc.assert(
@@ -118,7 +118,7 @@ describe('a search that checks every minute finds the same run times', () => {
     )
   })
 
-  test('at or before an instant', () => {
+  test('previous is the last run time at or before an instant', () => {
     fc.assert(
       fc.property(aroundChange, ([{ from, minutes }, naive, at]) => {
         const previous = calendar(naive.text).previous(new Date(at))
@@ -132,7 +132,7 @@ describe('a search that checks every minute finds the same run times', () => {
     )
   })
 
-  test("at or before an instant with fold 'both'", () => {
+  test("previous is the last run time at or before an instant, with fold 'both'", () => {
     fc.assert(
       fc.property(aroundChange, ([{ from, to, minutes }, naive, at]) => {
         const event = calendar(naive.text, { fold: 'both' })

@@ -56,8 +56,8 @@ async function scene(options: HttpOptions = {}) {
 /** What needs no timer is over. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-describe('a rejected token', () => {
-  it('is logged with the address, without the token', async () => {
+describe('failed sign-ins', () => {
+  it('a rejected token is logged with the address, without the token', async () => {
     const { send, lines } = await scene()
     const answer = send('wrong-horse-battery', MALLORY, 'POST /api/v1/schedules')
     await vi.advanceTimersByTimeAsync(SIGN_IN_LIMITS.longestDelayMs)
@@ -80,7 +80,7 @@ describe('a rejected token', () => {
     expect(JSON.stringify(lines)).not.toContain('wrong-horse')
   })
 
-  it('gets its response with a longer delay after each failure, up to a limit', async () => {
+  it('a rejected token gets its response with a longer delay after each failure, up to a limit', async () => {
     const { send, outcome } = await scene()
     for (const ms of [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]) {
       const seen = outcome(send('wrong', MALLORY))
@@ -96,7 +96,7 @@ describe('a rejected token', () => {
     expect(seen.status).toBe(401)
   })
 
-  it('from one address delays no other address, and no signed-in user at the same address', async () => {
+  it('a rejected token from one address delays no other address, and no signed-in user at the same address', async () => {
     const { send, looked } = await scene()
     expect((await send(TOKEN, MALLORY)).status).toBe(200)
     for (let guess = 0; guess < 50; guess += 1) {
@@ -113,7 +113,7 @@ describe('a rejected token', () => {
     expect((await send('another-good-token', MALLORY)).status).toBe(200)
   })
 
-  it('on a probe path counts, but the probe is not delayed', async () => {
+  it('a rejected token on a probe path counts, but the probe is not delayed', async () => {
     const { send, lines, looked } = await scene()
     for (let guess = 0; guess < 50; guess += 1)
       expect((await send(`guess-${guess}`, MALLORY, 'GET /health')).status).toBe(200)

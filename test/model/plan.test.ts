@@ -23,24 +23,24 @@ describe('a schedule that is due', () => {
     })
   })
 
-  test('is due at the exact millisecond and not one before', () => {
+  test('a schedule is due at its exact millisecond, and not one before', () => {
     expect(shown(plan(hourly, at('2026-03-01T08:59:59.999Z')))).toBe('not due')
     expect(shown(plan(hourly, at('2026-03-01T09:00:00.000Z')))).toMatchObject({ runs: ['2026-03-01 09:00'] })
   })
 
-  test('is not changed by a pass that is too early, so that no slot is lost', () => {
+  test('a pass that is too early changes nothing, so that no slot is lost', () => {
     expect(plan(hourly, at('2026-03-01T08:30Z'))).toBeNull()
     expect(plan(hourly, at('2025-01-01T00:00Z'))).toBeNull()
   })
 
-  test('has no further run after its last run time: idle done, and not due again', () => {
+  test('after its last run time, a schedule is idle done, and not due again', () => {
     const once = schedule({ timer: '2026-03-01 09:00', nextRun: new Date('2026-03-01T09:00Z') })
     const planned = plan(once, at('2026-03-01T09:00Z'))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: 'done' })
     if (planned !== null) expect(plan(applied(once, planned), at('2036-01-01'))).toBeNull()
   })
 
-  test('is planned by the clock that is passed in, never by the clock of this machine', () => {
+  test('planning uses the clock that is passed in, never the clock of this machine', () => {
     vi.useFakeTimers({ now: new Date('2031-07-31T23:59Z') })
     const monthly = schedule({ timer: 'monthly', nextRun: new Date('2026-03-01T00:00Z') })
     expect(shown(plan(monthly, at('2026-03-01T00:00:01Z')))).toMatchObject({
@@ -49,7 +49,7 @@ describe('a schedule that is due', () => {
     })
   })
 
-  test('never uses a slot twice, even if nextrun is not later than the last slot', () => {
+  test('a slot is never used twice, even if nextrun is not later than the last slot', () => {
     const back = schedule({ ...hourly, lastSlot: new Date('2026-03-01T12:00Z') })
     const planned = plan(back, at('2026-03-01T09:00Z'))
     expect(planned?.runs.map(({ slot }) => slot.toISOString())).toEqual(['2026-03-01T12:00:00.001Z'])
@@ -64,7 +64,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('by default the newest is made up, the others are counted and recorded', () => {
+  test('by default the newest missed slot is made up, the others are counted and recorded', () => {
     expect(shown(plan(hourly, at('2026-03-01T13:30Z')))).toEqual({
       runs: ['2026-03-01 13:00 after 4'],
       skips: ['4 missed to 2026-03-01 12:00'],
@@ -490,7 +490,7 @@ describe('a nextrun set manually', () => {
     })
   })
 
-  test('equal to the last slot means now, and is not ignored as a duplicate', () => {
+  test('a nextrun equal to the last slot means now, and is not ignored as a duplicate', () => {
     expect(shown(plan(byHand('2026-03-01T08:00Z'), at('2026-03-01T08:20Z')))).toMatchObject({
       runs: ['2026-03-01 08:20'],
     })

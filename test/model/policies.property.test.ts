@@ -340,7 +340,7 @@ describe('with any policies', () => {
     )
   })
 
-  test('for any open jobs at any time the plan is valid', () => {
+  test('the plan is valid for any open jobs at any time', () => {
     const open = fc.record({ waiting: fc.nat(2), blocked: fc.nat(2), running: fc.nat(2) })
     fc.assert(
       fc.property(
@@ -382,7 +382,7 @@ describe('jitter', () => {
   const ids = fc.string({ minLength: 1, maxLength: 40 })
   const spans = fc.integer({ min: 1, max: 2 ** 31 - 1 })
 
-  test('is the same in each pass, not negative and less than the limit', () => {
+  test('jitter is the same in each pass, not negative and less than the limit', () => {
     fc.assert(
       fc.property(ids, spans, (id, span) => {
         const shift = jitterShiftMs(id, span)
@@ -395,7 +395,7 @@ describe('jitter', () => {
     )
   })
 
-  test('spreads a thousand schedules with the same timer over its span', () => {
+  test('jitter spreads a thousand schedules with the same timer over its span', () => {
     const tenths = Array.from({ length: 1000 }, (_, index) =>
       Math.floor((10 * jitterShiftMs(`s${index}`, HOUR)) / HOUR),
     )
@@ -436,7 +436,7 @@ describe('the end of a run', () => {
     )
   })
 
-  test('makes a schedule dead if it failed for good and the schedule has on_exhausted stop, and never otherwise', () => {
+  test('a run that failed for good makes a schedule dead with on_exhausted stop, and never otherwise', () => {
     fc.assert(
       fc.property(finishing, fc.boolean(), open, now, (row, failed, left, end) => {
         fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting finish' || row.idle === 'done'))

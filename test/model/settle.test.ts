@@ -9,13 +9,13 @@ const lost: AttemptEnd = { kind: 'lost', error: 'the worker is gone' }
 const released: AttemptEnd = { kind: 'released' }
 
 describe('retries', () => {
-  test('wait twice as long each time, up to ten times the first delay', () => {
+  test('retries wait twice as long each time, up to ten times the first delay', () => {
     const seconds = Array.from({ length: 7 }, (_, index) => retryDelayMs(index + 1, DEFAULT_POLICY) / 1000)
     expect(seconds).toEqual([60, 120, 240, 480, 600, 600, 600])
     expect(retryDelayMs(2000, DEFAULT_POLICY)).toBe(600_000)
   })
 
-  test('wait the same time each time if the backoff is fixed', () => {
+  test('retries wait the same time each time if the backoff is fixed', () => {
     const policy = { retryDelayMs: 5000, retryBackoff: 'fixed' } as const
     expect([1, 2, 9].map((retry) => retryDelayMs(retry, policy))).toEqual([5000, 5000, 5000])
   })
@@ -53,7 +53,7 @@ describe('retries', () => {
 })
 
 describe('a job whose worker was lost', () => {
-  test('is retried by another worker at once, and the attempt counts', () => {
+  test('a lost attempt is retried by another worker at once, and counts', () => {
     expect(settle(lost, 1, DEFAULT_POLICY, false)).toEqual({
       state: 'waiting',
       delayMs: 0,

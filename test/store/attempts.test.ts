@@ -33,7 +33,7 @@ onEachStore((under) => {
   }
   const stored = () => under.query('SELECT job_id, claim FROM attempt ORDER BY job_id, claim')
 
-  describe('an attempt that', () => {
+  describe('attempts in the database', () => {
     it.each<[string, AttemptEnd, AttemptOutcome, string | null]>([
       ['failed', failure, 'failed', 'Error: boom\n    at work'],
       ['failed permanently', { kind: 'error', error: 'no', permanent: true }, 'failed', 'no'],
@@ -41,16 +41,19 @@ onEachStore((under) => {
       ['was cancelled', { kind: 'cancelled', error: 'on request' }, 'cancelled', 'on request'],
       ['was released', { kind: 'released' }, 'released', null],
       ['was lost', { kind: 'lost', error: 'The worker w/1 was lost' }, 'lost', 'The worker w/1 was lost'],
-    ])('%s is stored with its worker, its times and its error', async (_, end, outcome, error) => {
-      await running('j', { error: 'of an earlier attempt' })
-      const { settled } = await settle(ended('j', end))
-      const started = new Date('2026-01-01T00:00:00.000Z')
-      expect(await attempts('j')).toEqual([
-        { attempt: 1, worker: WORKER, started, ended: settled[0]?.ended, outcome, error },
-      ])
-    })
+    ])(
+      'an attempt that %s is stored with its worker, its times and its error',
+      async (_, end, outcome, error) => {
+        await running('j', { error: 'of an earlier attempt' })
+        const { settled } = await settle(ended('j', end))
+        const started = new Date('2026-01-01T00:00:00.000Z')
+        expect(await attempts('j')).toEqual([
+          { attempt: 1, worker: WORKER, started, ended: settled[0]?.ended, outcome, error },
+        ])
+      },
+    )
 
-    it('is running or succeeded is derived from the job, and nothing is stored', async () => {
+    it('an attempt that is running or succeeded is derived from the job, and not stored', async () => {
       const { store, statements } = await recording(under.url)
       under.afterwards(() => store.close())
       await running('now')
@@ -66,7 +69,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('was lost names the lost worker, not the one that took over', async () => {
+    it('a lost attempt names the lost worker, not the one that took over', async () => {
       await job(under, 'j')
       await claim('gone/1')
       await settle(...(await under.store.executing.orphans(10)))
@@ -82,7 +85,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('was fenced off is not stored', async () => {
+    it('an attempt that was fenced off is not stored', async () => {
       await running('j', { claim: 2 })
       await settle(ended('j', failure))
       expect(await stored()).toEqual([])

@@ -64,7 +64,7 @@ onEachStore((under) => {
   }
 
   describe.skipIf(!server)('an open transaction of an administrator', () => {
-    it('on a due schedule delays only that one', async () => {
+    it('an open transaction on a due schedule delays only that schedule', async () => {
       const past = after(await clock(under), -1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, past)
       const admin = await administrator()
@@ -75,7 +75,7 @@ onEachStore((under) => {
       expect(ids(await under.store.scheduling.markDue(WORKER, 10, LEASE_MS))).toEqual(['b'])
     })
 
-    it('on a marked schedule delays only that one', async () => {
+    it('an open transaction on a marked schedule delays only that schedule', async () => {
       const past = after(await clock(under), -1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, past)
       const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
@@ -188,7 +188,7 @@ onEachStore((under) => {
   })
 
   describe.skipIf(!server)('a transaction that is rolled back', () => {
-    it('because of a deadlock is repeated from the start, and nothing of its first attempt remains', async () => {
+    it('a transaction that is rolled back by a deadlock is repeated, and nothing of its first attempt remains', async () => {
       await planned(under, 'a', null, { idle: 'done' })
       await planned(under, 'b', null, { idle: 'done' })
       const database = new MysqlDatabase(impatient(50), { isCallerSupplied: true })
@@ -217,7 +217,7 @@ onEachStore((under) => {
       expect(await one(under, 'SELECT COUNT(*) AS n FROM job_log')).toEqual({ n: 21 })
     })
 
-    it('because of a lock wait is repeated from the start, and nothing of its first attempt remains', async () => {
+    it('a transaction that is rolled back by a lock timeout is repeated, and nothing of its first attempt remains', async () => {
       await planned(under, 'a', null, { idle: 'done' })
       const admin = await administrator()
       await admin.query('START TRANSACTION')
@@ -235,7 +235,7 @@ onEachStore((under) => {
       expect(await schedule(under, 'a')).toMatchObject({ run_count: 1, summary: 'mine' })
     })
 
-    it('for good leaves nothing behind', async () => {
+    it('a transaction that is rolled back each time leaves nothing behind', async () => {
       await planned(under, 'a', null, { idle: 'done' })
       const admin = await administrator()
       await admin.query('START TRANSACTION')
@@ -249,7 +249,7 @@ onEachStore((under) => {
       expect(await one(under, 'SELECT COUNT(*) AS n FROM job_log')).toEqual({ n: 0 })
     })
 
-    it('is also repeated if it is a single statement', async () => {
+    it('a single statement that is rolled back is also repeated', async () => {
       await write(under.store).create('a', settings())
       const admin = await administrator()
       await admin.query('START TRANSACTION')

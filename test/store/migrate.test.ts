@@ -141,7 +141,7 @@ eachDatabase(({ kind, bare }) => {
   }
 
   describe('tables that need a later version', () => {
-    it('are rejected with the name of the version, by open with and without migrate, and by migrate', async () => {
+    it('tables that need a later version are rejected with its name, by open with and without migrate, and by migrate', async () => {
       const database = await own()
       await migrateDatabase(database.url)
       expect(await upgrade(database)).toEqual(['0001_next'])
@@ -159,7 +159,7 @@ eachDatabase(({ kind, bare }) => {
       ])
     })
 
-    it('are detected before the first statement that changes them', async () => {
+    it('tables that need a later version are detected before the first statement that changes them', async () => {
       const database = await own()
       await migrateDatabase(database.url)
       // The statement fails, as where the process ends before it.
@@ -171,7 +171,7 @@ eachDatabase(({ kind, bare }) => {
       else await expect(openStore(database.url)).rejects.toThrow('99.2.0')
     })
 
-    it('stop a running worker: its run ends, it starts no work, and health names the version', async () => {
+    it('tables that need a later version stop a running worker: its run ends, it starts no work, and health names the version', async () => {
       const database = await own()
       const kalends = await Kalends.open(database.url, { pollInterval: 50, lease: 2000, retention: false })
       onTestFinished(() => kalends.stop({ grace: 0 }))

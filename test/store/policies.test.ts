@@ -68,7 +68,7 @@ onEachStore((under) => {
   const first = (ids: readonly string[]) => ids[0] ?? ''
 
   describe('queue_one', () => {
-    it('lets one wait behind the running job; it starts when that job has ended', async () => {
+    it('queue_one lets one job wait behind the running job; it starts when that job has ended', async () => {
       await withPolicy('queue_one', { run_count: 4 })
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -116,7 +116,7 @@ onEachStore((under) => {
   })
 
   describe('replace', () => {
-    it('a waiting job is replaced: cancelled, with the reason', async () => {
+    it('replace cancels a waiting job, with the reason', async () => {
       await withPolicy('replace')
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -127,7 +127,7 @@ onEachStore((under) => {
       expect((await claim()).map(({ id }) => id)).toEqual([two])
     })
 
-    it('a running job gets one stop request; the newest waits for its end, those in between are replaced', async () => {
+    it('replace sends a running job one stop request; the newest waits for its end, those in between are cancelled', async () => {
       await withPolicy('replace')
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -148,7 +148,7 @@ onEachStore((under) => {
       expect((await claim()).map(({ id }) => id)).toEqual([three])
     })
 
-    it('a retry that waits for its time is replaced, too', async () => {
+    it('replace also cancels a retry that waits for its time', async () => {
       await withPolicy('replace')
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -162,7 +162,7 @@ onEachStore((under) => {
   })
 
   describe('allow', () => {
-    it('runs beside running jobs, each with a unique number', async () => {
+    it('allow starts jobs beside running jobs, each with a unique number', async () => {
       await withPolicy('allow')
       for (const seconds of [30, 20, 10]) {
         await come('s', seconds)
@@ -175,7 +175,7 @@ onEachStore((under) => {
     })
 
     it.each(['skip', 'queue_one', 'replace'])(
-      'changed to %s, the concurrent jobs count as running',
+      'after a change to %s, concurrent jobs count as running',
       async (overlap) => {
         await withPolicy('allow')
         for (const seconds of [30, 20]) {
@@ -281,7 +281,7 @@ onEachStore((under) => {
   })
 
   describe('max_runs', () => {
-    it('the success that reaches it makes the schedule done; raised in SQL, the schedule is planned from now', async () => {
+    it('the success that reaches max_runs makes the schedule done; after an increase in SQL, it is planned from now', async () => {
       await write(under.store).create('s', settings({ timer: 'hourly', maxRuns: 1 }))
       await pass()
       await come('s', 10)
@@ -378,7 +378,7 @@ onEachStore((under) => {
       },
     )
 
-    it('reset reactivates it, with cleared counters, from now', async () => {
+    it('reset reactivates a dead schedule, with cleared counters, from now', async () => {
       await dead('hourly')
       const reset = await under.store.schedules.reset('s')
       expect(reset).toEqual(await under.store.schedules.get('s'))
@@ -404,7 +404,7 @@ onEachStore((under) => {
       await pass()
     }
 
-    it('has no next run until the end of the current run, from which it counts', async () => {
+    it('an `after finish` timer has no next run until the end of the current run, from which it counts', async () => {
       await inserted()
       const row = await schedule(under, 's')
       expect(instant(row['nextrun'])?.getTime()).toBeGreaterThan((await clock(under)).getTime() + 80_000)
@@ -645,7 +645,7 @@ onEachStore((under) => {
       ['retired', 1, 'retired'],
       ['paused', 0, null],
       ['paused', 0, 'dead'],
-    ])('%s: enabled %i, idle %s', async (status, enabled, idle) => {
+    ])('status %s: enabled %i, idle %s', async (status, enabled, idle) => {
       await planned(under, 's', null, { enabled, idle })
       expect(await schedule(under, 's')).toMatchObject({ status })
     })

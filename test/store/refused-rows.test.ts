@@ -81,7 +81,7 @@ onEachStore((under) => {
     }
   })
 
-  it('a schedule that cannot be marked', async () => {
+  it('a schedule that cannot be marked does not affect others', async () => {
     const { store, count, clear } = await recorded()
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of ['bad', ...names]) await planned(under, id, due)
@@ -109,7 +109,7 @@ onEachStore((under) => {
     expect(refused).toEqual(['bad'])
   })
 
-  it('a job that cannot be claimed', async () => {
+  it('a job that cannot be claimed does not affect others', async () => {
     const { store, count, clear } = await recorded()
     for (const id of ['bad', ...names]) await job(under, id)
     await refuse('UPDATE', 'job', "NEW.id = 'bad'")
@@ -135,7 +135,7 @@ onEachStore((under) => {
     expect(claimed.map(({ id }) => id)).toEqual(['good'])
   })
 
-  it('a job that cannot be made claimable', async () => {
+  it('a job that cannot be made claimable does not affect others', async () => {
     const { store, count, clear } = await recorded()
     for (const id of ['bad', ...names]) await job(under, id, { run_at: '2020-01-01 00:00:00.000' })
     await refuse('UPDATE', 'job', "NEW.id = 'bad'")

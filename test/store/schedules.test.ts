@@ -181,7 +181,7 @@ onEachStore((under) => {
       expect(await jobRow(under, String(id))).toMatchObject({ slot: toText(after(last, 1)) })
     })
 
-    it('twice at once submits one', async () => {
+    it('two concurrent calls of run now submit one job', async () => {
       await planned(under, 's', null)
       const other = await under.another()
       const results = await Promise.allSettled([write(under.store).runNow('s'), write(other).runNow('s')])
@@ -235,7 +235,7 @@ onEachStore((under) => {
       expect(seen).toEqual(['s'])
     })
 
-    it('is all or nothing', async () => {
+    it('a declared set is written completely or not at all', async () => {
       const syncing = under.store.declared.sync(setVersion('set', ['a']), () =>
         setChanges({
           create: [

@@ -169,7 +169,7 @@ onEachStore((under) => {
       expect((await under.store.schedules.get('s'))?.markedBy).toBe(WORKER)
     })
 
-    it('skips schedules that are disabled, idle or marked', async () => {
+    it('marking skips schedules that are disabled, idle or marked', async () => {
       const past = await ago(1000)
       await planned(under, 'disabled', past, { enabled: 0 })
       await planned(under, 'idle', past, { idle: 'done' })
@@ -213,7 +213,7 @@ onEachStore((under) => {
   })
 
   describe('submitting', () => {
-    it('inserts the job with all settings of the schedule, advances the schedule and clears the mark', async () => {
+    it('a submission inserts the job with all settings of the schedule, advances the schedule and clears the mark', async () => {
       const slot = await ago(1000)
       const more = {
         task: 'Täsk 😀',
@@ -303,7 +303,7 @@ onEachStore((under) => {
       })
     })
 
-    it('plans the current row: edits between mark and submit count', async () => {
+    it('a submission plans the current row: edits between mark and submit count', async () => {
       await planned(under, 's', await ago(1000))
       const marks = await mark()
       await under.query(
@@ -326,7 +326,7 @@ onEachStore((under) => {
       expect(await one(under, 'SELECT args FROM job')).toEqual({ args: '{"new":1}' })
     })
 
-    it('plans a schedule that was disabled between mark and submit as disabled', async () => {
+    it('a schedule that was disabled between mark and submit is planned as disabled', async () => {
       await planned(under, 's', await ago(1000))
       const marks = await mark()
       await under.query('UPDATE periodic_task SET enabled = 0')
@@ -338,14 +338,14 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ enabled: 0, wake_at: null, worker: null })
     })
 
-    it('detects an edit right after it', async () => {
+    it('an edit right after a submission is detected', async () => {
       await planned(under, 's', await ago(1000))
       await submit(await mark())
       await under.query("UPDATE periodic_task SET timer = 'hourly'")
       expect(ids(await mark())).toEqual(['s'])
     })
 
-    it('only clears the mark of a schedule that is not due', async () => {
+    it('a marked schedule that is not due only loses its mark', async () => {
       const slot = await ago(1000)
       await planned(under, 's', slot)
       const before = await schedule(under, 's')
@@ -518,7 +518,7 @@ onEachStore((under) => {
       },
     )
 
-    it('500 schedules with 60 KB of args each takes one batch', async () => {
+    it('500 schedules with 60 KB of args each are submitted in one batch', async () => {
       const past = await ago(1000)
       const args = JSON.stringify({ text: 'ä'.repeat(30_000) })
       await planned(under, 's0', past, { args })
@@ -642,8 +642,8 @@ onEachStore((under) => {
     })
   })
 
-  describe('stale marks', () => {
-    it('of an earlier process with the same name and of lost workers are cleared, those of live workers stay', async () => {
+  describe('marks that no worker will clear', () => {
+    it('stale marks of an earlier process with the same name and of lost workers are cleared, those of live workers stay', async () => {
       await register('w/2')
       await register('other/1')
       await register('web/eu/1')
@@ -660,7 +660,7 @@ onEachStore((under) => {
     })
 
     it.each(['100%', 'a_b', 'Ünï😀', "o'neil", 'back\\slash', 'q?'])(
-      'of a worker named %s are cleared',
+      'stale marks of a worker named %s are cleared',
       async (name) => {
         await register(`${name}/2`)
         await register('axb/1')
@@ -747,7 +747,7 @@ onEachStore((under) => {
       expect(await stillMarked()).toEqual(['s'])
     })
 
-    it('unblocks the first job that nothing blocks', async () => {
+    it('the sweep unblocks the first job that nothing blocks', async () => {
       await planned(under, 's', after(await clock(under), MINUTE))
       for (const id of ['s', 'deleted']) {
         await job(under, `${id}1`, {

@@ -195,7 +195,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'j')).toEqual(before)
     })
 
-    it('with an earlier claim of the same worker, whose end, release or progress arrives a second time', async () => {
+    it('an end, release or progress of an earlier claim by the same worker changes nothing', async () => {
       await job(under, 'j')
       const [first] = await claim()
       if (first === undefined) throw new Error('nothing was claimed')
@@ -221,7 +221,7 @@ onEachStore((under) => {
   })
 
   describe('the schedule', () => {
-    it('counts a success', async () => {
+    it('a success is counted', async () => {
       await ofSchedule('s')
       const before = await schedule(under, 's')
       await settle(attempt('s job'))
@@ -239,7 +239,7 @@ onEachStore((under) => {
       }
     })
 
-    it('counts a failure', async () => {
+    it('a failure is counted', async () => {
       await ofSchedule('s')
       await settle(attempt('s job', failure))
       expect(await schedule(under, 's')).toMatchObject({
@@ -313,7 +313,7 @@ onEachStore((under) => {
     })
   })
 
-  describe('the blocked job', () => {
+  describe('a job that is blocked behind another', () => {
     it.each([
       ['success', success],
       ['failure', failure],

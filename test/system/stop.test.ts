@@ -33,7 +33,7 @@ eachDatabase(({ fresh }) => {
       await database.drop()
     })
 
-    it('lets a run complete, even for longer than the lease, and no other worker takes it over', async () => {
+    it('SIGTERM lets a run complete, even for longer than the lease, and no other worker takes it over', async () => {
       const database = await fresh()
       const worker = await WorkerProcess.start(settings(database, 'leaving'))
       await database.query("INSERT INTO job (task) VALUES ('hold')")

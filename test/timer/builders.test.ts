@@ -66,7 +66,7 @@ describe('the timer of a builder elapses', () => {
     }
   })
 
-  test('once, at the exact millisecond', () => {
+  test('a one-off elapses once, at the exact millisecond', () => {
     fc.assert(
       fc.property(
         fc.date({

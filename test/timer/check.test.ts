@@ -15,8 +15,8 @@ function warningsOf(text: string, zone: string, after = AFTER): readonly string[
   return valid(text, { zone, after }).warnings
 }
 
-describe('the result for a valid timer has', () => {
-  test('its kind, normal form, zone, description and next run times', () => {
+describe('the result for a valid timer', () => {
+  test('a valid timer has its kind, normal form, zone, description and next run times', () => {
     expect(valid('Mon..Fri 9:00 Europe/Berlin', { limit: 2, after: new Date('2026-03-27T00:00Z') })).toEqual({
       valid: true,
       kind: 'calendar',
@@ -38,28 +38,28 @@ describe('the result for a valid timer has', () => {
     ['America/New_York', 'Fri 2026-03-27 09:00:00 -04:00'],
     ['Pacific/Marquesas', 'Fri 2026-03-27 09:00:00 -09:30'],
     ['UTC', 'Fri 2026-03-27 09:00:00 +00:00'],
-  ])('run times on the clock of %s', (zone, local) => {
+  ])('a valid timer has run times on the clock of %s', (zone, local) => {
     expect(valid('2026-03-27 9:00', { zone }).elapses.map((elapse) => elapse.local)).toEqual([local])
   })
 
-  test('five run times, or any other requested number', () => {
+  test('it has five run times, or any other requested number', () => {
     expect(valid('daily').elapses).toHaveLength(5)
     expect(valid('daily', { limit: 12 }).elapses).toHaveLength(12)
     expect(valid('daily', { limit: 0 })).toMatchObject({ elapses: [], warnings: [] })
   })
 
-  test('the slots of every from its anchor', () => {
+  test('it has the slots of every from its anchor', () => {
     const anchor = new Date('2026-02-28T23:57:00Z')
     expect(valid('every 5min', { anchor, limit: 1 }).elapses[0]?.at).toEqual(new Date('2026-03-01T00:02Z'))
     expect(valid('every 5min', { limit: 1 }).elapses[0]?.at).toEqual(new Date('2026-03-01T00:05Z'))
   })
 
-  test('a warning if there are no further runs', () => {
+  test('it has a warning if there are no further runs', () => {
     for (const text of ['2020-01-01 9:00', '*-2-30', 'Mon 2026-03-27 9:00', '2026-03-29 2:30 Europe/Berlin'])
       expect(valid(text, { limit: 0 }).warnings).toEqual(['It never elapses again.'])
   })
 
-  test('the zone option if the timer names none', () => {
+  test('it has the zone option if the timer names none', () => {
     expect(valid('daily', { zone: 'Asia/Tokyo' }).text).toBe('*-*-* 00:00:00 Asia/Tokyo')
     expect(valid('daily UTC', { zone: 'Asia/Tokyo' }).zone).toBe('UTC')
     expect(valid('cron 0 9 * * *', { zone: 'Asia/Tokyo' }).text).toBe('cron 0 9 * * * Asia/Tokyo')

@@ -137,7 +137,7 @@ describe('cron elapses at the times of its five fields', () => {
     )
   })
 
-  test('as croner reads them in UTC, on dates of all kinds', () => {
+  test('cron elapses as croner reads it in UTC, on dates of all kinds', () => {
     fc.assert(
       fc.property(
         expressions(1),

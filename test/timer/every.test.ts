@@ -45,7 +45,7 @@ describe('a time span', () => {
 })
 
 describe('every <span>', () => {
-  test('elapses one span after the creation, then in fixed slots', () => {
+  test('an `every` timer elapses one span after the creation, then in fixed slots', () => {
     const slots = timer('every 5min').elapses(CREATED)
     expect(slots.next(new Date('2000-01-01'))).toEqual(new Date('2026-03-27T09:05:07.250Z'))
     expect(slots.next(CREATED)).toEqual(new Date('2026-03-27T09:05:07.250Z'))
@@ -60,7 +60,7 @@ describe('every <span>', () => {
     expect(slots.previous(new Date('2026-03-27T09:05:07.250Z'))).toEqual(new Date('2026-03-27T09:05:07.250Z'))
   })
 
-  test('never drifts or changes its phase', () => {
+  test('an `every` timer never drifts or changes its phase', () => {
     fc.assert(
       fc.property(instants, spans, instants, (created, spanMs, asked) => {
         const slots = timer(`every ${spanMs}ms`).elapses(created)
