@@ -35,9 +35,7 @@ export function faults() {
     return [
       ...wanted.filter((id) => !found.includes(id)).map((id) => `${page}: row ${id} is missing`),
       ...found.filter((id) => !wanted.includes(id)).map((id) => `${page}: unknown row ${id}`),
-      ...found
-        .filter((id, index) => found.indexOf(id) !== index)
-        .map((id) => `${page}: duplicate row ${id}`),
+      ...found.filter((id, index) => found.indexOf(id) !== index).map((id) => `${page}: duplicate row ${id}`),
       ...rows.flatMap((row) => faultsOf(row, titles).map((fault) => `${page}: ${row.id}: ${fault}`)),
     ]
   })

@@ -108,7 +108,7 @@ eachDatabase(({ fresh }) => {
   const plain = task('plain')
   const names = [...OPTION_NAMES, 'args' as const]
 
-  describe('a row', () => {
+  describe('a row of settings', () => {
     it('of a schedule keeps each, when it is created, put and updated', async () => {
       const database = await fresh()
       await using kalends = await Kalends.open(database.url)

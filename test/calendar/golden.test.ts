@@ -16,7 +16,7 @@ describe(`systemd 252 and this Node (tz database ${process.versions['tz'] ?? 'un
     expect(wrong).toEqual([])
   })
 
-  test('on the normal form, which is its own normal form', () => {
+  test('on the normal form, which is idempotent', () => {
     for (const { expr, tz, normalized, valid } of goldenRows) {
       if (!valid || normalized === null) continue
       expect(String(calendar(expr, { zone: tz })), expr).toBe(normalized)

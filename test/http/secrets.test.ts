@@ -147,7 +147,7 @@ eachDatabase((under) => {
     expect(text).not.toMatch(LEAK)
   })
 
-  it('an owner sees no stack, no path and no worker; callers without a scope see them', async () => {
+  it('an owner sees no stack, no path and no worker; callers without a scope do', async () => {
     const { call, kalends } = await apiScene(under, {}, { worker: 'the-worker' })
     kalends.handle(task('work', { retries: 0 }), ({ log }) => {
       log.warn('cannot open /srv/app/secrets/key.pem\nsee the manual')

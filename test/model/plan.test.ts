@@ -182,7 +182,7 @@ describe('while a job is unfinished', () => {
 describe('overlap queue_one', () => {
   const row = { ...hourly, overlap: 'queue_one' as const }
 
-  test('lets one wait behind the running job', () => {
+  test('lets one job wait behind the running job', () => {
     expect(shown(plan(row, at('2026-03-01T09:00Z', { running: 1 })))).toEqual({
       runs: ['2026-03-01 09:00 blocked'],
       skips: [],
@@ -193,7 +193,7 @@ describe('overlap queue_one', () => {
     })
   })
 
-  test('never lets a second wait: it is skipped and recorded', () => {
+  test('never lets a second job wait: it is skipped and recorded', () => {
     expect(shown(plan(row, at('2026-03-01T09:00Z', { running: 1, blocked: 1 })))).toEqual({
       runs: [],
       skips: ['1 overlap to 2026-03-01 09:00'],
@@ -201,7 +201,7 @@ describe('overlap queue_one', () => {
     })
   })
 
-  test('of several slots lets the newest wait', () => {
+  test('of several slots, the newest waits', () => {
     expect(shown(plan({ ...row, catchUp: 3 }, at('2026-03-01T13:00Z', { running: 1 })))).toEqual({
       runs: ['2026-03-01 13:00 after 1 blocked'],
       skips: ['1 missed to 2026-03-01 09:00', '3 overlap to 2026-03-01 12:00'],

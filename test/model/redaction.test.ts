@@ -93,7 +93,7 @@ describe('a value that is sent back as it was shown', () => {
     users: [{ key: 'k-one' }, { key: 'k-two' }],
   }
 
-  test('becomes the stored value', () => {
+  test('becomes the stored value again', () => {
     const shown = redaction.redacted('args', stored)
     expect(redaction.restored('args', shown, stored)).toEqual(stored)
   })
@@ -111,7 +111,7 @@ describe('a value that is sent back as it was shown', () => {
     })
   })
 
-  test('stands for nothing if nothing is stored', () => {
+  test('has no effect if nothing is stored', () => {
     for (const input of [{ password: '[redacted]' }, { users: [{ key: '[redacted]' }] }])
       expect(() => redaction.restored('args', input, undefined)).toThrow(
         'stands for a value that is not stored',

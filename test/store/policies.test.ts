@@ -523,7 +523,7 @@ onEachStore((under) => {
       expect(await pass()).toMatchObject({ submissions: [] })
     })
 
-    it('of ends to the past makes the schedule done; undone, active', async () => {
+    it('of ends to the past makes the schedule done; the reverse makes it active', async () => {
       await write(under.store).create('s', settings({ timer: 'hourly' }))
       await pass()
       await under.query("UPDATE periodic_task SET ends = '2020-01-01 00:00:00'")

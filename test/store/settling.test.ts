@@ -384,7 +384,7 @@ onEachStore((under) => {
       expect((await under.store.schedules.get('s'))?.lastError).toBe(odd)
     })
 
-    it('as none if there is no result', async () => {
+    it('and no result stays no result', async () => {
       await running('j')
       await settle(attempt('j'))
       expect(await jobRow(under, 'j')).toMatchObject({ result: null })
