@@ -1,9 +1,9 @@
 /**
- * Checks docs/features.md and docs/lessons.md: no row is missing, and each test that a row names is there. Run by
+ * Checks docs/features.md and docs/lessons.md: no row is missing, and each test that a row names exists. Run by
  * `npm run check:features` and by test/docs.
  *
- * A cell of proof holds one or more of `file` title, with a line break between them; or a sentence that begins with
- * "Cannot happen:", where no test could fail.
+ * The last cell has one or more of `file` title, separated by line breaks; or a sentence that begins with
+ * "Cannot happen:" if no test could fail.
  */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -26,18 +26,16 @@ const PAGES = {
   'docs/lessons.md': [...upTo('', 57), '65', '66'],
 }
 
-/** @returns one line for each fault; none when all is well */
+/** @returns one line for each problem */
 export function faults() {
   const titles = titlesByFile(root)
   return Object.entries(PAGES).flatMap(([page, wanted]) => {
     const rows = rowsOf(readFileSync(join(root, page), 'utf8'))
     const found = rows.map(({ id }) => id)
     return [
-      ...wanted.filter((id) => !found.includes(id)).map((id) => `${page}: the row ${id} is missing`),
-      ...found.filter((id) => !wanted.includes(id)).map((id) => `${page}: there is no row ${id}`),
-      ...found
-        .filter((id, index) => found.indexOf(id) !== index)
-        .map((id) => `${page}: ${id} is there twice`),
+      ...wanted.filter((id) => !found.includes(id)).map((id) => `${page}: row ${id} is missing`),
+      ...found.filter((id) => !wanted.includes(id)).map((id) => `${page}: unknown row ${id}`),
+      ...found.filter((id, index) => found.indexOf(id) !== index).map((id) => `${page}: duplicate row ${id}`),
       ...rows.flatMap((row) => faultsOf(row, titles).map((fault) => `${page}: ${row.id}: ${fault}`)),
     ]
   })
@@ -58,7 +56,7 @@ function faultsOf({ proof }, titles) {
   return proof.split('<br>').flatMap((part) => {
     const [, file, title] = /^`(test\/[^`]+)` (.+)$/.exec(part.trim()) ?? []
     if (file === undefined) return [part.trim() === '' ? 'names no test' : part.trim()]
-    if (!titles.has(file)) return [`there is no ${file}`]
+    if (!titles.has(file)) return [`${file} does not exist`]
     return titles.get(file).has(title) ? [] : [`${file} has no test '${title}'`]
   })
 }
@@ -67,5 +65,5 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const found = faults()
   for (const fault of found) process.stderr.write(`${fault}\n`)
   if (found.length > 0) process.exitCode = 1
-  else process.stdout.write('Every row is there, and so is each test that it names.\n')
+  else process.stdout.write('All rows are present, and all tests that they name exist.\n')
 }

@@ -175,8 +175,8 @@ function filesIn(path: string): [string, ts.SourceFile][] {
   return [...sources].filter(([file]) => file === path || file.startsWith(`${path}/`))
 }
 
-describe('the design is kept', () => {
-  test('every import is an arrow of the design', () => {
+describe('the source follows the design', () => {
+  test('every import follows an arrow of the design', () => {
     expect([...sources].flatMap(([file, source]) => problems(file, importsOf(source)))).toEqual([])
   })
 
@@ -202,7 +202,7 @@ describe('the design is kept', () => {
     }
   })
 
-  test('the calendar, timers and the model use no package, and of Node only pure functions', () => {
+  test('the calendar, timers and the model import no package, and only pure functions of Node', () => {
     const pure = [
       'src/model/jitter.ts → node:crypto',
       'src/model/occurrence.ts → node:crypto',
@@ -217,7 +217,7 @@ describe('the design is kept', () => {
     expect(outside).toEqual([])
   })
 
-  test('the planner uses timers and nothing else', () => {
+  test('the planner imports timers and nothing else', () => {
     const imports = ['src/model/plan.ts', 'src/model/due-slots.ts'].flatMap((file) =>
       [...(sources.get(file)?.statements ?? [])]
         .filter((node) => ts.isImportDeclaration(node))
@@ -227,7 +227,7 @@ describe('the design is kept', () => {
     expect(imports).toEqual(["'../timer/index.ts'", "'./due-slots.ts'", "'./jitter.ts'"])
   })
 
-  test('the planner and all other rules get the time and chance as arguments', () => {
+  test('the planner and all other rules get time and randomness as arguments', () => {
     const found = [...filesIn('src/model'), ...filesIn('src/timer'), ...filesIn('src/calendar')].flatMap(
       ([file, source]) => impurities(source).map((text) => `${file}: ${text}`),
     )
@@ -237,7 +237,7 @@ describe('the design is kept', () => {
   })
 })
 
-describe('the check can fail', () => {
+describe('the check itself', () => {
   test.each([
     ['src/calendar/spec.ts', '../errors.ts'],
     ['src/calendar/spec.ts', '../timer/index.ts'],
@@ -293,7 +293,7 @@ describe('the check can fail', () => {
     expect(problems(file, [specifier])).toEqual([])
   })
 
-  test('a cycle is found, and only a cycle', () => {
+  test('finds a cycle, and only a cycle', () => {
     expect(
       cycleIn(
         new Map([
@@ -314,12 +314,12 @@ describe('the check can fail', () => {
     ).toEqual(['b', 'd', 'b'])
   })
 
-  test('a file that has no place is found', () => {
+  test('finds a file that has no place in the design', () => {
     expect(problems('src/helpers.ts', [])).toEqual(['src/helpers.ts has no place in the design'])
     expect(problems('src/utils/strings.ts', [])).toHaveLength(1)
   })
 
-  test('every way to import is seen', () => {
+  test('finds every kind of import', () => {
     const text = `import './a.ts'
       import type { B } from './b.ts'
       export * from './c.ts'
@@ -336,7 +336,7 @@ describe('the check can fail', () => {
     ])
   })
 
-  test('every use of the clock, of chance and of the process is seen', () => {
+  test('finds every use of the clock, of randomness and of the process', () => {
     const text =
       'Date.now(); Math.random(); new Date(); Date(); process.env; setTimeout(f); new Date(5); Math.max(1)'
     expect(impurities(parse('made-up.ts', text))).toEqual([

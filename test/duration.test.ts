@@ -27,7 +27,7 @@ describe('a measured duration is rounded down to two units', () => {
   })
 })
 
-describe('a relative time is as precise as its distance needs', () => {
+describe('a relative time is as precise as its distance requires', () => {
   const now = new Date('2026-03-27T09:00:00Z')
   test.each([
     [0, 'now'],

@@ -36,6 +36,6 @@ describe('an error text for the owner of a job', () => {
   })
 })
 
-it('a text that a handler has logged keeps its lines, but not those of a stack', () => {
+it('a text that a handler logs keeps its lines, except those of a stack', () => {
   expect(logTextForOwner(errorText(new Error('a /srv/b\nc')))).toBe('Error: a [path]\nc')
 })

@@ -18,7 +18,7 @@ describe('events', () => {
     expect(heard).toEqual(['first 1', 'second 1'])
   })
 
-  it('without a listener are nothing', () => {
+  it('have no effect without a listener', () => {
     expect(() => new Emitter<Events>('test', () => {}).emit('rang', 1)).not.toThrow()
   })
 
@@ -62,7 +62,7 @@ describe('events', () => {
     expect(errors).toEqual([problem])
   })
 
-  it('let a listener end its own subscription while it is told', () => {
+  it('let a listener end its own subscription during the call', () => {
     const emitter = new Emitter<Events>('test', () => {})
     const heard: string[] = []
     const forget = emitter.on('rang', () => {

@@ -35,7 +35,7 @@ describe('a supervised loop', () => {
   beforeEach(() => void vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) }))
   afterEach(() => void vi.useRealTimers())
 
-  it('sleeps for as long as the pass asks for', async () => {
+  it('sleeps for as long as the pass requests', async () => {
     const { loop, begun, endPass } = controlled([1000])
     loop.start()
     await endPass()
@@ -45,7 +45,7 @@ describe('a supervised loop', () => {
     expect(begun()).toBe(2)
   })
 
-  it('looks again within the hour although the pass asks to sleep until it is woken', async () => {
+  it('runs again within the hour even if the pass asks to sleep until it is woken', async () => {
     const { loop, begun, endPass } = controlled()
     loop.start()
     await endPass()
@@ -55,7 +55,7 @@ describe('a supervised loop', () => {
     expect(begun()).toBe(2)
   })
 
-  it('is woken from its sleep', async () => {
+  it('can be woken from its sleep', async () => {
     const { loop, begun, endPass } = controlled()
     loop.start()
     await endPass()
@@ -64,7 +64,7 @@ describe('a supervised loop', () => {
     expect(begun()).toBe(2)
   })
 
-  it('does not lose a wake-up that comes during a pass', async () => {
+  it('does not lose a wake-up during a pass', async () => {
     const { loop, begun, endPass } = controlled()
     loop.start()
     loop.wake()
@@ -75,7 +75,7 @@ describe('a supervised loop', () => {
     expect(begun()).toBe(2)
   })
 
-  it('makes one pass of many wake-ups', async () => {
+  it('combines many wake-ups into one pass', async () => {
     const { loop, begun, endPass } = controlled()
     loop.start()
     for (let i = 0; i < 100; i += 1) loop.wake()
@@ -85,14 +85,14 @@ describe('a supervised loop', () => {
     expect(begun()).toBe(2)
   })
 
-  it('is one loop however often it is started', () => {
+  it('is one loop even if it is started several times', () => {
     const { loop, begun } = controlled()
     loop.start()
     loop.start()
     expect(begun()).toBe(1)
   })
 
-  it('survives a pass that fails, tells the error and tries again', async () => {
+  it('a loop survives a failed pass, reports the error and tries again', async () => {
     const { loop, begun, errors, failPass } = controlled()
     loop.start()
     const error = new Error('no database')
@@ -102,7 +102,7 @@ describe('a supervised loop', () => {
     expect(begun()).toBe(2)
   })
 
-  it('survives a pass that throws before it is asynchronous', async () => {
+  it('survives a pass that throws synchronously', async () => {
     let begun = 0
     const loop = new Loop({
       name: 'test',
@@ -117,7 +117,7 @@ describe('a supervised loop', () => {
     expect(begun).toBeGreaterThan(1)
   })
 
-  it('survives a listener for errors that throws', async () => {
+  it('survives an error listener that throws', async () => {
     let begun = 0
     const loop = new Loop({
       name: 'test',
@@ -134,7 +134,7 @@ describe('a supervised loop', () => {
     expect(begun).toBeGreaterThan(1)
   })
 
-  it('backs off further with each error in a row, up to 15 s', async () => {
+  it('backs off longer with each consecutive error, up to 15 s', async () => {
     const begun: number[] = []
     const loop = new Loop({
       name: 'test',
@@ -155,7 +155,7 @@ describe('a supervised loop', () => {
     expect(waits.length).toBeGreaterThan(15)
   })
 
-  it('is not woken from its back-off', async () => {
+  it('cannot be woken from its back-off', async () => {
     const { loop, begun, failPass } = controlled()
     loop.start()
     await failPass(new Error('down'))
@@ -168,7 +168,7 @@ describe('a supervised loop', () => {
     expect(begun()).toBe(2)
   })
 
-  it('stop lets the pass complete and begins no other', async () => {
+  it('completes the current pass on stop and starts no other', async () => {
     const { loop, begun, endPass } = controlled([0])
     loop.start()
     let stopped = false
@@ -183,7 +183,7 @@ describe('a supervised loop', () => {
     expect(begun()).toBe(1)
   })
 
-  it('stop ends a sleep and a back-off at once', async () => {
+  it('ends a sleep and a back-off at once on stop', async () => {
     const sleeping = controlled()
     sleeping.loop.start()
     await sleeping.endPass()
@@ -196,7 +196,7 @@ describe('a supervised loop', () => {
     expect([sleeping.begun(), backingOff.begun()]).toEqual([1, 1])
   })
 
-  it('stop of a loop that was never started, or is stopped, does nothing', async () => {
+  it('ignores stop if it was never started, or is already stopped', async () => {
     const { loop, endPass } = controlled()
     await loop.stop()
     loop.start()
@@ -206,7 +206,7 @@ describe('a supervised loop', () => {
     await loop.stop()
   })
 
-  it('health tells the last good pass, not the last try', async () => {
+  it('health has the last successful pass, not the last attempt', async () => {
     const { loop, endPass, failPass } = controlled([1000, 1000])
     expect(loop.health()).toEqual({
       name: 'test',
@@ -238,7 +238,7 @@ describe('a supervised loop', () => {
     expect(loop.health().lastGoodPass).not.toEqual(good)
   })
 
-  it('health tells since when a pass hangs', async () => {
+  it('health has the start of a pass that hangs', async () => {
     const { loop, endPass } = controlled()
     loop.start()
     await vi.advanceTimersByTimeAsync(90_000)
@@ -250,7 +250,7 @@ describe('a supervised loop', () => {
     expect(loop.health()).toMatchObject({ busySince: null, busyMs: null })
   })
 
-  it('health tells when the next pass is due, and how late it is', async () => {
+  it('health has the time of the next pass, and its delay', async () => {
     const { loop, endPass } = controlled([1000, Infinity])
     loop.start()
     expect(loop.health()).toMatchObject({ nextPass: null, lateMs: 0 })

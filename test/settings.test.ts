@@ -45,7 +45,7 @@ test.each([
   }
 })
 
-test('the database checks the range of each that has one', () => {
+test('the database checks the range of each setting that has one', () => {
   for (const [checks, names] of [
     [checksOf(PERIODIC_TASK, false), SETTING_NAMES],
     [checksOf(JOB, false), JOB_SETTING_NAMES],
@@ -58,7 +58,7 @@ test('the database checks the range of each that has one', () => {
   }
 })
 
-test('the REST API takes and gives each', () => {
+test('the REST API accepts and returns each', () => {
   expect(keysOf(bodies.ScheduleInput)).toEqual(expect.arrayContaining(SETTING_NAMES))
   expect(keysOf(bodies.ScheduleChanges)).toEqual(SETTING_NAMES.filter((name) => name !== 'task'))
   expect(keysOf(answers.Schedule)).toEqual(expect.arrayContaining(propertiesOf(SETTING_NAMES)))
@@ -108,7 +108,7 @@ eachDatabase(({ fresh }) => {
   const plain = task('plain')
   const names = [...OPTION_NAMES, 'args' as const]
 
-  describe('a row', () => {
+  describe('a row of settings', () => {
     it('of a schedule keeps each, when it is created, put and updated', async () => {
       const database = await fresh()
       await using kalends = await Kalends.open(database.url)

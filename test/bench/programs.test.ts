@@ -9,9 +9,9 @@ const measured = z.object({ perSecond: z.number(), elapses: z.array(z.string()) 
 beforeAll(() => buildPrograms())
 afterAll(() => killAll())
 
-describe('the calendar libraries that are compared', () => {
+describe('the compared calendar libraries', () => {
   for (const { name, timers, from, steps } of SHAPES) {
-    it(`find the same elapses of ${name} as Kalends`, async () => {
+    it(`find the same run times of ${name} as Kalends`, async () => {
       const ask = (file: string, library: string) =>
         runProgram(file, { library, timers, from, steps: Math.min(steps, 5), ms: 1 }, measured)
       const kalends = await ask('programs/calendar', 'Kalends')
@@ -23,7 +23,7 @@ describe('the calendar libraries that are compared', () => {
 })
 
 describe('a measured program', () => {
-  it('that fails says why', async () => {
+  it('reports the reason when it fails', async () => {
     const params = { library: 'none', timers: [], from: '2027-01-01T00:00:00Z', steps: 1, ms: 1 }
     await expect(runProgram('peers/calendar', params, measured)).rejects.toThrow(
       /peers\/calendar failed: RangeError: There is no library 'none'/,
@@ -31,13 +31,13 @@ describe('a measured program', () => {
     await expect(runProgram('peers/calendar', {}, measured)).rejects.toThrow(/invalid_type/)
   })
 
-  it('that ends without a word is told with what it printed', async () => {
+  it('is reported with its output when it ends without a message', async () => {
     await expect(runProgram('programs/nowhere', {}, measured)).rejects.toThrow(
       /ended without a word:[^]*Cannot find module/,
     )
   })
 
-  it('waits for the word to go on, and is killed with all others at the end', async () => {
+  it('waits for the start signal, and is killed with all others at the end', async () => {
     const child = new Child('programs/start', { url: 'sqlite::memory:' })
     await child.ready()
     await killAll()

@@ -20,7 +20,7 @@ describe('figures of several runs', () => {
     expect(() => median([])).toThrow(RangeError)
   })
 
-  it('are taken by turns', async () => {
+  it('are measured in turn', async () => {
     const seen: string[] = []
     const results = await interleave(['a', 'b'], 2, async (subject, round) => {
       seen.push(subject)
@@ -32,7 +32,7 @@ describe('figures of several runs', () => {
 })
 
 describe('targets', () => {
-  it('say whether they are reached, at the very limit too', () => {
+  it('report whether they are reached, also exactly at the limit', () => {
     expect(atLeast('fast', 2, 2).reached).toBe(true)
     expect(atLeast('fast', 1.99, 2).reached).toBe(false)
     expect(atMost('late', 5, 5, ' ms')).toEqual({ text: 'late', measured: '5 ms', reached: true })
@@ -69,7 +69,7 @@ describe('the report', () => {
     quick: false,
   }
 
-  it('says how many times as much Kalends has, beside each peer', () => {
+  it('shows the factor between Kalends and each peer', () => {
     expect(measureRows([ours, peer]).slice(1)).toEqual([
       ['run', 'Kalends on MariaDB', '200', 'per s', '100 %', ''],
       ['run', 'a|peer', '50', 'per s', '40 %', '4 times'],
@@ -77,7 +77,7 @@ describe('the report', () => {
     expect(tellReport(report)).toContain('NOT REACHED  as fast as a peer: 4 times')
   })
 
-  it('goes between the marks of the page, and leaves the rest as it is', () => {
+  it('is written between the markers of the page, and leaves the rest unchanged', () => {
     const page =
       '# Mine\n<!-- written by npm run bench: begin -->\nold\n<!-- written by npm run bench: end -->\n## Theirs\n'
     const written = splice(page, pageText({ run, reports: [report] }))
@@ -112,7 +112,7 @@ describe('a plot', () => {
     ],
   }
 
-  it('has its points in order, from left to right and from the bottom up', () => {
+  it('orders its points from left to right and from the bottom up', () => {
     const [, points = ''] = /<polyline points="([^"]+)"/.exec(draw(plot)) ?? []
     const places = points.split(' ').map((place) => place.split(',').map(Number))
     expect(places).toHaveLength(3)
@@ -120,15 +120,15 @@ describe('a plot', () => {
     expect(places.map(([, y]) => y)).toEqual(places.map(([, y]) => y).toSorted((a = 0, b = 0) => b - a))
   })
 
-  it('escapes what is said in it, and needs something to draw', () => {
+  it('escapes its texts, and rejects empty data', () => {
     expect(draw(plot)).toContain('a &lt; b &amp; c')
     expect(draw(plot)).toMatch(/^<svg [^]*<\/svg>\n$/)
     expect(() => draw({ ...plot, lines: [] })).toThrow(RangeError)
   })
 })
 
-describe('what the benchmark is told', () => {
-  it('names suites, runs and quick', () => {
+describe('the arguments of the benchmark', () => {
+  it('select suites, the number of runs and quick', () => {
     expect(readArguments([], ['a', 'b'])).toEqual({ suites: ['a', 'b'], runs: 5, quick: false })
     expect(readArguments(['b', '--quick', '--runs', '7'], ['a', 'b'])).toEqual({
       suites: ['b'],
@@ -137,7 +137,7 @@ describe('what the benchmark is told', () => {
     })
   })
 
-  it('refuses what cannot be meant', () => {
+  it('are rejected when they are invalid', () => {
     expect(() => readArguments(['c'], ['a', 'b'])).toThrow("There is no suite 'c'; there are a, b")
     expect(() => readArguments(['--runs', 'many'], ['a'])).toThrow(/whole number/)
     expect(() => readArguments(['--slow'], ['a'])).toThrow(/--slow/)

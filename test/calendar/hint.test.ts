@@ -11,7 +11,7 @@ function refusal(text: string): CalendarSyntaxError {
   throw new Error(`${text} was not refused`)
 }
 
-test('a refusal is one line that names the text, the column, what is wrong and what to write', () => {
+test('an error is one line that names the text, the column, the problem and the correction', () => {
   const error = refusal('Mo 9:00')
   expect(error.message).toBe(
     'Not a calendar event: "Mo 9:00", column 1: neither a weekday nor a word such as daily; did you mean Mon?',
@@ -34,7 +34,7 @@ test('a long text and its control characters are shortened and escaped in the me
 
 const PLACE = 'use UTC or the name of a place, such as Europe/Berlin'
 
-describe('what was probably meant is offered, at the column where it went wrong:', () => {
+describe('a likely correction is offered, at the column of the mistake:', () => {
   test.each([
     ['Mo', 1, 'Mo', 'did you mean Mon?'],
     ['Tues', 1, 'Tues', 'did you mean Tue?'],
@@ -84,12 +84,12 @@ describe('zones:', () => {
     expect(refusal(text)).toMatchObject({ column: 7, token, hint })
   })
 
-  test('a zone alone needs an event', () => {
+  test('a zone without an event is rejected', () => {
     expect(refusal('Europe/Berlin').hint).toBe('write 00:00 Europe/Berlin')
   })
 })
 
-describe('cron is recognised as such:', () => {
+describe('cron is recognised:', () => {
   test.each([
     [
       '*/5 * * * *',
@@ -109,7 +109,7 @@ describe('cron is recognised as such:', () => {
   })
 })
 
-describe('what is not a text, a zone, a fold or an instant is refused by its own kind of error:', () => {
+describe('an invalid text, zone, fold or instant is rejected with its own class of error:', () => {
   test('the text', () => {
     // A caller without types may pass anything.
     expect(() => Reflect.apply(calendar, undefined, [5])).toThrow(TypeError)

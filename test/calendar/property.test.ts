@@ -72,8 +72,8 @@ const anyEvent = fc.oneof(
 )
 const anyMicros = fc.integer({ min: micros('1969-12-01T00:00:00Z'), max: micros('2200-02-01T00:00:00Z') })
 
-describe('a search that looks at every minute finds the same elapses', () => {
-  test('in a chain, where a time in a gap is passed over and a repeated one elapses once', () => {
+describe('a search that checks every minute finds the same run times', () => {
+  test('a chain skips a time in a gap, and a repeated time elapses once', () => {
     fc.assert(
       fc.property(aroundChange, ([{ from, to, minutes }, naive]) => {
         const found: number[] = []
@@ -88,7 +88,7 @@ describe('a search that looks at every minute finds the same elapses', () => {
     )
   })
 
-  test("in a chain with fold 'both', where a repeated time elapses twice", () => {
+  test("in a chain with fold 'both', a repeated time elapses twice", () => {
     fc.assert(
       fc.property(aroundChange, ([{ from, to, minutes }, naive]) => {
         const found: number[] = []
@@ -103,7 +103,7 @@ describe('a search that looks at every minute finds the same elapses', () => {
     )
   })
 
-  test('after an instant inside the repeated hour', () => {
+  test('a chain continues after an instant inside the repeated hour', () => {
     const inNewYork = windows.find(({ zone, to }) => zone === 'America/New_York' && to > NEW_YORK_REPEATS)
     if (inNewYork === undefined) throw new Error('the windows have no repeated hour of New York')
     fc.assert(
@@ -118,7 +118,7 @@ describe('a search that looks at every minute finds the same elapses', () => {
     )
   })
 
-  test('at or before an instant', () => {
+  test('previous is the last run time at or before an instant', () => {
     fc.assert(
       fc.property(aroundChange, ([{ from, minutes }, naive, at]) => {
         const previous = calendar(naive.text).previous(new Date(at))
@@ -132,7 +132,7 @@ describe('a search that looks at every minute finds the same elapses', () => {
     )
   })
 
-  test("at or before an instant with fold 'both'", () => {
+  test("previous is the last run time at or before an instant, with fold 'both'", () => {
     fc.assert(
       fc.property(aroundChange, ([{ from, to, minutes }, naive, at]) => {
         const event = calendar(naive.text, { fold: 'both' })
@@ -148,7 +148,7 @@ describe('a search that looks at every minute finds the same elapses', () => {
     )
   })
 
-  test('day by day over six years, for every way to write a date', () => {
+  test('day by day over six years, for every notation of a date', () => {
     const start = Date.parse('2019-01-01')
     const days = Array.from({ length: 6 * 365 }, (_, index) => start + index * DAY)
     fc.assert(
@@ -168,8 +168,8 @@ describe('a search that looks at every minute finds the same elapses', () => {
   })
 })
 
-describe('whatever the event and the instant', () => {
-  test('the normal form is its own normal form, and elapses as the text does', () => {
+describe('for every event and instant', () => {
+  test('the normal form is its own normal form, and elapses like the text', () => {
     fc.assert(
       fc.property(anyEvent, anyMicros, (text, at) => {
         const event = calendar(text)
@@ -194,7 +194,7 @@ describe('whatever the event and the instant', () => {
   })
 
   test.each(['first', 'both'] as const)(
-    'an elapse is the one before itself and after its past (fold %s)',
+    'a run time is the previous one of itself and the next one of the instant before it (fold %s)',
     (fold) => {
       fc.assert(
         fc.property(anyEvent, anyMicros, (text, at) => {
@@ -224,7 +224,7 @@ describe('whatever the event and the instant', () => {
     )
   })
 
-  test('a Date is the exact elapse rounded up to its millisecond', () => {
+  test('a Date is the exact run time rounded up to its millisecond', () => {
     fc.assert(
       fc.property(anyEvent, anyMicros, (text, at) => {
         const event = calendar(text)

@@ -64,8 +64,8 @@ function charactersRead(text: string): number {
   return length
 }
 
-describe('any text is an event, or is refused with what is wrong and where', () => {
-  test('and nothing else happens', () => {
+describe('every text is an event, or is rejected with the problem and its place', () => {
+  test('and has no other effect', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         try {
@@ -86,8 +86,8 @@ describe('any text is an event, or is refused with what is wrong and where', () 
   })
 })
 
-describe('reading a text costs as much as it is long, whatever its numbers', () => {
-  test('a text is looked through a fixed number of times', () => {
+describe('the cost of reading a text depends on its length only, not on its numbers', () => {
+  test('a text is scanned a fixed number of times', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(charactersRead(text)).toBeLessThanOrEqual(12 * (text.length + 1))
@@ -120,7 +120,7 @@ describe('reading a text costs as much as it is long, whatever its numbers', () 
   })
 })
 
-describe('an elapse is looked up, not walked to', () => {
+describe('the next run time is computed directly, not by walking to it', () => {
   test.each([
     '*:*:0/0.000001 Europe/Berlin',
     '*-02-29 Europe/Berlin',

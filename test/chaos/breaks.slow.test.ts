@@ -68,14 +68,14 @@ async function verdictOf(broken: Break | null): Promise<Verdict> {
   }
 }
 
-test.skipIf(!isHere)('with all protections, nothing is found', { timeout: LIMIT_MS, retry: 0 }, async () => {
+test.skipIf(!isHere)('with all protections, no fault is found', { timeout: LIMIT_MS, retry: 0 }, async () => {
   const { violations, tally } = await verdictOf(null)
   expect(violations).toEqual([])
   expect(tally.occurrences).toBeGreaterThan(100)
 })
 
 describe.concurrent('a product without', { timeout: LIMIT_MS, retry: 0 }, () => {
-  test.skipIf(!isHere).each(BREAKS)('$name is found out', async (broken) => {
+  test.skipIf(!isHere).each(BREAKS)('$name is detected', async (broken) => {
     const { violations, tally } = await verdictOf(broken)
     say(
       `${broken.name}: ${tally.occurrences} occurrences, violations: ${JSON.stringify(count(violations.map(({ rule }) => rule)))}`,

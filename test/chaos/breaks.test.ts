@@ -39,11 +39,11 @@ async function startBroken(mutations: readonly Mutation[]): Promise<string> {
 }
 
 describe('breaking the product', () => {
-  test.each(BREAKS)('$name: its texts are there, and a worker starts without them', async ({ mutations }) => {
+  test.each(BREAKS)('$name: its texts exist, and a worker starts without them', async ({ mutations }) => {
     expect(await startBroken(mutations)).toBe('ran')
   })
 
-  test('a text that is not there, or more than once, ends the process', async () => {
+  test('a text that is missing, or found more than once, ends the process', async () => {
     const file = 'store/sql/submitting.js'
     await expect(startBroken([{ file, find: 'what nobody wrote', put: '' }])).rejects.toThrow(
       /submitting\.js has 0 times, not once: what nobody wrote/,
@@ -63,7 +63,7 @@ describe('breaking the product', () => {
     },
   )
 
-  test('each has a name of its own, and says what it removes', () => {
+  test('each has a unique name, and says what it removes', () => {
     expect(BREAKS.map(({ name }) => name)).toEqual([...BREAK_NAMES])
     for (const { mutations, sql, rules, removes } of BREAKS) {
       expect(mutations.length + sql.length).toBeGreaterThan(0)

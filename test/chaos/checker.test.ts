@@ -46,7 +46,7 @@ function goodRecord(): RunRecord {
 
 const rulesOf = (record: RunRecord) => [...new Set(check(record).violations.map(({ rule }) => rule))]
 
-describe('a good record passes', () => {
+describe('a correct record passes', () => {
   it('with edits, an outage and a prune', () => {
     const { violations, tally } = check(goodRecord())
     expect(violations).toEqual([])
@@ -57,7 +57,7 @@ describe('a good record passes', () => {
     expect(tally.skipped['missed']).toBeGreaterThan(0)
   })
 
-  it('with a job that somebody has deleted before it ended', () => {
+  it('with a job that is deleted before it ends', () => {
     const record = goodRecord()
     const before = {
       ...record.jobs[0],
@@ -147,7 +147,7 @@ describe('a good record passes', () => {
     { minLength: 1, maxLength: 12 },
   )
 
-  it('whatever is edited, and however often', () => {
+  it('with any number of random edits', () => {
     fc.assert(
       fc.property(columns, steps, fc.constantFrom(NOON, ...NIGHTS), (first, played, begin) => {
         const run = new Imitation({ begin, runMs: { slow: 1800, throw: 300 } })
@@ -193,7 +193,7 @@ describe('a good record passes', () => {
   }
 })
 
-describe('a record that is spoiled in one way is caught', () => {
+describe('a record with one fault is caught', () => {
   const good = goodRecord()
   type Spoiler = (record: RunRecord) => RunRecord
 
@@ -497,7 +497,7 @@ describe('a record that is spoiled in one way is caught', () => {
     expect(rulesOf(spoil(good))).toEqual([rule])
   })
 
-  it('wherever a run is taken away', () => {
+  it('with a run removed at any place', () => {
     const runs = good.jobs.filter((job) => job['state'] === 'success' || job['state'] === 'failed')
     const escaped = runs.filter(
       (job) =>
@@ -539,7 +539,7 @@ it('checks 200,000 jobs in well under a minute', { timeout: 120_000 }, () => {
   expect(performance.now() - begin).toBeLessThan(60_000)
 })
 
-describe('the order of what the moved clock of a database dates', () => {
+describe('the order of events that a changed database clock dates', () => {
   const clock = (host: number, offsetMs: number): JournalEntry => ({
     kind: 'clock',
     host,
@@ -555,14 +555,14 @@ describe('the order of what the moved clock of a database dates', () => {
   })
 
   it.each([
-    ['before, where the clock was not moved', 50_000, at(60_000), -1],
-    ['after, where the clock was not moved', 70_000, at(60_000), 1],
+    ['before, if the clock was not moved', 50_000, at(60_000), -1],
+    ['after, if the clock was not moved', 70_000, at(60_000), 1],
     ['meanwhile', 59_995, at(60_000), 0],
-    ['before, though the clock has a smaller time by then', 90_000, at(105_000, -3_600_000), -1],
-    ['after, with the same smaller time', 106_000 - 3_600_000, at(105_000, -3_600_000), 1],
-    ['after, when the clock is right again', 115_000, at(105_000, -3_600_000), 1],
-    ['not told, when the clock was moved at about the same time', 101_000, at(100_500, -3_600_000), 0],
-    ['meanwhile, when the clock went back in it', 99_700, { ...at(100_500, -3_600_000), from: 99_500 }, 0],
+    ['before, although the clock then shows an earlier time', 90_000, at(105_000, -3_600_000), -1],
+    ['after, with the same earlier time', 106_000 - 3_600_000, at(105_000, -3_600_000), 1],
+    ['after, with a correct clock again', 115_000, at(105_000, -3_600_000), 1],
+    ['unknown, if the clock was moved at about the same time', 101_000, at(100_500, -3_600_000), 0],
+    ['meanwhile, with a clock that went back', 99_700, { ...at(100_500, -3_600_000), from: 99_500 }, 0],
   ])('%s', (_, instant, happening, order) => {
     expect(times.order(instant, happening)).toBe(order)
   })

@@ -87,7 +87,7 @@ eachDatabase(({ kind, fresh }) => {
     }
   })
 
-  it.each(REFUSED)('$table: $columns is refused', async ({ table, columns }) => {
+  it.each(REFUSED)('$table: $columns is rejected', async ({ table, columns }) => {
     const { ground, edits } = await scene()
     const id = table === 'job' ? 'edit-1-0' : 'edit-1'
     const rows = async () => await ground.target.query(`SELECT * FROM ${table} ORDER BY id`)

@@ -31,7 +31,7 @@ for (const [index, target] of TARGETS.entries())
   if (await isAvailable(target)) targets.unshift({ target, seed: SEED + index })
 
 describe.concurrent('while workers, databases, networks and clocks break', { timeout: LIMIT_MS }, () => {
-  test.each(targets)('nothing is lost or doubled on $target', async ({ target, seed }) => {
+  test.each(targets)('nothing is lost or duplicated on $target', async ({ target, seed }) => {
     const folder = mkdtempSync(join(tmpdir(), `kalends-chaos-${target}-`))
     const { code, output } = await chaos([
       target,

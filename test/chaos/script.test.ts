@@ -28,7 +28,7 @@ function unplayed(): never {
 const ends = ({ at, fault: { lastsMs } }: Play) => at + lastsMs
 
 describe('the script of a run', () => {
-  it('is the same for the same seed, and has as many faults as were asked for', () => {
+  it('is the same for the same seed, and has the requested number of faults', () => {
     fc.assert(
       fc.property(options, (given) => {
         const script = scriptOf(given)
@@ -38,7 +38,7 @@ describe('the script of a run', () => {
     )
   })
 
-  it('has many pauses, however long the faults that are drawn most last: then others are drawn', () => {
+  it('has many pauses, even if the faults drawn most often last long: then others are drawn', () => {
     const kinds = [
       { scope: 'whole', lastsMs: 20_000, weight: 20 },
       { scope: 'worker', lastsMs: 12_000, weight: 20 },
@@ -63,7 +63,7 @@ describe('the script of a run', () => {
     expect(of(1)).not.toEqual(of(2))
   })
 
-  it('never has two faults at once that take the whole', () => {
+  it('never has two faults at once that affect the whole system', () => {
     fc.assert(
       fc.property(options, (given) => {
         const { plays, bursts } = scriptOf(given)
@@ -80,7 +80,7 @@ describe('the script of a run', () => {
     )
   })
 
-  it('never has more workers in the hands of faults than it may', () => {
+  it('never affects more workers at once than allowed', () => {
     fc.assert(
       fc.property(options, (given) => {
         const plays = scriptOf(given).plays.filter(({ fault: { scope } }) => scope === 'worker')
@@ -92,7 +92,7 @@ describe('the script of a run', () => {
     )
   })
 
-  it('keeps every fault within its burst, and has a burst for each pause that there is time for', () => {
+  it('keeps every fault within its burst, and has one burst for each pause that fits', () => {
     fc.assert(
       fc.property(options, (given) => {
         const { plays, bursts } = scriptOf(given)
@@ -103,7 +103,7 @@ describe('the script of a run', () => {
     )
   })
 
-  it('plays every kind at least once when there is room for it', () => {
+  it('contains every kind at least once if there is enough time', () => {
     fc.assert(
       fc.property(options, (given) => {
         fc.pre(given.count >= given.faults.length)
@@ -113,7 +113,7 @@ describe('the script of a run', () => {
     )
   })
 
-  it('draws the heavier faults more often', () => {
+  it('draws faults with a larger weight more often', () => {
     const make = (name: string, weight: number): Fault => ({
       name,
       weight,
@@ -134,7 +134,7 @@ describe('the script of a run', () => {
     expect(often).toBeLessThan(950)
   })
 
-  it('refuses to play without faults', () => {
+  it('is rejected without faults', () => {
     expect(() =>
       scriptOf({ seed: 1, faults: [], totalMs: 60_000, count: 3, quietMs: 6000, mostInTrouble: 2 }),
     ).toThrow('no faults to play')

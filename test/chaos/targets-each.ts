@@ -80,7 +80,7 @@ export async function eachFault(
       }
     }, openWithinMs)
 
-    it('begins in the night that it is told, and these are its faults', async () => {
+    it('starts in the configured night, with these faults', async () => {
       if (scene.target.leftOut.clock === undefined) {
         const now = await databaseNow(scene.target, scene.target.query)
         expect(now - NIGHT.getTime()).toBeGreaterThanOrEqual(0)

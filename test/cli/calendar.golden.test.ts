@@ -40,7 +40,7 @@ test.each(answers)('$expr after $base in $tz', ({ expr, base, tz, status, output
   })
 })
 
-test('and so does the program, by the zone of its environment', async () => {
+test('the program agrees, in the zone of its environment', async () => {
   const cwd = await temporaryFolder()
   for (const { expr, base, tz, status, output } of answers.filter((_, index) => index % 60 === 7)) {
     const args = ['calendar', '--zone', 'local', '--iterations', '3', '--base-time', base, '--', expr]

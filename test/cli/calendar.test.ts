@@ -41,7 +41,7 @@ function refusal(...args: string[]): CommandError {
   throw new Error('nothing was refused', { cause: error })
 }
 
-describe('prints what systemd-analyze prints, byte for byte:', () => {
+describe('the output is that of systemd-analyze, byte for byte:', () => {
   test.each(recordings)('TZ=$zone $args', ({ zone, now, args, output, status }) => {
     const outcome = run(['--zone', 'local', ...args], now, zone)
     expect(outcome.output).toBe(output)
@@ -64,14 +64,14 @@ Normalized form: Mon..Fri *-*-* 09:00:00 Europe/Berlin
   })
 })
 
-test('an event that names no zone is meant in UTC, as in a schedule, wherever the process runs', () => {
+test('an event without a zone is in UTC, as in a schedule, in every time zone of the process', () => {
   const args = ['9:00', '--base-time', '2026-03-27 00:00 UTC']
   expect(run(args, undefined, 'Europe/Berlin').output).toContain('Fri 2026-03-27 10:00:00 CET')
   expect(run([...args, '--zone', 'Asia/Tokyo']).output).toContain('Sat 2026-03-28 00:00:00 UTC')
 })
 
-describe('an expression that is no event', () => {
-  test('is one message, with a caret under what is wrong and what to write instead', () => {
+describe('an invalid expression', () => {
+  test('prints one message, with a caret below the mistake and a correction', () => {
     const { message, exitCode } = refusal('Mon..Fr 9:00')
     expect(message).toBe(
       `Not a calendar event: "Mon..Fr 9:00", column 6: a weekday is expected here; did you mean Fri?
@@ -81,18 +81,18 @@ describe('an expression that is no event', () => {
     expect(exitCode).toBe(1)
   })
 
-  test('has no caret where it could not point: below control characters or a long line', () => {
+  test('prints no caret where it could not point: below control characters or a long line', () => {
     expect(refusal('Mon\t9:00').message).not.toContain('^')
     expect(refusal(`${'1,'.repeat(200)}x`).message).not.toContain('^')
   })
 
-  test('does not keep the others from being shown', () => {
+  test('does not prevent the output of the others', () => {
     const { output, error } = run(['dialy', 'daily', 'weakly'])
     expect(output).toContain('Normalized form: *-*-* 00:00:00\n')
     expect(String(error)).toMatch(/did you mean daily\?[^]*did you mean weekly\?/)
   })
 
-  test('that the shell has split is put together again in the hint', () => {
+  test('that the shell has split is joined again in the hint', () => {
     expect(refusal('Mon..Fri', '9:00', 'Europe/Berlin').message).toContain(
       "put the event in quotes: kalends calendar 'Mon..Fri 9:00 Europe/Berlin'",
     )
@@ -134,7 +134,7 @@ describe('--base-time', () => {
     '2026-03-27 00:00 Mars',
     '*-*-*',
     '+soon',
-  ])('%j is refused, with examples', (text) => {
+  ])('%j is rejected, with examples', (text) => {
     expect(refusal('daily', `--base-time=${text}`).message).toContain(
       `--base-time': ${JSON.stringify(text)} is not a time`,
     )
@@ -142,7 +142,7 @@ describe('--base-time', () => {
 })
 
 describe('--json', () => {
-  test('prints one object a line', () => {
+  test('prints one object per line', () => {
     const { output } = run([
       '9:00 Europe/Berlin',
       '2020-1-1',
@@ -176,11 +176,14 @@ describe('--json', () => {
   })
 })
 
-test.each([['--iterations=-1'], ['--iterations=x'], ['--iterations=1.5']])('%s is wrong usage', (option) => {
-  expect(run(['daily', option]).error).toMatchObject({ code: 'commander.invalidArgument' })
-})
+test.each([['--iterations=-1'], ['--iterations=x'], ['--iterations=1.5']])(
+  '%s is a usage error',
+  (option) => {
+    expect(run(['daily', option]).error).toMatchObject({ code: 'commander.invalidArgument' })
+  },
+)
 
-test('a zone that does not exist is refused by its name', () => {
+test('an unknown zone is rejected by name', () => {
   expect(refusal('daily', '--zone', 'europe/berlin').message).toContain(
     '"europe/berlin" is not an IANA time zone',
   )

@@ -17,7 +17,7 @@ async function moduleIn(folder: string, body: string, name = 'app.mjs'): Promise
 
 describe('help and usage', () => {
   test.each([['--help'], ['help'], ['start', '--help'], ['migrate', '--help'], ['calendar', '--help']])(
-    'kalends %s %s teaches with examples, and is no failure',
+    'kalends %s %s prints examples, and exits with 0',
     async (...args) => {
       const { code, stdout, stderr } = await run(CLI, args, { cwd: await temporaryFolder() })
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -41,7 +41,7 @@ describe('help and usage', () => {
     [['start', '.'], /'\.' is a folder/],
     [['migrate', '--database', 'postgres://localhost/app'], /option '--database': .*postgres/],
     [['migrate', '--table-prefix', 'a b'], /option '--table-prefix': .*'a b'/],
-  ])('kalends %j is wrong usage: one clear message and exit code 2', async (args, message) => {
+  ])('kalends %j is a usage error: one clear message and exit code 2', async (args, message) => {
     const { code, stdout, stderr } = await run(CLI, args, { cwd: await temporaryFolder() })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(message)
@@ -49,7 +49,7 @@ describe('help and usage', () => {
   })
 })
 
-describe('modules that cannot be used', () => {
+describe('modules that cannot be loaded', () => {
   test.each([
     [
       'no default export',
@@ -57,7 +57,7 @@ describe('modules that cannot be used', () => {
       /no function as its default export; write\n {2}export default/,
     ],
     [
-      'a default export that is no function',
+      'a default export that is not a function',
       'export default 42',
       /no function as its default export, but a value of type number/,
     ],
@@ -67,9 +67,9 @@ describe('modules that cannot be used', () => {
       "export default async () => { throw new Error('no mail server') }",
       /failed to set Kalends up: no mail server/,
     ],
-    ['a dependency that is missing', "import 'no-such-package'", /cannot be loaded: .*no-such-package/],
+    ['a missing dependency', "import 'no-such-package'", /cannot be loaded: .*no-such-package/],
     [
-      'a declared schedule that is wrong',
+      'an invalid declared schedule',
       "export default (kalends) => kalends.declare('set', [{ task: task('mail'), timer: 'Mo 9:00' }])",
       /Nothing was started[^]*schedule 'mail': no handler[^]*schedule 'mail': .*Mo/,
     ],
@@ -89,7 +89,7 @@ describe('modules that cannot be used', () => {
     expect(code).toBe(1)
   })
 
-  test('TypeScript runs where this Node imports it, and else the message says so', async () => {
+  test('TypeScript runs if this Node can import it; otherwise the message says so', async () => {
     const cwd = await temporaryFolder()
     const module = await moduleIn(
       cwd,
@@ -105,7 +105,7 @@ describe('modules that cannot be used', () => {
 })
 
 eachDatabase(({ fresh, bare }) => {
-  test('kalends migrate tells what it applied, once, also under a prefix and from the environment', async () => {
+  test('kalends migrate reports once what it applied, also with a prefix and a URL from the environment', async () => {
     const cwd = await temporaryFolder()
     const database = await bare()
     const env = { KALENDS_DATABASE: database.url }
@@ -125,7 +125,7 @@ eachDatabase(({ fresh, bare }) => {
     await database.drop()
   })
 
-  test('kalends start runs the jobs of a module and stops cleanly at SIGINT', async () => {
+  test('kalends start runs the jobs of a module and stops cleanly on SIGINT', async () => {
     const cwd = await temporaryFolder()
     const database = await fresh()
     const module = await moduleIn(
@@ -150,7 +150,7 @@ eachDatabase(({ fresh, bare }) => {
 })
 
 describe('kalends start', () => {
-  test('without a module submits what is due, and leaves the jobs to others', async () => {
+  test('without a module submits what is due, and leaves the jobs to other workers', async () => {
     const cwd = await temporaryFolder()
     const submitter = start(CLI, ['start', '--json'], { cwd })
     await submitter.until(/No module was given/)
@@ -164,7 +164,7 @@ describe('kalends start', () => {
     expect(lines.at(-1)).toMatchObject({ level: 30, msg: 'Kalends stopped' })
   })
 
-  test('whose log nobody reads any more stops cleanly', async () => {
+  test('stops cleanly when its log has no reader any more', async () => {
     const cwd = await temporaryFolder()
     const module = await moduleIn(
       cwd,
@@ -184,7 +184,7 @@ describe('kalends start', () => {
     expect(existsSync(join(cwd, 'stopped'))).toBe(true)
   })
 
-  test('a second Ctrl-C ends it at once', async () => {
+  test('ends at once on a second Ctrl-C', async () => {
     const cwd = await temporaryFolder()
     const module = await moduleIn(
       cwd,
@@ -210,7 +210,7 @@ describe('a URL with a password', () => {
     'mysql://app:s3cret@127.0.0.1:1/app',
     'mysql://app:s3cret%40x@127.0.0.1:1/app',
     'mysql://127.0.0.1:1/app?user=app&password=s3cret',
-  ])('%s is never shown with it', async (url) => {
+  ])('%s never shows it', async (url) => {
     const cwd = await temporaryFolder()
     for (const args of [['migrate'], ['start'], ['migrate', '--verbose']]) {
       const { code, stdout, stderr } = await run(CLI, [...args, '--database', url], { cwd })

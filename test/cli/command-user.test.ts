@@ -22,7 +22,7 @@ const HOSTILE = [
   'root\0',
 ]
 
-test.each(HOSTILE)('args.user refuses %j', async (user) => {
+test.each(HOSTILE)('args.user: %j is rejected', async (user) => {
   const result = await commandTask.schema?.['~standard'].validate({ argv: ['id'], user })
   expect(result?.issues).toContainEqual(
     expect.objectContaining({ path: ['user'], message: expect.stringContaining('name of a user is needed') }),
@@ -30,11 +30,11 @@ test.each(HOSTILE)('args.user refuses %j', async (user) => {
 })
 
 describe.runIf(process.getuid?.() === 0)('--command-user, for root', () => {
-  test.each(HOSTILE)('refuses %j', (name) => {
+  test.each(HOSTILE)('rejects %j', (name) => {
     expect(() => commandUser(name)).toThrow(/--command-user[^]*is not the name of a user/)
   })
 
-  test('refuses root, and who is not there', () => {
+  test('rejects root and unknown users', () => {
     expect(() => commandUser('root')).toThrow(/'root' is root/)
     expect(() => commandUser('nobody-of-that-name')).toThrow(/there is no user 'nobody-of-that-name'/)
   })
@@ -48,7 +48,7 @@ describe.runIf(process.getuid?.() === 0)('--command-user, for root', () => {
     expect(commandUser('nobody').uid).toBeGreaterThan(0)
   })
 
-  test('says what is wrong before anything is started', async () => {
+  test('reports errors before anything starts', async () => {
     const { code, stdout, stderr } = await run(
       'dist/cli/main.js',
       ['start', '--allow-commands', '--command-user', 'root'],

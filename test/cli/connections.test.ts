@@ -52,7 +52,7 @@ async function serving(limits: ConnectionLimits) {
   return { open, answered, busy, waiting }
 }
 
-test('a client that opens silent connections loses its oldest ones, and others notice nothing', async () => {
+test('a client that opens silent connections loses its oldest ones, and other clients are not affected', async () => {
   const { open, answered } = await serving({ total: 100, perClient: 3 })
   const other = await open(OURS)
   const silent: Socket[] = []
@@ -63,7 +63,7 @@ test('a client that opens silent connections loses its oldest ones, and others n
   expect(await answered(await open(THEIRS))).toContain('done')
 })
 
-test('connections that are being answered stay, and one more is told to come back', async () => {
+test('active connections stay open, and one more gets 429 with Retry-After', async () => {
   const { open, answered, busy, waiting } = await serving({ total: 100, perClient: 3 })
   const kept = await busy(THEIRS, 3)
   const refused = await open(THEIRS)
@@ -78,13 +78,13 @@ test('connections that are being answered stay, and one more is told to come bac
   expect(await answered(await open(THEIRS))).toContain('done')
 })
 
-test('a thousand silent connections of many clients keep nobody out', async () => {
+test('a thousand silent connections of many clients block no other client', async () => {
   const { open, answered } = await serving({ total: 50, perClient: 5 })
   for (let index = 0; index < 200; index += 1) await open(`127.0.1.${1 + (index % 100)}`)
   expect(await answered(await open(OURS))).toContain('done')
 })
 
-test('when all connections are being answered, one more is told to come back', async () => {
+test('when all connections are active, one more gets 429', async () => {
   const { open, busy } = await serving({ total: 4, perClient: 3 })
   await busy(THEIRS, 2)
   await busy(OURS, 2)
@@ -92,7 +92,7 @@ test('when all connections are being answered, one more is told to come back', a
   expect(String(data)).toMatch(/^HTTP\/1\.1 429 /)
 })
 
-test('a trusted proxy has no limit of its own: its connections are those of many', async () => {
+test('a trusted proxy has no limit per client: its connections belong to many clients', async () => {
   const { open, answered, busy } = await serving({ total: 100, perClient: 2 })
   await busy(PROXY, 10)
   expect(await answered(await open(PROXY))).toContain('done')

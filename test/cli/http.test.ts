@@ -51,7 +51,7 @@ async function stopped({ worker }: { readonly worker: Program }): Promise<Ended>
 }
 
 describe('kalends start --http', () => {
-  test('serves the task command to nobody, unless it was told to', async () => {
+  test('does not serve the task command unless configured to', async () => {
     for (const [flags, status] of [
       [[], 403],
       [['--http-built-in-tasks'], 201],
@@ -67,7 +67,7 @@ describe('kalends start --http', () => {
     }
   })
 
-  test('creates a token, prints a sign-in link, and serves who has it', async () => {
+  test('creates a token, prints a sign-in link, and accepts requests with the token', async () => {
     const server = await serving(['127.0.0.1:0'])
     const { url, folder } = server
     const [, page, token = ''] = /^Sign in: (http:\S+\/)#token=(\S+)$/m.exec(await server.said()) ?? []
@@ -113,7 +113,7 @@ describe('kalends start --http', () => {
     expect((await readdir(folder)).filter((name) => name.includes('token'))).toEqual(['kalends.db.token'])
   })
 
-  test('the log has no token, as JSON neither', async () => {
+  test('writes no token to the log, also not as JSON', async () => {
     const worker = start(CLI, ['start', '--http', '127.0.0.1:0', '--json'], { cwd: await temporaryFolder() })
     await worker.until(/Ready/)
     worker.child.kill('SIGTERM')
@@ -123,7 +123,7 @@ describe('kalends start --http', () => {
     expect(stdout).not.toContain(token)
   })
 
-  test('a token that is given is used and never repeated', async () => {
+  test('uses a given token and never prints it', async () => {
     const folder = await temporaryFolder()
     const file = join(folder, 'token')
     await writeFile(file, `${TOKEN}\n`, { mode: 0o600 })
@@ -142,7 +142,7 @@ describe('kalends start --http', () => {
     }
   })
 
-  test('a token beyond this machine over plain HTTP is warned of, in the log and at the terminal', async () => {
+  test('warns in the log and at the terminal of a token that is sent over plain HTTP to another machine', async () => {
     const server = await serving(['0.0.0.0:0'], { KALENDS_TOKEN: TOKEN })
     const { stdout, stderr } = await stopped(server)
     expect(stdout).toMatch(/WARN {2}The token travels over plain HTTP/)
@@ -152,7 +152,7 @@ describe('kalends start --http', () => {
     expect(quiet.stdout + quiet.stderr).not.toContain('plain HTTP')
   })
 
-  test('a proxy that is named says who the client is, others are not believed', async () => {
+  test("takes the client's address from a trusted proxy, and from no other", async () => {
     const forwarded = { 'x-forwarded-for': '203.0.113.7', ...bearing('wrong-token-of-that-length') }
     for (const [args, address] of [
       [['--trusted-proxy', '10.0.0.0/8', '--trusted-proxy', '127.0.0.1'], '203.0.113.7'],
@@ -165,7 +165,7 @@ describe('kalends start --http', () => {
   })
 
   describe('on a Unix socket', () => {
-    test('serves without a token, for this user alone, and leaves no socket behind', async () => {
+    test('serves without a token, for this user only, and removes the socket at the end', async () => {
       const folder = await temporaryFolder()
       const path = join(folder, 'api.sock')
       const server = await serving(['unix:api.sock'], {}, folder)
@@ -179,7 +179,7 @@ describe('kalends start --http', () => {
       expect(await readdir(folder)).not.toContain('kalends.db.token')
     })
 
-    test('asks for the token that is given', async () => {
+    test('requires the given token', async () => {
       const folder = await temporaryFolder()
       const server = await serving(['unix:api.sock'], { KALENDS_TOKEN: TOKEN }, folder)
       expect(await getAt(join(folder, 'api.sock'), '/api/v1/me')).toBe(401)
@@ -198,7 +198,7 @@ describe('kalends start --http', () => {
       await stopped(server)
     })
 
-    test('refuses a socket on which another server answers, and a file', async () => {
+    test('rejects a socket on which another server responds, and a file', async () => {
       const folder = await temporaryFolder()
       const server = await serving(['unix:api.sock'], {}, folder)
       const second = await run(CLI, ['start', '--http', 'unix:api.sock'], { cwd: folder })
@@ -223,7 +223,7 @@ describe('kalends start --http', () => {
     [['127.0.0.1:99999'], /--http.*port/],
     [['127.0.0.1:0', '--trusted-proxy', '10.0.0.0/99'], /option '--trusted-proxy'.*10\.0\.0\.0\/99/],
     [['unix:api.sock', '--trusted-proxy', '10.0.0.1'], /'--trusted-proxy'.*Unix socket/],
-  ])('%j is refused before anything is started', async (args, message, env = {}) => {
+  ])('%j is rejected before anything starts', async (args, message, env = {}) => {
     const { code, stdout, stderr } = await run(CLI, ['start', '--http', ...args], {
       cwd: await temporaryFolder(),
       env,
@@ -236,12 +236,12 @@ describe('kalends start --http', () => {
     [['--token-file', 'x'], /'--token-file': requires --http/],
     [['--trusted-proxy', '10.0.0.1'], /'--trusted-proxy': requires --http/],
     [['--command-user', 'nobody'], /'--command-user': requires --allow-commands/],
-  ])('%j alone is refused', async (args, message) => {
+  ])('%j alone is rejected', async (args, message) => {
     const { code, stderr } = await run(CLI, ['start', ...args], { cwd: await temporaryFolder() })
     expect([code, stderr]).toEqual([2, expect.stringMatching(message)])
   })
 
-  test('a port that is taken is told, and the worker does not stay', async () => {
+  test('reports a port in use, and ends the worker', async () => {
     const { worker, url } = await serving(['127.0.0.1:0'])
     const { code, stderr } = await run(CLI, ['start', '--http', `127.0.0.1:${new URL(url).port}`], {
       cwd: await temporaryFolder(),
@@ -254,7 +254,7 @@ describe('kalends start --http', () => {
     await worker.ended
   })
 
-  test('without --http nothing of it is loaded, and a schema only for commands', async () => {
+  test('without --http loads no code of it, and a schema only for commands', async () => {
     const folder = join(root, 'src/cli')
     const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith('.ts'))
     for (const file of files) {

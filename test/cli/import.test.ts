@@ -50,7 +50,7 @@ describe('a crontab', () => {
   const entries = readCrontab(crontab, { system: false, zone: 'Europe/Berlin' })
   const schedules = entries.filter(({ schedule }) => schedule !== null)
 
-  test('each line becomes a schedule, but those that cannot', () => {
+  test('each line becomes a schedule, except those that cannot', () => {
     expect(schedules).toHaveLength(20)
     expect(entries.filter(({ schedule }) => schedule === null).map(({ notes }) => notes.join())).toEqual([
       expect.stringContaining('start it with the machine'),
@@ -99,7 +99,7 @@ describe('a crontab', () => {
     expect(schedules[0]?.notes.join()).toContain('MAILTO=ops@example.org: no mail is sent')
   })
 
-  test('a system crontab names the user', () => {
+  test('the user is read from a system crontab', () => {
     expect(one('0 3 * * * www-data /srv/app/cleanup -v', { system: true }).schedule?.args).toEqual({
       shell: '/srv/app/cleanup -v',
       user: 'www-data',
@@ -114,13 +114,13 @@ describe('a crontab', () => {
     ['0 0 30 2 * x', 'never'],
     ['CRON_TZ=Mars/Olympus\n0 0 * * * x', 'Mars/Olympus'],
     ['RANDOM_DELAY=often\n0 0 * * * x', 'often'],
-  ])('%j is refused', (text, why) => {
+  ])('%j is rejected', (text, why) => {
     const { schedule, notes } = one(text)
     expect(schedule).toBeNull()
     expect(notes.join()).toContain(why)
   })
 
-  test('an assignment counts for the lines after it, quotes are taken off', () => {
+  test('an assignment applies to the lines after it, without its quotes', () => {
     const [first, second] = readCrontab('0 1 * * * a\n X = " y z "\n0 2 * * * b', {
       system: false,
       zone: 'UTC',
@@ -173,17 +173,17 @@ describe('systemd units', () => {
     ['ExecStart=/bin/a %u', 'only systemd knows'],
     ['ExecStart=/bin/a "b', 'do not end'],
     ['User=x', 'no ExecStart='],
-  ])('%j is refused: %s', (text, why) => {
+  ])('%j is rejected: %s', (text, why) => {
     expect(() => service(text)).toThrow(why)
   })
 
-  test('a service that goes on by itself is refused', () => {
+  test('a service that restarts by itself is rejected', () => {
     expect(() =>
       serviceCommand('x.service', readUnit(['[Service]\nType=forking\nExecStart=/bin/a'])),
     ).toThrow('forking')
   })
 
-  test('what counts from the last start or end becomes every …, several times several schedules', () => {
+  test('a timer relative to the last start or end becomes every …, several become several schedules', () => {
     const units = new Map([
       ['a.timer', readUnit(['[Timer]\nOnUnitInactiveSec=5min\n'])],
       ['a.service', readUnit(['[Service]\nType=oneshot\nExecStart=/bin/a\n'])],
@@ -228,7 +228,7 @@ describe("the timers of Debian's packages", () => {
       return answer
     })
 
-  test('elapse when systemd-analyze said, in the zone of the machine', async () => {
+  test('elapse when systemd-analyze says, in the zone of the machine', async () => {
     const cwd = await temporaryFolder()
     for (const zone of ['UTC', 'Europe/Berlin']) {
       const args = ['import', 'systemd', join(fixtures, 'systemd'), '--dry-run', '--json', '--zone', zone]
@@ -252,7 +252,7 @@ describe("the timers of Debian's packages", () => {
 })
 
 eachDatabase(({ fresh }) => {
-  test('imported twice, a crontab changes what has changed in it, and leaves alone what is not its own', async () => {
+  test('a second import of a crontab updates what has changed in it, and leaves other schedules alone', async () => {
     const cwd = await temporaryFolder()
     const database = await fresh()
     const env = { KALENDS_DATABASE: database.url }
@@ -281,7 +281,7 @@ eachDatabase(({ fresh }) => {
   })
 })
 
-test('a dry run needs no database, a crontab may come by pipe', async () => {
+test('a dry run needs no database, and a crontab can be piped in', async () => {
   const cwd = await temporaryFolder()
   const { code, stdout, stderr } = await run(CLI, ['import', 'crontab', '-', '--dry-run'], {
     cwd,

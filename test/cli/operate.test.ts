@@ -174,7 +174,7 @@ eachDatabase(({ fresh }) => {
     expect((await cli('schedules', 'show', 'late')).code).toBe(3)
   })
 
-  test('wrong settings are told by their option, with nothing written', async () => {
+  test('an invalid setting is reported by its option, and nothing is written', async () => {
     const { cli, database } = await operator()
     const wrong: [string[], RegExp][] = [
       [['--task', 't'], /'--timer' is needed/],
@@ -251,7 +251,7 @@ eachDatabase(({ fresh }) => {
     expect((await cli('jobs', 'cancel', stuck)).code).toBe(0)
   })
 
-  test('a list has as many rows as its limit, across pages, and says how many there are', async () => {
+  test('a list has as many rows as its limit, across pages, and reports the total', async () => {
     const { cli, json, database } = await operator()
     const values = (of: (index: number) => string) =>
       Array.from({ length: 1201 }, (_, index) => of(index)).join(', ')
@@ -292,7 +292,7 @@ eachDatabase(({ fresh }) => {
     expect((await cli('jobs', 'retry', '--task', 'nobody', '--yes')).stderr).toBe('No job matches.\n')
   })
 
-  test('prune removes what has ended, and nothing without a yes', async () => {
+  test('prune removes final jobs, and nothing without a confirmation', async () => {
     const { cli, json, database } = await operator()
     for (let n = 0; n < 3; n += 1) await cli('jobs', 'submit', 'x', '--id', `job-${n}`)
     await database.query(
@@ -305,7 +305,7 @@ eachDatabase(({ fresh }) => {
     expect((await json('jobs', 'list')).map(({ id }) => id)).toEqual(['job-0'])
   })
 
-  test('doctor finds what is wrong, says what to do, and ends with 1', async () => {
+  test('doctor finds problems, says what to do, and exits with 1', async () => {
     const { cli, json, database, worker } = await operator()
     expect(await cli('doctor')).toMatchObject({ code: 0, stdout: '' })
     await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('broken', 'x', 'Mo 9:00')")
@@ -340,7 +340,7 @@ eachDatabase(({ fresh }) => {
     expect(await cli('doctor')).toMatchObject({ code: 0, stdout: '' })
   })
 
-  test('doctor tells what dead workers, hand edits and clocks have left', async () => {
+  test('doctor reports problems of lost workers, manual edits and clocks', async () => {
     const { cli, database } = await operator()
     const now = database.kind === 'sqlite' ? "strftime('%Y-%m-%d %H:%M:%f', 'now')" : 'UTC_TIMESTAMP(3)'
     await database.query(
@@ -378,14 +378,14 @@ eachDatabase(({ fresh }) => {
     expect((await cli('doctor', '--json', '--lease', '5min')).stdout).not.toContain('far-mark')
   })
 
-  test('doctor of a database that is not there ends with 5', async () => {
+  test('doctor exits with 5 if the database is not available', async () => {
     const { cli } = await operator()
     const { code, stderr } = await cli('doctor', '--database', 'mysql://root@127.0.0.1:1/none')
     expect(code).toBe(5)
     expect(stderr).toMatch(/ECONNREFUSED|does not answer/)
   })
 
-  test('doctor sees tables that were changed or are missing', async () => {
+  test('doctor reports changed and missing tables', async () => {
     const { cli, database } = await operator()
     await database.query(database.kind === 'sqlite' ? 'DROP INDEX job_due' : 'DROP INDEX job_due ON job')
     const drifted = await cli('doctor')
@@ -397,7 +397,7 @@ eachDatabase(({ fresh }) => {
     expect((await cli('schedules', 'list', '--table-prefix', 'other_')).stderr).toContain("'kalends migrate'")
   })
 
-  test('commands run only where a worker allows them; their exit code decides, their output is the log', async () => {
+  test('commands run only where a worker allows them; the exit code decides, the output is the log', async () => {
     const { cli, worker, json } = await operator()
     const first = (
       await cli(
@@ -479,7 +479,7 @@ eachDatabase(({ fresh }) => {
     },
   )
 
-  test('a command that is cancelled or takes too long ends with all that it has started', async () => {
+  test('a command that is cancelled or times out ends with all processes that it has started', async () => {
     const { cli, worker, json } = await operator()
     await worker('export default () => {}', '--allow-commands')
     const script = 'sleep 600 & echo child $!; wait'

@@ -22,7 +22,7 @@ describe('error lines', () => {
     return written
   }
 
-  test('show control, C1 and bidi characters in place of sending them', () => {
+  test('escape control, C1 and bidi characters', () => {
     for (const verbose of [false, true]) {
       const text = reported(new CommandError(`no schedule '${HOSTILE}'`), verbose)
       expect(text).not.toMatch(ACTIVE)
@@ -31,13 +31,13 @@ describe('error lines', () => {
     }
   })
 
-  test('a name with a line break begins no line that looks like another message', () => {
+  test('never let a name with a line break look like another message', () => {
     expect(reported(new CommandError("no schedule 'a\nerror: the database is gone'"))).toBe(
       "error: no schedule 'a\n  error: the database is gone'\n",
     )
   })
 
-  test('a stack keeps its lines with --verbose', () => {
+  test('keep the lines of a stack with --verbose', () => {
     const text = reported(new Error('outer', { cause: new Error('inner') }), true)
     expect(text).toMatch(/^error: Error: outer\n {4}at .*\n[^]*\n {2}Caused by: Error: inner\n {4}at /)
   })
@@ -52,7 +52,7 @@ describe('JSON', () => {
     expect(JSON.parse(json)).toEqual(value)
   })
 
-  test('of the log is escaped as well, one event in one line', () => {
+  test('is escaped in the log as well, with one event per line', () => {
     for (const json of [true, false]) {
       let written = ''
       const log = commandLog({ json, verbose: false }, (text) => {
@@ -66,13 +66,13 @@ describe('JSON', () => {
   })
 })
 
-test('plain text and line breaks of a message are left alone', () => {
+test('plain text and line breaks of a message are unchanged', () => {
   expect(harmlessText('ünï 漢字 😀')).toBe('ünï 漢字 😀')
   expect(harmlessLines('one\n  two\n\nthree')).toBe('one\n  two\n\n  three')
 })
 
 describe.each(databases)('$kind', (under) => {
-  test('what a command prints of a hostile row acts on no terminal', async () => {
+  test('a command prints a hostile row without any effect on the terminal', async () => {
     const { database, open } = await scene(under)
     await open()
     const id = `${HOSTILE}\nerror: forged`

@@ -52,7 +52,7 @@ const hasScript = await hasProgram(inject('testRun'), 'The CLI at a terminal', '
 const hasBash = await hasProgram(inject('testRun'), 'The CLI in bash', 'bash')
 
 describe.runIf(hasScript)('at a terminal', () => {
-  test('there is colour, unless NO_COLOR is set or the terminal is dumb', async () => {
+  test('output has colour, unless NO_COLOR is set or the terminal is dumb', async () => {
     const { cwd } = await folder()
     expect((await atTerminal(`${program} schedules list`, cwd)).output).toContain(
       '\u001b[32mactive\u001b[39m',
@@ -61,7 +61,7 @@ describe.runIf(hasScript)('at a terminal', () => {
       expect((await atTerminal(`${program} schedules list`, cwd, { env })).output).not.toContain('\u001b[')
   })
 
-  test('lines are no wider than it is, the least telling columns go first', async () => {
+  test('lines are no wider than the terminal; the least important columns are dropped first', async () => {
     const { cwd } = await folder()
     const shown = async (columns: number) => {
       const { output } = await atTerminal(`stty cols ${columns}; ${program} schedules list`, cwd, {
@@ -76,7 +76,7 @@ describe.runIf(hasScript)('at a terminal', () => {
     expect((await shown(30))[0]).toMatch(/^NEXT +LEFT +SCHEDULE +STATE$/)
   })
 
-  test('what destroys asks, and takes nothing but yes for an answer', async () => {
+  test('destructive commands ask, and accept only yes', async () => {
     const { cwd, cli } = await folder()
     for (const input of ['\n', 'n\n', 'maybe\n']) {
       const { code, output } = await atTerminal(`${program} schedules rm one`, cwd, { input })
@@ -93,7 +93,7 @@ describe.runIf(hasScript)('at a terminal', () => {
 })
 
 describe('without a terminal', () => {
-  test('there is no colour, no limit of the width, no question, and talk is not data', async () => {
+  test('there is no colour, no limit of the width and no question, and messages are not mixed with data', async () => {
     const { cli } = await folder()
     const { stdout, stderr } = await cli('schedules', 'list')
     expect(stdout).not.toContain('\u001b')
@@ -109,7 +109,7 @@ describe('without a terminal', () => {
     for (const line of stdout.trimEnd().split('\n')) expect(line.length).toBeLessThanOrEqual(40)
   })
 
-  test.runIf(hasBash)('a pipe that is closed early ends it quietly', async () => {
+  test.runIf(hasBash)('a pipe that is closed early ends the command without an error', async () => {
     const { cwd } = await folder()
     const lines = [
       `${program} schedules list --json | head -n 1 > /dev/null; echo "\${PIPESTATUS[0]}"`,
@@ -125,7 +125,7 @@ describe('without a terminal', () => {
     }
   })
 
-  test('Ctrl-C ends what waits, with 130', async () => {
+  test('Ctrl-C ends a command that waits, with 130', async () => {
     const { cwd, cli } = await folder()
     const job = (await cli('jobs', 'submit', 'nobody')).stdout.trim()
     const child = spawn(process.execPath, [join(root, CLI), 'jobs', 'logs', '--follow', job], {
@@ -140,8 +140,8 @@ describe('without a terminal', () => {
   })
 })
 
-describe('which database', () => {
-  test('the flag, else the environment, else the configuration file, else the default', async () => {
+describe('the database', () => {
+  test('comes from the flag, else the environment, else the configuration file, else the default', async () => {
     const cwd = await temporaryFolder()
     const named = async (args: string[], env: Record<string, string> = {}) =>
       /'(.*?)' \(from (.*?)\)/
@@ -178,7 +178,7 @@ describe('which database', () => {
     ['[]', 'JSON object'],
     ['{"databse":"x"}', "unknown key 'databse'"],
     ['{"database":5}', 'must be a string'],
-  ])('a configuration file with %s is refused', async (text, why) => {
+  ])('a configuration file with %s is rejected', async (text, why) => {
     const cwd = await temporaryFolder()
     await writeFile(join(cwd, 'kalends.config.json'), text)
     const { code, stderr } = await run(CLI, ['schedules', 'list'], { cwd })
@@ -186,7 +186,7 @@ describe('which database', () => {
     expect(stderr).toContain(why)
   })
 
-  test('one that is down is told with 5, by every command that needs it', async () => {
+  test('if it is unavailable, every command that needs it exits with 5', async () => {
     const cwd = await temporaryFolder()
     const down = ['--database', 'mysql://root:s3cret@127.0.0.1:1/app']
     const commands = [
@@ -241,7 +241,7 @@ describe('help', () => {
     'import systemd',
     'completion',
   ]
-  test.each(commands)('kalends %s --help teaches with examples', async (command) => {
+  test.each(commands)('kalends %s --help prints examples', async (command) => {
     const { code, stdout, stderr } = await run(CLI, [...command.split(' '), '--help'], {
       cwd: await temporaryFolder(),
     })
@@ -250,7 +250,7 @@ describe('help', () => {
     expect(stdout).toMatch(/Examples:\n {2}\$ /)
   })
 
-  test('starts nothing heavy', async () => {
+  test('loads no heavy modules', async () => {
     const cwd = await temporaryFolder()
     // Node writes there which modules it has loaded.
     await run(CLI, ['--help'], { cwd, env: { NODE_V8_COVERAGE: join(cwd, 'loaded') } })
@@ -277,14 +277,14 @@ describe('kalends check', () => {
     return run(CLI, ['check', 'app.mjs', ...args], { cwd })
   }
 
-  test('says that all is well, and leaves no database behind', async () => {
+  test('reports that all is well, and leaves no database behind', async () => {
     const body =
       "kalends.handle(task('a'), () => {}); kalends.declare('s', [{ task: task('a'), timer: 'daily' }])"
     expect(await check(body)).toMatchObject({ code: 0, stdout: 'app.mjs: no problems\n', stderr: '' })
     expect(await check(body, '--json')).toMatchObject({ code: 0, stdout: '{"ok":true,"problems":[]}\n' })
   })
 
-  test('tells all problems at once, with 1', async () => {
+  test('reports all problems at once, and exits with 1', async () => {
     const body =
       "kalends.declare('s', [{ task: task('a'), timer: 'Mo 9:00' }, { task: task('a'), timer: 'daily', catchUp: -1 }])"
     const { code, stdout, stderr } = await check(body)
@@ -335,7 +335,7 @@ describe('completion', () => {
     expect(completed('kalends jobs list --sub')).toEqual(['--submitter'])
   })
 
-  test('zsh and fish have scripts, others are refused with what there is', async () => {
+  test('zsh and fish have scripts, other shells are rejected with the list of those that exist', async () => {
     const cwd = await temporaryFolder()
     expect((await run(CLI, ['completion', 'zsh'], { cwd })).stdout).toMatch(/^#compdef kalends\n/)
     expect((await run(CLI, ['completion', 'fish'], { cwd })).stdout).toContain('complete -c kalends ')
@@ -363,11 +363,11 @@ describe('tables', () => {
     expect(tableText(columns, [['漢字漢字漢字漢字', '1.5', 'third']], width)).toBe(expected)
   })
 
-  test('what would act on the terminal is shown instead', () => {
+  test('control characters are shown, not sent to the terminal', () => {
     expect(harmlessText('a\u001b[2Jb\nc\td\u0007\u202ee')).toBe('a\\x1b[2Jb\\nc\\td\\x07\\u202ee')
   })
 
-  test('a bar says how far the work is', () => {
+  test('a bar shows the progress', () => {
     expect(barText('Importing', 15, 60)).toBe('Importing [#######.......................] 25% 15/60')
     expect(barText('Removed', 1500, null)).toBe('Removed 1500')
   })

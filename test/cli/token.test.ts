@@ -15,7 +15,7 @@ async function fileWith(text: string, mode = 0o600): Promise<string> {
   return file
 }
 
-test('of a database on a server it is kept in the state folder, which others cannot open', async () => {
+test('a token for a database on a server is in the state folder, which others cannot open', async () => {
   const state = await temporaryFolder()
   const token = ownToken('mysql://root@localhost/app', { XDG_STATE_HOME: state })
   const file = join(state, 'kalends/token')
@@ -26,17 +26,17 @@ test('of a database on a server it is kept in the state folder, which others can
   expect(ownToken('sqlite::memory:', { XDG_STATE_HOME: state })).toEqual(token)
 })
 
-test('of a SQLite file it is kept beside it', async () => {
+test('a token for a SQLite file is beside it', async () => {
   const folder = await temporaryFolder()
   expect(ownToken(`sqlite:${folder}/app.db`, {}).file).toBe(join(folder, 'app.db.token'))
 })
 
-test('two are different', async () => {
+test('two tokens are different', async () => {
   const [one, two] = [await temporaryFolder(), await temporaryFolder()]
   expect(ownToken(`sqlite:${one}/a.db`, {}).value).not.toBe(ownToken(`sqlite:${two}/a.db`, {}).value)
 })
 
-test('--token-file comes before the environment, and the file is made where it is missing', async () => {
+test('--token-file takes precedence over the environment, and a missing file is created', async () => {
   const file = join(await temporaryFolder(), 'deep/er/token')
   const environment = { KALENDS_TOKEN: TOKEN }
   const made = givenToken(file, environment)
@@ -47,7 +47,7 @@ test('--token-file comes before the environment, and the file is made where it i
   expect(givenToken(undefined, { KALENDS_TOKEN: '' })).toBeNull()
 })
 
-describe('is refused', () => {
+describe('a token is rejected', () => {
   test.each([0o640, 0o604, 0o622, 0o644, 0o666])('in a file with mode %o', async (mode) => {
     const file = await fileWith(TOKEN, mode)
     expect(() => givenToken(file, {})).toThrow(/token file '.*' has the mode 0\d{3}.*chmod 600/)
@@ -72,7 +72,7 @@ describe('is refused', () => {
   })
 
   test.each(['', 'short', 'with two words in it', 'täuschend-lang-genug', `${TOKEN}\nmore`])(
-    'when it is %j, and the message does not repeat it',
+    'if it is %j, and the message does not repeat it',
     async (text) => {
       const file = await fileWith(text)
       expect(() => givenToken(file, {})).toThrow(/at least 16 ASCII characters.*openssl rand -hex 32/)
@@ -85,7 +85,7 @@ describe('is refused', () => {
     },
   )
 
-  test('where it cannot be kept', async () => {
+  test('if it cannot be stored', async () => {
     const file = join(await fileWith(TOKEN), 'token')
     expect(() => givenToken(file, {})).toThrow(/token file '.*' cannot be used: ENOTDIR/)
   })

@@ -47,7 +47,7 @@ it('there are examples', () => {
 })
 
 eachDatabase(({ fresh }) => {
-  it.skipIf(!hasCurl)('every command answers as the page says', async () => {
+  it.skipIf(!hasCurl)('every command responds as the page says', async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     const kalends = await Kalends.open(database.url, { retention: false })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { root } from './markdown.ts'
 
-test('every row of docs/features.md and docs/lessons.md is there, and names tests that are there', () => {
+test('docs/features.md and docs/lessons.md have every row, and name tests that exist', () => {
   const { stderr, status } = spawnSync(process.execPath, [join(root, 'scripts/check-features.mjs')], {
     encoding: 'utf8',
   })

@@ -31,7 +31,7 @@ test('docs/errors.md has every error with its code, and no other', () => {
   expect(new Set(documented)).toEqual(new Set(declared))
 })
 
-test('links to pages and files of the package lead somewhere', () => {
+test('links to pages and files of the package have a target', () => {
   const broken = pages().flatMap((page) =>
     [...readFileSync(page, 'utf8').matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)]
       .map(([, link = '']) => link)

@@ -29,7 +29,7 @@ function plain(text: string): string {
 
 const hasBash = await hasProgram(inject('testRun'), 'The commands of docs/quickstart.md', 'bash')
 
-test.skipIf(!hasBash)('the quickstart does what it says', async () => {
+test.skipIf(!hasBash)('the quickstart works as written', async () => {
   const cwd = await temporaryFolder()
   const bin = join(cwd, 'node_modules/.bin')
   await mkdir(bin, { recursive: true })

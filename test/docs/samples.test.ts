@@ -70,6 +70,6 @@ test('there are samples to run', () => {
   expect(samples.length).toBeGreaterThan(10)
 })
 
-test.each(samples)('$at does what it says', async ({ text }) => {
+test.each(samples)('$at works as documented', async ({ text }) => {
   expect(await run(text)).toEqual(promised(text))
 })

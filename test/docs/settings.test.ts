@@ -145,11 +145,11 @@ test.each([
   await expect(withPart(page, part())).toMatchFileSnapshot(join(root, page))
 })
 
-test('the page knows every setting', async () => {
+test('the page lists every setting', async () => {
   await expect(ofPage()).toMatchFileSnapshot(join(root, 'src/ui/api/generated/settings.ts'))
 })
 
-test('editors show what the table says', () => {
+test('editors show the text of the table', () => {
   const source = ts.createSourceFile(
     'setting-table.ts',
     readFileSync(join(root, 'src/model/setting-table.ts'), 'utf8'),

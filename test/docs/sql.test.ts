@@ -36,25 +36,28 @@ test('there is SQL to run', () => {
 })
 
 eachDatabase(({ kind, fresh, bare }) => {
-  test.each(withSql)('$page: every statement runs, and finds the rows it speaks of', async ({ blocks }) => {
-    const database = await fresh()
-    const kalends = await Kalends.open(database.url)
-    await seed(database)
-    await kalends.start({ executor: false })
-    for (const statement of statements(blocks.filter(({ flags }) => flags.length === 0))) {
-      const where = /^(?:UPDATE|DELETE FROM|INSERT INTO) (\w+)[^]*?( WHERE [^]*)?$/.exec(statement)
-      const count = async () => {
-        const [row] = await database.query(`SELECT COUNT(*) AS n FROM ${where?.[1]}${where?.[2] ?? ''}`)
-        return Number(row?.['n'])
+  test.each(withSql)(
+    '$page: every statement runs, and finds the rows that it is about',
+    async ({ blocks }) => {
+      const database = await fresh()
+      const kalends = await Kalends.open(database.url)
+      await seed(database)
+      await kalends.start({ executor: false })
+      for (const statement of statements(blocks.filter(({ flags }) => flags.length === 0))) {
+        const where = /^(?:UPDATE|DELETE FROM|INSERT INTO) (\w+)[^]*?( WHERE [^]*)?$/.exec(statement)
+        const count = async () => {
+          const [row] = await database.query(`SELECT COUNT(*) AS n FROM ${where?.[1]}${where?.[2] ?? ''}`)
+          return Number(row?.['n'])
+        }
+        if (statement.startsWith('UPDATE')) expect(await count(), statement).toBe(1)
+        await database.query(statement)
       }
-      if (statement.startsWith('UPDATE')) expect(await count(), statement).toBe(1)
-      await database.query(statement)
-    }
-    await kalends.stop()
-    await database.drop()
-  })
+      await kalends.stop()
+      await database.drop()
+    },
+  )
 
-  test.skipIf(kind === 'sqlite')('the privileges that are given are enough, and needed', async () => {
+  test.skipIf(kind === 'sqlite')('the documented privileges are sufficient and necessary', async () => {
     const database = await bare()
     const name = new URL(database.url).pathname.slice(1)
     const users = { app_worker: `w_${name.slice(-20)}`, app_deploy: `d_${name.slice(-20)}` }

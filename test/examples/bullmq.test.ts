@@ -19,7 +19,7 @@ afterAll(() => redis?.stop())
 
 eachDatabase(({ kind, fresh }) => {
   test.skipIf(found === null)(
-    'a crash between submit and advance: BullMQ gets the same job again, and runs it once',
+    'after a crash between submit and advance, BullMQ gets the same job again, and runs it once',
     async () => {
       const url = redis?.url ?? ''
       const database = await fresh()

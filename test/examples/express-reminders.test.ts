@@ -45,7 +45,7 @@ async function web({ url }: TestDatabase): Promise<Web> {
 }
 
 eachDatabase(({ fresh }) => {
-  test('a user makes, changes, pauses and deletes a reminder, which a worker delivers', async () => {
+  test('a user creates, changes, pauses and deletes a reminder, which a worker delivers', async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     const { server, as } = await web(database)
@@ -98,7 +98,7 @@ eachDatabase(({ fresh }) => {
     }
   })
 
-  test("no route reaches another user's reminder, nor a schedule that is no reminder", async () => {
+  test("no route reaches another user's reminder, or a schedule that is not a reminder", async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     const { as } = await web(database)
@@ -141,7 +141,7 @@ eachDatabase(({ fresh }) => {
     ).toEqual([{ task: 'remind', n: 1 }])
   })
 
-  test('a timer that cannot be meant is told with its column and a hint; a good one with words and times', async () => {
+  test('an invalid timer is reported with its column and a hint; a valid one with its description and times', async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     const anna = (await web(database)).as('anna')

@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 const MAIN = 'examples/dist/machine-watch/main.js'
 
 eachDatabase(({ fresh }) => {
-  test('tells the schedules, writes a digest at once, tells each run, and stops cleanly', async () => {
+  test('lists the schedules, writes a digest at once, reports each run, and stops cleanly', async () => {
     const cwd = await temporaryFolder()
     const database = await fresh()
     const watch = start(MAIN, ['--database', database.url, '--port', '0'], { cwd })
@@ -39,7 +39,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  test('warns of a full disk, writes the digest of the day, and prunes itself', async () => {
+  test('warns of a full disk, writes the daily digest, and prunes itself', async () => {
     const cwd = await temporaryFolder()
     const database = await fresh()
     const watch = start(MAIN, ['--database', database.url, '--full-at', '0', '--keep', '3'], { cwd })
@@ -63,7 +63,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  test('two beside each other share the work: every slot is run once', async () => {
+  test('two processes share the work: every slot runs once', async () => {
     const cwd = await temporaryFolder()
     const database = await fresh()
     const watches = [1, 2].map(() => start(MAIN, ['--database', database.url], { cwd }))
@@ -84,7 +84,7 @@ eachDatabase(({ fresh }) => {
   })
 })
 
-test('says what it takes, and what is wrong with a URL', async () => {
+test('describes its options, and reports an invalid URL', async () => {
   const cwd = await temporaryFolder()
   expect(await run(MAIN, ['--help'], { cwd })).toMatchObject({
     code: 0,

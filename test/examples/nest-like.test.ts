@@ -14,7 +14,7 @@ import { KALENDS, KalendsModule } from '../../examples/nest-like/kalends.module.
 import { start, temporaryFolder } from '../cli/program.ts'
 import { eachDatabase } from '../support/databases.ts'
 
-test('on a virtual clock: a day of the schedule calls the methods of the injected class', async () => {
+test('on a virtual clock, a day of the schedule calls the methods of the injected class', async () => {
   const made: Application[] = []
   const clock = await open(
     async (kalends) => {
@@ -58,7 +58,7 @@ eachDatabase(({ fresh }) => {
     expect(await workers()).toEqual([])
   })
 
-  test('the program ends cleanly when it is asked to', async () => {
+  test('the program ends cleanly on request', async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     const cwd = await temporaryFolder()
@@ -70,7 +70,7 @@ eachDatabase(({ fresh }) => {
   })
 })
 
-test('a start that fails closes what was made before, and names what is missing', async () => {
+test('a start that fails closes what it has created, and names what is missing', async () => {
   const closed: string[] = []
   const missing = token<string>('Missing')
   const opened = token<object>('Opened')

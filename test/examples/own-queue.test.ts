@@ -8,7 +8,7 @@ const MAIN = 'examples/dist/own-queue/main.js'
 const PERIOD_MS: Readonly<Record<string, number>> = { measure: 2000, report: 5000 }
 
 eachDatabase(({ fresh }) => {
-  test('a crash between submit and advance: the same job comes again, and is there once; no slot is lost', async () => {
+  test('after a crash between submit and advance, the same job is submitted again and exists once; no slot is lost', async () => {
     const database = await fresh()
     onTestFinished(() => database.drop())
     const cwd = await temporaryFolder()

@@ -14,7 +14,7 @@ async function linesOf(story: (tell: (line: string) => void) => Promise<void>): 
   return lines.map((line) => line.trim().replace(/ {2,}/g, ' '))
 }
 
-test('a self-rescheduling interval repeats, is done, tried again, paused, resumed, dead and reset', async () => {
+test('a self-rescheduling interval repeats, becomes done, is retried, paused, resumed, becomes dead and is reset', async () => {
   expect(await linesOf(repeating)).toEqual([
     '60s attempt 1: success',
     '120s attempt 1: success',
@@ -44,7 +44,7 @@ test('a self-rescheduling interval repeats, is done, tried again, paused, resume
   ])
 })
 
-test('three missed hours are three jobs or one, and a changed pattern is planned from now', async () => {
+test('three missed hours become three jobs or one, and a changed pattern is planned from now', async () => {
   const lines = await linesOf(patterns)
   expect(lines.filter((line) => /^up|jobs for/.test(line))).toEqual([
     'up from 02:30 to 04:10, refresh at minute 0',
@@ -72,7 +72,7 @@ test('three missed hours are three jobs or one, and a changed pattern is planned
   )
 })
 
-test('strict cron: refusals, code over database with the differences logged, one run after an outage, first start', async () => {
+test('strict cron: errors, code wins over the database with the differences logged, one run after an outage, first start', async () => {
   expect(await linesOf(crontab)).toEqual([
     'what is not POSIX is refused:',
     '*/15 * * * *: write *:0/15',
@@ -166,14 +166,17 @@ onAllDatabases(
   },
 )
 
-test.each(['repeating', 'patterns', 'crontab'])('%s is a module for a real worker as well', async (name) => {
-  const cwd = await temporaryFolder()
-  const module = join(root, `examples/dist/semantics/${name}.js`)
-  const worker = start('dist/cli/main.js', ['start', module, '--database', 'sqlite:./app.db'], { cwd })
-  await worker.until(/Ready/)
-  worker.child.kill('SIGTERM')
-  expect(await worker.ended).toMatchObject({ code: 0, stderr: '' })
-})
+test.each(['repeating', 'patterns', 'crontab'])(
+  '%s also works as a module of a real worker',
+  async (name) => {
+    const cwd = await temporaryFolder()
+    const module = join(root, `examples/dist/semantics/${name}.js`)
+    const worker = start('dist/cli/main.js', ['start', module, '--database', 'sqlite:./app.db'], { cwd })
+    await worker.until(/Ready/)
+    worker.child.kill('SIGTERM')
+    expect(await worker.ended).toMatchObject({ code: 0, stderr: '' })
+  },
+)
 
 /** A time as the database writes it. */
 function milliseconds(stored: unknown): number {

@@ -6,7 +6,7 @@ import { eachDatabase } from '../support/databases.ts'
 const flaky = task('flaky', { retries: 2, retryDelay: 20 })
 
 eachDatabase((under) => {
-  it('what became of the attempts before the last one stands in the log of the job', async () => {
+  it('the outcomes of earlier attempts are in the log of the job', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(flaky, ({ attempt, log }) => {

@@ -21,14 +21,14 @@ async function runFailing(kalends: Kalends, failures: number): Promise<{ job: Jo
 }
 
 eachDatabase((under) => {
-  it('a failed attempt is tried again, as an attempt of the same job', async () => {
+  it('a failed attempt is retried, as another attempt of the same job', async () => {
     const { open } = await scene(under)
     const { job, attempts } = await runFailing(await open(), 2)
     expect(attempts).toEqual([1, 2, 3])
     expect(job).toMatchObject({ state: 'success', attempt: 3, result: 'done', error: null })
   })
 
-  it('a job fails when its retries are used up, and tells the last error', async () => {
+  it('a job fails when its retries are exhausted, and stores the last error', async () => {
     const { open } = await scene(under)
     const { job, attempts } = await runFailing(await open(), Infinity)
     expect(attempts).toEqual([1, 2, 3, 4])
@@ -60,7 +60,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('retries of the job or schedule go before those of the task', async () => {
+  it('retries of the job or schedule override those of the task', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(flaky, () => {
@@ -90,7 +90,7 @@ eachDatabase((under) => {
     for (const reason of reasons) expect(reason).toBeInstanceOf(TimeoutError)
   })
 
-  it('a handler that ignores its signal is abandoned after 5 s, and its place becomes free', async () => {
+  it('a handler that ignores its signal is abandoned after 5 s, and its capacity becomes free', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const deaf = task('deaf', { timeout: '20ms', retries: 0 })
@@ -131,7 +131,7 @@ eachDatabase((under) => {
     expect(job.error).toMatch(/no mail[^]*Caused by: Error: no network/)
   })
 
-  it('whatever a handler throws is a failed attempt, not the end of the worker', async () => {
+  it('any value that a handler throws fails the attempt, and never ends the worker', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const circular: Record<string, unknown> = {}
@@ -160,7 +160,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('args reach the handler as the schema of the task reads the stored JSON', async () => {
+  it('a handler receives the args as the schema of the task parses the stored JSON', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const remind = task('remind', {
@@ -176,7 +176,7 @@ eachDatabase((under) => {
     expect(seen).toEqual([{ on, to: 'nobody' }, { on: '2026-03-29T00:30:00.123Z' }])
   })
 
-  it('args that do not fit any more fail the job at once, without retries and without calling the handler', async () => {
+  it('args that do not match the schema any more fail the job at once, without retries and without calling the handler', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     let called = 0
@@ -191,7 +191,7 @@ eachDatabase((under) => {
     expect(called).toBe(0)
   })
 
-  it('wrong args that a handler itself gives to others are an error like any, with retries', async () => {
+  it('invalid args in a call by the handler are an ordinary error, with retries', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const other = task('other', { args: z.object({ days: z.number() }) })
@@ -206,7 +206,7 @@ eachDatabase((under) => {
     expect(job).toMatchObject({ state: 'success', attempt: 2 })
   })
 
-  it('a result is stored as JSON; none is null', async () => {
+  it('a result is stored as JSON; no result is null', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const answer = task('answer')
@@ -219,7 +219,7 @@ eachDatabase((under) => {
     expect((await ended(kalends, await kalends.jobs.submit(silent))).result).toBeNull()
   })
 
-  it('a result that is no JSON fails the job at once: the next attempt would return it as well', async () => {
+  it('a result that is not JSON fails the job at once: the next attempt would return it as well', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const circular: Record<string, unknown> = {}
@@ -268,7 +268,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('a failed attempt that is tried again counts for nothing yet', async () => {
+  it('a failed attempt that will be retried does not change the counters', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const later = task('later', { retryDelay: '1h' })
@@ -286,7 +286,7 @@ eachDatabase((under) => {
     expect((job?.runAt?.getTime() ?? 0) - (job?.started?.getTime() ?? 0)).toBeGreaterThanOrEqual(3_600_000)
   })
 
-  it('a handler knows schedule, run number, slot, missed count and attempt', async () => {
+  it('a handler receives schedule, run number, slot, missed count and attempt', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const seen: unknown[] = []
@@ -306,7 +306,7 @@ eachDatabase((under) => {
     expect(job.slot).toBeInstanceOf(Date)
   })
 
-  it('a job of no schedule has no slot', async () => {
+  it('a job without a schedule has no slot', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const seen: unknown[] = []
@@ -318,7 +318,7 @@ eachDatabase((under) => {
     expect(seen).toEqual([null, null, null])
   })
 
-  it('progress and log lines can be seen while the job runs', async () => {
+  it('progress and log lines are visible while the job runs', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const elsewhere = await open()
@@ -350,7 +350,7 @@ eachDatabase((under) => {
     await ended(kalends, id)
   })
 
-  it('the last progress and every log line are there when a job is final, also of its failed attempts', async () => {
+  it('a final job has the last progress and every log line, also of its failed attempts', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const chatty = task('chatty', { retryDelay: '20ms', retries: 1 })
@@ -382,7 +382,7 @@ eachDatabase((under) => {
     )
   })
 
-  it('progress begins anew with each attempt', async () => {
+  it('progress starts again with each attempt', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const half = task('half', { retryDelay: '20ms' })

@@ -9,7 +9,7 @@ import { claimed, executingStore } from './claimed.ts'
 
 const CONCURRENCY = 200
 
-it('jobs that end together make room for one full claim and are written as one batch', async () => {
+it('jobs that end together free capacity for one full claim and are written as one batch', async () => {
   const jobs = 5 * CONCURRENCY
   const calls = { claims: [] as number[], settles: [] as number[], stopLooks: 0 }
   let given = 0

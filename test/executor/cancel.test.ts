@@ -25,7 +25,7 @@ eachDatabase((under) => {
     expect(called).toBe(1)
   })
 
-  it('a job that waits for its time, and one that waits for its retry, are cancelled', async () => {
+  it('a job that waits for its time or for its retry is cancelled', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(long, () => {
@@ -76,7 +76,7 @@ eachDatabase((under) => {
     expect(await kalends.schedules.get('s')).toMatchObject({ runCount: 0, errorCount: 0 })
   })
 
-  it('a handler that ends well although it was asked to stop is cancelled all the same', async () => {
+  it('a handler that succeeds after a cancel request is cancelled nevertheless', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(long, async ({ signal }) => {
@@ -91,7 +91,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, id)).toMatchObject({ state: 'cancelled', result: null })
   })
 
-  it('a final job stays as it is', async () => {
+  it('a final job stays unchanged', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(long, () => 'done')
@@ -102,14 +102,14 @@ eachDatabase((under) => {
     expect(await kalends.jobs.get(id)).toEqual(before)
   })
 
-  it('there is no cancelling what is not there', async () => {
+  it('cancelling an unknown job is an error', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     await expect(kalends.jobs.cancel('nobody')).rejects.toThrow(NotFoundError)
     await expect(kalends.jobs.cancel('nobody')).rejects.toThrow("There is no job with the id 'nobody'")
   })
 
-  it('a cancel of a job whose worker is gone takes effect once its death is noticed', async () => {
+  it('a cancel of a job of a lost worker takes effect when the worker is evicted', async () => {
     const { open, database } = await scene(under)
     const web = await open()
     let called = 0
@@ -126,7 +126,7 @@ eachDatabase((under) => {
     expect(called).toBe(0)
   })
 
-  it('a job of a worker that is gone is a failed attempt, and is tried again elsewhere', async () => {
+  it('a job of a lost worker is a failed attempt, and is retried on another worker', async () => {
     const { open, database } = await scene(under)
     await database.query('SELECT 1')
     const kalends = await open({ lease: '1s' })
@@ -144,7 +144,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, 'left')).toMatchObject({ state: 'success', attempt: 2, result: 'attempt 2' })
   })
 
-  it('a worker that was taken for dead fires its signals, changes nothing more and goes on under a new id', async () => {
+  it('an evicted worker fires its signals, writes nothing more and continues under a new id', async () => {
     const { open, database } = await scene(under)
     const kalends = await open({ lease: '1s' })
     const reasons: unknown[] = []

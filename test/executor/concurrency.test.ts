@@ -25,7 +25,7 @@ function watched(
 }
 
 eachDatabase((under) => {
-  it('no more jobs of a task run than its concurrency, also across groups in one claim; others go on', async () => {
+  it('no more jobs of a task run than its concurrency, also across groups in one claim; other tasks continue', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const hold = gate()
@@ -46,7 +46,7 @@ eachDatabase((under) => {
     expect(seen.most).toBe(2)
   })
 
-  it('a place is free again when a run fails, and when it is cancelled', async () => {
+  it('capacity becomes free when a run fails or is cancelled', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const one = task('one', { concurrency: 1, retries: 0 })
@@ -69,7 +69,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, last)).toMatchObject({ state: 'success' })
   })
 
-  it('the concurrency of the worker stays the upper limit', async () => {
+  it('the concurrency of the worker is the upper limit', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const wide = task('wide', { concurrency: 100 })
@@ -86,7 +86,7 @@ eachDatabase((under) => {
     expect(most).toBeLessThanOrEqual(3)
   })
 
-  it('it holds for each worker: two of them run twice as many', async () => {
+  it('the limit applies to each worker: two workers run twice as many', async () => {
     const { open } = await scene(under)
     const hold = gate()
     const workers = [await open({ worker: 'one' }), await open({ worker: 'two' })]
@@ -102,7 +102,7 @@ eachDatabase((under) => {
     expect(seen.map(({ most }) => most)).toEqual([2, 2])
   })
 
-  it.each([0, -1, 1.5, 10_001])('a concurrency of %d is refused', async (concurrency) => {
+  it.each([0, -1, 1.5, 10_001])('a concurrency of %d is rejected', async (concurrency) => {
     expect(() => task('t', { concurrency })).toThrow('concurrency')
     const { open } = await scene(under)
     const kalends = await open()

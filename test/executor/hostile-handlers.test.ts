@@ -60,7 +60,7 @@ const RETURNED: Readonly<Record<string, () => unknown>> = {
 const LIMIT = 262_144
 
 eachDatabase((under) => {
-  it('what handlers throw and return fails their attempts and has no other effect', async () => {
+  it('values that handlers throw and return fail their attempts and have no other effect', async () => {
     const { open } = await scene(under)
     const { logger, messages } = collectingLogger()
     const kalends = await open({ logger })
@@ -108,7 +108,7 @@ eachDatabase((under) => {
     expect(unhandled).toEqual([])
   })
 
-  it('long lines of a log are cut, and after many the others are left out', async () => {
+  it('long log lines are cut, and lines beyond the limit are dropped', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(task('talks'), ({ log }) => {

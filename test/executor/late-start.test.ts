@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 const LEASE_MS = 1200
 
 eachDatabase((under) => {
-  it('what was claimed beside a handler that blocks the process for longer than the lease is not begun here any more', async () => {
+  it('a job that is claimed while a handler blocks the process for longer than the lease does not start on this worker', async () => {
     const { open } = await scene(under)
     const kalends = await open({ lease: LEASE_MS })
     const begun: { job: string; worker: string | null; attempt: number }[] = []

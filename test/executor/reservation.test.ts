@@ -133,7 +133,7 @@ it('a reservation is limited by the request and by free capacity, and claims do 
   expect(state.most).toBe(4)
 })
 
-it('the limit of a task holds for all reservations together', async () => {
+it('the limit of a task applies to all reservations together', async () => {
   const { executor, ends } = await started(10, 2)
   ends.set('x', gate())
   const first = reserved(executor.reserve(WORKER, 1))
@@ -180,7 +180,7 @@ it('nothing can be reserved while jobs wait, during a claim, or under another wo
   expect(executor.reserve(WORKER, 1)).toBeNull()
 })
 
-it('a place that becomes free during a claim cannot be reserved', async () => {
+it('capacity that becomes free during a claim cannot be reserved', async () => {
   const { executor, state, waiting, ends } = await started(3)
   for (const id of ['a', 'b']) ends.set(id, gate())
   waiting.push('a', 'b')
@@ -202,7 +202,7 @@ it('a place that becomes free during a claim cannot be reserved', async () => {
   await executor.stop(1000)
 })
 
-it('a claim that failed with a response gives its reservation back', async () => {
+it('a claim that failed with a response returns its reservation', async () => {
   const { executor, state, waiting, limits } = await started(3)
   const claiming = state.claims.promise
   state.failure = new Error('constraint')
@@ -213,7 +213,7 @@ it('a claim that failed with a response gives its reservation back', async () =>
   await executor.stop(1000)
 })
 
-it('a reservation is ended once', async () => {
+it('a reservation ends once', async () => {
   const { executor } = await started(1)
   const one = reserved(executor.reserve(WORKER, 1))
   one.commit([])
@@ -246,7 +246,7 @@ it('without a response, jobs of the lost submission are released, but not those 
   await executor.stop(1000)
 })
 
-it('the uncertainty ends with a comparison that comes late enough, and not while the database is unavailable', async () => {
+it('the uncertainty ends with a comparison that is late enough, and not while the database is unavailable', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const { executor, state, held, released } = await started(1)
@@ -266,7 +266,7 @@ it('the uncertainty ends with a comparison that comes late enough, and not while
   vi.useRealTimers()
 })
 
-it('where another server lacks the claim of a job, its handler is stopped', async () => {
+it('a handler is stopped if another server lacks the claim of its job', async () => {
   const { executor, state, waiting, held, ends } = await started(2)
   for (const id of ['a', 'b']) ends.set(id, gate())
   waiting.push('a', 'b')
@@ -281,7 +281,7 @@ it('where another server lacks the claim of a job, its handler is stopped', asyn
   await executor.stop(1000)
 })
 
-it('where another server has an earlier claim of a job, it goes back when its handler has ended', async () => {
+it('a job is released after its handler has ended if another server has an earlier claim of it', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const { executor, state, waiting, held, released, ends } = await started(2)
@@ -312,7 +312,7 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-it('queued jobs start before those that are submitted next', async () => {
+it('queued jobs start before jobs that are submitted later', async () => {
   const { executor, waiting, state } = await started(4)
   waiting.push('a')
   executor.wake()

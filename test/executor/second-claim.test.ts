@@ -71,7 +71,7 @@ async function settledDown(): Promise<void> {
   for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-it('the second claim of a job fires the signal of the first, whose end is not written', async () => {
+it('the second claim of a job fires the signal of the first, and the end of the first is not written', async () => {
   const { executor, claim, reasons, settled, stop, runs } = running()
   stop.answer.open([])
   claim(1)
@@ -84,7 +84,7 @@ it('the second claim of a job fires the signal of the first, whose end is not wr
   expect(executor.runningCount()).toBe(1)
 })
 
-it('a stop request of the first claim that comes late does not stop the second', async () => {
+it('a late stop request for the first claim does not stop the second', async () => {
   const { claim, reasons, settled, stop, runs } = running()
   claim(1)
   await stop.asked.promise

@@ -37,7 +37,7 @@ eachDatabase((under) => {
     expect(signalled).toBe(false)
   })
 
-  it('after the grace period signals fire with a StoppedError, and the job goes back, its attempt not counted', async () => {
+  it('after the grace period, signals fire with a StoppedError, and the job is released without counting the attempt', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const web = await open({ worker: 'web' })
@@ -62,7 +62,7 @@ eachDatabase((under) => {
     expect(await ended(web, id)).toMatchObject({ state: 'success', attempt: 1, result: 1 })
   })
 
-  it('a handler that heeds no signal does not keep a worker from stopping, and its job goes back', async () => {
+  it('a handler that ignores its signal does not keep a worker from stopping, and its job is released', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const web = await open({ worker: 'web' })
@@ -75,7 +75,7 @@ eachDatabase((under) => {
     expect(await web.jobs.get(id)).toMatchObject({ state: 'waiting', attempt: 0 })
   })
 
-  it('jobs that were not begun stay in the queue', async () => {
+  it('jobs that have not started stay in the queue', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const web = await open({ worker: 'web' })
@@ -107,7 +107,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('stop may be called twice, also at the same time', async () => {
+  it('stop can be called twice, also concurrently', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     await kalends.start()
@@ -115,7 +115,7 @@ eachDatabase((under) => {
     await kalends.stop()
   })
 
-  it('stop during start ends what start has begun', async () => {
+  it('stop during start ends everything that start has begun', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const starting = kalends.start()
@@ -125,14 +125,14 @@ eachDatabase((under) => {
     expect(await database.query('SELECT id FROM worker')).toEqual([])
   })
 
-  it('stop of what was never started closes it', async () => {
+  it('stop closes an instance that was never started', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     await kalends.stop()
     await expect(kalends.start()).rejects.toThrow(ConflictError)
   })
 
-  it('a stopped Kalends is not started again', async () => {
+  it('a stopped instance cannot start again', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     await kalends.start()
@@ -140,7 +140,7 @@ eachDatabase((under) => {
     await expect(kalends.start()).rejects.toThrow('start comes too late: this Kalends was stopped already')
   })
 
-  it('a grace period that cannot be read is refused, and the worker goes on', async () => {
+  it('an invalid grace period is rejected, and the worker continues', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(long, () => 'ran')

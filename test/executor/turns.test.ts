@@ -28,7 +28,7 @@ eachDatabase((under) => {
     expect(order).toEqual(['e', 'b', 'd', 'a', 'c', 'f'])
   })
 
-  it('groups take turns, however many jobs one of them has', async () => {
+  it('groups take turns, no matter how many jobs one of them has', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const order: string[] = []
@@ -43,7 +43,7 @@ eachDatabase((under) => {
     expect(order.slice(0, 4)).toEqual(['big', 'small', 'tiny', 'big'])
   })
 
-  it('never more jobs run at the same time than the worker was told', async () => {
+  it('never more jobs run at once than the concurrency of the worker', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     let now = 0
@@ -74,7 +74,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.get(unknown)).toMatchObject({ state: 'waiting', attempt: 0, worker: null })
   })
 
-  it('a schedule of an unknown task is submitted, and its job runs once a worker knows the task', async () => {
+  it('a schedule of an unknown task is submitted, and its job runs once a worker handles the task', async () => {
     const { open } = await scene(under)
     const old = await open({ worker: 'old' })
     old.handle(noted, () => {})
@@ -90,7 +90,7 @@ eachDatabase((under) => {
     expect(await ended(next, id)).toMatchObject({ state: 'success', result: 'ran' })
   })
 
-  it('a job of another process is found within the poll interval', async () => {
+  it('a job from another process is found within the poll interval', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(noted, ({ args }) => args.name)
@@ -99,7 +99,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, 'by-hand')).toMatchObject({ state: 'success', result: 'SQL' })
   })
 
-  it('a full worker leaves jobs to the others', async () => {
+  it('a worker without free capacity leaves jobs to other workers', async () => {
     const { open } = await scene(under)
     const [busy, free] = [await open({ worker: 'busy' }), await open({ worker: 'free' })]
     const release = gate()

@@ -35,7 +35,7 @@ function scene(store: Partial<ExecutingStore>) {
   return { executor, ran, errors, problems }
 }
 
-it('the jobs behind it in its batch run, and it is released', async () => {
+it('an unstartable job is released, and the jobs behind it in its batch run', async () => {
   const others = lookalikes('noop').map((name, index) => ({ ...claimed(`other${index}`), task: name }))
   const good = ['a', 'b', 'c'].map((id) => claimed(id))
   const endings = new Map<string, EndedAttempt['end']['kind']>()
@@ -60,7 +60,7 @@ it('the jobs behind it in its batch run, and it is released', async () => {
   expect(String(errors[0])).toContain('no handler for the task; the job goes back to the queue')
 })
 
-it('a worker does not claim it again before its back-off is over', async () => {
+it('a worker does not claim an unstartable job again before its back-off is over', async () => {
   const released = gate()
   const again = gate<readonly string[]>()
   let claims = 0
@@ -84,7 +84,7 @@ it('a worker does not claim it again before its back-off is over', async () => {
   await executor.stop(0)
 })
 
-it('a job that cannot be made claimable is reported, and known to the worker as set aside', async () => {
+it('a job that cannot be made claimable is reported, and set aside by the worker', async () => {
   const claim = gate()
   const { executor, problems } = scene({
     promoteDue: (_limit, setAside) => {
@@ -104,7 +104,7 @@ it('a job that cannot be made claimable is reported, and known to the worker as 
   await executor.stop(0)
 })
 
-it('jobs that cannot be made claimable do not keep others from being claimed', async () => {
+it('jobs that cannot be made claimable do not prevent the claim of others', async () => {
   const claim = gate<readonly number[]>()
   const { executor, errors } = scene({
     promoteDue: () => Promise.reject(new Error('a row is refused')),

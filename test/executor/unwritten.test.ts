@@ -88,7 +88,7 @@ describe('a worker', () => {
     await executor.stop(0)
   })
 
-  it('goes on while the rows of ended runs are locked, up to a limit', async () => {
+  it('continues while the rows of ended runs are locked, up to a limit', async () => {
     fakeTimers()
     let isLocked = true
     const { executor, state } = busy(2, MOST_EXEMPT + 100, (attempts) =>
@@ -116,7 +116,7 @@ describe('a worker', () => {
     await executor.stop(0)
   })
 
-  it('asks for locked rows a few times per second, however many there are', async () => {
+  it('checks locked rows a few times per second, no matter how many there are', async () => {
     fakeTimers()
     let asked = 0
     const { executor } = busy(400, 400, (attempts) => {
@@ -138,7 +138,7 @@ describe('a worker', () => {
     vi.useRealTimers()
   })
 
-  it('sets aside an end that the database rejects: tried again every five minutes, without a place', async () => {
+  it('sets aside an end that the database rejects, retries it every five minutes, and frees its capacity', async () => {
     fakeTimers()
     const tried: string[] = []
     let rejects = true
@@ -180,7 +180,7 @@ describe('a worker', () => {
   })
 })
 
-it('an end that is rejected is found by halving its batch', async () => {
+it('a rejected end is found by halving its batch', async () => {
   const batches: number[] = []
   const { executor, state } = busy(64, 64, (attempts) => {
     batches.push(attempts.length)
@@ -195,7 +195,7 @@ it('an end that is rejected is found by halving its batch', async () => {
   await executor.stop(0)
 })
 
-it('ends that are rejected keep no other from being written, also while the row of another is locked', async () => {
+it('rejected ends do not prevent others from being written, also while the row of another is locked', async () => {
   let isLocked = true
   const rejects = new Set(Array.from({ length: 40 }, (_, index) => `j${index + 2}`))
   const written: string[] = []
@@ -218,7 +218,7 @@ const odd = task('odd', { retries: 0 })
 eachDatabase((under) => {
   const { kind } = under
 
-  it('an end that the database rejects for good takes up no place, and its job stays in view', async () => {
+  it('an end that the database always rejects occupies no capacity, and its job stays visible', async () => {
     const { open, database } = await scene(under)
     const { logger, messages } = collectingLogger()
     const kalends = await open({ logger })
@@ -257,7 +257,7 @@ eachDatabase((under) => {
   })
 
   it.skipIf(kind === 'sqlite')(
-    'an open transaction that holds the row of a job takes up no place of its worker',
+    'an open transaction that locks the row of a job occupies no capacity of its worker',
     async () => {
       const { open, database } = await scene(under)
       const kalends = await open()
@@ -286,7 +286,7 @@ eachDatabase((under) => {
     },
   )
 
-  it('a process that is killed leaves no more runs to repeat than its concurrency', async () => {
+  it('a killed process leaves no more runs to repeat than its concurrency', async () => {
     const { open, database } = await scene(under)
     const web = await open({ worker: 'web' })
     const concurrency = 20

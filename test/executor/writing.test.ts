@@ -83,7 +83,7 @@ async function settle(settleAttempts: ExecutingStore['settle'], attempts: readon
 const success = (result: string): AttemptEnd => ({ kind: 'success', result })
 
 describe('the end of a run', () => {
-  it('is written in one batch with the others that ended meanwhile', async () => {
+  it('is written in one batch with others that ended in the meantime', async () => {
     const batches: number[] = []
     await settle(
       async (attempts) => {
@@ -95,7 +95,7 @@ describe('the end of a run', () => {
     expect(batches).toEqual([2])
   })
 
-  it('is kept while the database is away', async () => {
+  it('is kept while the database is unavailable', async () => {
     let away = 2
     const { written, errors } = await settle(
       async (attempts) => {
@@ -109,7 +109,7 @@ describe('the end of a run', () => {
     expect(written).toMatchObject({ a: { state: 'success', result: '1' } })
   })
 
-  it('is tried again when somebody else holds the schedule', async () => {
+  it('is retried when another transaction locks the schedule', async () => {
     let held = true
     const { written } = await settle(
       async (attempts) => {
@@ -122,7 +122,7 @@ describe('the end of a run', () => {
     expect(written).toMatchObject({ a: { result: '1' }, b: { result: '2' } })
   })
 
-  it('whose texts the database rejects keeps no other, and fails the attempt', async () => {
+  it('whose texts the database rejects fails the attempt, and does not affect others', async () => {
     const { written } = await settle(
       async (attempts) => {
         if (attempts.some(({ end }) => end.kind === 'success' && end.result === 'too large'))
@@ -157,7 +157,7 @@ const line = (message: string): NewLogLine => ({ jobId: 'j', at: new Date(0), le
 const fence = { id: 'j', worker: 'w/1', claim: 1 }
 
 describe('the journal', () => {
-  it('a flush waits for the one under way, so that nothing of before is missing after it', async () => {
+  it('a flush waits for the one in progress, so that every earlier line is written after it', async () => {
     const release = gate()
     const written: string[] = []
     const journal = new Journal(
@@ -184,7 +184,7 @@ describe('the journal', () => {
     expect(written).toEqual(['one', '0.5'])
   })
 
-  it('keeps everything, in order, while the database is away', async () => {
+  it('keeps everything, in order, while the database is unavailable', async () => {
     let away = true
     const written: string[] = []
     const journal = new Journal(
@@ -206,7 +206,7 @@ describe('the journal', () => {
     expect(written).toEqual(['one', 'two', '0.5'])
   })
 
-  it('drops and reports the line that the database refuses, and keeps the others', async () => {
+  it('drops and reports a line that the database rejects, and keeps the others', async () => {
     const errors: unknown[] = []
     const written: string[] = []
     const journal = new Journal(
@@ -225,7 +225,7 @@ describe('the journal', () => {
     expect(errors).toHaveLength(1)
   })
 
-  it('finds the line that the database refuses by halves, and writes the others once', async () => {
+  it('finds the line that the database rejects by halving, and writes the others once', async () => {
     let away = false
     let tries = 0
     const written: string[] = []
@@ -251,7 +251,7 @@ describe('the journal', () => {
     expect(tries).toBeLessThanOrEqual(4 * Math.log2(512))
   })
 
-  it('a step of progress that comes while the one before it is being written is written next', async () => {
+  it('progress that arrives while the previous progress is being written is written next', async () => {
     const [begun, release] = [gate(), gate()]
     const written: string[] = []
     const journal = new Journal(
@@ -275,7 +275,7 @@ describe('the journal', () => {
     expect(written).toEqual(['1', '2'])
   })
 
-  it('writes of many steps of progress the last', async () => {
+  it('writes only the last of many progress updates', async () => {
     const written: string[] = []
     const journal = new Journal(
       storeWith({ saveProgress: async (_, json) => void written.push(json) }),

@@ -58,7 +58,7 @@ function leaves(command: AnyCommand, path: readonly string[] = [command.name()])
   return [{ path, options: command.options.flatMap(({ long }) => (typeof long === 'string' ? [long] : [])) }]
 }
 
-it(`whatever is typed, seed ${SEED}`, { timeout: 600_000 }, async () => {
+it(`for any input, seed ${SEED}`, { timeout: 600_000 }, async () => {
   const commands = (await everyCommand())
     .flatMap((command) => leaves(command))
     .filter(({ path }) => !ENDLESS.has(path[0] ?? ''))

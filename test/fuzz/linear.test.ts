@@ -266,7 +266,7 @@ async function growthOf(one: Case, text: (length: number) => string): Promise<nu
   return least.long / least.short
 }
 
-describe('the cost of a text that comes in grows no faster than the text', async () => {
+describe('the cost of an input grows no faster than its length', async () => {
   const all = await cases()
   it.each(Object.entries(all))('%s', async (_name, one) => {
     const problems: string[] = []
@@ -278,7 +278,7 @@ describe('the cost of a text that comes in grows no faster than the text', async
     expect(problems).toEqual([])
   })
 
-  it('and a step that is quadratic is found', async () => {
+  it('and a quadratic step is detected', async () => {
     const quadratic = { length: 3000, step: (text: string) => text.replace(/\/+$/, '') }
     expect(await growthOf(quadratic, (length) => `${'/'.repeat(length)}!`)).toBeGreaterThan(MOST_GROWTH)
   })

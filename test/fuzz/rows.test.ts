@@ -31,7 +31,7 @@ async function write({ kind, query }: TestDatabase, { table, columns }: BadRow):
 }
 
 eachDatabase((under) => {
-  it(`whatever stands in the rows of others, seed ${SEED}`, { timeout: 300_000 }, async () => {
+  it(`for any content of rows written by others, seed ${SEED}`, { timeout: 300_000 }, async () => {
     const { database, kalends, call, lines } = await apiScene(under, {}, { lease: 3000 })
     if (under.kind !== 'sqlite') await database.query("SET SESSION sql_mode = ''")
     kalends.handle(task('canary'), () => Promise.resolve('sings'))

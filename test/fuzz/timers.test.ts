@@ -116,8 +116,8 @@ function read<Value>(text: string, reader: (text: string) => Value): Value | nul
   }
 }
 
-describe(`any text, seed ${SEED}`, () => {
-  it('is a timer whose text means itself, whose next is later and whose previous is not; or it is refused', () => {
+describe(`every text, seed ${SEED}`, () => {
+  it('is a timer whose text means itself, whose next is later and whose previous is not; or it is rejected', () => {
     let timers = 0
     fc.assert(
       fc.property(anyText, anyInstant, anyInstant, (text, at, anchor) => {
@@ -142,7 +142,7 @@ describe(`any text, seed ${SEED}`, () => {
     expect(timers).toBeGreaterThan(RUNS / 20)
   })
 
-  it('is a time span, or it is refused', () => {
+  it('is a time span, or it is rejected', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const span = read(text, timeSpan)
@@ -152,7 +152,7 @@ describe(`any text, seed ${SEED}`, () => {
     )
   })
 
-  it('is a line of a crontab, or it is refused', () => {
+  it('is a line of a crontab, or it is rejected', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const made = read(text, fromCrontab)
@@ -174,6 +174,6 @@ it.each([
   `cron 0 0 * * ${'9'.repeat(100_000)}`,
   `cron 0 0 1-${'9'.repeat(100_000)} * *`,
   ' '.repeat(100_000),
-])('a text of 100 KB is answered: %.30s', (text) => {
+])('a text of 100 KB gets a response: %.30s', (text) => {
   for (const reader of [timer, timeSpan, fromCrontab]) read<unknown>(text, reader)
 })

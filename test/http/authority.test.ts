@@ -9,7 +9,7 @@ const mail = { task: 'mail', timer: 'daily' }
 const HOSTILE = { ageMs: -1e6, perSchedule: "1 AND extractvalue(1, concat(0x7e, (SELECT 'leak')))" }
 
 eachDatabase((under) => {
-  it('a tenant reaches no built-in task and no other task by any route', async () => {
+  it('a tenant reaches no built-in task and no task outside its list by any route', async () => {
     const { call, kalends, database, lines } = await apiScene(under)
     const id = await kalends.jobs.submit('kalends.prune', HOSTILE, { submitter: 'ann' })
     await kalends.schedules.create({ id: 'prune', task: 'kalends.prune', timer: 'daily', submitter: 'ann' })
@@ -46,7 +46,7 @@ eachDatabase((under) => {
     expect(JSON.stringify(lines)).not.toMatch(/extractvalue/)
   })
 
-  it('callers without a scope use built-in tasks only where the server was made with them', async () => {
+  it('callers without a scope use built-in tasks only where the server allows it', async () => {
     const { call, kalends } = await apiScene(under)
     const body = { task: 'command', args: { shell: 'id' } }
     expect((await call('POST /api/v1/jobs', { body })).body.code).toBe('FORBIDDEN')
@@ -55,7 +55,7 @@ eachDatabase((under) => {
     expect((await handler(request('POST /api/v1/jobs', { body }))).status).toBe(201)
   })
 
-  it('a caller without a scope may be held to a list of tasks and to limits', async () => {
+  it('a caller without a scope can be limited to a list of tasks and by limits', async () => {
     const { kalends } = await apiScene(under)
     const access: Access = { role: 'admin', submit: true, tasks: ['mail'], limits: { schedules: 1 } }
     const handler = http(kalends, { authorize: () => access })
@@ -73,7 +73,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('submitting is a permission of its own', async () => {
+  it('submitting is a separate permission', async () => {
     const { kalends, call } = await apiScene(under)
     await kalends.schedules.create({ id: 's', ...mail })
     const as = (access: Access) => http(kalends, { authorize: () => access })
@@ -95,7 +95,7 @@ eachDatabase((under) => {
     expect((await call('GET /api/v1/me', { as: 'ann' })).body).toMatchObject({ tasks: ['mail', 'work'] })
   })
 
-  it('a scope that may write and was given no tasks is a mistake of the application, and lets nobody in', async () => {
+  it('a scope with write access but without tasks is a mistake of the application, and is rejected', async () => {
     const { kalends } = await apiScene(under)
     for (const access of [{ role: 'operate' }, { role: 'admin' }, { role: 'read', submit: true }] as const) {
       const handler = http(kalends, { authorize: () => ({ ...access, scope: { submitter: 'ann' } }) })
@@ -105,7 +105,7 @@ eachDatabase((under) => {
     expect((await reads(request('GET /api/v1/me'))).status).toBe(200)
   })
 
-  it('the hook is asked before each write, with who, what and which, and can refuse it', async () => {
+  it('the hook is called before each write, with user, operation and target, and can reject it', async () => {
     const asked: WriteRequest[] = []
     const answers: (boolean | string)[] = []
     const permit = (attempt: WriteRequest) => {
@@ -166,7 +166,7 @@ eachDatabase((under) => {
     expect(await subject('GET /api/v1/schedules')).toEqual([200])
   })
 
-  it('an edit of what somebody else has edited meanwhile is refused: If-Match', async () => {
+  it('a concurrent edit is rejected: If-Match', async () => {
     const { call, kalends } = await apiScene(under)
     const made = await call('POST /api/v1/schedules', { body: { ...mail, id: 's' } })
     const tag = made.headers.get('etag') ?? ''
@@ -207,7 +207,7 @@ eachDatabase((under) => {
     expect(new Set(both.map(({ status }) => status))).toEqual(new Set([200, 412]))
   })
 
-  it('a version tells nothing of what is hidden', async () => {
+  it('a version reveals nothing about hidden values', async () => {
     const { call } = await apiScene(under, {}, { redact: ['args.pin'] })
     const tagWith = async (pin: string) =>
       (await call('PUT /api/v1/schedules/s', { body: { ...mail, args: { pin, to: 'x' } } })).headers.get(
@@ -221,7 +221,7 @@ eachDatabase((under) => {
     expect(changed.headers.get('etag')).not.toBe(tag)
   })
 
-  it('what the hook has permitted is what is written, whoever changes the row meanwhile', async () => {
+  it('what the hook has permitted is what is written, also when the row changes meanwhile', async () => {
     const edits: (() => Promise<unknown>)[] = []
     const { call, kalends } = await apiScene(under, {
       permit: async ({ task }) => {
@@ -250,7 +250,7 @@ eachDatabase((under) => {
     expect((await kalends.jobs.list()).total).toBe(0)
   })
 
-  it('what a scope hears of events does not depend on what others do', async () => {
+  it('the events of a scope do not depend on the actions of other owners', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'setTimeout', 'clearInterval', 'clearTimeout'] })
     try {
       const { send, call } = await apiScene(under)

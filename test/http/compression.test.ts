@@ -6,7 +6,7 @@ import { apiScene } from './scene.ts'
 const sqlite = databases.find(({ kind }) => kind === 'sqlite')
 
 it.skipIf(sqlite === undefined)(
-  'large JSON is compressed for those who accept it, and for no others',
+  'large JSON is compressed for clients that accept it, and for no others',
   async () => {
     if (sqlite === undefined) return
     const { send } = await apiScene(sqlite)

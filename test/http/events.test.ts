@@ -81,7 +81,7 @@ eachDatabase((under) => {
   // was found waits for its turn among two messages a second.
   const MOST_LOOKS = 3
 
-  it('changes are told after a look or two, whoever makes them: the API, code, another process, SQL', async () => {
+  it('changes are reported within two polls, from every source: the API, code, another process, SQL', async () => {
     const api = await apiScene(under)
     const looks = looksOf(api)
     const stream = await follow(api)
@@ -116,7 +116,7 @@ const scene = (events = {}) => {
 }
 
 it.skipIf(sqlite === undefined)(
-  'who comes back hears what it missed, from another process everything',
+  'a client that reconnects gets what it missed; from another process it gets everything',
   async () => {
     const api = await scene()
     const first = await follow(api)
@@ -145,7 +145,7 @@ it.skipIf(sqlite === undefined)(
   },
 )
 
-it.skipIf(sqlite === undefined)('a burst is two messages a second', async () => {
+it.skipIf(sqlite === undefined)('a burst becomes at most two messages per second', async () => {
   const api = await scene()
   const stream = await follow(api)
   const began = performance.now()
@@ -160,7 +160,7 @@ it.skipIf(sqlite === undefined)('a burst is two messages a second', async () => 
 })
 
 it.skipIf(sqlite === undefined)(
-  'nobody looks while nobody listens, and who leaves is forgotten',
+  'there is no polling without listeners, and a client that leaves is forgotten',
   async () => {
     const api = await scene()
     const looks = looksOf(api)
@@ -174,19 +174,23 @@ it.skipIf(sqlite === undefined)(
   },
 )
 
-it.skipIf(sqlite === undefined)('listeners are bounded, and so is the life of a connection', async () => {
-  const api = await scene({ listeners: 2, lifeMs: 1000 })
-  const [one] = [await follow(api), await follow(api)]
-  const third = await api.call('GET /api/v1/events')
-  expect([third.status, third.headers.get('retry-after')]).toEqual([503, '10'])
-  await one.ended
-  await (await follow(api)).leave()
-  // A look at the headers does not listen.
-  for (let index = 0; index < 5; index += 1) expect((await api.send('HEAD /api/v1/events')).status).toBe(200)
-  expect((await api.send('GET /api/v1/events')).status).toBe(200)
-})
+it.skipIf(sqlite === undefined)(
+  'the number of listeners and the life of a connection are bounded',
+  async () => {
+    const api = await scene({ listeners: 2, lifeMs: 1000 })
+    const [one] = [await follow(api), await follow(api)]
+    const third = await api.call('GET /api/v1/events')
+    expect([third.status, third.headers.get('retry-after')]).toEqual([503, '10'])
+    await one.ended
+    await (await follow(api)).leave()
+    // A look at the headers does not listen.
+    for (let index = 0; index < 5; index += 1)
+      expect((await api.send('HEAD /api/v1/events')).status).toBe(200)
+    expect((await api.send('GET /api/v1/events')).status).toBe(200)
+  },
+)
 
-it.skipIf(sqlite === undefined)('one reader takes ten of the places and no more', async () => {
+it.skipIf(sqlite === undefined)('one reader gets ten of the places at most', async () => {
   const api = await scene()
   const own = await Promise.all(Array.from({ length: 10 }, () => follow(api, { as: 'reader' })))
   const eleventh = await api.call('GET /api/v1/events', { as: 'reader' })
@@ -213,22 +217,25 @@ it.skipIf(sqlite === undefined)('readers without a name are counted by their add
   expect(statuses).toEqual([200, 200, 429, 200])
 })
 
-it.skipIf(sqlite === undefined)('a slow client holds up nobody, and little waits for it', async () => {
-  const api = await scene()
-  const slow = await api.send('GET /api/v1/events')
-  const quick = await follow(api)
-  for (let index = 0; index < 8; index += 1) {
-    await api.call(`PUT /api/v1/schedules/s${index}`, { body: { task: 't', timer: 'daily' } })
-    await pause(520)
-  }
-  expect(quick.messages.length).toBeGreaterThan(6)
-  api.handler.close()
-  let bytes = 0
-  for await (const part of slow.body ?? []) bytes += part.length
-  expect(bytes).toBeLessThan(1500)
-})
+it.skipIf(sqlite === undefined)(
+  'a slow client delays no other client, and few messages wait for it',
+  async () => {
+    const api = await scene()
+    const slow = await api.send('GET /api/v1/events')
+    const quick = await follow(api)
+    for (let index = 0; index < 8; index += 1) {
+      await api.call(`PUT /api/v1/schedules/s${index}`, { body: { task: 't', timer: 'daily' } })
+      await pause(520)
+    }
+    expect(quick.messages.length).toBeGreaterThan(6)
+    api.handler.close()
+    let bytes = 0
+    for await (const part of slow.body ?? []) bytes += part.length
+    expect(bytes).toBeLessThan(1500)
+  },
+)
 
-it('topics that a slow client has no room for arrive in one message when it reads again', async () => {
+it('topics for which a slow client has no capacity arrive in one message when it reads again', async () => {
   const { signal } = new AbortController()
   const stream = new EventStream({ user: null, isScoped: false }, signal, 60_000, () => undefined)
   onTestFinished(() => stream.close())
@@ -255,7 +262,7 @@ it.skipIf(sqlite === undefined)(
   },
 )
 
-it.skipIf(sqlite === undefined)('a scope hears nothing of workers', async () => {
+it.skipIf(sqlite === undefined)('a scope gets no events about workers', async () => {
   const api = await scene()
   const stream = await follow(api, { as: 'ann', headers: { 'last-event-id': 'x' } })
   expect((await stream.until(({ event }) => event === 'change')).topics).toEqual(['schedules', 'jobs'])

@@ -8,7 +8,7 @@ const server = databases.find(({ kind }) => kind !== 'sqlite')
 const sqlite = databases.find(({ kind }) => kind === 'sqlite')
 
 it.skipIf(server === undefined)(
-  'a database that is away is 503 for readiness, with reasons, and 200 for liveness',
+  'with an unavailable database, readiness is 503 with reasons, and liveness is 200',
   async () => {
     if (server === undefined) return
     const proxies: Proxy[] = []
@@ -49,7 +49,7 @@ it.skipIf(server === undefined)(
   },
 )
 
-it.skipIf(sqlite === undefined)('a process that hangs for good is 503 for liveness', async () => {
+it.skipIf(sqlite === undefined)('with a process that hangs for good, liveness is 503', async () => {
   if (sqlite === undefined) return
   const { kalends, call } = await apiScene(sqlite)
   const health = kalends.health()

@@ -144,7 +144,7 @@ describe.each(Object.entries(mounts))('%s', (_name, mount) => {
 
 describe('without basePath', () => {
   it.each(['/evil/api/v1/me', '/evil/health', '/api/v1x/api/v1/me', '/kalends/', '/evil/'])(
-    '%s is not answered: nothing is mounted there',
+    '%s is 404: nothing is mounted there',
     async (path) => {
       const { handler } = await kalendsAndHandler()
       const response = await handler(
@@ -154,7 +154,7 @@ describe('without basePath', () => {
     },
   )
 
-  it('Express tells its mount point, also one with parameters', async () => {
+  it('Express reports its mount point, also one with parameters', async () => {
     const { handler } = await kalendsAndHandler()
     const app = express()
     app.use('/:tenant/kalends', node(handler))
@@ -167,7 +167,7 @@ describe('without basePath', () => {
     expect(await status('/acme/kalends?x=1')).toBe(200)
   })
 
-  it('so does what only cuts it off, as Connect does', async () => {
+  it('so does a framework that only cuts it off, such as Connect', async () => {
     const { handler } = await kalendsAndHandler()
     const listener = node(handler)
     const url = await listening(
@@ -187,7 +187,7 @@ describe('without basePath', () => {
 
 describe('with basePath', () => {
   it.each(['/kalends', 'kalends', '/kalends/', '//kalends//'])(
-    '%s, only what is below it is answered',
+    '%s, only paths below it are served',
     async (basePath) => {
       const { handler } = await kalendsAndHandler({ basePath })
       const status = async (path: string) =>
@@ -203,13 +203,13 @@ describe('with basePath', () => {
     },
   )
 
-  it('it is written as in a request, or as people write it', async () => {
+  it('the base path can be percent-encoded or plain', async () => {
     const { handler } = await kalendsAndHandler({ basePath: '/größe' })
     const request = new Request('http://localhost/größe/api/v1/me', { headers: { 'x-user': 'ada' } })
     expect((await handler(request)).status).toBe(200)
   })
 
-  it.each(['/a?b', '/a#b', '\\a'])('%s is refused: it is no path', async (basePath) => {
+  it.each(['/a?b', '/a#b', '\\a'])('%s is rejected: not a path', async (basePath) => {
     await expect(kalendsAndHandler({ basePath })).rejects.toThrow('basePath: ')
   })
 })
@@ -238,7 +238,7 @@ it('a client that leaves ends its stream', async () => {
   await expect.poll(() => streams).toBe(0)
 })
 
-it('a request that is no HTTP, or has two lengths, gets no further than the server', async () => {
+it('a request that is not HTTP, or has two lengths, is rejected by the server', async () => {
   const { handler } = await kalendsAndHandler()
   const url = new URL(await listening(createServer((request, response) => node(handler)(request, response))))
   for (const text of [

@@ -10,7 +10,7 @@ const UNFIT = unfit('tick')
 /** Nothing has no owner. */
 const UNFIT_OWNERS = UNFIT.filter((text) => text !== '')
 
-it('a name has no blanks around it, no control or invisible characters and no half of a character', () => {
+it('a name has no surrounding blanks, no control or invisible characters and no half of a character', () => {
   expect(UNFIT.filter((text) => isName(text, 190))).toEqual([])
   for (const text of ['tick', 'send mail', 'Täglich', 'e\u0301té', '👍🏽', 'a/b', 'x'.repeat(190)])
     expect(isName(text, 190), text).toBe(true)
@@ -25,7 +25,7 @@ it('the error names the invisible character', () => {
 })
 
 eachDatabase((under) => {
-  it('no entry point takes another text for a name, and nothing is stored', async () => {
+  it('no entry point reads another text as a name, and nothing is stored', async () => {
     const { kalends, database, call } = await apiScene(under)
     const timer = 'daily'
     const places: Readonly<Record<string, (text: string) => unknown>> = {

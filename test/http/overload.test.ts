@@ -11,7 +11,7 @@ import { apiScene, replyOf, request } from './scene.ts'
 const noop = task('noop')
 
 eachDatabase(({ kind, fresh }) => {
-  describe.skipIf(kind === 'sqlite')('while the API holds as many connections as it may', () => {
+  describe.skipIf(kind === 'sqlite')('while the API uses all connections that it may use', () => {
     /** Holds the row of the schedule 'held', so that each write to it keeps a connection until `release`. */
     async function holdRow({ url }: TestDatabase): Promise<() => Promise<void>> {
       const side = await createConnection({ uri: url })
@@ -32,7 +32,7 @@ eachDatabase(({ kind, fresh }) => {
         return rows.length >= count ? true : null
       })
 
-    it('schedules are submitted and run, and further requests are refused with 503 and Retry-After', async () => {
+    it('schedules are submitted and run, and further requests get 503 and Retry-After', async () => {
       const { database, kalends, call } = await apiScene({ fresh })
       kalends.handle(noop, () => {})
       await kalends.schedules.create({ id: 'held', task: 'noop', timer: 'yearly' })
@@ -108,10 +108,10 @@ eachDatabase(({ kind, fresh }) => {
     await until(async () => (kalends.health().ok ? true : null))
   })
 
-  describe.skipIf(kind === 'sqlite')('a statement that takes longer than it may', () => {
+  describe.skipIf(kind === 'sqlite')('a statement that exceeds its time limit', () => {
     const SLOW = 'SELECT one FROM (SELECT 1 AS one UNION SELECT 2) AS two WHERE SLEEP(60) = 0'
 
-    it('is ended, on connections of its own', async () => {
+    it('is ended, on connections of Kalends', async () => {
       const { url, drop } = await fresh()
       const limited = MysqlDatabase.open(url, 1, { statementLimitMs: 100 })
       onTestFinished(async () => {
@@ -124,7 +124,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await limited.rows('SELECT CONNECTION_ID() AS id')).toEqual([session])
     })
 
-    it('is ended on a connection of the application, whose own limit comes back', async () => {
+    it('is ended on a connection of the application, whose own limit is restored', async () => {
       const { url, drop } = await fresh()
       const pool = createPool({ uri: url, connectionLimit: 1 })
       onTestFinished(async () => {
@@ -149,7 +149,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   describe.runIf(kind === 'sqlite')('on the one connection of SQLite', () => {
-    it('a flood is refused beyond its queue, and schedules are submitted and run before it', async () => {
+    it('a flood is rejected beyond its queue, and schedules are submitted and run before it', async () => {
       const { kalends, call } = await apiScene({ fresh })
       kalends.handle(noop, () => {})
       await kalends.start()
@@ -169,7 +169,7 @@ eachDatabase(({ kind, fresh }) => {
     })
   })
 
-  it('requests that come at once are parsed and answered in different turns of the event loop', async () => {
+  it('concurrent requests are parsed and answered in different turns of the event loop', async () => {
     const { kalends, call } = await apiScene({ fresh })
     kalends.handle(noop, () => {})
     let turn = 0
@@ -200,7 +200,7 @@ eachDatabase(({ kind, fresh }) => {
     }
   })
 
-  it('a list of large jobs is small, and says what it leaves out; one job is whole', async () => {
+  it('a list of large jobs is small, and names what it omits; a single job is complete', async () => {
     const { database, kalends, call } = await apiScene({ fresh }, {}, { redact: ['args.password'] })
     const large = JSON.stringify({ password: 'secret', text: 'x'.repeat(900_000) })
     for (let index = 0; index < 30; index += 1)
@@ -221,7 +221,7 @@ eachDatabase(({ kind, fresh }) => {
     expect((await ran).outcome).toMatchObject({ state: 'success', result: '900000' })
   })
 
-  it('args beyond the limit are refused by name and size, wherever they come in', async () => {
+  it('args beyond the limit are rejected by name and size at every entry point', async () => {
     const { kalends, call } = await apiScene({ fresh }, {}, { argsLimit: 100 })
     const fits = { text: 'ä'.repeat(44) }
     expect(Buffer.byteLength(JSON.stringify(fits))).toBe(99)

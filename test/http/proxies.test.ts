@@ -52,7 +52,7 @@ describe('an open API', () => {
     ['X-Real-IP', '127.0.0.1'],
     ['via', '1.1 proxy'],
     ['cf-connecting-ip', '203.0.113.7'],
-  ])('refuses a request with %s, whatever it says', async (name, value) => {
+  ])('rejects a request with %s, for any value', async (name, value) => {
     const { get, lines } = await served({ open: 'admin' })
     expect((await get('/api/v1/me')).status).toBe(200)
     for (const path of ['/api/v1/me', '/health', '/', '/theme.js'])
@@ -67,7 +67,7 @@ describe('an open API', () => {
     })
   })
 
-  it('refuses HTTP/1.0: a proxy that adds no header speaks it', async () => {
+  it('rejects HTTP/1.0: a proxy that adds no header uses it', async () => {
     const { port } = await served({ open: 'admin' })
     const socket = connect(port, '127.0.0.1')
     socket.end('GET /api/v1/me HTTP/1.0\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n')
@@ -98,7 +98,7 @@ describe('an API with authorize', () => {
     return { address, lines }
   }
 
-  it('takes the address of the connection, whatever a header says', async () => {
+  it('uses the address of the connection, for any header', async () => {
     const { address, lines } = await seen(
       {},
       { 'x-forwarded-for': '203.0.113.7', 'x-real-ip': '203.0.113.8' },
@@ -111,24 +111,24 @@ describe('an API with authorize', () => {
 
   it.each([
     [
-      'the right-most address that is no trusted proxy',
+      'the rightmost address that is not a trusted proxy',
       '198.51.100.9, 203.0.113.7, 127.0.0.9',
       '203.0.113.7',
     ],
-    ['a client that writes one more', '127.0.0.1, 203.0.113.7', '203.0.113.7'],
+    ['a client that adds one more', '127.0.0.1, 203.0.113.7', '203.0.113.7'],
     ['with a port', '203.0.113.7:5123', '203.0.113.7'],
     ['IPv6 with a port', '[2001:db8::1]:5123', '2001:db8::1'],
     ['an IPv4 address in IPv6', '::ffff:203.0.113.7', '203.0.113.7'],
     ['only proxies', '127.0.0.8, 127.0.0.9', '127.0.0.8'],
     ['nonsense', '203.0.113.7, unknown', '127.0.0.1'],
     ['nothing', '', '127.0.0.1'],
-  ])('behind a trusted proxy it takes %s', async (_what, header, expected) => {
+  ])('behind a trusted proxy uses %s', async (_what, header, expected) => {
     const { address, lines } = await seen({ trustedProxies: ['127.0.0.0/8'] }, { 'x-forwarded-for': header })
     expect(address).toBe(expected)
     expect(lines).toEqual([])
   })
 
-  it('another address that is no proxy is not believed', async () => {
+  it('does not trust a proxy at another address', async () => {
     const { address } = await seen(
       { trustedProxies: ['127.0.0.9', '10.0.0.0/8', 'fd00::/8'] },
       { 'x-forwarded-for': '203.0.113.7' },
@@ -137,7 +137,7 @@ describe('an API with authorize', () => {
     expect(address).toBe('127.0.0.2')
   })
 
-  it('a server without Node’s request gives the address itself', async () => {
+  it('accepts an address from a server without a Node request', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const addresses: (string | undefined)[] = []
     const handler = http(kalends, {
@@ -155,7 +155,7 @@ describe('an API with authorize', () => {
     expect(addresses).toEqual(['203.0.113.7', '10.0.0.2', undefined])
   })
 
-  it('a token over plain HTTP from another machine is warned of, once', async () => {
+  it('warns once of a token over plain HTTP from another machine', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const { logger, messages } = collectingLogger()
     const handler = http(kalends, { authorize: () => reader, trustedProxies: ['10.0.0.1'], logger })
@@ -184,11 +184,11 @@ it.each([
   '',
   '10.0.0/8',
   '10.0.0.0/',
-])('trustedProxies refuses %j and says what is needed', (range) => {
+])('trustedProxies rejects %j and says what is expected', (range) => {
   expect(() => new TrustedProxies([range])).toThrow(/trustedProxies: .*'10\.0\.0\.0\/8'/)
 })
 
-it('a long list of addresses costs as much as it is long', () => {
+it('the cost of a long list of addresses is linear', () => {
   const proxies = new TrustedProxies(['10.0.0.0/8'])
   const headers = new Headers({ 'x-forwarded-for': `203.0.113.7,${'10.0.0.1,'.repeat(1700)}10.0.0.1` })
   expect(proxies.clientOf('10.0.0.1', headers)).toBe('203.0.113.7')

@@ -7,7 +7,7 @@ const UUID = /^[\da-f]{8}-[\da-f]{4}-7/
 const mail = { task: 'mail', timer: 'daily' }
 
 eachDatabase((under) => {
-  it('a schedule is made, read, replaced, changed and deleted', async () => {
+  it('a schedule is created, read, replaced, changed and deleted', async () => {
     const { call } = await apiScene(under)
     const made = await call('POST /api/v1/schedules', { body: { ...mail, args: { to: 'x' } } })
     expect(made.status).toBe(201)
@@ -27,7 +27,7 @@ eachDatabase((under) => {
     expect((await call(`DELETE ${path}`)).status).toBe(404)
   })
 
-  it('what is sent twice with an id of one’s own is made once', async () => {
+  it('a request that is sent twice with a caller-chosen id creates one row', async () => {
     const { call, kalends } = await apiScene(under)
     const body = { ...mail, id: 'a?ä 1' }
     expect((await call('POST /api/v1/schedules', { body })).status).toBe(201)
@@ -48,7 +48,7 @@ eachDatabase((under) => {
     expect((await kalends.jobs.list()).total).toBe(1)
   })
 
-  it('pause and resume only from the right state, reset revives what is done', async () => {
+  it('pause and resume work only in the right state, and reset reactivates done schedules', async () => {
     const { call, database } = await apiScene(under)
     await call('PUT /api/v1/schedules/s', { body: mail })
     const at = (action: string) => call(`POST /api/v1/schedules/s/${action}`)
@@ -62,7 +62,7 @@ eachDatabase((under) => {
     expect((await call('POST /api/v1/schedules/none/pause')).status).toBe(404)
   })
 
-  it('run now gives the job, and a conflict names the one that is in the way', async () => {
+  it('run now returns the job, and a conflict names the unfinished job', async () => {
     const { call, kalends } = await apiScene(under)
     await call('PUT /api/v1/schedules/s', { body: mail })
     const run = await call('POST /api/v1/schedules/s/run', { body: { args: { once: true } } })
@@ -109,7 +109,7 @@ eachDatabase((under) => {
     expect(await ids('')).toEqual([['c', 'd'], 2, true])
   })
 
-  it('history, elapses and explain', async () => {
+  it('history, next runs and explain', async () => {
     const { call, kalends } = await apiScene(under)
     await call('PUT /api/v1/schedules/s', { body: { task: 'mail', timer: '9:00 Europe/Berlin' } })
     const job = await kalends.schedules.runNow('s')
@@ -178,7 +178,7 @@ eachDatabase((under) => {
       expect((await call('GET /api/v1/jobs/none/attempts')).status).toBe(404)
     })
 
-    it('show what they log while they run, line by line', async () => {
+    it('show their log while they run, line by line', async () => {
       const { call, kalends } = await apiScene(under)
       const { task } = await import('../../src/index.ts')
       kalends.handle(task('talk'), ({ log }) => {
@@ -209,7 +209,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('the load of a week and what comes in an hour', async () => {
+  it('the load of a week and the runs of an hour', async () => {
     const { call, kalends, database } = await apiScene(under)
     await kalends.schedules.create({ id: 'daily', task: 'mail', timer: '03:00' })
     await kalends.schedules.create({ id: 'often', task: 'mail', timer: '*:*:*' })

@@ -15,7 +15,7 @@ const LEAK = /hunter2|p@ss|p%40ss|73555/
 const login = task('login', { retries: 1, retryDelay: 1 })
 
 eachDatabase((under) => {
-  it('a path without * applies to each item of an array, also to what is too short to be looked for', async () => {
+  it('a path without * applies to each item of an array, also to values too short to search for', async () => {
     const { call, kalends } = await apiScene(under, {}, { redact: ['args.accounts.pin', 'args.lists.0'] })
     const given = {
       accounts: [{ pin: 1, name: 'a' }, { pin: { x: 'y' } }, [{ pin: 'z' }]],
@@ -81,7 +81,7 @@ eachDatabase((under) => {
     expect((await kalends.jobs.get(job))?.args).toEqual(args)
   })
 
-  it('nor is one shown that stands in a row already, such as from before redact was set', async () => {
+  it('a secret in a row written before redact was set is not shown', async () => {
     const { call, kalends, database } = await apiScene(under, {}, { redact })
     await kalends.schedules.create({ id: 's', task: 'login', timer: 'yearly', args })
     const job = await kalends.schedules.runNow('s')
@@ -147,7 +147,7 @@ eachDatabase((under) => {
     expect(text).not.toMatch(LEAK)
   })
 
-  it('an owner sees no stack, no path and no worker; others see them', async () => {
+  it('an owner sees no stack, no path and no worker; callers without a scope do', async () => {
     const { call, kalends } = await apiScene(under, {}, { worker: 'the-worker' })
     kalends.handle(task('work', { retries: 0 }), ({ log }) => {
       log.warn('cannot open /srv/app/secrets/key.pem\nsee the manual')
@@ -188,7 +188,7 @@ eachDatabase((under) => {
   it.each([
     ['cut off in the middle of a secret', `${'x'.repeat(484)} login hunter2 "quoted" p@ss`],
     ['with a secret of two lines', 'login hunter2\np@ss'],
-  ])('a failure %s shows nothing of it', async (_what, error) => {
+  ])('a failure %s reveals nothing of it', async (_what, error) => {
     const { call, kalends, database } = await apiScene(under, {}, { redact: ['args.password'] })
     const password = error.slice(error.indexOf('hunter2'))
     const id = await kalends.jobs.submit('login', { password })
@@ -201,7 +201,7 @@ eachDatabase((under) => {
     expect((await call('GET /api/v1/failures')).body.items).toMatchObject([{ error: '' }])
   })
 
-  it('an owner cannot search by what is hidden from it; others can', async () => {
+  it('an owner cannot search in hidden values; others can', async () => {
     const { call, kalends, database } = await apiScene(under)
     const id = await kalends.jobs.submit('work', {}, { submitter: 'ann' })
     await database.query(
@@ -229,7 +229,7 @@ eachDatabase((under) => {
     expect((await call('GET /api/v1/failures', { as: 'ann' })).body.items).toMatchObject([{ lastJob: id }])
   })
 
-  it('the worker of a running job, of a marked schedule and of a lost attempt is not named to an owner', async () => {
+  it('the worker of a running job, of a marked schedule and of a lost attempt is hidden from an owner', async () => {
     const { call, kalends, database } = await apiScene(under)
     await kalends.schedules.create({ id: 's', task: 'work', timer: 'yearly', submitter: 'ann' })
     const job = await kalends.schedules.runNow('s')
@@ -265,7 +265,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('an error of the database that is logged holds no statement, and so no args', async () => {
+  it('a logged database error contains no statement, and so no args', async () => {
     const { kalends, database, lines, call } = await apiScene(under)
     await database.query('DROP TABLE job_log')
     await database.query('DROP TABLE job')
@@ -279,11 +279,11 @@ eachDatabase((under) => {
     expect(inspect(lines, { depth: 10, showHidden: true })).not.toMatch(LEAK)
   })
 
-  describe('args that a database cannot hold as they are', () => {
+  describe('args that a database cannot store unchanged', () => {
     const nested = (levels: number): unknown => (levels === 0 ? 'x' : { a: nested(levels - 1) })
     const arrays = (levels: number): unknown => (levels === 0 ? 1 : [arrays(levels - 1)])
 
-    it('of 31 levels are stored, deeper ones are refused, through the library and the API', async () => {
+    it('of 31 levels are stored, deeper ones are rejected, through the library and the API', async () => {
       const { call, kalends } = await apiScene(under)
       for (const make of [nested, arrays]) {
         const most = make(31)
@@ -315,7 +315,7 @@ eachDatabase((under) => {
       ['the second half', String.raw`{"a":"x\udfffx"}`],
       ['a key', String.raw`{"\udbff":1}`],
       ['halves in the wrong order', String.raw`{"a":["\udc00\ud800"]}`],
-    ])('with a lone surrogate are refused: %s', async (_where, json) => {
+    ])('with a lone surrogate are rejected: %s', async (_where, json) => {
       const { call, kalends, database } = await apiScene(under)
       const body = `{"task":"t","timer":"daily","args":${json}}`
       expect((await call('POST /api/v1/schedules', { body })).body).toMatchObject({
@@ -331,7 +331,7 @@ eachDatabase((under) => {
       expect(await database.query('SELECT id FROM job')).toEqual([])
     })
 
-    it('whole surrogate pairs, and texts that look like an escape, are stored', async () => {
+    it('are stored if they contain whole surrogate pairs, or texts that look like an escape', async () => {
       const { kalends } = await apiScene(under)
       const fine = { '😀': String.raw`😀 \ud800 "\\udfff" ` }
       const id = await kalends.jobs.submit('t', fine)
@@ -339,7 +339,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('other texts with a lone surrogate are refused as well, through the library and the API', async () => {
+  it('other texts with a lone surrogate are rejected as well, through the library and the API', async () => {
     const { call, kalends } = await apiScene(under)
     const half = 'x\ud800'
     const schedule = { task: 't', timer: 'daily' }
@@ -358,7 +358,7 @@ eachDatabase((under) => {
     expect(() => kalends.scope({ submitter: half })).toThrow('submitter: ')
   })
 
-  it('a handler that writes one does not fail: U+FFFD is stored in its place', async () => {
+  it('a handler that writes a lone surrogate does not fail: U+FFFD is stored in its place', async () => {
     const { kalends } = await apiScene(under)
     kalends.handle(task('writes'), ({ log, progress }) => {
       log.info('log \ud800')
@@ -381,7 +381,7 @@ eachDatabase((under) => {
 })
 
 describe.skipIf(!databases.some(({ kind }) => kind === 'sqlite'))('the audit log', () => {
-  it('holds no secret that stands beside the args', async () => {
+  it('contains no secret that stands beside the args', async () => {
     const sqlite = databases.find(({ kind }) => kind === 'sqlite')
     if (sqlite === undefined) return
     const { call, lines } = await apiScene(sqlite, {}, { redact })

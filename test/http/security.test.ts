@@ -20,7 +20,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     return apiScene(sqlite)
   }
 
-  it('without authorize every operation is refused, and only health says anything', async () => {
+  it('without authorize every operation is rejected, and only health responds', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const handler = http(kalends)
     for (const one of operations) {
@@ -30,7 +30,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     }
   })
 
-  it('who is not known gets 401, and nobody is told more than ok', async () => {
+  it('an unknown caller gets 401, and learns nothing more than ok', async () => {
     const { call, kalends } = await open()
     await kalends.start()
     for (const one of operations) {
@@ -46,7 +46,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       expect((await call(`GET ${path}`, { as: 'ann' })).body).toEqual({ ok: true, live: true })
   })
 
-  it('every operation needs at least its role', async () => {
+  it('every operation requires at least its role', async () => {
     const { call } = await open()
     const rank = { read: 1, operate: 2, admin: 3, submit: 4 }
     for (const [as, role] of [
@@ -69,13 +69,13 @@ describe.skipIf(sqlite === undefined)('access', () => {
     )
   })
 
-  it('what tells of everything is not for a scope', async () => {
+  it('operations on all rows are not available to a scope', async () => {
     const { call } = await open()
     for (const path of ['/api/v1/workers', '/api/v1/doctor', '/metrics'])
       expect((await call(`GET ${path}`, { as: 'ann' })).body.code).toBe('SCOPED')
   })
 
-  it('an authorize that throws or gives nonsense lets nobody in, and says nothing', async () => {
+  it('an authorize that throws or returns an invalid value rejects the request, without details', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     for (const authorize of [
       () => {
@@ -102,7 +102,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     { submitter: '' },
     { group: 5 },
     { submitter: undefined },
-  ])('an authorize that gives the scope %j lets nobody in, and the log says why', async (scope) => {
+  ])('an authorize that returns the scope %j rejects the request, and the log says why', async (scope) => {
     if (sqlite === undefined) return
     const { call, kalends, lines } = await apiScene(sqlite, {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what untyped code may give
@@ -119,7 +119,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect(await kalends.schedules.get('theirs')).not.toBeNull()
   })
 
-  it('tokens: the right one, and nothing that is like it', async () => {
+  it('only the exact token is accepted', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const token = 'correct-horse-battery'
     const handler = http(kalends, { authorize: bearer({ [token]: { role: 'read' } }) })
@@ -140,7 +140,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect(() => bearer({ short: { role: 'read' } })).toThrow('16 characters')
   })
 
-  it('open answers under the names of this machine and under no other: DNS rebinding', async () => {
+  it('open mode responds only under the names of this machine: DNS rebinding', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const handler = http(kalends, { open: 'admin' })
     const status = async (host: string, path = '/api/v1/schedules') =>
@@ -162,7 +162,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect((await named(request('GET /api/v1/me', { headers: { host: 'box.example:1' } }))).status).toBe(200)
   })
 
-  it('a write that a foreign page makes a browser send is refused', async () => {
+  it('a write that a foreign page sends through a browser is rejected', async () => {
     const { call } = await open()
     const write = (headers: Record<string, string>, host = 'app.example') =>
       call('PUT /api/v1/schedules/s', { body: mail, headers: { host, ...headers } })
@@ -189,7 +189,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect(read.headers.get('access-control-allow-origin')).toBeNull()
   })
 
-  it('other origins write when they are named', async () => {
+  it('other origins can write if they are listed', async () => {
     if (sqlite === undefined) return
     const { call } = await apiScene(sqlite, { origins: ['https://admin.example'] })
     const headers = { origin: 'https://admin.example', 'sec-fetch-site': 'cross-site' }
@@ -198,7 +198,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect(() => http(kalends, { origins: ['https://admin.example/path'] })).toThrow('origins')
   })
 
-  it('every answer has headers that let a browser do nothing with it', async () => {
+  it('every response has headers that keep a browser from interpreting it', async () => {
     const { call } = await open()
     for (const line of [
       'GET /api/v1/schedules',
@@ -222,7 +222,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     it.each([
       ['too large', JSON.stringify({ ...mail, args: { x: 'x'.repeat(1_000_000) } }), 413],
       ['too deep', `{"task":"t","timer":"daily","args":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 422],
-      ['deep, and never closed', '['.repeat(900_000), 422],
+      ['nested deeply, and not closed', '['.repeat(900_000), 422],
       ['cut off', '{"task":', 400],
       ['no JSON', 'task=mail', 400],
       ['a list', '[]', 422],
@@ -233,7 +233,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
         '{"task":"t","timer":"daily","args":{"n":9007199254740993}}',
         422,
       ],
-      ['with a number that is no number', '{"task":"t","timer":"daily","args":{"n":1e999}}', 422],
+      ['with an invalid number', '{"task":"t","timer":"daily","args":{"n":1e999}}', 422],
       ['with an unknown field', '{"task":"t","timer":"daily","cron":"* * * * *"}', 422],
       ['with a prototype', '{"task":"t","timer":"daily","__proto__":{"enabled":false}}', 422],
       ['with read-only fields', '{"task":"t","timer":"daily","runCount":5}', 422],
@@ -242,7 +242,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
         '{"task":"t","timer":"daily","starts":"2026-03-27T09:00:00+01:00"}',
         422,
       ],
-    ])('%s: refused', async (_what, body, status) => {
+    ])('%s: rejected', async (_what, body, status) => {
       const reply = await send(body)
       expect(reply.status).toBe(status)
       expect(reply.headers.get('content-type')).toBe('application/problem+json')
@@ -255,7 +255,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       expect((await send(body)).status).toBe(201)
     })
 
-    it('of another type, or without one, are refused: a form of a foreign page cannot send JSON', async () => {
+    it('of another type, or without one, are rejected: a form of a foreign page cannot send JSON', async () => {
       for (const type of [
         'text/plain',
         'application/x-www-form-urlencoded',
@@ -268,7 +268,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
       ).toBe(201)
     })
 
-    it('that come without end are cut off, whatever they say of their length', async () => {
+    it('without an end are cut off, for any declared length', async () => {
       const { handler } = await open()
       let sent = 0
       const endless = new ReadableStream<Uint8Array>({
@@ -294,7 +294,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     })
   })
 
-  it('what is too long is refused before anything else looks at it', async () => {
+  it('an input that is too long is rejected before anything else reads it', async () => {
     let asked = 0
     if (sqlite === undefined) return
     const { call } = await apiScene(sqlite, {
@@ -392,7 +392,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     }
   })
 
-  it('names cannot write headers', async () => {
+  it('names cannot inject headers', async () => {
     const { call } = await open()
     const refused = await call('POST /api/v1/schedules', {
       body: { ...mail, id: 'a\r\nset-cookie: stolen=1\r\n\r\n' },
@@ -405,7 +405,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect((await call(`GET ${made.headers.get('location')}`)).body.id).toBe(id)
   })
 
-  it('nor lines of the log: one write is one line, in JSON and for people', async () => {
+  it('or log lines: one write is one line, in JSON and as text', async () => {
     if (sqlite === undefined) return
     const out: string[] = []
     const logger = commandLog({ json: false, verbose: true }, (text) => void out.push(text))
@@ -421,7 +421,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect(out[0]).toMatch(/^[^\u0000-\u001f\u007f-\u009f]+\n$/)
   })
 
-  it('each write is told with who, what, before and after; secrets are not', async () => {
+  it('each write is logged with user, operation, before and after, without secrets', async () => {
     if (sqlite === undefined) return
     const { call, lines } = await apiScene(
       sqlite,
@@ -456,7 +456,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     expect(JSON.stringify(lines)).not.toMatch(/hunter2|k1|k2/)
   })
 
-  it('a write to several jobs is logged under the operation that was called, once for each job', async () => {
+  it('a write to several jobs is logged under the called operation, once for each job', async () => {
     if (sqlite === undefined) return
     const { call, lines } = await apiScene(sqlite)
     const jobs = [
@@ -473,7 +473,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
     ])
   })
 
-  it('hidden values are shown nowhere, cannot be guessed by a search, and survive being sent back', async () => {
+  it('hidden values are never shown, cannot be guessed by a search, and are preserved when they are sent back', async () => {
     if (sqlite === undefined) return
     const { call, kalends, database } = await apiScene(
       sqlite,
@@ -513,7 +513,7 @@ describe.skipIf(sqlite === undefined)('access', () => {
 })
 
 eachDatabase((under) => {
-  it('a scope reaches its own rows whatever id is sent, and writes nothing for others', async () => {
+  it('a scope reaches only its own rows for any id, and writes nothing for others', async () => {
     const { call, kalends, database } = await apiScene(under)
     await kalends.schedules.create({
       id: 'theirs',

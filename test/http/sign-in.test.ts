@@ -56,8 +56,8 @@ async function scene(options: HttpOptions = {}) {
 /** What needs no timer is over. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-describe('a rejected token', () => {
-  it('is logged with the address, without the token', async () => {
+describe('failed sign-ins', () => {
+  it('a rejected token is logged with the address, without the token', async () => {
     const { send, lines } = await scene()
     const answer = send('wrong-horse-battery', MALLORY, 'POST /api/v1/schedules')
     await vi.advanceTimersByTimeAsync(SIGN_IN_LIMITS.longestDelayMs)
@@ -80,7 +80,7 @@ describe('a rejected token', () => {
     expect(JSON.stringify(lines)).not.toContain('wrong-horse')
   })
 
-  it('is answered later with each failure, up to a limit', async () => {
+  it('a rejected token gets its response with a longer delay after each failure, up to a limit', async () => {
     const { send, outcome } = await scene()
     for (const ms of [100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]) {
       const seen = outcome(send('wrong', MALLORY))
@@ -96,7 +96,7 @@ describe('a rejected token', () => {
     expect(seen.status).toBe(401)
   })
 
-  it('of one address makes no other address wait, nor who is signed in at the same', async () => {
+  it('a rejected token from one address delays no other address, and no signed-in user at the same address', async () => {
     const { send, looked } = await scene()
     expect((await send(TOKEN, MALLORY)).status).toBe(200)
     for (let guess = 0; guess < 50; guess += 1) {
@@ -113,7 +113,7 @@ describe('a rejected token', () => {
     expect((await send('another-good-token', MALLORY)).status).toBe(200)
   })
 
-  it('on a path for probes counts, but the probe does not wait', async () => {
+  it('a rejected token on a probe path counts, but the probe is not delayed', async () => {
     const { send, lines, looked } = await scene()
     for (let guess = 0; guess < 50; guess += 1)
       expect((await send(`guess-${guess}`, MALLORY, 'GET /health')).status).toBe(200)
@@ -123,14 +123,14 @@ describe('a rejected token', () => {
   })
 })
 
-it('who sends nothing to sign in with is asked for it at once, and is no failure', async () => {
+it('a request without credentials gets 401 at once, and is not a failure', async () => {
   const { send, lines } = await scene()
   for (let request = 0; request < 50; request += 1) expect((await send(null, MALLORY)).status).toBe(401)
   expect(lines).toEqual([])
   expect((await send(TOKEN, MALLORY)).status).toBe(200)
 })
 
-it('what a user may not do is logged with user and address', async () => {
+it('an operation that a user lacks the permission for is logged with user and address', async () => {
   const { send, lines } = await scene()
   expect((await send(TOKEN, ANN, 'POST /api/v1/schedules/s/run')).status).toBe(403)
   expect(lines).toEqual([
@@ -150,7 +150,7 @@ it('what a user may not do is logged with user and address', async () => {
   ])
 })
 
-it('a sign-in that breaks is no failed sign-in', async () => {
+it('an error during sign-in is not a failed sign-in', async () => {
   let breaks = true
   const { send } = await scene({
     authorize: () => {
@@ -178,14 +178,14 @@ describe('users on the address of failed sign-ins', () => {
     return { sendHeaders, fill, looked }
   }
 
-  it('get in with the right token after ten requests with an expired cookie', async () => {
+  it('sign in with the right token after ten requests with an expired cookie', async () => {
     const { sendHeaders, fill } = await requests()
     await fill()
     for (const right of [TOKEN, 'another-good-token'])
       expect((await sendHeaders({ authorization: `Bearer ${right}` })).status).toBe(200)
   })
 
-  it('get in when the places stay taken: one attempt per second is looked at', async () => {
+  it('sign in while all places are in use: one attempt per second is checked', async () => {
     const { sendHeaders, fill, looked } = await requests()
     for (let round = 0; round < 10; round += 1) {
       await fill()
@@ -218,14 +218,14 @@ describe('users on the address of failed sign-ins', () => {
     },
   )
 
-  it('are not asked to sign in because of headers that sign nobody in', async () => {
+  it('are not asked to sign in because of headers that sign in no user', async () => {
     const { sendHeaders, looked } = await requests()
     for (let request = 0; request < 20; request += 1)
       expect((await sendHeaders({ 'idempotency-key': `${request}`, 'x-xsrf-token': 'x' })).status).toBe(401)
     expect(looked()).toBe(20)
   })
 
-  it('cannot guess tokens by sending each beside a session of their own first', async () => {
+  it('cannot guess tokens by sending each with their own valid session first', async () => {
     let guesses = 0
     const { sendHeaders } = await requests({
       authorize: (request) => {
@@ -253,7 +253,7 @@ describe('bounds', () => {
   const fail = (signIns: FailedSignIns, address: string) =>
     signIns.begin(address, token(`${address} ${Math.random()}`))?.rejected()
 
-  it('so many answers wait in all, and a new address is looked at all the same', async () => {
+  it('a limited number of responses wait, and a new address is still checked', async () => {
     const signIns = new FailedSignIns(limits)
     for (const address of ['10.0.0.1', '10.0.0.2', '10.0.0.3']) {
       void fail(signIns, address)
@@ -268,7 +268,7 @@ describe('bounds', () => {
     signIns.close()
   })
 
-  it('many attempts at once that are all being looked at take the places of one address', () => {
+  it('many concurrent attempts use only the places of one address', () => {
     const signIns = new FailedSignIns(limits)
     void fail(signIns, '10.0.0.1')
     const first = signIns.begin('10.0.0.1', token('a'))

@@ -12,7 +12,7 @@ async function attemptsOf(kalends: Kalends, id: string): Promise<Attempt[]> {
 }
 
 eachDatabase((under) => {
-  it('each attempt tells its worker, its times, how it ended and why', async () => {
+  it('each attempt has its worker, its times, its outcome and its error', async () => {
     const { open } = await scene(under)
     const kalends = await open({ worker: 'web' })
     kalends.handle(task('flaky', { retryDelay: 20 }), ({ attempt }) => {
@@ -44,7 +44,7 @@ eachDatabase((under) => {
     expect(outcomes(await attemptsOf(kalends, id))).toEqual([[1, 'success']])
   })
 
-  it('one that took too long and one that was cancelled say so', async () => {
+  it('timed-out and cancelled attempts have these outcomes', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(task('slow', { timeout: 30, retries: 0 }), ({ signal: stop }) => aborted(stop))
@@ -64,7 +64,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('one that a stopping worker released names that worker', async () => {
+  it('a released attempt names the stopping worker', async () => {
     const { open } = await scene(under)
     const first = await open({ worker: 'first' })
     first.handle(task('endless'), ({ signal: stop }) => aborted(stop))
@@ -98,7 +98,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('of a job that is not there is an error', async () => {
+  it('the attempts of an unknown job are an error', async () => {
     const { open } = await scene(under)
     await expect((await open()).jobs.attempts('nobody')).rejects.toThrow(NotFoundError)
   })

@@ -29,7 +29,7 @@ eachDatabase((under) => {
     expect((await jobs.count()).counts).toEqual({ waiting: 1, cancelled: 4 })
   })
 
-  it('a filter without a state retries failed jobs, and leaves cancelled ones', async () => {
+  it('a filter without a state retries failed jobs, and skips cancelled ones', async () => {
     const { open, database } = await scene(under)
     const { jobs } = await open()
     for (const id of ['f', 'c']) await jobs.submit('mail', {}, { id })
@@ -43,7 +43,7 @@ eachDatabase((under) => {
     )
   })
 
-  it('a job that is refused leaves the others to be changed; another error ends the call', async () => {
+  it('a rejected job does not prevent changes of the others; another error ends the call', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     for (const id of ['a', 'b']) await jobs.submit('mail', {}, { id })
@@ -71,7 +71,7 @@ eachDatabase((under) => {
     expect((await jobs.count()).counts).toEqual({ cancelled: 2 })
   })
 
-  it('all jobs that match are changed, whatever the order in which they are found', async () => {
+  it('all jobs that match are changed, in any order of the search', async () => {
     const { open, database } = await scene(under)
     const { jobs } = await open()
     // Those that ended last have the smallest ids.
@@ -89,7 +89,7 @@ eachDatabase((under) => {
     expect((await jobs.count()).counts).toEqual({ waiting: 1300 })
   })
 
-  it('a job that has ended is refused', async () => {
+  it('a job that has ended is rejected', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     await jobs.submit('mail', {}, { id: 'a' })
@@ -106,7 +106,7 @@ eachDatabase((under) => {
     ['filter.group', { filter: { group: null } }, {}],
     ['filter.offset', { filter: { offset: 1 } }, {}],
     ['filter.finishedFrom', { filter: { finishedFrom: null } }, {}],
-  ])('a wrong %s is refused, and nothing is changed: %o, %o', async (field, which, options) => {
+  ])('a wrong %s is rejected, and nothing is changed: %o, %o', async (field, which, options) => {
     const { open } = await scene(under)
     const { jobs } = await open()
     await jobs.submit('mail', {}, { id: 'a' })

@@ -165,7 +165,7 @@ eachDatabase((under) => {
     expect(existsSync(file)).toBe(false)
   })
 
-  it('args of a built-in task are refused where they come in', async () => {
+  it('args of a built-in task are rejected at every entry point', async () => {
     const { open } = await scene(under)
     const kalends = await open({ retention: { age: '36500d' } })
     kalends.handle(commandTask, commandRunner(null))

@@ -9,7 +9,7 @@ const mail = task('mail', { args: z.object({ to: z.string() }) })
 const plain = task('plain')
 
 eachDatabase((under) => {
-  it('submit stores what it was given, and a new id that sorts by time', async () => {
+  it('submit stores its input, with a new id that sorts by time', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const before = Date.now()
@@ -62,7 +62,7 @@ eachDatabase((under) => {
     expect(next > id).toBe(true)
   })
 
-  it('a client-given id is kept; the same again is a conflict that names it, and the first stays', async () => {
+  it('a caller-chosen id is kept; a second submission is a conflict that names it, and the first job stays', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     expect(await jobs.submit(mail, { to: 'first' }, { id: 'order-7' })).toBe('order-7')
@@ -74,7 +74,7 @@ eachDatabase((under) => {
     expect((await jobs.list()).total).toBe(2)
   })
 
-  it('of many that submit the same id at once one wins', async () => {
+  it('of many concurrent submissions of the same id, one succeeds', async () => {
     const { open } = await scene(under)
     const [one, other] = [await open(), await open()]
     const outcomes = await Promise.allSettled(
@@ -103,7 +103,7 @@ eachDatabase((under) => {
     expect(lateMs).toBeLessThan(10_000)
   })
 
-  it('a job for a time that is past runs at once', async () => {
+  it('a job with a time in the past runs at once', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(plain, () => {})
@@ -114,14 +114,14 @@ eachDatabase((under) => {
     })
   })
 
-  it('a future job can be seen with its time, to the millisecond', async () => {
+  it('a future job is listed with its time, to the millisecond', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const runAt = new Date('2039-03-29T01:30:00.123Z')
     expect(await jobs.get(await jobs.submit(plain, {}, { runAt }))).toMatchObject({ state: 'waiting', runAt })
   })
 
-  it('what is not there is null to get and has no log', async () => {
+  it('get of an unknown job returns null, and its log is empty', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     expect(await jobs.get('nobody')).toBeNull()
@@ -171,7 +171,7 @@ eachDatabase((under) => {
     ['retries', { retries: -1 }],
     ['retryDelay', { retryDelay: '' }],
     ['retryBackoff', { retryBackoff: 'never' }],
-  ])('a wrong %s is refused, and nothing is stored: %o', async (field, options: SubmitOptions) => {
+  ])('a wrong %s is rejected, and nothing is stored: %o', async (field, options: SubmitOptions) => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const error: unknown = await jobs.submit(plain, {}, options).catch((reason: unknown) => reason)
@@ -180,7 +180,7 @@ eachDatabase((under) => {
     expect((await jobs.list()).total).toBe(0)
   })
 
-  it('a job that another language has inserted is a job like any', async () => {
+  it('a job that another language has inserted is an ordinary job', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(mail, ({ args }) => args.to)

@@ -46,7 +46,7 @@ eachDatabase((under) => {
     expect(await jobs.submitMany([])).toEqual([])
   })
 
-  it('10,000 jobs are there, in their order', async () => {
+  it('10,000 jobs are stored, in their order', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const inputs = Array.from({ length: 10_000 }, (_, index) => ({ task: mail, args: { to: `${index}` } }))
@@ -60,7 +60,7 @@ eachDatabase((under) => {
       expect(await jobs.get(ids[index] ?? '')).toMatchObject({ args: { to: `${index}` } })
   })
 
-  it('args that need several statements are all there, or none of them is', async () => {
+  it('args that need several statements are all stored, or none of them is', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const text = 'größer 😀'.repeat(20_000)
@@ -78,7 +78,7 @@ eachDatabase((under) => {
     expect((await jobs.list({ limit: 1 })).total).toBe(13)
   })
 
-  it('one wrong among many is refused by its field, and nothing is stored', async () => {
+  it('one invalid job among many is rejected by its field, and nothing is stored', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const wrong: object = { to: 7 }
@@ -107,7 +107,7 @@ eachDatabase((under) => {
     "\\'; DROP TABLE job; --",
     '',
     '\n\t\u2028',
-  ])('an ugly text comes back as it was: %j', async (text) => {
+  ])('an unusual text is read back unchanged: %j', async (text) => {
     const { open } = await scene(under)
     const { jobs } = await open()
     // Names have no control characters.
@@ -118,7 +118,7 @@ eachDatabase((under) => {
     expect(await jobs.get(id)).toMatchObject({ args: { to: text }, subject: text, group: name, id })
   })
 
-  it('args may have a NUL; ids, groups and the like may not', async () => {
+  it('args may contain NUL; ids, groups and similar texts may not', async () => {
     const { open } = await scene(under)
     const { jobs, schedules } = await open()
     const id = await jobs.submit(mail, { to: 'a\u0000b' })

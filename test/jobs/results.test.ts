@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 const counting = task('counting', { result: z.object({ done: z.number() }), retries: 3 })
 
 eachDatabase((under) => {
-  it('a result is what the task says, for whoever waits for the job', async () => {
+  it('wait returns a result of the type that the task declares', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(counting, () => ({ done: 3 }))
@@ -16,7 +16,7 @@ eachDatabase((under) => {
     expect({ state, done: result?.done }).toEqual({ state: 'success', done: 3 })
   })
 
-  it('a handler that returns something else has failed, and is not tried again', async () => {
+  it('a handler that returns another type has failed, and is not retried', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(counting, () => JSON.parse('{"done":"three"}'))

@@ -28,7 +28,7 @@ async function housekept(kalends: Kalends): Promise<void> {
 }
 
 eachDatabase((under) => {
-  it('everything that is too much goes in one run, of however many schedules', async () => {
+  it('all excess jobs are removed in one run, for any number of schedules', async () => {
     const { open, database } = await scene(under)
     const kalends = await open({ retention: { perSchedule: 2, age: '36500d' } })
     // One too many of each: less than a batch per look at a hundred schedules.
@@ -39,7 +39,7 @@ eachDatabase((under) => {
     ).toEqual([{ n: 700, first: expect.stringContaining('00:01:00') }])
   })
 
-  it('what a pruned job stood for is not submitted again', async () => {
+  it('the slot of a pruned job is not submitted again', async () => {
     const { open, database } = await scene(under)
     const kalends = await open({ retention: { age: 1000 } })
     await kalends.schedules.create({ id: 's', task: work, timer: 'yearly' })
@@ -60,7 +60,7 @@ eachDatabase((under) => {
     [{ age: 999 }, 'retention.age'],
     [{ perSchedule: 0 }, 'retention.perSchedule'],
     [{ perSchedule: 1.5 }, 'retention.perSchedule'],
-  ])('a wrong retention is refused: %j', async (retention, field) => {
+  ])('a wrong retention is rejected: %j', async (retention, field) => {
     const { open } = await scene(under)
     await expect(open({ retention })).rejects.toMatchObject({ code: 'INVALID_INPUT', field })
   })

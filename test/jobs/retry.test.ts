@@ -34,7 +34,7 @@ eachDatabase((under) => {
     expect(attempts).toEqual([1, 2, 1, 2])
   })
 
-  it('a cancelled job runs again, also one that was to be stopped while it ran', async () => {
+  it('a cancelled job runs again, also one that had a stop request while it ran', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const hold = gate()
@@ -59,7 +59,7 @@ eachDatabase((under) => {
     expect(await ended(kalends, id)).toMatchObject({ state: 'success', attempt: 1, stopRequested: null })
   })
 
-  it('a job that did not fail is refused in its state, and one that is not there', async () => {
+  it('a job that has not failed is rejected with its state, and so is an unknown job', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(work, () => {})
@@ -73,7 +73,7 @@ eachDatabase((under) => {
     await expect(kalends.jobs.retry('nobody')).rejects.toThrow(NotFoundError)
   })
 
-  it('while another job of its schedule has not ended it is refused, and the error names that job', async () => {
+  it('a retry is rejected while another job of its schedule is unfinished, and the error names that job', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.handle(work, () => {
@@ -102,7 +102,7 @@ eachDatabase((under) => {
     expect((await web.jobs.list({ state: 'waiting' })).total).toBe(2)
   })
 
-  it('a retried job of a schedule that overlaps no more is one at a time with the others', async () => {
+  it('a retried job of a schedule whose overlap is no longer allow never runs beside the others', async () => {
     const { open, database } = await scene(under)
     const { schedules, jobs } = await open()
     await schedules.create({ id: 's', task: work, timer: 'yearly', overlap: 'allow' })
@@ -115,7 +115,7 @@ eachDatabase((under) => {
     expect(row).toEqual({ active_key: 's' })
   })
 
-  it('a job whose schedule was deleted is retried by itself', async () => {
+  it('a job whose schedule was deleted is retried on its own', async () => {
     const { open } = await scene(under)
     const { schedules, jobs } = await open()
     await schedules.create({ id: 's', task: work, timer: 'yearly' })
@@ -126,7 +126,7 @@ eachDatabase((under) => {
     expect(await jobs.get(id)).toMatchObject({ state: 'waiting', scheduleId: 's', reason: 'run now' })
   })
 
-  it('of many that retry the same job at once, it runs again once', async () => {
+  it('of many concurrent retries of the same job, one succeeds', async () => {
     const { open } = await scene(under)
     const [one, other] = [await open(), await open()]
     const id = await one.jobs.submit(work)

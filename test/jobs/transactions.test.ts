@@ -87,7 +87,7 @@ function wrapped(error: unknown): Error {
 
 for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
   describe(under.kind, () => {
-    it('a drizzle transaction', async () => {
+    it('submits in a drizzle transaction', async () => {
       const { open, database } = await scene(under)
       const pool = mysql.createPool(database.url)
       onTestFinished(() => pool.end())
@@ -95,7 +95,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       await proves(database, await open(), (work) => db.transaction((tx) => work(tx)))
     })
 
-    it('a drizzle transaction on the pool that Kalends was lent', async () => {
+    it('submits in a drizzle transaction on a caller-supplied pool', async () => {
       const { database } = await scene(under)
       const pool = mysql.createPool({ uri: database.url, connectionLimit: 3 })
       const db = drizzle({ client: pool })
@@ -108,7 +108,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       await proves(database, kalends, (work) => db.transaction((tx) => work(tx)))
     })
 
-    it('a connection of mysql2 with promises, whatever its options', async () => {
+    it('submits on a connection of mysql2 with promises, with any options', async () => {
       const { open, database } = await scene(under)
       const connection = await connected(database.url, {
         namedPlaceholders: true,
@@ -133,25 +133,28 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       ['unique_checks', '0'],
       ['timestamp', '1700000000'],
       ...(under.kind === 'mariadb' ? [['check_constraint_checks', '0']] : []),
-    ])('is refused when its session has %s = %s, by name and with what to do', async (name, value) => {
-      const { open, database } = await scene(under)
-      const { jobs } = await open()
-      for (const options of [{}, { rowsAsArray: true }, { nestTables: true }]) {
-        const connection = await connected(database.url, options)
-        await connection.query(`SET SESSION ${name} = ${value}`)
-        await connection.beginTransaction()
-        for (const tx of [connection, (sql: string) => connection.query(sql)]) {
-          const submitting = jobs.submit(mail, {}, { tx })
-          await expect(submitting).rejects.toMatchObject({ code: 'INVALID_INPUT', field: 'tx' })
-          await expect(submitting).rejects.toThrow(`the session of the transaction has ${name} = `)
-          await expect(submitting).rejects.toThrow(`SET SESSION ${name} = `)
+    ])(
+      'rejects a connection when its session has %s = %s, by name and with what to do',
+      async (name, value) => {
+        const { open, database } = await scene(under)
+        const { jobs } = await open()
+        for (const options of [{}, { rowsAsArray: true }, { nestTables: true }]) {
+          const connection = await connected(database.url, options)
+          await connection.query(`SET SESSION ${name} = ${value}`)
+          await connection.beginTransaction()
+          for (const tx of [connection, (sql: string) => connection.query(sql)]) {
+            const submitting = jobs.submit(mail, {}, { tx })
+            await expect(submitting).rejects.toMatchObject({ code: 'INVALID_INPUT', field: 'tx' })
+            await expect(submitting).rejects.toThrow(`the session of the transaction has ${name} = `)
+            await expect(submitting).rejects.toThrow(`SET SESSION ${name} = `)
+          }
+          await connection.commit()
         }
-        await connection.commit()
-      }
-      expect(await database.query('SELECT id FROM job')).toEqual([])
-    })
+        expect(await database.query('SELECT id FROM job')).toEqual([])
+      },
+    )
 
-    it('a connection of mysql2 with callbacks, also one of a pool', async () => {
+    it('submits on a connection of mysql2 with callbacks, also from a pool', async () => {
       const { open, database } = await scene(under)
       const pool = mysqlCallbacks.createPool(database.url)
       onTestFinished(() => pool.promise().end())
@@ -183,7 +186,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       )
     })
 
-    it('a function that runs a statement, whose errors are wrapped twice', async () => {
+    it('submits through a function that runs a statement, whose errors are wrapped twice', async () => {
       const { open, database } = await scene(under)
       const connection = await connected(database.url)
       await proves(database, await open(), async (work) => {
@@ -202,7 +205,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       })
     })
 
-    it('a pool is no transaction, and is refused', async () => {
+    it('rejects a pool, which is not a transaction', async () => {
       const { open, database } = await scene(under)
       const { jobs } = await open()
       const promises = mysql.createPool(database.url)
@@ -221,7 +224,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
 
 for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
   describe(under.kind, () => {
-    it('a function on a connection of the application', async () => {
+    it('submits through a function on a connection of the application', async () => {
       const { open, database } = await scene(under)
       const connection = opened(database)
       await proves(
@@ -231,13 +234,13 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
       )
     })
 
-    it('the connection itself: better-sqlite3 and libsql', async () => {
+    it('submits on the connection itself: better-sqlite3 and libsql', async () => {
       const { open, database } = await scene(under)
       const connection = opened(database)
       await proves(database, await open(), begun(connection, connection))
     })
 
-    it('a drizzle transaction', async () => {
+    it('submits in a drizzle transaction', async () => {
       const { open, database } = await scene(under)
       const connection = opened(database)
       const db = proxy(async (sql, params, method) => {
@@ -252,7 +255,7 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
 
 eachDatabase((under) => {
   it.each([['a text'], [{}], [7], [null], [{ query: {} }], [{ execute: 'no' }]])(
-    'what cannot run a statement is refused, and no job is lost in silence: %j',
+    'rejects an object that cannot run a statement, and no job is lost silently: %j',
     async (tx) => {
       const { open } = await scene(under)
       const { jobs } = await open()
@@ -263,7 +266,7 @@ eachDatabase((under) => {
     },
   )
 
-  it('other errors of the transaction arrive as they are', async () => {
+  it('passes other errors of the transaction on unchanged', async () => {
     const { open } = await scene(under)
     const { jobs } = await open()
     const broken = new Error('the connection is gone')

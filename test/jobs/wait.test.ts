@@ -7,7 +7,7 @@ import { eachDatabase } from '../support/databases.ts'
 const work = task('work', { retries: 0 })
 
 eachDatabase((under) => {
-  it('wait gives the final job with its result, at once when it runs here', async () => {
+  it('wait returns the final job with its result, at once if it runs in this process', async () => {
     const { open } = await scene(under)
     // The poll interval is no help.
     const kalends = await open({ pollInterval: '30s' })
@@ -22,7 +22,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.wait(id, { timeout: 0 })).toMatchObject({ state: 'success' })
   })
 
-  it('wait sees a job that ended in another process, within the poll interval', async () => {
+  it('wait notices within the poll interval a job that ended in another process', async () => {
     const { open } = await scene(under)
     const [web, worker] = [await open({ worker: 'web' }), await open({ worker: 'worker' })]
     worker.handle(work, () => 'there')
@@ -32,7 +32,7 @@ eachDatabase((under) => {
     expect(await waiting).toMatchObject({ state: 'success', result: 'there' })
   })
 
-  it('wait gives a failed, a cancelled and a hand-edited job as well', async () => {
+  it('wait also returns a failed, a cancelled and a hand-edited job', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(work, () => {
@@ -54,7 +54,7 @@ eachDatabase((under) => {
     expect(await byHand).toMatchObject({ state: 'success' })
   })
 
-  it('wait gives up after its timeout, and says in which state the job is', async () => {
+  it('wait rejects after its timeout, and the error has the state of the job', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const hold = gate()
@@ -83,7 +83,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.get(id)).toMatchObject({ state: 'waiting' })
   })
 
-  it('wait for what is not there, or is deleted or pruned meanwhile, says so', async () => {
+  it('wait reports a job that does not exist, or is deleted or pruned meanwhile', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     await expect(kalends.jobs.wait('nobody')).rejects.toThrow(NotFoundError)
@@ -97,13 +97,13 @@ eachDatabase((under) => {
   it.each([
     ['soon', 'timeout'],
     [-1, 'timeout'],
-  ])('a wrong timeout is refused: %o', async (timeout, field) => {
+  ])('a wrong timeout is rejected: %o', async (timeout, field) => {
     const { open } = await scene(under)
     const { jobs } = await open()
     await expect(jobs.wait('x', { timeout })).rejects.toMatchObject({ code: 'INVALID_INPUT', field })
   })
 
-  it('a hundred wait for the same job', async () => {
+  it('a hundred callers wait for the same job', async () => {
     const { open } = await scene(under)
     const kalends = await open({ pollInterval: '30s' })
     kalends.handle(work, () => 1)

@@ -85,7 +85,7 @@ for (const { kind, bare } of databases.filter((database) => database.kind !== 's
       await work(kalends)
     })
 
-    it('whatever zone, casts and shape of rows the pool has, instants are the same', async () => {
+    it('instants are the same for every zone, cast option and row format of the pool', async () => {
       const { url } = await lend(bare)
       const pool = mysql.createPool({
         uri: url,
@@ -112,7 +112,7 @@ for (const { kind, bare } of databases.filter((database) => database.kind !== 's
       )
     })
 
-    it('two Kalends on one pool do not get in each other’s way', async () => {
+    it('two instances on one pool do not affect each other', async () => {
       const { url } = await lend(bare)
       const pool = mysql.createPool({ uri: url, connectionLimit: 4 })
       onTestFinished(() => pool.end())
@@ -126,7 +126,7 @@ for (const { kind, bare } of databases.filter((database) => database.kind !== 's
   })
 }
 
-it('something else is refused with what is needed', async () => {
+it('any other value is rejected with what is expected', async () => {
   const wrong: object = { $client: {} }
   // What an application in JavaScript may lend.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion

@@ -5,7 +5,7 @@ import { eachDatabase } from '../support/databases.ts'
 import { gate, scene } from './scene.ts'
 
 eachDatabase((under) => {
-  test('workers tells who is there, alive or not, and what they run', async () => {
+  test('workers lists all workers, whether they are alive, and what they run', async () => {
     const { open, database } = await scene(under)
     const kalends = await open({ worker: 'busy' })
     const begun = gate()
@@ -27,7 +27,7 @@ eachDatabase((under) => {
     end.open()
   })
 
-  test('prune removes final jobs by age and number now, and tells how far it is', async () => {
+  test('prune removes final jobs by age and number at once, and reports its progress', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const ids = await Promise.all(Array.from({ length: 5 }, () => kalends.jobs.submit('x')))
@@ -43,7 +43,7 @@ eachDatabase((under) => {
     await expect(kalends.prune({ signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
   })
 
-  test('doctor looks at an open database, and at one of any age', async () => {
+  test('doctor checks an open database, and one of any version', async () => {
     const { open, database } = await scene({ fresh: under.bare })
     expect((await Kalends.doctor(database.url)).map(({ code }) => code)).toEqual(['schema'])
     const kalends = await open()

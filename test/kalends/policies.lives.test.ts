@@ -50,8 +50,8 @@ const fails = () => {
   throw new Error('no such host')
 }
 
-describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a life', () => {
-  it('of `every 60s` whose run fails: retried after 60, 120, 240 … 600 s, the slots meanwhile are one row', async () => {
+describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long time', () => {
+  it('a failing run of `every 60s` is retried after 60, 120, 240 … 600 s; the slots in between are one row', async () => {
     const { test, attempts, history, schedule } = await live({ timer: 'every 60s', retries: 6 }, fails)
     await test.advance('2160s')
     expect(attempts.slice(0, 7)).toEqual([60, 120, 240, 480, 960, 1560, 2160])
@@ -72,13 +72,13 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a life', () => 
     expect(await schedule()).toMatchObject({ status: 'active', errorCount: 0, lastError: null })
   })
 
-  it('of a timer that is no `every`: retried after a minute, doubled', async () => {
+  it('a failing run of any other timer is retried after a minute, doubled', async () => {
     const { test, attempts } = await live({ timer: 'daily' }, fails)
     await test.advance('2d')
     expect(attempts.slice(0, 4).map((at) => at - 86_400)).toEqual([0, 60, 180, 420])
   })
 
-  it('with onExhausted stop ends as dead after the last retry; reset begins a new one', async () => {
+  it('a schedule with onExhausted stop ends as dead after the last retry; reset starts again', async () => {
     const { test, attempts, schedule, kalends } = await live(
       { timer: 'every 1h', retries: 1, onExhausted: 'stop' },
       fails,
@@ -95,7 +95,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a life', () => 
     expect(await schedule()).toMatchObject({ status: 'dead', runCount: 1, errorCount: 1 })
   })
 
-  it('with onExhausted continue goes on for ever', async () => {
+  it('a schedule with onExhausted continue goes on forever', async () => {
     const { test, attempts, schedule } = await live({ timer: 'daily', retries: 0 }, () => {
       throw new PermanentError('no')
     })
@@ -104,7 +104,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a life', () => 
     expect(await schedule()).toMatchObject({ status: 'active', runCount: 364, errorCount: 364 })
   })
 
-  it('with maxRuns is done after so many successes; failures do not count', async () => {
+  it('a schedule with maxRuns is done after this many successes; failures do not count', async () => {
     const { test, attempts, schedule } = await live(
       { timer: 'daily', maxRuns: 10, retries: 0 },
       (attempt) => {
@@ -116,7 +116,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a life', () => 
     expect(await schedule()).toMatchObject({ status: 'done', runCount: 19, errorCount: 9, nextRun: null })
   })
 
-  it('with overlap queue_one: one waits behind the run that is retried, and follows it', async () => {
+  it('with overlap queue_one, one run waits behind the run that is retried, and follows it', async () => {
     const { test, history } = await live(
       { timer: 'every 1h', overlap: 'queue_one', retryDelay: '5h', retryBackoff: 'fixed' },
       (attempt) => {
@@ -131,7 +131,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a life', () => 
     ])
   })
 
-  it('with overlap replace: a slot takes the place of the run that waits for its retry', async () => {
+  it('with overlap replace, a slot replaces the run that waits for its retry', async () => {
     const { test, history } = await live(
       { timer: 'every 1h', overlap: 'replace', retryDelay: '90min' },
       (attempt) => {
@@ -147,7 +147,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a life', () => 
     ])
   })
 
-  it('with overlap allow: slots do not wait for the retries of others', async () => {
+  it('with overlap allow, slots do not wait for the retries of others', async () => {
     const { test, history, schedule } = await live(
       { timer: 'every 1h', overlap: 'allow', retryDelay: '5h', retryBackoff: 'fixed' },
       (attempt) => {
@@ -162,7 +162,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a life', () => 
     expect(await schedule()).toMatchObject({ runCount: 8, errorCount: 0 })
   })
 
-  it('of `every … after finish`: retries belong to the run, and the next is counted from its end', async () => {
+  it('with `every … after finish`, retries belong to the run, and the next run is counted from its end', async () => {
     const { test, attempts } = await live(
       { timer: 'every 10min after finish', retryDelay: '1h' },
       (attempt) => {
@@ -173,7 +173,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a life', () => 
     expect(attempts).toEqual([600, 1200, 4800, 5400, 6000])
   })
 
-  it('with jitter keeps its own minute of the hour through a whole year', async () => {
+  it('a schedule with jitter keeps the same minute of the hour through a whole year', async () => {
     const { test, history, kalends } = await live({ timer: 'daily Europe/Berlin', jitter: '1h' })
     const [first] = await kalends.schedules.elapses('s', { after: test.now(), limit: 1 })
     const minute = (first?.getTime() ?? 0) % 3_600_000
@@ -186,7 +186,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a life', () => 
     )
   })
 
-  it('with starts and ends is active between them, and done after', async () => {
+  it('a schedule with starts and ends is active between them, and done afterwards', async () => {
     const { test, history, schedule } = await live({
       timer: 'daily',
       starts: new Date('2026-02-01T00:00Z'),
@@ -199,7 +199,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a life', () => 
     expect(await schedule()).toMatchObject({ status: 'done', nextRun: null })
   })
 
-  it('a pause of months is no downtime: nothing is made up, nothing counts as missed', async () => {
+  it('a pause of months is not downtime: nothing is made up, nothing counts as missed', async () => {
     const { test, kalends, history, attempts } = await live({ timer: 'daily', catchUp: 1000 })
     await test.advance('10d')
     await kalends.schedules.pause('s')
@@ -215,7 +215,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a life', () => 
     ['2025-12-31T23:59:40Z', 0],
     ['2026-01-01T00:00:10Z', 1],
     ['2026-01-01T00:01:00Z', 0],
-  ])('if-due, first seen at %s: %i runs at once', async (now, runs) => {
+  ])('if-due, first synced at %s: %i runs at once', async (now, runs) => {
     const test = await open(
       (kalends) => {
         kalends.handle(work, () => {})

@@ -44,7 +44,7 @@ const becomes = (kalends: Kalends, status: string) =>
 const stateOf = async (kalends: Kalends, id: string) => (await kalends.jobs.get(id))?.state
 
 eachDatabase((under) => {
-  it('queue_one: while a run goes on, one waits, the others are skipped; it runs after the end', async () => {
+  it('queue_one: while a job runs, one waits and the others are skipped; the waiting one runs afterwards', async () => {
     const on = await scene(under)
     const gates = [gate(), gate()]
     const order: string[] = []
@@ -79,7 +79,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('replace: the run is asked to stop, its signal fires, and the new one runs after its end', async () => {
+  it('replace: the running job gets a stop request, its signal fires, and the new one runs after its end', async () => {
     const on = await scene(under)
     const order: string[] = []
     const reasons: unknown[] = []
@@ -109,7 +109,7 @@ eachDatabase((under) => {
     expect(await any.schedules.get('s')).toMatchObject({ errorCount: 0, lastError: null })
   })
 
-  it('replace: whatever the run returns once it was asked to stop, it counts as cancelled', async () => {
+  it('replace: a run counts as cancelled after a stop request, whatever it returns', async () => {
     const on = await scene(under)
     const { any } = await twoWorkers(on, async ({ job, signal: stop }) => {
       if (job.run === 1) await aborted(stop).catch(() => undefined)
@@ -122,7 +122,7 @@ eachDatabase((under) => {
     expect(await statesOf(any)).toEqual(['cancelled', 'success'])
   })
 
-  it('replace: what still waits gives way', async () => {
+  it('replace: a waiting job is replaced', async () => {
     const on = await scene(under)
     const scheduler = await on.open()
     await scheduler.start({ executor: false })
@@ -144,7 +144,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('replace, every second in two workers: one at a time, and the newest always gets its turn', async () => {
+  it('replace, every second in two workers: one job runs at a time, and the newest always runs', async () => {
     const on = await scene(under)
     let running = 0
     let most = 0
@@ -168,7 +168,7 @@ eachDatabase((under) => {
     expect(errors.flat()).toEqual([])
   })
 
-  it('allow: runs go on beside each other, as many as there are slots', async () => {
+  it('allow: jobs run concurrently, one for each slot', async () => {
     const on = await scene(under)
     const release = gate()
     const begun: string[] = []
@@ -196,7 +196,7 @@ eachDatabase((under) => {
     await until(async () => ((await any.schedules.get('s'))?.runCount === 4 ? true : null))
   })
 
-  it('maxRuns: done once it has succeeded so often; raised in SQL it goes on; reset begins anew', async () => {
+  it('maxRuns: done after this many successes; raised in SQL it continues; reset starts again', async () => {
     const on = await scene(under)
     const { any, submitted } = await twoWorkers(on, () => 'ok')
     await any.schedules.create({ id: 's', task: tick, timer: '*:*:*', maxRuns: 2 })
@@ -236,7 +236,7 @@ eachDatabase((under) => {
     expect(await any.schedules.get('s')).toMatchObject({ status: 'active', errorCount: 1 })
   })
 
-  it('pause, resume and reset only from the right state; each says which it is', async () => {
+  it('pause, resume and reset work only in the right state; each error names the state', async () => {
     const on = await scene(under)
     const { any } = await twoWorkers(on, () => {})
     await any.schedules.create({ id: 's', task: tick, timer: 'yearly', maxRuns: 1 })
@@ -252,7 +252,7 @@ eachDatabase((under) => {
     await expect(any.schedules.pause('nobody')).rejects.toThrow(/nobody/)
   })
 
-  it('a one-off in the past is refused, unless it is to run now; put of one that has run is fine', async () => {
+  it('a one-off in the past is rejected, unless it should run now; put of one that has run is accepted', async () => {
     const on = await scene(under)
     const { any } = await twoWorkers(on, () => {})
     const past = { task: tick, timer: '2020-01-01 09:00' } as const
@@ -275,7 +275,7 @@ eachDatabase((under) => {
     )
   })
 
-  it('every … after finish, by INSERT: the next run is a span after the end of the one before', async () => {
+  it('every … after finish, by INSERT: the next run is one span after the end of the previous one', async () => {
     const on = await scene(under)
     const { any } = await twoWorkers(on, async () => {
       await pause(120)
@@ -291,7 +291,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('what runs now beside the timer of `after finish` is waited for as well', async () => {
+  it('a manual run of an `after finish` schedule delays the next run as well', async () => {
     const on = await scene(under)
     const release = gate()
     const { any } = await twoWorkers(on, () => release.promise)

@@ -7,7 +7,7 @@ import { collect, collectingLogger, ended, scene, until } from './scene.ts'
 const quick = task('quick')
 
 eachDatabase((under) => {
-  it('a schedule that cannot be marked, and a job that cannot be made claimable, are reported once, and health warns', async () => {
+  it('a schedule that cannot be marked and a job that cannot be made claimable are reported once, and health warns', async () => {
     const { open, database } = await scene(under)
     const { logger, messages } = collectingLogger()
     const kalends = await open({ logger })
@@ -46,7 +46,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('a worker that is too old for the tables still tells its handlers to stop', async () => {
+  it('a worker that is too old for the tables still passes stop requests to its handlers', async () => {
     const { open, database } = await scene(under)
     const kalends = await open({ lease: 2000 })
     const long = task('long')

@@ -36,7 +36,7 @@ async function passed(kalends: Kalends): Promise<Health | null> {
 }
 
 eachDatabase((under) => {
-  it('a schedule runs at each of its elapses, with the slot it stands for', async () => {
+  it('a schedule runs at each of its run times, with the matching slot', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const slots: string[] = []
@@ -55,7 +55,7 @@ eachDatabase((under) => {
     expect(rest).toEqual([at(1), at(2)])
   })
 
-  it('a job is submitted within moments of its slot, and never before it', async () => {
+  it('a job is submitted shortly after its slot, and never before it', async () => {
     const { open } = await scene(under)
     // Own timers are exact: the poll interval is for what others changed.
     const kalends = await open({ pollInterval: '30s' })
@@ -95,7 +95,7 @@ eachDatabase((under) => {
     expect(attempts).toEqual([{ most: 1 }])
   })
 
-  it('while a run goes on, the next slots are skipped and recorded', async () => {
+  it('while a job runs, the next slots are skipped and recorded', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const release = gate()
@@ -110,7 +110,7 @@ eachDatabase((under) => {
     expect(items[0]).toMatchObject({ reason: 'overlap', slot: plan.skips[0]?.slot, attempt: 0 })
   })
 
-  it('what was missed while nobody was there is made up once, and the rest is counted, recorded and logged', async () => {
+  it('slots missed during downtime are made up once, and the rest is counted, recorded and logged', async () => {
     const { open, database } = await scene(under)
     const last = await absence(open, database, 1)
     const { logger, lines } = collectingLogger()
@@ -132,7 +132,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('catchUp n makes up the newest n, in order, behind each other', async () => {
+  it('catchUp n makes up the newest n, in order, one after another', async () => {
     const { open, database } = await scene(under)
     const last = await absence(open, database, 3)
     const kalends = await open()
@@ -162,7 +162,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('a blocked job can be cancelled, and those behind it still get their turn', async () => {
+  it('a blocked job can be cancelled, and the jobs behind it still run', async () => {
     const { open, database } = await scene(under)
     await absence(open, database, 3)
     const kalends = await open()
@@ -193,7 +193,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('a burst is submitted in batches, all of it', async () => {
+  it('a burst is submitted completely, in batches', async () => {
     const { open, database } = await scene(under)
     const kalends = await open({ pollInterval: '1s' })
     kalends.handle(tick, () => {})
@@ -214,7 +214,7 @@ eachDatabase((under) => {
     expect(Number(n)).toBe(1200)
   })
 
-  it('a schedule that can never be submitted hurts only itself', async () => {
+  it('a schedule that can never be submitted does not affect others', async () => {
     const { open, database } = await scene(under)
     const { logger, messages } = collectingLogger()
     const kalends = await open({ logger })
@@ -227,7 +227,7 @@ eachDatabase((under) => {
     expect(messages()).toContain('error: Invalid timer; edit it to continue')
   })
 
-  it('a schedule with nothing to come is done, and an edit revives it', async () => {
+  it('a schedule without further runs is done, and an edit reactivates it', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(tick, () => {})
@@ -266,7 +266,7 @@ eachDatabase((under) => {
     expect(executor.health().loops.map(({ name }) => name)).not.toContain('scheduler')
   })
 
-  it('args of a schedule are read when it is submitted, and checked when it runs', async () => {
+  it('args of a schedule are read when it is submitted, and validated when it runs', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const dated = task('dated', { args: z.object({ since: z.coerce.date<Date>() }) })
@@ -278,7 +278,7 @@ eachDatabase((under) => {
     expect((await ended(kalends, await kalends.schedules.runNow('s'))).result).toBe(2)
   })
 
-  it('health is good while the loops work, and tells worker and running jobs', async () => {
+  it('health is ok while the loops work, and has the worker and its running jobs', async () => {
     const { open } = await scene(under)
     const kalends = await open({ worker: 'w' })
     const release = gate()
@@ -306,7 +306,7 @@ eachDatabase((under) => {
     expect(kalends.health()).toMatchObject({ ok: false, loops: [], reasons: [{ code: 'stopped' }] })
   })
 
-  it('an idle worker looks at the database no more than once per poll interval', async () => {
+  it('an idle worker polls the database at most once per poll interval', async () => {
     const { open } = await scene(under)
     const kalends = await open({ pollInterval: '30s' })
     kalends.handle(tick, () => {})

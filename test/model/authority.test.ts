@@ -20,13 +20,13 @@ const NOW = new Date('2026-11-22T12:34:00Z')
 describe('tasks', () => {
   const scope = { ...FULL_AUTHORITY, builtInTasks: false, tasks: checkedTasks(['mail', 'Mail 2']) }
 
-  it('only what is in the list, letter for letter', () => {
+  it('only those in the list, compared exactly', () => {
     for (const task of ['mail', 'Mail 2']) requireTask(scope, task)
     for (const task of ['Mail', 'mail ', ' mail', 'mail 2', '', 'constructor', 'command', 'kalends.prune'])
       expect(() => requireTask(scope, task), task).toThrow('This scope may not use the task')
   })
 
-  it('without a list every task but the built-in ones', () => {
+  it('every task except the built-in ones without a list', () => {
     const api = { ...scope, tasks: null }
     requireTask(api, 'anything')
     requireTask(api, 'kalends')
@@ -199,7 +199,7 @@ describe('the shortest period', () => {
       expect(() => within('1h', text)).toThrow(/at least 3600000 ms between two runs .*, not 600000 ms$/)
   })
 
-  it('what repeats within an hour is found whenever it is asked', () => {
+  it('repeated runs within an hour are found at any time of the check', () => {
     fc.assert(
       fc.property(
         fc.date({ min: new Date('2000-01-01'), max: new Date('2090-01-01'), noInvalidDate: true }),
@@ -215,7 +215,7 @@ describe('the shortest period', () => {
   })
 })
 
-it('open jobs: as many as allowed, and not one more', () => {
+it('open jobs: up to the limit, and not one more', () => {
   const limits = checkedLimits({ openJobs: 3 })
   checkOpenJobs(limits, 2, 1)
   expect(() => checkOpenJobs(limits, 2, 2)).toThrow(/3 jobs .* are allowed, and there are 2/)

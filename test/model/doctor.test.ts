@@ -44,7 +44,7 @@ function findings(changes: Partial<DoctorInput>): Finding[] {
 
 const codes = (changes: Partial<DoctorInput>) => findings(changes).map(({ code }) => code)
 
-describe('nothing is wrong', () => {
+describe('no problem is found', () => {
   test.each<[string, Partial<DoctorInput>]>([
     ['with nothing to do', { workers: [] }],
     ['with a live worker', {}],
@@ -102,7 +102,7 @@ describe('nothing is wrong', () => {
   })
 })
 
-describe('is found:', () => {
+describe('a problem is found:', () => {
   test.each<[Finding['code'], Partial<DoctorInput>, RegExp, RegExp]>([
     ['clock-skew', { localNow: ago(90_000) }, /1 min 30 s behind the database's/, /NTP/],
     ['clock-skew', { localNow: ago(-3000) }, /3 s ahead of the database's/, /NTP/],
@@ -278,7 +278,7 @@ describe('is found:', () => {
     expect(found?.fix).toMatch(fix)
   })
 
-  test('no worker, as soon as there is something to do', () => {
+  test('no worker, if there is work', () => {
     expect(codes({ workers: [], schedules: [schedule({})] })).toEqual(['no-worker'])
     expect(codes({ workers: [], waiting: [{ task: 'a', count: 2, since: NOW }] })).toEqual([
       'no-worker',
@@ -342,7 +342,7 @@ describe('is found:', () => {
     ])
   })
 
-  test('a thousand of a kind as ten, with their number', () => {
+  test('a thousand of a kind, reported as ten with their number', () => {
     const orphans = Array.from({ length: 1000 }, (_, n) => ({ id: `j${n}`, worker: 'gone/1' }))
     expect(findings({ orphans })).toMatchObject([
       { count: 1000, subjects: orphans.slice(0, 10).map(({ id }) => id) },
@@ -350,7 +350,7 @@ describe('is found:', () => {
   })
 })
 
-test('tables: what was not applied comes before what is missing because of it', () => {
+test('tables: unapplied migrations are reported before what is missing because of them', () => {
   expect(schemaFindings({ pending: [], missing: [], engines: [], version: null })).toEqual([])
   expect(
     schemaFindings({ pending: ['0001_x'], missing: ['column a.b'], engines: [], version: null }),
@@ -360,7 +360,7 @@ test('tables: what was not applied comes before what is missing because of it', 
   ])
 })
 
-test('tables: one on an engine without transactions is told with the statement that mends it', () => {
+test('tables: one with an engine without transactions is reported with the statement that repairs it', () => {
   const engines = [{ table: 'a_job', engine: 'Aria' }]
   expect(schemaFindings({ pending: [], missing: [], engines, version: null })).toMatchObject([
     {

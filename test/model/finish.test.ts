@@ -23,20 +23,20 @@ describe('after the end of a run', () => {
     })
   })
 
-  test('it counts from a failure as from a success', () => {
+  test('it counts from a failure as well as from a success', () => {
     expect(finish(afterFinish, true, 0, NOW)).toEqual({ nextRun: new Date('2026-03-01T09:12Z'), idle: null })
   })
 
-  test('it waits for the last of its jobs that are not final', () => {
+  test('it waits for the last of its unfinished jobs', () => {
     expect(finish(afterFinish, false, 1, NOW)).toBeNull()
   })
 
-  test('it is done when no further run is within `ends`', () => {
+  test('it is done if no further run is within `ends`', () => {
     const ending = { ...afterFinish, ends: new Date('2026-03-01T09:11Z') }
     expect(finish(ending, false, 0, NOW)).toEqual({ nextRun: null, idle: 'done' })
   })
 
-  test('a timer of the clock goes on as it was planned', () => {
+  test('a timer on the clock continues as planned', () => {
     expect(finish(hourly, false, 0, NOW)).toBeNull()
     expect(finish(hourly, true, 0, NOW)).toBeNull()
   })
@@ -50,11 +50,11 @@ describe('on_exhausted stop', () => {
     expect(finish(stopping, false, 0, NOW)).toBeNull()
   })
 
-  test('does so while other jobs of it are open', () => {
+  test('does so while other jobs of the schedule are open', () => {
     expect(finish(stopping, true, 2, NOW)).toEqual({ nextRun: null, idle: 'dead' })
   })
 
-  test('does so after the last slot, and although max_runs is reached', () => {
+  test('does so after the last slot, and even if max_runs is reached', () => {
     const done = { ...stopping, idle: 'done' as const, nextRun: null, plannedRun: null }
     expect(finish(done, true, 0, NOW)).toEqual({ nextRun: null, idle: 'dead' })
     expect(finish({ ...stopping, maxRuns: 1, successes: 1 }, true, 0, NOW)).toEqual({
@@ -65,7 +65,7 @@ describe('on_exhausted stop', () => {
 })
 
 describe('max_runs', () => {
-  test('reached, the schedule is done, although jobs of it are open', () => {
+  test('makes the schedule done when it is reached, even if jobs are open', () => {
     expect(finish({ ...hourly, maxRuns: 3, successes: 3 }, false, 1, NOW)).toEqual({
       nextRun: null,
       idle: 'done',
@@ -76,27 +76,27 @@ describe('max_runs', () => {
     })
   })
 
-  test('not reached, it goes on', () => {
+  test('lets the schedule continue before it is reached', () => {
     expect(finish({ ...hourly, maxRuns: 3, successes: 2 }, false, 0, NOW)).toBeNull()
     expect(finish({ ...afterFinish, maxRuns: 2, successes: 1 }, false, 0, NOW)).toMatchObject({ idle: null })
   })
 })
 
-describe('the end of a run changes nothing of a schedule that', () => {
+describe('the end of a run does not change a schedule that', () => {
   const failing = { ...afterFinish, onExhausted: 'stop' as const, maxRuns: 1, successes: 1 }
   test.each<[string, Partial<Finishing>]>([
     ['is paused', { enabled: false }],
     ['is dead', { idle: 'dead' }],
     ['has an invalid timer', { idle: 'invalid', timer: 'hurly' }],
     ['is retired', { idle: 'retired' }],
-    ['was edited, and not planned since', { definition: 'enabled every 7min after finish' }],
-    ['has a nextrun set by hand', { nextRun: new Date('2026-03-01T12:00Z') }],
+    ['was edited, and has not been planned since', { definition: 'enabled every 7min after finish' }],
+    ['has a nextrun set manually', { nextRun: new Date('2026-03-01T12:00Z') }],
     ['was never planned', { plannedDefinition: null }],
   ])('%s', (_, changes) => {
     expect(finish({ ...failing, ...changes }, true, 0, NOW)).toBeNull()
   })
 
-  test('is done already', () => {
+  test('is already done', () => {
     const done = { ...hourly, idle: 'done' as const, nextRun: null, plannedRun: null }
     expect(finish(done, true, 0, NOW)).toBeNull()
     expect(finish({ ...done, maxRuns: 1, successes: 1 }, false, 0, NOW)).toBeNull()

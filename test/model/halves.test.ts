@@ -29,26 +29,29 @@ async function run(
   return { tries, failed, done: typeof results === 'string' ? results : results.flat() }
 }
 
-it('items that all can be done are one try', async () => {
+it('items without errors take one attempt', async () => {
   expect(await run(() => false)).toEqual({ tries: 1, failed: [], done: items })
 })
 
-it.each([0, 200, 511])('one bad item of 512, the one at %s, costs 2·log2(n) tries more', async (bad) => {
-  expect(await run((item) => item === bad)).toEqual({
-    tries: 1 + 2 * 9,
-    failed: [bad],
-    done: items.filter((item) => item !== bad),
-  })
-})
+it.each([0, 200, 511])(
+  'one bad item of 512, the one at %s, costs 2·log2(n) further attempts',
+  async (bad) => {
+    expect(await run((item) => item === bad)).toEqual({
+      tries: 1 + 2 * 9,
+      failed: [bad],
+      done: items.filter((item) => item !== bad),
+    })
+  },
+)
 
-it('several bad items cost the others nothing but tries', async () => {
+it('several bad items cost the others only further attempts', async () => {
   const bad = [3, 4, 300]
   const { failed, done } = await run((item) => bad.includes(item))
   expect(failed).toEqual(bad)
   expect(done).toEqual(items.filter((item) => !bad.includes(item)))
 })
 
-it('an error that is of no item ends the work at once', async () => {
+it('an error that belongs to no item ends the work at once', async () => {
   let tries = 0
   const away = new Error('the database is away')
   const work = new Halving().run(items, {
@@ -63,7 +66,7 @@ it('an error that is of no item ends the work at once', async () => {
   expect(tries).toBe(1)
 })
 
-it('where nothing is accepted, it gives up after a few tries, and no item is at fault', async () => {
+it('if nothing is accepted, it stops after a few attempts, and blames no item', async () => {
   const { tries, failed, done } = await run(() => true)
   expect(done).toBe(
     'AllRefusedError: The database refused each of 3 rows that were tried, of 512; all are tried again: a bad row',
@@ -72,7 +75,7 @@ it('where nothing is accepted, it gives up after a few tries, and no item is at 
   expect(tries).toBeLessThanOrEqual(Math.log2(512) + 5)
 })
 
-it('items that come behind many bad ones are done after a few rounds', async () => {
+it('items behind many bad ones are done after a few rounds', async () => {
   const halving = new Halving()
   const isBad = (item: number) => item < 300
   let rounds = 0
@@ -87,7 +90,7 @@ it('items that come behind many bad ones are done after a few rounds', async () 
   expect(rounds).toBe(5)
 })
 
-it('a batch in which every item is bad comes to an end, and the next begins with a few tries', async () => {
+it('a batch of only bad items ends, and the next starts with a few attempts', async () => {
   const halving = new Halving()
   let rounds = 1
   while (typeof (await run(() => true, { halving })).done === 'string') rounds += 1
@@ -95,12 +98,12 @@ it('a batch in which every item is bad comes to an end, and the next begins with
   expect((await run(() => true, { halving })).tries).toBeLessThanOrEqual(Math.log2(512) + 5)
 })
 
-it('different reasons are those of the items', async () => {
+it('items with different reasons keep their own reasons', async () => {
   const { failed } = await run(() => true, { error: (item) => new Error(`bad: ${item}`) })
   expect(failed).toEqual(items)
 })
 
-it('a few bad items that are all there is are at fault', async () => {
+it('a few bad items without any others are blamed', async () => {
   const failed: number[] = []
   await new Halving().run([1, 2, 3], {
     work: () => Promise.reject(refusal()),
@@ -110,7 +113,7 @@ it('a few bad items that are all there is are at fault', async () => {
   expect(failed).toEqual([1, 2, 3])
 })
 
-it('an item whose second try goes well is not refused', async () => {
+it('an item that succeeds at the second attempt is not rejected', async () => {
   const results = await new Halving().run<number, readonly number[]>(items, {
     work: () => Promise.reject(refusal()),
     alone: (item) => Promise.resolve([item]),
@@ -120,7 +123,7 @@ it('an item whose second try goes well is not refused', async () => {
   expect(results.flat()).toEqual(items)
 })
 
-it('a result that wrote nothing is no proof that the server accepts anything', async () => {
+it('a result that wrote nothing does not prove that the server accepts anything', async () => {
   const work = new Halving().run<number, readonly number[]>(items, {
     // The first is locked by somebody else.
     work: (some) => (some.length === 1 && some[0] === 0 ? Promise.resolve([]) : Promise.reject(refusal())),
@@ -131,7 +134,7 @@ it('a result that wrote nothing is no proof that the server accepts anything', a
   await expect(work).rejects.toThrow(AllRefusedError)
 })
 
-it('what went well without it ends what it gave up before', async () => {
+it('after a reset, a batch has all its attempts again', async () => {
   const halving = new Halving()
   const all = () => run(() => true, { halving })
   const { tries } = await all()
@@ -140,7 +143,7 @@ it('what went well without it ends what it gave up before', async () => {
   expect((await all()).tries).toBe(tries)
 })
 
-it('one that never gives up refuses each of them', async () => {
+it('without a limit on attempts, each bad item is found', async () => {
   expect((await run(() => true, { halving: new Halving(Infinity) })).failed).toEqual(items)
 })
 

@@ -8,7 +8,7 @@ import { DEFAULT_SETTINGS } from '../../src/model/schedule.ts'
 const NOW = new Date('2026-01-01T12:00:30Z')
 const OPEN: OpenJob = { id: 'other', state: 'running', number: 2 }
 
-describe('a run that is asked for now', () => {
+describe('a manual run', () => {
   const schedule = (changes: Partial<ScheduleToRun> = {}): ScheduleToRun => ({
     id: 's',
     task: 'task',
@@ -20,20 +20,20 @@ describe('a run that is asked for now', () => {
     ...changes,
   })
 
-  it('has the present as its slot, or the first time after a last slot that is later', () => {
+  it('has the present as its slot, or the first instant after a last slot that is later', () => {
     expect(runNow(schedule(), NOW).slot).toEqual(NOW)
     const lastSlot = new Date(NOW.getTime() + 5000)
     expect(runNow(schedule({ lastSlot }), NOW).slot).toEqual(new Date(NOW.getTime() + 5001))
   })
 
-  it('is numbered after the runs that ended, those that are open, and the newest that there was', () => {
+  it('is numbered after all runs that ended or are open, and after the newest that was counted', () => {
     expect(runNow(schedule(), NOW).run).toBe(4)
     expect(runNow(schedule({ overlap: 'allow', open: OPEN }), NOW).run).toBe(6)
     expect(runNow(schedule({ latestRun: 9 }), NOW).run).toBe(10)
     expect(runNow(schedule({ latestRun: Number.MAX_SAFE_INTEGER }), NOW).run).toBe(Number.MAX_SAFE_INTEGER)
   })
 
-  it('is refused while another run is open, unless runs may overlap', () => {
+  it('is rejected while another run is open, unless runs may overlap', () => {
     expect(() => runNow(schedule({ open: OPEN }), NOW)).toThrow(
       expect.objectContaining({ code: 'CONFLICT', jobId: 'other' }),
     )
@@ -57,12 +57,12 @@ describe('a retry', () => {
     expect(retry({ ...job, scheduleId: null, overlap: null })).toEqual({ exclusive: true })
   })
 
-  it('is refused while another job of the schedule is open', () => {
+  it('is rejected while another job of the schedule is open', () => {
     expect(() => retry({ ...job, open: OPEN })).toThrow(ConflictError)
     expect(() => retry({ ...job, overlap: null, open: OPEN })).toThrow(ConflictError)
   })
 
-  it.each([...OPEN_STATES, 'success', 'skipped'] as const)('of a job that is %s is refused', (state) => {
+  it.each([...OPEN_STATES, 'success', 'skipped'] as const)('of a job that is %s is rejected', (state) => {
     expect(() => retry({ ...job, state })).toThrow(ConflictError)
   })
 })
@@ -88,6 +88,6 @@ it.each([
   },
 )
 
-it('a new schedule waits for its timer by default, whatever the clock shows', () => {
+it('by default a new schedule waits for its timer, whatever the clock shows', () => {
   expect(dueAtOnce('next', { ...DEFAULT_SETTINGS, task: 'task', timer: 'minutely' })).toBeNull()
 })

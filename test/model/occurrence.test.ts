@@ -12,7 +12,7 @@ const millisOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0,
 const anySlot = fc.date({ min: new Date(0), max: new Date('2200-01-01'), noInvalidDate: true })
 
 describe('the id of an occurrence', () => {
-  test('is the same wherever it is computed: others may recompute it', () => {
+  test('is the same wherever it is computed: others can recompute it', () => {
     expect(occurrenceId('report', SLOT)).toBe('019d2e4e-a87b-8ff7-8909-74f1365d34a0')
     expect(occurrenceId('report', new Date(SLOT))).toBe(occurrenceId('report', SLOT))
   })
@@ -51,7 +51,7 @@ describe('the id of an occurrence', () => {
 })
 
 describe('the id of any other job', () => {
-  test('is a UUIDv7 that begins with the milliseconds of its making, new each time', () => {
+  test('is a UUIDv7 that begins with the milliseconds of its creation, different each time', () => {
     const ids = Array.from({ length: 1000 }, () => newJobId(SLOT))
     for (const id of ids) {
       expect(id).toMatch(UUID_V7)
@@ -66,7 +66,7 @@ describe('the id of any other job', () => {
     expect(counted).toEqual([])
   })
 
-  test('sorts after those that this process has made before, also within a millisecond', () => {
+  test('sorts after all earlier ids of this process, also within a millisecond', () => {
     const ids = Array.from({ length: 5000 }, (_, index) => newJobId(new Date(SLOT.getTime() + index / 1000)))
     expect(ids.toSorted()).toEqual(ids)
   })

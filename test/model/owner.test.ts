@@ -35,7 +35,7 @@ describe('the ids of an owner', () => {
     expect(prefixOf(of)).toEqual(prefix)
   })
 
-  it('no two owners have the same prefix, and none is the beginning of another', () => {
+  it('no two owners have the same prefix, and none is a prefix of another', () => {
     fc.assert(
       fc.property(owner, owner, (one, other) => {
         fc.pre(one.group !== other.group || one.submitter !== other.submitter)
@@ -45,7 +45,7 @@ describe('the ids of an owner', () => {
     )
   })
 
-  it('an owner sees the id that it chose, and reaches the row by it', () => {
+  it('an owner sees the id that it chose, and can address the row with it', () => {
     fc.assert(
       fc.property(owner, id, (of, chosen) => {
         const stored = newId(of, chosen)
@@ -56,7 +56,7 @@ describe('the ids of an owner', () => {
     )
   })
 
-  it.each(['', ' ', 'a/b', 'nul\0', 'x'.repeat(191)])('%j is no id', (wrong) => {
+  it.each(['', ' ', 'a/b', 'nul\0', 'x'.repeat(191)])('%j is not a valid id', (wrong) => {
     expect(() => newId(ANY_OWNER, wrong)).toThrow(expect.objectContaining({ field: 'id' }))
   })
 
@@ -64,7 +64,7 @@ describe('the ids of an owner', () => {
     expect(() => newId(ANY_OWNER, 'a/b')).toThrow('an id without \'/\' is needed, not "a/b"')
   })
 
-  it('the prefix counts for the length', () => {
+  it('the prefix counts towards the length', () => {
     const ann = { group: null, submitter: 'ann' }
     expect(newId(ann, 'x'.repeat(186))).toHaveLength(ID_LIMIT)
     expect(() => newId(ann, 'x'.repeat(187))).toThrow('1 to 186 characters')

@@ -83,8 +83,8 @@ function required(planned: Plan | null): Plan {
 
 const times = (slots: readonly { readonly slot: Date }[]) => slots.map(({ slot }) => slot.getTime())
 
-describe('through a life of absences, overlaps and changes of the clock', () => {
-  test('each slot is decided exactly once, in time and in order', () => {
+describe('during absences, overlaps and changes of the clock', () => {
+  test('each slot is decided exactly once, on time and in order', () => {
     fc.assert(
       fc.property(life, ({ row: first, period, start, steps }) => {
         let now = start
@@ -146,7 +146,7 @@ describe('through a life of absences, overlaps and changes of the clock', () => 
     )
   })
 
-  test('a slot that is on time is never taken for missed, a later look changes nothing', () => {
+  test('a slot on time never counts as missed, and a later pass changes nothing', () => {
     fc.assert(
       fc.property(life, fc.integer({ min: 0, max: MISSED_AFTER_MS }), ({ row: first, start }, late) => {
         const row = applied(first, required(plan(first, at(start))))
@@ -168,8 +168,8 @@ const anyRow = fc
   })
   .map((given): Plannable => schedule(given))
 
-describe('whatever the row, the clock and the run before', () => {
-  test('slots grow, nothing is early, the next run is in the future, and the answer is final', () => {
+describe('for any row, clock and previous run', () => {
+  test('slots increase, nothing is early, the next run is in the future, and a second plan changes nothing', () => {
     fc.assert(
       fc.property(anyRow, start, fc.boolean(), fc.option(start), (given, now, active, byHand) => {
         const row = { ...given, nextRun: byHand ?? given.nextRun }
@@ -209,7 +209,7 @@ describe('whatever the row, the clock and the run before', () => {
     )
   })
 
-  test('a nextrun set by hand in the past is one run now, or one recorded overlap', () => {
+  test('a nextrun in the past that was set manually is one run now, or one recorded overlap', () => {
     fc.assert(
       fc.property(
         anyRow,
@@ -231,7 +231,7 @@ describe('whatever the row, the clock and the run before', () => {
     )
   })
 
-  test('a nextrun set by hand in the future is kept, and nothing runs before it', () => {
+  test('a nextrun in the future that was set manually is kept, and nothing runs before it', () => {
     fc.assert(
       fc.property(anyRow, start, fc.integer({ min: 1, max: 400 * DAY }), (given, now, ahead) => {
         const nextRun = new Date(now.getTime() + ahead)
@@ -255,7 +255,7 @@ describe('whatever the row, the clock and the run before', () => {
     )
   })
 
-  test('a timer of any text is planned, or idle invalid with its error', () => {
+  test('a timer with any text is planned, or idle invalid with its error', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 40 }), start, (text, now) => {
         const planned = required(plan(inserted({ timer: `${text}!` }), at(now)))
@@ -267,7 +267,7 @@ describe('whatever the row, the clock and the run before', () => {
 })
 
 describe('a long absence', () => {
-  test('is counted up to 10,000, keeps the newest, and moves on from now', () => {
+  test('is counted up to 10,000, keeps the newest, and continues from now', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(0, 1, 3),

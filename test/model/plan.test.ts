@@ -15,7 +15,7 @@ const hourly = schedule({
 })
 
 describe('a schedule that is due', () => {
-  test('runs for its slot and moves on', () => {
+  test('runs for its slot and advances', () => {
     expect(shown(plan(hourly, at('2026-03-01T09:00:00.300Z')))).toEqual({
       runs: ['2026-03-01 09:00'],
       skips: [],
@@ -23,12 +23,12 @@ describe('a schedule that is due', () => {
     })
   })
 
-  test('is due at the very millisecond and not one before', () => {
+  test('a schedule is due at its exact millisecond, and not one before', () => {
     expect(shown(plan(hourly, at('2026-03-01T08:59:59.999Z')))).toBe('not due')
     expect(shown(plan(hourly, at('2026-03-01T09:00:00.000Z')))).toMatchObject({ runs: ['2026-03-01 09:00'] })
   })
 
-  test('is left alone by a look that comes too early, so that no slot is lost', () => {
+  test('a pass that is too early changes nothing, so that no slot is lost', () => {
     expect(plan(hourly, at('2026-03-01T08:30Z'))).toBeNull()
     expect(plan(hourly, at('2025-01-01T00:00Z'))).toBeNull()
   })
@@ -40,14 +40,14 @@ describe('a schedule that is due', () => {
     ])
   })
 
-  test('has nothing to come after its last elapse: idle done, and not due again', () => {
+  test('after its last run time, a schedule is idle done, and not due again', () => {
     const once = schedule({ timer: '2026-03-01 09:00', nextRun: new Date('2026-03-01T09:00Z') })
     const planned = plan(once, at('2026-03-01T09:00Z'))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: 'done' })
     if (planned !== null) expect(plan(applied(once, planned), at('2036-01-01'))).toBeNull()
   })
 
-  test('is planned by the clock that is passed in, whatever the clock of this machine shows', () => {
+  test('planning uses the clock that is passed in, never the clock of this machine', () => {
     vi.useFakeTimers({ now: new Date('2031-07-31T23:59Z') })
     const monthly = schedule({ timer: 'monthly', nextRun: new Date('2026-03-01T00:00Z') })
     expect(shown(plan(monthly, at('2026-03-01T00:00:01Z')))).toMatchObject({
@@ -56,7 +56,7 @@ describe('a schedule that is due', () => {
     })
   })
 
-  test('never gives a slot twice, even when nextrun is not later than the last slot', () => {
+  test('a slot is never used twice, even if nextrun is not later than the last slot', () => {
     const back = schedule({ ...hourly, lastSlot: new Date('2026-03-01T12:00Z') })
     const planned = plan(back, at('2026-03-01T09:00Z'))
     expect(planned?.runs.map(({ slot }) => slot.toISOString())).toEqual(['2026-03-01T12:00:00.001Z'])
@@ -69,7 +69,7 @@ describe('a schedule that is due', () => {
 })
 
 describe('missed slots', () => {
-  test('one that is a little late is on time', () => {
+  test('one that is slightly late is on time', () => {
     expect(shown(plan({ ...hourly, catchUp: 0 }, at('2026-03-01T09:01Z')))).toMatchObject({
       runs: ['2026-03-01 09:00'],
     })
@@ -84,7 +84,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('by default the newest is made up, the others are counted and recorded', () => {
+  test('by default the newest missed slot is made up, the others are counted and recorded', () => {
     expect(shown(plan(hourly, at('2026-03-01T13:30Z')))).toEqual({
       runs: ['2026-03-01 13:00 after 4'],
       skips: ['4 missed to 2026-03-01 12:00'],
@@ -92,7 +92,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('a slot on time runs behind the one that is made up', () => {
+  test('a slot on time runs after the one that is made up', () => {
     expect(shown(plan(hourly, at('2026-03-01T13:00Z')))).toEqual({
       runs: ['2026-03-01 12:00 after 3', '2026-03-01 13:00 blocked'],
       skips: ['3 missed to 2026-03-01 11:00'],
@@ -100,7 +100,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('catch_up 0 makes none up', () => {
+  test('catch_up 0 makes up none', () => {
     expect(shown(plan({ ...hourly, catchUp: 0 }, at('2026-03-01T13:30Z')))).toEqual({
       runs: [],
       skips: ['5 missed to 2026-03-01 13:00'],
@@ -113,7 +113,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('catch_up n makes up the newest n, in order, behind each other', () => {
+  test('catch_up n makes up the newest n, in order, one after another', () => {
     expect(shown(plan({ ...hourly, catchUp: 3 }, at('2026-03-01T13:30Z')))).toEqual({
       runs: ['2026-03-01 11:00 after 2', '2026-03-01 12:00 blocked', '2026-03-01 13:00 blocked'],
       skips: ['2 missed to 2026-03-01 10:00'],
@@ -128,7 +128,7 @@ describe('missed slots', () => {
     expect(planned?.skips[0]?.count).toBe(62 * 60 - 1)
   })
 
-  test('an absence of weeks loses no weekly run', () => {
+  test('downtime of weeks loses no weekly run', () => {
     const weekly = schedule({ timer: 'Mon 9:00', nextRun: new Date('2026-03-02T09:00Z') })
     expect(shown(plan(weekly, at('2026-03-05T12:00Z')))).toMatchObject({
       runs: ['2026-03-02 09:00'],
@@ -136,7 +136,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('a one-off that passed before anybody planned it is made up, too; what is done or was edited is not', () => {
+  test('a one-off that passed before it was planned is made up, too, but not one that is done or was edited', () => {
     const once = inserted({ timer: '2026-03-01 09:00', created: new Date('2026-03-01T08:59:55Z') })
     const now = at('2026-03-01T09:00:20Z')
     const first = plan(once, now)
@@ -152,7 +152,7 @@ describe('missed slots', () => {
       expect(shown(plan(other, now))).toMatchObject({ runs: [], next: 'done' })
   })
 
-  test('a one-off that was missed is still made up', () => {
+  test('a missed one-off is still made up', () => {
     const once = schedule({ timer: '2026-03-01 09:00', nextRun: new Date('2026-03-01T09:00Z') })
     expect(shown(plan(once, at('2026-04-01')))).toEqual({
       runs: ['2026-03-01 09:00'],
@@ -166,7 +166,7 @@ describe('missed slots', () => {
     })
   })
 
-  test('a long absence of a timer of every second costs no walk: counting stops at 10,000', () => {
+  test('long downtime of a timer of every second is cheap: counting stops at 10,000', () => {
     const everySecond = schedule({ timer: '*:*:*', nextRun: new Date('2016-01-01T00:00Z') })
     const next = vi.spyOn(CalendarEvent.prototype, 'next')
     const previous = vi.spyOn(CalendarEvent.prototype, 'previous')
@@ -181,7 +181,7 @@ describe('missed slots', () => {
   })
 })
 
-describe('while a run has not ended', () => {
+describe('while a job is unfinished', () => {
   test('the slot is skipped and recorded', () => {
     expect(shown(plan(hourly, at('2026-03-01T09:00Z', true)))).toEqual({
       runs: [],
@@ -190,7 +190,7 @@ describe('while a run has not ended', () => {
     })
   })
 
-  test('missed slots are skipped, too: each counted once, by its reason', () => {
+  test('missed slots are skipped, too: each counts once, by its reason', () => {
     expect(shown(plan({ ...hourly, catchUp: 2 }, at('2026-03-01T13:00Z', true)))).toEqual({
       runs: [],
       skips: ['2 missed to 2026-03-01 10:00', '3 overlap to 2026-03-01 13:00'],
@@ -202,7 +202,7 @@ describe('while a run has not ended', () => {
 describe('overlap queue_one', () => {
   const row = { ...hourly, overlap: 'queue_one' as const }
 
-  test('lets one wait behind the run that goes on', () => {
+  test('lets one job wait behind the running job', () => {
     expect(shown(plan(row, at('2026-03-01T09:00Z', { running: 1 })))).toEqual({
       runs: ['2026-03-01 09:00 blocked'],
       skips: [],
@@ -213,7 +213,7 @@ describe('overlap queue_one', () => {
     })
   })
 
-  test('never a second: it is skipped and recorded', () => {
+  test('never lets a second job wait: it is skipped and recorded', () => {
     expect(shown(plan(row, at('2026-03-01T09:00Z', { running: 1, blocked: 1 })))).toEqual({
       runs: [],
       skips: ['1 overlap to 2026-03-01 09:00'],
@@ -221,7 +221,7 @@ describe('overlap queue_one', () => {
     })
   })
 
-  test('of several slots that have come the newest waits', () => {
+  test('of several slots, the newest waits', () => {
     expect(shown(plan({ ...row, catchUp: 3 }, at('2026-03-01T13:00Z', { running: 1 })))).toEqual({
       runs: ['2026-03-01 13:00 after 1 blocked'],
       skips: ['1 missed to 2026-03-01 09:00', '3 overlap to 2026-03-01 12:00'],
@@ -233,37 +233,37 @@ describe('overlap queue_one', () => {
 describe('overlap replace', () => {
   const row = { ...hourly, overlap: 'replace' as const }
 
-  test('what runs is asked to stop, and the new run waits for its end', () => {
+  test('requests the running job to stop, and the new job waits for its end', () => {
     const planned = plan(row, at('2026-03-01T09:00Z', { running: 1 }))
     expect(shown(planned)).toMatchObject({ runs: ['2026-03-01 09:00 blocked'], skips: [] })
     expect(planned?.replaces).toBe(true)
   })
 
-  test('what waits gives way', () => {
+  test('replaces the waiting job', () => {
     for (const open of [{ waiting: 1 }, { waiting: 1, blocked: 2 }]) {
       const planned = plan(row, at('2026-03-01T09:00Z', open))
       expect(planned).toMatchObject({ runs: [{ state: 'waiting' }], skips: [], replaces: true })
     }
   })
 
-  test('with nothing to replace it runs as any other', () => {
+  test('runs as usual with nothing to replace', () => {
     const planned = plan(row, at('2026-03-01T09:00Z'))
     expect(shown(planned)).toMatchObject({ runs: ['2026-03-01 09:00'] })
     expect(planned?.replaces).toBe(false)
   })
 
-  test('replaces nothing when max_runs leaves no run to replace it with', () => {
+  test('replaces nothing if max_runs leaves no run to replace it with', () => {
     const planned = plan({ ...row, maxRuns: 1 }, at('2026-03-01T09:00Z', { running: 1 }))
     expect(shown(planned)).toMatchObject({ runs: [], skips: ['1 max runs to 2026-03-01 09:00'] })
     expect(planned?.replaces).toBe(false)
   })
 })
 
-describe('overlap replace, when the new run cannot be written', () => {
+describe('overlap replace, when the new job cannot be written', () => {
   const planned = plan({ ...hourly, overlap: 'replace' }, at('2026-03-01T09:00Z', { running: 1 }))
   if (planned === null) throw new Error('it is due')
 
-  test('for a lasting reason: what runs is not asked to stop', () => {
+  test('for a permanent reason: the running job gets no stop request', () => {
     expect(planned.replaces).toBe(true)
     expect(planUnsubmittable(planned, 'Check constraint is violated')).toMatchObject({
       runs: [],
@@ -271,7 +271,7 @@ describe('overlap replace, when the new run cannot be written', () => {
     })
   })
 
-  test('because its slot has a job already: what runs is not asked to stop', () => {
+  test('because its slot already has a job: the running job gets no stop request', () => {
     expect(withRuns(planned, [])).toMatchObject({ runs: [], replaces: false })
   })
 })
@@ -279,7 +279,7 @@ describe('overlap replace, when the new run cannot be written', () => {
 describe('overlap allow', () => {
   const row = { ...hourly, overlap: 'allow' as const }
 
-  test('runs beside whatever goes on', () => {
+  test('runs beside all running jobs', () => {
     expect(shown(plan(row, at('2026-03-01T09:00Z', { running: 3, waiting: 2 })))).toMatchObject({
       runs: ['2026-03-01 09:00'],
       skips: [],
@@ -293,7 +293,7 @@ describe('overlap allow', () => {
     }
   })
 
-  test('missed slots that are made up do not wait for each other', () => {
+  test('made-up slots do not wait for each other', () => {
     expect(shown(plan({ ...row, catchUp: 3 }, at('2026-03-01T13:30Z')))).toMatchObject({
       runs: ['2026-03-01 11:00 after 2', '2026-03-01 12:00', '2026-03-01 13:00'],
     })
@@ -305,7 +305,7 @@ describe('overlap allow', () => {
 describe('max_runs', () => {
   const row = { ...hourly, maxRuns: 3, overlap: 'allow' as const }
 
-  test('counts what has succeeded and what still may', () => {
+  test('counts successes and the runs that can still succeed', () => {
     expect(shown(plan({ ...row, successes: 1 }, at('2026-03-01T09:00Z', { running: 1 })))).toMatchObject({
       runs: ['2026-03-01 09:00'],
     })
@@ -316,14 +316,14 @@ describe('max_runs', () => {
     })
   })
 
-  test('makes up no more missed slots than it leaves', () => {
+  test('makes up no more missed slots than it allows', () => {
     expect(shown(plan({ ...row, successes: 1, catchUp: 5 }, at('2026-03-01T13:30Z')))).toMatchObject({
       runs: ['2026-03-01 09:00', '2026-03-01 10:00'],
       skips: ['3 max runs to 2026-03-01 13:00'],
     })
   })
 
-  test('reached, it is done, also for a nextrun set by hand; raised, it goes on from now', () => {
+  test('is done when it is reached, also for a manual nextrun; when it is raised, the schedule continues from now', () => {
     const done = { ...row, successes: 3, idle: 'done' as const, nextRun: null, plannedRun: null }
     expect(plan(done, at('2026-03-01T09:00Z'))).toBeNull()
     expect(shown(plan({ ...done, nextRun: new Date('2026-03-01T00:00Z') }, at('2026-03-01T09:30Z')))).toEqual(
@@ -345,7 +345,7 @@ describe('max_runs', () => {
 describe('every … after finish', () => {
   const row = schedule({ timer: 'every 5min after finish', nextRun: new Date('2026-03-01T09:00Z') })
 
-  test('has no next run while one goes on', () => {
+  test('has no next run while a job runs', () => {
     expect(shown(plan(row, at('2026-03-01T09:00Z')))).toEqual({
       runs: ['2026-03-01 09:00'],
       skips: [],
@@ -353,7 +353,7 @@ describe('every … after finish', () => {
     })
   })
 
-  test('has one slot to make up, however long the absence', () => {
+  test('has one slot to make up, after any downtime', () => {
     expect(shown(plan(row, at('2026-03-02T12:00Z')))).toEqual({
       runs: ['2026-03-01 09:00'],
       skips: [],
@@ -366,7 +366,7 @@ describe('every … after finish', () => {
     })
   })
 
-  test('a slot counts as missed only when it is later than lease and poll interval together', () => {
+  test('a slot counts as missed only if it is later than lease and poll interval together', () => {
     const never = { ...row, catchUp: 0 }
     for (const late of ['2026-03-01T09:00:00.001Z', '2026-03-01T09:01:01.000Z'])
       expect(shown(plan(never, at(late)))).toEqual({
@@ -380,7 +380,7 @@ describe('every … after finish', () => {
     })
   })
 
-  test('edited while a run goes on, it still counts from its end', () => {
+  test('edited while a job runs, it still counts from its end', () => {
     const running = { ...row, idle: 'awaiting finish' as const, nextRun: null, plannedRun: null }
     expect(shown(plan(edited(running, 'every 7min after finish'), at('2026-03-01T09:01Z', true)))).toEqual({
       runs: [],
@@ -411,7 +411,7 @@ describe('every … after finish', () => {
     expect(planned && withRuns(planned, planned.runs)).toEqual(planned)
   })
 
-  test('a run that cannot be written leaves nobody waiting for its end', () => {
+  test('a job that cannot be written does not leave the schedule waiting for its end', () => {
     const planned = plan(row, at('2026-03-01T09:00Z'))
     if (planned === null) throw new Error('it is due')
     const unsubmittable = planUnsubmittable(planned, 'why')
@@ -423,7 +423,7 @@ describe('every … after finish', () => {
 })
 
 describe('starts and ends', () => {
-  test('no slot comes before the one or after the other, both belong to it', () => {
+  test('no slot is before starts or after ends; both are included', () => {
     const row = inserted({
       timer: 'hourly',
       starts: new Date('2026-03-02T08:00Z'),
@@ -483,12 +483,12 @@ describe('edits', () => {
     })
   })
 
-  test('an edit never brings a decided slot back when the clock was set back', () => {
+  test('an edit never repeats a decided slot after the clock was set back', () => {
     const ahead = { ...edited(hourly, '*:0/30'), lastSlot: new Date('2026-03-01T12:00Z') }
     expect(shown(plan(ahead, at('2026-03-01T09:10Z')))).toMatchObject({ runs: [], next: '2026-03-01 12:30' })
   })
 
-  test('nextrun NULL means plan me, not never again', () => {
+  test('nextrun NULL means plan now, not never', () => {
     expect(shown(plan({ ...hourly, nextRun: null }, at('2026-03-01T09:30Z')))).toMatchObject({
       next: '2026-03-01 10:00',
     })
@@ -513,15 +513,15 @@ describe('edits', () => {
 
 const byHand = (nextRun: string) => ({ ...hourly, nextRun: new Date(nextRun) })
 
-describe('a nextrun set by hand', () => {
-  test('in the past means now, once, and nothing counts as missed because of it', () => {
+describe('a nextrun set manually', () => {
+  test('in the past means now, once, and no slot counts as missed because of it', () => {
     const row = byHand('2026-02-01T00:00Z')
     const planned = plan(row, at('2026-03-01T08:20Z'))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 08:20'], skips: [], next: '2026-03-01 09:00' })
     if (planned !== null) expect(plan(applied(row, planned), at('2026-03-01T08:20Z'))).toBeNull()
   })
 
-  test('in the future is obeyed once, then the timer holds', () => {
+  test('in the future is used once, then the timer applies', () => {
     const row = byHand('2026-03-01T11:45Z')
     const planned = plan(row, at('2026-03-01T08:20Z'))
     expect(shown(planned)).toEqual({ runs: [], skips: [], next: '2026-03-01 11:45' })
@@ -542,18 +542,18 @@ describe('a nextrun set by hand', () => {
     })
   })
 
-  test('equal to the last slot means now, and is not swallowed as a duplicate', () => {
+  test('a nextrun equal to the last slot means now, and is not ignored as a duplicate', () => {
     expect(shown(plan(byHand('2026-03-01T08:00Z'), at('2026-03-01T08:20Z')))).toMatchObject({
       runs: ['2026-03-01 08:20'],
     })
   })
 
-  test('at the very millisecond of the last slot is the one after it', () => {
+  test('at the exact millisecond of the last slot is the one after it', () => {
     const planned = plan(byHand('2026-03-01T07:00Z'), at('2026-03-01T08:00Z'))
     expect(planned?.runs[0]?.slot).toEqual(new Date('2026-03-01T08:00:00.001Z'))
   })
 
-  test('while a run has not ended is recorded as an overlap', () => {
+  test('while a job is unfinished is recorded as an overlap', () => {
     expect(shown(plan(byHand('2026-03-01T00:00Z'), at('2026-03-01T08:20Z', true)))).toEqual({
       runs: [],
       skips: ['1 overlap to 2026-03-01 08:20'],
@@ -561,7 +561,7 @@ describe('a nextrun set by hand', () => {
     })
   })
 
-  test('on a new row is obeyed, too', () => {
+  test('on a new row is used, too', () => {
     const row = inserted({ timer: 'hourly', nextRun: new Date('2026-03-01T07:00Z') })
     expect(shown(plan(row, at('2026-03-01T08:20Z')))).toMatchObject({ runs: ['2026-03-01 08:20'] })
   })
@@ -573,7 +573,7 @@ describe('a nextrun set by hand', () => {
 })
 
 describe('a timer that cannot be planned', () => {
-  test('is idle invalid with the error, and hurts nobody until it is edited', () => {
+  test('is idle invalid with the error, and affects nothing else until it is edited', () => {
     const row = edited(hourly, 'hurly')
     const planned = plan(row, at('2026-03-01T09:00Z'))
     expect(planned).toMatchObject({ runs: [], skips: [], nextRun: null, idle: 'invalid' })
@@ -604,7 +604,7 @@ describe('a timer that cannot be planned', () => {
   })
 })
 
-test('runs that cannot be written for a lasting reason become one skip with the reason', () => {
+test('jobs that cannot be written for a permanent reason become one skip with the reason', () => {
   const planned = plan({ ...hourly, catchUp: 2 }, at('2026-03-01T13:30Z'))
   if (planned === null) throw new Error('it is due')
   const unsubmittable = planUnsubmittable(planned, 'Check constraint is violated')
@@ -619,7 +619,7 @@ test('runs that cannot be written for a lasting reason become one skip with the 
 })
 
 describe('when the clocks change', () => {
-  test('a repeated hour runs once: no storm, no second run at its very minute', () => {
+  test('a repeated hour runs once: no repeated firing, no second run at the same minute', () => {
     // In Berlin the clock shows 02:00 to 02:59 twice, the second time from 01:00 UTC on.
     const minutely = schedule({
       timer: 'minutely Europe/Berlin',
@@ -640,7 +640,7 @@ describe('when the clocks change', () => {
     })
   })
 
-  test('a one-off that is planned at the very second showing of its time has gone off the first time', () => {
+  test('a one-off that is planned during the second occurrence of its time has already run in the first', () => {
     const once = schedule({
       timer: '2024-10-27 02:30 Europe/Berlin',
       nextRun: new Date('2024-10-27T00:30Z'),
@@ -653,7 +653,7 @@ describe('when the clocks change', () => {
     })
   })
 
-  test('planned within the repeated hour, the minutes that follow are all accounted for', () => {
+  test('planned within the repeated hour, all following minutes are accounted for', () => {
     const row = inserted({ timer: 'minutely Europe/Berlin' })
     const planned = plan(row, at('2024-10-27T01:10:30Z'))
     if (planned === null) throw new Error('a new row is planned')
@@ -665,7 +665,7 @@ describe('when the clocks change', () => {
     })
   })
 
-  test('a time in a gap is not run and ends nothing', () => {
+  test('a time in a gap does not run and does not end the schedule', () => {
     const row = schedule({ timer: '02:30 Europe/Berlin', nextRun: new Date('2024-03-30T01:30Z') })
     expect(shown(plan(row, at('2024-03-30T01:30Z')))).toMatchObject({ next: '2024-04-01 00:30' })
     expect(shown(plan(row, at('2024-03-31T12:00Z')))).toEqual({

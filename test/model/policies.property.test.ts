@@ -243,7 +243,7 @@ function chosenOf(overlap: Overlap, open: OpenJobs, kept: number): number {
   return Math.min(1, kept)
 }
 
-describe('a life under any policies', () => {
+describe('with any policies', () => {
   test('each slot becomes one run or is counted in a skip with its reason; the policies hold at each step', () => {
     fc.assert(
       fc.property(
@@ -290,7 +290,7 @@ describe('a life under any policies', () => {
     )
   })
 
-  test('after finish: never while a run goes on, then a span after its end, whatever comes in between', () => {
+  test('after finish: never while a job runs, then one span after its end, whatever happens in between', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(['5min', 5 * MINUTE] as const, ['26h', 26 * HOUR] as const),
@@ -340,7 +340,7 @@ describe('a life under any policies', () => {
     )
   })
 
-  test('whatever is open, however it came there, at any time: the plan is sound', () => {
+  test('the plan is valid for any open jobs at any time', () => {
     const open = fc.record({ waiting: fc.nat(2), blocked: fc.nat(2), running: fc.nat(2) })
     fc.assert(
       fc.property(
@@ -382,7 +382,7 @@ describe('jitter', () => {
   const ids = fc.string({ minLength: 1, maxLength: 40 })
   const spans = fc.integer({ min: 1, max: 2 ** 31 - 1 })
 
-  test('is the same at every look, not negative and less than it may be', () => {
+  test('jitter is the same in each pass, not negative and less than the limit', () => {
     fc.assert(
       fc.property(ids, spans, (id, span) => {
         const shift = jitterShiftMs(id, span)
@@ -395,7 +395,7 @@ describe('jitter', () => {
     )
   })
 
-  test('spreads a thousand schedules of one timer over its span', () => {
+  test('jitter spreads a thousand schedules with the same timer over its span', () => {
     const tenths = Array.from({ length: 1000 }, (_, index) =>
       Math.floor((10 * jitterShiftMs(`s${index}`, HOUR)) / HOUR),
     )
@@ -421,7 +421,7 @@ describe('the end of a run', () => {
   const open = fc.nat(2)
   const now = start.map((time) => new Date(time))
 
-  test('changes nothing of what was edited meanwhile, is paused, or is idle for another reason', () => {
+  test('does not change a schedule that was edited meanwhile, is paused, or is idle for another reason', () => {
     fc.assert(
       fc.property(finishing, fc.boolean(), open, now, start, (row, failed, left, end, hand) => {
         expect(
@@ -436,7 +436,7 @@ describe('the end of a run', () => {
     )
   })
 
-  test('that failed for good makes dead what is to stop, and nothing else', () => {
+  test('a run that failed for good makes a schedule dead with on_exhausted stop, and never otherwise', () => {
     fc.assert(
       fc.property(finishing, fc.boolean(), open, now, (row, failed, left, end) => {
         fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting finish' || row.idle === 'done'))
@@ -446,7 +446,7 @@ describe('the end of a run', () => {
     )
   })
 
-  test('makes done what has succeeded often enough, and counts the next from now when nothing goes on', () => {
+  test('makes a schedule done after enough successes, and counts the next run from now if no job runs', () => {
     fc.assert(
       fc.property(finishing, open, now, (row, left, end) => {
         fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting finish'))

@@ -4,7 +4,7 @@ import { Redaction } from '../../src/model/redaction.ts'
 const hidden = (redaction: Redaction, args: unknown, text: string) =>
   redaction.secretsOf({ args }).hiddenInText(text)
 
-describe('what a path hides', () => {
+describe('the value at a path', () => {
   test.each([
     ['args.password', { password: 'hunter2', to: 'x' }, { password: '[redacted]', to: 'x' }],
     ['args.users.*.key', { users: [{ key: 'k-one' }] }, { users: [{ key: '[redacted]' }] }],
@@ -38,7 +38,7 @@ describe('what a path hides', () => {
     expect(new Redaction([path]).redacted('args', args)).toEqual(shown)
   })
 
-  test('also stands nowhere else in the same value', () => {
+  test('is hidden everywhere else in the same value, too', () => {
     const args = { password: 'hunter2', url: 'ftp://me:hunter2@host', list: ['hunter2'], pin: 98765 }
     expect(new Redaction(['args.password', 'args.pin']).redacted('args', { ...args, code: '98765' })).toEqual(
       {
@@ -56,7 +56,7 @@ describe('what a path hides', () => {
     expect(() => new Redaction([5])).toThrow("such as 'args.password', not 5")
   })
 
-  test.each(['password', 'args.', 'args..a', '', 'args.a.', 'argsx'])('%j is no path', (path) => {
+  test.each(['password', 'args.', 'args..a', '', 'args.a.', 'argsx'])('%j is not a valid path', (path) => {
     expect(() => new Redaction([path])).toThrow(
       "redact: paths begin with args, result, progress, such as 'args.password'",
     )
@@ -93,7 +93,7 @@ describe('in texts of the job', () => {
     ).toBe('other [redacted]')
   })
 
-  test('secrets of the result count as well', () => {
+  test('secrets of the result are hidden as well', () => {
     const secrets = redaction.secretsOf({ args: { secret: 'one-secret' }, result: { token: 'two-secret' } })
     expect(secrets.hiddenInText('one-secret two-secret')).toBe('[redacted] [redacted]')
     const at = new Date(0)
@@ -106,7 +106,7 @@ describe('in texts of the job', () => {
     })
   })
 
-  test('with more secrets than can be looked for, nothing is shown', () => {
+  test('with too many secrets to search for, all text is hidden', () => {
     expect(hidden(redaction, { secret: 'x'.repeat(65_537) }, 'harmless')).toBe('[redacted]')
     expect(hidden(redaction, { secret: 'x'.repeat(65_536) }, 'harmless')).toBe('harmless')
   })
@@ -149,7 +149,7 @@ describe('where a list leaves out values', () => {
   })
 })
 
-describe('what is sent back as it was shown', () => {
+describe('a value that is sent back as it was shown', () => {
   const redaction = new Redaction(['args.password', 'args.users.key'])
   const stored = {
     password: 'hunter2',
@@ -157,12 +157,12 @@ describe('what is sent back as it was shown', () => {
     users: [{ key: 'k-one' }, { key: 'k-two' }],
   }
 
-  test('is what is stored', () => {
+  test('becomes the stored value again', () => {
     const shown = redaction.redacted('args', stored)
     expect(redaction.restored('args', shown, stored)).toEqual(stored)
   })
 
-  test('and what was changed is changed', () => {
+  test('keeps its changes', () => {
     const input = {
       password: 'new-one',
       url: 'ftp://[redacted]@host',
@@ -175,7 +175,7 @@ describe('what is sent back as it was shown', () => {
     })
   })
 
-  test('but stands for nothing where nothing is stored', () => {
+  test('has no effect if nothing is stored', () => {
     for (const input of [{ password: '[redacted]' }, { users: [{ key: '[redacted]' }] }])
       expect(() => redaction.restored('args', input, undefined)).toThrow(
         'stands for a value that is not stored',

@@ -19,7 +19,7 @@ function scene(most = 10) {
   return { clock, added, rows }
 }
 
-it('a row is left alone for its back-off, which doubles up to the longest', () => {
+it('a row is skipped for its back-off, which doubles up to the longest', () => {
   const { clock, added, rows } = scene()
   for (const backOff of [100, 200, 400, 500, 500]) {
     rows.add('a', ERROR)
@@ -31,7 +31,7 @@ it('a row is left alone for its back-off, which doubles up to the longest', () =
   expect(added).toHaveLength(5)
 })
 
-it('a row that was forgotten begins with the shortest back-off', () => {
+it('a forgotten row starts with the shortest back-off', () => {
   const { clock, rows } = scene()
   rows.add('a', ERROR)
   rows.add('a', ERROR)
@@ -42,7 +42,7 @@ it('a row that was forgotten begins with the shortest back-off', () => {
   expect(rows.has('a')).toBe(false)
 })
 
-it('of more rows than it holds, the one that has waited longest is forgotten', () => {
+it('beyond the limit, the row that has waited longest is forgotten', () => {
   const { rows } = scene(2)
   for (const id of ['a', 'b', 'a', 'c']) rows.add(id, ERROR)
   expect(rows.ids()).toEqual(['a', 'c'])

@@ -9,18 +9,18 @@ const lost: AttemptEnd = { kind: 'lost', error: 'the worker is gone' }
 const released: AttemptEnd = { kind: 'released' }
 
 describe('retries', () => {
-  test('wait twice as long each time, up to ten times the first delay', () => {
+  test('retries wait twice as long each time, up to ten times the first delay', () => {
     const seconds = Array.from({ length: 7 }, (_, index) => retryDelayMs(index + 1, DEFAULT_POLICY) / 1000)
     expect(seconds).toEqual([60, 120, 240, 480, 600, 600, 600])
     expect(retryDelayMs(2000, DEFAULT_POLICY)).toBe(600_000)
   })
 
-  test('wait the same time each time when the backoff is fixed', () => {
+  test('retries wait the same time each time if the backoff is fixed', () => {
     const policy = { retryDelayMs: 5000, retryBackoff: 'fixed' } as const
     expect([1, 2, 9].map((retry) => retryDelayMs(retry, policy))).toEqual([5000, 5000, 5000])
   })
 
-  test('are further attempts of the same job, then it has failed', () => {
+  test('are further attempts of the same job; then it has failed', () => {
     expect(settle(failure, 1, DEFAULT_POLICY, false)).toEqual({
       state: 'waiting',
       delayMs: 60_000,
@@ -36,14 +36,14 @@ describe('retries', () => {
     })
   })
 
-  test.each([1, 4])('follow a timeout as they follow an error: attempt %i', (attempt) => {
+  test.each([1, 4])('follow a timeout as well as an error: attempt %i', (attempt) => {
     const error: AttemptEnd = { kind: 'error', error: 'too long', permanent: false }
     expect(settle(timeout, attempt, DEFAULT_POLICY, false)).toEqual(
       settle(error, attempt, DEFAULT_POLICY, false),
     )
   })
 
-  test('are not made of an error that is permanent, or without any allowed', () => {
+  test('do not follow a permanent error, and do not occur if none are allowed', () => {
     expect(settle(permanent, 1, DEFAULT_POLICY, false)).toMatchObject({
       state: 'failed',
       reason: 'permanent',
@@ -53,7 +53,7 @@ describe('retries', () => {
 })
 
 describe('a job whose worker was lost', () => {
-  test('is tried elsewhere at once, and the attempt counts', () => {
+  test('a lost attempt is retried by another worker at once, and counts', () => {
     expect(settle(lost, 1, DEFAULT_POLICY, false)).toEqual({
       state: 'waiting',
       delayMs: 0,
@@ -62,12 +62,12 @@ describe('a job whose worker was lost', () => {
     })
   })
 
-  test('has failed when that was the last attempt, so that it cannot kill workers for ever', () => {
+  test('has failed if that was the last attempt, so that it cannot kill workers forever', () => {
     expect(settle(lost, 4, DEFAULT_POLICY, false)).toMatchObject({ state: 'failed', reason: 'lost' })
   })
 })
 
-test('a job that a stopping worker gives back waits as if the attempt had not been', () => {
+test('a job that a stopping worker releases waits as if the attempt had not happened', () => {
   expect(settle(released, 4, DEFAULT_POLICY, false)).toEqual({
     state: 'waiting',
     delayMs: 0,
@@ -76,18 +76,18 @@ test('a job that a stopping worker gives back waits as if the attempt had not be
   })
 })
 
-describe('a job that somebody asked to cancel', () => {
+describe('a job with a cancel request', () => {
   test.each([
     ['failed', failure],
     ['failed for good', permanent],
     ['timed out', timeout],
     ['was lost', lost],
     ['was given back', released],
-  ])('is cancelled and not tried again when it %s', (_, ending) => {
+  ])('is cancelled and not retried when it %s', (_, ending) => {
     expect(settle(ending, 1, DEFAULT_POLICY, true)).toMatchObject({ state: 'cancelled', result: null })
   })
 
-  test('has succeeded if it did so all the same', () => {
+  test('has succeeded if it succeeds nevertheless', () => {
     expect(settle({ kind: 'success', result: '{"sent":3}' }, 1, DEFAULT_POLICY, true)).toEqual({
       state: 'success',
       reason: null,
@@ -105,7 +105,7 @@ describe('a job that somebody asked to cancel', () => {
     })
   })
 
-  test('is cancelled when its handler gave way', () => {
+  test('is cancelled if its handler stopped', () => {
     expect(settle({ kind: 'cancelled', error: null }, 2, DEFAULT_POLICY, true)).toMatchObject({
       state: 'cancelled',
     })

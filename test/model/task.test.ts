@@ -49,7 +49,7 @@ describe('a task', () => {
       )
   })
 
-  test.each(['', '  ', 'x'.repeat(191)])('is not named %j', (name) => {
+  test.each(['', '  ', 'x'.repeat(191)])('cannot be named %j', (name) => {
     expect(() => task(name)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT', field: 'task' }))
   })
 
@@ -65,7 +65,7 @@ describe('a task', () => {
     ['retries', { retries: 1.5 }, 'retries: a whole number from 0 to 1000 is needed, not 1.5'],
     ['retries', { retries: -1 }, 'retries: '],
     ['retryBackoff', { retryBackoff: 'never' }, "retryBackoff: one of 'exponential', 'fixed' is needed"],
-  ])('names the option that cannot be meant: %s %j', (field, options, message) => {
+  ])('names the invalid option: %s %j', (field, options, message) => {
     // @ts-expect-error -- what comes from JavaScript
     const refused = problem(() => runPolicy(options))
     expect(refused).toMatchObject({ code: 'INVALID_INPUT', field })
@@ -77,17 +77,17 @@ describe('args', () => {
   const schema = z.object({ days: z.number().int().min(1), since: z.coerce.date().optional() })
   const cleanup = task('cleanup', { args: schema })
 
-  test('are stored as they came in, and read back as the schema makes them', async () => {
+  test('are stored as they were passed, and read back as the schema parses them', async () => {
     const stored = await storedArgs(cleanup, { days: 30, since: '2026-03-27' })
     expect(stored).toBe('{"days":30,"since":"2026-03-27"}')
     expect(await readArgs(cleanup, stored)).toEqual({ days: 30, since: new Date('2026-03-27') })
   })
 
-  test('are an empty object when left out', async () => {
+  test('are an empty object by default', async () => {
     expect(await storedArgs(task('cleanup'), undefined)).toBe('{}')
   })
 
-  test('are refused with every issue and its path', async () => {
+  test('are rejected with every issue and its path', async () => {
     const refused = storedArgs(cleanup, { days: 0.5, since: 'soon' })
     await expect(refused).rejects.toThrow(/^args: not what the task 'cleanup' takes: days: .*; since: /)
     await expect(refused).rejects.toMatchObject({ code: 'INVALID_INPUT', field: 'args' })
@@ -100,7 +100,7 @@ describe('args', () => {
     )
   })
 
-  test('are refused when they have no JSON form', async () => {
+  test('are rejected if they have no JSON form', async () => {
     const cycle: { self?: unknown } = {}
     cycle.self = cycle
     await expect(storedArgs(task('any'), cycle)).rejects.toThrow('args: cannot be written as JSON')
@@ -109,11 +109,11 @@ describe('args', () => {
     await expect(storedArgs(task('any'), { count: 1n })).rejects.toThrow(InvalidInputError)
   })
 
-  test('are checked once more when a job runs: the row may have been written by hand', async () => {
+  test('are validated again when a job runs: the row may have been written manually', async () => {
     await expect(readArgs(cleanup, '{"days":"30"}')).rejects.toThrow('days: ')
   })
 
-  test('pass as they are without a schema', async () => {
+  test('are passed on unchanged without a schema', async () => {
     expect(await readArgs(task('any'), '{"a":[1,null]}')).toEqual({ a: [1, null] })
   })
 })

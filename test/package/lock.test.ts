@@ -37,7 +37,7 @@ function isForeign({ cpu = ['x64'], libc = ['glibc'], optional = false, os = ['l
 
 // npm checks nothing of what it downloads without one. It can only write down what a registry offered when the lock
 // file was made, which for some foreign programs was nothing.
-test('every package has an integrity, but for optional programs of foreign platforms', () => {
+test('every package has an integrity hash, except optional programs of other platforms', () => {
   const unchecked = Object.entries(packages).filter(
     ([path, entry]) => path !== '' && entry.integrity === undefined && !isForeign(entry),
   )

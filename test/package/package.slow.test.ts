@@ -66,7 +66,7 @@ test('every entry point can be imported, and nothing else', async () => {
   expect(stdout).toBe('function function *-*-* 00:00:00 5400000 ERR_PACKAGE_PATH_NOT_EXPORTED\n')
 })
 
-test('the types of the package fit a strict application', async () => {
+test('the types of the package compile in a strict application', async () => {
   await writeFile(
     join(folder, 'types.ts'),
     `import { Kalends, task } from 'kalends'
@@ -102,7 +102,7 @@ test('the types of the package fit a strict application', async () => {
   expect(stdout).toBe('')
 })
 
-test('what is shipped is what is needed: no sources of tests, no drizzle at run time', async () => {
+test('the package contains only what it needs: no test sources, no drizzle at run time', async () => {
   const shipped = join(folder, 'node_modules/kalends')
   expect((await readdir(shipped)).toSorted()).toEqual([
     'CHANGELOG.md',

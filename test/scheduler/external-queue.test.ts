@@ -37,7 +37,7 @@ async function moved(kalends: Kalends, id: string): Promise<Date> {
 }
 
 eachDatabase((under) => {
-  it('each due job is handed over with all that a queue needs, and runs nowhere here', async () => {
+  it('each due job is submitted with all that a queue needs, and does not run in this process', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     let ran = 0
@@ -79,7 +79,7 @@ eachDatabase((under) => {
     expect(worker).toEqual({ tasks: '[]' })
   })
 
-  it('a process that dies between submit and advance: the same ids come again, and the queue has each once', async () => {
+  it('when a process dies between submit and advance, the same ids are submitted again, and the queue has each once', async () => {
     const { open, database } = await scene(under)
     const kalends = await open({ worker: 'crashing' })
     for (const id of ['a', 'b', 'c']) await kalends.schedules.create({ id, task: work, timer: 'yearly' })
@@ -116,7 +116,7 @@ eachDatabase((under) => {
     expect((await queue.all()).map(({ id }) => id)).toEqual(died)
   })
 
-  it('a submit that throws is tried again soon, with the same ids', async () => {
+  it('a failed submit is retried soon, with the same ids', async () => {
     const { open } = await scene(under)
     const { logger, messages } = collectingLogger()
     const kalends = await open({ logger })
@@ -141,7 +141,7 @@ eachDatabase((under) => {
     expect(calls.at(-1)?.length).toBe(2)
   })
 
-  it('one that the queue does not take keeps no other', async () => {
+  it('a job that the queue does not accept does not affect others', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const errors = collect(kalends, 'error')
@@ -163,7 +163,7 @@ eachDatabase((under) => {
     expect(await kalends.schedules.get('s3')).toMatchObject({ lastSlot: null, markedBy: expect.any(String) })
   })
 
-  it('what the queue refuses is recorded as skipped', async () => {
+  it('a job that the queue rejects is recorded as skipped', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     await kalends.schedules.create({ id: 's', task: work, timer: 'yearly', firstRun: 'now' })
@@ -182,7 +182,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('a row that is edited while its job is handed over is planned anew, and no edit is lost', async () => {
+  it('a row that is edited while its job is submitted is planned again, and no edit is lost', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     await kalends.schedules.create({ id: 's', task: work, timer: 'yearly', firstRun: 'now' })
@@ -206,7 +206,7 @@ eachDatabase((under) => {
     expect(calls).toBe(1)
   })
 
-  it('a row that is paused or deleted while its job is handed over stays so', async () => {
+  it('a row that is paused or deleted while its job is submitted stays so', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     for (const id of ['paused', 'deleted'])
@@ -229,7 +229,7 @@ eachDatabase((under) => {
     expect(await kalends.schedules.get('deleted')).toBeNull()
   })
 
-  it('a timer that counts from the end of a run goes on, from each hand-over', async () => {
+  it('a timer that counts from the end of a run continues from each submission', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const slots: Date[] = []
@@ -247,7 +247,7 @@ eachDatabase((under) => {
     for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(100)
   })
 
-  it('two of them share the schedules: each occurrence is handed over once', async () => {
+  it('two schedulers share the schedules: each occurrence is submitted once', async () => {
     const { open, database } = await scene(under)
     const queue = await ownQueue(database)
     const workers = [await open({ worker: 'one' }), await open({ worker: 'two' })]

@@ -91,7 +91,7 @@ function burst(
   return { scheduler, watched, letAll }
 }
 
-it('of a burst two batches are submitted at the same time, and no more', async () => {
+it('two batches of a burst are submitted at the same time, and no more', async () => {
   const { scheduler, watched, letAll } = burst(5 * BATCH + 3)
   const batches = await letAll(scheduler.pass(), () => written())
   expect(watched.most).toBe(2)
@@ -99,27 +99,27 @@ it('of a burst two batches are submitted at the same time, and no more', async (
   expect(new Set(batches.flat()).size).toBe(5 * BATCH + 3)
 })
 
-it('what one batch holds is submitted by itself', async () => {
+it('a single batch is submitted on its own', async () => {
   const { scheduler, watched, letAll } = burst(BATCH - 1)
   expect(await letAll(scheduler.pass(), () => written())).toHaveLength(1)
   expect(watched.most).toBe(1)
 })
 
-it('another queue is handed one batch at a time', async () => {
+it('an external queue gets one batch at a time', async () => {
   const { scheduler, watched, letAll } = burst(3 * BATCH, { externalQueue: () => Promise.resolve() })
   const batches = await letAll(scheduler.pass(), () => written())
   expect(watched.most).toBe(1)
   expect(batches.flat()).toHaveLength(3 * BATCH)
 })
 
-it('a database with one writer at a time is handed one batch at a time', async () => {
+it('a database with one writer at a time gets one batch at a time', async () => {
   const { scheduler, watched, letAll } = burst(3 * BATCH, { inParallel: false })
   const batches = await letAll(scheduler.pass(), () => written())
   expect(watched.most).toBe(1)
   expect(batches.flat()).toHaveLength(3 * BATCH)
 })
 
-it('a batch that fails ends the pass once the other has ended, and comes again with the next', async () => {
+it('a batch that fails ends the pass when the other has ended, and is submitted again in the next', async () => {
   const { scheduler, letAll } = burst(2 * BATCH)
   const pass = scheduler.pass()
   const first = await letAll(pass, (ids) => (ids.includes('s0') ? new Error('away') : written()))
@@ -129,7 +129,7 @@ it('a batch that fails ends the pass once the other has ended, and comes again w
   expect(again.flat()).toEqual(first.find((ids) => ids.includes('s0')))
 })
 
-it('rows that somebody else holds come again with the next pass, whichever lane found them', async () => {
+it('rows that another transaction locks are submitted with the next pass, from either lane', async () => {
   const { scheduler, letAll } = burst(2 * BATCH)
   const isHeld = (id: string) => id === 's3' || id === 's15'
   await letAll(scheduler.pass(), (ids) =>

@@ -65,7 +65,7 @@ const isPlanned = ({ kalends }: Deployed, id: string) =>
   until(async () => ((await kalends.schedules.get(id))?.nextRun == null ? null : true))
 
 eachDatabase((under) => {
-  describe('what no live worker declares any more', () => {
+  describe('schedules that no live worker declares any more', () => {
     const deployTwice = async (onRemoved?: OnRemoved) => {
       const on = await scene(under)
       const old = await live(
@@ -81,7 +81,7 @@ eachDatabase((under) => {
       return { on, now }
     }
 
-    it('is retired: nothing is to come, it is told, and the row stays as it is', async () => {
+    it('a schedule that is not declared any more is retired: it has no further run, is reported, and its row stays unchanged', async () => {
       const { now } = await deployTwice()
       expect(await now.kalends.schedules.get('goes')).toMatchObject({
         status: 'retired',
@@ -99,7 +99,7 @@ eachDatabase((under) => {
       expect(now.messages().filter((message) => message.includes('not declared any more'))).toHaveLength(1)
     })
 
-    it('is reactivated when it is declared again: planned from now, with what it was', async () => {
+    it('a retired schedule is reactivated when it is declared again: planned from now, with its former state', async () => {
       const { on, now } = await deployTwice()
       // A slot that would have been due long ago, had it not been retired.
       await on.database.query(
@@ -115,7 +115,7 @@ eachDatabase((under) => {
       expect(await on.database.query('SELECT id FROM job')).toEqual([])
     })
 
-    it('stays paused through being retired and reactivated, if an admin has paused it', async () => {
+    it('a schedule that an admin has paused stays paused when it is retired and reactivated', async () => {
       const on = await scene(under)
       const old = await live(on, 'w', [daily('goes')])
       await on.database.query('UPDATE periodic_task SET enabled = 0')
@@ -127,7 +127,7 @@ eachDatabase((under) => {
       expect(await again.kalends.schedules.get('goes')).toMatchObject({ status: 'paused', enabled: false })
     })
 
-    it('lets a run that goes on end, and stays retired after it', async () => {
+    it('a retired schedule lets its running job end, and stays retired', async () => {
       const on = await scene(under)
       const release = gate()
       const runs = await live(on, 'runs', [], { set: 'other', handler: () => release.promise })
@@ -149,7 +149,7 @@ eachDatabase((under) => {
       })
     })
 
-    it("is deleted with onRemoved 'delete', its history stays", async () => {
+    it("with onRemoved 'delete' the schedule is deleted, and its history stays", async () => {
       const on = await scene(under)
       const old = await live(on, 'w', [daily('stays'), daily('goes')], { onRemoved: 'delete' })
       await ended(old.kalends, await old.kalends.schedules.runNow('goes'))
@@ -160,7 +160,7 @@ eachDatabase((under) => {
       expect(now.messages()).toContain("warn: Schedule 'goes' is not declared any more: it is deleted")
     })
 
-    it("goes on with onRemoved 'keep'", async () => {
+    it("with onRemoved 'keep' the schedule continues", async () => {
       const { now } = await deployTwice('keep')
       await laterPass(now)
       expect(await now.kalends.schedules.get('goes')).toMatchObject({ status: 'active', idle: null })
@@ -171,7 +171,7 @@ eachDatabase((under) => {
   })
 
   describe('a rolling deploy', () => {
-    it('the older version never undoes the newer; what only it declares goes on until its last worker is gone', async () => {
+    it('an older version never undoes a newer one; what only the older declares continues until its last worker is gone', async () => {
       const on = await scene(under)
       const old = await live(on, 'old-1', [daily('a'), daily('b')])
       await isPlanned(old, 'b')
@@ -202,7 +202,7 @@ eachDatabase((under) => {
       expect(await timerOf(next, 'a')).toBe('hourly')
     })
 
-    it('rolled back: once the last worker of the newer version is gone, the older takes over on a later pass', async () => {
+    it('after a rollback, the older version takes over in a later pass when the last worker of the newer is gone', async () => {
       const on = await scene(under)
       const old = await live(on, 'old', [daily('a'), daily('b')])
       const next = await live(on, 'new', [hourly('a'), hourly('c')])
@@ -219,7 +219,7 @@ eachDatabase((under) => {
       expect([await timerOf(again, 'a'), await statusOf(again, 'c')]).toEqual(['hourly', 'active'])
     })
 
-    it('rolled back after a crash: a dead worker is no reason to wait for longer than the lease', async () => {
+    it('after a rollback and a crash, a lost worker delays the older version by no more than the lease', async () => {
       const on = await scene(under)
       const next = await live(on, 'new', [hourly('a')])
       const [sets] = await on.database.query('SELECT sets FROM worker')
@@ -239,7 +239,7 @@ eachDatabase((under) => {
       expect(await on.database.query("SELECT id FROM worker WHERE id = 'new/dead'")).toEqual([])
     })
 
-    it('two that start at the same moment agree on one version', async () => {
+    it('two workers that start at the same moment agree on one version', async () => {
       const on = await scene(under)
       const [one, two] = await Promise.all([
         live(on, 'one', [daily('a'), daily('b')]),
@@ -256,7 +256,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('two services with sets of their own never touch each other, whoever is up', async () => {
+  it('two services with separate sets never touch each other, whichever is running', async () => {
     const on = await scene(under)
     const mail = await live(on, 'mail', [hourly('send')], { set: 'mail' })
     const shop = await live(on, 'shop', [hourly('bill')], { set: 'shop', onRemoved: 'delete' })
@@ -274,8 +274,8 @@ eachDatabase((under) => {
     expect(await on.database.query("SELECT * FROM periodic_task WHERE id = 'send'")).toEqual(before)
   })
 
-  describe('a declared row that somebody deletes or edits while workers are up', () => {
-    it('comes back on a later pass, without backlog and without a first run', async () => {
+  describe('a declared row that is deleted or edited while workers run', () => {
+    it('a deleted declared row is recreated in a later pass, without backlog and without a first run', async () => {
       const on = await scene(under)
       const up = await live(on, 'w', [
         { ...daily('a'), timer: 'minutely', catchUp: 100, firstRun: 'now' as const },
@@ -291,7 +291,7 @@ eachDatabase((under) => {
       for (const { slot } of jobs.slice(1)) expect(slot).toMatch(/:00\.000$/)
     })
 
-    it('is set right on a later pass, but for enabled', async () => {
+    it('an edited declared row is restored in a later pass, except for enabled', async () => {
       const on = await scene(under)
       const up = await live(on, 'w', [daily('a')])
       await on.database.query("UPDATE periodic_task SET timer = 'hourly', enabled = 0")
@@ -300,11 +300,11 @@ eachDatabase((under) => {
     })
   })
 
-  describe('the first start', () => {
+  describe('the first run', () => {
     const runsOf = async ({ kalends }: Deployed, id: string) =>
       (await kalends.jobs.list({ schedule: id })).items.filter(({ state }) => state !== 'skipped').length
 
-    it('by default waits for the next elapse; now runs at once, and only when the row is new', async () => {
+    it('a new schedule waits for its next run time by default; now runs it at once, only when the row is new', async () => {
       const on = await scene(under)
       const code = [
         { ...daily('a'), timer: 'yearly' },
@@ -344,7 +344,7 @@ eachDatabase((under) => {
   })
 
   describe("Kalends' own housekeeping", () => {
-    it('is a declared set that every worker with an executor brings along', async () => {
+    it('housekeeping is a declared set of every worker with an executor', async () => {
       const { open } = await scene(under)
       const kalends = await open({ retention: {} })
       await kalends.start()
@@ -357,7 +357,7 @@ eachDatabase((under) => {
       expect(() => kalends.declare('kalends', [])).toThrow()
     })
 
-    it('prunes by age, and by count of each schedule; what is not final stays', async () => {
+    it('housekeeping prunes by age, and by count for each schedule; unfinished jobs stay', async () => {
       const { open, database } = await scene(under)
       const kalends = await open({ retention: { age: '1d', perSchedule: 3 } })
       kalends.handle(report, () => {})

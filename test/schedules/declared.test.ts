@@ -55,7 +55,7 @@ eachDatabase((under) => {
     expect(messages).toContain("info: Declared schedule 'weekly-report' is new")
   })
 
-  it('what code changes is changed, logged with the differences; what it does not change is not written', async () => {
+  it('a change in code updates the row, logged with the differences; unchanged rows are not written', async () => {
     const { open } = await scene(under)
     await deploy(open, (kalends) => {
       kalends.declare('set', [
@@ -83,7 +83,7 @@ eachDatabase((under) => {
     expect(await web.schedules.get('cleanup')).toMatchObject({ timer: 'hourly', args: { days: 7 } })
   })
 
-  it('code wins over edits by hand on every declared column but enabled', async () => {
+  it('code wins over manual edits in every declared column except enabled', async () => {
     const { open, database } = await scene(under)
     const code = (kalends: Kalends) =>
       kalends.declare('set', [{ task: cleanup, timer: 'daily', args: { days: 30 }, priority: 2 }])
@@ -104,7 +104,7 @@ eachDatabase((under) => {
     )
   })
 
-  it('what an admin has disabled stays disabled through restarts and changes', async () => {
+  it('a schedule that an admin has disabled stays disabled through restarts and changes', async () => {
     const { open, database } = await scene(under)
     await deploy(open, (kalends) => kalends.declare('set', [{ task: report, timer: 'daily', enabled: true }]))
     await database.query('UPDATE periodic_task SET enabled = 0')
@@ -115,7 +115,7 @@ eachDatabase((under) => {
     expect(await (await open()).schedules.get('report')).toMatchObject({ enabled: false, status: 'paused' })
   })
 
-  it('a schedule whose timer is unchanged keeps its next run through a restart, and a due run happens', async () => {
+  it('a schedule with an unchanged timer keeps its next run through a restart, and a due run happens', async () => {
     const { open, database } = await scene(under)
     const first = await open()
     first.handle(report, () => {})
@@ -157,7 +157,7 @@ eachDatabase((under) => {
     expect(plan.nextRun?.getTime()).toBeGreaterThan(Date.now())
   })
 
-  it('rows of users and SQL are never touched; a declared id that they have is left to them, and told', async () => {
+  it('rows of users and SQL are never touched; if one has a declared id, it stays, and the conflict is reported', async () => {
     const { open, database } = await scene(under)
     const web = await open({ worker: 'web' })
     await web.schedules.create({ id: 'report', task: 'report', timer: 'monthly', args: { by: 'a user' } })
@@ -203,7 +203,7 @@ eachDatabase((under) => {
     expect(await (await open()).schedules.get('b')).toMatchObject({ timer: 'daily', declaredBy: 'two' })
   })
 
-  it('what is declared no more is told', async () => {
+  it('a schedule that is not declared any more is reported', async () => {
     const { open } = await scene(under)
     await deploy(open, (kalends) => {
       kalends.declare('set', [
@@ -217,7 +217,7 @@ eachDatabase((under) => {
     expect(messages).toContainEqual(expect.stringContaining("warn: Schedule 'goes' is not declared any more"))
   })
 
-  it('a declared row that somebody deleted comes back with the next start, without backlog', async () => {
+  it('a declared row that was deleted is recreated at the next start, without backlog', async () => {
     const { open, database } = await scene(under)
     const code = (kalends: Kalends) =>
       kalends.declare('set', [{ task: report, timer: '*:0/1', catchUp: 100 }])
@@ -228,7 +228,7 @@ eachDatabase((under) => {
     expect(await database.query('SELECT id FROM job')).toEqual([])
   })
 
-  it('put of a user does not take a declared schedule away from its set', async () => {
+  it('put by a user does not take a declared schedule away from its set', async () => {
     const { open } = await scene(under)
     const code = (kalends: Kalends) => kalends.declare('set', [{ task: report, timer: 'daily' }])
     await deploy(open, code)
@@ -239,7 +239,7 @@ eachDatabase((under) => {
     expect(await web.schedules.get('report')).toMatchObject({ timer: 'daily', declaredBy: 'set' })
   })
 
-  it('all problems of all sets come in one error; nothing is written and no worker is registered', async () => {
+  it('all problems of all sets are in one error; nothing is written and no worker is registered', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(cleanup, () => {})
@@ -278,7 +278,7 @@ eachDatabase((under) => {
     expect(kalends.health()).toMatchObject({ worker: null, loops: [] })
   })
 
-  it('a worker that runs no jobs needs no handlers to declare', async () => {
+  it('a worker that runs no jobs can declare without handlers', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.declare('set', [{ task: report, timer: 'daily' }])
@@ -286,7 +286,7 @@ eachDatabase((under) => {
     expect(await kalends.schedules.get('report')).toMatchObject({ declaredBy: 'set' })
   })
 
-  it('many that start with the same set at once agree, and each schedule is there once', async () => {
+  it('many workers that start with the same set at once agree, and each schedule exists once', async () => {
     const { open, database } = await scene(under)
     const workers = await Promise.all(
       Array.from({ length: 4 }, async (_, index) => {
@@ -341,7 +341,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('before start', 
     expect(() => kalends.declare(' ', [])).toThrow(InvalidInputError)
   })
 
-  it('handle and declare come too late after start, and after stop', async () => {
+  it('handle and declare are rejected after start, and after stop', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     await kalends.start()
     expect(() => kalends.handle(report, () => {})).toThrow(ConflictError)
@@ -353,7 +353,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('before start', 
     expect(() => kalends.handle(report, () => {})).toThrow('this Kalends was stopped already')
   })
 
-  it('a start that was refused can be tried again once the problem is fixed', async () => {
+  it('a rejected start can be repeated once the problem is fixed', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     kalends.declare('set', [{ task: report, timer: 'daily' }])
     await expect(kalends.start()).rejects.toThrow(DeclarationError)

@@ -105,7 +105,7 @@ eachDatabase((under) => {
       ],
     ],
     [
-      'a one-off that is over',
+      'a past one-off',
       '2026-02-03 04:05:00',
       { idle: 'done' },
       [
@@ -138,7 +138,7 @@ eachDatabase((under) => {
       [/^Its next run is counted from the end of the current one, which has not ended\.$/, /not run/],
     ],
     [
-      'due, and nobody there',
+      'due, without a worker',
       'hourly',
       { nextrun: '2026-01-01 01:00:00.000' },
       [
@@ -147,7 +147,7 @@ eachDatabase((under) => {
       ],
     ],
     [
-      'not planned, and nobody there',
+      'not planned, without a worker',
       'hourly',
       {},
       [/^It has not been planned yet, and no worker is alive to do it\.$/, /not run/],
@@ -172,7 +172,7 @@ eachDatabase((under) => {
         /not run/,
       ],
     ],
-  ])('the state: %s', async (_, timer, columns, expected) => {
+  ])('explains the state: %s', async (_, timer, columns, expected) => {
     const stage = await opened()
     await schedule(stage, timer, columns)
     const reasons = await stage.reasons()
@@ -188,7 +188,7 @@ eachDatabase((under) => {
       /^The job the-job is running since Thu 2026-01-01 01:00:01 \+00:00 \(UTC\) on w\/1, in its second attempt\.$/,
     ],
     [
-      'running, to be stopped',
+      'running, with a stop request',
       'running',
       { worker: 'w/1', attempt: 1, started: CREATED, stop_requested: CREATED },
       ['work'],
@@ -202,21 +202,21 @@ eachDatabase((under) => {
       /^The job the-job is tried again at Thu 2099-01-01 00:00:00 \+00:00 \(UTC\); attempt 1 of 4 failed: Error: no\.$/,
     ],
     [
-      'waiting for a task that nobody handles',
+      'waiting for a task that no worker handles',
       'waiting',
       {},
       ['other'],
       /^The job the-job waits because no live worker handles the task 'work'\.$/,
     ],
     [
-      'waiting for room',
+      'waiting for capacity',
       'waiting',
       {},
       ['work'],
       /^The job the-job waits since .* for a worker that has room\.$/,
     ],
     ['blocked', 'blocked', {}, ['work'], /^The job the-job waits for the end of the one before it\.$/],
-  ])('a job that is not final: %s', async (_, state, columns, tasks, expected) => {
+  ])('explains an unfinished job: %s', async (_, state, columns, tasks, expected) => {
     const stage = await opened()
     await schedule(stage, 'hourly', { nextrun: '2099-01-05 08:00:00.000' })
     await job(stage.database, '2026-01-01 01:00:00.000', state, columns)
@@ -224,7 +224,7 @@ eachDatabase((under) => {
     expect((await stage.reasons())[1]).toMatch(expected)
   })
 
-  it('a task that no live worker handles is told of before a job waits for it', async () => {
+  it('explains that no live worker handles a task, before a job waits for it', async () => {
     const stage = await opened()
     await schedule(stage, 'hourly', { nextrun: '2099-01-05 08:00:00.000' })
     await worker(stage.database, ['other'])
@@ -314,7 +314,7 @@ eachDatabase((under) => {
       /^Nothing is recorded for .*: it was paused, retired or had another timer then, its history was pruned/,
     ],
     ['success', '2026-01-01 09:00:00.000', {}, /^Nothing is recorded for/],
-  ])('at a time, with a job that is %s for %s %j', async (state, slot, columns, expected) => {
+  ])('explains a time with a job that is %s for %s %j', async (state, slot, columns, expected) => {
     const stage = await opened()
     await schedule(stage, 'hourly', { nextrun: '2099-01-05 08:00:00.000' })
     await job(stage.database, slot, state, columns)
@@ -324,7 +324,7 @@ eachDatabase((under) => {
       ).toMatch(expected)
   })
 
-  it('at a time, without any job', async () => {
+  it('explains a time without any job', async () => {
     const stage = await opened()
     await schedule(stage, 'hourly', {
       nextrun: '2026-01-01 10:00:00.000',
@@ -346,7 +346,7 @@ eachDatabase((under) => {
     expect(await first('2026-01-04T10:00:00Z')).toMatch(/^It does not run at .*: it ended at Sat 2026-01-03/)
   })
 
-  it('to the second, each elapse is told of by itself', async () => {
+  it('explains each run time separately, to the second', async () => {
     const stage = await opened()
     await schedule(stage, '*:*:*', { nextrun: '2099-01-05 08:00:00.000' })
     await job(stage.database, '2026-01-01 10:00:10.000', 'success')
@@ -362,7 +362,7 @@ eachDatabase((under) => {
     expect((await stage.reasons('2026-01-01T10:00:21Z'))[0]).toContain('Nothing is recorded')
   })
 
-  it('far back in a long history', async () => {
+  it('explains a time far back in a long history', async () => {
     const stage = await opened()
     await schedule(stage, 'minutely', { nextrun: '2099-01-05 08:00:00.000' })
     const rows = Array.from({ length: 600 }, (_, index) => {
@@ -376,7 +376,7 @@ eachDatabase((under) => {
     expect((await stage.reasons('2026-01-01T09:59:00Z'))[0]).toContain('the job j599 succeeded')
   })
 
-  it('alive: while a run goes on, and after it', async () => {
+  it('explains a live schedule while its job runs, and afterwards', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const hold = gate()

@@ -42,7 +42,7 @@ eachDatabase((under) => {
     expect(newest).toMatchObject({ slot: new Date('2026-01-01T12:00:00Z'), error: 'no', scheduleId: 's' })
   })
 
-  it('pages by `before`: each row once, none twice', async () => {
+  it('pages by `before` contain each row exactly once', async () => {
     const { open, database } = await scene(under)
     const { schedules } = await open()
     await schedules.create({ id: 's', task: work, timer: 'yearly' })
@@ -62,7 +62,7 @@ eachDatabase((under) => {
     expect(seen).toEqual(slots.toReversed())
   })
 
-  it('what is wrong is refused by its field', async () => {
+  it('an invalid argument is rejected by its field', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     await expect(schedules.history('nobody')).rejects.toThrow(NotFoundError)
@@ -73,7 +73,7 @@ eachDatabase((under) => {
     await expect(schedules.history('s', { before: new Date('soon') })).rejects.toThrow(InvalidInputError)
   })
 
-  it('each run has a number of its own that only grows: also past cancelled, retried and overlapping ones', async () => {
+  it('each run has a unique, increasing number, also after cancelled, retried and overlapping ones', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const { schedules, jobs } = kalends

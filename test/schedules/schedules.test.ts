@@ -16,7 +16,7 @@ async function planned(kalends: Kalends, id: string) {
 }
 
 eachDatabase((under) => {
-  it('create stores what it was given, and defaults for the rest', async () => {
+  it('create stores its input, and defaults for the rest', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const schedule = await kalends.schedules.create({
@@ -96,7 +96,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.get('A'))?.id).toBe('A')
   })
 
-  it('what is not there is null to get, and a NotFoundError to all that would change it', async () => {
+  it('get of an unknown schedule returns null; all changes of it throw a NotFoundError', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     expect(await schedules.get('nobody')).toBeNull()
@@ -114,7 +114,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('put creates, changes what differs, and is idempotent', async () => {
+  it('put creates, updates what differs, and is idempotent', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     const input = { task: cleanup, timer: 'daily', args: { days: 3 }, summary: 'once' }
@@ -128,7 +128,7 @@ eachDatabase((under) => {
     expect(reduced).toMatchObject({ result: 'changed', schedule: { args: {}, summary: null } })
   })
 
-  it('put does not see a difference in the order of keys', async () => {
+  it('put ignores the order of keys', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     await schedules.put('a', { task: 'any', timer: 'daily', args: { x: 1, y: { p: [1, 2], q: null } } })
@@ -140,7 +140,7 @@ eachDatabase((under) => {
     expect(result).toBe('unchanged')
   })
 
-  it('put keeps what was paused paused', async () => {
+  it('put keeps a paused schedule paused', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     await schedules.put('a', { task: cleanup, timer: 'daily' })
@@ -151,7 +151,7 @@ eachDatabase((under) => {
     expect(await schedules.get('b')).toMatchObject({ status: 'paused' })
   })
 
-  it('two that put the same new id at once agree', async () => {
+  it('two concurrent puts of the same new id agree', async () => {
     const { open } = await scene(under)
     const [one, other] = [await open(), await open()]
     const results = await Promise.all(
@@ -167,7 +167,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('update changes what is given and leaves the rest', async () => {
+  it('update changes only the given settings', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     const before = await schedules.create({
@@ -182,7 +182,7 @@ eachDatabase((under) => {
     expect(await schedules.update('a', {})).toEqual(after)
   })
 
-  it('a deleted schedule is gone, and the jobs it has submitted stay', async () => {
+  it('a deleted schedule is removed, and the jobs it has submitted stay', async () => {
     const { open } = await scene(under)
     const { schedules, jobs } = await open()
     await schedules.create({ id: 'a', task: cleanup, timer: 'daily' })
@@ -192,7 +192,7 @@ eachDatabase((under) => {
     expect(await jobs.get(job)).toMatchObject({ state: 'waiting', scheduleId: 'a' })
   })
 
-  it('a job whose schedule was deleted while it ran ends like any other', async () => {
+  it('a job whose schedule was deleted while it ran ends as usual', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const release = gate()
@@ -233,7 +233,7 @@ eachDatabase((under) => {
     expect(await ids({ declaredBy: 'nobody' })).toEqual(['', 0])
   })
 
-  it('pause and resume only from the right state', async () => {
+  it('pause and resume work only in the right state', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     await schedules.create({ id: 'a', task: cleanup, timer: 'daily' })
@@ -301,7 +301,7 @@ eachDatabase((under) => {
     },
   )
 
-  it('a change of anything but the timer keeps the next run', async () => {
+  it('a change of any setting except the timer keeps the next run', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     await kalends.start()
@@ -315,7 +315,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.get('a'))?.nextRun).toEqual(new Date(`${later.replace(' ', 'T')}Z`))
   })
 
-  it('a next run set in SQL is obeyed once; a past one means now, and nothing counts as missed', async () => {
+  it('a next run set in SQL is used once; one in the past means now, and no slot counts as missed', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     kalends.handle(cleanup, () => {})
@@ -361,7 +361,7 @@ eachDatabase((under) => {
     expect(await kalends.schedules.get('a')).toMatchObject({ status: 'paused', runCount: 2 })
   })
 
-  it('runNow while a job is not final is a conflict that names the job and its state', async () => {
+  it('runNow while a job is unfinished is a conflict that names the job and its state', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const release = gate()
@@ -382,7 +382,7 @@ eachDatabase((under) => {
     await kalends.schedules.runNow('a')
   })
 
-  it('of many runNow at once one wins', async () => {
+  it('of many concurrent runNow calls, one succeeds', async () => {
     const { open } = await scene(under)
     const [one, other] = [await open(), await open()]
     await one.schedules.create({ id: 'a', task: cleanup, timer: 'yearly' })
@@ -395,7 +395,7 @@ eachDatabase((under) => {
     expect((await one.jobs.list()).total).toBe(1)
   })
 
-  it('elapses lists what is to come after a moment, in the zone of the timer', async () => {
+  it('elapses lists the run times after an instant, in the zone of the timer', async () => {
     const { open } = await scene(under)
     const { schedules } = await open()
     await schedules.create({ id: 'a', task: cleanup, timer: '*-*-* 02:30 Europe/Berlin' })
@@ -410,7 +410,7 @@ eachDatabase((under) => {
     expect(await schedules.elapses('a')).toEqual([new Date('2030-01-01T00:00:00Z')])
   })
 
-  it('a timer that nobody can read is idle invalid with its error, and heals when edited', async () => {
+  it('an unreadable timer is idle invalid with its error, and recovers when it is edited', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     await kalends.start()

@@ -126,7 +126,7 @@ async function fill(kalends: Kalends, database: TestDatabase): Promise<void> {
 }
 
 eachDatabase((under) => {
-  it('random calls with ids of others read nothing and change nothing beyond', {
+  it('random calls with ids of other owners read nothing and change nothing outside the scope', {
     timeout: 120_000,
   }, async () => {
     const { open, database } = await scene(under)

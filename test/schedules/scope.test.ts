@@ -18,7 +18,7 @@ const tasks = ['work']
 
 eachDatabase((under) => {
   it.each([null, undefined, 'ann', {}, { user: 'ann' }, { submitter: null }, { submitter: '' }])(
-    'a scope of %j is refused: it would reach everything, or nothing that was meant',
+    'a scope of %j is rejected: it would match all rows, or none',
     async (options) => {
       const kalends = await (await scene(under)).open()
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what untyped code may give
@@ -26,13 +26,13 @@ eachDatabase((under) => {
     },
   )
 
-  it('a misspelt field of a scope is refused: without it the scope would reach more', async () => {
+  it('a misspelled field of a scope is rejected: without it the scope would match more', async () => {
     const kalends = await (await scene(under)).open()
     const options = { group: 'shop', submiter: 'anna' }
     expect(() => kalends.scope(options)).toThrow("scope: unknown field 'submiter'")
   })
 
-  it('group and submitter are written over what comes in', async () => {
+  it('group and submitter are set by the scope, for any input', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const { schedules, jobs } = kalends.scope({ group: 'shop', submitter: 'anna', tasks })
@@ -56,7 +56,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('a scope is given tasks or their names', async () => {
+  it('a scope accepts tasks or their names', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     for (const granted of [work, work.name])
@@ -67,7 +67,7 @@ eachDatabase((under) => {
       )
   })
 
-  it('a scope does not write the field that it leaves open: the row would be among those of another owner', async () => {
+  it('a scope cannot write the field that it leaves open: the row would belong to another owner', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const shop = kalends.scope({ group: 'shop', tasks })
@@ -91,7 +91,7 @@ eachDatabase((under) => {
     expect(await kalends.scope({ group: 'Shop' }).schedules.get('a')).toBeNull()
   })
 
-  it('owners choose ids without knowing of each other: each has its own', async () => {
+  it('owners choose ids independently: each has its own namespace', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const [anna, ben] = ['anna', 'ben'].map((submitter) => kalends.scope({ submitter, tasks }))
@@ -122,7 +122,7 @@ eachDatabase((under) => {
     expect((await kalends.schedules.list()).items.map(({ id }) => id)).toEqual(['anna/s', 's'])
   })
 
-  it('what somebody else has is as if it were not there', async () => {
+  it('rows of other owners appear not to exist', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const anna = kalends.scope({ submitter: 'anna', tasks })
@@ -164,7 +164,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('a row that code has made for an owner is called by its own id; what the owner makes is not hidden by it', async () => {
+  it('a row that code creates for an owner keeps its own id; a row of the owner does not hide it', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     await kalends.schedules.create({ id: 's', task: work, timer: 'yearly', submitter: 'anna' })
@@ -179,7 +179,7 @@ eachDatabase((under) => {
     expect(await anna.schedules.history('s')).toMatchObject([{ id: run, scheduleId: 's' }])
   })
 
-  it('a job that code has made for an owner is not hidden by one of the same id that the owner submits', async () => {
+  it('a job that code creates for an owner is not hidden by a job of the owner with the same id', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     await kalends.jobs.submit(work, { by: 'code' }, { id: 'j', submitter: 'anna' })
@@ -200,7 +200,7 @@ eachDatabase((under) => {
     expect((await jobs.list()).total).toBe(2)
   })
 
-  it('pages go on after the last id as the owner knows it, through rows of both kinds', async () => {
+  it('pages continue after the last id as the owner sees it, through rows of both kinds', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const anna = kalends.scope({ submitter: 'anna', tasks })
@@ -231,7 +231,7 @@ eachDatabase((under) => {
     expect(items.map(({ schedule }) => schedule).toSorted()).toEqual(['b', 'd', 'z-b', 'z-d'])
   })
 
-  it('a job that its owner has named is waited for by this name', async () => {
+  it('wait finds a job by the id that its owner chose', async () => {
     const { open } = await scene(under)
     const kalends = await open({ pollInterval: '60s' })
     kalends.handle(work, () => 'done')
@@ -242,7 +242,7 @@ eachDatabase((under) => {
     expect(await jobs.wait(id, { timeout: '50s' })).toMatchObject({ id: 'mine', state: 'success' })
   })
 
-  it('a declared schedule is not kept from running by the same id of an owner', async () => {
+  it('a declared schedule runs even if an owner uses the same id', async () => {
     const { open } = await scene(under)
     const tenant = await open()
     await tenant.scope({ submitter: 'mallory', tasks }).schedules.create({
@@ -261,7 +261,7 @@ eachDatabase((under) => {
     })
   })
 
-  it('only tasks that the scope was given are written, whoever has made the row', async () => {
+  it('a scope writes only rows of its tasks, whoever has created the row', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const mine = { submitter: 'anna', timer: 'yearly' } as const
@@ -307,7 +307,7 @@ eachDatabase((under) => {
     await expect(jobs.submit(work)).rejects.toThrow(ForbiddenError)
   })
 
-  it('an owner has no more schedules and open jobs than allowed, however many calls come at once', async () => {
+  it('an owner never exceeds its limits of schedules and open jobs, also with concurrent calls', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const limits = { schedules: 2, openJobs: 3 }
@@ -333,7 +333,7 @@ eachDatabase((under) => {
     expect(await outcomes(5, () => kalends.jobs.submit(work))).toBe(5)
   })
 
-  it('a schedule that is deleted while it is put is not put beyond the limit', async () => {
+  it('a schedule that is deleted during a put is not recreated beyond the limit', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const { schedules } = kalends.scope({ submitter: 'anna', tasks, limits: { schedules: 2 } })
@@ -358,7 +358,7 @@ eachDatabase((under) => {
     expect((await schedules.list()).total).toBeLessThanOrEqual(2)
   })
 
-  it('few writes of an owner wait for each other, and the others are refused', async () => {
+  it('a few writes of an owner wait for each other, and the others are rejected', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const submits = Array.from({ length: 100 }, () =>
@@ -372,7 +372,7 @@ eachDatabase((under) => {
     await kalends.scope({ submitter: 'anna', tasks }).jobs.submit(work)
   })
 
-  it('a submission in the transaction of the application waits for no other one', async () => {
+  it('a submission in a transaction of the application waits for no other submission', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const { jobs } = kalends.scope({ submitter: 'anna', tasks, limits: { openJobs: 1 } })
@@ -430,7 +430,7 @@ eachDatabase((under) => {
     expect(await kalends.schedules.create({ id: 'free', ...input })).toMatchObject({ id: 'free' })
   })
 
-  it('a row that changes hands by SQL is the new owner’s at once', async () => {
+  it('a row that gets another owner in SQL belongs to that owner at once', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const [anna, ben] = ['anna', 'ben'].map((submitter) => kalends.scope({ submitter, tasks }))
@@ -444,7 +444,7 @@ eachDatabase((under) => {
     await ben.schedules.delete('anna/s')
   })
 
-  it('a schedule that changes hands does not reveal the open job of its previous owner', async () => {
+  it('a schedule that gets another owner does not reveal the open job of its previous owner', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const anna = kalends.scope({ submitter: 'anna', tasks })
@@ -474,7 +474,7 @@ eachDatabase((under) => {
     'daily Europe/Berlin',
     '2099-01-01 00:00:00.25',
     'Mon..Fri 08..18:0/10',
-  ])('a timer that elapses no more often than once a minute is taken: %s', async (timer) => {
+  ])('a timer that elapses at most once a minute is accepted: %s', async (timer) => {
     const { open } = await scene(under)
     const { schedules } = (await open()).scope({ submitter: 'anna', tasks })
     expect(await schedules.create({ task: work, timer })).toMatchObject({ timer })
@@ -498,7 +498,7 @@ eachDatabase((under) => {
     [{ group: 'shop', limits: { schedules: -1 } }, 'limits.schedules'],
     [{ group: 'shop', limits: { timeout: 'soon' } }, 'limits.timeout'],
     [{ group: 'shop', limits: { priority: [5, 1] } }, 'limits.priority'],
-  ])('a scope that would reach or grant too much is refused: %j', async (options, field) => {
+  ])('a scope that would match or permit too much is rejected: %j', async (options, field) => {
     const { open } = await scene(under)
     const kalends = await open()
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what an application in JavaScript may send

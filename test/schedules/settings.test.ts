@@ -43,9 +43,9 @@ const WRONG: readonly [field: string, value: unknown][] = [
   ['timer', `${'Mon,'.repeat(200)}Mon`],
 ]
 
-describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a setting that cannot be meant', () => {
+describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid setting', () => {
   it.each(WRONG)(
-    '%s: %j is refused by create, put and update, and the error names the field',
+    '%s: %j is rejected by create, put and update, and the error names the field',
     async (field, value) => {
       await using kalends = await Kalends.open('sqlite::memory:')
       const { schedules } = kalends
@@ -69,14 +69,14 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a setting that 
     },
   )
 
-  it.each(['', '   ', 'i'.repeat(191)])('the id %j is refused', async (id) => {
+  it.each(['', '   ', 'i'.repeat(191)])('the id %j is rejected', async (id) => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const input = { task: plain, timer: 'daily' }
     await expect(kalends.schedules.create({ id, ...input })).rejects.toMatchObject({ field: 'id' })
     await expect(kalends.schedules.put(id, input)).rejects.toMatchObject({ field: 'id' })
   })
 
-  it('a timer that cannot be read: the error has column and hint', async () => {
+  it('an unreadable timer is rejected: the error has column and hint', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const error: unknown = await kalends.schedules
       .create({ task: plain, timer: 'Mon..Fry 09:00' })
@@ -85,14 +85,14 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a setting that 
     expect(error).toMatchObject({ column: 6, token: 'Fry', hint: expect.stringContaining('Fri') })
   })
 
-  it('a timer with an unknown zone is refused', async () => {
+  it('a timer with an unknown zone is rejected', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     await expect(kalends.schedules.create({ task: plain, timer: 'daily Europe/Atlantis' })).rejects.toThrow(
       CalendarSyntaxError,
     )
   })
 
-  it('args that do not fit the task are refused, and the error says where', async () => {
+  it('args that do not match the schema of the task are rejected, and the error says where', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     // A handler makes the task known by name as well.
     kalends.handle(cleanup, () => {})
@@ -116,7 +116,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a setting that 
     ['a circle', circular],
     ['a function', () => {}],
     ['a symbol', Symbol('s')],
-  ])('args that are no JSON (%s) are refused', async (_, args) => {
+  ])('args that are not JSON (%s) are rejected', async (_, args) => {
     await using kalends = await Kalends.open('sqlite::memory:')
     await expect(kalends.schedules.create({ task: 'any', timer: 'daily', args })).rejects.toMatchObject({
       field: 'args',
@@ -131,14 +131,14 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a setting that 
     ['limit', '5; DROP TABLE job'],
     ['offset', -1],
     ['offset', Number.NaN],
-  ])('%s: %j of a list is refused', async (field, value) => {
+  ])('%s: %j of a list is rejected', async (field, value) => {
     await using kalends = await Kalends.open('sqlite::memory:')
     const query: object = { [field]: value }
     await expect(kalends.schedules.list(query)).rejects.toMatchObject({ field })
     await expect(kalends.jobs.list(query)).rejects.toMatchObject({ field })
   })
 
-  it('elapses after no moment, or too many of them, are refused', async () => {
+  it('elapses after an invalid instant, or too many of them, are rejected', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     await kalends.schedules.create({ id: 'a', task: plain, timer: '*:*:*' })
     await expect(kalends.schedules.elapses('a', { limit: Infinity })).rejects.toMatchObject({
@@ -153,7 +153,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a setting that 
 describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the option zone', () => {
   const local = Intl.DateTimeFormat().resolvedOptions().timeZone
 
-  it('is written into timers that name no zone', async () => {
+  it('the zone is added to timers without a zone', async () => {
     await using kalends = await Kalends.open('sqlite::memory:', { zone: 'America/St_Johns' })
     const timerOf = async (timer: string) =>
       (await kalends.schedules.put('a', { task: plain, timer })).schedule.timer
@@ -164,7 +164,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the option zone
     expect((await kalends.schedules.update('a', { timer: 'daily' })).timer).toBe('daily America/St_Johns')
   })
 
-  it('local is the zone of this process, by its name', async () => {
+  it("'local' is the zone of this process, by its name", async () => {
     await using kalends = await Kalends.open('sqlite::memory:', { zone: 'local' })
     const { timer } = await kalends.schedules.create({ task: plain, timer: '09:00' })
     expect(timer).toBe(local === 'UTC' ? '09:00' : `09:00 ${local}`)
@@ -177,14 +177,14 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the option zone
     expect((await kalends.schedules.put('a', input)).result).toBe('unchanged')
   })
 
-  it('without it timers are UTC, whatever the zone of the process', async () => {
+  it('is UTC by default, in any zone of the process', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     await kalends.schedules.create({ id: 'a', task: plain, timer: '09:00' })
     const [at] = await kalends.schedules.elapses('a', { after: new Date('2026-07-01T00:00:00Z'), limit: 1 })
     expect(at?.toISOString()).toBe('2026-07-01T09:00:00.000Z')
   })
 
-  it.each(['Europe/Atlantis', '', 'local time'])('%j is refused when opening', async (zone) => {
+  it.each(['Europe/Atlantis', '', 'local time'])('%j is rejected by open', async (zone) => {
     await expect(Kalends.open('sqlite::memory:', { zone })).rejects.toMatchObject({ field: 'zone' })
   })
 })
@@ -200,7 +200,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an option of op
     ['worker', 'a/b'],
     ['worker', 'w'.repeat(191)],
     ['tablePrefix', 'x`; --'],
-  ])('%s: %j is refused', async (field, value) => {
+  ])('%s: %j is rejected', async (field, value) => {
     const options: object = { [field]: value }
     await expect(Kalends.open('sqlite::memory:', options)).rejects.toMatchObject({
       field,
@@ -209,7 +209,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an option of op
   })
 
   it.each([0, -1, 1.5, Number.NaN, 10_001])(
-    'concurrency %d is refused by start, which may be tried again',
+    'concurrency %d is rejected by start, which can be repeated',
     async (concurrency) => {
       await using kalends = await Kalends.open('sqlite::memory:')
       await expect(kalends.start({ executor: { concurrency } })).rejects.toMatchObject({
@@ -220,7 +220,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an option of op
   )
 
   it.each(['postgres://localhost/app', 'mysql://localhost', 'sqlite:', 'kalends.db'])(
-    'the database %j is refused with what to write instead',
+    'the database %j is rejected with a correction',
     async (url) => {
       await expect(Kalends.open(url)).rejects.toMatchObject({
         field: 'database',
@@ -229,7 +229,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an option of op
     },
   )
 
-  it('a password never gets into an error', async () => {
+  it('a password never appears in an error', async () => {
     const error: unknown = await Kalends.open('postgres://root:s3cret@localhost/app').catch(
       (reason: unknown) => reason,
     )

@@ -34,7 +34,7 @@ onEachStore((under) => {
   }
   const stored = () => under.query('SELECT job_id, claim FROM attempt ORDER BY job_id, claim')
 
-  describe('an attempt that', () => {
+  describe('attempts in the database', () => {
     it.each<[string, AttemptEnd, AttemptOutcome, string | null]>([
       ['failed', failure, 'failed', 'Error: boom\n    at work'],
       ['failed permanently', { kind: 'error', error: 'no', permanent: true }, 'failed', 'no'],
@@ -42,16 +42,19 @@ onEachStore((under) => {
       ['was cancelled', { kind: 'cancelled', error: 'on request' }, 'cancelled', 'on request'],
       ['was released', { kind: 'released' }, 'released', null],
       ['was lost', { kind: 'lost', error: 'The worker w/1 was lost' }, 'lost', 'The worker w/1 was lost'],
-    ])('%s is stored with its worker, its times and its error', async (_, end, outcome, error) => {
-      await running('j', { error: 'of an earlier attempt' })
-      const { settled } = await settle(ended('j', end))
-      const started = new Date('2026-01-01T00:00:00.000Z')
-      expect(await attempts('j')).toEqual([
-        { attempt: 1, worker: WORKER, started, ended: settled[0]?.ended, outcome, error },
-      ])
-    })
+    ])(
+      'an attempt that %s is stored with its worker, its times and its error',
+      async (_, end, outcome, error) => {
+        await running('j', { error: 'of an earlier attempt' })
+        const { settled } = await settle(ended('j', end))
+        const started = new Date('2026-01-01T00:00:00.000Z')
+        expect(await attempts('j')).toEqual([
+          { attempt: 1, worker: WORKER, started, ended: settled[0]?.ended, outcome, error },
+        ])
+      },
+    )
 
-    it('is running or succeeded is read from the job, and nothing is stored', async () => {
+    it('an attempt that is running or succeeded is derived from the job, and not stored', async () => {
       const { store, statements } = await recording(under.url)
       under.afterwards(() => store.close())
       await running('now')
@@ -67,7 +70,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('was lost names the worker that was lost, not the one that took over', async () => {
+    it('a lost attempt names the lost worker, not the one that took over', async () => {
       await job(under, 'j')
       await claim('gone/1')
       await settle(...(await under.store.executing.orphans(10)))
@@ -83,7 +86,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('was fenced off is not stored', async () => {
+    it('an attempt that was fenced off is not stored', async () => {
       await running('j', { claim: 2 })
       await settle(ended('j', failure))
       expect(await stored()).toEqual([])
@@ -109,7 +112,7 @@ onEachStore((under) => {
     expect((await attempts('j', 2)).map(({ outcome }) => outcome)).toEqual(['failed', 'success'])
   })
 
-  it('a job without an attempt has none, and one that was cancelled while it waited gets none', async () => {
+  it('a job without an attempt has none, and a job that is cancelled while it waits gets none', async () => {
     await under.store.jobs.submit([newJob('j')])
     expect(await attempts('j')).toEqual([])
     await write(under.store).cancel('j')
@@ -117,7 +120,7 @@ onEachStore((under) => {
     expect(await under.store.lists.attempts('none', 100)).toBeNull()
   })
 
-  it('the attempts of a batch are one statement', async () => {
+  it('the attempts of a batch are written in one statement', async () => {
     const { store, statements } = await recording(under.url)
     under.afterwards(() => store.close())
     const ids = Array.from({ length: 200 }, (_, index) => `j${String(index).padStart(3, '0')}`)
@@ -154,7 +157,7 @@ onEachStore((under) => {
     expect(wide).not.toHaveProperty('truncated')
   })
 
-  it('an error is stored as it is, and shortened to whole lines where it is listed', async () => {
+  it('an error is stored unchanged, and shortened to whole lines in lists', async () => {
     await running('odd')
     await running('long')
     const odd = 'naïve 😀 \' " \\ ? %s ` $1 \n\r\t \u2028 \u0001'
@@ -171,8 +174,8 @@ onEachStore((under) => {
     expect(row?.['error']).toBe(line.repeat(20))
   })
 
-  describe('what was written manually', () => {
-    it('an attempt of a former job of the same id gives way', async () => {
+  describe('rows that were written manually', () => {
+    it('an attempt of an earlier job with the same id is replaced', async () => {
       const at = { started: STARTED, ended: STARTED }
       await insert(under, 'attempt', {
         job_id: 'j',
@@ -187,7 +190,7 @@ onEachStore((under) => {
       expect(await attempts('j')).toMatchObject([{ attempt: 1, worker: WORKER, outcome: 'failed' }])
     })
 
-    it('the largest claim does not keep attempts from ending', async () => {
+    it('the largest claim number does not prevent the end of an attempt', async () => {
       const largest = 2_147_483_647
       await job(under, 'j', { claim: largest })
       for (const end of [failure, { kind: 'released' }] as const) {
@@ -197,7 +200,7 @@ onEachStore((under) => {
       expect(await attempts('j')).toMatchObject([{ outcome: 'released' }])
     })
 
-    it('a running job without a start counts from its end', async () => {
+    it('a running job without a start is counted from its end', async () => {
       await running('j', { started: null })
       expect(await attempts('j')).toEqual([])
       await settle(ended('j', failure))

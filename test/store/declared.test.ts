@@ -50,8 +50,8 @@ onEachStore((under) => {
   const ofSet = async (name: string, id: string) =>
     planned(under, id, after(await clock(under), MINUTE), { declared_by: name })
 
-  describe('which version is the newest', () => {
-    it('the one that was seen last, of those that a live worker has', async () => {
+  describe('the newest version of a set', () => {
+    it('is the last one seen of those that live workers have', async () => {
       const name = freshSet()
       const [one, two, three] = [['a'], ['a', 'b'], ['a', 'b', 'c']].map((ids) => setVersion(name, ids))
       if (one === undefined || two === undefined || three === undefined) return
@@ -67,7 +67,7 @@ onEachStore((under) => {
       expect(await stateOf(one)).toMatchObject({ isNewest: true, liveIds: new Set(['a']) })
     })
 
-    it('workers of other sets, and a worker row that says nothing, do not matter', async () => {
+    it('does not depend on workers of other sets, or on an empty worker row', async () => {
       const [name, other] = [freshSet(), freshSet()]
       await worker('other', [setVersion(other, ['a', 'z'])])
       await worker('none', [])
@@ -78,7 +78,7 @@ onEachStore((under) => {
       })
     })
 
-    it('is decided once more under lock, so that a newer one that comes between is seen', async () => {
+    it('is decided again under lock, so that a newer version in between is seen', async () => {
       const name = freshSet()
       const [old, next] = [setVersion(name, ['a']), setVersion(name, ['b'])]
       const another = await under.another()
@@ -104,7 +104,7 @@ onEachStore((under) => {
   })
 
   describe('what a set reaches', () => {
-    it('its own rows, and whoever has one of its ids', async () => {
+    it('its own rows, and rows with one of its ids', async () => {
       const name = freshSet()
       await ofSet(name, 'mine, gone')
       await ofSet(freshSet(), "another's")
@@ -114,7 +114,7 @@ onEachStore((under) => {
       expect(existing.map(({ id }) => id)).toEqual(['mine, gone', 'taken'])
     })
 
-    it('an empty set is one as any other', async () => {
+    it('an empty set is an ordinary set', async () => {
       const name = freshSet()
       await ofSet(name, 'gone')
       const { existing, isNewest } = await stateOf(setVersion(name, []))
@@ -122,8 +122,8 @@ onEachStore((under) => {
     })
   })
 
-  describe('retired', () => {
-    it('wakes nobody, whatever it was: due, edited, paused or never planned', async () => {
+  describe('a retired schedule', () => {
+    it('never wakes a worker, whether it was due, edited, paused or never planned', async () => {
       const name = freshSet()
       const past = after(await clock(under), -MINUTE)
       await planned(under, 'due', past, { declared_by: name })
@@ -137,7 +137,7 @@ onEachStore((under) => {
       expect(await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)).toEqual([])
     })
 
-    it('while a scheduler has it marked: the mark is ended, nothing is submitted', async () => {
+    it('loses the mark of a scheduler, and is not submitted', async () => {
       const name = freshSet()
       await planned(under, 's', after(await clock(under), -1000), { declared_by: name })
       const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
@@ -148,7 +148,7 @@ onEachStore((under) => {
       expect(await under.query('SELECT id FROM job')).toEqual([])
     })
 
-    it('and reactivated: planned from now, once', async () => {
+    it('is planned from now when it is reactivated, once', async () => {
       const name = freshSet()
       await planned(under, 's', after(await clock(under), -1000), { declared_by: name })
       await change(setVersion(name, []), { retire: ['s'] })
@@ -175,7 +175,7 @@ onEachStore((under) => {
     ])
   })
 
-  it('all changes of a set are there together or not at all', async () => {
+  it('all changes of a set are written together or not at all', async () => {
     const name = freshSet()
     await ofSet(name, 'a')
     await expect(
@@ -189,7 +189,7 @@ onEachStore((under) => {
     expect(await under.query('SELECT id FROM periodic_task')).toEqual([{ id: 'a' }])
   })
 
-  it('many that bring the same set at once agree', async () => {
+  it('many concurrent syncs of the same set agree', async () => {
     const name = freshSet()
     const ids = Array.from({ length: 20 }, (_, index) => `s${index}`)
     const stores = await Promise.all([1, 2, 3, 4].map(() => under.another()))

@@ -24,14 +24,14 @@ onEachStore((under) => {
     }
   })
 
-  it('groups that look alike take turns', async () => {
+  it('groups with similar names take turns', async () => {
     for (const [index, group_] of ALL('team').entries())
       for (const turn of ['a', 'b']) await job(under, `${index}${turn}`, { group_ })
     const first = await under.store.executing.claim('w/1', policies('task'), ALL('team').length, '')
     expect(sorted(first.map(({ group }) => group))).toEqual(sorted(ALL('team')))
   })
 
-  it('ids that look alike are the ids of different rows', async () => {
+  it('ids that look alike belong to different rows', async () => {
     for (const id of ALL('one')) {
       await write(under.store).create(id, settings({ summary: id }))
       await job(under, id, { subject: id })
@@ -48,7 +48,7 @@ onEachStore((under) => {
     expect(await under.query('SELECT id FROM periodic_task')).toEqual([])
   })
 
-  it('schedules whose ids look alike are marked, submitted and settled each by itself', async () => {
+  it('schedules with similar ids are marked, submitted and settled separately', async () => {
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of ALL('one')) await planned(under, id, due)
     const { scheduling, executing } = under.store
@@ -96,7 +96,7 @@ onEachStore((under) => {
     expect(lost).toHaveLength(lookalikes('w/1').length)
   })
 
-  it('lists and owners find exactly what they name', async () => {
+  it('lists and owners find only exact names', async () => {
     const { lists, schedules, jobs } = under.store
     for (const text of ALL('ann')) {
       const columns = { group_: text, submitter: text, task: text }
@@ -158,23 +158,20 @@ onEachStore((under) => {
     },
   }
 
-  it.each(ENUMERATIONS)(
-    '%s.%s takes its words and nothing that looks like one',
-    async (table, column, values) => {
-      for (const value of values) {
-        await insert(under, table, { ...ROWS[table], [column]: value })
-        await under.query(`DELETE FROM ${table}`)
-        for (const text of [...lookalikes(value), ''])
-          await expect(
-            insert(under, table, { ...ROWS[table], [column]: text }),
-            JSON.stringify(text),
-          ).rejects.toThrow()
-        expect(await under.query(`SELECT 1 FROM ${table}`)).toEqual([])
-      }
-    },
-  )
+  it.each(ENUMERATIONS)('%s.%s takes its own values and nothing similar', async (table, column, values) => {
+    for (const value of values) {
+      await insert(under, table, { ...ROWS[table], [column]: value })
+      await under.query(`DELETE FROM ${table}`)
+      for (const text of [...lookalikes(value), ''])
+        await expect(
+          insert(under, table, { ...ROWS[table], [column]: text }),
+          JSON.stringify(text),
+        ).rejects.toThrow()
+      expect(await under.query(`SELECT 1 FROM ${table}`)).toEqual([])
+    }
+  })
 
-  it('no value that a column of numbers takes stands in the way of the row', async () => {
+  it('every value that a numeric column accepts leaves the row usable', async () => {
     const worst: readonly [table: string, column: string, least: number, most: number][] = [
       ['periodic_task', 'enabled', 0, 1],
       ['periodic_task', 'priority', -2_147_483_647, 2_147_483_647],
@@ -226,7 +223,7 @@ onEachStore((under) => {
   })
 
   if (under.kind !== 'sqlite')
-    it('every text of the tables is compared exactly, whatever the defaults of server and database are', async () => {
+    it('every text in the tables is compared exactly, for any defaults of server and database', async () => {
       const exact = under.kind === 'mariadb' ? 'utf8mb4_nopad_bin' : 'utf8mb4_0900_bin'
       expect(
         await under.query(
@@ -241,7 +238,7 @@ onEachStore((under) => {
     })
 
   if (under.kind === 'sqlite')
-    it('a text of SQLite has no NUL, is not too long and is no BLOB', async () => {
+    it('SQLite rejects a text that contains NUL, is too long or is a BLOB', async () => {
       const columns: (readonly [table: string, column: string])[] = [
         ...['id', 'task', 'group_', 'submitter', 'timer', 'declared_by', 'worker'].map(
           (column) => ['periodic_task', column] as const,

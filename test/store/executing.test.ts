@@ -24,7 +24,7 @@ onEachStore((under) => {
   const claimed = async (...given: Parameters<typeof claim>) => (await claim(...given)).map(({ id }) => id)
 
   describe('jobs whose time comes', () => {
-    it('become claimable, the earliest first, at most as many as asked for', async () => {
+    it('become claimable, the earliest first, up to the limit', async () => {
       const now = await clock(under)
       await job(under, 'future', { run_at: toText(after(now, MINUTE)) })
       await job(under, 'second', { run_at: toText(after(now, -1000)) })
@@ -44,7 +44,7 @@ onEachStore((under) => {
   })
 
   describe('a claim', () => {
-    it('makes jobs this worker’s, as a new attempt with the policy in force', async () => {
+    it('assigns jobs to this worker, as a new attempt with the current policy', async () => {
       await under.store.jobs.submit([
         newJob('j', { args: '{"b": 1, "a": [1.0, null]}', timeoutMs: 5, retryBackoff: 'fixed' }),
       ])
@@ -83,7 +83,7 @@ onEachStore((under) => {
       expect(await claim(1)).toEqual([])
     })
 
-    it('takes only tasks that are handled here', async () => {
+    it('a claim takes only tasks that this worker handles', async () => {
       await under.store.jobs.submit([
         newJob('a', { task: 'Task' }),
         newJob('b', { task: 'other' }),
@@ -94,7 +94,7 @@ onEachStore((under) => {
       expect(await claimed(10, policies('other', 'Task'))).toEqual(['b', 'a'].toSorted())
     })
 
-    it('takes the larger priority first, then the older job, at most as many as asked for', async () => {
+    it('takes the larger priority first, then the older job, up to the limit', async () => {
       await under.store.jobs.submit([
         newJob('1 low', { priority: -5 }),
         newJob('4 normal'),
@@ -117,7 +117,7 @@ onEachStore((under) => {
       expect(await claimed(1, tasks)).toEqual(['1'])
     })
 
-    it('gives groups and tasks the same share, however long the queue of one of them', async () => {
+    it('gives groups and tasks the same share, for any length of their queues', async () => {
       await under.store.jobs.submit([
         ...Array.from({ length: 100 }, (_, index) =>
           newJob(`huge ${index}`, { group: 'huge', priority: 100 }),
@@ -131,7 +131,7 @@ onEachStore((under) => {
       expect(taken.length).toBeLessThanOrEqual(8)
     })
 
-    it('with one place, goes on to the group after the one that had the last turn', async () => {
+    it('with capacity for one, continues with the group after the one that had the last turn', async () => {
       await under.store.jobs.submit(
         ['a', 'b', 'c', 'a2', 'b2', 'c2'].map((id) => newJob(id, { group: id.slice(0, 1) })),
       )
@@ -145,7 +145,7 @@ onEachStore((under) => {
       expect(order).toEqual(['a', 'b', 'c', 'a2', 'b2', 'c2'])
     })
 
-    it('asks for more groups than one statement takes', async () => {
+    it('covers more groups than one statement takes', async () => {
       await under.store.jobs.submit(
         Array.from({ length: 600 }, (_, index) => newJob(`j${index}`, { group: `g${index}` })),
       )
@@ -155,7 +155,7 @@ onEachStore((under) => {
       expect(all.size).toBe(600)
     })
 
-    it('of two at the same time gets other jobs, while somebody submits', async () => {
+    it('takes different jobs than a concurrent claim, during a submission', async () => {
       await under.store.jobs.submit(Array.from({ length: 40 }, (_, index) => newJob(`j${index}`)))
       const other = await under.another()
       const [mine, theirs] = await Promise.all([
@@ -170,7 +170,7 @@ onEachStore((under) => {
       })
     })
 
-    it('hands on texts as they are', async () => {
+    it('returns texts unchanged', async () => {
       const text = JSON.stringify({ text: ODD })
       await under.store.jobs.submit([
         newJob('j', { args: text, group: ODD, task: ODD, subject: ODD, submitter: ODD }),
@@ -186,7 +186,7 @@ onEachStore((under) => {
       })
     })
 
-    it('is not stopped by args that JavaScript cannot read', async () => {
+    it('is not stopped by args that JavaScript cannot parse', async () => {
       const bad = '{"a":"line\nbreak"}'
       const accepted = await job(under, 'bad', { args: bad }).then(
         () => true,
@@ -200,7 +200,7 @@ onEachStore((under) => {
   })
 
   describe('while a job runs', () => {
-    it('those that somebody wants stopped are told to their worker only', async () => {
+    it('stop requests are reported only to its worker', async () => {
       await under.store.jobs.submit([newJob('a'), newJob('b'), newJob('c')])
       await claim(2)
       await claim(1, policies('task'), '', 'w/2')
@@ -212,7 +212,7 @@ onEachStore((under) => {
       expect(await under.store.executing.stopRequests('w/3')).toEqual([])
     })
 
-    it('progress is kept, if the attempt is still its worker’s', async () => {
+    it('progress is stored if the attempt still belongs to its worker', async () => {
       await under.store.jobs.submit([newJob('j')])
       await claim(1)
       const progress = JSON.stringify({ text: ODD })
@@ -222,7 +222,7 @@ onEachStore((under) => {
       expect((await under.store.jobs.get('j'))?.progress).toEqual({ text: ODD })
     })
 
-    it('log lines are kept in order', async () => {
+    it('log lines are stored in order', async () => {
       const at = new Date('2026-01-02T03:04:05.678Z')
       const lines = Array.from({ length: 50 }, (_, index) => ({
         jobId: 'j',
@@ -245,7 +245,7 @@ onEachStore((under) => {
     })
   })
 
-  it('running jobs whose worker is not registered are orphans, with the policy that was written down', async () => {
+  it('running jobs whose worker is not registered are orphans, with the stored policy', async () => {
     await under.store.workers.register({ id: 'w/2', name: 'w', host: 'h', pid: 1, tasks: [] })
     await under.store.jobs.submit([newJob('a'), newJob('b'), newJob('c')])
     await claim(

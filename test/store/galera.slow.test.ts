@@ -64,7 +64,7 @@ describe.skipIf(programs === null)('Galera', () => {
   afterEach(killWorkers)
   afterAll(() => cluster?.stop(), 120_000)
 
-  it('three that migrate on three nodes at once all succeed, and what they made is whole', async () => {
+  it('three concurrent migrations on three nodes all succeed, and the tables are complete', async () => {
     const applied = await Promise.all(cluster.nodes.map(({ url }) => migrateDatabase(`${url}/${name}`)))
     expect(applied.flat()).not.toEqual([])
     for (const { url } of cluster.nodes) {
@@ -79,7 +79,7 @@ describe.skipIf(programs === null)('Galera', () => {
     }
   })
 
-  it('a store on a node does all that a store must', { timeout: 300_000 }, async () => {
+  it('a store on a node passes all store tests', { timeout: 300_000 }, async () => {
     const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--reporter=json', ...CONFORMANCE]
     const { stdout } = await run(process.execPath, vitest, {
       cwd: root,
@@ -137,7 +137,7 @@ describe.skipIf(programs === null)('Galera', () => {
       }
     })
 
-    it('submits each occurrence once, although both marked at the same time', async () => {
+    it('submits each occurrence once, even if both marked it at the same time', async () => {
       const ids = Array.from({ length: TIMES }, (_, index) => `s${index}`)
       for (const id of ids) await due(id, 'skip')
       const submit = async (store: Store, worker: string) => {
@@ -164,7 +164,7 @@ describe.skipIf(programs === null)('Galera', () => {
     })
 
     it.each(['success', 'cancel'] as const)(
-      'a job that is submitted behind one that ends elsewhere (%s) is blocked by nothing afterwards',
+      'a job that is submitted behind one that ends on another node (%s) does not stay blocked',
       async (how) => {
         for (let time = 0; time < TIMES; time += 1) {
           const id = `s${time}`

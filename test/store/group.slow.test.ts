@@ -35,13 +35,13 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
   }, 180_000)
   afterAll(() => group?.stop(), 120_000)
 
-  it('a member that was started and did not join is passed over, although it is writable', async () => {
+  it('a member that was started and did not join is skipped, although it is writable', async () => {
     const [primary, outside] = await withOneOutside()
     const database = opened([outside, primary])
     expect(await database.rows(SERVER)).toEqual([{ server: await serverOf(primary) }])
   })
 
-  it('a member that leaves is left, also by connections that are open, although it is writable', async () => {
+  it('a member that leaves is abandoned, also by open connections, although it is writable', async () => {
     const primary = await primaryOf(group)
     const database = opened([primary, ...others(primary)])
     await write(database)
@@ -53,7 +53,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     expect(await transactionsOf(primary)).toBe(before)
   })
 
-  it('after a planned switchover, work goes on at the new primary', async () => {
+  it('after a planned switchover, work continues at the new primary', async () => {
     const old = await primaryOf(group)
     const [next = old] = others(old)
     const database = opened(group.members)
@@ -63,7 +63,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     expect(await database.rows(SERVER)).toEqual([{ server: await serverOf(next) }])
   })
 
-  it('a COMMIT that the member refuses after it has lost its group is in doubt, and not done again', async () => {
+  it('a COMMIT that a member rejects after it has lost its group is in doubt, and is not repeated', async () => {
     const primary = await primaryOf(group)
     const database = opened([primary])
     let times = 0
@@ -81,7 +81,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     }
   }, 60_000)
 
-  it('one host that does not belong to the group of the URL is refused, and the error says what to do', async () => {
+  it('a single host that does not belong to the group of the URL is rejected, and the error says what to do', async () => {
     const [, outside] = await withOneOutside()
     await expect(openStore(urlOf([outside], group.name))).rejects.toThrow(
       /OFFLINE, not ONLINE: run START GROUP_REPLICATION/,
@@ -92,7 +92,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     )
   })
 
-  it('a user who may not see the state of the members is told which privilege is missing', async () => {
+  it('for a user who cannot read the state of the members, the error names the missing privilege', async () => {
     const database = MysqlDatabase.open(urlOf(group.members, null, 'app:x'), 2)
     open.push(database)
     await expect(database.rows(SERVER)).rejects.toThrow(
@@ -103,7 +103,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
     expect(await database.rows(SERVER)).toEqual([{ server: await serverOf(primary) }])
   })
 
-  it('where consistency is EVENTUAL, a session waits for what the primary before it had committed', async () => {
+  it('with consistency EVENTUAL, a session waits for what the previous primary had committed', async () => {
     const primary = await primaryOf(group)
     await primary.query('SET GLOBAL group_replication_consistency = EVENTUAL')
     try {

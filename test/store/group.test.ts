@@ -12,10 +12,10 @@ describe('a member of a replication group', () => {
   it.each([
     ['that did not join', { state: null, role: null, members: 1, reached: 1 }, 'OFFLINE, not ONLINE'],
     ['that was expelled', { state: 'ERROR', role: '' }, 'ERROR, not ONLINE: run START GROUP_REPLICATION'],
-    ['that catches up', { state: 'RECOVERING' }, 'RECOVERING, not ONLINE'],
+    ['that is catching up', { state: 'RECOVERING' }, 'RECOVERING, not ONLINE'],
     ['without a majority', { reached: 1 }, 'it reaches only 1 of the 3 members of its group'],
     ['with half of the members', { members: 4, reached: 2 }, 'it reaches only 2 of the 4'],
-    ['that is no primary', { role: 'SECONDARY', readOnly: 1 }, 'it is a secondary of its group'],
+    ['that is not the primary', { role: 'SECONDARY', readOnly: 1 }, 'it is a secondary of its group'],
     ['that is read-only', { readOnly: 1 }, 'it is read-only'],
   ])('%s is not used', (_, differs, why) => {
     expect(whyUnfit({ ...PRIMARY, ...differs })).toContain(why)

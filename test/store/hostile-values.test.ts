@@ -49,7 +49,7 @@ async function refusal(what: string, act: () => Promise<unknown>): Promise<strin
 }
 
 eachDatabase((under) => {
-  it('the store takes only whole numbers into the text of a statement', async () => {
+  it('the store inserts only whole numbers into the text of a statement', async () => {
     const database = await under.fresh()
     const store = await openStore(database.url)
     const bounds = { searchMs: 10_000, countUpTo: 10, searchWithin: 10 }
@@ -92,7 +92,7 @@ eachDatabase((under) => {
     await database.drop()
   })
 
-  it('an object in place of an id is refused, and ends nothing', async () => {
+  it('an object in place of an id is rejected, and ends nothing', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const id: unknown = { id: 's', task: 't', timer: 'daily' }
@@ -100,7 +100,7 @@ eachDatabase((under) => {
     await expect(kalends.schedules.get(id as string)).rejects.toThrow(RangeError)
   })
 
-  it('what code is given as an option is checked before it reaches a statement', async () => {
+  it('options from code are validated before they reach a statement', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     await kalends.schedules.create({ id: 's', task: 't', timer: 'daily' })
@@ -132,7 +132,7 @@ eachDatabase((under) => {
       ).toMatch(/InvalidInput.*tablePrefix/)
   })
 
-  it('names and texts that are SQL are names and texts', async () => {
+  it('names and texts that contain SQL stay names and texts', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     await database.query('CREATE TABLE secret (value VARCHAR(100))')

@@ -21,7 +21,7 @@ describe('the hosts of a URL', () => {
     expect(hostsOf(url).map((host) => host.url)).toEqual(urls)
   })
 
-  it('of a group come without it, for the driver does not know it', () => {
+  it('of a group omit the group, since the driver does not know it', () => {
     const group = '0b39936d-e821-4bf0-9b9e-5e0afb0dbeaf'
     for (const query of [`?group=${group}&connectTimeout=5000`, `?connectTimeout=5000&group=${group}`]) {
       expect(groupOf(`mysql://h1,h2/app${query}`)).toBe(group)
@@ -52,7 +52,7 @@ describe('the hosts of a URL', () => {
     ['mysql://root:s3cret@h1,h2/app?ssl=true', 'ssl=true is no setting of the driver'],
     ['mysql://root:s3cret@h1/app?ssl=required', 'NODE_EXTRA_CA_CERTS'],
     ['mysql://root:s3cret@h1/app?ssl=', 'ssl={"verifyIdentity":true}'],
-  ])('%s is refused, and the password is not told', (url, said) => {
+  ])('%s is rejected, and the password is not shown', (url, said) => {
     const refuse = () => hostsOf(url)
     expect(refuse).toThrow(InvalidInputError)
     expect(refuse).toThrow(said)

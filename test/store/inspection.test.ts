@@ -4,7 +4,7 @@ import { newJob, onEachStore, settings } from './conformance.ts'
 import { write } from './writes.ts'
 
 onEachStore((under) => {
-  it('tables as the migrations made them have not drifted, under a prefix as well', async () => {
+  it('tables that the migrations created have no drift, also with a prefix', async () => {
     expect(await under.store.inspection.schemaDrift()).toEqual({
       pending: [],
       missing: [],
@@ -20,7 +20,7 @@ onEachStore((under) => {
     })
   })
 
-  it('what others have removed is named, and migrations that were not applied', async () => {
+  it('removed parts and unapplied migrations are named', async () => {
     const database = await under.bare()
     const empty = await openToInspect(database.url, {})
     under.afterwards(() => empty.close())
@@ -39,7 +39,7 @@ onEachStore((under) => {
   })
 
   if (under.kind === 'mariadb')
-    it('a unique key that is too long, which MariaDB holds as a hash, is missing as an index', async () => {
+    it('a unique key that is too long, which MariaDB stores as a hash, is reported as a missing index', async () => {
       const database = await under.fresh()
       const store = await openStore(database.url)
       under.afterwards(() => store.close())
@@ -54,7 +54,7 @@ onEachStore((under) => {
       })
     })
 
-  it('one look sees clocks, workers, marks, schedules, waiting jobs and orphans', async () => {
+  it('one inspection reads clocks, workers, marks, schedules, waiting jobs and orphans', async () => {
     await under.store.workers.register({ id: 'w/1', name: 'w', host: 'h', pid: 1, tasks: ['a'] })
     await write(under.store).create('paused', settings({ enabled: false }))
     await write(under.store).create('new', settings())
@@ -89,7 +89,7 @@ onEachStore((under) => {
       ]),
     )
   })
-  it('what waits for something that will never come is seen', async () => {
+  it('jobs that wait for something that will never happen are found', async () => {
     await write(under.store).create('s', settings())
     await write(under.store).create('t', settings())
     await under.query("UPDATE periodic_task SET idle = 'awaiting finish' WHERE id IN ('s', 't')")

@@ -123,7 +123,7 @@ eachDatabase(({ kind, fresh }) => {
   }
 
   it.each(pairs.map(([one, other]) => ({ name: `${one.name}, ${other.name}`, programs: [one, other] })))(
-    'whatever the order: $name',
+    'every rule holds in any order: $name',
     { timeout: isAll ? 24 * 3_600_000 : 120_000 },
     async ({ name, programs }) => {
       const paused = new OnePause(['one', 'two'])
@@ -138,7 +138,7 @@ eachDatabase(({ kind, fresh }) => {
     },
   )
 
-  it('a worker whose marks have ended, and are those of another now, submits nothing', async () => {
+  it('a worker whose marks have ended and belong to another worker submits nothing', async () => {
     const programs = ['a/1 submits', 'b/1 submits', 'time passes'].flatMap((name) =>
       everyone.filter((program) => program.name === name),
     )
@@ -154,7 +154,7 @@ eachDatabase(({ kind, fresh }) => {
     expect(await runOrder(programs, 0, turns)).toEqual([])
   })
 
-  it('a run asked for while a failed job is being put back by hand is refused for that job', async () => {
+  it('a manual run during the retry of a failed job is rejected because of that job', async () => {
     const programs = PEOPLE.filter(({ name }) =>
       ['a failed job is put back', 'a run is asked for'].includes(name),
     ).toSorted((a) => (a.name === 'a run is asked for' ? 1 : -1))
@@ -167,7 +167,9 @@ eachDatabase(({ kind, fresh }) => {
     expect(await runOrder(programs, 0, choose)).toEqual([])
   })
 
-  it('whatever the order of any three', { timeout: isAll ? 24 * 3_600_000 : 300_000 }, async () => {
+  it('every rule holds for three random programs in random order', {
+    timeout: isAll ? 24 * 3_600_000 : 300_000,
+  }, async () => {
     const random = randomOf(SEED).fork('three')
     for (let index = 0; index < ORDERS_OF_THREE; index += 1) {
       const programs = [random.pick(WORKERS), random.pick(everyone), random.pick(everyone)]

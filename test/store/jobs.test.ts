@@ -18,7 +18,7 @@ import { write } from './writes.ts'
 
 onEachStore((under) => {
   describe('submitting', () => {
-    it('writes all that was said', async () => {
+    it('writes every given value', async () => {
       const runAt = after(await clock(under), MINUTE)
       await under.store.jobs.submit([
         newJob('j', {
@@ -75,14 +75,14 @@ onEachStore((under) => {
       expect(await under.store.jobs.countOpen(2000)).toBe(1001)
     })
 
-    it('what the table refuses is an error, not a job', async () => {
+    it('a row that the table rejects is an error, not a job', async () => {
       await expect(under.store.jobs.submit([newJob('j', { args: '{' })])).rejects.toThrow()
       expect(await under.store.jobs.get('j')).toBeNull()
     })
   })
 
   describe('cancelling', () => {
-    it('a job that waits, also for a time, ends it', async () => {
+    it('a waiting job, also one with a time, ends it', async () => {
       await job(under, 'j')
       await job(under, 'later', { run_at: '2099-01-01 00:00:00.000', attempt: 1 })
       for (const id of ['j', 'later']) {
@@ -94,7 +94,7 @@ onEachStore((under) => {
       expect((await under.store.scheduling.look([])).dueAt).toBeNull()
     })
 
-    it('a job that waits gives its turn to the one blocked behind it', async () => {
+    it('a waiting job unblocks the job behind it', async () => {
       await planned(under, 's', null)
       await job(under, 'first', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await job(under, 'second', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', state: 'blocked' })
@@ -105,7 +105,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ run_count: 0 })
     })
 
-    it('a job that is blocked takes it out of the queue', async () => {
+    it('a blocked job removes it from the queue', async () => {
       await planned(under, 's', null)
       await job(under, 'first', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await job(under, 'second', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', state: 'blocked' })
@@ -115,7 +115,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'third')).toMatchObject({ state: 'blocked' })
     })
 
-    it('a job that runs asks its worker to stop it, once', async () => {
+    it('a running job requests its worker to stop it, once', async () => {
       await job(under, 'j')
       await under.store.executing.claim(WORKER, policies('task'), 1, '')
       expect(await write(under.store).cancel('j')).toBe('running')
@@ -127,7 +127,7 @@ onEachStore((under) => {
     })
 
     it.each(['success', 'failed', 'cancelled', 'skipped'])(
-      'a job that is %s leaves it as it is',
+      'a job that is %s leaves it unchanged',
       async (state) => {
         await job(under, 'j', { state })
         const before = await jobRow(under, 'j')
@@ -136,12 +136,12 @@ onEachStore((under) => {
       },
     )
 
-    it('a job that is not there says so', async () => {
+    it('an unknown job says so', async () => {
       expect(await write(under.store).cancel('none')).toBeNull()
       expect(await under.store.jobs.get('none')).toBeNull()
     })
 
-    it('a job whose schedule was deleted ends it all the same', async () => {
+    it('a job whose schedule was deleted ends it nevertheless', async () => {
       await job(under, 'j', { periodic_task_id: 'gone', slot: '2026-01-01 00:00:00.000' })
       expect(await write(under.store).cancel('j')).toBe('cancelled')
     })

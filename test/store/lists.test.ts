@@ -72,7 +72,7 @@ onEachStore((under) => {
   })
   const page = fc.record({ limit: fc.integer({ min: 1, max: 20 }), offset: fc.integer({ min: 0, max: 10 }) })
 
-  it('a page of schedules is what a filter over all of them says, and counts are', async () => {
+  it('a page of schedules and its counts match a filter over all of them', async () => {
     const all = await everySchedule()
     expect(all).toHaveLength(30)
     const conditions = fc.record({
@@ -119,7 +119,7 @@ onEachStore((under) => {
     )
   })
 
-  it('a page of jobs is what a filter over all of them says, newest first, and counts are', async () => {
+  it('a page of jobs and its counts match a filter over all of them, newest first', async () => {
     const all = await everyJob()
     expect(all.map(({ id }) => id)).toEqual(
       all
@@ -170,7 +170,7 @@ onEachStore((under) => {
     )
   })
 
-  it('totals say when they stopped counting, and searches when they stopped looking', async () => {
+  it('totals report when they stopped counting, and searches when they stopped scanning', async () => {
     const few = { ...bounds, countUpTo: 5, searchWithin: 10, limit: 3 }
     const { lists } = under.store
     expect(await lists.schedules({ ...few, order: 'id' })).toMatchObject({ total: 5, totalIsExact: false })
@@ -184,7 +184,7 @@ onEachStore((under) => {
     expect(await lists.scheduleCounts({ text: 'none' }, few)).toEqual({ counts: {}, isExact: false })
   })
 
-  it('a search whose time is over ends with what it has found, and says so', async () => {
+  it('a search that reaches its time limit returns what it has found, and says so', async () => {
     for (let start = 0; start < 600; start += 100) {
       await under.query('BEGIN')
       for (let index = start; index < start + 100; index += 1) {
@@ -240,7 +240,7 @@ onEachStore((under) => {
     expect(short.hours.complete).toBe(false)
   })
 
-  it('a search finds what was there, also while newer rows are inserted', async () => {
+  it('a search finds all rows that existed, also while newer rows are inserted', async () => {
     await under.query('BEGIN')
     for (let index = 0; index < 100; index += 1)
       await job(under, `m${String(index).padStart(3, '0')}`, { task: 'many', group_: 'many', error: 'many' })
@@ -266,7 +266,7 @@ onEachStore((under) => {
     ['submitter', { group: null, submitter: 'eve' }, /job_submitter\b|periodic_task_submitter\b/],
     ['group', { group: 'eves', submitter: null }, /job_group\b|periodic_task_group\b/],
     ['group and submitter', { group: 'eves', submitter: 'eve' }, /job_submitter\b|periodic_task_submitter\b/],
-  ])('what others have changes no answer to a scope with a %s', async (_, own, index) => {
+  ])('rows of other owners change no result of a scope with a %s', async (_, own, index) => {
     const generated = '0199a000-0000-7000-8000-000000000000'
     const rowsOf = async (name: string, count: number, nextrun: string, finished: Date) => {
       const ours = { submitter: name, group_: `${name}s`, task: 'some' }
@@ -335,7 +335,7 @@ onEachStore((under) => {
     }
   })
 
-  it('a list leaves out what is large and says how large it is; a single row has all of it', async () => {
+  it('a list omits large values and reports their size; a single row has all of them', async () => {
     const large = { json: JSON.stringify('x'.repeat(900_000)), error: `Error: first\n${'y'.repeat(3000)}` }
     await insert(under, 'periodic_task', {
       id: 'large',
@@ -369,7 +369,7 @@ onEachStore((under) => {
     expect(await schedules.get('large')).toMatchObject({ args: 'x'.repeat(900_000), lastError: large.error })
   })
 
-  it('what comes next comes first, and what has nothing to come is left out', async () => {
+  it('the next runs are sorted by time, and schedules without one are omitted', async () => {
     await under.query(
       "UPDATE periodic_task SET nextrun = '2026-05-01 00:00:00.000', planned_from = CONCAT(definition, '|2026-05-01 00:00:00.000')".replace(
         /CONCAT\(definition, ('.*')\)/,
@@ -399,7 +399,7 @@ onEachStore((under) => {
     expect(scoped.get('s00 x')).toEqual([])
   })
 
-  it('failures come with the beginning of their error, tasks once, timers together that elapse alike', async () => {
+  it('failures have the beginning of their error, tasks appear once, equal timers are grouped', async () => {
     const { lists } = under.store
     const { items: failures, complete } = await lists.failures({ task: 'mail' }, bounds)
     expect(complete).toBe(true)
@@ -422,7 +422,7 @@ onEachStore((under) => {
     )
   })
 
-  it('the timers of active schedules come in pieces, however many of the others lie between', async () => {
+  it('the timers of active schedules are read in pieces, however many others are between them', async () => {
     const all = await everySchedule()
     const timers = async (of: Owner, conditions: ScheduleConditions, atOnce: number) => {
       const found: TimerRow[] = []
@@ -492,7 +492,7 @@ onEachStore((under) => {
     /** The time of a change is told in whole seconds. */
     const nextSecond = () => new Promise((resolve) => setTimeout(resolve, under.kind === 'sqlite' ? 0 : 1100))
 
-    it('change with whatever somebody does in SQL', async () => {
+    it('change with every write in SQL', async () => {
       let before = await look()
       for (const [table, statement] of [
         ['schedules', "UPDATE periodic_task SET summary = 'new' WHERE id LIKE 's11%'"],
@@ -516,7 +516,7 @@ onEachStore((under) => {
       expect(await look()).toEqual(before)
     })
 
-    it('change by what another of our own writes', async () => {
+    it('change with every write of Kalends', async () => {
       await nextSecond()
       const before = await look()
       await nextSecond()

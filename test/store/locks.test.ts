@@ -64,7 +64,7 @@ onEachStore((under) => {
   }
 
   describe.skipIf(!server)('an open transaction of an administrator', () => {
-    it('on a schedule that is due delays only that one', async () => {
+    it('an open transaction on a due schedule delays only that schedule', async () => {
       const past = after(await clock(under), -1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, past)
       const admin = await administrator()
@@ -75,7 +75,7 @@ onEachStore((under) => {
       expect(ids(await under.store.scheduling.markDue(WORKER, 10, LEASE_MS))).toEqual(['b'])
     })
 
-    it('on a marked schedule delays only that one', async () => {
+    it('an open transaction on a marked schedule delays only that schedule', async () => {
       const past = after(await clock(under), -1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, past)
       const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
@@ -169,7 +169,7 @@ onEachStore((under) => {
       expect(ids(await under.store.executing.claim(WORKER, policies('task'), 10, ''))).toEqual(['b'])
     })
 
-    it('on a stale mark keeps nobody from starting', async () => {
+    it('on a stale mark does not prevent a worker from starting', async () => {
       const now = await clock(under)
       for (const id of ['a', 'b']) {
         await planned(under, id, now, {
@@ -187,8 +187,8 @@ onEachStore((under) => {
     })
   })
 
-  describe.skipIf(!server)('a transaction that gives up', () => {
-    it('because of a deadlock is begun anew, and nothing of its first try is left', async () => {
+  describe.skipIf(!server)('a transaction that is rolled back', () => {
+    it('a transaction that is rolled back by a deadlock is repeated, and nothing of its first attempt remains', async () => {
       await planned(under, 'a', null, { idle: 'done' })
       await planned(under, 'b', null, { idle: 'done' })
       const database = new MysqlDatabase(impatient(50), { isCallerSupplied: true })
@@ -217,7 +217,7 @@ onEachStore((under) => {
       expect(await one(under, 'SELECT COUNT(*) AS n FROM job_log')).toEqual({ n: 21 })
     })
 
-    it('because of a lock wait is begun anew, and nothing of its first try is left', async () => {
+    it('a transaction that is rolled back by a lock timeout is repeated, and nothing of its first attempt remains', async () => {
       await planned(under, 'a', null, { idle: 'done' })
       const admin = await administrator()
       await admin.query('START TRANSACTION')
@@ -235,7 +235,7 @@ onEachStore((under) => {
       expect(await schedule(under, 'a')).toMatchObject({ run_count: 1, summary: 'mine' })
     })
 
-    it('for good leaves nothing behind', async () => {
+    it('a transaction that is rolled back each time leaves nothing behind', async () => {
       await planned(under, 'a', null, { idle: 'done' })
       const admin = await administrator()
       await admin.query('START TRANSACTION')
@@ -249,7 +249,7 @@ onEachStore((under) => {
       expect(await one(under, 'SELECT COUNT(*) AS n FROM job_log')).toEqual({ n: 0 })
     })
 
-    it('and a single statement that does, too, is begun anew', async () => {
+    it('a single statement that is rolled back is also repeated', async () => {
       await write(under.store).create('a', settings())
       const admin = await administrator()
       await admin.query('START TRANSACTION')
@@ -263,8 +263,8 @@ onEachStore((under) => {
     })
   })
 
-  describe.skipIf(!server)('a connection that is lost', () => {
-    it('is an unavailable database, nothing is half-done, and the next call works', async () => {
+  describe.skipIf(!server)('when a connection is lost', () => {
+    it('the database is unavailable, nothing is half-done, and the next call works', async () => {
       await planned(under, 'a', null, { idle: 'done' })
       const database = MysqlDatabase.open(under.url, 2)
       under.afterwards(() => database.close())
@@ -279,7 +279,7 @@ onEachStore((under) => {
       expect(await database.run("UPDATE periodic_task SET run_count = 1 WHERE id = 'a'")).toBe(1)
     })
 
-    it('while the pool rests costs at most one call', async () => {
+    it('in an idle pool, later calls work', async () => {
       const store = await under.another()
       await store.workers.register({ id: 'w/1', name: 'w', host: 'h', pid: 1, tasks: [] })
       const others = await under.query(
@@ -296,7 +296,7 @@ onEachStore((under) => {
       expect(results.at(-1)).toBe(true)
     })
 
-    it('a query that is killed does not make its slot unsubmittable', async () => {
+    it('a killed query does not make its slot unsubmittable', async () => {
       const slot = after(await clock(under), -1000)
       await planned(under, 'a', slot)
       const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
@@ -316,7 +316,7 @@ onEachStore((under) => {
       expect(await under.query('SELECT state FROM job')).toEqual([{ state: 'waiting' }])
     })
 
-    it('a job that somebody is about to write holds up its schedule, and is not an error of it', async () => {
+    it('a job that another transaction is inserting delays its schedule, and is not an error of the schedule', async () => {
       const slot = after(await clock(under), -1000)
       await planned(under, 'held up', slot)
       await planned(under, 'other', slot)
@@ -340,7 +340,7 @@ onEachStore((under) => {
     })
   })
 
-  it('everyone at once: nothing is lost, nothing is doubled, nobody sees a deadlock', async () => {
+  it('all operations at once lose nothing, duplicate nothing and report no deadlock', async () => {
     const SCHEDULES = 60
     const past = after(await clock(under), -3_600_000)
     const names = Array.from({ length: SCHEDULES }, (_, index) => `s${String(index).padStart(3, '0')}`)
@@ -430,7 +430,7 @@ onEachStore((under) => {
   }, 120_000)
 
   it.skipIf(server)(
-    'a file that another process writes is waited for, without blocking this one',
+    'waiting for another process that writes the file does not block this process',
     async () => {
       const other = await under.another()
       let ticks = 0

@@ -28,11 +28,11 @@ onEachStore((under) => {
     expect(await tableNames(under)).toEqual(OURS)
   })
 
-  it('migrating again does nothing', async () => {
+  it('a second migration does nothing', async () => {
     expect(await migrateDatabase(under.url)).toEqual([])
   })
 
-  it('six that open an empty database at once all get a store', async () => {
+  it('six processes that open an empty database at once all get a store', async () => {
     const database = await under.bare()
     const stores = await Promise.all(Array.from({ length: 6 }, () => openStore(database.url)))
     try {
@@ -44,7 +44,7 @@ onEachStore((under) => {
   })
 
   it.each(['job', 'worker'])(
-    "an application's own table %s is refused by name, and nothing is changed",
+    "an application's own table %s is rejected by name, and nothing is changed",
     async (name) => {
       const database = await under.bare()
       await database.query(`CREATE TABLE ${name} (mine INTEGER)`)
@@ -55,7 +55,7 @@ onEachStore((under) => {
     },
   )
 
-  it('two prefixes live side by side, beside the tables of the application', async () => {
+  it('two prefixes exist side by side, beside the tables of the application', async () => {
     const database = await under.bare()
     await database.query('CREATE TABLE job (mine INTEGER)')
     const first = await openStore(database.url, { tablePrefix: 'a_' })
@@ -73,7 +73,7 @@ onEachStore((under) => {
     }
   })
 
-  it('a migration that was done but not recorded to its end is continued', async () => {
+  it('a migration that was applied but not completely recorded is continued', async () => {
     const database = await under.bare()
     await migrateDatabase(database.url)
     await database.query("DELETE FROM kalends_migration WHERE name >= '0000_first/3'")
@@ -81,7 +81,7 @@ onEachStore((under) => {
     expect(await migrateDatabase(database.url)).toEqual([])
   })
 
-  it('a migration that was cut short is continued', async () => {
+  it('an interrupted migration is continued', async () => {
     const database = await under.bare()
     await migrateDatabase(database.url)
     // Its last steps: the table of workers, and the indexes that came after it on the servers.
@@ -101,7 +101,7 @@ onEachStore((under) => {
     await store.close()
   })
 
-  it('without migrate, an empty database is refused with what to do, and stays empty', async () => {
+  it('without migrate, an empty database is rejected with what to do, and stays empty', async () => {
     const database = await under.bare()
     const opening = openStore(database.url, { migrate: false })
     await expect(opening).rejects.toThrow(SchemaError)
@@ -109,7 +109,7 @@ onEachStore((under) => {
     expect(await tableNames(database)).toEqual([])
   })
 
-  it('without migrate, a database that was migrated is taken as it is', async () => {
+  it('without migrate, a migrated database is used as it is', async () => {
     const store = await under.another({ migrate: false })
     expect(await store.schedules.get('none')).toBeNull()
   })
@@ -141,7 +141,7 @@ eachDatabase(({ kind, bare }) => {
   }
 
   describe('tables that need a later version', () => {
-    it('are refused by name of the version, by open with and without migrate, and by migrate', async () => {
+    it('tables that need a later version are rejected with its name, by open with and without migrate, and by migrate', async () => {
       const database = await own()
       await migrateDatabase(database.url)
       expect(await upgrade(database)).toEqual(['0001_next'])
@@ -159,7 +159,7 @@ eachDatabase(({ kind, bare }) => {
       ])
     })
 
-    it('are known before the first statement that changes them', async () => {
+    it('tables that need a later version are detected before the first statement that changes them', async () => {
       const database = await own()
       await migrateDatabase(database.url)
       // The statement fails, as where the process ends before it.
@@ -171,7 +171,7 @@ eachDatabase(({ kind, bare }) => {
       else await expect(openStore(database.url)).rejects.toThrow('99.2.0')
     })
 
-    it('stop a running worker: its run ends, it takes on no work, and health names the version', async () => {
+    it('tables that need a later version stop a running worker: its run ends, it starts no work, and health names the version', async () => {
       const database = await own()
       const kalends = await Kalends.open(database.url, { pollInterval: 50, lease: 2000, retention: false })
       onTestFinished(() => kalends.stop({ grace: 0 }))
@@ -212,7 +212,7 @@ eachDatabase(({ kind, bare }) => {
   })
 
   it.skipIf(kind === 'sqlite').each(kind === 'mariadb' ? ['Aria', 'MyISAM'] : ['MyISAM'])(
-    'a table of the engine %s, which has no transactions, is refused with what to do',
+    'a table with the engine %s, which has no transactions, is rejected with what to do',
     async (engine) => {
       const database = await own()
       await migrateDatabase(database.url)
@@ -231,7 +231,7 @@ eachDatabase(({ kind, bare }) => {
     },
   )
 
-  it.skipIf(kind === 'sqlite')('a view with the name of a table is refused as a view', async () => {
+  it.skipIf(kind === 'sqlite')('a view with the name of a table is rejected as a view', async () => {
     const database = await own()
     await migrateDatabase(database.url)
     await database.query('RENAME TABLE job_log TO moved')
@@ -256,7 +256,7 @@ eachDatabase(({ kind, bare }) => {
       'CHARACTER SET latin1',
       'CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci',
       'CHARACTER SET utf8mb3',
-    ])('a database whose default is %s makes no difference', async (charset) => {
+    ])('the default %s of a database makes no difference', async (charset) => {
     const database = await bare()
     try {
       await database.query(`ALTER DATABASE ${charset}`)
@@ -274,12 +274,12 @@ eachDatabase(({ kind, bare }) => {
   })
 })
 
-describe('what cannot be opened', () => {
-  it('a server that does not answer is unavailable', async () => {
+describe('a database that cannot be opened', () => {
+  it('is unavailable if the server does not respond', async () => {
     await expect(openStore('mysql://root@127.0.0.1:1/app')).rejects.toThrow(StoreUnavailableError)
   })
 
-  it('a file that cannot be made is unavailable', async () => {
+  it('is unavailable if its file cannot be created', async () => {
     await expect(openStore('sqlite:/does/not/exist/app.db')).rejects.toThrow(StoreUnavailableError)
   })
 
@@ -292,18 +292,18 @@ describe('what cannot be opened', () => {
     'postgres://localhost/app?user=root&password=s3cret',
     'sqlite:',
     '',
-  ])('%s is refused, and the password is not told', async (url) => {
+  ])('%s is rejected, and the password is not shown', async (url) => {
     const error = await openStore(url).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(InvalidInputError)
     expect(JSON.stringify([String(error), error])).not.toContain('s3cret')
   })
 
-  it.each(['a-b', 'a`b', 'x'.repeat(33)])('the table prefix %s is refused', async (tablePrefix) => {
+  it.each(['a-b', 'a`b', 'x'.repeat(33)])('with the table prefix %s is rejected', async (tablePrefix) => {
     await expect(openStore('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
     await expect(migrateDatabase('sqlite::memory:', { tablePrefix })).rejects.toThrow(InvalidInputError)
   })
 
-  it('what is no database at all is refused', async () => {
+  it('is rejected if it is not a database at all', async () => {
     // @ts-expect-error not a target
     await expect(openStore({})).rejects.toThrow(InvalidInputError)
     // @ts-expect-error not a target

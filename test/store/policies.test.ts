@@ -68,7 +68,7 @@ onEachStore((under) => {
   const first = (ids: readonly string[]) => ids[0] ?? ''
 
   describe('queue_one', () => {
-    it('lets one wait behind the run that goes on; it gets its turn when that has ended', async () => {
+    it('queue_one lets one job wait behind the running job; it starts when that job has ended', async () => {
       await withPolicy('queue_one', { run_count: 4 })
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -85,7 +85,7 @@ onEachStore((under) => {
       expect((await claim()).map(({ id }) => id)).toEqual([two])
     })
 
-    it('a schedule whose row goes wrong does not turn the slots of others unsubmittable', async () => {
+    it('a schedule with an invalid row does not make the slots of others unsubmittable', async () => {
       await withPolicy('queue_one')
       await planned(under, 'bad', await clock(under))
       await come('s', 30)
@@ -116,7 +116,7 @@ onEachStore((under) => {
   })
 
   describe('replace', () => {
-    it('what waits gives way: cancelled, with the reason', async () => {
+    it('replace cancels a waiting job, with the reason', async () => {
       await withPolicy('replace')
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -127,7 +127,7 @@ onEachStore((under) => {
       expect((await claim()).map(({ id }) => id)).toEqual([two])
     })
 
-    it('what runs is asked to stop once; the newest waits for its end, those between give way', async () => {
+    it('replace sends a running job one stop request; the newest waits for its end, those in between are cancelled', async () => {
       await withPolicy('replace')
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -148,7 +148,7 @@ onEachStore((under) => {
       expect((await claim()).map(({ id }) => id)).toEqual([three])
     })
 
-    it('a retry that waits for its time gives way, too', async () => {
+    it('replace also cancels a retry that waits for its time', async () => {
       await withPolicy('replace')
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
@@ -162,7 +162,7 @@ onEachStore((under) => {
   })
 
   describe('allow', () => {
-    it('runs beside what goes on, each with a number of its own', async () => {
+    it('allow starts jobs beside running jobs, each with a unique number', async () => {
       await withPolicy('allow')
       for (const seconds of [30, 20, 10]) {
         await come('s', seconds)
@@ -175,7 +175,7 @@ onEachStore((under) => {
     })
 
     it.each(['skip', 'queue_one', 'replace'])(
-      'changed to %s, the runs that go on beside each other count as running',
+      'after a change to %s, concurrent jobs count as running',
       async (overlap) => {
         await withPolicy('allow')
         for (const seconds of [30, 20]) {
@@ -198,8 +198,8 @@ onEachStore((under) => {
     )
   })
 
-  describe('skips that follow each other', () => {
-    it('for one reason are one row that counts them and tells the newest', async () => {
+  describe('consecutive skips', () => {
+    it('for one reason are one row that counts them and has the newest slot', async () => {
       await withPolicy('skip')
       await come('s', 30)
       await pass()
@@ -214,7 +214,7 @@ onEachStore((under) => {
       expect(instant((await schedule(under, 's'))['last_slot'])).toEqual(newest)
     })
 
-    it('for different reasons are rows of their own', async () => {
+    it('for different reasons are separate rows', async () => {
       await withPolicy('skip', { catch_up: 0 })
       await job(under, 'before', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state: 'running' })
       await come('s', 600)
@@ -224,7 +224,7 @@ onEachStore((under) => {
       expect(await jobs()).toEqual(['running 0', 'skipped missed 1', 'skipped overlap 1'])
     })
 
-    it('with a run in between are rows of their own', async () => {
+    it('with a run in between are separate rows', async () => {
       await withPolicy('skip', { catch_up: 0 })
       await come('s', 600)
       await pass()
@@ -250,7 +250,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('stay apart when a run that comes with the second stands between them', async () => {
+    it('stay separate when a run that is submitted with the second is between them', async () => {
       const timer = '*:*:0/10'
       const nextrun = '2199-01-01 00:00:00.000'
       const ofTwo = {
@@ -281,7 +281,7 @@ onEachStore((under) => {
   })
 
   describe('max_runs', () => {
-    it('the success that reaches it makes the schedule done; raised in SQL it is planned from now', async () => {
+    it('the success that reaches max_runs makes the schedule done; after an increase in SQL, it is planned from now', async () => {
       await write(under.store).create('s', settings({ timer: 'hourly', maxRuns: 1 }))
       await pass()
       await come('s', 10)
@@ -304,7 +304,7 @@ onEachStore((under) => {
       )
     })
 
-    it('a one-off that has run is done, whatever becomes of the counters', async () => {
+    it('a one-off that has run is done, for any value of the counters', async () => {
       await write(under.store).create('s', settings({ timer: '2020-01-01', onExhausted: 'stop' }), 'now')
       const one = first((await planOf('s')).jobs)
       expect(await schedule(under, 's')).toMatchObject({ status: 'done' })
@@ -314,7 +314,7 @@ onEachStore((under) => {
       expect(await pass()).toMatchObject({ submissions: [] })
     })
 
-    it('a one-off that passed while nobody was there to plan it runs late', async () => {
+    it('a one-off that passed before a worker planned it runs late', async () => {
       const now = await clock(under)
       const passed = new Date(Math.floor(now.getTime() / 1000) * 1000 - 2 * MINUTE)
       const timer = passed.toISOString().replace('T', ' ').slice(0, 19)
@@ -342,7 +342,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('a run that fails does not count', async () => {
+    it('a failed run does not count', async () => {
       await write(under.store).create('s', settings({ timer: 'hourly', maxRuns: 1 }))
       await pass()
       await come('s', 10)
@@ -378,7 +378,7 @@ onEachStore((under) => {
       },
     )
 
-    it('reset revives it, with cleared counters, from now', async () => {
+    it('reset reactivates a dead schedule, with cleared counters, from now', async () => {
       await dead('hourly')
       const reset = await under.store.schedules.reset('s')
       expect(reset).toEqual(await under.store.schedules.get('s'))
@@ -404,7 +404,7 @@ onEachStore((under) => {
       await pass()
     }
 
-    it('has no next run until the end of the current one, which it counts from', async () => {
+    it('an `after finish` timer has no next run until the end of the current run, from which it counts', async () => {
       await inserted()
       const row = await schedule(under, 's')
       expect(instant(row['nextrun'])?.getTime()).toBeGreaterThan((await clock(under)).getTime() + 80_000)
@@ -423,7 +423,7 @@ onEachStore((under) => {
       expect(next).toMatchObject({ idle: null, wake_at: next['nextrun'] })
     })
 
-    it('a retry belongs to the run; a cancelled run ends as any other', async () => {
+    it('a retry belongs to the run; a cancelled run ends as usual', async () => {
       await inserted()
       await come('s', 5)
       const one = first((await planOf('s')).jobs)
@@ -439,7 +439,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ idle: null, run_count: 0 })
     })
 
-    it('paused while a run goes on stays paused after it; resumed, it is planned from now', async () => {
+    it('paused while a job runs stays paused after it; resumed, it is planned from now', async () => {
       await inserted()
       await come('s', 5)
       const one = first((await planOf('s')).jobs)
@@ -458,7 +458,7 @@ onEachStore((under) => {
       expect(made.nextRun?.getTime()).toBeGreaterThan((await clock(under)).getTime() + 80_000)
     })
 
-    it('whose job was deleted by hand is planned from now by the sweep', async () => {
+    it('whose job was deleted manually is planned from now by the sweep', async () => {
       await inserted()
       await come('s', 5)
       await pass()
@@ -469,7 +469,7 @@ onEachStore((under) => {
       expect(await healed()).toEqual([])
     })
 
-    it("with 'running' set by hand goes on with the slot that it still has, not with the time of the sweep", async () => {
+    it("with a manual 'running' continues with its current slot, not with the time of the sweep", async () => {
       await inserted()
       const slot = await come('s', 5)
       await under.query("UPDATE periodic_task SET idle = 'awaiting finish'")
@@ -478,7 +478,7 @@ onEachStore((under) => {
       expect((await planOf('s')).plan).toMatchObject({ runs: [{ slot }], skips: [], idle: 'awaiting finish' })
     })
 
-    it('whose job still goes on is left alone by the sweep', async () => {
+    it('whose job still runs is left alone by the sweep', async () => {
       await inserted()
       await come('s', 5)
       await pass()
@@ -486,7 +486,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting finish' })
     })
 
-    it('whose run cannot be written is planned anew and not left waiting for its end', async () => {
+    it('whose run cannot be written is planned again and does not wait for its end', async () => {
       await inserted()
       await come('s', 5)
       await under.query(
@@ -523,7 +523,7 @@ onEachStore((under) => {
       expect(await pass()).toMatchObject({ submissions: [] })
     })
 
-    it('of ends to the past: done; taken back: active', async () => {
+    it('of ends to the past makes the schedule done; the reverse makes it active', async () => {
       await write(under.store).create('s', settings({ timer: 'hourly' }))
       await pass()
       await under.query("UPDATE periodic_task SET ends = '2020-01-01 00:00:00'")
@@ -575,7 +575,7 @@ onEachStore((under) => {
   })
 
   it.each(['queue_one', 'replace'])(
-    '%s, with slots, claims, ends and cancels at the same time: one at a time, and nothing is stuck',
+    '%s, with concurrent slots, claims, ends and cancels: one job at a time, and nothing is stuck',
     { timeout: 120_000 },
     async (overlap) => {
       const all = Array.from({ length: 12 }, (_, index) => `s${index}`)
@@ -635,7 +635,7 @@ onEachStore((under) => {
     },
   )
 
-  describe('the status, for people', () => {
+  describe('the displayed status', () => {
     it.each([
       ['active', 1, null],
       ['active', 1, 'awaiting finish'],
@@ -645,7 +645,7 @@ onEachStore((under) => {
       ['retired', 1, 'retired'],
       ['paused', 0, null],
       ['paused', 0, 'dead'],
-    ])('%s: enabled %i, idle %s', async (status, enabled, idle) => {
+    ])('status %s: enabled %i, idle %s', async (status, enabled, idle) => {
       await planned(under, 's', null, { enabled, idle })
       expect(await schedule(under, 's')).toMatchObject({ status })
     })

@@ -31,14 +31,14 @@ it.each(['sqlite:', 'sqlite:file:', 'sqlite://file://'])(
   },
 )
 
-it('migrate makes it so as well', async () => {
+it('migrate does the same', async () => {
   const path = await folder()
   await Kalends.migrate(`sqlite:${join(path, 'app.db')}`)
   const { mode } = await stat(join(path, 'app.db'))
   expect(mode & 0o777).toBe(0o600)
 })
 
-it('a file that is there keeps its mode and its content', async () => {
+it('an existing file keeps its mode and its content', async () => {
   const path = await folder()
   const file = join(path, 'app.db')
   await writeFile(file, '')
@@ -50,7 +50,7 @@ it('a file that is there keeps its mode and its content', async () => {
   }
 })
 
-it('a database in memory makes no file', async () => {
+it('a database in memory creates no file', async () => {
   const path = await folder()
   const before = process.cwd()
   process.chdir(path)
@@ -60,6 +60,6 @@ it('a database in memory makes no file', async () => {
   expect(await modes(path)).toEqual({})
 })
 
-it('a folder that is not there is told as before', async () => {
+it('a missing folder is reported as before', async () => {
   await expect(Kalends.open('sqlite:/no/such/folder/app.db')).rejects.toThrow('cannot be opened')
 })

@@ -41,7 +41,7 @@ onEachStore((under) => {
       onAdded: (id) => void refused.push(id),
     })
 
-  it('a schedule whose job is refused: its slot is unsubmittable, and the next pass is one batch again', async () => {
+  it('a schedule whose job is rejected gets an unsubmittable slot, and the next pass is one batch again', async () => {
     const { store, count, clear } = await recorded()
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of ['bad', ...names]) await planned(under, id, due)
@@ -81,7 +81,7 @@ onEachStore((under) => {
     }
   })
 
-  it('a schedule that cannot be marked', async () => {
+  it('a schedule that cannot be marked does not affect others', async () => {
     const { store, count, clear } = await recorded()
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of ['bad', ...names]) await planned(under, id, due)
@@ -109,7 +109,7 @@ onEachStore((under) => {
     expect(refused).toEqual(['bad'])
   })
 
-  it('a job that cannot be claimed', async () => {
+  it('a job that cannot be claimed does not affect others', async () => {
     const { store, count, clear } = await recorded()
     for (const id of ['bad', ...names]) await job(under, id)
     await refuse('UPDATE', 'job', "NEW.id = 'bad'")
@@ -126,7 +126,7 @@ onEachStore((under) => {
     expect(await under.query("SELECT state FROM job WHERE id = 'bad'")).toEqual([{ state: 'waiting' }])
   })
 
-  it('a job that is set aside takes no turn from the groups behind its own', async () => {
+  it('a job that is set aside does not delay the groups behind its own', async () => {
     await job(under, 'bad', { group_: 'a' })
     await job(under, 'good', { group_: 'b' })
     const aside = setAside()
@@ -135,7 +135,7 @@ onEachStore((under) => {
     expect(claimed.map(({ id }) => id)).toEqual(['good'])
   })
 
-  it('a job that cannot be made claimable', async () => {
+  it('a job that cannot be made claimable does not affect others', async () => {
     const { store, count, clear } = await recorded()
     for (const id of ['bad', ...names]) await job(under, id, { run_at: '2020-01-01 00:00:00.000' })
     await refuse('UPDATE', 'job', "NEW.id = 'bad'")
@@ -154,7 +154,7 @@ onEachStore((under) => {
     expect(refused).toEqual(['bad'])
   })
 
-  it('where the database refuses every row, a pass is a few statements, and no row is at fault', async () => {
+  it('when the database rejects every row, a pass takes a few statements, and no row is blamed', async () => {
     const { store, count, clear } = await recorded()
     const due = new Date((await clock(under)).getTime() - 1000)
     for (const id of names) {
@@ -188,7 +188,7 @@ onEachStore((under) => {
     expect([submissions.length, failed.length]).toEqual([names.length, 0])
   })
 
-  it('a good row behind many bad ones has its turn after a few passes', async () => {
+  it('a good row behind many bad ones is processed after a few passes', async () => {
     const { store } = await recorded()
     const due = new Date((await clock(under)).getTime() - 2000)
     for (const id of names) await planned(under, id, due)

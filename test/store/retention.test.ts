@@ -62,7 +62,7 @@ async function left(under: StoreUnderTest): Promise<unknown[]> {
 }
 
 onEachStore((under) => {
-  it('final jobs that ended longer ago than the age go, with their logs and attempts', async () => {
+  it('final jobs that ended before the age limit are removed, with their logs and attempts', async () => {
     const now = await clock(under)
     for (const [id, state, age] of [
       ['old-success', 'success', 31],
@@ -88,7 +88,7 @@ onEachStore((under) => {
     expect(await prune(under, {})).toBe(0)
   })
 
-  it('of each schedule the newest stay: a busy one pushes no other out, and jobs of no schedule stay', async () => {
+  it('the newest jobs of each schedule stay: a busy schedule displaces no other, and jobs without a schedule stay', async () => {
     await finals(under, 'busy', 20)
     await finals(under, 'rare', 2)
     await finals(under, null, 20)
@@ -107,7 +107,7 @@ onEachStore((under) => {
       expect(await under.query(`SELECT COUNT(*) AS n FROM ${table}`)).toEqual([{ n: 27 }])
   })
 
-  it('jobs that are not final neither go nor count', async () => {
+  it('unfinished jobs are neither removed nor counted', async () => {
     const now = await clock(under)
     for (const [index, state] of ['waiting', 'blocked', 'running', 'waiting'].entries())
       await job(under, `open-${index}`, {
@@ -121,7 +121,7 @@ onEachStore((under) => {
     expect(await left(under)).toEqual(['open-0', 'open-1', 'open-2', 'open-3', 's-1', 's-2'])
   })
 
-  it('a batch removes no more than its limit, and the next goes on', async () => {
+  it('a batch removes no more than its limit, and the next continues', async () => {
     await finals(under, 'a', 10)
     await finals(under, 'b', 10)
     expect(await prune(under, { perSchedule: 1 }, 7)).toBe(7)
@@ -131,7 +131,7 @@ onEachStore((under) => {
     expect(await left(under)).toEqual(['a-9', 'b-9'])
   })
 
-  it('a schedule that is done and to be deleted goes after the age, and no other', async () => {
+  it('a schedule that is done and has deletion enabled is removed after the age, and no other', async () => {
     const now = await clock(under)
     const [old, young] = [toText(after(now, -31 * DAY)), toText(after(now, -29 * DAY))]
     const done = { idle: 'done', after_done: 'delete', created: old, last_finished: old }
@@ -165,7 +165,7 @@ onEachStore((under) => {
     ])
   })
 
-  it('a schedule that is edited after it was selected and before it is deleted stays', async () => {
+  it('a schedule that is edited between selection and deletion stays', async () => {
     const now = await clock(under)
     const old = toText(after(now, -31 * DAY))
     const done = { idle: 'done', after_done: 'delete', created: old, last_finished: old }
@@ -188,7 +188,7 @@ onEachStore((under) => {
       expect(await under.query(`SELECT job_id FROM ${table}`)).toEqual([{ job_id: 's-0' }])
   })
 
-  it('a job that is retried after it was selected and before it is removed stays with its log and attempts', async () => {
+  it('a job that is retried between selection and removal stays with its log and attempts', async () => {
     await finals(under, 's', 2, { state: 'failed' })
     const { store } = await recording(under.url, async (statement) => {
       if (statement === START)

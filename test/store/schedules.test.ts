@@ -48,7 +48,7 @@ onEachStore((under) => {
     return found
   }
 
-  it('what is created is read back', async () => {
+  it('a created schedule is read back', async () => {
     await write(under.store).create('id 😀', ALL)
     const { args, ...rest } = ALL
     expect(await get('id 😀')).toMatchObject({
@@ -76,7 +76,7 @@ onEachStore((under) => {
   })
 
   describe('put', () => {
-    it('creates, changes what differs, or changes nothing', async () => {
+    it('creates, updates what differs, or changes nothing', async () => {
       const created = await write(under.store).put('s', ALL)
       expect(created).toEqual({ result: 'created', schedule: await get('s') })
       await under.query(
@@ -91,7 +91,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toEqual({ ...before, subject: null, args: '{}' })
     })
 
-    it('leaves enabled to people', async () => {
+    it('does not change enabled', async () => {
       await write(under.store).put('s', settings({ enabled: false }))
       expect(await write(under.store).put('s', settings({ enabled: true }))).toMatchObject({
         result: 'unchanged',
@@ -99,14 +99,14 @@ onEachStore((under) => {
       expect(await get('s')).toMatchObject({ enabled: false })
     })
 
-    it('takes args that are written otherwise for the same', async () => {
+    it('treats equal args with another notation as the same', async () => {
       await write(under.store).put('s', settings({ args: '{"a":1,"b":2}' }))
       expect(await write(under.store).put('s', settings({ args: '{ "a": 1, "b": 2 }' }))).toMatchObject({
         result: 'unchanged',
       })
     })
 
-    it('by several at once creates one', async () => {
+    it('creates one schedule in several concurrent calls', async () => {
       const stores = await Promise.all([under.another(), under.another(), under.another(), under.another()])
       const results = await Promise.all(stores.map((store) => write(store).put('s', settings())))
       expect(results.filter(({ result }) => result === 'created')).toHaveLength(1)
@@ -125,7 +125,7 @@ onEachStore((under) => {
     expect(decided).toEqual(['alice/digest'])
   })
 
-  it('an update changes what it says and nothing else', async () => {
+  it('an update changes only the given columns', async () => {
     await write(under.store).create('s', ALL)
     const updated = await under.store.schedules.update('s', { enabled: true, group: 'new', subject: null })
     expect(updated).toEqual(await get('s'))
@@ -174,7 +174,7 @@ onEachStore((under) => {
       expect(id).toBe(occurrenceId('s', (await get('s')).lastSlot ?? new Date(0)))
     })
 
-    it.each(['waiting', 'blocked', 'running'])('is refused while a job is %s, by its id', async (state) => {
+    it.each(['waiting', 'blocked', 'running'])('is rejected while a job is %s, by its id', async (state) => {
       await planned(under, 's', null)
       await job(under, 'the-job', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000', state })
       const before = await schedule(under, 's')
@@ -192,18 +192,18 @@ onEachStore((under) => {
       expect(await jobRow(under, String(id))).toMatchObject({ slot: toText(after(last, 1)) })
     })
 
-    it('twice at once submits one', async () => {
+    it('two concurrent calls of run now submit one job', async () => {
       await planned(under, 's', null)
       const other = await under.another()
       const results = await Promise.allSettled([write(under.store).runNow('s'), write(other).runNow('s')])
       expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
     })
 
-    it('of what is not there says so', async () => {
+    it('of an unknown schedule says so', async () => {
       expect(await write(under.store).runNow('none')).toBeNull()
     })
 
-    it('leaves a mark alone, and is seen by the one who made it', async () => {
+    it('leaves a mark alone, and its owner sees the run', async () => {
       await planned(under, 's', after(await clock(under), -1000))
       const marks = await under.store.scheduling.markDue(WORKER, 1, LEASE_MS)
       await write(under.store).runNow('s')
@@ -246,7 +246,7 @@ onEachStore((under) => {
       expect(seen).toEqual(['s'])
     })
 
-    it('is all or nothing', async () => {
+    it('a declared set is written completely or not at all', async () => {
       const syncing = under.store.declared.sync(setVersion('set', ['a']), () =>
         setChanges({
           create: [
@@ -259,7 +259,7 @@ onEachStore((under) => {
       expect(await under.store.schedules.get('a')).toBeNull()
     })
 
-    it('synced by several at once is created once', async () => {
+    it('is created once in several concurrent syncs', async () => {
       const stores = await Promise.all([under.another(), under.another(), under.another()])
       const names = ['c', 'a', 'b']
       await Promise.all(

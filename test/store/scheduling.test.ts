@@ -74,8 +74,8 @@ onEachStore((under) => {
     })
   })
 
-  describe('a look', () => {
-    it('at empty tables tells the time and nothing else', async () => {
+  describe('a poll', () => {
+    it('of empty tables returns the time and nothing else', async () => {
       expect(await under.store.scheduling.look(['task'])).toMatchObject({
         wakeAt: null,
         dueAt: null,
@@ -83,7 +83,7 @@ onEachStore((under) => {
       })
     })
 
-    it('tells the earliest of what is to come, and whether there is something to claim here', async () => {
+    it('returns the earliest next time, and whether there is a job to claim', async () => {
       const soon = after(await clock(under), MINUTE)
       await planned(under, 'a', after(soon, 1))
       await planned(under, 'b', soon)
@@ -102,7 +102,7 @@ onEachStore((under) => {
     })
   })
 
-  it('a look at an instant that is none does not hide what is due behind it', async () => {
+  it('a poll at an invalid instant does not hide later due rows', async () => {
     await planned(under, 'due', new Date('2020-01-01'))
     // In the strict mode of a session nobody can write it.
     if (under.kind !== 'sqlite') await under.query("SET SESSION sql_mode = ''")
@@ -127,7 +127,7 @@ onEachStore((under) => {
     under.afterwards(() => under.query('PRAGMA ignore_check_constraints = 0'))
   }
 
-  it('a BLOB for an id, which SQLite keeps as one, is passed over and holds up nobody', async () => {
+  it('a BLOB as an id, which SQLite stores unchanged, is skipped and delays nothing', async () => {
     const { executing } = under.store
     await withoutChecks()
     await planned(under, 'good', await ago(1000))
@@ -148,7 +148,7 @@ onEachStore((under) => {
     expect(await executing.promoteDue(10)).toBe(bad.length)
   })
 
-  it('text in columns of numbers, which SQLite keeps as it is, is as if nothing were said', async () => {
+  it('text in numeric columns, which SQLite stores unchanged, reads as unset', async () => {
     const isTaken = under.kind === 'sqlite'
     const columns = ['jitter', 'max_runs', 'run_count', 'error_count']
     const insert = `INSERT INTO periodic_task (id, task, timer, ${columns.join(', ')}) VALUES ('odd', 'task', '*:*:*', ${columns.map(() => "'many'").join(', ')})`
@@ -162,7 +162,7 @@ onEachStore((under) => {
   })
 
   describe('marking', () => {
-    it('takes the earliest that are due, at most as many as asked for', async () => {
+    it('takes the earliest due schedules, up to the limit', async () => {
       await planned(under, 'future', after(await clock(under), MINUTE))
       await planned(under, 'third', await ago(1000))
       await planned(under, 'first', await ago(3000))
@@ -172,7 +172,7 @@ onEachStore((under) => {
       expect(await mark(2)).toEqual([])
     })
 
-    it('writes who, when and until when', async () => {
+    it('writes the worker, the time and the end of the mark', async () => {
       await planned(under, 's', await ago(1000))
       const [made] = await mark()
       const row = await schedule(under, 's')
@@ -182,7 +182,7 @@ onEachStore((under) => {
       expect((await under.store.schedules.get('s'))?.markedBy).toBe(WORKER)
     })
 
-    it('leaves alone what is disabled, idle or marked', async () => {
+    it('marking skips schedules that are disabled, idle or marked', async () => {
       const past = await ago(1000)
       await planned(under, 'disabled', past, { enabled: 0 })
       await planned(under, 'idle', past, { idle: 'done' })
@@ -194,12 +194,12 @@ onEachStore((under) => {
       expect(await mark()).toEqual([])
     })
 
-    it('a schedule that is due this very millisecond is due', async () => {
+    it('a schedule that is due at this exact millisecond is marked', async () => {
       await planned(under, 's', await clock(under))
       expect(ids(await mark())).toEqual(['s'])
     })
 
-    it('takes what is due again because a mark has ended, whoever made it', async () => {
+    it('includes a schedule that is due again because its mark has expired', async () => {
       const past = await ago(LEASE_MS + 1)
       await planned(under, 's', past, {
         worker: 'dead/1',
@@ -210,7 +210,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ worker: WORKER })
     })
 
-    it('two at the same time get different schedules, while somebody inserts one', async () => {
+    it('two workers mark different schedules at the same time, during an insert', async () => {
       const past = await ago(1000)
       for (let index = 0; index < 40; index += 1) await planned(under, `s${index}`, past)
       const other = await under.another()
@@ -226,7 +226,7 @@ onEachStore((under) => {
   })
 
   describe('submitting', () => {
-    it('inserts the job with everything that the schedule says, moves the schedule on and ends the mark', async () => {
+    it('a submission inserts the job with all settings of the schedule, advances the schedule and clears the mark', async () => {
       const slot = await ago(1000)
       const more = {
         task: 'Täsk 😀',
@@ -312,7 +312,7 @@ onEachStore((under) => {
       expect(await count(under, "job WHERE state = 'skipped'")).toBe(rows)
     })
 
-    it('inserts runs behind each other and skips with their reason', async () => {
+    it('inserts runs one after another and skips with their reason', async () => {
       const slot = await ago(3000)
       await planned(under, 's', slot, { args: '{"large":1}', run_count: 3 })
       const decided: Plan = {
@@ -348,7 +348,7 @@ onEachStore((under) => {
       })
     })
 
-    it('plans what the row says now: edits between mark and submit count', async () => {
+    it('a submission plans the current row: edits between mark and submit count', async () => {
       await planned(under, 's', await ago(1000))
       const marks = await mark()
       await under.query(
@@ -371,7 +371,7 @@ onEachStore((under) => {
       expect(await one(under, 'SELECT args FROM job')).toEqual({ args: '{"new":1}' })
     })
 
-    it('what was disabled between mark and submit is planned as disabled', async () => {
+    it('a schedule that was disabled between mark and submit is planned as disabled', async () => {
       await planned(under, 's', await ago(1000))
       const marks = await mark()
       await under.query('UPDATE periodic_task SET enabled = 0')
@@ -383,14 +383,14 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ enabled: 0, wake_at: null, worker: null })
     })
 
-    it('an edit right after a submit is seen', async () => {
+    it('an edit right after a submission is detected', async () => {
       await planned(under, 's', await ago(1000))
       await submit(await mark())
       await under.query("UPDATE periodic_task SET timer = 'hourly'")
       expect(ids(await mark())).toEqual(['s'])
     })
 
-    it('what turns out not to be due is only unmarked', async () => {
+    it('a marked schedule that is not due only loses its mark', async () => {
       const slot = await ago(1000)
       await planned(under, 's', slot)
       const before = await schedule(under, 's')
@@ -419,7 +419,7 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toEqual(before)
     })
 
-    it('a row that is gone is forgotten, the others are submitted', async () => {
+    it('ignores a deleted row, and submits the others', async () => {
       const past = await ago(1000)
       await planned(under, 'a', past)
       await planned(under, 'b', past)
@@ -430,7 +430,7 @@ onEachStore((under) => {
       expect(result).toMatchObject({ locked: [], failed: [] })
     })
 
-    describe('where the worker has capacity', () => {
+    describe('if the worker has capacity', () => {
       const startLimits = (limit: number, limits: Readonly<Record<string, number>> = {}) => ({
         limit,
         tasks: policies('other', ['task', { timeoutMs: 7000, maxRetries: 2 }]),
@@ -479,14 +479,14 @@ onEachStore((under) => {
         expect(await schedule(under, 's')).toMatchObject({ run_count: 1 })
       })
 
-      it('if there are more jobs than capacity, none starts: the queue decides the order', async () => {
+      it('with more jobs than capacity, none starts: the queue decides the order', async () => {
         const slot = await ago(1000)
         for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
         expect((await begin(2)).started).toEqual([])
         expect(await states()).toEqual(['waiting', 'waiting', 'waiting'])
       })
 
-      it('if a task has more jobs than its own limit, none starts', async () => {
+      it('with more jobs of a task than its own limit, none starts', async () => {
         const slot = await ago(1000)
         for (const id of ['a', 'b']) await planned(under, id, slot)
         await planned(under, 'c', slot, { task: 'other' })
@@ -502,7 +502,7 @@ onEachStore((under) => {
         expect(await states()).toEqual(['running', 'waiting'])
       })
 
-      it('a blocked job stays blocked, and a skip is none', async () => {
+      it('a blocked job stays blocked, and a skip starts nothing', async () => {
         const slot = await ago(1000)
         await planned(under, 'blocked', slot)
         await planned(under, 'skips', slot)
@@ -519,7 +519,7 @@ onEachStore((under) => {
         ])
       })
 
-      it('a row that cannot be written takes its turn alone, and the others wait to be claimed', async () => {
+      it('a row that cannot be written is retried alone, and the others wait to be claimed', async () => {
         const slot = await ago(1000)
         for (const id of ['a', 'b']) await planned(under, id, slot)
         // Another row has the id of one of them.
@@ -563,7 +563,7 @@ onEachStore((under) => {
       },
     )
 
-    it('500 schedules with 60 KB of args each are one batch', async () => {
+    it('500 schedules with 60 KB of args each are submitted in one batch', async () => {
       const past = await ago(1000)
       const args = JSON.stringify({ text: 'ä'.repeat(30_000) })
       await planned(under, 's0', past, { args })
@@ -586,8 +586,8 @@ onEachStore((under) => {
     })
   })
 
-  describe('one bad row hurts only itself', () => {
-    it('a slot that has its job already is not submitted again, and the schedule moves on', async () => {
+  describe('an invalid schedule does not affect others', () => {
+    it('a slot that already has a job is not submitted again, and the schedule advances', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
       await job(under, 'mine', { periodic_task_id: 'b', slot: toText(slot), state: 'success' })
@@ -603,7 +603,7 @@ onEachStore((under) => {
       })
     })
 
-    it('a foreign job with the id of the occurrence is not touched, and the occurrence gets another id', async () => {
+    it('an unrelated job with the id of the occurrence is not touched, and the occurrence gets another id', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
       await job(under, occurrenceId('b', slot), { task: 'foreign' })
@@ -615,7 +615,7 @@ onEachStore((under) => {
       expect(await mark()).toEqual([])
     })
 
-    it('of made-up runs, the first that is left is the one whose turn it is', async () => {
+    it('of made-up runs, the first remaining one is claimable', async () => {
       const slot = await ago(1000)
       await planned(under, 's', slot)
       await job(under, 'mine', { periodic_task_id: 's', slot: toText(slot), state: 'success' })
@@ -631,7 +631,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('what cannot be inserted for a lasting reason is skipped as unsubmittable', async () => {
+    it('a job that cannot be inserted for a permanent reason is skipped as unsubmittable', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
       // The application has rules of its own on the table.
@@ -655,7 +655,7 @@ onEachStore((under) => {
       expect(await mark()).toEqual([])
     })
 
-    it('what cannot be written at all keeps its mark as back-off', async () => {
+    it('a row that cannot be written at all keeps its mark as back-off', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
       await under.query(
@@ -675,7 +675,7 @@ onEachStore((under) => {
       expect(await mark()).toEqual([])
     })
 
-    it('a plan that throws fails its row only', async () => {
+    it('a plan that throws fails only its row', async () => {
       const slot = await ago(1000)
       for (const id of ['a', 'b', 'c']) await planned(under, id, slot)
       const result = await submit(await mark(), (row, now, active) => {
@@ -687,8 +687,8 @@ onEachStore((under) => {
     })
   })
 
-  describe('marks that nobody will end', () => {
-    it('of an earlier incarnation of the same name and of dead workers are ended, those of living ones stay', async () => {
+  describe('marks that no worker will clear', () => {
+    it('stale marks of an earlier process with the same name and of lost workers are cleared, those of live workers stay', async () => {
       await register('w/2')
       await register('other/1')
       await register('web/eu/1')
@@ -705,7 +705,7 @@ onEachStore((under) => {
     })
 
     it.each(['100%', 'a_b', 'Ünï😀', "o'neil", 'back\\slash', 'q?'])(
-      'a worker may be called %s',
+      'stale marks of a worker named %s are cleared',
       async (name) => {
         await register(`${name}/2`)
         await register('axb/1')
@@ -719,7 +719,7 @@ onEachStore((under) => {
     )
   })
 
-  describe('a mark that is made between the look for stale marks and their end', () => {
+  describe('a mark made between the search for stale marks and their removal', () => {
     it.each([
       ['by another worker', 'other/1'],
       ['by the same worker at another time', 'gone/1'],
@@ -739,7 +739,7 @@ onEachStore((under) => {
   })
 
   describe('the sweep', () => {
-    it('finds nothing to heal where all is well', async () => {
+    it('changes nothing if all is well', async () => {
       await planned(under, 's', await ago(0), {
         worker: WORKER,
         mark_ends: toText(after(await clock(under), LEASE_MS)),
@@ -750,7 +750,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'b')).toMatchObject({ state: 'blocked' })
     })
 
-    it('ends marks that would end too far ahead', async () => {
+    it('clears marks that would end too far ahead', async () => {
       const far = toText(after(await clock(under), 100 * LEASE_MS))
       await planned(under, 's', await ago(0), { worker: WORKER, marked: far, mark_ends: far })
       await planned(under, 'unmarked', after(await clock(under), 100 * LEASE_MS))
@@ -762,7 +762,7 @@ onEachStore((under) => {
       expect(await schedule(under, 'without')).toMatchObject({ worker: null, mark_ends: null })
     })
 
-    it('ends stale marks, without a word, and leaves those of living workers alone', async () => {
+    it('clears stale marks silently, and leaves those of live workers alone', async () => {
       await register('other/1')
       await marked('earlier', `${WORKER.slice(0, WORKER.indexOf('/'))}/earlier`)
       await marked('dead', 'gone/1')
@@ -771,7 +771,7 @@ onEachStore((under) => {
       expect(await stillMarked()).toEqual(['living'])
     })
 
-    it('says that there are orphans, whatever else there is', async () => {
+    it('reports orphans, whatever else it finds', async () => {
       await register('other/1')
       await job(under, 'living', { state: 'running', worker: 'other/1' })
       expect(await sweep()).toEqual({ healed: [], orphans: false })
@@ -785,14 +785,14 @@ onEachStore((under) => {
       ])
     })
 
-    it('of what workers have left does not go over the tables', async () => {
+    it('restricted to lost workers does not scan the tables', async () => {
       const far = toText(after(await clock(under), 100 * LEASE_MS))
       await planned(under, 's', await ago(0), { worker: WORKER, marked: far, mark_ends: far })
       expect(await sweep('left by workers')).toEqual({ healed: [], orphans: false })
       expect(await stillMarked()).toEqual(['s'])
     })
 
-    it('lets the first job go that is blocked by nothing', async () => {
+    it('the sweep unblocks the first job that nothing blocks', async () => {
       await planned(under, 's', after(await clock(under), MINUTE))
       for (const id of ['s', 'deleted']) {
         await job(under, `${id}1`, {
@@ -815,7 +815,7 @@ onEachStore((under) => {
     })
   })
 
-  it('a schedule goes round: due, submitted, claimed, settled, due again', async () => {
+  it('a schedule completes a cycle: due, submitted, claimed, settled, due again', async () => {
     const slot = await ago(2 * MINUTE)
     await planned(under, 's', slot)
     for (let round = 1; round <= 3; round += 1) {

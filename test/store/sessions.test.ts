@@ -190,7 +190,7 @@ onEachStore((under) => {
     expect(await store.schedules.delete(ODD)).toMatchObject({ id: ODD })
   }
 
-  describe.skipIf(!server).each(SESSIONS)('a lent pool with %s', (_, setup, options) => {
+  describe.skipIf(!server).each(SESSIONS)('a caller-supplied pool with %s', (_, setup, options) => {
     it('changes nothing', async () => {
       await roundTrip(await openStore(pool(setup, options)))
     })
@@ -210,7 +210,7 @@ onEachStore((under) => {
       })
     })
 
-    it('is given back as it was', async () => {
+    it('is restored', async () => {
       const lent = pool(setup, { ...options, connectionLimit: 1 })
       const state = async () => {
         const [rows] = await lent.query({
@@ -233,7 +233,7 @@ onEachStore((under) => {
     })
   })
 
-  it('each variable that Kalends depends on is tested with a value that will not do', () => {
+  it('each variable that Kalends depends on is tested with a value that does not work', () => {
     expect(Object.keys(UNFIT)).toEqual(SESSION_VARIABLES.map(({ name }) => name))
     for (const { name, accepts } of SESSION_VARIABLES)
       expect([name, accepts(UNFIT[name]?.replaceAll("'", '').split(',')[0] ?? '')]).toEqual([name, false])
@@ -243,7 +243,7 @@ onEachStore((under) => {
     .skipIf(!server)
     .each(
       SESSION_VARIABLES.filter(({ on }) => on === undefined || on === under.kind).map(({ name }) => name),
-    )('work in a lent session does not see its %s', async (name) => {
+    )('work in a caller-supplied session does not see its %s', async (name) => {
     const lent = pool([`SET SESSION ${name} = ${UNFIT[name]}`], { connectionLimit: 1 })
     const question = `SELECT CAST(@@SESSION.${name} AS CHAR) AS value LIMIT 1`
     const [[theirs]] = await lent.query<RowDataPacket[]>({ sql: question, typeCast: true })
@@ -253,13 +253,13 @@ onEachStore((under) => {
     expect(ours?.value).not.toBe(theirs?.['value'])
   })
 
-  it.skipIf(!server)('a session as the server gives it costs no statement beside the work', async () => {
+  it.skipIf(!server)('a session with the default settings costs no extra statement', async () => {
     const connection = await createConnection({ uri: under.url })
     under.afterwards(() => connection.end())
     expect(await borrowed(connection)).toMatchObject({ before: null, after: null })
   })
 
-  it.skipIf(!server)('a session of our own is set up, whatever the server gives it', async () => {
+  it.skipIf(!server)('a session of Kalends is configured, whatever the server sets', async () => {
     const connection = await createConnection({ uri: under.url })
     under.afterwards(() => connection.end())
     const names = Object.keys(await state(connection))
@@ -274,8 +274,8 @@ onEachStore((under) => {
     expect(await own.rows('SELECT @@sql_mode AS mode')).toEqual([{ mode: 'STRICT_TRANS_TABLES' }])
   })
 
-  describe.skipIf(!server)('what may be lent', () => {
-    it('is a pool with callbacks, or a drizzle database on one; it stays open', async () => {
+  describe.skipIf(!server)('a caller-supplied pool', () => {
+    it('can be a pool with callbacks, or a drizzle database on one; it stays open', async () => {
       const callbacks = createCallbackPool({ uri: under.url, connectionLimit: 2 })
       const promises = pool([])
       under.afterwards(() => callbacks.promise().end())

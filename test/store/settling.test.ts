@@ -47,7 +47,7 @@ onEachStore((under) => {
       ...more,
     })
 
-  it('nothing to settle is nothing done', async () => {
+  it('settling nothing does nothing', async () => {
     expect(await settle()).toEqual({ settled: [], lost: [], locked: [] })
   })
 
@@ -101,7 +101,7 @@ onEachStore((under) => {
       expect((await clock(under)).getTime() - (instant(row['finished'])?.getTime() ?? 0)).toBeLessThan(30_000)
     })
 
-    it('fails is tried again after its delay', async () => {
+    it('fails is retried after its delay', async () => {
       await running('j')
       await settle(attempt('j', passing))
       const row = await jobRow(under, 'j')
@@ -132,7 +132,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'j')).toMatchObject({ state: 'failed', reason: 'permanent', error: 'boom' })
     })
 
-    it('is lost with its worker is tried elsewhere at once', async () => {
+    it('is lost with its worker is retried by another at once', async () => {
       await running('j')
       await settle(attempt('j', { kind: 'lost', error: 'gone' }))
       expect(await jobRow(under, 'j')).toMatchObject({
@@ -144,7 +144,7 @@ onEachStore((under) => {
       expect(await claim()).toMatchObject([{ id: 'j', attempt: 2 }])
     })
 
-    it('has the largest number there is keeps nobody from being claimed', async () => {
+    it('has the largest possible number does not prevent claims', async () => {
       await job(under, 'j', { attempt: 2_147_483_647, claim: 2_147_483_647 })
       await job(under, 'k')
       expect((await claim()).map(({ id }) => id)).toEqual(['j', 'k'])
@@ -153,7 +153,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'k')).toMatchObject({ state: 'success' })
     })
 
-    it('is given back does not count', async () => {
+    it('is released does not count', async () => {
       await running('j', { error: 'of an earlier attempt' })
       await settle(attempt('j', { kind: 'released' }))
       expect(await jobRow(under, 'j')).toMatchObject({
@@ -171,7 +171,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'j')).toMatchObject({ state: 'cancelled', error: null })
     })
 
-    it('fails after somebody wanted it stopped is cancelled, not tried again', async () => {
+    it('fails after a stop request is cancelled, not retried', async () => {
       await running('j', { stop_requested: '2026-01-01 00:00:00.000' })
       await settle(attempt('j', passing))
       expect(await jobRow(under, 'j')).toMatchObject({ state: 'cancelled', error: 'boom' })
@@ -198,7 +198,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'j')).toEqual(before)
     })
 
-    it('of an earlier claim by the same worker, whose end, release or progress comes a second time', async () => {
+    it('an end, release or progress of an earlier claim by the same worker changes nothing', async () => {
       await job(under, 'j')
       const [first] = await claim()
       if (first === undefined) throw new Error('nothing was claimed')
@@ -224,7 +224,7 @@ onEachStore((under) => {
   })
 
   describe('the schedule', () => {
-    it('counts a success', async () => {
+    it('a success is counted', async () => {
       await ofSchedule('s')
       const before = await schedule(under, 's')
       await settle(attempt('s job'))
@@ -242,7 +242,7 @@ onEachStore((under) => {
       }
     })
 
-    it('counts a failure', async () => {
+    it('a failure is counted', async () => {
       await ofSchedule('s')
       await settle(attempt('s job', failure))
       expect(await schedule(under, 's')).toMatchObject({
@@ -273,7 +273,7 @@ onEachStore((under) => {
       expect(await schedule(under, 't')).toMatchObject({ run_count: 6, error_count: 2 })
     })
 
-    it('whose counters are as large as can be lets its runs end', async () => {
+    it('with the largest possible counters lets its runs end', async () => {
       await ofSchedule('s')
       await ofSchedule('t')
       await under.query(
@@ -284,7 +284,7 @@ onEachStore((under) => {
       expect(await schedule(under, 't')).toMatchObject({ run_count: 6 })
     })
 
-    it('whose span goes beyond all years lets its run be tried again at their end', async () => {
+    it('with a span beyond all years lets its run be retried at their end', async () => {
       await ofSchedule('s')
       await under.query("UPDATE periodic_task SET timer = 'every 9000y' WHERE id = 's'")
       const { fence, end } = attempt('s job', passing)
@@ -295,7 +295,7 @@ onEachStore((under) => {
       })
     })
 
-    it('that was deleted is missed by nobody', async () => {
+    it('that was deleted is ignored', async () => {
       await ofSchedule('s')
       await under.query('DELETE FROM periodic_task')
       expect((await settle(attempt('s job'))).settled).toHaveLength(1)
@@ -316,12 +316,12 @@ onEachStore((under) => {
     })
   })
 
-  describe('the job that is blocked behind', () => {
+  describe('a job that is blocked behind another', () => {
     it.each([
       ['success', success],
       ['failure', failure],
       ['cancellation', { kind: 'cancelled', error: null }],
-    ] as const)('has its turn after %s, one at a time, in order', async (_, end) => {
+    ] as const)('is unblocked after %s, one at a time, in order', async (_, end) => {
       await blockedBehind()
       const { settled } = await settle(attempt('first', end))
       expect(settled).toMatchObject([{ id: 'first', promoted: 'second' }])
@@ -332,7 +332,7 @@ onEachStore((under) => {
     it.each([
       ['a retry', passing],
       ['a release', { kind: 'released' }],
-    ] as const)('waits on after %s', async (_, end) => {
+    ] as const)('stays blocked after %s', async (_, end) => {
       await blockedBehind()
       expect((await settle(attempt('first', end))).settled).toMatchObject([{ promoted: null }])
       expect(await jobRow(under, 'second')).toMatchObject({ state: 'blocked' })
@@ -348,7 +348,7 @@ onEachStore((under) => {
       expect(await jobRow(under, 'a failure')).toEqual(before)
     })
 
-    it('waits on while another run of the schedule has not ended', async () => {
+    it('stays blocked while another job of the schedule is unfinished', async () => {
       await blockedBehind({ exclusive: 0 })
       await running('other', { periodic_task_id: 's', slot: '2026-01-04 00:00:00.000' })
       expect((await settle(attempt('first'))).settled).toMatchObject([{ promoted: null }])
@@ -357,10 +357,10 @@ onEachStore((under) => {
     })
   })
 
-  describe('what is written is read back', () => {
+  describe('a stored value is read back', () => {
     const odd = 'naïve 😀 Ελλάς \' " \\ \\\\ ? ?? % _ ` $1 \n\r\t \u2028 \u0001'
 
-    it('as it was, whatever its characters', async () => {
+    it('unchanged, for any characters', async () => {
       const results: unknown[] = [
         odd,
         { [odd]: [odd] },
@@ -389,7 +389,7 @@ onEachStore((under) => {
       }
     })
 
-    it('also errors', async () => {
+    it('in errors as well', async () => {
       await planned(under, 's', null)
       await running('j', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await settle(attempt('j', { kind: 'error', error: odd, permanent: true }))
@@ -397,20 +397,20 @@ onEachStore((under) => {
       expect((await under.store.schedules.get('s'))?.lastError).toBe(odd)
     })
 
-    it('no result is no result', async () => {
+    it('and no result stays no result', async () => {
       await running('j')
       await settle(attempt('j'))
       expect(await jobRow(under, 'j')).toMatchObject({ result: null })
     })
 
-    it('also a megabyte, in several jobs of a batch', async () => {
+    it('with a megabyte, in several jobs of a batch', async () => {
       const result = JSON.stringify({ text: 'ä"\n'.repeat(300_000) })
       for (const id of ['a', 'b', 'c']) await running(id)
       await settle(...['a', 'b', 'c'].map((id) => attempt(id, { kind: 'success', result })))
       for (const id of ['a', 'b', 'c']) expect((await jobRow(under, id))['result'] === result).toBe(true)
     })
 
-    it('more than the server takes in one statement is an error, and nothing is half-done', async () => {
+    it('or is an error without partial changes if it exceeds one statement of the server', async () => {
       const result = JSON.stringify('x'.repeat(70 * 1024 * 1024))
       await running('j')
       const settling = settle(attempt('j', { kind: 'success', result }))
@@ -423,7 +423,7 @@ onEachStore((under) => {
     })
   })
 
-  it('a batch of 200 of 200 schedules is one settling', async () => {
+  it('a batch of 200 jobs of 200 schedules is settled at once', async () => {
     const count = 200
     for (let index = 0; index < count; index += 1) {
       const id = `s${String(index).padStart(3, '0')}`

@@ -31,7 +31,7 @@ onEachStore((under) => {
     expect(Math.abs((instant(value)?.getTime() ?? 0) - now.getTime())).toBeLessThan(30_000)
   }
 
-  describe('complete commands', () => {
+  describe('required columns', () => {
     it('a schedule needs an id, a task and a timer', async () => {
       await under.query("INSERT INTO periodic_task (id, task, timer) VALUES ('nightly', 'cleanup', 'daily')")
       expect(await under.store.schedules.get('nightly')).toMatchObject({
@@ -53,7 +53,7 @@ onEachStore((under) => {
       expect(ids(await under.store.scheduling.markDue(WORKER, 10, LEASE_MS))).toEqual(['nightly'])
     })
 
-    it('a job needs a task and, mostly, args', async () => {
+    it('a job needs a task and usually args', async () => {
       await under.query(`INSERT INTO job (task, args) VALUES ('mail', '{"to":"x"}')`)
       const [claimed] = await under.store.executing.claim(WORKER, policies('mail'), 10, '')
       expect(claimed).toMatchObject({
@@ -76,7 +76,7 @@ onEachStore((under) => {
       ])
     })
 
-    it('ids of jobs are UUIDv7 of now, unique within one INSERT … SELECT, and sort by time', async () => {
+    it('ids of jobs are UUIDv7 with the current time, unique within one INSERT … SELECT, and sort by time', async () => {
       const before = await clock(under)
       await under.query("INSERT INTO job (task) VALUES ('a'), ('b'), ('c')")
       for (let doubled = 3; doubled < 3000; doubled *= 2)
@@ -101,7 +101,7 @@ onEachStore((under) => {
     })
   })
 
-  describe('what is refused', () => {
+  describe('a statement is rejected', () => {
     it.each([
       "INSERT INTO job (task, state) VALUES ('t', 'runing')",
       "INSERT INTO job (task, args) VALUES ('t', '{to: x}')",
@@ -118,14 +118,14 @@ onEachStore((under) => {
       expect(await under.query('SELECT id FROM job UNION ALL SELECT id FROM periodic_task')).toEqual([])
     })
 
-    it('an id that differs only in case or accent is another id', async () => {
+    it('an id that differs only in case or accent is a different id', async () => {
       await under.query(
         "INSERT INTO periodic_task (id, task, timer) VALUES ('a', 't', 'daily'), ('A', 't', 'daily'), ('ä', 't', 'daily')",
       )
       expect(await under.query('SELECT id FROM periodic_task')).toHaveLength(3)
     })
 
-    it('a schedule has one job that waits or runs, and one per slot', async () => {
+    it('a schedule has at most one waiting or running job, and one job per slot', async () => {
       await job(under, 'a', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await expect(
         job(under, 'b', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000' }),
@@ -145,12 +145,12 @@ onEachStore((under) => {
   describe('wake_at', () => {
     const FUTURE = new Date('2099-01-01T00:00:00Z')
 
-    it('a new row wants to be planned now', async () => {
+    it('a new row is due for planning now', async () => {
       await under.query("INSERT INTO periodic_task (id, task, timer) VALUES ('s', 't', 'daily')")
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })
 
-    it('a new row that is disabled wants to be planned too, so that it is known to have been seen', async () => {
+    it('a new disabled row is due for planning, too, so that it is recorded as seen', async () => {
       await under.query("INSERT INTO periodic_task (id, task, timer, enabled) VALUES ('s', 't', 'daily', 0)")
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })
@@ -170,13 +170,13 @@ onEachStore((under) => {
       expect(await wakeAt(under, 's')).toBeNull()
     })
 
-    it('no next run without a reason means: plan me', async () => {
+    it('no next run without a reason means: plan now', async () => {
       await planned(under, 's', null, { idle: 'done' })
       await under.query('UPDATE periodic_task SET idle = NULL')
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })
 
-    it('a marked row wakes when the mark ends, whatever else is the matter with it', async () => {
+    it('a marked row wakes when the mark ends, for any other content', async () => {
       await planned(under, 's', FUTURE)
       await under.query(
         "UPDATE periodic_task SET worker = 'w/1', marked = '2030-01-01 00:00:00.000', mark_ends = '2030-01-01 00:01:00.000'",
@@ -186,7 +186,7 @@ onEachStore((under) => {
       expect(await wakeAt(under, 's')).toEqual(new Date('2030-01-01T00:01:00Z'))
     })
 
-    it('a mark without an end holds nothing', async () => {
+    it('a mark without an end has no effect', async () => {
       await planned(under, 's', FUTURE, { worker: 'w/1' })
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })
@@ -205,7 +205,7 @@ onEachStore((under) => {
     })
 
     it.each(["timer = 'hourly'", 'enabled = 0', "nextrun = '2098-01-01 00:00:00.000'"])(
-      'an idle row, edited by %s, wants to be planned',
+      'an idle row, edited by %s, is due for planning',
       async (edit) => {
         await planned(under, 's', null, { idle: 'done' })
         await under.query(`UPDATE periodic_task SET ${edit}`)
@@ -213,21 +213,21 @@ onEachStore((under) => {
       },
     )
 
-    it('disabled and enabled again before anyone looked is no edit', async () => {
+    it('a row that is disabled and enabled again between two passes counts as unedited', async () => {
       await planned(under, 's', FUTURE)
       await under.query('UPDATE periodic_task SET enabled = 0')
       await under.query('UPDATE periodic_task SET enabled = 1')
       expect(await wakeAt(under, 's')).toEqual(FUTURE)
     })
 
-    it('the end of a mark shows what was edited meanwhile', async () => {
+    it('clearing a mark reveals edits made in the meantime', async () => {
       await planned(under, 's', FUTURE, { worker: 'w/1', mark_ends: '2030-01-01 00:01:00.000' })
       await under.query("UPDATE periodic_task SET timer = 'daily'")
       await under.query('UPDATE periodic_task SET worker = NULL, mark_ends = NULL')
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
     })
 
-    it('what a submit leaves behind is not edited, whatever characters the timer has', async () => {
+    it('a submitted row does not count as edited, for any characters in the timer', async () => {
       const timers = ['minutely', '*-*-* *:*:00 UTC', 'Mon|Tue 00:00', "it's \\ ?|", ' minutely ', '😀|']
       for (const [index, timer] of timers.entries()) {
         await under.query('INSERT INTO periodic_task (id, task, timer) VALUES (?, ?, ?)', [
@@ -249,7 +249,7 @@ onEachStore((under) => {
       for (const [index] of timers.entries()) expect(await wakeAt(under, `s${index}`)).toEqual(FUTURE)
     })
 
-    it('every millisecond survives', async () => {
+    it('every millisecond is preserved', async () => {
       await planned(under, 's', FUTURE)
       for (let ms = 0; ms < 1000; ms += under.kind === 'sqlite' ? 1 : 37) {
         const next = new Date(FUTURE.getTime() + ms)
@@ -276,7 +276,7 @@ onEachStore((under) => {
     })
   })
 
-  describe('instants written by hand', () => {
+  describe('instants written manually', () => {
     it
       .skipIf(under.kind !== 'sqlite')
       .each([
@@ -285,7 +285,7 @@ onEachStore((under) => {
         '2026-11-21 10:20:30',
         '2026-11-21 10:20:30.0004',
         '2026-11-21T12:20:30+02:00',
-      ])('on SQLite, %s means what it says', async (text) => {
+      ])('on SQLite, %s has its documented meaning', async (text) => {
       await planned(under, 's', new Date('2099-01-01T00:00:00Z'))
       await under.query('UPDATE periodic_task SET nextrun = ?', [text])
       expect((await under.store.schedules.get('s'))?.nextRun).toEqual(new Date('2026-11-21T10:20:30Z'))
@@ -294,19 +294,22 @@ onEachStore((under) => {
       expect(await wakeAt(under, 's')).toEqual(new Date('2026-11-21T10:20:30Z'))
     })
 
-    it.skipIf(under.kind !== 'sqlite')('on SQLite, a T is no later than a blank', async () => {
-      const now = await clock(under)
-      const soon = after(now, MINUTE).toISOString()
-      const ago = after(now, -MINUTE).toISOString()
-      await job(under, 'soon', { run_at: soon })
-      await job(under, 'ago', { run_at: ago })
-      expect(await under.store.executing.promoteDue(10)).toBe(1)
-      expect(await under.store.jobs.get('ago')).toMatchObject({ runAt: null })
-      expect(await under.store.jobs.get('soon')).toMatchObject({ runAt: new Date(soon) })
-      expect((await under.store.scheduling.look([])).dueAt).toEqual(new Date(soon))
-    })
+    it.skipIf(under.kind !== 'sqlite')(
+      'on SQLite, a time with T is not later than one with a space',
+      async () => {
+        const now = await clock(under)
+        const soon = after(now, MINUTE).toISOString()
+        const ago = after(now, -MINUTE).toISOString()
+        await job(under, 'soon', { run_at: soon })
+        await job(under, 'ago', { run_at: ago })
+        expect(await under.store.executing.promoteDue(10)).toBe(1)
+        expect(await under.store.jobs.get('ago')).toMatchObject({ runAt: null })
+        expect(await under.store.jobs.get('soon')).toMatchObject({ runAt: new Date(soon) })
+        expect((await under.store.scheduling.look([])).dueAt).toEqual(new Date(soon))
+      },
+    )
 
-    it.skipIf(under.kind !== 'sqlite')('on SQLite, what is no instant means: plan me', async () => {
+    it.skipIf(under.kind !== 'sqlite')('on SQLite, an invalid instant means: plan now', async () => {
       await planned(under, 's', new Date('2099-01-01T00:00:00Z'))
       await under.query("UPDATE periodic_task SET nextrun = 'tomorrow'")
       expect(await wakeAt(under, 's')).toEqual(EPOCH)
@@ -321,7 +324,7 @@ onEachStore((under) => {
       expect(await wakeAt(under, 's')).toEqual(new Date('2099-01-01T00:00:00Z'))
     })
 
-    it('JSON that only this database takes for JSON stays text, and hides no other row', async () => {
+    it('text that only this database accepts as JSON stays text, and hides no other row', async () => {
       await under.query(`INSERT INTO job (id, task, result, progress) VALUES ('j', 't', 'not json', '{')`)
       await job(under, 'k')
       const { items } = await under.store.lists.jobs({ ...LIST_BOUNDS, limit: 10, offset: 0 })
@@ -330,7 +333,7 @@ onEachStore((under) => {
     })
   })
 
-  it('texts of instants are read back as they were written', () => {
+  it('texts of instants are read back unchanged', () => {
     const date = new Date('2026-11-21T10:20:30.456Z')
     expect(fromText(toText(date))).toEqual(date)
     expect(fromText('0000-00-00 00:00:00.000')).toBeNull()

@@ -231,7 +231,7 @@ eachDatabase(({ kind, bare }) => {
       await database.query("DELETE FROM job WHERE submitter = 'ann'")
     })
 
-    it('marking reads the earliest by wake_at, in its order, and writes by key', async () => {
+    it('marking reads the earliest rows by wake_at, in index order, and writes by key', async () => {
       const statements = await statementsOf(() => recorded.store.scheduling.markDue(WORKER, 100, LEASE_MS))
       await readsBy(found(statements, /^SELECT.*wake_at <=/s), /^periodic_task_wake_at$/)
       await readsBy(found(statements, /^UPDATE/), primary)
@@ -249,7 +249,7 @@ eachDatabase(({ kind, bare }) => {
       expect(advance.some((step) => step.table === 't' && step.access === 'ALL')).toBe(false)
     })
 
-    it('a look reads two ends of indexes, and a probe per group and task', async () => {
+    it('a poll reads two ends of indexes, and probes each group and task', async () => {
       const [statement] = await statementsOf(() => recorded.store.scheduling.look(['task']))
       const steps = await explain(statement)
       if (kind === 'sqlite') {
@@ -263,13 +263,13 @@ eachDatabase(({ kind, bare }) => {
       }
     })
 
-    it('the time of jobs is looked up by due_at, in its order', async () => {
+    it('the due time of jobs is found by due_at, in index order', async () => {
       const statements = await statementsOf(() => recorded.store.executing.promoteDue(100))
       await readsBy(found(statements, /^SELECT.*due_at <=/s), /^job_due$/)
       await readsBy(found(statements, /^UPDATE/), primary)
     })
 
-    it('a claim probes for groups and tasks, takes jobs in the order of the claim index, and writes by key', async () => {
+    it('a claim probes groups and tasks, takes jobs in the order of the claim index, and writes by key', async () => {
       const statements = await statementsOf(() =>
         recorded.store.executing.claim(WORKER, policies('task', 'other'), 50, ''),
       )
@@ -303,7 +303,7 @@ eachDatabase(({ kind, bare }) => {
       expect(blocked.map((step) => step.key)).toEqual(expect.arrayContaining(['job_state_schedule']))
     })
 
-    it('what is not there is confirmed by a write: a server that was replaced can read, and cannot commit', async () => {
+    it('a missing row is confirmed by a write: a replaced server can read, but cannot commit', async () => {
       const confirms = /^UPDATE `worker` SET heartbeat/
       const fence = { id: 'none', worker: WORKER, claim: 1 }
       const [policy] = policies('task').values()
@@ -324,7 +324,7 @@ eachDatabase(({ kind, bare }) => {
       for (const statement of statements) await readsBy(statement, primary)
     })
 
-    it('a batch is a few statements, however large it is', async () => {
+    it('a batch of any size takes a few statements', async () => {
       for (const size of [20, 100]) {
         let marks: Awaited<ReturnType<typeof recorded.store.scheduling.markDue>> = []
         const marking = await statementsOf(async () => {
@@ -355,7 +355,7 @@ eachDatabase(({ kind, bare }) => {
       }
     })
 
-    it('stop requests and orphans are found among the few that run', async () => {
+    it('stop requests and orphans are found among the few running jobs', async () => {
       const [stop] = await statementsOf(() => recorded.store.executing.stopRequests('other/1'))
       await readsBy(stop, /^job_held$/)
       const [orphans] = await statementsOf(() => recorded.store.executing.orphans(10))
@@ -364,7 +364,7 @@ eachDatabase(({ kind, bare }) => {
   })
 
   describe.skipIf(kind === 'sqlite')('locks', () => {
-    it('an owner looks up ids by the index of its own rows: those of others cost and tell nothing', async () => {
+    it('an owner finds ids by the index of its own rows: ids of others cost nothing and reveal nothing', async () => {
       const cost = new Map<string, number[]>()
       // One that code has, one that another owner has, one that is nobody's.
       for (const [owner, index] of [
@@ -423,7 +423,7 @@ eachDatabase(({ kind, bare }) => {
       expect(await rowsLocked([selection])).toBeLessThanOrEqual(kind === 'mysql' ? 31 : 62)
     })
 
-    it('while some are claimed and marked, others are claimed and marked, and rows are inserted, without waiting', async () => {
+    it('concurrent claims, marks and inserts do not wait for each other', async () => {
       const other = await createConnection({ uri: database.url })
       try {
         await other.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
@@ -458,7 +458,7 @@ eachDatabase(({ kind, bare }) => {
       }
     })
 
-    it('5,000 schedules marked by others cost a pass nothing', async () => {
+    it('5,000 schedules marked by other workers add nothing to the cost of a pass', async () => {
       const statements = await statementsOf(() => recorded.store.scheduling.markDue(WORKER, 0, LEASE_MS))
       const mark = String(found(statements, /wake_at <=/)).replace('LIMIT 0', 'LIMIT 20')
       const looks = await statementsOf(() => recorded.store.scheduling.look(['task']))
@@ -470,7 +470,7 @@ eachDatabase(({ kind, bare }) => {
       }
     })
 
-    it('among 3,000 groups a look and a claim read no more of them than they need', async () => {
+    it('with 3,000 groups a poll and a claim read only the groups that they need', async () => {
       const rows = Array.from({ length: 3000 }, (_, index) => [`g${index}`, 'task', `group ${index}`])
       await insertAll(database, 'job (id, task, group_)', rows)
       await database.query('ANALYZE TABLE job')
@@ -490,7 +490,7 @@ eachDatabase(({ kind, bare }) => {
     })
   })
 
-  describe('where there is nothing to do', () => {
+  describe('when there is nothing to do', () => {
     let calm: TestDatabase
     let seen: Recording
 
@@ -561,7 +561,7 @@ eachDatabase(({ kind, bare }) => {
       expect(await sent(() => scheduling.clearStaleMarks(WORKER, LEASE_MS))).toHaveLength(1)
     })
 
-    it('what workers have left is found by wake_at, and among the few jobs that run', async () => {
+    it('a quick sweep finds rows by wake_at, and among the few running jobs', async () => {
       const [statement] = await sent(() => seen.store.scheduling.sweep(WORKER, LEASE_MS, 'left by workers'))
       const steps = await plan(statement)
       expect(
@@ -570,7 +570,7 @@ eachDatabase(({ kind, bare }) => {
       ).toEqual(expect.arrayContaining(['periodic_task_wake_at', 'job_held']))
     })
 
-    it('a declared set is one statement, which finds its schedules by set and id', async () => {
+    it('a declared set takes one statement, which finds its schedules by set and id', async () => {
       const sync = () => seen.store.declared.sync(setVersion('a set', ['s1', 's2']), () => setChanges({}))
       await sync()
       const statements = await sent(sync)
@@ -583,7 +583,7 @@ eachDatabase(({ kind, bare }) => {
     })
   })
 
-  it.skipIf(kind === 'sqlite')('transactions are READ COMMITTED, whatever the server’s default', async () => {
+  it.skipIf(kind === 'sqlite')('transactions are READ COMMITTED, for any default of the server', async () => {
     const { MysqlDatabase } = await import('../../src/store/mysql/database.ts')
     const own = MysqlDatabase.open(database.url, 2)
     try {

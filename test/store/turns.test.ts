@@ -36,7 +36,7 @@ it('a busy loop does not lock out the others', async () => {
   expect(order.indexOf('api')).toBeLessThan(20)
 })
 
-it('while loops are busy, the application and the API take the turns kept for them alternately', async () => {
+it('while loops are busy, the application and the API alternate in their reserved turns', async () => {
   const turns = new Turns()
   const held = gate()
   const order: Use[] = []
@@ -71,7 +71,7 @@ it('the event loop runs between two turns of the API', async () => {
   expect(order.join(' ')).not.toMatch(/api api/)
 })
 
-it('what fails in its turn does not keep the connection, and a wait is told while it lasts', async () => {
+it('an error in a turn frees the connection, and a wait is reported while it lasts', async () => {
   const turns = new Turns()
   const held = gate()
   expect(turns.longestWaitMs('loops')).toBe(0)
@@ -88,7 +88,7 @@ it('what fails in its turn does not keep the connection, and a wait is told whil
   expect(turns.longestWaitMs('loops')).toBe(0)
 })
 
-it('beyond what may be under way and wait, work is refused at once; what waits too long is refused then', async () => {
+it('beyond the limits, work is rejected at once; work that waits too long is rejected later', async () => {
   const database = await SqliteDatabase.open(':memory:')
   const limited = admitted(database, { atOnce: 1, waiting: 2, waitMs: 10_000 })
   const held = gate()

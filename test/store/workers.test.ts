@@ -10,7 +10,7 @@ const worker = (id: string) => ({
 })
 
 onEachStore((under) => {
-  it('a worker is listed with what it said and when the database heard of it', async () => {
+  it('a worker is listed with its data and the time of its last heartbeat', async () => {
     await under.store.workers.register(worker('w/1'))
     await under.store.workers.register(worker('v/1'))
     const list = await under.store.workers.list()
@@ -21,7 +21,7 @@ onEachStore((under) => {
     }
   })
 
-  it('a worker whose row says nonsense hides no other', async () => {
+  it('a worker with an invalid row does not hide others', async () => {
     await under.store.workers.register(worker('w/1'))
     for (const [index, json] of ['a|b|c|', '', 'null', '5', '{"a":5}', '[1,"b"]'].entries())
       await under.query(
@@ -33,12 +33,12 @@ onEachStore((under) => {
     expect(list.map(({ sets }) => sets)).toEqual([{}, {}, {}, {}, {}, {}, {}])
   })
 
-  it('the same id does not register twice', async () => {
+  it('the same id cannot register twice', async () => {
     await under.store.workers.register(worker('w/1'))
     await expect(under.store.workers.register(worker('w/1'))).rejects.toThrow()
   })
 
-  it('a heartbeat moves, however often within a millisecond', async () => {
+  it('a heartbeat advances, also several times within a millisecond', async () => {
     await under.store.workers.register(worker('w/1'))
     await under.query("UPDATE worker SET heartbeat = '2020-01-01 00:00:00.000'")
     for (let beat = 0; beat < 20; beat += 1) expect(await under.store.workers.heartbeat('w/1')).toBe(true)
@@ -46,7 +46,7 @@ onEachStore((under) => {
     expect(String(heartbeat) > '2026').toBe(true)
   })
 
-  it('a heartbeat of a worker that was buried says so', async () => {
+  it('a heartbeat of an evicted worker reports the eviction', async () => {
     await under.store.workers.register(worker('w/1'))
     const [seen] = await under.store.workers.list()
     if (seen === undefined) throw new Error('not registered')
@@ -55,7 +55,7 @@ onEachStore((under) => {
     expect(await under.store.workers.evict('w/1', seen.heartbeat)).toBe(false)
   })
 
-  it('a worker whose heart has beaten since it was seen is not buried', async () => {
+  it('a worker that has sent a heartbeat since it was seen is not evicted', async () => {
     await under.store.workers.register(worker('w/1'))
     await under.query("UPDATE worker SET heartbeat = '2020-01-01 00:00:00.001'")
     expect(await under.store.workers.evict('w/1', new Date('2020-01-01T00:00:00Z'))).toBe(false)
@@ -64,7 +64,7 @@ onEachStore((under) => {
     expect(await under.store.workers.list()).toHaveLength(1)
   })
 
-  it('a worker that stops is gone at once', async () => {
+  it('a worker that stops is removed at once', async () => {
     await under.store.workers.register(worker('w/1'))
     await under.store.workers.register(worker('w/2'))
     await under.store.workers.unregister('w/1')

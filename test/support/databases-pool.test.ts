@@ -57,7 +57,7 @@ async function schemaOf({ query }: Written): Promise<unknown> {
 }
 
 eachDatabase(({ fresh }) => {
-  it('has the tables of Kalends, as migrations leave them, and no row', async () => {
+  it('has the tables of Kalends, as the migrations create them, and no row', async () => {
     const database = await fresh()
     expect(await migrateDatabase(database.url)).toEqual([])
     expect(await isEmpty(database)).toBe(true)
@@ -67,7 +67,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  it('is empty, whatever the test before has written', async () => {
+  it('is empty, whatever the previous test has written', async () => {
     const before = await fresh()
     await fill(before)
     await before.drop()
@@ -101,7 +101,7 @@ for (const { kind, url: serverUrl } of run.servers) {
       return { kind, url, query, drop, made: String(step?.['made']) }
     }
 
-    it('is handed on as it was when it was made, empty and under a new name', async () => {
+    it('is passed on as it was created, empty and with a new name', async () => {
       const before = await take()
       const schema = await schemaOf(before)
       await fill(before)
@@ -116,7 +116,7 @@ for (const { kind, url: serverUrl } of run.servers) {
       await next.drop()
     })
 
-    it('is empty also after thousands of rows', async () => {
+    it('is also empty after thousands of rows', async () => {
       const before = await take()
       const rows = Array.from({ length: 2000 }, (_, index) => `('j${index}', 't')`)
       await before.query(`INSERT INTO job (id, task) VALUES ${rows.join(', ')}`)
@@ -127,7 +127,7 @@ for (const { kind, url: serverUrl } of run.servers) {
       await next.drop()
     })
 
-    it('loses what a test has put beside its tables', async () => {
+    it('loses objects that a test has added to its tables', async () => {
       const before = await take()
       const schema = await schemaOf(before)
       await before.query('CREATE TABLE more (a INT)')
@@ -144,8 +144,8 @@ for (const { kind, url: serverUrl } of run.servers) {
       ['a column', 'ALTER TABLE job ADD COLUMN more INT'],
       ['a table', 'DROP TABLE declared_set'],
       ['a trigger', "CREATE TRIGGER t BEFORE INSERT ON job FOR EACH ROW SIGNAL SQLSTATE '45000'"],
-      ['what is said to be migrated', "DELETE FROM kalends_migration WHERE name = '0000_first/3'"],
-    ])('is not handed on when a test has changed %s', async (_, change) => {
+      ['the recorded migrations', "DELETE FROM kalends_migration WHERE name = '0000_first/3'"],
+    ])('is not passed on after a test has changed %s', async (_, change) => {
       const before = await take()
       const schema = await schemaOf(before)
       await before.query(change)
@@ -159,7 +159,7 @@ for (const { kind, url: serverUrl } of run.servers) {
       await next.drop()
     })
 
-    it('never belongs to two tests at a time', async () => {
+    it('never belongs to two tests at the same time', async () => {
       const pool = newPool()
       for (const database of await Promise.all([take(pool), take(pool)])) await database.drop()
       const again = await Promise.all([take(pool), take(pool), take(pool)])
@@ -167,7 +167,7 @@ for (const { kind, url: serverUrl } of run.servers) {
       await Promise.all(again.map((database) => database.drop()))
     })
 
-    it('is not reached by what a test has left running', async () => {
+    it('is not affected by what a test has left running', async () => {
       const before = await take()
       const left = { connecting: 0, writing: 0, isOver: false }
       // As a worker that outlives its test: it connects again whenever it is thrown out.
@@ -188,7 +188,7 @@ for (const { kind, url: serverUrl } of run.servers) {
       await before.drop()
       const next = await take()
       const triesBefore = left.connecting
-      await until('they try on', async () => left.connecting > triesBefore + 8)
+      await until('they keep trying', async () => left.connecting > triesBefore + 8)
       expect(next.made).toBe(before.made)
       expect(await isEmpty(next)).toBe(true)
       await expect(createConnection(before.url)).rejects.toMatchObject({ code: 'ER_BAD_DB_ERROR' })
@@ -197,7 +197,7 @@ for (const { kind, url: serverUrl } of run.servers) {
       await next.drop()
     })
 
-    it('is not reached by a transaction that a test has left open', async () => {
+    it('is not affected by a transaction that a test has left open', async () => {
       const before = await take()
       await before.query('START TRANSACTION')
       await before.query("INSERT INTO job (task) VALUES ('left')")

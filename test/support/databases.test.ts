@@ -17,7 +17,7 @@ eachDatabase(({ kind, bare }) => {
     await database.drop()
   })
 
-  it('shares nothing with another one', async () => {
+  it('shares nothing with another database', async () => {
     const [one, other] = await Promise.all([bare(), bare()])
     await one.query('CREATE TABLE t (a INT)')
     await one.query('INSERT INTO t VALUES (?)', [1])
@@ -29,7 +29,7 @@ eachDatabase(({ kind, bare }) => {
     await Promise.all([one.drop(), other.drop()])
   })
 
-  it('is gone after drop, which may be called twice', async () => {
+  it('is removed by drop, which can be called twice', async () => {
     const database = await bare()
     await database.query('CREATE TABLE t (a INT)')
     await database.drop()
@@ -42,7 +42,7 @@ eachDatabase(({ kind, bare }) => {
 
 for (const { kind, bare } of databases.filter(({ kind }) => kind !== 'sqlite')) {
   describe(kind, () => {
-    it('is dropped also while a transaction is open in it', async () => {
+    it('is also dropped while a transaction is open in it', async () => {
       const database = await bare()
       await database.query('CREATE TABLE t (a INT PRIMARY KEY)')
       const left = await createConnection(database.url)
@@ -55,7 +55,7 @@ for (const { kind, bare } of databases.filter(({ kind }) => kind !== 'sqlite')) 
       await expect(left.query('SELECT 1')).rejects.toThrow()
     })
 
-    it('gives times, JSON and large numbers as the database writes them', async () => {
+    it('returns times, JSON and large numbers as the database writes them', async () => {
       const database = await bare()
       await database.query('CREATE TABLE t (at DATETIME(3), args JSON, n BIGINT)')
       await database.query(`INSERT INTO t VALUES ('2026-03-29 01:30:00.123', '{"a": 1}', 9007199254740993)`)
@@ -66,7 +66,7 @@ for (const { kind, bare } of databases.filter(({ kind }) => kind !== 'sqlite')) 
       await database.drop()
     })
 
-    it('keeps commits and flushes them, as a server in production does', async () => {
+    it('keeps commits and flushes them, like a production server', async () => {
       const database = await bare()
       expect(await database.query('SELECT @@innodb_flush_log_at_trx_commit AS flush')).toEqual([{ flush: 1 }])
       await database.drop()

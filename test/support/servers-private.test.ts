@@ -11,7 +11,7 @@ import { startPrivateServer } from './servers-private.ts'
 
 const superviseScript = fileURLToPath(new URL('supervise.sh', import.meta.url))
 
-it('tells what a server wrote that does not start, and leaves no folder', async () => {
+it('reports the output of a server that does not start, and leaves no folder', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-private-'))
   const starting = startPrivateServer({
     name: 'Broken',
@@ -25,7 +25,7 @@ it('tells what a server wrote that does not start, and leaves no folder', async 
   expect(existsSync(folder)).toBe(false)
 })
 
-it('tells why a data folder could not be made, and leaves no folder', async () => {
+it('reports why a data folder could not be created, and leaves no folder', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'kalends-private-'))
   const starting = startPrivateServer({
     name: 'Broken',

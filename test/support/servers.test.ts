@@ -4,8 +4,8 @@ import { isCi, provideServer, wantedDatabases } from './servers.ts'
 
 const run = inject('testRun')
 
-describe('the databases wanted', () => {
-  it('are all of them', () => {
+describe('the requested databases', () => {
+  it('are all of them by default', () => {
     expect(wantedDatabases({})).toEqual(['sqlite', 'mariadb', 'mysql'])
     expect(wantedDatabases({ CI: 'true' })).toEqual(['sqlite', 'mariadb', 'mysql'])
   })
@@ -14,7 +14,7 @@ describe('the databases wanted', () => {
     expect(wantedDatabases({ KALENDS_TEST_DATABASES: 'mysql, sqlite' })).toEqual(['sqlite', 'mysql'])
   })
 
-  it('are not narrowed by a name that means nothing', () => {
+  it('are not narrowed by an unknown name', () => {
     expect(() => wantedDatabases({ KALENDS_TEST_DATABASES: 'sqlite,postgres' })).toThrow(/names postgres/)
   })
 
@@ -25,7 +25,7 @@ describe('the databases wanted', () => {
   })
 })
 
-it('takes CI=false and an unset CI for a developer', () => {
+it('CI=false and an unset CI mean a developer', () => {
   expect([undefined, '', 'false', '0', 'true', '1'].map((CI) => isCi({ CI }))).toEqual([
     false,
     false,
@@ -42,7 +42,7 @@ describe('a server from a URL in the environment', () => {
   for (const { kind, url } of run.servers) {
     const other = kind === 'mariadb' ? 'mysql' : 'mariadb'
 
-    it(`is taken as it is: ${kind}`, async () => {
+    it(`is used as it is: ${kind}`, async () => {
       expect(await provideServer(kind, { [variables[kind]]: url })).toMatchObject({
         kind,
         url,
@@ -51,14 +51,14 @@ describe('a server from a URL in the environment', () => {
       })
     })
 
-    it(`is refused when it is the other make: ${kind} as ${other}`, async () => {
+    it(`is rejected if it is the other product: ${kind} as ${other}`, async () => {
       await expect(provideServer(other, { [variables[other]]: url })).rejects.toThrow(
         /but the server there is/,
       )
     })
   }
 
-  it('is not replaced by a private one when it does not answer', async () => {
+  it('is not replaced by a private one if it does not respond', async () => {
     await expect(
       provideServer('mysql', { KALENDS_TEST_MYSQL_URL: 'mysql://root@127.0.0.1:1' }),
     ).rejects.toThrow(/no MySQL answers at the URL of KALENDS_TEST_MYSQL_URL/)
@@ -66,13 +66,13 @@ describe('a server from a URL in the environment', () => {
 })
 
 describe('MySQL', () => {
-  it('lives in the cache of the user, or where the environment says', () => {
+  it('is in the cache folder of the user, or where the environment says', () => {
     expect(mysqlRoot({ HOME: '/home/x' })).toBe('/home/x/.cache/kalends/mysql')
     expect(mysqlRoot({ HOME: '/home/x', XDG_CACHE_HOME: '/c' })).toBe('/c/kalends/mysql')
     expect(mysqlRoot({ XDG_CACHE_HOME: '/c', KALENDS_TEST_MYSQL_ROOT: '/m' })).toBe('/m')
   })
 
-  it('tells how to get it where it is not', async ({ skip }) => {
+  it('is reported with how to get it, if it is missing', async ({ skip }) => {
     const found = await findMysql({ KALENDS_TEST_MYSQL_ROOT: '/nonexistent' })
     skip(typeof found !== 'string', 'MySQL is installed here')
     expect(found).toMatch(/run `\.ci\/mysql-root`.*KALENDS_TEST_MYSQL_URL/)

@@ -41,7 +41,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     for (const part of ['', '-wal', '-shm']) await rename(`${path}.moved${part}`, path + part)
   }
 
-  it('that was moved away is not worked on, until it is back', async () => {
+  it('is not used after it was moved away, until it is back', async () => {
     const { url, path } = await file()
     const store = await openStore(url)
     onTestFinished(() => store.close())
@@ -54,7 +54,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     expect(await store.workers.heartbeat('w/1')).toBe(false)
   })
 
-  it('that was replaced by another is not worked on', async () => {
+  it('is not used after it was replaced by another', async () => {
     const { url, path } = await file()
     const store = await openStore(url)
     onTestFinished(() => store.close())
@@ -63,7 +63,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     await expect(store.scheduling.look([])).rejects.toThrow(`'${path}' was replaced by another file`)
   })
 
-  it.each(['deleted', 'replaced'])('whose -wal was %s is not worked on, until it is back', async (how) => {
+  it.each(['deleted', 'replaced'])('is not used after its -wal was %s, until it is back', async (how) => {
     const { url, path } = await file()
     const store = await openStore(url)
     onTestFinished(() => store.close())
@@ -77,7 +77,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     expect(await store.workers.heartbeat('w/1')).toBe(false)
   })
 
-  it('that is moved away within a transaction keeps nothing of it', async () => {
+  it('keeps nothing of a transaction during which it was moved away', async () => {
     const { url, path, query } = await file()
     const store = await openStore(url)
     await store.close()
@@ -104,7 +104,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     expect((await store.scheduling.look([])).claimable).toBe(false)
   })
 
-  it('that was deleted is in the health of a worker, whose calls are refused', async () => {
+  it('appears in the health of a worker after it was deleted, and calls are rejected', async () => {
     const { url, path } = await file()
     const kalends = await Kalends.open(url, { pollInterval: 50, lease: 2000, retention: false })
     onTestFinished(() => kalends.stop({ grace: 0 }))
@@ -123,7 +123,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
 })
 
 describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a full disk, on SQLite', () => {
-  it('is not an error of the row that is written', async () => {
+  it('is not an error of the written row', async () => {
     const database = await SqliteDatabase.open(':memory:')
     onTestFinished(() => database.close())
     await database.run('CREATE TABLE filler (content TEXT)')
@@ -183,7 +183,7 @@ const FULL: readonly [text: string, errno: number][] = [
 
 eachDatabase(({ kind, fresh }) => {
   describe.skipIf(kind === 'sqlite')('a full disk', () => {
-    it.each(FULL)('%s (%i) is in the health, and nothing is lost', async (message, errno) => {
+    it.each(FULL)('%s (%i) is reported by health, and nothing is lost', async (message, errno) => {
       const { url } = await own(fresh)
       const { pool, fail } = faultyPool(url)
       const kalends = await Kalends.open(pool, { pollInterval: 50, lease: 4000, retention: false })
@@ -211,7 +211,7 @@ eachDatabase(({ kind, fresh }) => {
     it.each([
       ['Got error 139 from storage engine', 1030],
       ['Duplicate entry', 1062],
-    ])('%s (%i) is none', async (message, errno) => {
+    ])('%s (%i) is not one', async (message, errno) => {
       const { url } = await own(fresh)
       const { pool, fail } = faultyPool(url)
       const database = new MysqlDatabase(pool, { isCallerSupplied: true })
@@ -234,7 +234,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   describe.skipIf(kind === 'sqlite')('a caller-supplied pool', () => {
-    it('whose queueLimit is reached is unavailable, is in the health, and is tried again', async () => {
+    it('whose queueLimit is reached is unavailable, is reported by health, and is retried', async () => {
       const { url } = await own(fresh)
       const pool = createPool({ uri: url, connectionLimit: CONNECTIONS, queueLimit: 1 })
       onTestFinished(() => pool.end())
@@ -259,7 +259,7 @@ eachDatabase(({ kind, fresh }) => {
       await wellAgain(kalends)
     })
 
-    it('that gives no connection for any other reason is unavailable, and the end of a run is not lost', async () => {
+    it('that returns no connection for any other reason is unavailable, and the end of a run is not lost', async () => {
       const { url } = await own(fresh)
       const pool = createPool({ uri: url, connectionLimit: 5 })
       onTestFinished(() => pool.end())
@@ -286,7 +286,7 @@ eachDatabase(({ kind, fresh }) => {
     })
   })
 
-  it('a healthy worker says nothing of it', async () => {
+  it('a healthy worker reports none of it', async () => {
     const { open } = await scene({ fresh })
     const kalends = await open()
     kalends.handle(tick, () => null)

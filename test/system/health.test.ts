@@ -42,7 +42,7 @@ eachDatabase(({ kind, fresh }) => {
   }
 
   describe('health', () => {
-    it('of an idle worker stays good, for longer than the lease, and tells when it looks next', async () => {
+    it('of an idle worker stays ok, for longer than the lease, and has the time of its next poll', async () => {
       const { url } = await database()
       const worker = await WorkerProcess.start(settings(url))
       const first = await healthThat(worker, 'every loop has begun', ({ loops }) =>
@@ -79,7 +79,7 @@ eachDatabase(({ kind, fresh }) => {
       await healthThat(sleeper, 'it is past', ({ warnings }) => warnings.length === 0)
     })
 
-    it('tells of a handler that ignores its signal, until it ends', async () => {
+    it('reports a handler that ignores its signal, until it ends', async () => {
       const made = await database()
       const worker = await WorkerProcess.start(settings(made.url))
       await made.query("INSERT INTO job (task, timeout, max_retries) VALUES ('deaf', 50, 0)")
@@ -96,7 +96,7 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   // Of a SQLite file nobody is cut off.
-  describe.skipIf(kind === 'sqlite')('health, when the way to the database is broken', () => {
+  describe.skipIf(kind === 'sqlite')('health, when the connection to the database is broken', () => {
     async function behindProxy(): Promise<{ worker: WorkerProcess; proxy: Proxy; database: TestDatabase }> {
       const made = await database()
       const proxy = await Proxy.open(made.url)
@@ -104,7 +104,7 @@ eachDatabase(({ kind, fresh }) => {
       return { worker: await WorkerProcess.start(settings(proxy.url)), proxy, database: made }
     }
 
-    it('tells that loops fail, of the lease, and of ends that wait to be written', async () => {
+    it('reports failing loops, the lease, and ends that wait to be written', async () => {
       const { worker, proxy, database: made } = await behindProxy()
       await made.query("INSERT INTO job (task) VALUES ('hold')")
       await worker.report('handling')
@@ -124,7 +124,7 @@ eachDatabase(({ kind, fresh }) => {
       await healthThat(worker, 'it is written', ({ unwritten, ok }) => unwritten === 0 && ok)
     })
 
-    it('tells that loops are stuck, when nobody answers and nobody hangs up', async () => {
+    it('reports stuck loops, when the server neither responds nor disconnects', async () => {
       const { worker, proxy } = await behindProxy()
       proxy.stall()
       const health = await healthThat(worker, 'it is told', ({ reasons }) => codes(reasons).includes('stuck'))
@@ -135,7 +135,7 @@ eachDatabase(({ kind, fresh }) => {
       await wellAgain(worker)
     })
 
-    it('tells that loops are stuck, when somebody has locked the table', async () => {
+    it('reports stuck loops, when another transaction has locked the table', async () => {
       const made = await database()
       const worker = await WorkerProcess.start(settings(made.url))
       const admin = await createConnection({ uri: made.url })

@@ -10,7 +10,7 @@ afterEach(killWorkers)
 
 eachDatabase(({ kind, fresh }) => {
   // What goes to a SQLite file cannot be counted from outside.
-  it.skipIf(kind === 'sqlite')('an idle worker asks its database about once a second', async () => {
+  it.skipIf(kind === 'sqlite')('an idle worker queries its database about once a second', async () => {
     const database = await fresh()
     const proxy = await Proxy.open(database.url)
     const worker = await WorkerProcess.start({

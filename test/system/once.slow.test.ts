@@ -64,7 +64,10 @@ eachDatabase(({ kind, fresh }) => {
 
     await until('the schedules are disabled', () => disable(database))
     await until('all jobs are final and no mark is left', () => isDrained(database), 60_000)
-    await until('the dead are buried', async () => (await ids(database, 'worker')).length === WORKERS)
+    await until(
+      'the lost workers are evicted',
+      async () => (await ids(database, 'worker')).length === WORKERS,
+    )
     await Promise.all(workers.map((worker) => worker.stop()))
 
     const rows = await occurrenceRows(database)

@@ -24,7 +24,7 @@ const program = wantedDatabases(process.env).includes('mysql')
 afterEach(killWorkers)
 
 describe.skipIf(program === null)('an asynchronous replica that is promoted', () => {
-  it('what it had not received is decided again, once, and nothing else is repeated', {
+  it('decides again, once, what it had not received, and repeats nothing else', {
     timeout: 240_000,
   }, async ({ onTestFinished }) => {
     if (program === null) return

@@ -112,7 +112,7 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       expect(kalends.health()).toMatchObject({ ok: true })
     }
 
-    it('lower_case_table_names = 1: tables with a prefix in capitals are migrated once, and found', async () => {
+    it('lower_case_table_names = 1: tables with an upper-case prefix are migrated once, and found', async () => {
       for (let time = 0; time < 2; time += 1) {
         const kalends = await Kalends.open(`${server.url}/app`, { ...OPTIONS, tablePrefix: 'App_' })
         onTestFinished(() => kalends.stop({ grace: 0 }))
@@ -122,7 +122,7 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       }
     })
 
-    it('innodb_rollback_on_timeout = ON: a row that is locked for long delays its own schedule only', async () => {
+    it('innodb_rollback_on_timeout = ON: a row with a long lock delays only its own schedule', async () => {
       const kalends = await opened(`${server.url}/app`)
       await kalends.schedules.put('held', { task: tick, timer: '*:*:*' })
       const other = await createConnection(`${server.url}/app`)
@@ -148,7 +148,7 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       await expect(opening).rejects.toThrow(/binlog_format = ROW or MIXED/)
     })
 
-    it('max_connections is reached: StoreUnavailableError, and work goes on afterwards', async () => {
+    it('max_connections is reached: StoreUnavailableError, and work continues afterwards', async () => {
       await globally('max_connections', '12', '400')
       const others = await Promise.all(
         Array.from({ length: 13 }, () => createConnection(server.url).catch(() => null)),
@@ -163,7 +163,7 @@ for (const kind of ['mariadb', 'mysql'] as const) {
       await expectRun(kalends)
     })
 
-    it('TLS with an authority of your own, in the URL and of a pool; without it, it is refused', async () => {
+    it('TLS with a private authority, in the URL and in a pool; without it, the connection is rejected', async () => {
       await sql("CREATE USER secure@'%' IDENTIFIED BY 'secret' REQUIRE SSL")
       await sql("GRANT ALL ON app.* TO secure@'%'")
       const url = `${server.url.replace('root@', 'secure:secret@')}/app`

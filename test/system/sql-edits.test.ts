@@ -21,7 +21,7 @@ const LEASE_MS = 2000
 const hasClient = await hasMariadbClient()
 
 eachDatabase(({ kind, fresh }) => {
-  describe.skipIf(kind !== 'sqlite' && !hasClient)('SQL by hand, while a worker runs', () => {
+  describe.skipIf(kind !== 'sqlite' && !hasClient)('manual SQL while a worker runs', () => {
     let database: TestDatabase
     let worker: WorkerProcess
     let controlFrom: number
@@ -71,13 +71,13 @@ eachDatabase(({ kind, fresh }) => {
     afterAll(killWorkers)
 
     // Each has schedules of its own; what they wait for, they wait for together.
-    it.concurrent('a row of three columns is a schedule', async () => {
+    it.concurrent('a row with three columns is a schedule', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('three', 'tick', '*:*:*')")
       const run = await runAfter('three', 0)
       expect(run).toMatchObject({ task: 'tick', args: {}, attempt: 1 })
     })
 
-    it.concurrent('enabled = 0 ends the runs, and 1 begins them anew from now without backlog', async () => {
+    it.concurrent('enabled = 0 stops the runs, and 1 starts them again from now without backlog', async () => {
       await admin(
         "INSERT INTO periodic_task (id, task, timer, catch_up) VALUES ('paused', 'tick', '*:*:*', 100)",
       )
@@ -115,7 +115,7 @@ eachDatabase(({ kind, fresh }) => {
       })
     })
 
-    it.concurrent('a nextrun in the past means now, and once', async () => {
+    it.concurrent('a nextrun in the past means now, once', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('past', 'tick', 'yearly')")
       await until('it is planned', () => isPlanned('past'))
       const { nextrun } = await schedule('past')
@@ -146,7 +146,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await jobs('future')).toHaveLength(1)
     })
 
-    it.concurrent('a nextrun of NULL means: plan me', async () => {
+    it.concurrent('a nextrun of NULL means: plan now', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('nulled', 'tick', 'yearly')")
       await until('it is planned', () => isPlanned('nulled'))
       const { nextrun } = await schedule('nulled')
@@ -156,7 +156,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await jobs('nulled')).toEqual([])
     })
 
-    it.concurrent('a timer that cannot be read says so in its row, until it is edited', async () => {
+    it.concurrent('an unreadable timer has its error in the row, until it is edited', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('bad', 'tick', 'Mo..Fry 25:00')")
       await until('it is invalid', async () => (await schedule('bad'))['status'] === 'invalid')
       expect(await schedule('bad')).toMatchObject({ enabled: 1, nextrun: null, wake_at: null })
@@ -191,7 +191,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await jobs('pruned')).toEqual([])
     })
 
-    it.concurrent('a mark that is ended by hand frees its schedule at once', async () => {
+    it.concurrent('a mark that is cleared manually frees its schedule at once', async () => {
       const later = sqlInstant((await clock()) + 3_600_000)
       await admin(
         `INSERT INTO periodic_task (id, task, timer, worker, marked, mark_ends) VALUES ('freed', 'tick', '*:*:*', 'w/gone', '${later}', '${later}')`,
@@ -202,7 +202,7 @@ eachDatabase(({ kind, fresh }) => {
       await until('it runs', async () => (await jobs('freed')).length > 0)
     })
 
-    it.concurrent('a mark without an end, or with one far ahead, does not hold its schedule', async () => {
+    it.concurrent('a mark without an end, or with one far ahead, does not block its schedule', async () => {
       await admin(
         "INSERT INTO periodic_task (id, task, timer) VALUES ('endless', 'tick', '*:*:*'), ('far', 'tick', '*:*:*')",
       )
@@ -224,7 +224,7 @@ eachDatabase(({ kind, fresh }) => {
       )
     })
 
-    it('a schedule that is deleted runs no more, and what runs of it ends well', async () => {
+    it('a deleted schedule does not run any more, and its running job ends normally', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('deleted', 'hold', '*:*:*')")
       const { job } = await runAfter('deleted', 0)
       await admin("DELETE FROM periodic_task WHERE id = 'deleted'")
@@ -235,7 +235,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await jobs('deleted')).toHaveLength(left)
     })
 
-    it('an open transaction holds up what it has locked, and nothing else', async () => {
+    it('an open transaction delays what it has locked, and nothing else', async () => {
       await admin(
         "INSERT INTO periodic_task (id, task, timer) VALUES ('locked', 'tick', '*:*:*'), ('beside', 'tick', '*:*:*')",
       )
@@ -265,7 +265,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(worker.told('error').slice(errors)).toEqual([])
     })
 
-    it('a running job that is deleted leaves its schedule free', async () => {
+    it('a deleted running job frees its schedule', async () => {
       await admin("INSERT INTO periodic_task (id, task, timer) VALUES ('torn', 'hold', '*:*:*')")
       const { job, slot } = await runAfter('torn', 0)
       await admin(`DELETE FROM job WHERE id = '${job}'`)
@@ -277,7 +277,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(await database.query(`SELECT id FROM job WHERE id = '${job}'`)).toEqual([])
     })
 
-    it('none of it disturbed another schedule: each second had its run, in its time', async () => {
+    it('none of the edits affects another schedule: each second has its run, on time', async () => {
       const stopped = await clock()
       await admin("UPDATE periodic_task SET enabled = 0 WHERE id = 'control'")
       await until('nothing is to come', async () => (await schedule('control'))['wake_at'] === null)

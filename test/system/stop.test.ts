@@ -33,7 +33,7 @@ eachDatabase(({ fresh }) => {
       await database.drop()
     })
 
-    it('lets a run complete, for longer than the lease, and nobody takes it over', async () => {
+    it('SIGTERM lets a run complete, even for longer than the lease, and no other worker takes it over', async () => {
       const database = await fresh()
       const worker = await WorkerProcess.start(settings(database, 'leaving'))
       await database.query("INSERT INTO job (task) VALUES ('hold')")
@@ -61,7 +61,7 @@ eachDatabase(({ fresh }) => {
     })
   })
 
-  it('a signal that comes twice at once, as npm and a terminal send it, tears nothing', async () => {
+  it('a signal that arrives twice at once, as npm and a terminal send it, still stops cleanly', async () => {
     const database = await fresh()
     const worker = await WorkerProcess.start(settings(database, 'leaving'))
     await database.query("INSERT INTO job (task) VALUES ('hold')")
@@ -92,7 +92,7 @@ eachDatabase(({ fresh }) => {
   })
 
   for (const behaviour of ['hold', 'deaf'] as const) {
-    it(`a run that outlasts the grace period goes back and runs elsewhere: its handler ${behaviour === 'hold' ? 'heeds' : 'does not heed'} its signal`, async () => {
+    it(`a run that outlasts the grace period is released and runs on another worker: its handler ${behaviour === 'hold' ? 'heeds' : 'does not heed'} its signal`, async () => {
       const database = await fresh()
       const worker = await WorkerProcess.start({
         ...settings(database, 'leaving'),
@@ -114,7 +114,7 @@ eachDatabase(({ fresh }) => {
     })
   }
 
-  it('a rolling restart loses nothing, doubles nothing and leaves nothing', async () => {
+  it('a rolling restart loses nothing, duplicates nothing and leaves nothing', async () => {
     const database = await fresh()
     const start = async (name: string) =>
       await WorkerProcess.start({

@@ -10,7 +10,7 @@ const LONGEST_USE_MS = 700
 
 eachDatabase(({ kind, fresh }) => {
   // There is no connection to a SQLite file that could die.
-  it.skipIf(kind === 'sqlite')('a connection that died without a word holds nobody for ever', async () => {
+  it.skipIf(kind === 'sqlite')('a connection that dies silently never blocks a caller forever', async () => {
     const server = await fresh()
     const proxy = await Proxy.open(server.url)
     const database = MysqlDatabase.open(proxy.url, 1, { longestUseMs: LONGEST_USE_MS })
@@ -35,7 +35,7 @@ eachDatabase(({ kind, fresh }) => {
 
   // With the default limit of a minute this would take longer than the test may.
   it.skipIf(kind === 'sqlite')(
-    'a worker whose connections died without a word works again when its lease has ended',
+    'a worker whose connections died silently works again when its lease has ended',
     { timeout: 30_000 },
     async () => {
       const server = await fresh()
@@ -61,7 +61,7 @@ eachDatabase(({ kind, fresh }) => {
 
   // As after the promotion of a replica that had not received the end.
   it.skipIf(kind === 'sqlite')(
-    'a run whose end a new server lacks runs again, although its worker lives',
+    'a run whose end a new server lacks runs again, although its worker is alive',
     { timeout: 30_000 },
     async () => {
       const server = await fresh()

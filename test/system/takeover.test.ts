@@ -29,7 +29,7 @@ function settings(database: TestDatabase, worker: string): WorkerSettings {
 
 eachDatabase(({ kind, fresh }) => {
   describe('a worker that was killed', () => {
-    it('holds its running jobs for no longer than the lease', async () => {
+    it('a killed worker never holds its running jobs for longer than the lease', async () => {
       const database = await fresh()
       const doomed = await WorkerProcess.start(settings(database, 'doomed'))
       await database.query("INSERT INTO job (task) VALUES ('hold')")
@@ -52,7 +52,7 @@ eachDatabase(({ kind, fresh }) => {
       await database.drop()
     })
 
-    it('holds its marks for no longer than the lease', async () => {
+    it('a killed worker never holds its marks for longer than the lease', async () => {
       const database = await fresh()
       const doomed = await WorkerProcess.start({ ...settings(database, 'doomed'), scheduler: false })
       const heir = await WorkerProcess.start(settings(database, 'heir'))
@@ -69,7 +69,7 @@ eachDatabase(({ kind, fresh }) => {
       await database.drop()
     })
 
-    it('gives its marks back at once when its name comes back', async () => {
+    it('a killed worker loses its marks at once when a worker with its name starts', async () => {
       const database = await fresh()
       const first = await WorkerProcess.start(settings(database, 'same'))
       const now = await clock(database)
@@ -86,8 +86,8 @@ eachDatabase(({ kind, fresh }) => {
     })
   })
 
-  describe('a worker that stood still for longer than the lease', () => {
-    it('changes nothing when it goes on, aborts its handlers, and works on under a new id', async () => {
+  describe('a worker that stalled for longer than the lease', () => {
+    it('a stalled worker writes nothing when it resumes, aborts its handlers, and continues under a new id', async () => {
       const database = await fresh()
       const sleeper = await WorkerProcess.start({ ...settings(database, 'sleeper'), tasks: { hold: 'deaf' } })
       await database.query("INSERT INTO job (task) VALUES ('hold')")
@@ -122,7 +122,7 @@ eachDatabase(({ kind, fresh }) => {
       await database.drop()
     })
 
-    it('fires the signals of its handlers with LeaseLostError', async () => {
+    it('a stalled worker fires the signals of its handlers with LeaseLostError', async () => {
       const database = await fresh()
       const sleeper = await WorkerProcess.start(settings(database, 'sleeper'))
       await database.query("INSERT INTO job (task) VALUES ('hold')")
@@ -138,7 +138,7 @@ eachDatabase(({ kind, fresh }) => {
       await database.drop()
     })
 
-    it('buries nobody for what it did not see', async () => {
+    it('a stalled worker never evicts another because of its own stall', async () => {
       const database = await fresh()
       const sleeper = await WorkerProcess.start(settings(database, 'sleeper'))
       const other = await WorkerProcess.start(settings(database, 'other'))
@@ -162,8 +162,8 @@ eachDatabase(({ kind, fresh }) => {
   })
 
   if (kind !== 'sqlite') {
-    describe('an answer that was lost', () => {
-      it('to a claim leaves no job behind that nobody runs', async () => {
+    describe('a lost response', () => {
+      it('a lost response to a claim leaves no job without a handler', async () => {
         const database = await fresh()
         const proxy = await Proxy.open(database.url)
         const worker = await WorkerProcess.start({ ...settings(database, 'w'), url: proxy.url })
@@ -179,7 +179,7 @@ eachDatabase(({ kind, fresh }) => {
         await database.drop()
       })
 
-      it('to the end of a run does not run it again', async () => {
+      it('a lost response to the end of a run does not repeat the run', async () => {
         const database = await fresh()
         const proxy = await Proxy.open(database.url)
         const worker = await WorkerProcess.start({ ...settings(database, 'w'), url: proxy.url })
@@ -199,9 +199,9 @@ eachDatabase(({ kind, fresh }) => {
       })
 
       it.each([
-        ['at all', /INSERT INTO .*JSON_TABLE/s],
-        ['with which its job has begun', /UPDATE .*SET state = 'running'/s],
-      ])('to a submission neither loses nor doubles it: %s', async (_, statement) => {
+        ['without a start', /INSERT INTO .*JSON_TABLE/s],
+        ['with the start of its job', /UPDATE .*SET state = 'running'/s],
+      ])('a lost response to a submission neither loses nor duplicates it: %s', async (_, statement) => {
         const database = await fresh()
         const proxy = await Proxy.open(database.url)
         const worker = await WorkerProcess.start({ ...settings(database, 'w'), url: proxy.url })
@@ -228,7 +228,7 @@ eachDatabase(({ kind, fresh }) => {
       ['holds every packet back', (proxy: Proxy) => proxy.stall()],
     ] as const) {
       describe(`an outage longer than the lease that ${how}`, () => {
-        it('makes no live worker look dead, and every loop goes on by itself', async () => {
+        it('after an outage, no live worker is reported as lost; each loop resumes by itself', async () => {
           const database = await fresh()
           const proxy = await Proxy.open(database.url)
           const workers: WorkerProcess[] = []

@@ -8,7 +8,7 @@ import { eachDatabase } from '../support/databases.ts'
 const work = task('work')
 
 eachDatabase((under) => {
-  it('submitted, started and settled, with what the listeners of `on` get', async () => {
+  it('submitted, started and settled are published, with the data that listeners of `on` get', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const published: [string, unknown][] = []
@@ -45,7 +45,7 @@ eachDatabase((under) => {
     ])
   })
 
-  it('errors too', async () => {
+  it('errors are published, too', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const published: unknown[] = []

@@ -19,7 +19,7 @@ async function samples(registry: Registry): Promise<Map<string, number>> {
 }
 
 eachDatabase((under) => {
-  it('counts what was submitted, skipped and run, and measures', async () => {
+  it('submissions, skips and runs are counted and measured', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const registry = new Registry()
@@ -74,7 +74,7 @@ eachDatabase((under) => {
     endAgain()
   })
 
-  it('counts the slots of skips, and a run that a stopping worker gives back as no failure', async () => {
+  it('the slots of skips are counted, and a run that a stopping worker releases is not a failure', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const registry = new Registry()
@@ -96,7 +96,7 @@ eachDatabase((under) => {
     expect(found.get('kalends_healthy')).toBe(0)
   })
 
-  it('an attempt whose end is not this worker’s to write is not counted, and leaves nothing behind', async () => {
+  it('an attempt whose end this worker may not write is not counted, and leaves nothing behind', async () => {
     const { open, database } = await scene(under)
     const kalends = await open()
     const registry = new Registry()

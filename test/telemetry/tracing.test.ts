@@ -64,10 +64,10 @@ it.each([
     () => Object.defineProperty(new Error('x'), 'message', { get: unreadable }),
   ],
   [
-    'that is a proxy which throws at every question',
+    'that is a proxy that throws on every access',
     () => new Proxy({}, { get: unreadable, getPrototypeOf: unreadable }),
   ],
-])('an error %s is thrown on as it is, and its span ends as failed', async (_, make) => {
+])('an error %s is rethrown unchanged, and its span ends as failed', async (_, make) => {
   const { provider, spans } = recorded()
   const thrown: unknown = make()
   const caught = await tracing({ provider })(claimed('j'), () => Promise.reject(thrown)).catch(
@@ -78,7 +78,7 @@ it.each([
 })
 
 eachDatabase((under) => {
-  it('one span for each attempt, with the error of one that failed, and the handler’s own inside', async () => {
+  it('each attempt has one span, with its error if it failed, and with the spans of the handler inside', async () => {
     const { open } = await scene(under)
     const { provider, spans } = recorded()
     const kalends = await open({ middleware: tracing({ provider }) })
@@ -122,7 +122,7 @@ eachDatabase((under) => {
     }
   })
 
-  it('a run of a schedule names it and its slot; one that is cancelled has that as its error', async () => {
+  it('a run of a schedule has its id and slot; a cancelled run has the cancel as its error', async () => {
     const { open } = await scene(under)
     const { provider, spans } = recorded()
     const kalends = await open({ middleware: tracing({ provider }) })
@@ -171,7 +171,7 @@ eachDatabase((under) => {
     expect(job.error).toMatch(text)
   })
 
-  it('what `middleware` gives is the result; the handler runs once and is waited for, however it is called', async () => {
+  it('the result of `middleware` is the result; the handler runs once and is awaited, however it is called', async () => {
     const { open } = await scene(under)
     let ran = 0
     let over = false

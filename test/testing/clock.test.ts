@@ -37,7 +37,7 @@ test('nothing runs by itself; advance runs what is due at its time', async () =>
   ])
 })
 
-test('all instants are those of the clock', async () => {
+test('all instants are from the clock', async () => {
   await using app = await open(
     (kalends) => {
       kalends.handle(report, ({ log }) => log.info('here'))
@@ -81,7 +81,7 @@ test.each([
     'cron 30 2 * * * Europe/Berlin',
     ['2026-10-25T00:30:00.000Z', '2026-10-25T01:30:00.000Z', '2026-10-26T01:30:00.000Z'],
   ],
-])('the night in which the clocks change: %s %s', async (now, timer, expected) => {
+])('the night of a clock change: %s %s', async (now, timer, expected) => {
   const slots: string[] = []
   await using app = await open(noted(slots, timer), { now })
   await app.advance('36h')
@@ -103,7 +103,7 @@ test('retries wait for the clock, and take no real time', async () => {
   expect(app.now()).toEqual(new Date('2026-01-01T00:07:00Z'))
 })
 
-test('handlers submit jobs, also for later; a handler may wait for the job that it has submitted', async () => {
+test('handlers submit jobs, also for later; a handler can wait for a job that it has submitted', async () => {
   const order: string[] = []
   await using app = await open((kalends) => {
     kalends.handle(report, async ({ args }) => {
@@ -122,7 +122,7 @@ test('handlers submit jobs, also for later; a handler may wait for the job that 
   expect(order).toEqual(['report all', 'report child', 'report later'])
 })
 
-test('a hundred jobs at once run, also with one place; each once', async () => {
+test('a hundred concurrent jobs run, also with a concurrency of one; each once', async () => {
   let ran = 0
   const narrow = task('narrow', { concurrency: 1 })
   await using app = await open((kalends) => {
@@ -137,7 +137,7 @@ test('a hundred jobs at once run, also with one place; each once', async () => {
   expect((await app.kalends.jobs.list({ state: 'success' })).total).toBe(100)
 })
 
-test('what never ends is told', { timeout: 180_000 }, async () => {
+test('an endless chain of jobs is reported', { timeout: 180_000 }, async () => {
   let rounds = 0
   await using app = await open((kalends) => {
     kalends.handle(step, async () => {
@@ -150,7 +150,7 @@ test('what never ends is told', { timeout: 180_000 }, async () => {
   expect(rounds).toBeGreaterThan(1000)
 })
 
-test('the clock does not go back, nor to what is no time', async () => {
+test('the clock rejects an earlier or invalid time', async () => {
   await using app = await open(() => {}, { now: new Date('2026-01-02T00:00:00Z') })
   await expect(app.advance(new Date('2026-01-01T00:00:00Z'))).rejects.toThrow(
     'The clock is at 2026-01-02T00:00:00.000Z; it cannot go back to 2026-01-01T00:00:00.000Z',
@@ -163,7 +163,7 @@ test('the clock does not go back, nor to what is no time', async () => {
   await app.advance(0)
 })
 
-test('waitFor gives the job in its state, or says in which it is', async () => {
+test('waitFor returns the job in the given state, or reports its state', async () => {
   await using app = await open((kalends) => {
     kalends.handle(report, () => {})
     kalends.handle(step, () => {
@@ -184,7 +184,7 @@ test('waitFor gives the job in its state, or says in which it is', async () => {
   await expect(app.waitFor('nobody')).rejects.toThrow(NotFoundError)
 })
 
-test('several at once have their own clocks and databases', async () => {
+test('several applications have separate clocks and databases', async () => {
   const [a, b]: [string[], string[]] = [[], []]
   await using one = await open(noted(a, 'hourly'), { now: '2026-01-01T00:00:00Z' })
   await using other = await open(noted(b, 'daily'), { now: '2030-01-01T00:00:00Z' })
@@ -202,7 +202,7 @@ function wrong(kalends: Kalends): void {
   ])
 }
 
-test('problems of declarations reject open, and so does what the setup throws', async () => {
+test('problems of declarations reject open, and so does an error of the setup', async () => {
   const error: unknown = await open(wrong).catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(DeclarationError)
   expect(error instanceof DeclarationError && error.problems.length).toBeGreaterThanOrEqual(2)
@@ -214,7 +214,7 @@ test('problems of declarations reject open, and so does what the setup throws', 
   await expect(open(async () => Promise.reject(new Error('later')))).rejects.toThrow('later')
 })
 
-test('pause, resume, overlap and max_runs are as in a worker', async () => {
+test('pause, resume, overlap and max_runs work as in a worker', async () => {
   const slots: string[] = []
   await using app = await open((kalends) => {
     kalends.handle(report, ({ slot }) => void slots.push(slot?.toISOString().slice(11, 16) ?? ''))

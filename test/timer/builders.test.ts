@@ -6,7 +6,7 @@ import { at, daily, every, hourly, monthly, timer, weekly } from '../../src/time
 const FROM = new Date('2026-01-15T12:00:00Z')
 const berlin = { zone: 'Europe/Berlin' }
 
-describe('a builder writes the timer', () => {
+describe('a builder returns the timer', () => {
   test.each([
     [every('5min'), 'every 5min'],
     [every(300_000), 'every 5min'],
@@ -37,7 +37,7 @@ describe('a builder writes the timer', () => {
   })
 })
 
-describe('what a builder writes elapses', () => {
+describe('the timer of a builder elapses', () => {
   test.each([
     ['hourly', hourly(15), ['2026-01-15T12:15Z', '2026-01-15T13:15Z']],
     ['daily', daily('03:00'), ['2026-01-16T03:00Z', '2026-01-17T03:00Z']],
@@ -66,7 +66,7 @@ describe('what a builder writes elapses', () => {
     }
   })
 
-  test('once, at the very millisecond', () => {
+  test('a one-off elapses once, at the exact millisecond', () => {
     fc.assert(
       fc.property(
         fc.date({
@@ -84,7 +84,7 @@ describe('what a builder writes elapses', () => {
     )
   })
 
-  test('every so many milliseconds, exactly', () => {
+  test('at exact intervals in milliseconds', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (spanMs) => {
         expect(timer(every(spanMs)).spanMs).toBe(spanMs)
@@ -99,7 +99,7 @@ function wrong(json: string): never {
   return JSON.parse(json) as never
 }
 
-describe('a builder names the argument that is wrong', () => {
+describe('a builder names the wrong argument', () => {
   test.each<[string, string, () => string, string]>([
     ['every', 'span', () => every('5 parsecs'), 'parsecs'],
     ['every', 'span', () => every(''), 'is empty'],

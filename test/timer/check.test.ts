@@ -15,8 +15,8 @@ function warningsOf(text: string, zone: string, after = AFTER): readonly string[
   return valid(text, { zone, after }).warnings
 }
 
-describe('a timer that is right is checked into', () => {
-  test('its kind, normal form, zone, words and next elapses', () => {
+describe('the result for a valid timer', () => {
+  test('a valid timer has its kind, normal form, zone, description and next run times', () => {
     expect(valid('Mon..Fri 9:00 Europe/Berlin', { limit: 2, after: new Date('2026-03-27T00:00Z') })).toEqual({
       valid: true,
       kind: 'calendar',
@@ -38,28 +38,28 @@ describe('a timer that is right is checked into', () => {
     ['America/New_York', 'Fri 2026-03-27 09:00:00 -04:00'],
     ['Pacific/Marquesas', 'Fri 2026-03-27 09:00:00 -09:30'],
     ['UTC', 'Fri 2026-03-27 09:00:00 +00:00'],
-  ])('elapses on the clock of %s', (zone, local) => {
+  ])('a valid timer has run times on the clock of %s', (zone, local) => {
     expect(valid('2026-03-27 9:00', { zone }).elapses.map((elapse) => elapse.local)).toEqual([local])
   })
 
-  test('five elapses, unless asked for more or none', () => {
+  test('it has five run times, or any other requested number', () => {
     expect(valid('daily').elapses).toHaveLength(5)
     expect(valid('daily', { limit: 12 }).elapses).toHaveLength(12)
     expect(valid('daily', { limit: 0 })).toMatchObject({ elapses: [], warnings: [] })
   })
 
-  test('the slots of every from its anchor', () => {
+  test('it has the slots of every from its anchor', () => {
     const anchor = new Date('2026-02-28T23:57:00Z')
     expect(valid('every 5min', { anchor, limit: 1 }).elapses[0]?.at).toEqual(new Date('2026-03-01T00:02Z'))
     expect(valid('every 5min', { limit: 1 }).elapses[0]?.at).toEqual(new Date('2026-03-01T00:05Z'))
   })
 
-  test('a warning when nothing is to come', () => {
+  test('it has a warning if there are no further runs', () => {
     for (const text of ['2020-01-01 9:00', '*-2-30', 'Mon 2026-03-27 9:00', '2026-03-29 2:30 Europe/Berlin'])
       expect(valid(text, { limit: 0 }).warnings).toEqual(['It never elapses again.'])
   })
 
-  test('the zone option where it names none', () => {
+  test('it has the zone option if the timer names none', () => {
     expect(valid('daily', { zone: 'Asia/Tokyo' }).text).toBe('*-*-* 00:00:00 Asia/Tokyo')
     expect(valid('daily UTC', { zone: 'Asia/Tokyo' }).zone).toBe('UTC')
     expect(valid('cron 0 9 * * *', { zone: 'Asia/Tokyo' }).text).toBe('cron 0 9 * * * Asia/Tokyo')
@@ -67,7 +67,7 @@ describe('a timer that is right is checked into', () => {
   })
 })
 
-describe('a timer that is wrong is checked into its error', () => {
+describe('the result for an invalid timer', () => {
   test.each([
     ['dialy', 'CALENDAR_SYNTAX', 1, 'dialy', 'did you mean daily?'],
     ['9:00 Europe/Berln', 'CALENDAR_SYNTAX', 6, 'Europe/Berln', 'did you mean Europe/Berlin?'],
@@ -110,7 +110,7 @@ describe('a timer that is wrong is checked into its error', () => {
     if (column !== null) expect(text.slice(column - 1).startsWith(token)).toBe(true)
   })
 
-  test('but an option that cannot be meant is thrown', () => {
+  test('but an invalid option throws', () => {
     expect(() => checkTimer('daily', { zone: 'Nowhere' })).toThrow(InvalidInputError)
     for (const limit of [-1, 1.5, 1001, Number.NaN])
       expect(() => checkTimer('daily', { limit })).toThrow('limit: a whole number from 0 to 1000')
@@ -124,7 +124,7 @@ describe('a timer that is wrong is checked into its error', () => {
  * York: 8 March 07:00Z, 1 November 06:00Z. Lord Howe, by half an hour: 4 April 15:00Z, 3 October 15:30Z. Casablanca,
  * for Ramadan: 22 March 02:00Z, 7 February 2027 02:00Z. São Paulo: none.
  */
-describe('what a change of the clock does is warned of', () => {
+describe('the effect of a clock change is reported as a warning', () => {
   test.each([
     [
       '2:30',
@@ -259,17 +259,17 @@ describe('what a change of the clock does is warned of', () => {
     ['2:30', 'America/Sao_Paulo'],
     ['2:30', 'UTC'],
     ['@1774751400', 'Europe/Berlin'],
-  ])('but not for %s in %s, to which it does nothing', (text, zone) => {
+  ])('but not for %s in %s, which it does not affect', (text, zone) => {
     expect(warningsOf(text, zone)).toEqual([])
   })
 
-  test('once for each change of the 400 days to come', () => {
+  test('once for each change in the next 400 days', () => {
     expect(warningsOf('2:30', 'Europe/Berlin')).toHaveLength(3)
     expect(warningsOf('2:30', 'Europe/Berlin', new Date('2026-11-01'))).toHaveLength(2)
     expect(warningsOf('Mon 2:30', 'Europe/Berlin')).toEqual([])
   })
 
-  test('and is what then happens', () => {
+  test('and matches the run times', () => {
     const zone = 'Europe/Berlin'
     const spring = valid('2:30', { zone, after: new Date('2026-03-28T00:00Z'), limit: 2 })
     expect(spring.elapses.map(({ local }) => local)).toEqual([

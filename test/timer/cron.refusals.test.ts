@@ -162,7 +162,7 @@ const rows: readonly Row[] = [
   ['*/15 9 1 * 1 Asia/Tokyo', 'minute', '*/15', STEPS, 'cron 0,15,30,45 9 1 * 1 Asia/Tokyo'],
 ]
 
-describe('what is not strict POSIX is refused with its field, its reason and what says it', () => {
+describe('expressions other than strict POSIX are rejected with the field, the reason and an equivalent', () => {
   test.each(rows)('cron %s', (expression, field, token, problem, offer) => {
     const error = refusal(expression)
     expect(error).toMatchObject({ field, token })
@@ -185,11 +185,11 @@ describe('what is not strict POSIX is refused with its field, its reason and wha
  */
 const UNKNOWN_TO_CRONER = /^\?|[WH@]|L-3|FRIL|22-2|59-1|11-2|5-1$|FRI-MON|\*\/60|\? \*$|\* 2030$|MON-FRI \*$/
 
-describe('what is offered elapses as croner reads the expression', () => {
+describe('the equivalent elapses as croner reads the expression', () => {
   const offered = rows.filter(
     ([expression, , , , offer]) => offer !== null && !UNKNOWN_TO_CRONER.test(expression),
   )
-  test('which are most of them', () => {
+  test('for most of them', () => {
     expect(offered.length).toBeGreaterThan(35)
   })
 

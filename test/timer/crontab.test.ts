@@ -2,7 +2,7 @@ import { Cron } from 'croner'
 import { describe, expect, test } from 'vitest'
 import { CronSyntaxError, fromCrontab, timer } from '../../src/timer/index.ts'
 
-describe('what a crontab says, as a timer', () => {
+describe('an expression of a crontab, as a timer', () => {
   test.each([
     ['*/5 * * * *', '*-*-* *:00/5:00'],
     ['17 * * * *', '*-*-* *:17:00'],
@@ -28,7 +28,7 @@ describe('what a crontab says, as a timer', () => {
     expect(fromCrontab('0 0 13 * 5', 'Europe/Berlin')).toBe('cron 0 0 13 * 5 Europe/Berlin')
   })
 
-  test('what is the same in each hour goes on while clocks are set back', () => {
+  test('an expression that is the same in each hour continues while clocks are set back', () => {
     expect(fromCrontab('*/5 * * * *', 'Europe/Berlin')).toBe('*-*-* *:00/5:00')
     expect(fromCrontab('@hourly', 'America/New_York')).toBe('*-*-* *:00:00')
     expect(fromCrontab('*/5 * * * 1-5', 'Europe/Berlin')).toBe('Mon..Fri *-*-* *:00/5:00 Europe/Berlin')
@@ -46,7 +46,7 @@ describe('what a crontab says, as a timer', () => {
     '0 0 30 2 *',
     '~ 3 * * *',
     '',
-  ])('%j is refused', (text) => expect(() => fromCrontab(text)).toThrow(CronSyntaxError))
+  ])('%j is rejected', (text) => expect(() => fromCrontab(text)).toThrow(CronSyntaxError))
 
   test.each(['*/5 * * * *', '0 9-17/2 * * 1-5', '0 0 1,15 * 1', '15 10 * 2,8 0', '@monthly', '5 4 29 2 *'])(
     '%s elapses when a cron library says',

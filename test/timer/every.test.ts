@@ -25,19 +25,19 @@ describe('a time span', () => {
   )
 
   test.each(recorded.filter(([text, micros]) => micros === null || STRICTER.has(text)))(
-    '%j is refused',
+    '%j is rejected',
     (text) => {
       expect(() => timeSpan(text)).toThrow(InvalidTimeSpanError)
     },
   )
 
-  test('names the piece that is wrong and where it is', () => {
+  test('names the wrong part and its position', () => {
     const error = faultOf(() => timeSpan('5min 3 parsecs'))
     expect(error).toMatchObject({ column: 8, token: 'parsecs' })
   })
 
   test.each(['9'.repeat(400), `${'5s '.repeat(50_000)}x`, ' '.repeat(100_000), 'a'.repeat(100_000)])(
-    'of any length is answered',
+    'of any length gets a response',
     (text) => {
       expect(() => timeSpan(text)).toThrow(InvalidTimeSpanError)
     },
@@ -45,7 +45,7 @@ describe('a time span', () => {
 })
 
 describe('every <span>', () => {
-  test('elapses first a span after the creation, then on fixed slots', () => {
+  test('an `every` timer elapses one span after the creation, then in fixed slots', () => {
     const slots = timer('every 5min').elapses(CREATED)
     expect(slots.next(new Date('2000-01-01'))).toEqual(new Date('2026-03-27T09:05:07.250Z'))
     expect(slots.next(CREATED)).toEqual(new Date('2026-03-27T09:05:07.250Z'))
@@ -60,7 +60,7 @@ describe('every <span>', () => {
     expect(slots.previous(new Date('2026-03-27T09:05:07.250Z'))).toEqual(new Date('2026-03-27T09:05:07.250Z'))
   })
 
-  test('neither drifts nor changes its phase, whenever it is asked', () => {
+  test('an `every` timer never drifts or changes its phase', () => {
     fc.assert(
       fc.property(instants, spans, instants, (created, spanMs, asked) => {
         const slots = timer(`every ${spanMs}ms`).elapses(created)
@@ -77,7 +77,7 @@ describe('every <span>', () => {
     )
   })
 
-  test('ends with the year 2199, as calendar events do', () => {
+  test('ends with the year 2199, like calendar events', () => {
     const slots = timer('every 1d').elapses(CREATED)
     const last = new Date('2199-12-31T09:00:07.250Z')
     expect(slots.next(new Date('2199-12-31T08:00Z'))).toEqual(last)
@@ -104,25 +104,25 @@ describe('every <span>', () => {
     'every after finish',
     'every 5min after',
     'every 5min finish',
-  ])('%j is refused', (text) => {
+  ])('%j is rejected', (text) => {
     expect(() => timer(text)).toThrow(InvalidTimeSpanError)
   })
 
-  test('of any length is answered', () => {
+  test('of any length gets a response', () => {
     for (const text of [`every x${' '.repeat(100_000)}x`, `every ${'after finish '.repeat(20_000)}`])
       expect(() => timer(text)).toThrow(InvalidTimeSpanError)
   })
 })
 
 describe('every <span> after finish', () => {
-  test('elapses a span after what it is told, and looks back at nothing', () => {
+  test('elapses one span after the given instant, and has no previous run time', () => {
     const waiting = timer('every 90s after finish')
     expect(waiting).toMatchObject({ kind: 'after finish', spanMs: 90_000 })
     expect(waiting.next(CREATED)).toEqual(new Date('2026-03-27T09:01:37.250Z'))
     expect(waiting.previous(CREATED)).toBeNull()
   })
 
-  test('begins where its schedule starts, and ends with it', () => {
+  test('begins at starts and stops at ends', () => {
     const bounds = { anchor: CREATED, shiftMs: 5000, starts: date('2026-04-01'), ends: date('2026-04-02') }
     const within = elapsesWithin(timer('every 1h after finish'), bounds)
     expect(within.next(date('2026-03-01'))).toEqual(date('2026-04-01'))
@@ -131,7 +131,7 @@ describe('every <span> after finish', () => {
   })
 })
 
-describe('the elapses of one schedule', () => {
+describe('the run times of one schedule', () => {
   const timers = fc.constantFrom(
     'daily',
     '*:0/7 Europe/Berlin',
@@ -149,7 +149,7 @@ describe('the elapses of one schedule', () => {
     ends: fc.option(instants),
   })
 
-  test('go on, lie inside the bounds, are shifted alike and found again from their own instant', () => {
+  test('increase, are within the bounds, are shifted equally and are found again from their own instant', () => {
     fc.assert(
       fc.property(timers, bounds, instants, (text, given, asked) => {
         const of = timer(text)
@@ -182,7 +182,7 @@ describe('the elapses of one schedule', () => {
     expect(within.previous(date('2026-03-27T23:00Z'))).toBeNull()
   })
 
-  test('are shifted by jitter before they are held against the bounds', () => {
+  test('are shifted by jitter before they are compared with the bounds', () => {
     const within = elapsesWithin(timer('daily'), {
       anchor: CREATED,
       shiftMs: 60_000,

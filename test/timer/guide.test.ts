@@ -41,7 +41,7 @@ describe('the guide on timers is right about', () => {
   })
 
   test.each(tables('offers').flatMap(({ rows }) => rows))(
-    'cron %s, for which it offers %s',
+    'cron %s, for which it suggests %s',
     (text, offer) => {
       const error = thrown(() => timer(`cron ${text}`))
       if (!(error instanceof CronSyntaxError)) throw error
@@ -71,7 +71,7 @@ describe('the guide on timers is right about', () => {
     expect(new Function('build', `return build(${args})`)(build)).toBe(result)
   })
 
-  test('what checkTimer and timer return in its samples', () => {
+  test('the results of checkTimer and timer in its samples', () => {
     expect(checkTimer('Mon..Fri 9:00', { zone: 'Europe/Berlin' })).toMatchObject({
       text: 'Mon..Fri *-*-* 09:00:00 Europe/Berlin',
       description: 'at 09:00, Monday to Friday (Europe/Berlin)',
@@ -114,7 +114,7 @@ describe('the guide on timers is right about', () => {
     expect(problems).toEqual([])
   })
 
-  test('and has all of them', () => {
+  test('and all examples are checked', () => {
     expect(elapses.length).toBeGreaterThan(40)
     expect(called.length).toBe(9)
     for (const file of ['elapses', 'offers', 'errors', 'ts']) expect(blocks(file).length).toBeGreaterThan(0)

@@ -35,7 +35,7 @@ test.each([
   ['5s,', "cannot be read from ',' on"],
   ['1.s', "cannot be read from '1.s' on"],
   ['5 S', "has the unknown unit 'S'"],
-])('%j is refused, with what is wrong and how to write it', (text, problem) => {
+])('%j is rejected, with the reason and the notation', (text, problem) => {
   expect(() => timeSpan(text)).toThrow(InvalidTimeSpanError)
   expect(() => timeSpan(text)).toThrow(problem)
   expect(() => timeSpan(text)).toThrow("such as '90s', '10min' or '1h 30min'")

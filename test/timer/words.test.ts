@@ -134,12 +134,12 @@ const rows: readonly (readonly [text: string, words: string])[] = [
   ['every 90s after finish', '1 minute 30 seconds after the end of each run'],
 ]
 
-describe('a timer reads in words', () => {
+describe('a timer has a description', () => {
   test.each(rows)('%s: %s', (text, words) => {
     expect(inWords(timer(text))).toBe(words)
   })
 
-  test('and none leaves out what restricts it, or says what it cannot read', () => {
+  test('which omits no restriction, or says what it cannot describe', () => {
     fc.assert(
       fc.property(events(fc.constant('Europe/Berlin'), 'all'), ({ text }) => {
         const words = inWords(timer(text))
@@ -150,7 +150,7 @@ describe('a timer reads in words', () => {
     )
   })
 
-  test('and two that elapse differently read differently', () => {
+  test('which differs for timers that elapse differently', () => {
     const read = new Map<string, string>()
     fc.assert(
       fc.property(events(fc.constant('UTC'), 'all'), ({ text }) => {

@@ -23,7 +23,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     return { database, application }
   }
 
-  it('makes a schedule with a bad and then a good timer, and sees it run without a reload', async ({
+  it('creates a schedule with an invalid and then a valid timer, and shows its run without a reload', async ({
     skip,
   }) => {
     const { application } = await start()
@@ -92,7 +92,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('does not overwrite what somebody else has edited while a form was open', async ({ skip }) => {
+  it('does not overwrite a concurrent edit while a form is open', async ({ skip }) => {
     const { application } = await start()
     const { schedules } = application.kalends
     await schedules.create({ id: 'nightly', task: task('quick'), timer: 'daily' })
@@ -106,7 +106,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('shows what was changed in SQL, in two browsers at once', async ({ skip }) => {
+  it('shows changes from SQL, in two browsers at once', async ({ skip }) => {
     const { application, database } = await start()
     await application.kalends.schedules.create({ id: 'nightly', task: task('quick'), timer: 'daily' })
     const pages = [await opened(skip), await opened(skip)]
@@ -124,7 +124,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('shows the calendar also where the address says nonsense', async ({ skip }) => {
+  it('shows the calendar also for an invalid address', async ({ skip }) => {
     const { application } = await start()
     const page = await opened(skip)
     const thisWeek = await weekAt('calendar')
@@ -139,7 +139,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     }
   })
 
-  it('keeps rows where they are while somebody points at them', async ({ skip }) => {
+  it('keeps rows in place while the pointer is over them', async ({ skip }) => {
     const { application, database } = await start()
     const { kalends } = application
     await kalends.schedules.create({ id: 'm', task: task('quick'), timer: 'daily' })
@@ -193,7 +193,9 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('finds what fails in two clicks, and retries it in bulk after saying how many', async ({ skip }) => {
+  it('finds failures in two clicks, and retries them in bulk after showing their number', async ({
+    skip,
+  }) => {
     const { application, database } = await start()
     const { kalends } = application
     const ids = await kalends.jobs.submitMany(
@@ -213,7 +215,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     noErrors()
   })
 
-  it('offers a reader nothing that changes anything', async ({ skip }) => {
+  it('offers a reader nothing that changes data', async ({ skip }) => {
     const { application } = await start({ http: { open: 'read' } })
     await application.kalends.schedules.create({ id: 'nightly', task: task('quick'), timer: 'daily' })
     const page = await opened(skip)
@@ -227,7 +229,7 @@ describe.each(wanted)('$kind', ({ fresh }) => {
     expect(await page.getByLabel('Timer', { exact: true }).count()).toBe(0)
   })
 
-  it('goes on when the server was restarted underneath', async ({ skip }) => {
+  it('continues after a restart of the server', async ({ skip }) => {
     const { application } = await start()
     const { kalends } = application
     const page = await opened(skip)
@@ -274,7 +276,7 @@ describe('on SQLite', () => {
     noErrors()
   })
 
-  it.skipIf(under === undefined)('asks for a token where one is needed', async ({ skip }) => {
+  it.skipIf(under === undefined)('asks for a token if one is required', async ({ skip }) => {
     const application = await start({
       http: {
         open: undefined,
@@ -293,7 +295,7 @@ describe('on SQLite', () => {
   })
 
   it.skipIf(under === undefined)(
-    'takes the token of a sign-in link, and shows it nowhere',
+    'accepts the token of a sign-in link, and shows it nowhere',
     async ({ skip }) => {
       const application = await start({
         http: {
@@ -322,7 +324,7 @@ describe('on SQLite', () => {
     },
   )
 
-  it.skipIf(under === undefined)('takes it also in a tab that shows the page already', async ({ skip }) => {
+  it.skipIf(under === undefined)('accepts it also in a tab that already shows the page', async ({ skip }) => {
     const application = await start({
       http: {
         open: undefined,
@@ -338,7 +340,7 @@ describe('on SQLite', () => {
     expect(page.url()).toBe(`${application.url}workers`)
   })
 
-  it.skipIf(under === undefined)('tells in two clicks what comes at an hour', async ({ skip }) => {
+  it.skipIf(under === undefined)('shows in two clicks what runs at an hour', async ({ skip }) => {
     const application = await start()
     await application.kalends.schedules.create({
       id: 'night',
@@ -361,7 +363,7 @@ describe('on SQLite', () => {
     noErrors()
   })
 
-  it.skipIf(under === undefined)('says in words why a schedule did not run at a time', async ({ skip }) => {
+  it.skipIf(under === undefined)('explains why a schedule did not run at a time', async ({ skip }) => {
     const application = await start()
     await application.kalends.schedules.create({
       id: 'night',
@@ -377,7 +379,7 @@ describe('on SQLite', () => {
   })
 
   it.skipIf(under === undefined)(
-    'runs once with other args, and names the job that is in the way',
+    'runs once with other args, and names a conflicting job',
     async ({ skip }) => {
       const application = await start()
       const { kalends } = application
@@ -396,7 +398,7 @@ describe('on SQLite', () => {
     },
   )
 
-  it.skipIf(under === undefined)('shows somebody with a scope nothing but their own', async ({ skip }) => {
+  it.skipIf(under === undefined)('shows a user with a scope only their own rows', async ({ skip }) => {
     const application = await start({
       http: {
         open: undefined,
@@ -441,7 +443,7 @@ describe('on SQLite', () => {
     expect(await page.evaluate('window.atFirst[0]')).toBe('dark')
   })
 
-  it.skipIf(under === undefined)('is used by keyboard alone', async ({ skip }) => {
+  it.skipIf(under === undefined)('can be used by keyboard alone', async ({ skip }) => {
     const application = await start()
     const { kalends } = application
     for (const id of ['alpha', 'beta', 'gamma'])
@@ -482,7 +484,7 @@ describe('on SQLite', () => {
     noErrors()
   })
 
-  it.skipIf(under === undefined)('holds still when it is asked to', async ({ skip }) => {
+  it.skipIf(under === undefined)('does not update while live updates are paused', async ({ skip }) => {
     const application = await start()
     const page = await opened(skip)
     await page.goto(`${application.url}schedules`)

@@ -24,7 +24,7 @@ describe.each([
   ['/schedules/health', '../'],
   ['/schedules/a%2Fb/edit', '../../'],
 ])('the address %j of the page', (address, base) => {
-  it.each([undefined, '/kalends', '/deep/er'])('below the mount point %j', async (basePath) => {
+  it.each([undefined, '/kalends', '/deep/er'])('is below the mount point %j', async (basePath) => {
     const get = await served({ open: 'read', basePath })
     const response = await get(`${basePath ?? ''}${address === '' ? '/' : address}`)
     expect(response.status).toBe(200)
@@ -40,7 +40,7 @@ describe.each([
 })
 
 it.each(['/schedules/a/b', '/schedules//edit', '/jobs/one/two', '/calendar/x', '/schedules//', '//', '/x'])(
-  '%s is no address of the page',
+  '%s is not an address of the page',
   async (path) => {
     const response = await (await served())(path)
     expect(response.status).toBe(404)
@@ -49,7 +49,7 @@ it.each(['/schedules/a/b', '/schedules//edit', '/jobs/one/two', '/calendar/x', '
   },
 )
 
-it('the mount point without a slash leads to the one with a slash', async () => {
+it('the mount point without a slash redirects to the one with a slash', async () => {
   const get = await served({ open: 'read', basePath: '/admin/kalends/' })
   const response = await get('/admin/kalends')
   expect(response.status).toBe(308)
@@ -57,7 +57,7 @@ it('the mount point without a slash leads to the one with a slash', async () => 
   expect(new URL(location, 'http://localhost:4040/admin/kalends').pathname).toBe('/admin/kalends/')
 })
 
-it('the files of the page are zipped, and those with a hash may be kept for ever', async () => {
+it('the files of the page are compressed, and those with a hash can be cached forever', async () => {
   const get = await served({ open: 'read', basePath: 'kalends' })
   const html = await (await get('/kalends/')).text()
   const [, script] = /src="\.\/(assets\/[^"]+\.js)"/.exec(html) ?? []
@@ -68,7 +68,7 @@ it('the files of the page are zipped, and those with a hash may be kept for ever
   for (const path of [`/${script}`, `/other/${script}`]) expect((await get(path)).status).toBe(404)
 })
 
-it('the API answers as before, also to browsers', async () => {
+it('the API responds as before, also to browsers', async () => {
   const get = await served()
   expect((await get('/api/v1/schedules')).headers.get('content-type')).toContain('application/json')
   expect((await get('/health')).headers.get('content-type')).toContain('application/json')
@@ -76,18 +76,18 @@ it('the API answers as before, also to browsers', async () => {
   expect((await get('/schedules', { accept: 'application/json' })).status).toBe(404)
 })
 
-it('a host that is not ours gets no page', async () => {
+it('an unknown host gets no page', async () => {
   const get = await served()
   expect((await get('/', { ...HTML, host: 'evil.example' })).status).toBe(421)
   expect((await get('/theme.js', { host: 'evil.example' })).status).toBe(421)
 })
 
-it('there is none where the API is closed, or where it is switched off', async () => {
+it('there is no page if the API is closed, or if the page is switched off', async () => {
   expect((await (await served({}))('/')).status).toBe(404)
   expect((await (await served({ open: 'admin', page: false }))('/')).status).toBe(404)
 })
 
-it('who has not signed in gets the page, and the page nothing', async () => {
+it('a user who is not signed in gets the page, and the page gets no data', async () => {
   const get = await served({ authorize: () => null })
   expect((await get('/schedules')).status).toBe(200)
   expect((await get('/api/v1/schedules')).status).toBe(401)

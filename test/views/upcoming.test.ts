@@ -6,7 +6,7 @@ import { UpcomingRuns } from '../../src/views/upcoming.ts'
 import { eachDatabase } from '../support/databases.ts'
 
 eachDatabase(({ fresh }) => {
-  it('what comes next is the earliest of all schedules, also of those that are looked at last', async () => {
+  it('the next run is the earliest of all schedules, also of those that are read last', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
     // More than are looked at in one piece; the very last goes off first, and once more at the time of the others.
@@ -27,7 +27,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  it('what comes next is found behind thousands of schedules that are not active', async () => {
+  it('the next run is found behind thousands of inactive schedules', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
     // The active ones among the paused, then many paused, then many active: the way to read them changes in between.
@@ -55,7 +55,7 @@ eachDatabase(({ fresh }) => {
     await database.drop()
   })
 
-  it('no more than 20,000 active schedules are looked at, and it says so', async () => {
+  it('at most 20,000 active schedules are read, and the limit is reported', async () => {
     const database = await fresh()
     await using kalends = await Kalends.open(database.url, { retention: false })
     // With a paused one among the first, pieces do not end where the 20,000 do.
@@ -83,7 +83,7 @@ eachDatabase(({ fresh }) => {
   })
 })
 
-it('the earliest of many elapses are those that a sort of all of them begins with', () => {
+it('the earliest run times are those that a sort of all of them begins with', () => {
   const from = new Date('2030-03-30T22:00:00Z')
   const within = (hours: number) => new Date(from.getTime() + hours * 3_600_000)
   const hour = fc.integer({ min: -30, max: 30 }).map(within)

@@ -40,20 +40,23 @@ const well: Vitals = {
 
 const busy = (ms: number): LoopHealth => ({ ...idle, busySince: ago(ms), busyMs: ms })
 
-describe('it is well', () => {
+describe('it is ok', () => {
   test.each<[string, Partial<Vitals>]>([
-    ['with a loop that sleeps until it is woken, for however long', {}],
+    ['with a loop that sleeps until it is woken, for any time', {}],
     ['with a loop that sleeps until a time', { loops: [{ ...idle, nextPass: ago(-30_000) }] }],
-    ['with a pass that goes on for up to three fifths of the lease', { loops: [busy(36_000)] }],
+    ['with a pass that takes up to three fifths of the lease', { loops: [busy(36_000)] }],
     [
       'with ends of runs that are being written',
       { unwritten: 5, loops: [{ ...busy(100), name: 'settler' }] },
     ],
-    ['with clocks that differ no more than can be known', { clock: { aheadMs: 2900, roundTripMs: 2000 } }],
+    [
+      'with clocks that differ by less than the measurement error',
+      { clock: { aheadMs: 2900, roundTripMs: 2000 } },
+    ],
     ['with a wait for a connection of up to five seconds', { connectionWaitMs: 5000 }],
-    ['before the first look at the clock', { clock: null }],
+    ['before the first reading of the clock', { clock: null }],
     ['long after it stalled', { stall: { ms: 9000, until: ago(LEASE_MS + 1), agoMs: LEASE_MS + 1 } }],
-    ['long after it was taken for dead', { sinceLeaseLostMs: LEASE_MS + 1 }],
+    ['long after it was evicted', { sinceLeaseLostMs: LEASE_MS + 1 }],
   ])('%s', (_, changes) => {
     expect(judge({ ...well, ...changes })).toMatchObject({ ok: true, live: true, reasons: [], warnings: [] })
   })
@@ -124,21 +127,21 @@ describe('it is ok, and warns:', () => {
     expect(health.warnings[0]?.text).toMatch(text)
   })
 
-  test('without the lease it does not know its next name', () => {
+  test('without the lease its next name is unknown', () => {
     const { warnings } = judge({ ...well, worker: null, sinceLeaseLostMs: 10 })
     expect(warnings[0]?.text).toMatch(/registers again with its next heartbeat/)
   })
 })
 
 describe('it needs a new process', () => {
-  test('when a pass goes on for longer than any that is ended from inside', () => {
+  test('if a pass takes longer than any timeout inside it', () => {
     expect(judge({ ...well, loops: [busy(180_000)] })).toMatchObject({ ok: false, live: true })
     expect(judge({ ...well, loops: [busy(180_001)] })).toMatchObject({ ok: false, live: false })
     // A long lease gives longer.
     expect(judge({ ...well, leaseMs: 600_000, loops: [busy(1_800_000)] }).live).toBe(true)
   })
 
-  test('and not when the database is away, for however long', () => {
+  test('but not if the database is unavailable, for any length of time', () => {
     const failing = { ...idle, consecutiveErrors: 10_000, lastError: 'ECONNREFUSED', lastErrorAt: NOW }
     expect(judge({ ...well, worker: null, sinceHeartbeatMs: 1e9, loops: [failing] })).toMatchObject({
       ok: false,
@@ -147,7 +150,7 @@ describe('it needs a new process', () => {
   })
 })
 
-test('a process that is no worker is ok, and one that was stopped is not', () => {
+test('a process without a worker is ok, and one that was stopped is not', () => {
   expect(unstarted(false)).toMatchObject({ ok: true, live: true, reasons: [] })
   expect(unstarted(true)).toMatchObject({ ok: false, live: true, reasons: [{ code: 'stopped' }] })
 })

@@ -84,7 +84,7 @@ function alone({ sweepMs = 0, orphans = false, others = [], ...options }: Scene 
   return { membership, oneLease, healed, asked, pass }
 }
 
-it('a lease is a few heartbeats, and one sweep of everything', async () => {
+it('a lease has a few heartbeats, and one full sweep', async () => {
   const { membership, oneLease, healed } = alone()
   await membership.beat()
   for (let leases = 1; leases <= 7; leases += 1) {
@@ -93,7 +93,7 @@ it('a lease is a few heartbeats, and one sweep of everything', async () => {
   }
 })
 
-it('while it takes long to sweep everything, four of five sweeps find only what workers have left', async () => {
+it('while a full sweep takes long, four of five sweeps are quick', async () => {
   const { membership, oneLease } = alone({ sweepMs: 5000 })
   await membership.beat()
   for (let round = 0; round < 3; round += 1) {
@@ -102,13 +102,13 @@ it('while it takes long to sweep everything, four of five sweeps find only what 
   }
 })
 
-it('where a sweep says that there are orphans, they are settled in the same beat', async () => {
+it('if a sweep reports orphans, they are settled in the same heartbeat', async () => {
   const { membership, oneLease } = alone({ orphans: true })
   await membership.beat()
   expect(await oneLease()).toEqual(['sweep: everything', 'orphans'])
 })
 
-it('an orphan whose end the database rejects keeps no other orphan, and no heartbeat', async () => {
+it('an orphan whose end the database rejects blocks neither other orphans nor heartbeats', async () => {
   const taken: string[] = []
   const rejected: string[] = []
   const orphan = (id: string): EndedAttempt => ({
@@ -180,7 +180,7 @@ const settledAs = ({ fence: { id } }: EndedAttempt): SettledAttempt => ({
   promoted: null,
 })
 
-describe('a worker does not take others for dead because of its own delays', () => {
+describe('a worker never treats others as lost because of its own delays', () => {
   it('trusts its own id for three fifths of a lease after a heartbeat, and no longer', async () => {
     const { membership, pass } = alone()
     expect(membership.id()).toBeNull()

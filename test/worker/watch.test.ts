@@ -54,7 +54,7 @@ function watching(answers: readonly Partial<Look>[]) {
 
 const soon = { wakeAt: new Date(START.getTime() + 5) }
 
-it('what a look has announced is told when its time has come, without another look, which comes after', async () => {
+it('an announced time is reported when it comes, without another poll, which comes after it', async () => {
   const { watch, told, due } = watching([soon, {}])
   const announced = performance.now()
   watch.loop.start()
@@ -67,7 +67,7 @@ it('what a look has announced is told when its time has come, without another lo
   await watch.loop.stop()
 })
 
-it('whoever wakes it before makes it look, and what was announced before counts no more', async () => {
+it('a wake-up before it triggers a poll, and the earlier announcement is dropped', async () => {
   const { watch, told } = watching([soon, {}])
   watch.loop.start()
   watch.loop.wake()
@@ -77,13 +77,13 @@ it('whoever wakes it before makes it look, and what was announced before counts 
   await watch.loop.stop()
 })
 
-it('what is due at a look is told at once', async () => {
+it('schedules that are due at a poll are reported at once', async () => {
   const { watch, told } = watching([{ wakeAt: START }])
   expect(await watch.pass()).toBeLessThan(1000)
   expect(told).toEqual(['look', 'due'])
 })
 
-it('a look that finds another server tells it once', async () => {
+it('a poll that finds another server reports it once', async () => {
   const { watch, told, changes } = watching([{}])
   await watch.pass()
   changes.count = 2
