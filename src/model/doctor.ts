@@ -1,13 +1,13 @@
-/** What may be wrong with a database and its workers, and what to do about it. Pure: it judges what one look saw. */
+/** Detects problems of a database and its workers, and suggests fixes. Pure: it judges one snapshot. */
 import { durationText } from '../duration.ts'
 import { timer } from '../timer/index.ts'
 
-/** What one look at the whole database saw; instants are by its clock. */
+/** A snapshot of the whole database. Instants are by its clock. */
 export interface DoctorInput {
   readonly now: Date
   /** This machine's clock at the same moment. */
   readonly localNow: Date
-  /** How long the question for the clock took: the two are not known better than this. */
+  /** How long reading the clock took: the accuracy of the comparison. */
   readonly roundTripMs: number
   readonly workers: readonly {
     readonly id: string
@@ -18,11 +18,11 @@ export interface DoctorInput {
   }[]
   /** Schedules that a worker is submitting. */
   readonly marks: readonly { readonly id: string; readonly worker: string; readonly ends: Date | null }[]
-  /** Schedules that are neither paused nor idle, with those that could not be planned or failed permanently. */
+  /** Schedules that are neither paused nor idle, and those that could not be planned or have failed permanently. */
   readonly schedules: readonly DoctorSchedule[]
-  /** Claimable jobs; `since`: when the first of them was submitted. */
+  /** Claimable jobs; `since` is when the first of them was submitted. */
   readonly waiting: readonly { readonly task: string; readonly count: number; readonly since: Date }[]
-  /** Blocked jobs with nothing before them. */
+  /** Blocked jobs that no other job blocks. */
   readonly blocked: readonly { readonly id: string; readonly schedule: string }[]
   /** Schedules that wait for the end of a run whose job was deleted. */
   readonly endless: readonly { readonly id: string }[]
@@ -38,23 +38,23 @@ export interface DoctorSchedule {
   readonly nextRun: Date | null
   readonly created: Date
   readonly lastError: string | null
-  /** Whether a scheduler would take it now. */
+  /** Whether a scheduler would submit it now. */
   readonly isDue: boolean
 }
 
 /** How the tables differ from what this version needs. */
 export interface SchemaDrift {
-  /** Migrations that were not applied. */
+  /** Migrations that have not been applied. */
   readonly pending: readonly string[]
   /** Such as `table job` or `column job.state`. */
   readonly missing: readonly string[]
-  /** Tables without transactions; a view has the engine VIEW. */
+  /** Tables without transactions; the engine of a view is VIEW. */
   readonly engines: readonly { readonly table: string; readonly engine: string }[]
-  /** Why this version may not work on the tables; null: it may. */
+  /** Why this version cannot use the tables; null: it can. */
   readonly version: string | null
 }
 
-/** Something that is wrong, or may be, and what to do about it. */
+/** A problem, or a possible one, and its fix. */
 export interface Finding {
   readonly code:
     | 'schema'
@@ -71,21 +71,20 @@ export interface Finding {
     | 'orphaned-job'
     | 'blocked-job'
     | 'endless-schedule'
-  /** What it is about: the ids, the earliest or worst first; at most ten. */
+  /** What it concerns: ids, the earliest or worst first; at most ten. */
   readonly subjects: readonly string[]
-  /** How many there are in all. */
+  /** The total number of subjects. */
   readonly count: number
   readonly problem: string
-  /** What to do. */
   readonly fix: string
 }
 
-/** Kalends judges by the database's clock; handlers and logs show this machine's. */
+/** Kalends goes by the database's clock; handlers and logs show this machine's. */
 const CLOCK_SKEW_MS = 2000
-/** A scheduler that is up submits within a fraction of it, and an idle executor claims. */
+/** A running scheduler submits within a fraction of this time, and an idle executor claims within it. */
 const LATE_MS = 10_000
 const MOST_SUBJECTS = 10
-/** In the place of an engine: it is no table. */
+/** Stands for the engine of a view. */
 export const VIEW = 'VIEW'
 
 export function schemaFindings({ pending, missing, engines, version }: SchemaDrift): Finding[] {
@@ -156,7 +155,10 @@ function clockSkew({ now, localNow, roundTripMs }: DoctorInput): Finding[] {
   })
 }
 
-/** Heartbeats are told by the database's clock; one to come was told by another one, or before it was set back. */
+/**
+ * Heartbeats are written by the database's clock. One in the future comes from another clock, or from before the clock
+ * was set back.
+ */
 function heartbeatSkew({ now, workers }: DoctorInput): Finding[] {
   const ahead = workers
     .map(({ id, heartbeat }) => ({ id, aheadMs: heartbeat.getTime() - now.getTime() }))
@@ -227,7 +229,7 @@ function deadSchedules({ schedules }: DoctorInput): Finding[] {
   )
 }
 
-/** Since when a schedule has been due. */
+/** When the schedule became due. */
 const since = ({ nextRun, created }: DoctorSchedule) => (nextRun ?? created).getTime()
 
 function lateSchedules({ schedules, now }: DoctorInput): Finding[] {
@@ -253,7 +255,7 @@ function unhandledTasks({ waiting, now }: DoctorInput, handled: ReadonlySet<stri
   )
 }
 
-/** A worker that runs something may be full; one that runs nothing has no reason to leave jobs lying. */
+/** A worker that runs something may be full; one that runs nothing has no reason to leave jobs unclaimed. */
 function unclaimedJobs({ waiting, now }: DoctorInput, alive: DoctorInput['workers']): Finding[] {
   return waiting.flatMap(({ task, count, since }) => {
     const able = alive.filter(({ tasks }) => tasks.includes(task))
@@ -261,7 +263,7 @@ function unclaimedJobs({ waiting, now }: DoctorInput, alive: DoctorInput['worker
     if (able.length === 0 || waitedMs <= LATE_MS || able.some(({ running }) => running > 0)) return []
     return findings('unclaimed-job', [task], {
       problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'waits' : 'wait'} since ${durationText(waitedMs)}, although ${idsOf(able).join(', ')} could run ${count === 1 ? 'it' : 'them'} and runs nothing`,
-      fix: 'look at `/health` and the log of that worker; look for an open transaction that holds the rows; start it anew',
+      fix: 'look at `/health` and the log of that worker; look for an open transaction that locks the rows; restart the worker',
     })
   })
 }
@@ -289,7 +291,7 @@ function endlessSchedules({ endless }: DoctorInput): Finding[] {
 
 type Advice = Pick<Finding, 'problem' | 'fix'>
 
-/** One finding about all of these subjects; none where there are none. */
+/** One finding about all of these subjects, or none if there are none. */
 function findings(code: Finding['code'], subjects: readonly string[], advice: Advice): Finding[] {
   if (subjects.length === 0) return []
   return [{ code, subjects: subjects.slice(0, MOST_SUBJECTS), count: subjects.length, ...advice }]
@@ -308,7 +310,7 @@ function syntaxErrorOf(text: string): string | null {
   }
 }
 
-/** As a shell takes it. */
+/** Quoted for a shell. */
 function quoted(text: string): string {
   return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -137,7 +137,7 @@ eachDatabase((under) => {
     const kalends = await open()
     await kalends.start()
     await kalends.stop()
-    await expect(kalends.start()).rejects.toThrow('start comes too late: this Kalends was stopped already')
+    await expect(kalends.start()).rejects.toThrow('start comes too late: this Kalends was already stopped')
   })
 
   it('a grace period that cannot be read is refused, and the worker goes on', async () => {

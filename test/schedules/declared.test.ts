@@ -346,7 +346,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('before start', 
     await kalends.start()
     expect(() => kalends.handle(report, () => {})).toThrow(ConflictError)
     expect(() => kalends.declare('set', [])).toThrow(
-      'declare comes too late: this Kalends was started already',
+      'declare comes too late: this Kalends was already started',
     )
     await expect(kalends.start()).rejects.toThrow(ConflictError)
     await kalends.stop()
