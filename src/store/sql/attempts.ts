@@ -1,4 +1,6 @@
-/** The attempts of jobs: those that did not succeed are rows, the successful or running one is in the row of the job. */
+/**
+ * The attempts of jobs. Those that did not succeed are rows; the successful or running one is in the row of the job.
+ */
 import { type Attempt, storedEnd, type StoredOutcome } from '../../model/attempt.ts'
 import type { JobState } from '../../model/job.ts'
 import type { Owner } from '../../model/owner.ts'
@@ -12,21 +14,21 @@ import type { Context } from './context.ts'
 import { findOwn } from './own-ids.ts'
 import { textPreview, wholeLines } from './listed-rows.ts'
 
-/** Longer errors are shortened in the list. The last one is in the job, too. */
+/** Longer errors are shortened in the list. The last error is also in the job. */
 const MOST_ERROR_CHARACTERS = 16_384
 
-/** An attempt that ended, with the row of its job as it was before. */
+/** An attempt that ended, with its job's previous row. */
 export interface AttemptOfRow {
   readonly row: EndingRow
   readonly end: AttemptEnd
 }
 
-/** Writes the attempts that did not succeed, in the transaction that writes their ends. */
+/** Writes the attempts that did not succeed, in the same transaction as their ends. */
 export async function writeAttempts(tx: Context, attempts: readonly AttemptOfRow[]): Promise<void> {
   const rows = attempts.flatMap(({ row, end }) => {
     const stored = storedEnd(end)
     if (stored === null) return []
-    // A text that is no instant can only have been written manually.
+    // Text that is not an instant can only have been written manually.
     const started = fromText(row.started) ?? fromStored(row.clock)
     const { outcome, error } = stored
     return [[row.id, row.claim, row.attempt, row.worker, toText(started), row.clock, outcome, error]]
@@ -42,8 +44,8 @@ export async function writeAttempts(tx: Context, attempts: readonly AttemptOfRow
     await insert()
   } catch (error) {
     if (!tx.dialect.isDuplicate(error)) throw error
-    // Only the statement was undone. The key exists if a job was deleted manually and submitted again under its id, or if
-    // its `claim` has reached the largest value: the newer attempt is kept.
+    // Only the statement was undone. The key exists if a job was deleted manually and submitted again with the same id,
+    // or if its `claim` has reached the largest value. The newer attempt is kept.
     await tx.run(
       `DELETE FROM ${tx.tables.attempt} WHERE ${rows.map(() => '(job_id = ? AND claim = ?)').join(' OR ')}`,
       rows.flatMap(([job = null, claim = null]) => [job, claim]),
@@ -101,12 +103,12 @@ export async function attemptsOf(
      LIMIT ${integerLiteral(limit)}`,
     [job.id],
   )
-  // An attempt that ended between the two statements is a row by now.
+  // An attempt that ended between the two statements already has a row.
   const inJob = rows[0]?.claim === job.claim ? [] : attemptInJob(job)
   return [...rows.toReversed().map(toAttempt), ...inJob].slice(-limit)
 }
 
-/** The attempt that is running, or that succeeded: it has no row of its own. */
+/** The attempt that is running or succeeded, which has no row. */
 function attemptInJob({ state, worker, attempt, started, finished }: JobColumns): Attempt[] {
   if (started === null || (state !== 'running' && state !== 'success')) return []
   return [
