@@ -107,7 +107,7 @@ export function requireTask({ tasks, builtInTasks }: Authority, name: string): v
   if (tasks !== null)
     throw new ForbiddenError(
       tasks.size === 0
-        ? 'This scope may only read: it was made without tasks'
+        ? 'This scope is read-only: it was created without tasks'
         : `This scope may not use the task '${name}'; it may use ${[...tasks].join(', ')}`,
     )
   if (!builtInTasks && isBuiltInTask(name))
@@ -159,7 +159,7 @@ export function checkOpenJobs({ openJobs }: CheckedLimits, open: number, more: n
   if (open + more > openJobs)
     throw new LimitError(
       'openJobs',
-      `${openJobs} jobs that are not final are allowed, and there are ${open}; wait until some have ended, or cancel them`,
+      `at most ${openJobs} open jobs are allowed, and there are already ${open}; wait until some have ended, or cancel them`,
     )
 }
 

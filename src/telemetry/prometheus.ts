@@ -35,15 +35,15 @@ export function prometheus(kalends: Kalends, options: PrometheusOptions = {}): (
     new Histogram({ name: named(name), help, labelNames: ['task'], buckets: SECONDS, registers })
 
   const submitted = counter('jobs_submitted_total', 'Jobs that schedules have submitted', ['task'])
-  const skipped = counter('slots_skipped_total', 'Slots that became no run', ['task', 'reason'])
-  const settled = counter('attempts_total', 'Attempts that ended, by what became of the job', [
+  const skipped = counter('slots_skipped_total', 'Slots that did not become runs', ['task', 'reason'])
+  const settled = counter('attempts_total', 'Attempts that ended, by the resulting state of the job', [
     'task',
     'state',
   ])
-  const errors = counter('errors_total', 'Errors of loops and schedules that are tried again', ['where'])
+  const errors = counter('errors_total', 'Errors of loops and schedules that will be retried', ['where'])
   const lost = counter('workers_lost_total', 'Workers that this one found dead', [])
-  const lateness = histogram('start_lateness_seconds', 'From the slot to the start of the first attempt')
-  const duration = histogram('attempt_seconds', 'How long attempts took')
+  const lateness = histogram('start_lateness_seconds', 'Time from the slot to the start of the first attempt')
+  const duration = histogram('attempt_seconds', 'Duration of attempts')
   const running: Gauge = new Gauge({
     name: named('running_jobs'),
     help: 'Jobs that run in this process',

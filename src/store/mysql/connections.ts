@@ -151,7 +151,7 @@ export class OwnConnections implements Connections {
       }
     }
     throw new StoreUnavailableError(
-      `No host of the database can be worked with: ${failures.map(({ host, error }) => `${host.name}: ${reason(error)}`).join('; ')}`,
+      `No host of the database can be used: ${failures.map(({ host, error }) => `${host.name}: ${reason(error)}`).join('; ')}`,
       { cause: failures[0]?.error },
     )
   }
@@ -263,7 +263,8 @@ export class OwnConnections implements Connections {
       if (made.isMember) await waitForGroup(connection, variables)
       if (!isOn(variables.get('wsrep_on'))) return
       this.#clustered = true
-      if (several && !isOn(status.get('wsrep_ready'))) throw new Error('it is not in step with its cluster')
+      if (several && !isOn(status.get('wsrep_ready')))
+        throw new Error('it is not synchronised with its cluster')
       // Reads then see what other nodes have committed, so that work can continue here. Bit 1 stands for reads.
       await connection.query('SET SESSION wsrep_sync_wait = @@SESSION.wsrep_sync_wait | 1')
     })

@@ -122,7 +122,7 @@ async function submitJobs(
     if (!withCauses(error).some((cause) => dialect.isDuplicate(cause))) throw error
     const [first] = jobs
     const id = jobs.length === 1 ? `the id '${shownId(owner, first?.id ?? '')}'` : 'one of these ids'
-    throw new ConflictError(`There is a job with ${id} already`, { cause: error })
+    throw new ConflictError(`A job with ${id} already exists`, { cause: error })
   }
 }
 

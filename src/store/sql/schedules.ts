@@ -166,7 +166,7 @@ async function insert(tx: Context, owner: Owner, created: NewSchedule): Promise<
     `SELECT ${scheduleColumns(tx.dialect)} FROM ${tx.tables.schedule} WHERE id = ?`,
     [created.id],
   )
-  if (row === undefined) throw new Error(`the schedule ${created.id} was inserted and is not there`)
+  if (row === undefined) throw new Error(`the schedule ${created.id} was inserted but cannot be found`)
   return shownSchedule(owner, toSchedule(row))
 }
 
@@ -182,7 +182,7 @@ async function creating<Result>(
   } catch (error) {
     if (!isDuplicate(error)) throw error
     throw new ConflictError(
-      `There is a schedule with the id '${name}' already; use put or update to change it`,
+      `A schedule with the id '${name}' already exists; use put or update to change it`,
       { cause: error },
     )
   }
