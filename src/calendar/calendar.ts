@@ -172,7 +172,9 @@ function zoneOption(name: string): Zone {
   if (typeof name !== 'string') throw new TypeError(`Option zone must be a string, not ${shown(name)}`)
   const zone = findZone(name === 'local' ? new Intl.DateTimeFormat().resolvedOptions().timeZone : name)
   if (zone !== undefined) return zone
-  throw new RangeError(`Option zone must be an IANA time zone, exact in case, or 'local', not ${shown(name)}`)
+  throw new RangeError(
+    `Option zone must be an IANA time zone (case-sensitive) or 'local', not ${shown(name)}`,
+  )
 }
 
 function millisOf(date: Date, parameter: string): number {

@@ -12,6 +12,7 @@ export interface JobOptions extends JobSettingOptions {
   readonly runAt?: Date | undefined
 }
 
+/** Submits in the application's own transaction. */
 export interface TransactionOption {
   /**
    * The application's own transaction. The job is submitted if it commits. A drizzle transaction, a connection of

@@ -92,14 +92,14 @@ export function schemaFindings({ pending, missing, engines, version }: SchemaDri
   return [
     ...findings('schema', outdated, {
       problem: version ?? '',
-      fix: 'upgrade this process and every worker that is older; until then older workers take on no work',
+      fix: 'upgrade this process and every worker that is older; until then, older workers take on no work',
     }),
     ...findings('schema', pending, {
       problem: `the tables are older than this version: not applied ${pending.join(', ')}`,
       fix: 'run `kalends migrate`',
     }),
     ...findings('schema', pending.length > 0 ? [] : missing, {
-      problem: `the tables were changed by others: missing are ${missing.slice(0, MOST_SUBJECTS).join(', ')}`,
+      problem: `the tables were changed outside of Kalends: missing are ${missing.slice(0, MOST_SUBJECTS).join(', ')}`,
       fix: 'restore them from drizzle/ of this package, or from a backup; migrations do not run twice',
     }),
     ...engines.flatMap(({ table, engine }) =>
@@ -110,7 +110,7 @@ export function schemaFindings({ pending, missing, engines, version }: SchemaDri
 
 function ofView(table: string): Advice {
   return {
-    problem: `${table} is a view, and not the table that Kalends made`,
+    problem: `${table} is a view, not the table that Kalends created`,
     fix: 'stop all workers, rename or drop the view, and give the table its name back',
   }
 }
@@ -183,11 +183,11 @@ function missingWorkers({ schedules, waiting }: DoctorInput, alive: number): Fin
 function deadWorkers({ now }: DoctorInput, dead: DoctorInput['workers'], alive: number): Finding[] {
   const fix =
     alive > 0
-      ? 'nothing, if it has crashed: a live worker takes over within the lease; if this stays, look at the log of the live ones'
+      ? 'nothing to do if it has crashed: a live worker takes over within the lease; if this persists, check the logs of the live workers'
       : 'start a worker: it takes over what this one held'
   return dead.flatMap(({ id, heartbeat }) =>
     findings('dead-worker', [id], {
-      problem: `the worker ${id} is silent for ${durationText(now.getTime() - heartbeat.getTime())}`,
+      problem: `the worker ${id} has been silent for ${durationText(now.getTime() - heartbeat.getTime())}`,
       fix,
     }),
   )
@@ -197,15 +197,15 @@ function staleMarks({ marks, now }: DoctorInput, alive: ReadonlySet<string>): Fi
   const stale = marks.filter(({ worker, ends }) => !alive.has(worker) || ends === null || ends < now)
   return findings('stale-mark', idsOf(stale), {
     problem: `${counted(stale.length, 'schedule is', 'schedules are')} marked by a worker that is gone or late`,
-    fix: 'nothing: a mark ends by itself within the lease, once a worker is up',
+    fix: 'nothing to do: a mark ends by itself within the lease once a worker is running',
   })
 }
 
 function farMarks({ marks, now }: DoctorInput, leaseMs: number): Finding[] {
   const far = marks.filter(({ ends }) => ends !== null && ends.getTime() > now.getTime() + 2 * leaseMs)
   return findings('far-mark', idsOf(far), {
-    problem: `${counted(far.length, 'schedule is', 'schedules are')} marked for longer than two leases: by hand, or by a clock that was ahead`,
-    fix: 'nothing, if a worker is up: it ends such marks once a lease; if the lease of the workers is longer than the one asked with, give it with `--lease`',
+    problem: `${counted(far.length, 'schedule is', 'schedules are')} marked for longer than two leases: manually, or by a clock that was ahead`,
+    fix: 'nothing to do if a worker is running: it ends such marks once per lease; if your workers use a longer lease than this check, pass it with `--lease`',
   })
 }
 
@@ -241,15 +241,15 @@ function lateSchedules({ schedules, now }: DoctorInput): Finding[] {
   const [worst] = late
   if (worst === undefined) return []
   return findings('late-schedule', idsOf(late), {
-    problem: `${counted(late.length, 'schedule is', 'schedules are')} due and not submitted; '${worst.id}' since ${durationText(now.getTime() - since(worst))}`,
-    fix: 'start a worker that schedules; if one is up, look for an open transaction that holds the row',
+    problem: `${counted(late.length, 'schedule is', 'schedules are')} due and not submitted; '${worst.id}' for ${durationText(now.getTime() - since(worst))}`,
+    fix: 'start a worker that schedules; if one is running, look for an open transaction that locks the row',
   })
 }
 
 function unhandledTasks({ waiting, now }: DoctorInput, handled: ReadonlySet<string>): Finding[] {
   return waiting.flatMap(({ task, count, since }) =>
     findings('unhandled-task', handled.has(task) ? [] : [task], {
-      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'waits' : 'wait'} since ${durationText(now.getTime() - since.getTime())}, and no live worker handles it`,
+      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'has' : 'have'} been waiting for ${durationText(now.getTime() - since.getTime())}, and no live worker handles it`,
       fix: `start a worker whose module handles '${task}', or cancel: \`kalends jobs cancel --task ${quoted(task)} --state waiting\``,
     }),
   )
@@ -262,7 +262,7 @@ function unclaimedJobs({ waiting, now }: DoctorInput, alive: DoctorInput['worker
     const waitedMs = now.getTime() - since.getTime()
     if (able.length === 0 || waitedMs <= LATE_MS || able.some(({ running }) => running > 0)) return []
     return findings('unclaimed-job', [task], {
-      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'waits' : 'wait'} since ${durationText(waitedMs)}, although ${idsOf(able).join(', ')} could run ${count === 1 ? 'it' : 'them'} and runs nothing`,
+      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'has' : 'have'} been waiting for ${durationText(waitedMs)}, although ${idsOf(able).join(', ')} could run ${count === 1 ? 'it' : 'them'} and runs nothing`,
       fix: 'look at `/health` and the log of that worker; look for an open transaction that locks the rows; restart the worker',
     })
   })
@@ -270,22 +270,25 @@ function unclaimedJobs({ waiting, now }: DoctorInput, alive: DoctorInput['worker
 
 function orphanedJobs({ orphans }: DoctorInput, alive: number): Finding[] {
   return findings('orphaned-job', idsOf(orphans), {
-    problem: `${counted(orphans.length, 'job runs', 'jobs run')} on a worker that is not registered any more`,
-    fix: alive > 0 ? 'nothing: a live worker takes over within the lease' : 'start a worker: it takes over',
+    problem: `${counted(orphans.length, 'job runs', 'jobs run')} on a worker that is no longer registered`,
+    fix:
+      alive > 0
+        ? 'nothing to do: a live worker takes over within the lease'
+        : 'start a worker: it takes over',
   })
 }
 
 function blockedJobs({ blocked }: DoctorInput): Finding[] {
   return findings('blocked-job', idsOf(blocked), {
-    problem: `${counted(blocked.length, 'job is', 'jobs are')} blocked with nothing before ${blocked.length === 1 ? 'it' : 'them'}: what was before was ended or deleted by hand`,
-    fix: 'nothing, if a worker is up: its sweep gives them their turn within the lease, or within five leases where tables are large',
+    problem: `${counted(blocked.length, 'job is', 'jobs are')} blocked although no other job blocks ${blocked.length === 1 ? 'it' : 'them'}: the earlier job was ended or deleted manually`,
+    fix: 'nothing to do if a worker is running: its sweep unblocks them within the lease, or within five leases if the tables are large',
   })
 }
 
 function endlessSchedules({ endless }: DoctorInput): Finding[] {
   return findings('endless-schedule', idsOf(endless), {
     problem: `${counted(endless.length, 'schedule waits', 'schedules wait')} for the end of a run whose job was deleted`,
-    fix: 'nothing, if a worker is up: its sweep plans them within the lease, or within five leases where tables are large',
+    fix: 'nothing to do if a worker is running: its sweep plans them within the lease, or within five leases if the tables are large',
   })
 }
 

@@ -95,7 +95,7 @@ export class Halving {
     if (others.length > 0) return
     this.#mostTried *= MORE
     throw new AllRefusedError(
-      `The database refused each of ${errors.length} rows that were tried, of ${of}; all are tried again: ${reason}`,
+      `The database refused all ${errors.length} rows that were tried, of ${of}; all will be retried: ${reason}`,
       { cause: errors[0] },
     )
   }

@@ -40,7 +40,7 @@ function executorOf(transaction: Transaction): (statement: string) => unknown {
   }
   throw new InvalidInputError(
     'tx',
-    'a drizzle transaction, a connection of mysql2 or SQLite, or a function (sql, params) => Promise is needed; a pool is none',
+    'a drizzle transaction, a connection of mysql2 or SQLite, or a function (sql, params) => Promise is needed; a pool is not a transaction',
   )
 }
 

@@ -121,7 +121,7 @@ export async function checkMigrated(database: Database, prefix: string): Promise
   const missing = steps.filter((step) => applied?.has(step.name) !== true)
   if (missing.length > 0)
     throw new SchemaError(
-      `The tables of Kalends are missing or older than this version: ${missing.length} step(s) to do; run 'kalends migrate', or open with migrate: true`,
+      `The tables of Kalends are missing or older than this version: ${missing.length} step(s) are pending; run 'kalends migrate', or open with migrate: true`,
     )
 }
 
@@ -135,7 +135,7 @@ export async function checkEngines(database: Database, prefix: string): Promise<
   const views = wrong.filter(({ engine }) => engine === VIEW)
   if (views.length > 0)
     throw new SchemaError(
-      `Kalends needs tables of its own: ${views.map(({ table }) => `'${table}' is a view`).join(', ')}. Stop all workers, rename or drop the view, and give the table its name back; or choose a tablePrefix`,
+      `Kalends needs tables, not views: ${views.map(({ table }) => `'${table}' is a view`).join(', ')}. Stop all workers, rename or drop the view, and give the table its name back; or choose a tablePrefix`,
     )
   if (wrong.length === 0) return
   throw new SchemaError(
@@ -217,7 +217,7 @@ async function refuseForeignTables(sql: Sql, { schema }: Dialect, prefix: string
   )
   if (foreign.length === 0) return
   throw new SchemaError(
-    `The database has ${foreign.map((name) => `'${name}'`).join(', ')} already, and not from Kalends; nothing was changed. Open with a tablePrefix, such as 'kalends_', to keep the tables apart`,
+    `The database already has ${foreign.map((name) => `'${name}'`).join(', ')}, which Kalends did not create; nothing was changed. Open with a tablePrefix, such as 'kalends_', to keep the tables apart`,
   )
 }
 

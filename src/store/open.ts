@@ -134,7 +134,7 @@ async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): 
   }
   throw new InvalidInputError(
     'database',
-    `'${withoutPassword(target)}' is no URL of a database that Kalends knows; write mysql://user@host/name or sqlite:./file.db`,
+    `'${withoutPassword(target)}' is not the URL of a database that Kalends supports; write mysql://user@host/name or sqlite:./file.db`,
   )
 }
 

@@ -117,7 +117,7 @@ describe('what is not a text, a zone, a fold or an instant is refused by its own
 
   test('the options', () => {
     expect(() => calendar('daily', { zone: 'Mars/Olympus' })).toThrow(RangeError)
-    expect(() => calendar('daily', { zone: 'europe/berlin' })).toThrow('exact in case')
+    expect(() => calendar('daily', { zone: 'europe/berlin' })).toThrow('case-sensitive')
     expect(() => Reflect.apply(calendar, undefined, ['daily', { fold: 'twice' }])).toThrow(RangeError)
   })
 

@@ -316,7 +316,7 @@ eachDatabase(({ fresh }) => {
     const { code, stdout, stderr } = await cli('doctor')
     expect(code).toBe(1)
     expect(stdout).toMatch(/WRONG no-worker:/)
-    expect(stdout).toMatch(/WRONG dead-worker: the worker gone\/1 is silent for \d+ d(?: \d+ h)?\n/)
+    expect(stdout).toMatch(/WRONG dead-worker: the worker gone\/1 has been silent for \d+ d(?: \d+ h)?\n/)
     expect(stdout).toMatch(
       /WRONG invalid-schedule: the timer of the schedule 'broken'.*Mo.*\n {2}fix: .*kalends schedules edit broken --timer/,
     )

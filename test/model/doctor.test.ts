@@ -85,7 +85,7 @@ describe('is found:', () => {
       {
         workers: [...healthy.workers, { id: 'x/1', heartbeat: ago(7_200_000), tasks: [], running: 0 }],
       },
-      /x\/1 is silent for 2 h/,
+      /x\/1 has been silent for 2 h/,
       /takes over/,
     ],
     [
@@ -131,14 +131,14 @@ describe('is found:', () => {
           schedule({ id: 't', nextRun: ago(60_000), isDue: true }),
         ],
       },
-      /2 schedules are due and not submitted; 's' since 1 h/,
+      /2 schedules are due and not submitted; 's' for 1 h/,
       /open transaction/,
     ],
-    ['late-schedule', { schedules: [schedule({ nextRun: null, isDue: true })] }, /since 1 h/, /worker/],
+    ['late-schedule', { schedules: [schedule({ nextRun: null, isDue: true })] }, /for 1 h/, /worker/],
     [
       'unhandled-task',
       { waiting: [{ task: 'b', count: 1, since: ago(5000) }] },
-      /1 job of the task 'b' waits since 5 s/,
+      /1 job of the task 'b' has been waiting for 5 s/,
       /jobs cancel --task b/,
     ],
     [
@@ -156,7 +156,7 @@ describe('is found:', () => {
     [
       'unclaimed-job',
       { waiting: [{ task: 'a', count: 2, since: ago(30_000) }] },
-      /2 jobs of the task 'a' wait since 30 s, although w\/1 could run them and runs nothing/,
+      /2 jobs of the task 'a' have been waiting for 30 s, although w\/1 could run them and runs nothing/,
       /\/health/,
     ],
     ['blocked-job', { blocked: [{ id: 'j', schedule: 's' }] }, /1 job is blocked with nothing/, /sweep/],

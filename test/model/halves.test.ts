@@ -65,7 +65,7 @@ it('an error that is of no item ends the work at once', async () => {
 it('where nothing is accepted, it gives up after a few tries, and no item is at fault', async () => {
   const { tries, failed, done } = await run(() => true)
   expect(done).toBe(
-    'AllRefusedError: The database refused each of 3 rows that were tried, of 512; all are tried again: a bad row',
+    'AllRefusedError: The database refused all 3 rows that were tried, of 512; all will be retried: a bad row',
   )
   expect(failed).toEqual([])
   expect(tries).toBeLessThanOrEqual(Math.log2(512) + 5)

@@ -162,9 +162,12 @@ export class MysqlDatabase implements Database {
         const most = isLockWait(error) ? MOST_TRIES_AFTER_LOCK_WAIT : MOST_TRIES
         if (!isTransient(error)) throw error
         if (attempt >= most) {
-          throw new StoreUnavailableError(`Others were in the way ${attempt} times: ${messageOf(error)}`, {
-            cause: error,
-          })
+          throw new StoreUnavailableError(
+            `Other transactions were in the way ${attempt} times: ${messageOf(error)}`,
+            {
+              cause: error,
+            },
+          )
         }
         // A random delay, so that transactions that collided do not collide again.
         await delay(Math.random() * 5 * 2 ** Math.min(attempt, 6))
@@ -269,7 +272,7 @@ function unavailable(error: unknown): StoreUnavailableError {
   if (error instanceof StoreUnavailableError) return error
   const whatToDo = advice(error)
   return new StoreUnavailableError(
-    `The database does not answer or refuses to work: ${messageOf(error)}${whatToDo === null ? '' : `; ${whatToDo}`}`,
+    `The database does not respond or cannot be used: ${messageOf(error)}${whatToDo === null ? '' : `; ${whatToDo}`}`,
     { cause: error },
   )
 }

@@ -64,7 +64,9 @@ function check({ name, url }: Host, index: number, all: readonly Host[]): void {
   const which = all.length === 1 ? 'the host' : `number ${index + 1} of the ${all.length} hosts`
   if (name === '') throw refused(`${which} is empty`)
   if (!URL.canParse(`mysql://${name}/`) || new URL(`mysql://${name}/`).hostname === '') {
-    throw refused(`${which} is no name or address with a port; an IPv6 address stands in brackets`)
+    throw refused(
+      `${which} is not a valid name or address with an optional port; write an IPv6 address in brackets`,
+    )
   }
   if (!URL.canParse(url) || !decodes(url)) throw refused(UNREADABLE)
   if (new URL(url).pathname.length < 2) throw refused('the URL names no database')
@@ -72,10 +74,10 @@ function check({ name, url }: Host, index: number, all: readonly Host[]): void {
   // A profile of the driver has a name such as 'Amazon RDS'.
   if (ssl !== null && /^(true|false|1|0|on|off|yes|no|required?|preferred|disabled|)$/i.test(ssl))
     throw refused(
-      `ssl=${ssl} is no setting of the driver: for a server whose certificate is signed by a public authority write ssl={"verifyIdentity":true}, percent-encoded; for an authority of your own also set NODE_EXTRA_CA_CERTS, or pass a mysql2 pool with ssl: { ca }; without TLS leave ssl out`,
+      `ssl=${ssl} is not a setting of the driver: for a server whose certificate is signed by a public authority write ssl={"verifyIdentity":true}, percent-encoded; for an authority of your own also set NODE_EXTRA_CA_CERTS, or pass a mysql2 pool with ssl: { ca }; without TLS leave ssl out`,
     )
   if (all.some((other, at) => at < index && sameAddress(other.name, name))) {
-    throw refused(`${which} is there twice`)
+    throw refused(`${which} is listed twice`)
   }
 }
 

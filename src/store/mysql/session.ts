@@ -29,7 +29,7 @@ export async function examine(connection: mysql.PoolConnection): Promise<Server>
     // The explicit LIMIT overrides sql_select_limit.
     'SELECT @@max_allowed_packet AS most, VERSION() AS version LIMIT 1',
   )
-  if (row === undefined) throw new StoreUnavailableError('The database did not state its version')
+  if (row === undefined) throw new StoreUnavailableError('The database did not report its version')
   return { exact: exactCollation(row.version), packetLimit: row.most }
 }
 

@@ -16,10 +16,9 @@ export async function withTimeout<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   if (timeoutMs === null) return await work()
-  const reason = Object.assign(
-    new Error(`The connection has not come to an end of its work within ${timeoutMs} ms`),
-    { code: SILENT },
-  )
+  const reason = Object.assign(new Error(`The connection did not finish its work within ${timeoutMs} ms`), {
+    code: SILENT,
+  })
   const timer = setTimeout(() => {
     // Not the connection's own destroy(), which leaves pending queries waiting.
     const driver: object = connection.connection
