@@ -33,6 +33,7 @@ export class Definitions {
     if (this.handlers.has(task.name))
       throw new InvalidInputError('handle', `the task '${task.name}' already has a handler`)
     // The executor passes a handler only args that its task's schema has parsed.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     this.handlers.set(task.name, { task, handler: handler as Handler })
   }
 

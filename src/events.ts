@@ -36,6 +36,7 @@ export class Emitter<Events extends object> {
     for (const listener of this.#listeners.get(name) ?? []) {
       try {
         // Only `on` adds listeners, and each name has only listeners for its own payload.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion
         const result: unknown = (listener as Listener<Events[Name]>)(payload)
         // A listener may be an async function; its unhandled rejection would end the process.
         if (result instanceof Promise) result.catch(this.#onError)

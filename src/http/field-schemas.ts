@@ -60,8 +60,7 @@ export function settingsIn<Name extends SettingName>(names: readonly Name[]) {
     const value = valueIn(setting).meta({ description: explained(setting) })
     return [name, (isNullable(setting) ? value.nullable() : value).optional()]
   })
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries loses which schema belongs to
-  // which name
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries loses the names
   return Object.fromEntries(schemas) as {
     readonly [One in Name]: z.ZodOptional<z.ZodType<Exclude<Given[One], undefined>>>
   }

@@ -113,6 +113,7 @@ export class Jobs {
     options: TransactionOption = {},
   ): Promise<string[]> {
     // A job whose args match its task is also a job with any args.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const inputs = jobs as readonly AnyJobInput[]
     const ready: NewJob[] = []
     for (const input of inputs) ready.push(await this.#newJob(input))
@@ -166,6 +167,7 @@ export class Jobs {
         if (shownId(authority.owner, settled) === id) end()
       })
     // Its result matched the result schema of the task that types this id.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return (await untilFinal({ read, onEnd, pollIntervalMs }, options)) as Job<Stored<Result>>
   }
 

@@ -125,8 +125,7 @@ export async function readArgs<Args>(
   text: string,
 ): Promise<Args> {
   const stored: unknown = JSON.parse(text)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without a schema, Args is the caller's claim, which
-  // nothing can check
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without a schema, Args is only the caller's claim
   if (task.schema === null) return stored as Args
   const result = await task.schema['~standard'].validate(stored)
   if (result.issues !== undefined) {
