@@ -320,7 +320,7 @@ eachDatabase(({ fresh }) => {
     expect(stdout).toMatch(
       /WRONG invalid-schedule: the timer of the schedule 'broken'.*Mo.*\n {2}fix: .*kalends schedules edit broken --timer/,
     )
-    expect(stdout).toMatch(/WRONG unhandled-task: 1 job of the task 'nobody' waits/)
+    expect(stdout).toMatch(/WRONG unhandled-task: 1 job of the task 'nobody' has been waiting/)
     expect(stderr).toContain('problems found.')
     const findings = (await cli('doctor', '--json')).stdout.trim().split('\n')
     expect(findings.map((line) => Object.keys(JSON.parse(line)))).toContainEqual([

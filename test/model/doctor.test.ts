@@ -151,7 +151,7 @@ describe('is found:', () => {
       'far-mark',
       { marks: [{ id: 's', worker: 'w/1', ends: ago(-3 * LEASE_MS) }] },
       /1 schedule is marked for longer than two leases/,
-      /once a lease/,
+      /once per lease/,
     ],
     [
       'unclaimed-job',
@@ -159,7 +159,12 @@ describe('is found:', () => {
       /2 jobs of the task 'a' have been waiting for 30 s, although w\/1 could run them and runs nothing/,
       /\/health/,
     ],
-    ['blocked-job', { blocked: [{ id: 'j', schedule: 's' }] }, /1 job is blocked with nothing/, /sweep/],
+    [
+      'blocked-job',
+      { blocked: [{ id: 'j', schedule: 's' }] },
+      /1 job is blocked although no other job blocks it/,
+      /sweep/,
+    ],
     ['endless-schedule', { endless: [{ id: 's' }] }, /end of a run whose job was deleted/, /sweep/],
     ['orphaned-job', { orphans: [{ id: 'j', worker: 'gone/1' }] }, /1 job runs/, /takes over/],
   ])('%s %#', (code, changes, problem, fix) => {
