@@ -125,9 +125,7 @@ export class LeaseLostError extends KalendsError {
   readonly code = 'LEASE_LOST'
 }
 
-/**
- * The abort reason of a handler's signal: the worker stops and the grace period is over. The job returns to the queue.
- */
+/** The abort reason of a handler's signal: the grace period of a stopping worker is over. The job is queued again. */
 export class StoppedError extends KalendsError {
   readonly code = 'STOPPED'
 }
@@ -223,9 +221,7 @@ function isPath(word: string): boolean {
   return /[/\\]/.test(word) && !URL_WORD.test(word)
 }
 
-/**
- * A quoted path ends at its quote. Any other absolute path may contain spaces, so it ends at the last path of the line.
- */
+/** A quoted path ends at its quote. Other absolute paths may contain spaces, so they end at the line's last path. */
 function pathEnd(items: readonly string[], at: number, last: number): number {
   const word = items[at] ?? ''
   const slash = word.search(/[/\\]/)

@@ -223,9 +223,7 @@ export class Kalends {
     return this.#options.redaction
   }
 
-  /**
-   * The health of this worker, based on the last good pass of each of its loops. Before `start`, there are no loops.
-   */
+  /** The health of this worker, based on the last good pass of each loop. Before `start`, there are no loops. */
   health(): Health {
     return this.#lifecycle.health()
   }

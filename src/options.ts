@@ -17,15 +17,12 @@ import { checkedZone } from './timer/index.ts'
 export interface KalendsOptions extends StoreOptions {
   /** The worker's name, for people; default: the host's name. Its id is the name with a new suffix at each start. */
   readonly worker?: string | undefined
-  /**
-   * The zone that is added to timers in code without one: an IANA name, or 'local'. Default: such timers are in UTC.
-   */
+  /** The zone that is added to timers in code without one: an IANA name, or 'local'. Default: they are in UTC. */
   readonly zone?: string | undefined
   /** pino and most other loggers fit; default: silent. */
   readonly logger?: Logger | undefined
   /**
-   * After this time without a heartbeat, other workers take over a worker's work: milliseconds or a time span; default
-   * `60s`.
+   * Without a heartbeat for this time, others take over a worker's work: milliseconds or a time span; default `60s`.
    */
   readonly lease?: number | string | undefined
   /** How often to check for changes by others: milliseconds or a time span; default `1s`. */

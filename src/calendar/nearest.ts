@@ -1,6 +1,4 @@
-/**
- * The word that was probably meant: one that differs only in case, otherwise the one with the fewest typing mistakes.
- */
+/** The word that was probably meant: one that differs only in case, otherwise one with the fewest typing mistakes. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   // Longer words are not typing mistakes, and comparing them would take long.
   if (word.length > 40) return undefined

@@ -18,10 +18,7 @@ import { COMMAND_TASK } from './values.ts'
 
 /** The delay after SIGTERM; shorter than the time until the worker abandons the run. */
 const KILL_AFTER_MS = 3000
-/**
- * Processes that a program leaves behind may keep its pipes open. After its end, the worker waits this long for the
- * last lines.
- */
+/** Processes that a program leaves behind may keep its pipes open: wait this long for the last lines. */
 const DRAIN_MS = 500
 const MOST_LINES = 10_000
 const LONGEST_LINE = 8000

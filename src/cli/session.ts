@@ -36,10 +36,7 @@ export function onDatabase<Args extends unknown[], Flags extends OptionValues>(
   })
 }
 
-/**
- * Opens the database without migrating it: commands that read or edit create no tables. `kalends migrate` and workers
- * do that.
- */
+/** Opens the database without migrating it: only `kalends migrate` and workers create tables. */
 export async function withKalends<Result>(
   flags: SessionFlags,
   work: (kalends: Kalends) => Promise<Result>,

@@ -49,10 +49,7 @@ export class AttemptLog {
     return Buffer.byteLength(text)
   }
 
-  /**
-   * The text without the secrets of the args, cut to `limit` bytes, and well-formed, so that every database can store
-   * it.
-   */
+  /** The text without the secrets of the args, cut to `limit` bytes, and well-formed, so that it can be stored. */
   shown(text: string, limit: number): string {
     return cut(this.#secrets.hiddenInText(text).toWellFormed(), limit)
   }

@@ -32,9 +32,7 @@ export class Capacity {
     return this.#reserved > 0
   }
 
-  /**
-   * The tasks that this worker has capacity for. Reserved capacity counts as free, because its jobs are not known yet.
-   */
+  /** The tasks that this worker has capacity for. Reserved capacity counts as free: its jobs are not known yet. */
   claimableTasks(): readonly string[] {
     return this.#free(0) > 0 ? [...this.#claimable(this.#taskLimits(0)).keys()] : []
   }
@@ -81,10 +79,7 @@ export class Capacity {
     if (this.#reserved > 0) await new Promise<void>((resolve) => this.#whenNoneReserved.push(resolve))
   }
 
-  /**
-   * Attempts that run and ends that are not written both count, because a crash repeats them: together at most
-   * `concurrency`.
-   */
+  /** Running attempts and unwritten ends count together up to `concurrency`, because a crash repeats both. */
   #free(reserved: number): number {
     const { concurrency, attempts, settler } = this.#options
     return concurrency - attempts.count() - settler.occupied() - reserved

@@ -24,9 +24,7 @@ export interface HandlerContext<Args = unknown> {
   readonly attempt: number
   /** The job when it was claimed. */
   readonly job: Job
-  /**
-   * Aborted on timeout, cancellation, a lost lease, and the end of the grace period. `reason` is the matching error.
-   */
+  /** Aborted on timeout, cancellation, a lost lease, or the end of the grace period. `reason` is the matching error. */
   readonly signal: AbortSignal
   readonly log: JobLogger
   /** Stores the progress of the run: any JSON value, such as `0.4` or `{ done: 40, of: 100 }`. */

@@ -134,9 +134,7 @@ export class JobExecutor {
     this.#attempts.leaseLost(workerId)
   }
 
-  /**
-   * Stops claiming, gives handlers the grace period to end, then aborts their signals and releases the remaining jobs.
-   */
+  /** Stops claiming, waits for handlers during the grace period, aborts their signals, and releases remaining jobs. */
   async stop(graceMs: number): Promise<void> {
     await this.#claims.stop()
     await this.#capacity.released()

@@ -112,9 +112,7 @@ function checkTokens(text: string, most: number): void {
   }
 }
 
-/**
- * Rejects whole numbers that a double would round, and infinite ones. JSON.parse rejects anything that is not a number.
- */
+/** Rejects whole numbers that a double would round, and infinite ones. JSON.parse rejects other invalid numbers. */
 function checkNumber(token: string): void {
   const value = Number(token)
   const isWhole = !token.includes('.') && !token.includes('e') && !token.includes('E')

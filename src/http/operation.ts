@@ -1,6 +1,4 @@
-/**
- * One operation of the API: its route, permission, input and responses. The OpenAPI document is generated from these.
- */
+/** One operation of the API: its route, permission, input and responses. The OpenAPI document derives from these. */
 import { z } from 'zod'
 import type { Kalends, Redaction, Scope } from '../index.ts'
 import type { Access, Permission, RequestContext } from './access.ts'

@@ -71,10 +71,7 @@ function textFor(access: Reader['access'], text: string): string {
   return isOwner(access) ? errorTextForOwner(text) : text
 }
 
-/**
- * Whether the caller is a user of the application, who has rows on this server but gets no details of the server
- * itself.
- */
+/** Whether the caller is a user of the application, who gets no details of the server itself. */
 function isOwner({ scope }: Reader['access']): boolean {
   return scope !== undefined
 }

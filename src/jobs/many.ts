@@ -27,10 +27,7 @@ export type ManyJobs = { readonly ids: readonly string[] } | { readonly filter: 
 export interface ManyOptions {
   /** Only counts the jobs that match. */
   readonly dryRun?: boolean | undefined
-  /**
-   * The most jobs to change. With a limit, the search is bounded as in a list. Default: all, after a search of all
-   * rows.
-   */
+  /** The most jobs to change; the search is then bounded as in a list. Default: all, after a search of all rows. */
   readonly limit?: number | undefined
   /**
    * Called for each job instead of only the change; `change` changes the job and returns its state. If `isRefusal`

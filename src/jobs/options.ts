@@ -2,9 +2,7 @@ import type { JobSettingOptions } from '../model/settings.ts'
 import type { ArgsOption, Task } from '../model/task.ts'
 import type { Transaction } from '../store/job-store.ts'
 
-/**
- * When and how a directly submitted job runs. Omitted options come from its task. Times are milliseconds or time spans.
- */
+/** When and how a directly submitted job runs; its task has the defaults. Times are milliseconds or time spans. */
 export interface JobOptions extends JobSettingOptions {
   /** Up to 190 characters without a slash, but not a UUIDv8; default: a new UUID. */
   readonly id?: string | undefined

@@ -24,10 +24,7 @@ export const pruneTask = task<Retention>('kalends.prune', {
   retries: 0,
 })
 
-/**
- * Written by hand, because the library does not load zod. Messages do not repeat the input, which may come from a user
- * or contain SQL.
- */
+/** Hand-written, because the library does not load zod. Messages do not repeat the input, which may contain SQL. */
 function pruneArgs(): StandardSchema<Retention> {
   const limits = { ageMs: LIMITS, perSchedule: { ...LIMITS, least: 1 } }
   const issues = (value: unknown): Issue[] => {

@@ -17,9 +17,7 @@ export const STORED_OUTCOMES: readonly StoredOutcome[] = [
 
 /** One attempt of a job. */
 export interface Attempt {
-  /**
-   * Starts at 1. Two attempts have the same number if the earlier one was released, or the job was retried manually.
-   */
+  /** Starts at 1. Two attempts have the same number if the first was released, or the job was retried manually. */
   readonly attempt: number
   readonly worker: string | null
   readonly started: Date

@@ -119,9 +119,7 @@ export type LimitedSettings = Partial<
   Pick<ScheduleSettings, 'priority' | 'timeoutMs' | 'maxRetries' | 'args' | 'overlap' | 'catchUp'>
 >
 
-/**
- * The most runs that one pass may make up for a schedule of a limited owner, because they are all open jobs at once.
- */
+/** The most runs that one pass makes up for a schedule of a limited owner, because all are open at once. */
 const MOST_CATCH_UP = 10
 
 /** @throws InvalidInputError naming the field and the limit */

@@ -155,10 +155,7 @@ function clockSkew({ now, localNow, roundTripMs }: DoctorInput): Finding[] {
   })
 }
 
-/**
- * Heartbeats are written by the database's clock. One in the future comes from another clock, or from before the clock
- * was set back.
- */
+/** The database's clock writes heartbeats. One in the future means another clock, or one that was set back. */
 function heartbeatSkew({ now, workers }: DoctorInput): Finding[] {
   const ahead = workers
     .map(({ id, heartbeat }) => ({ id, aheadMs: heartbeat.getTime() - now.getTime() }))

@@ -39,10 +39,7 @@ export function dueSlots(
   }
 }
 
-/**
- * The newest slots from `first` to `last`, oldest first. The search starts at the end, so that a long absence costs
- * nothing.
- */
+/** The newest slots from `first` to `last`, oldest first, found backwards, so that a long absence costs nothing. */
 function newestSlots(event: Elapses, first: Date, last: Date, limit: number): Date[] {
   const newestFirst: Date[] = []
   for (let slot: Date | null = last; slot !== null && slot > first && newestFirst.length < limit; ) {

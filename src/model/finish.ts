@@ -35,10 +35,7 @@ export function finish(
   return { nextRun, idle: nextRun === null ? 'done' : null }
 }
 
-/**
- * The default delay before the first retry, if neither the schedule nor its task sets one: the span of an `every`
- * timer.
- */
+/** The span of an `every` timer: the default retry delay if neither the schedule nor its task sets one. */
 export function spanOfTimer(text: string): number | null {
   try {
     return timer(text).spanMs

@@ -1,7 +1,4 @@
-/**
- * What users do to runs: run a schedule now, retry a job, cancel a job. Pure; the store calls these while it holds the
- * locks.
- */
+/** Running a schedule now, retrying and cancelling jobs. Pure; the store calls these while it holds the locks. */
 import { ConflictError } from '../errors.ts'
 import { isFinal, type Job, type JobState } from './job.ts'
 import type { Schedule } from './schedule.ts'

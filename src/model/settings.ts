@@ -1,7 +1,4 @@
-/**
- * Everything that derives from the table of settings: names, and types of values as rows store them and as people write
- * them.
- */
+/** Everything that derives from the table of settings: names, and the types of values in rows and in input. */
 import { type Setting, SETTINGS } from './setting-table.ts'
 
 export { type Setting, SETTINGS, type TextSetting } from './setting-table.ts'

@@ -35,10 +35,7 @@ export interface Task<Input = unknown, Args = Input, Result = unknown> {
 export interface TaskOptions<Input, Args, Result = unknown> extends PolicyOptions {
   /** Checks and converts the arguments: any Standard Schema (zod, valibot, arktype, …). */
   readonly args?: StandardSchema<Input, Args>
-  /**
-   * Checks what the handler returns, and types it for callers that wait for the job. The original value is stored as
-   * JSON.
-   */
+  /** Checks what the handler returns, and types it for callers that wait. The original value is stored as JSON. */
   readonly result?: StandardSchema<Result, unknown>
   /** The most concurrent runs in one worker; default: limited only by the worker's concurrency. */
   readonly concurrency?: number

@@ -43,10 +43,7 @@ const SCHEDULE_CONDITIONS = {
 
 const DEFAULT_ELAPSES = 5
 
-/**
- * The operations on schedules: `kalends.schedules`, and `schedules` of a scope, which only reaches the rows of its
- * owner.
- */
+/** The operations on schedules: `kalends.schedules`, and `schedules` of a scope, limited to its owner's rows. */
 export class Schedules {
   readonly #stores: ScheduleStores
   readonly #context: SchedulesContext

@@ -19,9 +19,7 @@ export interface StoreOptions {
   readonly tablePrefix?: string | undefined
   /** Whether to bring the tables up to date (default), or to fail when they are not. */
   readonly migrate?: boolean | undefined
-  /**
-   * Milliseconds after which a connection that is busy with one piece of work is destroyed; workers pass their lease.
-   */
+  /** Milliseconds after which a connection that is busy with one piece of work is destroyed: a worker's lease. */
   readonly longestUseMs?: number | undefined
   /** The database's clock, for tests that control time; SQLite only. See `kalends/testing`. */
   readonly clock?: (() => Date) | undefined

@@ -93,9 +93,7 @@ export interface Swept {
 
 /** The database operations of the scheduler. */
 export interface SchedulingStore {
-  /**
-   * The most schedules that one transaction should submit; lower on clusters, where servers commit at the same time.
-   */
+  /** The most schedules per transaction; lower on clusters, where servers commit at the same time. */
   mostAtOnce(): number
   /** Whether two transactions can submit different schedules without waiting for each other. */
   readonly submitsInParallel: boolean

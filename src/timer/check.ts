@@ -126,10 +126,7 @@ function errorOf(text: string, error: unknown): TimerError {
   throw error
 }
 
-/**
- * If the text is not POSIX, the hint to add `cron` would lead to a second error, so this suggests the replacement
- * directly.
- */
+/** For text that is not POSIX, the hint to add `cron` would cause a second error, so this suggests a replacement. */
 function hintOf({ text, message, hint }: CalendarSyntaxError): string | null {
   if (!message.includes(': this looks like cron')) return hint ?? everyHint(text)
   try {

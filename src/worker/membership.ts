@@ -103,10 +103,7 @@ export class Membership {
     this.loop.start()
   }
 
-  /**
-   * Ends the heartbeat and removes the registration. It comes last, because other workers must see this one alive until
-   * then.
-   */
+  /** Ends the heartbeat and removes the registration. Comes last: until then, others must see this worker alive. */
   async stop(): Promise<void> {
     await this.loop.stop()
     const id = this.#id

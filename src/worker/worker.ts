@@ -57,10 +57,7 @@ export class Worker {
   readonly #watch: Watch
   readonly #scheduler: PeriodicScheduler | null
   readonly #executor: JobExecutor | null
-  /**
-   * Restores declared schedules that others have changed, and notices when workers with a newer version of the code are
-   * gone.
-   */
+  /** Restores declared schedules that others changed, and notices when workers with newer code are gone. */
   readonly #declared: Loop
   readonly #stall = new EventLoopStall()
   readonly #onError: (error: unknown, loop: string) => void

@@ -109,9 +109,7 @@ export class SeenServers {
 interface Place {
   readonly host: Host
   readonly pool: mysql.Pool
-  /**
-   * Connections from before the last failure of the host are not used again: the host may be a different server now.
-   */
+  /** Connections from before the host's last failure are not used again: the host may be a different server now. */
   generation: number
 }
 

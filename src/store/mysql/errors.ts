@@ -62,10 +62,7 @@ const UNAVAILABLE: ReadonlySet<number> = new Set([
 
 /** Errors of the server's file system calls, such as 3 (a write failed) and 20 (disk full). */
 const LAST_FILE_ERROR = 99
-/**
- * "Got error 28 from storage engine": the number is an operating system error, or from FIRST_OF_ENGINE on an error of
- * the engine.
- */
+/** "Got error 28 from storage engine": an operating system error, or from FIRST_OF_ENGINE on one of the engine. */
 const ENGINE_ERROR = 1030
 const FIRST_OF_ENGINE = 120
 
@@ -128,10 +125,7 @@ export function advice(error: unknown): string | null {
   }
 }
 
-/**
- * Whether the host may be a different server since its connections were opened: restarted, read-only, or cut off from
- * its cluster.
- */
+/** Whether the host may be a different server now: restarted, read-only, or cut off from its cluster. */
 export function condemnsHost(error: unknown): boolean {
   if (isRefusedByGroup(error)) return true
   return isUnavailable(error) && !PASSING.has(errorNumber(error) ?? 0) && !isFileError(error)

@@ -1,6 +1,4 @@
-/**
- * The attempts of jobs. Those that did not succeed are rows; the successful or running one is in the row of the job.
- */
+/** The attempts of jobs. Those that did not succeed are rows; the successful or running one is in its job's row. */
 import { type Attempt, storedEnd, type StoredOutcome } from '../../model/attempt.ts'
 import type { JobState } from '../../model/job.ts'
 import type { Owner } from '../../model/owner.ts'

@@ -1,7 +1,4 @@
-/**
- * Writes the ends of jobs: the jobs themselves, the counters of their schedules, and the next jobs that were blocked by
- * them.
- */
+/** Writes the ends of jobs: the jobs themselves, their schedules' counters, and the next blocked jobs. */
 import type { EndRules } from '../../model/end-rules.ts'
 import type { JobState } from '../../model/job.ts'
 import type { JobOutcome } from '../../model/settle.ts'

@@ -192,10 +192,7 @@ async function findTurns(
 
 const named = ({ claim_group, claim_task }: Turn) => JSON.stringify([claim_group, claim_task])
 
-/**
- * Locks an equal share of the claimable jobs of each turn. The claim index finds them, so only rows that are read are
- * locked.
- */
+/** Locks an equal share of the claimable jobs of each turn, found by the claim index: no other rows are locked. */
 async function lockTurns(
   tx: Context,
   turns: readonly Turn[],

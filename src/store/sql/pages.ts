@@ -36,9 +36,7 @@ export async function page<Row extends { readonly id: string }>(
   return { rows, total: Math.min(total, bounds.countUpTo), totalIsExact: total <= bounds.countUpTo }
 }
 
-/**
- * A single scan for the page and the total: it collects the keys of matches until the page is full, then only counts.
- */
+/** One scan for the page and the total: collects the keys of matches until the page is full, then only counts. */
 async function search<Row extends { readonly id: string }>(
   context: Context,
   range: IndexRange,

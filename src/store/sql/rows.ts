@@ -227,10 +227,7 @@ export function toPlannable(row: PlannableRow): Finishing {
   }
 }
 
-/**
- * The value of `planned_from`, which `wake_at` compares with the row: the definition and the nextrun of the last
- * planning.
- */
+/** The value of `planned_from`, which `wake_at` compares: the definition and the nextrun of the last planning. */
 export function plannedFrom(definition: string, nextRun: Date | null): string {
   return `${definition}|${nextRun === null ? '' : toText(nextRun)}`
 }

@@ -73,9 +73,7 @@ export async function countUpTo(
   return row?.total ?? 0
 }
 
-/**
- * Some rows of a range, in order: the columns, and `matches`, which is 1 if the row matches the filter, otherwise 0.
- */
+/** Some rows of a range, in order: the columns, and `matches`: 1 if the row matches the filter, otherwise 0. */
 export function scanned(
   { range, rows, offset }: { readonly range: IndexRange; readonly rows: number; readonly offset: number },
   dialect: Dialect,

@@ -49,10 +49,7 @@ const normalised = (column: string) => `strftime('%Y-%m-%d %H:%M:%f', \`${column
 const DEFINITION = DEFINITION_COLUMNS.join(" || '|' || ")
 /** Must match the condition in statements word for word; otherwise SQLite does not use the partial index. */
 const IS_OPEN = "`state` in ('waiting', 'blocked', 'running')"
-/**
- * SQLite accepts a BLOB as the id of a row, but no statement would find it by a text. Such a row is never due or
- * claimed.
- */
+/** SQLite accepts a BLOB as an id, but no statement would find it by a text. Such a row is never due or claimed. */
 const FINDABLE = "typeof(`id`) = 'text'"
 const CLAIMABLE = `\`state\` = 'waiting' and \`run_at\` is null and ${FINDABLE}`
 
