@@ -13,13 +13,13 @@ import { type AnyDeclaration, type DeclaredSet, DeclaredSets, type OnRemoved } f
 import type { SettingsContext } from './schedules/settings.ts'
 import type { RetentionStore } from './store/retention-store.ts'
 
-/** What the application defines before the start: handlers and declared sets, and Kalends' own housekeeping. */
+/** What the application defines before the start (handlers and declared sets), and Kalends' own housekeeping. */
 export class Definitions {
   readonly handlers = new Map<string, HandledTask>()
   readonly #declared = new DeclaredSets()
   readonly #housekeeping: DeclaredSets | null
 
-  /** @param retention  false: nothing is pruned */
+  /** @param retention  false: no jobs are pruned */
   constructor(retention: RetentionOptions | false) {
     this.#housekeeping = retention === false ? null : new DeclaredSets()
     if (retention !== false)
@@ -31,8 +31,8 @@ export class Definitions {
   /** @throws InvalidInputError when the task already has a handler */
   handle<Input, Args, Result>(task: Task<Input, Args, Result>, handler: Handler<Args, Result>): void {
     if (this.handlers.has(task.name))
-      throw new InvalidInputError('handle', `the task '${task.name}' has a handler already`)
-    // The executor passes to a handler only args that its task's schema has parsed.
+      throw new InvalidInputError('handle', `the task '${task.name}' already has a handler`)
+    // The executor passes a handler only args that its task's schema has parsed.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     this.handlers.set(task.name, { task, handler: handler as Handler })
   }
@@ -56,7 +56,7 @@ export class Definitions {
    */
   async sets(context: SettingsContext, runsJobs: boolean): Promise<DeclaredSet[]> {
     const isHandled = (task: string) => !runsJobs || this.handlers.has(task)
-    // Kalends' own set first: everything relies on it.
+    // Kalends' own set comes first, because everything relies on it.
     const own = runsJobs ? await this.#housekeeping?.check(context, () => true) : undefined
     return [...(own ?? []), ...(await this.#declared.check(context, isHandled))]
   }

@@ -1,6 +1,6 @@
 /**
- * Durations and distances in time as text. `spanText` is exact and can be typed into a timer or a setting; `durationText`
- * and `relativeTime` are rounded down, for people.
+ * Durations and relative times as text. `spanText` is exact and can be used in a timer or a setting; `durationText` and
+ * `relativeTime` are rounded down, for people.
  */
 
 const SECOND = 1000
@@ -10,7 +10,7 @@ const DAY = 24 * HOUR
 const MONTH = 30.4375 * DAY
 const YEAR = 365.25 * DAY
 
-/** The units that spans are written in, largest first; months and years differ in length. */
+/** The units of spans, largest first. Months and years are missing because they vary in length. */
 const UNITS: readonly (readonly [milliseconds: number, unit: string, word: string])[] = [
   [7 * DAY, 'w', 'week'],
   [DAY, 'd', 'day'],
@@ -20,7 +20,7 @@ const UNITS: readonly (readonly [milliseconds: number, unit: string, word: strin
   [1, 'ms', 'millisecond'],
 ]
 
-/** Such as `1h 30min`: what `timeSpan` reads as the same number of milliseconds. */
+/** Such as `1h 30min`, which `timeSpan` reads as the same number of milliseconds. */
 export function spanText(milliseconds: number): string {
   return parts(milliseconds)
     .map(([count, unit]) => `${count}${unit}`)
@@ -38,7 +38,7 @@ function parts(milliseconds: number): (readonly [count: number, unit: string, wo
   const found: (readonly [count: number, unit: string, word: string])[] = []
   let rest = milliseconds
   for (const [length, unit, word] of UNITS) {
-    // 10 days are 10 days, not 1 week 3 days.
+    // Weeks are used only for whole weeks: `10d`, not `1w 3d`.
     if (unit === 'w' && rest % length !== 0) continue
     const count = Math.floor(rest / length)
     if (count > 0) found.push([count, unit, word])
@@ -69,7 +69,7 @@ function twoUnits(
   return `${Math.floor(length / large)} ${largeUnit}${rest === 0 ? '' : ` ${rest} ${smallUnit}`}`
 }
 
-/** Where an instant lies, seen from now: `in 3 min`, `2 h 5 min ago`, `5 d ago`, `now`. */
+/** An instant relative to now: `in 3 min`, `2 h 5 min ago`, `5 d ago`, `now`. */
 export function relativeTime(at: Date, now: Date): string {
   const milliseconds = at.getTime() - now.getTime()
   const distance = Math.abs(milliseconds)

@@ -1,12 +1,12 @@
 /**
  * The errors of Kalends: small named classes, each with a stable `code`.
  *
- * A message says what was wrong, where, what came in and what to do. A syntax error in a calendar event is a
+ * A message says what was wrong, where, what the input was and what to do. A syntax error in a calendar event is a
  * `CalendarSyntaxError` of `kalends/calendar`, with column, token and hint.
  */
 import { inspect } from 'node:util'
 
-/** What every error of Kalends has. */
+/** The base class of all errors of Kalends. */
 export abstract class KalendsError extends Error {
   abstract readonly code: string
 
@@ -16,7 +16,7 @@ export abstract class KalendsError extends Error {
   }
 }
 
-/** An option or an argument that cannot be meant; `field` names it. */
+/** An invalid option or argument; `field` names it. */
 export class InvalidInputError extends KalendsError {
   readonly code = 'INVALID_INPUT'
   readonly field: string
@@ -27,7 +27,7 @@ export class InvalidInputError extends KalendsError {
   }
 }
 
-/** Something in the declared schedules or handlers is wrong; `problems` lists everything, in order. */
+/** The declared schedules or handlers are invalid; `problems` lists every problem, in order. */
 export class DeclarationError extends KalendsError {
   readonly code = 'INVALID_DECLARATION'
   readonly problems: readonly string[]
@@ -39,7 +39,7 @@ export class DeclarationError extends KalendsError {
   }
 }
 
-/** There is no such schedule or job. */
+/** The schedule or job does not exist. */
 export class NotFoundError extends KalendsError {
   readonly code = 'NOT_FOUND'
 
@@ -48,10 +48,10 @@ export class NotFoundError extends KalendsError {
   }
 }
 
-/** What was asked for contradicts what is there: an id in use, a run that has not ended. */
+/** The request conflicts with the current state, such as an id that is in use or a run that has not ended. */
 export class ConflictError extends KalendsError {
   readonly code = 'CONFLICT'
-  /** The job that is in the way, if it is one. */
+  /** The conflicting job, if there is one. */
   readonly jobId: string | null
 
   constructor(message: string, options: ErrorOptions & { readonly jobId?: string } = {}) {
@@ -60,7 +60,7 @@ export class ConflictError extends KalendsError {
   }
 }
 
-/** The schedule was edited since the version that the caller has seen; nothing was written. */
+/** The schedule was edited after the version that the caller read. Nothing was written. */
 export class VersionError extends KalendsError {
   readonly code = 'VERSION'
 
@@ -69,12 +69,12 @@ export class VersionError extends KalendsError {
   }
 }
 
-/** The caller may not do this: the task is not one that they were granted. Nothing was written. */
+/** The caller was not granted this task. Nothing was written. */
 export class ForbiddenError extends KalendsError {
   readonly code = 'FORBIDDEN'
 }
 
-/** An owner has as many schedules or open jobs as the limits of the scope allow; `limit` names the limit. */
+/** An owner has reached a limit of the scope on schedules or open jobs; `limit` names it. */
 export class LimitError extends KalendsError {
   readonly code = 'LIMIT'
   readonly limit: 'schedules' | 'openJobs'
@@ -85,57 +85,55 @@ export class LimitError extends KalendsError {
   }
 }
 
-/** The database cannot be reached or refuses to work; what was asked for can be tried again later. */
+/** The database cannot be reached or cannot work; try again later. */
 export class StoreUnavailableError extends KalendsError {
   readonly code = 'STORE_UNAVAILABLE'
 }
 
-/** Too much waits for the database already. Nothing was done; try again later. */
+/** Too many requests are waiting for the database. Nothing was done; try again later. */
 export class OverloadedError extends KalendsError {
   readonly code = 'OVERLOADED'
 }
 
-/** A statement took longer than it may. Nothing was changed; ask for less. */
+/** A statement exceeded its time limit. Nothing was changed; request less. */
 export class TooSlowError extends KalendsError {
   readonly code = 'TOO_SLOW'
 }
 
-/** The tables are not what this version needs; nothing in the database was changed. */
+/** The tables do not fit this version. Nothing in the database was changed. */
 export class SchemaError extends KalendsError {
   readonly code = 'SCHEMA'
 }
 
-/** Thrown by a handler: this run can never succeed, so it is not retried. */
+/** Thrown by a handler when the run can never succeed, so that it is not retried. */
 export class PermanentError extends KalendsError {
   readonly code = 'PERMANENT'
 }
 
-/** The reason of a handler's signal: the run took longer than its timeout. */
+/** The abort reason of a handler's signal: the run exceeded its timeout. */
 export class TimeoutError extends KalendsError {
   readonly code = 'TIMEOUT'
 }
 
-/** The reason of a handler's signal: somebody asked for the job to be cancelled. */
+/** The abort reason of a handler's signal: someone cancelled the job. */
 export class CancelledError extends KalendsError {
   readonly code = 'CANCELLED'
 }
 
-/** The reason of a handler's signal: this worker was taken for dead, and the job now belongs to others. */
+/** The abort reason of a handler's signal: this worker was considered dead, so another worker may run the job now. */
 export class LeaseLostError extends KalendsError {
   readonly code = 'LEASE_LOST'
 }
 
-/** The reason of a handler's signal: the worker stops and the grace period is over; the job goes back. */
+/** The abort reason of a handler's signal: the grace period of a stopping worker is over. The job is queued again. */
 export class StoppedError extends KalendsError {
   readonly code = 'STOPPED'
 }
 
-/** Causes below this depth are left out; some errors are their own cause. */
+/** Deeper causes are left out, because some errors are their own cause. */
 const MOST_CAUSES = 8
 
-/**
- * Whether anything that was thrown is of a class. A handler may throw a proxy, which throws when it is asked.
- */
+/** `instanceof` that never throws: a handler may throw a proxy that does not allow the check. */
 export function isA<Kind>(thrown: unknown, kind: abstract new (...args: never[]) => Kind): thrown is Kind {
   try {
     return thrown instanceof kind
@@ -144,7 +142,7 @@ export function isA<Kind>(thrown: unknown, kind: abstract new (...args: never[])
   }
 }
 
-/** The text of anything that was thrown, with its causes, as it is stored and logged. Throws nothing itself. */
+/** The text of anything that was thrown, with its causes, as it is stored and logged. Never throws. */
 export function errorText(thrown: unknown, causes = MOST_CAUSES): string {
   if (!isA(thrown, Error)) return valueText(thrown)
   const own = textIn(thrown, 'stack') ?? `${textIn(thrown, 'name') ?? 'Error'}: ${messageOf(thrown)}`
@@ -152,12 +150,12 @@ export function errorText(thrown: unknown, causes = MOST_CAUSES): string {
   return cause === undefined || causes === 0 ? own : `${own}\nCaused by: ${errorText(cause, causes - 1)}`
 }
 
-/** The message of anything that was thrown. Throws nothing itself. */
+/** The message of anything that was thrown. Never throws. */
 export function messageOf(thrown: unknown): string {
   return isA(thrown, Error) ? (textIn(thrown, 'message') ?? '(no readable message)') : valueText(thrown)
 }
 
-/** A getter may throw; then it is as if there were nothing. */
+/** Undefined if the getter throws. */
 function propertyOf(error: Error, name: 'stack' | 'name' | 'message' | 'cause'): unknown {
   try {
     return error[name]
@@ -172,24 +170,27 @@ function textIn(error: Error, name: 'stack' | 'name' | 'message'): string | unde
 }
 
 const STACK_LINE = /^\s+at .*$/
-/** A URL of the web, which is no file path, with the punctuation around it. Each character can match in one place only. */
+/**
+ * A web URL, which is not a file path, with the punctuation around it. Each character can match in only one place, so
+ * that matching stays fast.
+ */
 const URL_WORD = /^["'`(<[]*https?:\/\/[\w.-]+(?::\d+)?(?:[/?#][\w.~%?&=#+@/-]*)?["'`)>\],;:!]*$/
-/** The slash is within a word, such as of `text/html` or `src/app.js`. */
+/** The slash is within a word, as in `text/html` or `src/app.js`. */
 const RELATIVE = /^[^/\\]*\w[/\\]/
 const QUOTE = /["'`]/
-/** An id begins with the worker's name, which may have spaces, and has at most 255 characters. */
+/** An id starts with the worker's name, which may contain spaces, and has at most 255 characters. */
 const LOST_WORKER = /\b(the worker) .{1,255}? (?=was (?:lost|taken for dead)\b)/gi
 
 /**
- * An error text for the owner of a job, who is a user of the application: the first line without file paths and
- * ids of workers. Stack, causes and further lines describe the machine that it ran on.
+ * An error text for the owner of a job, who is a user of the application: the first line, without file paths and worker
+ * ids. The stack, causes and further lines describe the machine that ran the job.
  */
 export function errorTextForOwner(text: string): string {
   const end = text.indexOf('\n')
   return lineForOwner(end === -1 ? text : text.slice(0, end)).trimEnd()
 }
 
-/** The same for what a handler logs: each line that is not one of a stack. */
+/** The same for a handler's log message: every line that is not part of a stack trace. */
 export function logTextForOwner(text: string): string {
   return text
     .split('\n')
@@ -198,9 +199,9 @@ export function logTextForOwner(text: string): string {
     .join('\n')
 }
 
-/** `[path]` stands for each word with a slash or backslash, and for what may be the rest of a path with spaces. */
+/** Replaces each word with a slash or backslash, and what may be the rest of a path with spaces, with `[path]`. */
 function lineForOwner(line: string): string {
-  // Spaces are the items with odd numbers.
+  // Items with odd indexes are whitespace.
   const items = line.replace(LOST_WORKER, '$1 ').split(/(\s+)/)
   const last = items.findLastIndex(isPath)
   const shown: string[] = []
@@ -220,7 +221,7 @@ function isPath(word: string): boolean {
   return /[/\\]/.test(word) && !URL_WORD.test(word)
 }
 
-/** A quoted path goes on to its quote. Of another absolute one nothing says where it ends: at the latest with the last. */
+/** A quoted path ends at its quote. Other absolute paths may contain spaces, so they end at the line's last path. */
 function pathEnd(items: readonly string[], at: number, last: number): number {
   const word = items[at] ?? ''
   const slash = word.search(/[/\\]/)
@@ -237,7 +238,7 @@ function valueText(thrown: unknown): string {
   try {
     return JSON.stringify(thrown) ?? String(thrown)
   } catch {
-    // A BigInt, or an object that contains itself.
+    // A BigInt or a circular object.
   }
   try {
     return inspect(thrown, { depth: 2 })

@@ -14,8 +14,8 @@ export class Emitter<Events extends object> {
   readonly #onError: (error: unknown) => void
 
   /**
-   * @param prefix  of the diagnostics channels
-   * @param onError  receives what a listener throws: an error of a listener must not end the loop that emits
+   * @param prefix  for the diagnostics channels
+   * @param onError  receives what a listener throws, so that it cannot end the loop that emits
    */
   constructor(prefix: string, onError: (error: unknown) => void) {
     this.#prefix = prefix
@@ -35,7 +35,7 @@ export class Emitter<Events extends object> {
     channel(`${this.#prefix}:${name}`).publish(payload)
     for (const listener of this.#listeners.get(name) ?? []) {
       try {
-        // Only `on` adds listeners, and under this name only listeners for this payload.
+        // Only `on` adds listeners, and each name has only listeners for its own payload.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion
         const result: unknown = (listener as Listener<Events[Name]>)(payload)
         // A listener may be an async function; its unhandled rejection would end the process.

@@ -1,5 +1,5 @@
 /**
- * Schedules in the application's own SQL database, and the jobs that they become.
+ * Schedules in the application's own SQL database, and the jobs that they create.
  *
  * @module
  */

@@ -1,6 +1,4 @@
-/**
- * The composition root: opens the store and wires the parts.
- */
+/** The composition root: opens the store and connects the parts. */
 import { Definitions } from './definitions.ts'
 import { Emitter } from './events.ts'
 import type { Handler } from './executor/handler.ts'
@@ -61,7 +59,7 @@ export interface ApiAccess extends Scope {
 export class Kalends {
   readonly schedules: Schedules
   readonly jobs: Jobs
-  /** Pages and counts for people, with bounded cost however large the tables are. */
+  /** Lists and counts for user interfaces. Their cost is bounded, however large the tables are. */
   readonly views: Views
   /**
    * For `kalends/http`: the same with limits, on connections that no loop waits for.
@@ -108,13 +106,13 @@ export class Kalends {
    *   database on one
    * @throws InvalidInputError naming the option
    * @throws StoreUnavailableError when the database cannot be reached
-   * @throws SchemaError when a table of the application has the name of one of Kalends' tables
+   * @throws SchemaError when the application has a table with the name of one of Kalends' tables
    */
   static async open(target: DatabaseTarget, options: KalendsOptions = {}): Promise<Kalends> {
     const checked = checkedOptions(options)
     const { retention = {} } = options
     const definitions = new Definitions(retention)
-    // A loop whose connection is lost without notice continues when the lease of its marks has ended.
+    // If a loop's connection is lost without notice, the loop continues when the lease of its marks has ended.
     const stores = await openStores(target, { ...options, longestUseMs: checked.leaseMs })
     return new Kalends(stores, checked, definitions)
   }
@@ -131,10 +129,10 @@ export class Kalends {
   }
 
   /**
-   * Checks a database, its schedules and its workers for problems, and says how to fix each. Changes nothing; works with
-   * tables of any version.
+   * Checks a database, its schedules and its workers for problems, and says how to fix each. Changes nothing, and works
+   * with tables of any version.
    *
-   * @param options.lease  a worker that is silent for longer is dead; use the value of the workers
+   * @param options.lease  a worker that is silent for longer is dead; use the lease of your workers
    * @throws InvalidInputError, StoreUnavailableError
    */
   static async doctor(
@@ -160,7 +158,7 @@ export class Kalends {
   }
 
   /**
-   * Declares a set of schedules that `start` brings to the database. Call it before `start`.
+   * Declares a set of schedules that `start` writes to the database. Call it before `start`.
    *
    * @param set  the name of the set; a set changes only its own schedules
    * @param options.onRemoved  what happens to schedules that no live worker declares any more: `retire` (default: they
@@ -175,7 +173,7 @@ export class Kalends {
   }
 
   /**
-   * Checks all declared schedules as `start` does, without starting a worker. For CI.
+   * Checks all declared schedules like `start`, without starting a worker. Use it in CI.
    *
    * @throws DeclarationError with all problems
    */
@@ -211,12 +209,11 @@ export class Kalends {
     return this.#events.on(event, listener)
   }
 
-  /** The zone that is written into timers that name none; null: they are UTC. */
+  /** The zone that is added to timers without one; null: they are in UTC. */
   get zone(): string | null {
     return this.#options.zone
   }
 
-  /** The logger of this Kalends. */
   get logger(): Logger {
     return this.#options.logger
   }
@@ -226,7 +223,7 @@ export class Kalends {
     return this.#options.redaction
   }
 
-  /** The health of this worker, by the last good pass of each of its loops. Before `start`, there are no loops. */
+  /** The health of this worker, based on the last good pass of each loop. Before `start`, there are no loops. */
   health(): Health {
     return this.#lifecycle.health()
   }
@@ -242,8 +239,8 @@ export class Kalends {
   }
 
   /**
-   * Removes final jobs and their logs now, by age and number, and then done schedules without jobs whose `afterDone` is
-   * `delete`. Workers do this every hour.
+   * Removes old final jobs with their logs now, by age and number, and then done schedules without jobs whose
+   * `afterDone` is `delete`. Workers do this every hour.
    *
    * @returns how many jobs were removed
    */
@@ -253,9 +250,9 @@ export class Kalends {
   }
 
   /**
-   * Stops this worker: the current pass of the scheduler completes, no further job is claimed, and handlers get the grace
-   * period to end. Then their signals fire, and jobs that have not ended go back to the queue. Closes the database, unless
-   * the caller supplied it. May be called more than once.
+   * Stops this worker: the current pass of the scheduler completes, no more jobs are claimed, and handlers get the
+   * grace period to finish. Then their signals fire, and unfinished jobs return to the queue. Closes the database
+   * unless the caller supplied it. May be called more than once.
    */
   async stop(options: StopOptions = {}): Promise<void> {
     await this.#lifecycle.stop(options)
@@ -270,8 +267,8 @@ export class Kalends {
    * For `kalends/testing`: starts without loops and without a heartbeat.
    *
    * @internal
-   * @returns a function that does everything that is due now, once. It returns whether anything was due, and when
-   *   something will be
+   * @returns a function that does everything that is due now, once. It returns whether anything was due, and when the
+   *   next work is due
    */
   startByHand(): Promise<() => Promise<{ readonly acted: boolean; readonly next: Date | null }>> {
     return this.#lifecycle.startByHand()

@@ -13,7 +13,7 @@ import { Worker } from './worker/worker.ts'
 
 const DEFAULT_GRACE_MS = 30_000
 
-/** From `open` to `stop`: at most one start, then at most one stop. */
+/** From `open` to `stop`: starts at most once, then stops at most once. */
 export class Lifecycle {
   readonly #stores: Stores
   readonly #options: CheckedOptions
@@ -36,7 +36,7 @@ export class Lifecycle {
     this.#events = events
   }
 
-  /** @throws ConflictError when it was started */
+  /** @throws ConflictError after the start */
   definitionsFor(call: string): Definitions {
     this.#mustNotBeStarted(call)
     return this.#definitions
@@ -45,7 +45,7 @@ export class Lifecycle {
   #mustNotBeStarted(call: string): void {
     if (this.#starting === null && this.#stopping === null) return
     throw new ConflictError(
-      `${call} comes too late: this Kalends was ${this.#stopping === null ? 'started' : 'stopped'} already`,
+      `${call} comes too late: this Kalends was already ${this.#stopping === null ? 'started' : 'stopped'}`,
     )
   }
 
@@ -101,7 +101,7 @@ export class Lifecycle {
 
   async #start(options: StartOptions): Promise<void> {
     const worker = await this.#build(options)
-    // Assigned before the start: what the worker does at once may already wake it.
+    // Assigned before the start, because the worker's first actions may already wake it.
     this.#worker = worker
     try {
       await worker.start()
@@ -131,7 +131,7 @@ export class Lifecycle {
   }
 
   async #stop(graceMs: number): Promise<void> {
-    // A start in progress either fails, or leaves the worker that is to be stopped.
+    // A start in progress either fails, or results in the worker to stop.
     await this.#starting?.catch(() => undefined)
     await this.#worker?.stop(graceMs)
     this.#worker = null

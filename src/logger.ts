@@ -1,11 +1,11 @@
 /**
- * The logger interface of Kalends. pino and most other loggers fit as they are, console needs an adapter. Without a logger
- * the library is silent.
+ * The logger interface of Kalends. pino and most other loggers fit as they are; console needs an adapter. Without a
+ * logger, the library is silent.
  */
 export interface Logger {
-  /** Each submission, each start and end of a job. */
+  /** Each submission, and each start and end of a job. */
   debug(fields: object, message: string): void
-  /** Start, stop, differences of declared schedules. */
+  /** Starts, stops, and changes of declared schedules. */
   info(fields: object, message: string): void
   /** Skipped slots, failed attempts, dead workers, repaired rows. */
   warn(fields: object, message: string): void
@@ -17,7 +17,7 @@ const nothing = (): void => undefined
 
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
-/** A logger that throws must not end the loop that logs. */
+/** Ignores errors that the logger throws, so that they cannot end the loop that logs. */
 export function harmless(logger: Logger): Logger {
   const guarded = (level: keyof Logger) => (fields: object, message: string) => {
     try {

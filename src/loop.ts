@@ -1,5 +1,5 @@
 /**
- * A supervised loop: it calls its pass repeatedly and sleeps in between for as long as the pass returns. It does not die:
+ * A supervised loop: it repeats its pass and then sleeps for the time that the pass returned. It never ends by itself:
  * a pass that throws is reported, counted, and retried with back-off.
  */
 
@@ -17,9 +17,9 @@ export interface LoopHealth {
   readonly busySince: Date | null
   /** How long the current pass has been running, by a monotonic clock; null between passes. */
   readonly busyMs: number | null
-  /** When the next pass starts by itself; null: during a pass, and when the loop sleeps until it is woken. */
+  /** When the next pass starts by itself; null during a pass, and while the loop sleeps until it is woken. */
   readonly nextPass: Date | null
-  /** How long ago the next pass should have started; 0: it is not late. */
+  /** How late the next pass is; 0: not late. */
   readonly lateMs: number
   /** Errors since the last good pass. */
   readonly consecutiveErrors: number
@@ -43,7 +43,7 @@ export interface LoopOptions {
   readonly onError: (error: unknown, loop: string) => void
 }
 
-/** What the passes so far came to. */
+/** The results of the passes so far. */
 type Passes = Pick<LoopHealth, 'lastGoodPass' | 'consecutiveErrors' | 'lastError' | 'lastErrorAt'>
 
 const NO_ERRORS = { consecutiveErrors: 0, lastError: null, lastErrorAt: null }
@@ -52,11 +52,11 @@ export class Loop {
   readonly #options: LoopOptions
   #running: Promise<void> | null = null
   #stopping = false
-  /** A wake-up that came while a pass was running must not be lost. */
+  /** Keeps a wake-up that arrives during a pass. */
   #woken = false
   #endSleep: (() => void) | null = null
   #busy: Moment | null = null
-  /** When the sleep ends, by performance.now(); null: when it is woken. */
+  /** When the sleep ends, by performance.now(); null: not until the loop is woken. */
   #due: number | null = null
   #passes: Passes = { lastGoodPass: null, ...NO_ERRORS }
 
@@ -70,13 +70,13 @@ export class Loop {
     this.#running = this.#run()
   }
 
-  /** Starts the next pass now, or when the current one has ended. */
+  /** Starts the next pass now, or as soon as the current one has ended. */
   wake(): void {
     this.#woken = true
     this.#endSleep?.()
   }
 
-  /** Lets the current pass complete, then ends. */
+  /** Ends after the current pass. */
   async stop(): Promise<void> {
     this.#stopping = true
     this.#endSleep?.()
@@ -126,7 +126,7 @@ export class Loop {
     }
   }
 
-  /** An error of the error handler must not end the loop. */
+  /** Ignores errors of the error handler, so that they cannot end the loop. */
   #report(error: unknown): void {
     try {
       this.#options.onError(error, this.#options.name)
@@ -135,7 +135,7 @@ export class Loop {
     }
   }
 
-  /** Wake-ups do not shorten a back-off: otherwise a busy worker would hammer a database that is down. */
+  /** Wake-ups do not shorten a back-off; otherwise a busy worker would hammer a database that is down. */
   async #backOff(): Promise<void> {
     const longest = Math.min(
       this.#options.longestBackOffMs ?? BACKOFF_MS.longest,

@@ -1,4 +1,4 @@
-/** The options of a Kalends and of its start, and what they mean when they are left out. */
+/** The options of `Kalends.open`, `start`, `stop` and `scope`, with their defaults. */
 import { hostname } from 'node:os'
 import { InvalidInputError } from './errors.ts'
 import type { Middleware } from './executor/handler.ts'
@@ -15,30 +15,32 @@ import { checkedZone } from './timer/index.ts'
 
 /** Options of `Kalends.open`. Times are milliseconds or time spans such as `90s`. */
 export interface KalendsOptions extends StoreOptions {
-  /** The worker's name, for people: default the host's name. Its id is the name with a new suffix at each start. */
+  /** The worker's name, for people; default: the host's name. Its id is the name with a new suffix at each start. */
   readonly worker?: string | undefined
-  /** Written into timers of code that name no zone: an IANA name, or 'local'. Default: such timers are UTC. */
+  /** The zone that is added to timers in code without one: an IANA name, or 'local'. Default: they are in UTC. */
   readonly zone?: string | undefined
   /** pino and most other loggers fit; default: silent. */
   readonly logger?: Logger | undefined
-  /** After this time what a dead worker held is free for others: milliseconds or a time span; default `60s`. */
+  /**
+   * Without a heartbeat for this time, others take over a worker's work: milliseconds or a time span; default `60s`.
+   */
   readonly lease?: number | string | undefined
-  /** How often to look for what others have changed: milliseconds or a time span; default `1s`. */
+  /** How often to check for changes by others: milliseconds or a time span; default `1s`. */
   readonly pollInterval?: number | string | undefined
-  /** How long final jobs stay; false: nothing is pruned. */
+  /** How long final jobs are kept; false: nothing is pruned. */
   readonly retention?: RetentionOptions | false | undefined
   /**
-   * Most bytes of args, as JSON, that code, the command line and the API may store; default 262,144. Rows written in
-   * SQL are not checked. Results and progress have the same limit: a larger result fails the attempt, without a
-   * retry. Texts of errors are cut to it.
+   * The most bytes of args, as JSON, that code, the command line and the API may store; default 262,144. Rows written
+   * with SQL are not checked. Results and progress have the same limit: a larger result fails the attempt without a
+   * retry. Error texts are cut to it.
    */
   readonly argsLimit?: number | undefined
-  /** Wraps each attempt of a job, for tracing and the like. */
+  /** Wraps each attempt of a job, for example for tracing. */
   readonly middleware?: Middleware | undefined
   /**
-   * Where args, results and progress contain secrets: `args.password`, `result.token`, `args.users.*.key`. What is
-   * there is shown as `[redacted]` by kalends/http, and is replaced by its value in errors, job logs, events and the
-   * logger's lines. Set it in every process.
+   * Where args, results and progress contain secrets: `args.password`, `result.token`, `args.users.*.key`. kalends/http
+   * shows these values as `[redacted]`, and the same values are also hidden in errors, job logs, events and log
+   * messages. Set it in every process.
    */
   readonly redact?: readonly string[] | undefined
 }
@@ -46,13 +48,13 @@ export interface KalendsOptions extends StoreOptions {
 /** Which parts of a worker run in this process. */
 export interface StartOptions {
   /**
-   * Whether this worker submits due schedules; default true. With `submit` the jobs go to another queue, and this
+   * Whether this worker submits due schedules; default true. With `submit`, the jobs go to another queue, and this
    * worker runs none.
    */
   readonly scheduler?: boolean | { readonly submit: SubmitToQueue } | undefined
-  /** Whether, and how many at a time, this worker runs jobs; default 10. */
+  /** Whether this worker runs jobs, and how many at the same time; default 10. */
   readonly executor?: boolean | { readonly concurrency?: number | undefined } | undefined
-  /** Whether SIGTERM and SIGINT stop it; default false. */
+  /** Whether SIGTERM and SIGINT stop the worker; default false. */
   readonly signals?: boolean | undefined
 }
 
@@ -62,13 +64,13 @@ export interface StopOptions {
   readonly grace?: number | string | undefined
 }
 
-/** Whose schedules and jobs a scope reaches: of a group, a submitter, or both; and what it may do there. */
+/** Whose schedules and jobs a scope can access (a group, a submitter, or both), and what it may do with them. */
 export interface ScopeOptions {
   readonly group?: string | undefined
   readonly submitter?: string | undefined
-  /** The tasks, or their names, whose schedules and jobs it may write; without them it may only read. */
+  /** The tasks, or their names, whose schedules and jobs it may write. Without them, the scope is read-only. */
   readonly tasks?: GrantedTasks | undefined
-  /** How much its owner may have and ask for. */
+  /** Limits for its owner. */
   readonly limits?: OwnerLimits | undefined
 }
 
@@ -82,11 +84,11 @@ export interface CheckedOptions {
   readonly middleware: Middleware | null
   readonly redaction: Redaction
   readonly argsLimit: number
-  /** The machine's clock, or that of a test. */
+  /** The machine's clock, or a test's. */
   readonly now: () => Date
 }
 
-/** Of the columns: a LONGTEXT, sent as hexadecimal in a packet of at most 1 GB. */
+/** The limit of the columns: a LONGTEXT, sent as hexadecimal in a packet of at most 1 GB. */
 const LARGEST_ARGS_LIMIT = 2 ** 28
 const WORKER_NAME_LIMIT = 190
 const DEFAULT_LEASE_MS = 60_000
@@ -114,7 +116,7 @@ export function checkedOptions(options: KalendsOptions): CheckedOptions {
   }
 }
 
-/** @throws InvalidInputError also for an empty name, which would reach what belongs to no one */
+/** @throws InvalidInputError also for an empty name, which would reach the rows that have no owner */
 export function ownerName(field: 'group' | 'submitter', options: ScopeOptions): string | null {
   // Untyped code may pass null for a field that it does not use.
   const name = checkedSettings([field], { [field]: options[field] ?? undefined })[field] ?? null

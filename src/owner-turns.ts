@@ -1,21 +1,21 @@
 /**
- * Runs writes that count against the limits of an owner one after the other: of two concurrent calls, both would otherwise
- * find that one more is allowed. Few calls may wait; further ones are refused, so that no owner fills the memory.
+ * Runs writes that count against the limits of an owner one after the other: two concurrent calls could otherwise both
+ * find that one more is allowed. Only a few calls may wait, so that no owner can exhaust memory.
  */
 import { OverloadedError } from './errors.ts'
 
 const MOST_WAITING = { ofOwner: 32, inAll: 256 }
 
 export class OwnerTurns {
-  /** By owner: the last turn, and how many have not ended. */
+  /** By owner: its last turn, and how many turns have not ended. */
   readonly #owners = new Map<string, { last: Promise<void>; count: number }>()
   #count = 0
 
-  /** @throws OverloadedError when too many wait already */
+  /** @throws OverloadedError when too many are already waiting */
   async run<Result>(owner: string, work: () => Promise<Result>): Promise<Result> {
     const turns = this.#owners.get(owner) ?? { last: Promise.resolve(), count: 0 }
     if (turns.count > MOST_WAITING.ofOwner || this.#count > MOST_WAITING.inAll)
-      throw new OverloadedError('Too many writes of this owner are waiting already; try again in a moment')
+      throw new OverloadedError('Too many writes of this owner are already waiting; try again in a moment')
     this.#owners.set(owner, turns)
     turns.count += 1
     this.#count += 1

@@ -12,7 +12,7 @@ import type { Store } from './store/store.ts'
 import { Views } from './views/views.ts'
 import type { KalendsEvents } from './worker/reporter.ts'
 
-/** The schedules and jobs of one owner. No call reaches rows of other owners, whatever id it gets. */
+/** The schedules and jobs of one owner. No call reaches rows of other owners, whatever id is passed. */
 export interface Scope {
   readonly schedules: Schedules
   readonly jobs: Jobs
@@ -82,7 +82,7 @@ export function scopeAuthority(options: ScopeOptions): Authority {
   if (unknown !== undefined)
     throw new InvalidInputError(
       'scope',
-      `unknown field '${unknown}'; it takes ${[...SCOPE_FIELDS].join(', ')}`,
+      `unknown field '${unknown}'; the fields are ${[...SCOPE_FIELDS].join(', ')}`,
     )
   const owner = { group: ownerName('group', options), submitter: ownerName('submitter', options) }
   if (owner.group === null && owner.submitter === null)

@@ -7,16 +7,16 @@ import type { Zone } from './zone.ts'
 import { findZone } from './zone-names.ts'
 
 /**
- * What happens to a time that the clock shows twice, when it is set back: `'first'` elapses the first
- * time only (as systemd does), `'both'` elapses both times.
+ * What happens to a time that the clock shows twice because it is set back: `'first'` elapses the first time only (as
+ * systemd does), `'both'` elapses both times.
  */
 export type Fold = 'first' | 'both'
 
-/** How a calendar event is read. */
+/** Options of `calendar`. */
 export interface CalendarOptions {
   /**
-   * Zone of an event that names none: an IANA name, exact in case, or `'local'` for the zone of this
-   * process. Default `'UTC'`.
+   * The zone of an event that names none: an IANA name, case-sensitive, or `'local'` for the zone of this process.
+   * Default `'UTC'`.
    */
   readonly zone?: string | undefined
   /** Default `'first'`. */
@@ -24,22 +24,22 @@ export interface CalendarOptions {
 }
 
 /**
- * Reads a calendar event as systemd.time(7) describes it, such as `Mon..Fri 9:00 Europe/Berlin`.
+ * Parses a calendar event of systemd.time(7), such as `Mon..Fri 9:00 Europe/Berlin`.
  *
  * @throws CalendarSyntaxError when the text is not a calendar event
  * @throws TypeError when the text is not a string or an option has the wrong type
- * @throws RangeError when the zone or fold option is not one there is
+ * @throws RangeError when the zone or fold option is unknown
  */
 export function calendar(text: string, options?: CalendarOptions): CalendarEvent {
   return new CalendarEvent(text, options)
 }
 
 /**
- * A calendar event: the times of a clock at which something is to happen, and the clock's zone. Immutable.
+ * A calendar event: times of a clock at which something should happen, and the clock's zone. Immutable.
  *
- * It elapses at every instant at which the zone's clock shows a time that matches weekday, date and time,
- * in the years 1970 to 2199 of that clock. A time that the clock skips (it is set forward) does not
- * elapse that day; one that it shows twice elapses as the fold option says.
+ * It elapses at every instant at which the zone's clock shows a time that matches weekday, date and time, in the years
+ * 1970 to 2199 of that clock. A time that the clock skips because it is set forward does not elapse that day. For a
+ * time that it shows twice, see the fold option.
  */
 export class CalendarEvent {
   readonly #spec: CalendarSpec
@@ -63,17 +63,16 @@ export class CalendarEvent {
     this.#fold = fold
   }
 
-  /** The zone in force: the event's own, else that of the options, else `'UTC'`. */
+  /** The zone in force: the event's own, otherwise that of the options, otherwise `'UTC'`. */
   get zone(): string {
     return this.#zone.name
   }
 
   /**
-   * The first elapse after an instant.
+   * The first elapse after an instant. An elapse between two milliseconds is rounded up, so that the result is never
+   * before it.
    *
-   * An elapse between two milliseconds is rounded up, so that the answer is never before it.
-   *
-   * @param after  the answer is strictly later
+   * @param after  the result is strictly later
    * @returns null when the event does not elapse any more
    * @throws TypeError, RangeError when `after` is not a valid Date
    */
@@ -85,8 +84,8 @@ export class CalendarEvent {
   /**
    * The last elapse at or before an instant, rounded as by next().
    *
-   * With fold `'first'` it is one of the times that a chain of next() comes by. Only when `at` itself
-   * is the second showing of a matching time the answer is `at`, as next() may have answered with it.
+   * With fold `'first'`, the result is one of the times that repeated calls of next() return. Only if `at` itself is
+   * the second occurrence of a matching time, the result is `at`, as next() may have returned it.
    *
    * @returns null when the event has not elapsed before
    * @throws TypeError, RangeError when `at` is not a valid Date
@@ -100,7 +99,7 @@ export class CalendarEvent {
    * The first elapse after an instant, exactly.
    *
    * @param after  microseconds since 1970-01-01T00:00Z, a whole number
-   * @returns the same; null when the event does not elapse any more
+   * @returns microseconds since 1970-01-01T00:00Z; null when the event does not elapse any more
    * @throws TypeError, RangeError when `after` is not a safe integer
    */
   nextMicros(after: number): number | null {
@@ -111,7 +110,7 @@ export class CalendarEvent {
    * The last elapse at or before an instant, exactly.
    *
    * @param at  microseconds since 1970-01-01T00:00Z, a whole number
-   * @returns the same; null when the event has not elapsed before
+   * @returns microseconds since 1970-01-01T00:00Z; null when the event has not elapsed before
    * @throws TypeError, RangeError when `at` is not a safe integer
    */
   previousMicros(at: number): number | null {
@@ -119,11 +118,11 @@ export class CalendarEvent {
   }
 
   /**
-   * The elapses after an instant, computed one by one as they are asked for. Can be iterated repeatedly.
+   * The elapses after an instant, computed lazily. Can be iterated repeatedly.
    *
    * @param options.after  default: now
-   * @param options.limit  most elapses to give; default: all of them
-   * @throws TypeError, RangeError when `after` is not a valid Date or `limit` not a whole number from 0
+   * @param options.limit  the most elapses to return; default: all
+   * @throws TypeError, RangeError when `after` is not a valid Date or `limit` is not a whole number from 0
    */
   elapses(
     options: { readonly after?: Date | undefined; readonly limit?: number | undefined } = {},
@@ -147,8 +146,8 @@ export class CalendarEvent {
     let millis = after
     for (let count = 0; count < limit; count++) {
       micros = this.#next(micros)
-      // All elapses within a millisecond would give the same Date: skip to its end. Not by one microsecond
-      // more, as there the second showing of an hour might begin, which a chain of elapses passes by.
+      // All elapses within a millisecond would give the same Date, so skip to its end. Not one microsecond further: the
+      // second occurrence of an hour might start there, which a sequence of elapses skips.
       while (micros !== null && Math.ceil(micros / 1000) === millis) {
         micros = this.#next(Math.max(micros, millis * 1000 - 2))
       }
@@ -173,7 +172,9 @@ function zoneOption(name: string): Zone {
   if (typeof name !== 'string') throw new TypeError(`Option zone must be a string, not ${shown(name)}`)
   const zone = findZone(name === 'local' ? new Intl.DateTimeFormat().resolvedOptions().timeZone : name)
   if (zone !== undefined) return zone
-  throw new RangeError(`Option zone must be an IANA time zone, exact in case, or 'local', not ${shown(name)}`)
+  throw new RangeError(
+    `Option zone must be an IANA time zone (case-sensitive) or 'local', not ${shown(name)}`,
+  )
 }
 
 function millisOf(date: Date, parameter: string): number {

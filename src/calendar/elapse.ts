@@ -6,9 +6,9 @@ const LATEST_INSTANT = Date.UTC(2200, 0, 1) * 1000 + MOST_OFFSET
 const EARLIEST_INSTANT = -MOST_OFFSET
 
 /**
- * The first elapse after an instant, as systemd finds it: the matching wall-clock times are walked in the
- * order of the clock. A time in a gap is passed over. A time the clock shows twice counts the first time,
- * or the second time when the first one is not after `after`.
+ * The first elapse after an instant, as systemd finds it: it visits the matching wall-clock times in the order of the
+ * clock. Times in a gap are skipped. A time that the clock shows twice counts the first time, or the second time if the
+ * first one is not after `after`.
  *
  * @param after  microseconds since the epoch
  * @returns microseconds since the epoch; null when there is none before the year 2200 of the zone's clock
@@ -28,8 +28,8 @@ export function nextElapse(times: WallClock, zone: Zone, after: number): number 
 }
 
 /**
- * The last elapse at or before an instant: the last one that a chain of nextElapse comes by, or the instant
- * itself when the second showing of a matching time is just there (nextElapse may answer with it, too).
+ * The last elapse at or before an instant, among those that repeated calls of nextElapse return. If `at` is itself the
+ * second occurrence of a matching time, the result is `at` (nextElapse may return it, too).
  */
 export function previousElapse(times: WallClock, zone: Zone, at: number): number | null {
   if (at < EARLIEST_INSTANT) return null
@@ -38,7 +38,7 @@ export function previousElapse(times: WallClock, zone: Zone, at: number): number
   const shown = until + here.offset
   let wall = times.atOrBefore(shown)
   if (wall === shown) return until
-  // The clock has been set back: all that it has shown since is a repetition of what came before.
+  // The clock was set back: everything it has shown since then is a repetition.
   if (shown < here.newFrom) wall = times.atOrBefore(here.newFrom - 1)
   else if (wall >= here.wallStart && wall >= here.newFrom) return wall - here.offset
   while (wall !== -Infinity) {
@@ -49,7 +49,7 @@ export function previousElapse(times: WallClock, zone: Zone, at: number): number
   return null
 }
 
-/** As nextElapse, but a matching time elapses each time the clock shows it. */
+/** Like nextElapse, but a matching time elapses each time the clock shows it. */
 export function nextOfBoth(times: WallClock, zone: Zone, after: number): number | null {
   if (after >= LATEST_INSTANT) return null
   const from = Math.max(after + 1, EARLIEST_INSTANT)
@@ -59,7 +59,7 @@ export function nextOfBoth(times: WallClock, zone: Zone, after: number): number 
     const wall = times.atOrAfter(cursor)
     if (wall >= stretch.wallStart && wall < stretch.wallEnd) return wall - stretch.offset
     if (stretch.wallEnd - cursor > DAY) {
-      // Too far from the stretch's end for the cursor to have passed times that will be shown again.
+      // The end of the stretch is too far away for the cursor to have passed times that will be repeated.
       if (wall === Infinity) return null
       stretch = zone.reaching(wall, zone.after(stretch))
       cursor = Math.max(wall, stretch.wallStart)
@@ -71,7 +71,7 @@ export function nextOfBoth(times: WallClock, zone: Zone, after: number): number 
   }
 }
 
-/** As previousElapse, but a matching time elapses each time the clock shows it. */
+/** Like previousElapse, but a matching time elapses each time the clock shows it. */
 export function previousOfBoth(times: WallClock, zone: Zone, at: number): number | null {
   if (at < EARLIEST_INSTANT) return null
   const until = Math.min(at, LATEST_INSTANT)

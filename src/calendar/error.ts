@@ -1,12 +1,12 @@
-/** What a CalendarSyntaxError reports besides the text itself. */
+/** The details of a CalendarSyntaxError. */
 export interface SyntaxProblem {
   /** Zero-based offset of the token in the text. */
   readonly at: number
-  /** The piece of the text that cannot stand there; empty only when the text is empty. */
+  /** The invalid piece of the text; empty only when the text is empty. */
   readonly token: string
-  /** What is wrong with it, as the rest of a sentence. */
+  /** What is wrong with it, as part of a sentence. */
   readonly problem: string
-  /** What to write instead, when that can be told. */
+  /** What to write instead, if known. */
   readonly hint: string | undefined
 }
 
@@ -18,17 +18,17 @@ export interface SyntaxProblem {
 export class CalendarSyntaxError extends Error {
   override readonly name = 'CalendarSyntaxError'
   readonly code = 'CALENDAR_SYNTAX'
-  /** The whole text as it came in. */
+  /** The whole text, unchanged. */
   readonly text: string
-  /** Where the token starts, counted from 1 in UTF-16 units; always inside the text (1 when it is empty). */
+  /** Where the token starts, from 1 in UTF-16 units; always inside the text (1 when it is empty). */
   readonly column: number
-  /** The piece of the text that is wrong. */
+  /** The invalid piece of the text. */
   readonly token: string
-  /** What to do about it, when that can be told. */
+  /** What to write instead, if known. */
   readonly hint: string | undefined
 
   constructor(text: string, { at, token, problem, hint }: SyntaxProblem) {
-    // A problem at the end of the text is shown on its last character, so that an editor can mark it.
+    // A problem at the end of the text is reported at its last character, so that an editor can mark it.
     const column = Math.max(1, Math.min(at + 1, text.length))
     const instead = hint === undefined ? '' : `; ${hint}`
     super(`Not a calendar event: ${quote(text)}, column ${column}: ${problem}${instead}`)
@@ -39,9 +39,9 @@ export class CalendarSyntaxError extends Error {
   }
 }
 
-/** The text in double quotes on one line, shortened: what came in may be long or hold control characters. */
+/** The text in double quotes on one line, shortened, because input may be long or contain control characters. */
 export function quote(text: string): string {
   const shown = text.length > 80 ? `${text.slice(0, 77)}...` : text
-  // JSON leaves the two Unicode line separators as they are.
+  // JSON does not escape the two Unicode line separators.
   return JSON.stringify(shown).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
 }

@@ -1,19 +1,19 @@
 import { type Field, type Item, type Items, NO_END, SECOND, SECONDS, ZERO } from './spec.ts'
 
-/** Answer of a search without a result; no field holds a negative value. */
+/** The result of a search that finds nothing; no field contains a negative value. */
 export const NONE = -1
 
-/** The values of one field, ready for search. */
+/** The values of one field, prepared for searches. */
 export interface FieldSet {
   readonly first: number
   readonly last: number
-  /** The smallest value that is not below `x`, or NONE. */
+  /** The smallest value that is at least `x`, or NONE. */
   atOrAfter(x: number): number
-  /** The greatest value that is not above `x`, or NONE. */
+  /** The largest value that is at most `x`, or NONE. */
   atOrBefore(x: number): number
 }
 
-/** A set of few possible values: both searches are one look-up. */
+/** A set with few possible values: each search is one lookup. */
 class TableSet implements FieldSet {
   readonly first: number
   readonly last: number
@@ -54,7 +54,7 @@ class TableSet implements FieldSet {
   }
 }
 
-/** A set in which values may be as close as a microsecond: each search computes, per item. */
+/** A set whose values may be as close as a microsecond: each search calculates the nearest value of each item. */
 class RepetitionSet implements FieldSet {
   readonly first: number
   readonly last: number
@@ -124,7 +124,7 @@ const everyValue = new Map<Field, FieldSet>()
 /** The set of a field of whole numbers. */
 export function wholeSet(items: Items, field: Field): FieldSet {
   if (items !== null) return new TableSet(items, field.low, field.high)
-  // Most fields are `*`: one set serves all events.
+  // Most fields are `*`, so all events share one set.
   let set = everyValue.get(field)
   if (set === undefined) {
     set = new TableSet(null, field.low, field.high)

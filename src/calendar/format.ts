@@ -5,7 +5,7 @@ const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 /**
  * The normal form, byte for byte as `systemd-analyze calendar` prints it.
  *
- * @param zone  the zone suffix of the event; null when it has none
+ * @param zone  the zone suffix of the event; null: none
  */
 export function format(spec: CalendarSpec, zone: string | null): string {
   const weekdays = spec.weekdays === EVERY_WEEKDAY ? '' : `${formatWeekdays(spec.weekdays)} `
@@ -33,8 +33,8 @@ function list(items: Items, digits: number): string {
 }
 
 function formatSeconds(items: Items): string {
-  // systemd prints the whole list as `*` as soon as it holds every second: the normal form then hides
-  // any fraction that stood beside it.
+  // systemd prints the whole list as `*` if it contains every second, so the normal form then hides any fractions in
+  // the list.
   if (items === null || items.some(isEverySecond)) return '*'
   return items
     .map((item) =>

@@ -2,7 +2,7 @@ import { nearest } from './nearest.ts'
 import { SHORTHANDS } from './shorthand.ts'
 import { zoneNames } from './zone-names.ts'
 
-/** A better account of a syntax error; what is left out stays as it was. */
+/** A better explanation of a syntax error; omitted parts stay as they were. */
 interface Explanation {
   readonly problem?: string
   readonly hint?: string
@@ -12,7 +12,7 @@ const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Satur
 const WORDS = [...WEEKDAYS.map((day) => day.slice(0, 3)), ...WEEKDAYS, ...SHORTHANDS.keys()]
 const PLACE_HINT = 'use UTC or the name of a place, such as Europe/Berlin'
 
-/** What a piece of the text that cannot stand where it stands was probably meant to be. */
+/** Explains what an invalid piece of the text was probably meant to be. */
 export function explainToken(text: string, at: number, token: string): Explanation | undefined {
   if (token.trim() === '') {
     return { problem: 'a blank may not stand here', hint: 'remove it' }
@@ -27,7 +27,7 @@ export function explainToken(text: string, at: number, token: string): Explanati
 
 function explainHours(text: string, at: number, token: string): Explanation | undefined {
   if (/^[\d:]*[ap]m$/i.test(token)) return { hint: 'write hours from 0 to 23, without am or pm' }
-  // The hour alone, where only a time can stand.
+  // Only the hour, where a time is expected.
   if (/^\d{1,2}$/.test(token) && isLastWord(text, at, token)) return { hint: `did you mean ${token}:00?` }
   return undefined
 }

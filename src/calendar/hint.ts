@@ -1,16 +1,16 @@
 import type { SyntaxProblem } from './error.ts'
 import { SHORTHANDS } from './shorthand.ts'
 
-// What cron writes with an @.
+// cron's macros, which start with @.
 const CRON_WORDS: ReadonlyMap<string, string> = new Map([
   ['@midnight', 'daily'],
   ...[...SHORTHANDS.keys()].map((word): [string, string] => [`@${word}`, word]),
 ])
 
-// A field of cron holds numbers, names, *, ?, -, / and commas, but never a colon or two dots.
+// A field of cron contains numbers, names, *, ?, -, / and commas, but never a colon or two dots.
 const CRON_FIELD = /^[\d*?][\d*?,/A-Za-z-]*$|^[A-Za-z]{3}(?:[,-][A-Za-z]{3})*$/
 
-/** A mistake that concerns the text as a whole, of which the first unreadable character is a symptom only. */
+/** Finds a mistake that concerns the whole text, when the first unreadable character is only a symptom. */
 export function explainText(text: string): SyntaxProblem | undefined {
   return explainBlanks(text) ?? explainQuotes(text) ?? explainCron(text)
 }
@@ -59,7 +59,7 @@ function explainCron(text: string): SyntaxProblem | undefined {
   return { at: 0, token: text, problem: 'this looks like cron', hint: cronHint(fields) }
 }
 
-/** What POSIX has of a field: *, or numbers and ranges. */
+/** What POSIX allows in a field: *, or numbers and ranges. */
 const POSIX_FIELD = /^(?:\*|\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$/
 
 function cronHint(fields: readonly string[]): string {

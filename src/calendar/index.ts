@@ -1,5 +1,5 @@
 /**
- * Calendar events as systemd writes them (`OnCalendar=`, systemd.time(7)): parse, print, find elapses.
+ * Calendar events as systemd defines them (`OnCalendar=`, systemd.time(7)): parse, format, find elapses.
  *
  * @module
  */

@@ -2,20 +2,20 @@ import { syntaxError } from './syntax-error.ts'
 import { COMMA, DOT, isDigit, type Reader, SLASH, STAR } from './reader.ts'
 import { DAY_FROM_END, type Field, type Item, type Items, NO_END, SECOND, SECONDS, YEAR } from './spec.ts'
 
-/** An item as written, with the piece of the text it was read from. */
+/** An item as written, with its position in the text. */
 interface WrittenItem extends Item {
   readonly from: number
   readonly to: number
 }
 
-/** A list as written; null is `*`. Which field it belongs to shows only by what follows it. */
+/** A list as written; null is `*`. Only what follows the list shows which field it is. */
 export type WrittenList = readonly WrittenItem[] | null
 
-// systemd's limits, of C integers and of the length of a list.
+// systemd's limits: of C integers, and of the length of a list.
 const GREATEST_NUMBER = 2_147_483_647
 const MOST_ITEMS = 241
 
-/** Reads `*` or a list of `number[..number][/number]`. @param unit SECOND allows fractions, 1 does not */
+/** Reads `*` or a list of `number[..number][/number]`. @param unit  SECOND allows fractions, 1 does not */
 export function readList(reader: Reader, unit: 1 | typeof SECOND): WrittenList {
   if (reader.skip(STAR)) return null
   const items: WrittenItem[] = []
@@ -40,7 +40,7 @@ function readNumber(reader: Reader, unit: number): number {
   const from = reader.at
   let value = 0
   while (isDigit(reader.peek())) {
-    // Digits beyond the limit change nothing any more: the number is refused.
+    // Further digits do not matter, because the number is too large anyway.
     if (value <= GREATEST_NUMBER) value = value * 10 + reader.peek() - 0x30
     reader.at++
   }
@@ -54,7 +54,7 @@ function readNumber(reader: Reader, unit: number): number {
   return value
 }
 
-/** Reads `.digits` as microseconds, rounded half up by the seventh digit alone. */
+/** Reads `.digits` as microseconds, rounded half up by the seventh digit only. */
 function readFraction(reader: Reader): number {
   reader.at++
   let micros = 0
@@ -71,7 +71,7 @@ function readFraction(reader: Reader): number {
   return micros
 }
 
-/** Brings a list into normal form for its field: limits checked, sorted, without duplicates. */
+/** Brings a list into the normal form for its field: within its limits, sorted, without duplicates. */
 export function settle(reader: Reader, list: WrittenList, field: Field): Items {
   if (list === null) return null
   const items = list.map((item) => settleItem(reader, item, field))
@@ -104,7 +104,7 @@ function settleItem(reader: Reader, item: WrittenItem, field: Field): Item {
     )
   }
   const step = item.step || field.unit
-  // A range ends at the last value it reaches; systemd checks the limits only after that.
+  // A range ends at the last value that its steps reach; systemd checks the limits only after that.
   const end = written - ((written - start) % step)
   if (start < field.low || end > field.high) throw outOfLimits(reader, item, field)
   return end === start ? { start, end: NO_END, step: 0 } : { start, end, step }

@@ -1,8 +1,8 @@
 import { FIRST_YEAR, LAST_YEAR } from './spec.ts'
 
 /**
- * The months of 1970 to 2199 by number (0 is January 1970), so that the search for an elapse needs
- * table look-ups only. Days count from 1970-01-01.
+ * The months from 1970 to 2199 by number (0 is January 1970), so that the search for an elapse needs only table
+ * lookups. Days count from 1970-01-01.
  */
 export const MONTHS = (LAST_YEAR - FIRST_YEAR + 1) * 12
 
@@ -16,7 +16,7 @@ for (let month = 0; month < MONTHS; month++) {
   shapes[month] = (length - 28) * 7 + ((monthStart(month) + 3) % 7)
 }
 
-/** How many shapes there are: four lengths, seven weekdays to begin with. */
+/** The number of shapes: four lengths times seven first weekdays. */
 export const SHAPES = 28
 
 /** The first day of a month. */
@@ -24,12 +24,12 @@ export function monthStart(month: number): number {
   return starts[month] ?? 0
 }
 
-/** Everything the days of a month depend on: (length - 28) * 7 + the weekday of its first day, Monday 0. */
+/** Everything that the days of a month depend on: (length - 28) * 7 + the weekday of its first day; Monday is 0. */
 export function monthShape(month: number): number {
   return shapes[month] ?? 0
 }
 
-/** The month that holds a day; the day must be one of 1970 to 2199. */
+/** The month of a day from 1970 to 2199. */
 export function monthOf(day: number): number {
   let month = Math.floor(day / 30.436875)
   if (month >= MONTHS || monthStart(month) > day) month--

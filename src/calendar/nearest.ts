@@ -1,6 +1,6 @@
-/** The word that was probably meant: equal but for case, else the one with the fewest typing mistakes. */
+/** The word that was probably meant: one that differs only in case, otherwise one with the fewest typing mistakes. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
-  // Longer words are no typing mistakes; their comparison would take long.
+  // Longer words are not typing mistakes, and comparing them would take long.
   if (word.length > 40) return undefined
   const folded = word.toLowerCase()
   const most = folded.length < 4 ? 1 : Math.min(3, Math.floor(folded.length / 3) + 1)
@@ -16,7 +16,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
-/** Levenshtein's distance, two neighbours swapped counting as one. */
+/** The Levenshtein distance; swapping two neighbouring characters counts as one mistake. */
 function distance(a: string, b: string): number {
   let older: number[] = []
   let old = Array.from({ length: b.length + 1 }, (_, index) => index)

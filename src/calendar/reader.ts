@@ -1,7 +1,7 @@
-/** A calendar event being read, from left to right up to `end`. */
+/** Reads a calendar event from left to right, up to `end`. */
 export class Reader {
   readonly text: string
-  /** Where the part to read ends: before the zone suffix. */
+  /** The end of the part to read, before the zone suffix. */
   readonly end: number
   at = 0
 
@@ -10,19 +10,19 @@ export class Reader {
     this.end = end
   }
 
-  /** The character to read next as its UTF-16 code; END behind the last one. */
+  /** The next character as its UTF-16 code; END after the last one. */
   peek(): number {
     return this.at < this.end ? this.text.charCodeAt(this.at) : END
   }
 
-  /** Reads one character if it is this one. */
+  /** Skips the next character if it has this code. */
   skip(code: number): boolean {
     if (this.peek() !== code) return false
     this.at++
     return true
   }
 
-  /** Reads `..` if it is there. */
+  /** Skips `..` if it comes next. */
   skipDots(): boolean {
     if (this.peek() !== DOT || this.at + 1 >= this.end || this.text.charCodeAt(this.at + 1) !== DOT)
       return false
@@ -30,13 +30,13 @@ export class Reader {
     return true
   }
 
-  /** Reads spaces; nothing else counts as blank. */
+  /** Skips spaces; no other character counts as a blank. */
   skipSpaces(): void {
     while (this.peek() === SPACE) this.at++
   }
 }
 
-/** Stands for the end of the text. */
+/** The result of `peek` at the end of the text. */
 export const END = -1
 
 export const SPACE = 0x20
@@ -54,7 +54,7 @@ export function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39
 }
 
-/** ASCII letters only: systemd folds no other ones. */
+/** ASCII letters only: systemd ignores the case of no other letters. */
 export function isLetter(code: number): boolean {
   const lower = code | 0x20
   return lower >= 0x61 && lower <= 0x7a

@@ -17,7 +17,7 @@ function monthly(...months: number[]): CalendarSpec {
 const HALF_YEARLY = monthly(1, 7)
 const YEARLY = monthly(1)
 
-/** The words that stand for a whole event; systemd takes some that its manual does not list. */
+/** The words that stand for a whole event. systemd accepts some that its manual does not list. */
 export const SHORTHANDS: ReadonlyMap<string, CalendarSpec> = new Map([
   ['minutely', spec(EVERY_WEEKDAY, null, null, null, null)],
   ['hourly', spec(EVERY_WEEKDAY, null, null, null, ZERO)],
@@ -34,9 +34,9 @@ export const SHORTHANDS: ReadonlyMap<string, CalendarSpec> = new Map([
   ['anually', YEARLY],
 ])
 
-/** The event that the first `end` characters of a text stand for, if they are a shorthand in any case. */
+/** The event of a shorthand in the first `end` characters of a text, case-insensitive; undefined if there is none. */
 export function lookUpShorthand(text: string, end: number): CalendarSpec | undefined {
-  // They all end in y, and are at most as long as the longest. The rest is checked to be ASCII, as
+  // All shorthands end in y, and none is longer than 13 characters. The rest is checked to be ASCII, because
   // toLowerCase() also maps the Kelvin sign to k.
   if ((text.charCodeAt(end - 1) | 0x20) !== 0x79 || end > 13) return undefined
   const word = text.slice(0, end)

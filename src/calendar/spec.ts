@@ -1,4 +1,4 @@
-/** One second in microseconds, the unit of the seconds field and of every instant in this folder. */
+/** One second in microseconds, the unit of the seconds field and of all instants in this folder. */
 export const SECOND = 1_000_000
 /** One day in microseconds. */
 export const DAY = 86_400 * SECOND
@@ -6,19 +6,18 @@ export const DAY = 86_400 * SECOND
 export const FIRST_YEAR = 1970
 export const LAST_YEAR = 2199
 
-/** The weekday set that restricts nothing: one bit a day, Monday lowest. */
+/** The weekday set without restriction: one bit for each day, Monday lowest. */
 export const EVERY_WEEKDAY = 0b1111111
 
 /**
- * One item of a list, in normal form: `start`, `start..end/step` or `start/step`.
- *
- * A plain value has no end and step 0. Seconds are in microseconds.
+ * One item of a list in normal form: `start`, `start..end/step` or `start/step`. A plain value has no end and step 0.
+ * Seconds are in microseconds.
  */
 export interface Item {
   readonly start: number
   /** The last value reached, or NO_END. */
   readonly end: number
-  /** The distance to the following value; 0 for a plain value. */
+  /** The distance to the next value; 0 for a plain value. */
   readonly step: number
 }
 
@@ -33,19 +32,19 @@ export interface CalendarSpec {
   readonly years: Items
   readonly months: Items
   readonly days: Items
-  /** Days count back from the month's end (`~`): 1 is the last day. */
+  /** Whether days count back from the end of the month (`~`): 1 is the last day. */
   readonly daysFromEnd: boolean
   readonly hours: Items
   readonly minutes: Items
   readonly seconds: Items
 }
 
-/** The values a field may hold, and its name for messages. */
+/** The allowed values of a field, and its name for messages. */
 export interface Field {
   readonly name: string
   readonly low: number
   readonly high: number
-  /** The step of a range written without one. */
+  /** The default step of a range. */
   readonly unit: number
 }
 
@@ -57,10 +56,10 @@ export const HOUR: Field = { name: 'hour', low: 0, high: 23, unit: 1 }
 export const MINUTE: Field = { name: 'minute', low: 0, high: 59, unit: 1 }
 export const SECONDS: Field = { name: 'second', low: 0, high: 60 * SECOND - 1, unit: SECOND }
 
-/** The field of a single value. */
+/** A field with a single value. */
 export function only(value: number): readonly Item[] {
   return [{ start: value, end: NO_END, step: 0 }]
 }
 
-/** The field of exactly zero, of every time that is left out. */
+/** A field with only zero, the default of omitted times. */
 export const ZERO: readonly Item[] = only(0)

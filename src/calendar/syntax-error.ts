@@ -4,13 +4,13 @@ import { explainToken } from './hint-token.ts'
 import type { Reader } from './reader.ts'
 
 /**
- * The error for a text that cannot be read on.
+ * The error for a text that cannot be parsed.
  *
- * A mistake that concerns the whole text (a cron line, stray blanks) is reported in place of its first symptom.
+ * A mistake that concerns the whole text (a cron line, stray blanks) is reported instead of its first symptom.
  *
- * @param at  offset of the piece that is wrong
+ * @param at  the offset of the invalid piece
  * @param problem  what is wrong with it
- * @param to  offset behind the piece; when left out, it reaches to the next blank
+ * @param to  the end of the piece; default: the next blank
  */
 export function syntaxError(
   reader: Reader,
@@ -33,10 +33,10 @@ export function syntaxError(
 }
 
 function tokenAt(text: string, at: number, to?: number): { at: number; text: string } {
-  // At the end of the text there is nothing to show: show the last character.
+  // There is nothing to show at the end of the text, so this shows the last character.
   if (at >= text.length) return { at: Math.max(0, text.length - 1), text: text.slice(-1) }
   if (to !== undefined) return { at, text: text.slice(at, to) }
-  // A stray blank is shown with the word it keeps apart.
+  // A stray blank is shown with the word after it.
   let start = at
   while (text.charAt(start) === ' ') start++
   if (start >= text.length) return { at, text: text.slice(at) }

@@ -49,7 +49,7 @@ export function parse(text: string): WrittenEvent {
 
 function suffixZone(name: string): Zone | undefined {
   if (name.length === 3 && isUtc(name)) return findZone(UTC)
-  // All names begin with a capital letter; most last words are times.
+  // All names start with a capital letter; most last words are times.
   const first = name.charCodeAt(0)
   return first >= 0x41 && first <= 0x5a ? findZone(name) : undefined
 }
@@ -79,7 +79,7 @@ function readDateAndTime(reader: Reader, weekdays: number): CalendarSpec {
   return { weekdays, ...date, ...readTime(reader, hours) }
 }
 
-/** Reads on behind the first field of a date. */
+/** Reads the rest of a date, after its first field. */
 function readDate(
   reader: Reader,
   start: number,
@@ -106,7 +106,7 @@ function readDate(
   }
 }
 
-/** Reads on behind the hours; the reader is at the colon. */
+/** Reads the rest of a time, after the hours; the reader is at the colon. */
 function readTime(reader: Reader, hours: WrittenList): Pick<CalendarSpec, 'hours' | 'minutes' | 'seconds'> {
   reader.skip(COLON)
   const minutes = readList(reader, 1)
@@ -120,7 +120,7 @@ function readTime(reader: Reader, hours: WrittenList): Pick<CalendarSpec, 'hours
 function readUnixTime(reader: Reader, weekdays: number): CalendarSpec {
   const from = reader.at
   reader.skip(AT)
-  // As systemd does, by accident of the C library.
+  // systemd allows these, by accident of the C library.
   reader.skipSpaces()
   reader.skip(PLUS)
   const digits = reader.at

@@ -6,15 +6,15 @@ import { HOUR, MINUTE, MONTH, NO_END, SECOND, YEAR } from './spec.ts'
 const DAYS = monthStart(MONTHS)
 
 /**
- * The wall-clock times of an event, without any zone: microseconds since 1970-01-01 00:00 on the clock.
+ * The wall-clock times of an event, without a zone: microseconds since 1970-01-01 00:00 on the clock.
  *
- * A search does not enumerate times: each field answers with one look-up, and at most the 2,760 months
- * of 1970 to 2199 are passed over.
+ * A search does not enumerate times: each field needs one lookup, and at most the 2,760 months from 1970 to 2199 are
+ * skipped.
  */
 export class WallClock {
   readonly #years: FieldSet
   readonly #months: FieldSet
-  /** The days that match, one bit each, by shape of the month. */
+  /** The matching days, one bit for each, by the shape of the month. */
   readonly #days: Int32Array
   readonly #hours: FieldSet
   readonly #minutes: FieldSet
@@ -33,7 +33,7 @@ export class WallClock {
     this.#lastTime = timeOf(this.#hours.last, this.#minutes.last, this.#seconds.last)
   }
 
-  /** The first matching time that is not before `wall`; Infinity when there is none. */
+  /** The first matching time at or after `wall`; Infinity when there is none. */
   atOrAfter(wall: number): number {
     let month = 0
     if (wall >= 0) {
@@ -59,7 +59,7 @@ export class WallClock {
     return Infinity
   }
 
-  /** The last matching time that is not after `wall`; -Infinity when there is none. */
+  /** The last matching time at or before `wall`; -Infinity when there is none. */
   atOrBefore(wall: number): number {
     let month = MONTHS - 1
     if (wall < DAYS * DAY) {
@@ -107,7 +107,7 @@ export class WallClock {
     return earlier === NONE ? NONE : (earlier - YEAR.low) * 12 + this.#months.last - 1
   }
 
-  /** `time` and the answer are microseconds of the day. */
+  /** `time` and the result are microseconds of the day. */
   #timeAtOrAfter(time: number): number {
     if (time <= this.#firstTime) return this.#firstTime
     if (time > this.#lastTime) return NONE
@@ -176,7 +176,7 @@ function listedDays(spec: CalendarSpec): number {
   return days
 }
 
-/** As if every month had 31 days; an open repetition runs towards the month's end. */
+/** The days as if every month had 31; an open repetition runs towards the end of the month. */
 function daysFromEnd(spec: CalendarSpec): number {
   let days = 0
   for (const { start, end, step } of spec.days ?? []) {
@@ -188,7 +188,7 @@ function daysFromEnd(spec: CalendarSpec): number {
   return days
 }
 
-/** The bits of the days whose weekday matches, in a month that begins on the given weekday. */
+/** The bits of the days whose weekday matches, in a month that starts on the given weekday. */
 function weekdayPattern(weekdays: number, first: number): number {
   const week = ((weekdays >>> first) | (weekdays << (7 - first))) & EVERY_WEEKDAY
   return week | (week << 7) | (week << 14) | (week << 21) | (week << 28)

@@ -11,11 +11,11 @@ const NUMBERS: ReadonlyMap<string, number> = new Map(
   ]),
 )
 
-/** Reads a list of weekdays up to the blank or the end behind it. @returns one bit a day, Monday lowest */
+/** Reads a list of weekdays up to the next blank or the end. @returns one bit for each day, Monday lowest */
 export function readWeekdays(reader: Reader): number {
   let weekdays = 0
   do {
-    // One comma at the end is allowed.
+    // A trailing comma is allowed.
     if (weekdays !== 0 && (reader.peek() === END || reader.peek() === SPACE)) return weekdays
     const from = reader.at
     const first = readWeekday(reader)

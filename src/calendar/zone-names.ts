@@ -1,10 +1,10 @@
 import { Zone } from './zone.ts'
 
 /*
- * Which names are zones. Intl alone will not do: it takes any case and names that are in no tz database (PST,
- * IST, SystemV/EST5, +05:30), and Intl.supportedValuesOf lists one name for each zone only. So a name
- * counts when Intl lists it, or when it is one of the other names of the tz database, written here. Their
- * rules still come from Intl. `Factory`, `localtime`, `posix/...` and `right/...` are left out on purpose.
+ * Which names are zones. Intl alone is not enough: it ignores case and accepts names that are in no tz database (PST,
+ * IST, SystemV/EST5, +05:30), and Intl.supportedValuesOf lists only one name for each zone. So a name counts if Intl
+ * lists it, or if it is one of the other names of the tz database, which are listed here. Their rules still come from
+ * Intl. `Factory`, `localtime`, `posix/...` and `right/...` are left out on purpose.
  */
 const LEGACY_NAMES: Readonly<Record<string, string>> = {
   '': 'CET CST6CDT Cuba EET EST EST5EDT Egypt Eire GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST Hongkong Iceland Iran Israel Jamaica Japan Kwajalein Libya MET MST MST7MDT NZ NZ-CHAT Navajo PRC PST8PDT Poland Portugal ROC ROK Singapore Turkey UCT UTC Universal W-SU WET Zulu',
@@ -30,7 +30,7 @@ const LEGACY_NAMES: Readonly<Record<string, string>> = {
 let names: ReadonlySet<string> | undefined
 const zones = new Map<string, Zone>()
 
-/** Every name that may be a zone; Intl may know fewer when its tz database is older. */
+/** All names that may be zones. Intl may know fewer if its tz database is older. */
 export function zoneNames(): ReadonlySet<string> {
   names ??= new Set([
     ...Intl.supportedValuesOf('timeZone'),
@@ -41,7 +41,7 @@ export function zoneNames(): ReadonlySet<string> {
   return names
 }
 
-/** The zone with exactly this name (case counts); undefined when there is none. */
+/** The zone with exactly this name (case-sensitive); undefined when there is none. */
 export function findZone(name: string): Zone | undefined {
   const known = zones.get(name)
   if (known !== undefined) return known

@@ -1,29 +1,29 @@
 import { DAY, FIRST_YEAR, LAST_YEAR, SECOND } from './spec.ts'
 
 /**
- * A stretch of time in which a zone's offset does not change. All values are microseconds.
+ * A period in which a zone's offset does not change. All values are microseconds.
  *
- * Two neighbours may have the same offset: the stretches are also cut at the end of each year (UTC).
+ * Two neighbouring stretches may have the same offset, because they are also split at the end of each year (UTC).
  */
 export interface Stretch {
-  /** First instant. */
+  /** The first instant. */
   readonly start: number
-  /** First instant that no longer belongs to it. */
+  /** The first instant after it. */
   readonly end: number
-  /** Wall clock minus UTC. */
+  /** The wall clock minus UTC. */
   readonly offset: number
   /** The wall clock at `start`. */
   readonly wallStart: number
-  /** The wall clock at `end`, still read with this offset. */
+  /** The wall clock at `end`, still with this offset. */
   readonly wallEnd: number
-  /** Wall-clock times before this one have been shown before, in an earlier stretch. */
+  /** Earlier wall-clock times have already been shown, in a previous stretch. */
   readonly newFrom: number
 }
 
-/** No zone is further from UTC than this, and no clock has been set back by more. */
+/** No zone is further from UTC, and no clock has been set back by more. */
 export const MOST_OFFSET = DAY
 
-// One year of margin: the wall clock of 1970 and 2199 reaches into the neighbouring years of UTC.
+// One year of margin, because the wall-clock years 1970 and 2199 extend into the neighbouring years of UTC.
 const EARLIEST_YEAR = FIRST_YEAR - 1
 const LATEST_YEAR = LAST_YEAR + 1
 
@@ -35,9 +35,9 @@ const YEAR_STARTS = Float64Array.from({ length: LATEST_YEAR - EARLIEST_YEAR + 2 
 )
 
 /**
- * The changes of a zone's clock, found by asking Intl for offsets: a year at a time, when first needed.
+ * The clock changes of a zone, found by asking Intl for offsets, one year at a time, when first needed.
  *
- * Instants outside 1969 to 2200 are treated as if they lay in the nearest of these years.
+ * Instants outside 1969 to 2200 are treated as if they were in the nearest of these years.
  */
 export class Zone {
   readonly name: string
@@ -63,9 +63,9 @@ export class Zone {
     this.#latest = name === 'UTC' ? ALWAYS : NEVER
   }
 
-  /** The stretch that holds an instant. */
+  /** The stretch that contains an instant. */
   at(instant: number): Stretch {
-    // Searches mostly stay in one stretch, and UTC has only one.
+    // Searches usually stay within one stretch, and UTC has only one.
     if (instant < this.#latest.start || instant >= this.#latest.end) this.#latest = this.#find(instant)
     return this.#latest
   }
@@ -78,7 +78,7 @@ export class Zone {
     return this.at(stretch.start - 1)
   }
 
-  /** The first stretch, not before `earliest`, that shows `wall` or (when that lies in a gap) a later time. */
+  /** The first stretch from `earliest` on that shows `wall`, or a later time if `wall` is in a gap. */
   reaching(wall: number, earliest?: Stretch): Stretch {
     let stretch = this.at(wall - MOST_OFFSET)
     if (earliest !== undefined && stretch.start < earliest.start) stretch = earliest
@@ -86,7 +86,7 @@ export class Zone {
     return stretch
   }
 
-  /** The last stretch that shows `wall` or (when that lies in a gap) an earlier time. */
+  /** The last stretch that shows `wall`, or an earlier time if `wall` is in a gap. */
   leaving(wall: number): Stretch {
     let stretch = this.at(wall + MOST_OFFSET)
     while (stretch.wallStart > wall) stretch = this.before(stretch)
@@ -106,7 +106,7 @@ export class Zone {
   #year(index: number): readonly Stretch[] {
     const from = yearStart(index) / 1000
     const to = yearStart(index + 1) / 1000
-    // The margin shows what the clock has already shown when the year begins.
+    // The margin includes what the clock has already shown when the year starts.
     const changes = this.#changes(from - (2 * MOST_OFFSET) / SECOND, to)
     const found: Stretch[] = []
     let shown = -Infinity
@@ -119,7 +119,7 @@ export class Zone {
     return found
   }
 
-  /** The offset at `from`, and each change of it before `to`. */
+  /** The offset at `from`, and each change before `to`. */
   #changes(from: number, to: number): readonly Change[] {
     let low = { second: from, offset: this.#offset(from) }
     const changes: Change[] = [low]
@@ -136,7 +136,7 @@ export class Zone {
     return changes
   }
 
-  /** The first change between two seconds, the earlier with the given offset, the later with another one. */
+  /** The first change between two seconds. `low` has the given offset, `high` has a different one. */
   #nextChange(offset: number, low: number, high: number): Change {
     let changed = { second: high, offset: this.#offset(high) }
     while (changed.second - low > 1) {
@@ -148,7 +148,7 @@ export class Zone {
     return changed
   }
 
-  /** Wall clock minus UTC in seconds. */
+  /** The wall clock minus UTC, in seconds. */
   #offset(second: number): number {
     const shown = this.#clock.format(second * 1000).match(/\d+/g)
     const [month = 0, day = 0, year = 0, hour = 0, minute = 0, inMinute = 0] = shown?.map(Number) ?? []
@@ -161,7 +161,7 @@ interface Change {
   readonly offset: number
 }
 
-// Finite, so that the absence of a time (Infinity) is not inside.
+// Finite, so that Infinity, which means that there is no time, is outside.
 const ALWAYS = stretch(-Number.MAX_VALUE, Number.MAX_VALUE, 0, -Number.MAX_VALUE)
 const NEVER = stretch(0, 0, 0, 0)
 

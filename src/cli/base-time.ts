@@ -1,11 +1,11 @@
-/** Times as people type them: the timestamps of systemd.time(7), and ISO 8601. */
+/** Parses times as people write them: the timestamps of systemd.time(7), and ISO 8601. */
 import { calendar } from '../calendar/index.ts'
 import { timeSpan } from '../timer/index.ts'
 import { UsageError } from './failure.ts'
 
 export interface BaseTimeContext {
   readonly nowMicros: number
-  /** The zone of times that name none. */
+  /** The zone of times without one. */
   readonly zone: string
   /** The option that the text was given to. */
   readonly option: string
@@ -76,7 +76,7 @@ function wallClockTime(text: string, { nowMicros, zone }: BaseTimeContext): numb
   }
 }
 
-/** A full date is a calendar event that elapses once; one that does not exist never does. */
+/** A full date is a calendar event that elapses once. If the time does not exist, the event never elapses. */
 function oneOff(wallClock: string, zone: string): number | undefined {
   try {
     return calendar(wallClock, { zone }).nextMicros(BEFORE_ALL) ?? undefined
@@ -90,7 +90,7 @@ function atMidnight(day: string, zone: string): number | undefined {
   return oneOff(`${day} 00:00`, zone) ?? oneOff(`${day} 01:00`, zone)
 }
 
-/** The date that the clock of a zone shows, some days on. */
+/** The date in a zone, a number of days from now. */
 function localDay(nowMicros: number, zone: string, days: number): string {
   const shown = new Intl.DateTimeFormat('en-CA', {
     timeZone: zone,

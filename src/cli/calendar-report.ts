@@ -1,4 +1,4 @@
-/** The lines of `systemd-analyze calendar` (systemd 252), byte for byte. */
+/** The output of `systemd-analyze calendar` (systemd 252), byte for byte. */
 import type { CalendarEvent } from '../calendar/index.ts'
 
 export interface ReportContext {
@@ -60,9 +60,9 @@ export function timestamp(micros: number, zone: string): string {
   return `${part('weekday')} ${day} ${part('hour')}:${part('minute')}:${part('second')} ${abbreviation(date, zone)}`
 }
 
-/** Each language of ICU knows the abbreviations of its own countries only. */
+/** Each language of ICU only knows the abbreviations of its own countries. */
 const LANGUAGES = ['en-US', 'en-GB', 'en-AU', 'en-IN', 'en-NZ', 'en-ZA', 'ja-JP']
-/** Those that the tz database has, too; ICU knows more. */
+/** The abbreviations that the tz database also has; ICU knows more. */
 const ABBREVIATIONS = new Set(
   (
     'UTC GMT BST IST WET WEST CET CEST EET EEST MSK SAST WAT CAT EAT EST EDT CST CDT MST MDT PST PDT AKST AKDT HST ' +
@@ -70,7 +70,7 @@ const ABBREVIATIONS = new Set(
   ).split(' '),
 )
 
-/** `CET`; where there is none, the distance to UTC as the tz database writes it: `-03`, `+0545`. */
+/** `CET`; without an abbreviation, the distance to UTC as the tz database writes it: `-03`, `+0545`. */
 function abbreviation(date: Date, zone: string): string {
   for (const language of LANGUAGES) {
     const name = zoneName(date, zone, language, 'short')
@@ -87,7 +87,7 @@ function zoneName(date: Date, zone: string, language: string, style: 'short' | '
   return format.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? ''
 }
 
-/** As systemd decides whether to repeat a time in UTC: the zone never differs from it. */
+/** Decides like systemd whether to repeat a time in UTC: not if the zone never differs from UTC. */
 function isUtc(zone: string): boolean {
   const year = 2024
   return [0, 6].every(
@@ -104,7 +104,7 @@ const WEEK = 7 * DAY
 const MONTH = 2_629_800 * SECOND
 const YEAR = 31_557_600 * SECOND
 
-/** How far an instant is from now, in the two largest units that say something. */
+/** The distance of an instant from now, in its two largest relevant units. */
 function relative(micros: number, nowMicros: number): string {
   const distance = Math.abs(micros - nowMicros)
   if (distance === 0) return 'now'

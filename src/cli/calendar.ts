@@ -1,4 +1,4 @@
-/** `kalends calendar`: what `systemd-analyze calendar` prints, on machines that have no systemd. */
+/** `kalends calendar`: the output of `systemd-analyze calendar`, on machines without systemd. */
 import { type CalendarEvent, CalendarSyntaxError, calendar } from '../calendar/index.ts'
 import { baseTime } from './base-time.ts'
 import { calendarReport, elapsesOf, type ReportContext } from './calendar-report.ts'
@@ -36,7 +36,7 @@ export default function calendarCommand({
     )
     .addHelpText('after', HELP)
   return command.action((expressions, flags) => {
-    // As commander's own output, it goes where configureOutput says; by default to stdout.
+    // Written like commander's own output, to where configureOutput says; default: stdout.
     const output = command.configureOutput()
     const write = (text: string) => output.writeOut?.(text)
     const nowMicros = now().getTime() * 1000
@@ -66,7 +66,7 @@ function checkZone(zone: string): void {
   try {
     calendar('daily', { zone })
   } catch (cause) {
-    const message = `option '--zone': ${JSON.stringify(zone)} is not an IANA time zone, exact in case`
+    const message = `option '--zone': ${JSON.stringify(zone)} is not an IANA time zone (names are case-sensitive)`
     throw new CommandError(message, EXIT.failed, { cause })
   }
 }
@@ -77,15 +77,15 @@ function jsonLine(expression: string, event: CalendarEvent, context: ReportConte
   return `${harmlessJson(JSON.stringify({ expression, normalized: String(event), zone: event.zone, base, elapses }))}\n`
 }
 
-/** The message, and the text with a caret under what is wrong. */
+/** The message, and the text with a caret under the error. */
 function errorText(error: CalendarSyntaxError): string {
   const { text, column, token, message } = error
-  // A caret helps only below text that takes one cell a character and one line.
+  // A caret is only useful below text of one line with one cell per character.
   if (!/^[ -~]{1,120}$/.test(text)) return message
   return `${message}\n  ${text}\n  ${' '.repeat(column - 1)}${'^'.repeat(Math.max(1, token.length))}`
 }
 
-/** The shell has split one event into several. */
+/** A hint for when the shell has split one event into several. */
 function quotesHint(expressions: readonly string[]): string {
   const whole = expressions.join(' ')
   if (expressions.length === 1) return ''

@@ -1,4 +1,4 @@
-/** `kalends check`: a module's declarations as `start` checks them, for CI. */
+/** `kalends check`: checks a module's declarations as `start` does, for CI. */
 import { DeclarationError } from '../errors.ts'
 import { Kalends } from '../kalends.ts'
 import { type AnyCommand, Command, examples } from './commander.ts'
@@ -25,7 +25,7 @@ export default function checkCommand(): AnyCommand {
         say(`${module} has ${problems.length} problem(s):`)
         for (const problem of problems) say(`  - ${problem}`)
       }
-      // What the module has left open, a pool or a timer, must not keep the command running.
+      // Pools and timers that the module has left open must not keep the command running.
       process.stdout.write('', () => process.exit(problems.length === 0 ? EXIT.ok : EXIT.failed))
     })
 }
@@ -33,7 +33,7 @@ export default function checkCommand(): AnyCommand {
 async function problemsOf(module: string, zone: string | undefined): Promise<readonly string[]> {
   const setup = await loadModule(module)
   try {
-    // Declarations are checked against the code alone; what the module does beside them needs some database.
+    // Declarations are checked against the code only, but the module may need a database for other things.
     const kalends = await Kalends.open('sqlite::memory:', { zone })
     try {
       await setup(kalends)

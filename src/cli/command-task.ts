@@ -16,19 +16,19 @@ import { type HandlerContext, PermanentError, type Task, task } from '../index.t
 import { type CommandUser, USER_NAME } from './command-user.ts'
 import { COMMAND_TASK } from './values.ts'
 
-/** After SIGTERM, and before the worker abandons the run. */
+/** The delay after SIGTERM; shorter than the time until the worker abandons the run. */
 const KILL_AFTER_MS = 3000
-/** Processes that a program leaves behind may hold its pipes open: after its end, wait this long for the last lines. */
+/** Processes that a program leaves behind may keep its pipes open: wait this long for the last lines. */
 const DRAIN_MS = 500
 const MOST_LINES = 10_000
 const LONGEST_LINE = 8000
 const LINES_IN_ERROR = 5
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-/** NUL would end a text for the operating system, which refuses it. */
+/** The operating system rejects arguments with NUL. */
 const text = z.string('a text is needed').refine(hasNoNul, { error: 'a text without NUL is needed' })
 
-/** The args. Errors do not repeat keys or values of the input: anyone may have written them. */
+/** The schema of the args. Errors do not repeat keys or values of the input, because anyone may have written them. */
 const schema = z
   .strictObject(
     {
@@ -42,15 +42,15 @@ const schema = z
       /** Which shell; default `/bin/sh`. */
       shellPath: text.exactOptional(),
       /**
-       * All of its environment, besides PATH, HOME, SHELL, LOGNAME and USER: it does not inherit the worker's. The schema
-       * is not a record, which would name the keys in errors.
+       * Its whole environment, except PATH, HOME, SHELL, LOGNAME and USER: it does not inherit the worker's. The schema
+       * is not a record, because that would name the keys in errors.
        */
       env: z
         .custom<Record<string, string>>(isEnvironment, 'an object of texts without NUL is needed')
         .exactOptional(),
       /** The folder it runs in; default the home of the worker's user. */
       cwd: text.exactOptional(),
-      /** Its input, of any bytes; default none. */
+      /** Its input, which may contain any bytes; default: none. */
       stdin: z.string('a text is needed').exactOptional(),
       /** The user that runs it; the worker must be root, or that user. Default: the worker's user. */
       user: text
@@ -89,12 +89,12 @@ async function runCommand(
     // Becoming the user is the last step before the program is found and started, so neither PATH nor LD_PRELOAD of
     // the job act on anything that is still root. The user's other groups are left out.
     ...(user !== null && { uid: user.uid, gid: user.gid }),
-    // A new process group, which can be ended as a whole.
+    // A new process group, which can be signalled as a whole.
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const ended = endOf(child)
-  // A program need not read its input.
+  // A program may ignore its input.
   child.stdin.on('error', () => undefined)
   child.stdin.end(args.stdin ?? '')
   const last: string[] = []
@@ -121,9 +121,9 @@ async function runCommand(
 }
 
 /**
- * The program and its arguments, through `runuser` if the job names another user.
+ * The program and its arguments, run through `runuser` if the job names another user.
  *
- * @param runsAs  the user that the worker was started with: a job cannot choose another one
+ * @param runsAs  the user that the worker was started with; a job cannot choose another one
  */
 function commandLine(args: CommandArgs, runsAs: CommandUser | null): readonly [string, ...string[]] {
   const [program = '', ...rest] =
@@ -154,7 +154,7 @@ function environmentOf(args: CommandArgs, as: CommandUser | null): Record<string
 function endOf(child: ChildProcess): Promise<{ code: number | null; by: NodeJS.Signals | null }> {
   return new Promise((resolve, reject) => {
     child.once('error', (error) =>
-      // A program that is missing or may not be run will fail in the next attempt, too.
+      // A program that is missing or not executable will also fail in the next attempt.
       reject(new PermanentError(`the program cannot be started: ${error.message}`, { cause: error })),
     )
     child.once('exit', (code, by) => resolve({ code, by }))
@@ -183,7 +183,7 @@ async function readLines(stream: Readable, keep: (line: string) => void): Promis
   try {
     for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) keep(line)
   } catch {
-    // Closed by us, after the end of the program.
+    // Closed by this process, after the end of the program.
   }
 }
 

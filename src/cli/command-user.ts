@@ -12,7 +12,7 @@ export interface CommandUser {
   readonly home: string
 }
 
-/** Names begin with a letter, so that they are neither options of a program nor syntax of a shell. */
+/** Names must start with a letter or an underscore, so that they are neither options of a program nor shell syntax. */
 export const USER_NAME = /^[a-z_][\w.-]*\$?$/i
 
 /** @throws UsageError if there is no such user, or this process may not become it */

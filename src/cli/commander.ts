@@ -1,6 +1,6 @@
 /**
- * commander, with the options and arguments of a command typed by their declarations. The types come from a package that
- * is needed to compile only: at run time its classes are those of commander.
+ * commander, with types for the options and arguments that a command declares. The types come from a package that is
+ * only needed for compiling; at run time, the classes are those of commander.
  */
 import * as commander from 'commander'
 import type * as typed from '@commander-js/extra-typings'
@@ -18,7 +18,7 @@ export type Command<
 
 export type Option = typed.Option
 
-/** A command of which nothing more is known. */
+/** A command with unknown options and arguments. */
 export type AnyCommand = typed.CommandUnknownOpts
 
 /** The end of a help text. */
@@ -32,6 +32,6 @@ export function withFlags<Args extends unknown[], Flags extends OptionValues, Ad
   add: (command: AnyCommand) => void,
 ): Command<Args, Flags & Added> {
   add(command)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `Added` says what `add` does
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `Added` is what `add` adds
   return command as unknown as Command<Args, Flags & Added>
 }

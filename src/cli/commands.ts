@@ -1,6 +1,4 @@
-/**
- * The commands by name. Only the one that is called is loaded, so that `kalends --help` and a completion cost little.
- */
+/** The commands by name. Only the requested one is loaded, so that `kalends --help` and completions are fast. */
 import { readFileSync } from 'node:fs'
 import { type AnyCommand, Command } from './commander.ts'
 import { harmlessLines } from './output.ts'
@@ -37,7 +35,7 @@ Examples:
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 conflict with the current state, 5 database unreachable,
 130 interrupted. Data goes to stdout, everything else to stderr; --json prints one JSON object a line.`
 
-/** @param args  of the command line: the command that they name is loaded, the others are known by name only */
+/** @param args  the command line: the command that it names is loaded, the others are only known by name */
 export async function program(args: readonly string[]): Promise<AnyCommand> {
   const named = args.find((arg) => !arg.startsWith('-') && arg !== 'help')
   const { version }: { version: string } = JSON.parse(

@@ -5,7 +5,10 @@ import { print } from './output.ts'
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof SHELLS)[number]
 
-/** Each runs `kalends completion <shell> -- <words>` with the words up to the cursor; where nothing fits, file names. */
+/**
+ * Each runs `kalends completion <shell> -- <words>` with the words up to the cursor. If nothing matches, it completes
+ * file names.
+ */
 const SCRIPTS: Readonly<Record<Shell, string>> = {
   bash: `# bash completion for kalends
 _kalends() {
@@ -36,7 +39,7 @@ complete -c kalends -f -a '(__kalends_complete)'
 `,
 }
 
-/** @param program  with the command loaded that these words name */
+/** @param program  loads the command that these words name */
 export function completionCommand(program: (words: readonly string[]) => Promise<AnyCommand>): AnyCommand {
   return new Command('completion')
     .description('Prints the completion script of a shell: commands, options and their choices.')
@@ -62,7 +65,7 @@ interface Candidate {
   readonly summary: string
 }
 
-/** The words that may stand in the place of the last one. */
+/** The words that could replace the last one. */
 function candidates(program: AnyCommand, words: readonly string[]): Candidate[] {
   const before = words.slice(0, -1)
   const current = words.at(-1) ?? ''

@@ -1,6 +1,6 @@
 /**
- * Which database a command works on: the flag, else the environment, else the configuration file, else a file in the
- * current folder.
+ * Finds the database that a command works on: the flag, otherwise the environment, otherwise the configuration file,
+ * otherwise a file in the current folder.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -8,7 +8,7 @@ import { messageOf } from '../errors.ts'
 import { type Command, type OptionValues, withFlags } from './commander.ts'
 import { UsageError } from './failure.ts'
 
-/** What every command that works on a database takes. */
+/** The options of every command that works on a database. */
 export type DatabaseFlags = {
   readonly database?: string
   readonly tablePrefix?: string
@@ -88,7 +88,7 @@ function readConfig(path: string | undefined): ConfigFile {
   const { database, tablePrefix, ...others }: Record<string, unknown> = { ...read }
   const [unknown] = Object.keys(others)
   if (unknown !== undefined)
-    throw wrong(`'${file}' has the unknown key '${unknown}'; known are database and tablePrefix`)
+    throw wrong(`'${file}' has the unknown key '${unknown}'; the keys are database and tablePrefix`)
   const text = (key: string, value: unknown) => {
     if (value === undefined || typeof value === 'string') return value
     throw wrong(`'${file}': ${key} must be a string, not ${JSON.stringify(value)}`)
@@ -100,7 +100,7 @@ function readConfig(path: string | undefined): ConfigFile {
   }
 }
 
-/** A SQLite file is named from where the configuration lies, so that --config works from everywhere. */
+/** A SQLite file is relative to the configuration file, so that --config works from everywhere. */
 function besideFile(database: string, file: string): string {
   const path = sqlitePath(database)
   return path === null ? database : `sqlite:${resolve(dirname(file), path)}`
@@ -117,7 +117,7 @@ function wrong(message: string): UsageError {
   return new UsageError(`option '--config': ${message}`)
 }
 
-/** The URL as it may be shown. Whatever stands before the last @ may be a password, or the rest of one. */
+/** The URL without its password. Everything before the last @ may be, or contain, a password. */
 export function shownUrl(url: string): string {
   return url.replace(/^([a-z]+:\/\/)[^?]*@/i, '$1***@').replace(/(password=)[^&]*/i, '$1***')
 }

@@ -12,14 +12,14 @@ export interface ConnectionLimits {
 
 interface Connection {
   readonly client: string | null
-  /** How many are being answered. */
+  /** How many requests are being answered. */
   requests: number
 }
 
 const TOO_MANY =
   'HTTP/1.1 429 Too Many Requests\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'
 
-/** @param clientOf  the client at a remote address, whose connections count together; null: they are not limited */
+/** @param clientOf  the client at a remote address, whose connections are counted together; null: no limit */
 export function limitConnections(
   server: Server,
   { total, perClient }: ConnectionLimits,

@@ -9,8 +9,9 @@ import { counted } from './values.ts'
 
 const HELP = `
 It checks for: tables that differ from what this version needs; clocks that disagree; no live worker, and workers
-that ended without a word; marks and running jobs that they left; schedules that cannot be planned, are dead or
-late; jobs that wait although a worker could run them, that no live worker handles, or that are blocked by nothing.`
+that crashed; marks and running jobs that they left; schedules that cannot be planned, are dead or
+late; jobs that wait although a worker could run them, that no live worker handles, or that no other job blocks
+although they are blocked.`
 
 export default function doctorCommand(): AnyCommand {
   const command = new Command('doctor')
@@ -20,7 +21,7 @@ export default function doctorCommand(): AnyCommand {
     )
     .option(
       '--lease <span>',
-      'a worker that is silent for longer is dead; give the lease of the workers (default: 60s)',
+      'a worker that is silent for longer is dead; use the lease of your workers (default: 60s)',
     )
     .option('--json', 'print one JSON object a line for each problem')
     .addHelpText('after', HELP)

@@ -1,10 +1,10 @@
-/** How a command fails: one clear message on stderr, and the exit code that tells a script which kind it was. */
+/** How a command fails: one clear message on stderr, and an exit code that tells scripts the kind of failure. */
 import { CommanderError } from 'commander'
 import { errorText, InvalidInputError, messageOf } from '../errors.ts'
 import { SETTING_NAMES } from '../model/settings.ts'
 import { harmlessLines } from './output.ts'
 
-/** What a script can tell apart. */
+/** The exit codes that scripts can distinguish. */
 export const EXIT = {
   ok: 0,
   failed: 1,
@@ -15,7 +15,7 @@ export const EXIT = {
   interrupted: 130,
 } as const
 
-/** Something that a command could not do; the message is for the person who typed it. */
+/** Something that a command could not do; the message is for the person who ran it. */
 export class CommandError extends Error {
   override readonly name: string = 'CommandError'
   readonly exitCode: number
@@ -35,7 +35,7 @@ export class UsageError extends CommandError {
   }
 }
 
-/** The command has reported everything already: only the exit code is left to give. */
+/** The command has already reported everything; only the exit code remains. */
 export class QuietFailure extends CommandError {
   override readonly name = 'QuietFailure'
 
@@ -59,7 +59,7 @@ const EXIT_CODES: ReadonlyMap<string, number> = new Map([
   ['STORE_UNAVAILABLE', EXIT.unavailable],
 ])
 
-/** The options by the fields that errors of the library name. */
+/** The options that belong to the fields in errors of the library. */
 const OPTIONS: ReadonlyMap<string, string> = new Map(
   [
     ...SETTING_NAMES.filter((name) => name !== 'task' && name !== 'enabled'),
@@ -81,10 +81,10 @@ export function flagOf(name: string): string {
  * @returns the exit code
  */
 export function report(error: unknown, verbose: boolean, write: (text: string) => void): number {
-  // commander has reported it already; help and version are not errors.
+  // commander has already reported it; help and version are not errors.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (error instanceof QuietFailure) return error.exitCode
-  // Names of rows and files, and what drivers say, may hold anything.
+  // Names of rows and files, and messages of drivers, may contain anything.
   write(`${harmlessLines(`error: ${verbose ? errorText(error) : commandMessage(error)}`)}\n`)
   if (!verbose && error instanceof Error && error.cause !== undefined) write('(--verbose shows where)\n')
   return exitCodeOf(error)
@@ -96,7 +96,7 @@ export function exitCodeOf(error: unknown): number {
   return (typeof code === 'string' ? EXIT_CODES.get(code) : undefined) ?? EXIT.failed
 }
 
-/** The message, which names the option in place of the field. */
+/** The message, with the option instead of the field. */
 export function commandMessage(error: unknown): string {
   const message = messageOf(error)
   const option =

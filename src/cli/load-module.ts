@@ -50,7 +50,7 @@ async function importFile(path: string, file: string): Promise<unknown> {
   }
 }
 
-/** CommonJS modules that a compiler has made from ESM carry it one level deeper. */
+/** In CommonJS modules compiled from ESM, the default export is one level deeper. */
 function defaultExport(module: unknown): unknown {
   const first = defaultOf(module)
   return typeof first === 'function' ? first : (defaultOf(first) ?? first)

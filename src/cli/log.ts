@@ -5,7 +5,7 @@ import { harmlessJson, harmlessText } from './output.ts'
 
 export interface LogOptions {
   readonly json: boolean
-  /** Also details. */
+  /** Whether details are included. */
   readonly verbose: boolean
 }
 

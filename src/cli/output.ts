@@ -1,4 +1,4 @@
-/** What commands print: data to stdout, messages to stderr, colour at a terminal only. */
+/** The output of commands: data to stdout, messages to stderr, colours only at a terminal. */
 import { styleText } from 'node:util'
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
@@ -27,17 +27,17 @@ function coloured(): boolean {
   return process.stdout.isTTY && NO_COLOR === '' && TERM !== 'dumb'
 }
 
-/** The width of a line in cells: COLUMNS, else the width of the terminal; without a terminal there is no limit. */
+/** The width of a line in cells: COLUMNS, otherwise the width of the terminal, otherwise unlimited. */
 export function lineWidth(): number {
   const wanted = Number(process.env['COLUMNS'])
   if (Number.isInteger(wanted) && wanted > 0) return wanted
   return process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : Infinity
 }
 
-/** Characters that a terminal obeys or that reorder the text around them: C0, C1, line separators, bidi controls. */
+/** Characters that control a terminal or reorder the text around them: C0, C1, line separators, bidi controls. */
 const ACTIVE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 
-/** Rows may contain any text: escapes the characters that would move the cursor or change colours. */
+/** Escapes characters that would move the cursor or change colours, because rows may contain any text. */
 export function harmlessText(text: string): string {
   return text.replaceAll(ACTIVE, (character) => {
     const code = character.codePointAt(0) ?? 0
@@ -48,8 +48,8 @@ export function harmlessText(text: string): string {
 }
 
 /**
- * A message of several lines, such as one with a stack. The lines after the first are indented, so that a name with a
- * line break in it cannot begin a line that looks like another message.
+ * A message of several lines, such as one with a stack. All lines after the first are indented, so that a name with a
+ * line break cannot start a line that looks like another message.
  */
 export function harmlessLines(text: string): string {
   return text
@@ -58,10 +58,10 @@ export function harmlessLines(text: string): string {
     .join('\n')
 }
 
-/** JSON that parses to the same value. JSON.stringify escapes the C0 characters and leaves the others as they are. */
+/** JSON that parses to the same value. JSON.stringify escapes only the C0 characters. */
 export function harmlessJson(json: string): string {
   return json.replaceAll(ACTIVE, (character) =>
-    // pino ends its lines with one; inside a text it is escaped already.
+    // pino ends its lines with one; within text it is already escaped.
     character === '\n' ? character : `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
   )
 }

@@ -1,15 +1,15 @@
-/** Lists of the library, page by page. */
+/** Reads lists of the library, page by page. */
 import type { Listed, ListPage } from '../index.ts'
 import { printJson } from './output.ts'
 
-/** How many rows a page has at most. */
+/** The most rows in a page. */
 const PAGE = 1000
 
 /**
- * The first rows of a list, each once.
+ * The first rows of a list, without duplicates.
  *
  * @param list  returns a page: after the row `last`, or after `offset` rows
- * @param limit  how many rows at most
+ * @param limit  the most rows
  */
 export async function firstRows<Row extends { readonly id: string }>(
   list: (page: {
@@ -39,7 +39,7 @@ export function listed({ items, total, totalIsExact }: ListPage<unknown>, counte
   return `${counted} listed of ${total}${totalIsExact ? '' : ' or more'}.`
 }
 
-/** Prints rows as `--json` does: with the values that a list leaves out. */
+/** Prints complete rows for `--json`, including the values that a list leaves out. */
 export async function printWhole<Row extends { readonly id: string }>(
   rows: readonly Listed<Row>[],
   get: (id: string) => Promise<Row | null>,

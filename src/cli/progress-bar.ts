@@ -1,7 +1,7 @@
-/** The progress of long work: a bar on stderr if it is a terminal, else nothing. */
+/** Shows the progress of long work: a bar on stderr if it is a terminal, otherwise nothing. */
 
 export interface ProgressBar {
-  /** @param of  null if the total is not known */
+  /** @param of  null if the total is unknown */
   update(done: number, of: number | null): void
   end(): void
 }
@@ -9,7 +9,7 @@ export interface ProgressBar {
 const WIDTH = 30
 /** How often it is drawn. */
 const EVERY_MS = 100
-/** Short work shows none. */
+/** Shorter work shows no bar. */
 const AFTER_MS = 300
 
 export function progressBar(what: string): ProgressBar {

@@ -1,6 +1,6 @@
 /**
- * `kalends start --http`: the REST API and the web page on a server of the worker. Loaded only with this option. What
- * cannot be served is reported before the worker starts.
+ * `kalends start --http`: serves the REST API and the web page from the worker. Loaded only with this option. Invalid
+ * options are reported before the worker starts.
  */
 import { once } from 'node:events'
 import { lstatSync, rmSync } from 'node:fs'
@@ -27,7 +27,7 @@ export interface HttpFlags {
 /** A port, or a Unix socket, which only the worker's user can connect to. */
 type Address = { readonly host: string; readonly port: number } | { readonly path: string }
 
-/** Opens the server, logs where it is, and tells the terminal how to sign in. Returns the function that closes it. */
+/** Opens the server, logs its address, prints how to sign in at a terminal, and returns a function that closes it. */
 export type Serve = (kalends: Kalends, log: Logger) => Promise<() => Promise<void>>
 
 const HEADERS_MS = 10_000
@@ -165,14 +165,14 @@ function announce(server: Server, address: Address, token: Token | null, log: Lo
   const port = typeof bound === 'object' && bound !== null && 'port' in bound ? bound.port : undefined
   const url = urlOf(address, port)
   log.info({ url, token: token === null ? 'none needed' : 'needed' }, 'The REST API is served')
-  // A name may lead anywhere, so the address that was bound counts. No browser can open a socket.
+  // A name may resolve to any address, so the bound address counts. No browser can open a socket.
   if (typeof bound !== 'object' || bound === null || 'path' in address) return
   const isRemote = !isLoopback(bound.address)
   if (isRemote) log.warn({ url }, PLAIN_HTTP)
   if (token === null) return
-  // Not through the logger: logs are kept and sent on. A token that the user has chosen is not repeated.
+  // Not through the logger, because logs are stored and forwarded. A token that the user has chosen is not printed.
   if (token.isOwn) {
-    // No browser opens the address that stands for all addresses of this machine.
+    // Browsers cannot open the address that stands for all addresses of this machine.
     const page = url.replace(/\/\/(?:0\.0\.0\.0|\[::\]):/, '//localhost:')
     say(`Sign in: ${page}#token=${token.value}`)
     say(`The token is kept in ${token.file}.`)

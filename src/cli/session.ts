@@ -1,4 +1,4 @@
-/** Commands that work on the database: opened for them, and closed whatever happens. */
+/** Runs commands that work on the database: opens it for them, and always closes it. */
 import { existsSync } from 'node:fs'
 import type { Kalends } from '../kalends.ts'
 import { type AnyCommand, type Command, type OptionValues, withFlags } from './commander.ts'
@@ -17,7 +17,7 @@ export type SessionFlags = DatabaseFlags & {
 }
 
 /**
- * Gives a command the options of the database and `--json`, and this action: `work` with the opened database, the
+ * Adds the database options and `--json` to a command, and an action that calls `work` with the opened database, the
  * arguments and the options.
  */
 export function onDatabase<Args extends unknown[], Flags extends OptionValues>(
@@ -36,9 +36,7 @@ export function onDatabase<Args extends unknown[], Flags extends OptionValues>(
   })
 }
 
-/**
- * Opens the database as it is: a command that reads or edits creates no tables. `kalends migrate` and workers do that.
- */
+/** Opens the database without migrating it: only `kalends migrate` and workers create tables. */
 export async function withKalends<Result>(
   flags: SessionFlags,
   work: (kalends: Kalends) => Promise<Result>,
@@ -56,7 +54,7 @@ export async function withKalends<Result>(
   }
 }
 
-/** SQLite would create an empty file in the current folder. */
+/** Otherwise, SQLite would create an empty file. */
 export function mustExist({ database, origin }: Configuration): void {
   const path = sqlitePath(database)
   if (path === null || existsSync(path)) return

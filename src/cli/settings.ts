@@ -1,4 +1,4 @@
-/** Settings as options of commands and as lines of a page: the same wherever they are written or shown. */
+/** Settings as options of commands and as lines of output: the same wherever they are written or shown. */
 import { spanText } from '../duration.ts'
 import {
   isNullable,
@@ -13,7 +13,7 @@ import { type Command, Option, type OptionValues, withFlags } from './commander.
 import { flagOf } from './failure.ts'
 import { instantOption, when, wholeNumber } from './values.ts'
 
-/** By name, as commander gives them; `none` clears a setting. */
+/** By name, as commander returns them; `none` clears a setting. */
 export type SettingFlags = { readonly [Name in OptionName]?: string | number }
 
 const PLACEHOLDERS: Readonly<Record<Setting['kind'], string>> = {
@@ -26,7 +26,7 @@ const PLACEHOLDERS: Readonly<Record<Setting['kind'], string>> = {
   json: 'json',
 }
 
-/** The description as the first line of a help text has it. */
+/** The description, as the first line of a help text. */
 export function helpOf({ description }: Setting): string {
   return `${description.charAt(0).toLowerCase()}${description.slice(1)}`.replaceAll('`', "'")
 }
@@ -59,9 +59,9 @@ export function clearableFlags(names: readonly OptionName[]): string[] {
 }
 
 /**
- * Those that are given, as the library takes them.
+ * The given settings, in the form that the library takes.
  *
- * @param clears  whether `none` clears a setting; otherwise it is a value like any other
+ * @param clears  whether `none` clears a setting; otherwise it is a normal value
  */
 export async function givenSettings(
   flags: SettingFlags,
@@ -79,7 +79,7 @@ export async function givenSettings(
   return given
 }
 
-/** Label and text of each of these settings; null: not worth a line. */
+/** The label and text of each of these settings; null: not worth a line. */
 export function settingFacts(
   row: object,
   names: readonly SettingName[],

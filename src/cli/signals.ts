@@ -2,8 +2,8 @@
 import { EXIT } from './failure.ts'
 
 /**
- * A terminal sends Ctrl-C to every process in the foreground, and npm passes it on once more: what comes this
- * soon after the first is the same one.
+ * A terminal sends Ctrl-C to every process in the foreground, and npm forwards it, so a second signal within this time
+ * counts as the same one.
  */
 const SAME_MS = 500
 

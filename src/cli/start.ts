@@ -1,4 +1,4 @@
-/** `kalends start`: this process as a worker, until a signal stops it. */
+/** `kalends start`: runs this process as a worker until a signal stops it. */
 import { InvalidArgumentError } from 'commander'
 import { messageOf } from '../errors.ts'
 import { Kalends } from '../kalends.ts'
@@ -64,8 +64,8 @@ function declaredCommand() {
     .option('--no-scheduler', 'submit nothing: run jobs only')
     .option('--no-executor', 'run no jobs: submit only')
     .option('--zone <zone>', "written into the code's timers that name none: an IANA name, or 'local'")
-    .option('--lease <span>', 'after this time the jobs of a dead worker are free for others (default: 60s)')
-    .option('--poll-interval <span>', 'how often to look for changes of others (default: 1s)')
+    .option('--lease <span>', 'after this time, others take over the jobs of a dead worker (default: 60s)')
+    .option('--poll-interval <span>', 'how often to check for changes by others (default: 1s)')
     .option(
       '--redact <paths>',
       'secrets to hide in errors, logs and the API, such as args.password,args.users.key',
@@ -137,7 +137,7 @@ async function start(module: string | undefined, flags: Flags, verbose: boolean)
     await close?.()
     await kalends.stop({ grace })
   }
-  // What the module has left open, a pool or a timer, must not keep a stopped worker running.
+  // Pools and timers that the module has left open must not keep a stopped worker running.
   process.exit(EXIT.ok)
 }
 

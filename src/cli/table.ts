@@ -1,4 +1,4 @@
-/** Tables as systemctl prints them: a line of titles, columns two blanks apart, as wide as the terminal at most. */
+/** Prints tables like systemctl: a line of titles, columns two blanks apart, at most as wide as the terminal. */
 import { harmlessText, lineWidth, painted, type Style } from './output.ts'
 
 export interface Column<Row> {
@@ -6,9 +6,9 @@ export interface Column<Row> {
   readonly value: (row: Row) => string
   readonly style?: (row: Row) => Style | undefined
   readonly align?: 'right'
-  /** The column may be cut down to this many cells; default: it is not cut. */
+  /** The smallest width in cells that the column may be cut to; default: it is not cut. */
   readonly least?: number
-  /** If there is no room for all, columns with the largest number are omitted first; default: never. */
+  /** If there is not enough room, columns with the largest number are omitted first; default: never. */
   readonly optional?: number
 }
 
@@ -60,7 +60,7 @@ function total(widths: readonly number[]): number {
   return widths.reduce((sum, each) => sum + each + GAP, -GAP)
 }
 
-/** `name: value` lines, the names aligned right, as `systemctl show` of a person would. */
+/** `name: value` lines with right-aligned names, like `systemctl status`. */
 export function factsText(
   facts: readonly (readonly [name: string, value: string | null | undefined])[],
 ): string {

@@ -1,6 +1,6 @@
 /**
- * The token that callers of `--http` send. It is given in a file or in the environment, and not as an option: every
- * local account can read the arguments of a process. Without one, a token is created and kept in a file.
+ * The token that callers of `--http` send. It comes from a file or the environment, and not from an option, because
+ * every local account can read the arguments of a process. Without one, a token is created and kept in a file.
  */
 import { randomBytes } from 'node:crypto'
 import {
@@ -22,15 +22,15 @@ import { CommandError, hasCode, UsageError } from './failure.ts'
 
 export interface Token {
   readonly value: string
-  /** Where it is kept; null: it came from the environment. */
+  /** The file that contains it; null: it came from the environment. */
   readonly file: string | null
-  /** Whether it is in Kalends' default file, so the user has not chosen a way to pass it on. */
+  /** Whether it is in Kalends' default file, so the user has not chosen how to pass it on. */
   readonly isOwn: boolean
 }
 
 const LEAST_LENGTH = 16
 
-/** @throws UsageError if it can be guessed, or others can read its file */
+/** @throws UsageError if it is too short, or others can read its file */
 export function givenToken(
   tokenFile: string | undefined,
   environment: NodeJS.ProcessEnv = process.env,
@@ -41,12 +41,12 @@ export function givenToken(
   return { value: checked(value, 'KALENDS_TOKEN'), file: null, isOwn: false }
 }
 
-/** @throws UsageError if it cannot be kept, or others can read its file */
+/** @throws UsageError if it cannot be stored, or others can read its file */
 export function ownToken(database: string, environment: NodeJS.ProcessEnv = process.env): Token {
   return { ...keptToken(defaultFile(database, environment)), isOwn: true }
 }
 
-/** Beside a SQLite file, whose readers could read everything anyway; else in the user's state folder. */
+/** Next to a SQLite file, whose readers can read everything anyway; otherwise in the user's state folder. */
 function defaultFile(database: string, environment: NodeJS.ProcessEnv): string {
   const path = sqlitePath(database)
   if (path !== null) return `${resolve(path)}.token`
@@ -60,7 +60,7 @@ function keptToken(file: string): { readonly value: string; readonly file: strin
     const found = read(file)
     if (found !== null) return { value: found, file }
     make(file)
-    // If another worker was faster, its token counts.
+    // If another worker was faster, its token is used.
     return { value: read(file) ?? '', file }
   } catch (cause) {
     if (cause instanceof CommandError) throw cause
@@ -68,7 +68,7 @@ function keptToken(file: string): { readonly value: string; readonly file: strin
   }
 }
 
-/** Null: there is no such file. */
+/** @returns null when the file does not exist */
 function read(file: string): string | null {
   let descriptor: number
   try {
@@ -79,7 +79,7 @@ function read(file: string): string | null {
     throw error
   }
   try {
-    // Check the opened file, not the one that has the name by now.
+    // Checks the opened file, because another file may have its name by now.
     const { mode, uid } = fstatSync(descriptor)
     const own = process.getuid?.()
     if ((mode & constants.S_IFMT) !== constants.S_IFREG)
@@ -100,7 +100,7 @@ function read(file: string): string | null {
   }
 }
 
-/** Appears complete or not at all, so that workers that start together share one. */
+/** The file appears complete or not at all, so that workers that start together share one token. */
 function make(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const draft = `${file}.${randomBytes(6).toString('hex')}`
@@ -115,7 +115,7 @@ function make(file: string): void {
 }
 
 function checked(token: string, origin: string): string {
-  // A header carries nothing but ASCII.
+  // A header can contain only ASCII.
   if (/^[!-~]+$/.test(token) && token.length >= LEAST_LENGTH) return token
   throw new UsageError(
     `the token in ${origin} needs at least ${LEAST_LENGTH} ASCII characters without spaces; make one with openssl rand -hex 32`,

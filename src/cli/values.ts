@@ -1,9 +1,9 @@
-/** Values as commands show them and read them. */
+/** Formats and parses values for commands. */
 import { InvalidArgumentError } from 'commander'
 import { messageOf } from '../errors.ts'
 import { timestamp } from './calendar-report.ts'
 
-/** The task of `command-task.ts`, whose name is needed without its schema. */
+/** The task of `command-task.ts`; a constant here, so that its schema need not be loaded. */
 export const COMMAND_TASK = 'command'
 
 const localZone = new Intl.DateTimeFormat().resolvedOptions().timeZone
@@ -30,7 +30,7 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
 }
 
 export function jsonValue(text: string): unknown {
-  // commander takes it for no value.
+  // commander would treat it as no value.
   if (text.trim() === 'null') throw new InvalidArgumentError('An object is needed, not null.')
   try {
     return JSON.parse(text)
@@ -39,7 +39,7 @@ export function jsonValue(text: string): unknown {
   }
 }
 
-/** A time as people type it: `2026-03-27 09:00 UTC`, `tomorrow`, `+2h`. */
+/** A time as people write it: `2026-03-27 09:00 UTC`, `tomorrow`, `+2h`. */
 export async function instantOption(option: string, text: string | undefined): Promise<Date | undefined> {
   if (text === undefined) return undefined
   const { baseTime } = await import('./base-time.ts')

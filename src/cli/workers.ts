@@ -24,12 +24,12 @@ const COLUMNS: readonly Column<WorkerStatus>[] = [
 export default function workersCommand(): AnyCommand {
   const command = new Command('workers')
     .description(
-      'Lists the workers that are registered in the database: those that run, and those that ended without a\n' +
-        'word, whose work the others take over within the lease.',
+      'Lists the workers that are registered in the database: those that run, and those that crashed,\n' +
+        'whose work the others take over within the lease.',
     )
     .option(
       '--lease <span>',
-      'a worker that is silent for longer is dead; give the lease of the workers (default: 60s)',
+      'a worker that is silent for longer is dead; use the lease of your workers (default: 60s)',
     )
     .addHelpText('after', examples('workers', 'workers --json | jq -r .id'))
   return onDatabase(command, async (kalends, { json }) => {

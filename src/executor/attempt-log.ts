@@ -49,7 +49,7 @@ export class AttemptLog {
     return Buffer.byteLength(text)
   }
 
-  /** The text without the secrets of the args, at most so many bytes, and well-formed, as every database stores it. */
+  /** The text without the secrets of the args, cut to `limit` bytes, and well-formed, so that it can be stored. */
   shown(text: string, limit: number): string {
     return cut(this.#secrets.hiddenInText(text).toWellFormed(), limit)
   }
@@ -70,12 +70,12 @@ export class AttemptLog {
   }
 }
 
-/** The start of a text that is longer than so many bytes. */
+/** Cuts a text that is longer than `limit` bytes. */
 function cut(text: string, limit: number): string {
   const bytes = Buffer.byteLength(text)
   if (bytes <= limit) return text
   const note = `… (cut, of ${bytes} bytes)`
   const start = Buffer.from(text).subarray(0, Math.max(0, limit - Buffer.byteLength(note)))
-  // The last character may have been cut in two.
+  // The last character may have been cut in half.
   return `${start.toString().replace(/\ufffd$/, '')}${note}`
 }

@@ -17,7 +17,7 @@ import type { HandledTask } from './handler.ts'
 import type { Journal } from './journal.ts'
 import type { AttemptOptions } from './options.ts'
 
-/** After its signal has fired, a handler has this long to end. Then its attempt ends without it. */
+/** How long a handler may continue after its signal was aborted. Then its attempt ends without it. */
 export const ABANDON_MS = 5000
 
 /** Runs one attempt of a job in this process. */
@@ -42,12 +42,12 @@ export class AttemptRunner {
     this.end = this.#run()
   }
 
-  /** For an attempt that ended without its handler: settles when the handler ends, if ever. Otherwise null. */
+  /** If the attempt ended without its handler: settles when the handler ends, if ever. Otherwise null. */
   abandonedHandler(): Promise<unknown> | null {
     return this.#abandoned
   }
 
-  /** Fires the handler's signal. Only the first reason counts. */
+  /** Aborts the handler's signal. Only the first reason counts. */
   abort(reason: CancelledError | LeaseLostError | StoppedError | TimeoutError): void {
     this.#controller.abort(reason)
   }
@@ -71,8 +71,8 @@ export class AttemptRunner {
     if (first === 'abandoned') this.#abandoned = finished
     clearTimeout(timeout)
     clearTimeout(abandonTimer)
-    // Once the signal has fired, its reason is the outcome: a handler that returns early because of the signal has not
-    // done its work.
+    // Once the signal is aborted, its reason is the outcome: a handler that returns early because of it has not done
+    // its work.
     if (signal.aborted) return attemptEnd(signal.reason, first === 'abandoned')
     return first === 'abandoned' ? null : first
   }
@@ -85,7 +85,7 @@ export class AttemptRunner {
       // Asynchronous even without a schema: the attempt must be registered before the handler's first line runs.
       args = await readArgs(this.#handled.task, job.argsText)
     } catch (error) {
-      // Args that do not match the schema now will not match it in the next attempt either.
+      // Args that do not match the schema now will not match in the next attempt either.
       return { kind: 'error', error: this.#errorText(error), permanent: isA(error, InvalidInputError) }
     }
     // Another handler may have blocked this process for longer than the lease, or the response to the claim was late:
@@ -119,14 +119,14 @@ export class AttemptRunner {
       log: log.logger(),
       progress: (value) => this.#progress(value),
     })
-    // Regardless of the result, so that `middleware` sees how the attempt ended.
+    // Checked before the result, so that `middleware` sees how the attempt ended.
     signal.throwIfAborted()
     await this.#checkResult(result)
     this.#resultText(result)
     return result
   }
 
-  /** A handler that returns a result of another shape than its task declares will do so again. */
+  /** If a result does not match the schema of the task, a retry would not help. */
   async #checkResult(result: unknown): Promise<void> {
     try {
       await checkResult(this.#handled.task, result)

@@ -14,13 +14,13 @@ interface CapacityOptions extends Pick<JobExecutorOptions, 'handlers' | 'concurr
 }
 
 /**
- * The places of this worker. A claim and a submission reserve the places of the jobs that they may start, so that both
- * together never start more than `concurrency` jobs.
+ * The capacity of this worker. A claim and a submission reserve capacity for the jobs that they may start, so that
+ * together they never start more than `concurrency` jobs.
  */
 export class Capacity {
   readonly #options: CapacityOptions
   #reserved = 0
-  /** A claim found less capacity than there is, because some of it was reserved. */
+  /** Whether a claim found less capacity because some of it was reserved. */
   #isClaimDeferred = false
   readonly #whenNoneReserved: (() => void)[] = []
 
@@ -32,7 +32,7 @@ export class Capacity {
     return this.#reserved > 0
   }
 
-  /** The tasks that this worker has places for. Reserved places count as free: their jobs are not known yet. */
+  /** The tasks that this worker has capacity for. Reserved capacity counts as free: its jobs are not known yet. */
   claimableTasks(): readonly string[] {
     return this.#free(0) > 0 ? [...this.#claimable(this.#taskLimits(0)).keys()] : []
   }
@@ -79,13 +79,13 @@ export class Capacity {
     if (this.#reserved > 0) await new Promise<void>((resolve) => this.#whenNoneReserved.push(resolve))
   }
 
-  /** A crash repeats the attempts that run and those whose end is not written: together at most `concurrency`. */
+  /** Running attempts and unwritten ends count together up to `concurrency`, because a crash repeats both. */
   #free(reserved: number): number {
     const { concurrency, attempts, settler } = this.#options
     return concurrency - attempts.count() - settler.occupied() - reserved
   }
 
-  /** For tasks with their own limit, how many more may run here. Every reserved place may go to such a task. */
+  /** For tasks with their own limit, how many more may run here. All reserved capacity may go to such a task. */
   #taskLimits(reserved: number): ReadonlyMap<string, number> {
     const { handlers, attempts } = this.#options
     const limits = new Map<string, number>()

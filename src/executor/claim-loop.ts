@@ -19,14 +19,14 @@ interface ClaimLoopOptions
   readonly attempts: RunningAttempts
 }
 
-/** Promotes due jobs and claims jobs until the queue is empty or all places are taken. */
+/** Promotes due jobs, then claims jobs until the queue is empty or the worker is full. */
 export class ClaimLoop {
   readonly loop: Loop
   readonly #options: ClaimLoopOptions
   /** Due jobs that the database refuses to make claimable. */
   readonly #notPromoted: SetAside
   #promotes = false
-  /** The last claim of the loop asked for every task and found no job. */
+  /** Whether the last claim of the loop asked for every task and found no job. */
   #isQueueEmpty = false
   #isStopping = false
   #lastGroup = ''
@@ -57,7 +57,7 @@ export class ClaimLoop {
     return this.#isStopping
   }
 
-  /** Jobs that the database refuses to make claimable are retried after their back-off. */
+  /** How many jobs the database refuses to make claimable. They are retried after their back-off. */
   setAsideCount(): number {
     return this.#notPromoted.ids().length
   }
@@ -75,7 +75,7 @@ export class ClaimLoop {
     return mayStart && this.#options.worker() === worker ? capacity.reserve(most) : null
   }
 
-  /** For tests with their own clock, where no loop runs: promotes and claims what is due. */
+  /** For tests with their own clock, which run no loops: promotes and claims what is due. */
   async claimDue(): Promise<void> {
     this.#promotes = true
     await this.#pass(false)
@@ -86,21 +86,24 @@ export class ClaimLoop {
     await this.loop.stop()
   }
 
-  /** @param isLoop  false: does not wait for the current turn to end; jobs that handlers submit in it are for the next call */
+  /**
+   * @param isLoop  false: does not wait for the current turn of the event loop to end; jobs that handlers submit during
+   *   it are left for the next call
+   */
   async #pass(isLoop: boolean): Promise<number> {
     const { capacity, unanswered, worker, handlers } = this.#options
     if (this.#promotes) await this.#promoteDue()
     for (;;) {
-      // Attempts that end in the same turn of the event loop free their places together: one claim of 200 instead of
+      // Attempts that end in the same turn of the event loop free their capacity together: one claim of 200 instead of
       // two of 100.
       if (isLoop) await nextTurn()
       const id = worker()
       if (id === null || this.#isStopping) return unanswered.untilNextComparison()
-      // A submission that has no response yet may have started jobs: compare only when nothing is reserved.
+      // A submission without a response yet may have started jobs, so this compares only when nothing is reserved.
       if (!capacity.isReserved()) await unanswered.compare(id)
       const reservation = capacity.reserveForClaim()
       if (reservation === null) return unanswered.untilNextComparison()
-      // Places that become free during the claim are not for submissions: other jobs may wait.
+      // Capacity that becomes free during the claim is not for submissions, because other jobs may wait.
       this.#isQueueEmpty = false
       const found = await this.#claim(id, reservation)
       this.#isQueueEmpty = isLoop && found === 0 && reservation.tasks.size === handlers.size
@@ -120,7 +123,7 @@ export class ClaimLoop {
     }
   }
 
-  /** @returns the number of jobs that were claimed */
+  /** @returns how many jobs were claimed */
   async #claim(worker: string, reservation: Reservation): Promise<number> {
     const { store, attempts } = this.#options
     const { tasks, limit, taskLimits } = reservation

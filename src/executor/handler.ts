@@ -5,15 +5,15 @@ import type { Task } from '../model/task.ts'
 export interface JobLogger {
   /** Details for troubleshooting. */
   debug(message: string): void
-  /** What the run did. */
+  /** What the run is doing. */
   info(message: string): void
   /** Something unexpected; the run continues. */
   warn(message: string): void
-  /** Something failed. To end the attempt as failed, throw an error instead. */
+  /** Something failed. To fail the attempt, throw an error instead. */
   error(message: string): void
 }
 
-/** The input of a handler for one attempt. */
+/** What a handler gets for one attempt. */
 export interface HandlerContext<Args = unknown> {
   readonly args: Args
   /** The scheduled time of the run; null for a job without a schedule. */
@@ -22,9 +22,9 @@ export interface HandlerContext<Args = unknown> {
   readonly missed: number
   /** The number of the attempt, from 1. */
   readonly attempt: number
-  /** The job as it was when it was claimed. */
+  /** The job when it was claimed. */
   readonly job: Job
-  /** Fires on timeout, cancellation, lost lease and the end of the grace period. `reason` is the matching error. */
+  /** Aborted on timeout, cancellation, a lost lease, or the end of the grace period. `reason` is the matching error. */
   readonly signal: AbortSignal
   readonly log: JobLogger
   /** Stores the progress of the run: any JSON value, such as `0.4` or `{ done: 40, of: 100 }`. */

@@ -2,7 +2,7 @@
  * The JobExecutor: promote → claim → run → settle, for the tasks that this worker handles.
  *
  * A claimed job belongs to this worker as long as its heartbeat continues. Each write about a run is fenced by id,
- * worker, claim and state: a worker that was taken for dead changes nothing.
+ * worker, claim and state, so that an evicted worker changes nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Loop } from '../loop.ts'
@@ -76,8 +76,8 @@ export class JobExecutor {
   }
 
   /**
-   * This worker is connected to another server. If that is a promoted asynchronous replica, it may lack the last commits,
-   * such as claims and ends of runs.
+   * Called when this worker is connected to another server. If that is a promoted asynchronous replica, it may lack the
+   * last commits, such as claims and ends of runs.
    */
   recheckRunning(): void {
     this.#unanswered.add()
@@ -85,8 +85,8 @@ export class JobExecutor {
   }
 
   /**
-   * For tests with their own clock, where no loop runs: claims, runs and settles what is due. Jobs that handlers submit
-   * meanwhile are for the next call, unless a handler is still running: it may be waiting for them.
+   * For tests with their own clock, which run no loops: claims, runs and settles what is due. Jobs that handlers submit
+   * in the meantime are left for the next call, unless a handler is still running, because it may be waiting for them.
    *
    * @returns how many attempts ran
    */
@@ -119,7 +119,7 @@ export class JobExecutor {
     return this.#attempts.setAside.ids().length + this.#claims.setAsideCount()
   }
 
-  /** Attempts that have ended, and whose end is not written yet. */
+  /** Attempts that have ended, but whose ends are not written yet. */
   unwritten(): Unwritten {
     return this.#settler.unwritten()
   }
@@ -129,12 +129,12 @@ export class JobExecutor {
     return this.#attempts.abandonedTasks()
   }
 
-  /** This worker was evicted under this id: what it runs now belongs to others. */
+  /** This worker was evicted under this id: others own what it runs now. */
   leaseLost(workerId: string): void {
     this.#attempts.leaseLost(workerId)
   }
 
-  /** Stops claiming, gives handlers the grace period to end, then fires their signals and releases the remaining jobs. */
+  /** Stops claiming, waits for handlers during the grace period, aborts their signals, and releases remaining jobs. */
   async stop(graceMs: number): Promise<void> {
     await this.#claims.stop()
     await this.#capacity.released()
@@ -153,7 +153,7 @@ export class JobExecutor {
   }
 
   #ended(end: EndedAttempt | null): void {
-    // The place of an attempt becomes free when its end is written.
+    // An attempt occupies capacity until its end is written.
     if (end === null) this.#claims.loop.wake()
     else this.#settler.add(end)
     this.#onWake?.()
@@ -161,7 +161,7 @@ export class JobExecutor {
 
   #settled(result: SettleResult): void {
     if (result.settled.length > 0 || result.lost.length > 0) this.#options.onSettled(result)
-    // Places may have become free, and a blocked job may have become claimable.
+    // Capacity may have become free, and a blocked job may have become claimable.
     this.#claims.loop.wake()
   }
 }

@@ -16,7 +16,7 @@ export class Journal {
   /** Never gives up on a batch: each line that the database refuses is dropped at once. */
   readonly #halving = new Halving(Infinity)
   readonly #progress = new Map<string, { fence: Fence; json: string }>()
-  /** Flushes run one after the other: after a flush, everything that came before it is written. */
+  /** Flushes run one after the other, so that after a flush, everything logged before it is written. */
   #lastFlush: Promise<void> = Promise.resolve()
 
   constructor(store: ExecutingStore, onError: (error: unknown, loop: string) => void) {
@@ -35,7 +35,7 @@ export class Journal {
     this.loop.wake()
   }
 
-  /** Writes what was collected. If a write fails, the rest stays for the next flush. */
+  /** Writes what was collected. If a write fails, the rest is left for the next flush. */
   flush(): Promise<void> {
     const turn = this.#lastFlush.then(() => this.#flush())
     this.#lastFlush = turn.catch(() => undefined)

@@ -16,11 +16,11 @@ export interface AttemptOptions {
   readonly argsLimit: number
 }
 
-/** What the executor needs; each of its parts takes some of it. */
+/** What the executor needs; each of its parts takes some of these options. */
 export interface JobExecutorOptions extends AttemptOptions {
   readonly store: ExecutingStore
   readonly handlers: ReadonlyMap<string, HandledTask>
-  /** The most jobs at the same time. */
+  /** The most concurrent jobs. */
   readonly concurrency: number
   /** How often to check whether a running job was cancelled, in milliseconds. */
   readonly pollIntervalMs: number

@@ -26,10 +26,10 @@ export class RunningAttempts {
   readonly #options: RunningAttemptsOptions
   readonly #running = new Map<string, AttemptRunner>()
   readonly #finishing = new Set<Promise<void>>()
-  /** Their handlers continue although the attempts have ended. */
+  /** Attempts that have ended although their handlers continue. */
   readonly #abandoned = new Set<AttemptRunner>()
   #started = 0
-  /** When cancelled jobs were last looked for, by performance.now(). */
+  /** When cancellations were last checked, by performance.now(). */
   #lastCheck = Number.NEGATIVE_INFINITY
 
   constructor(options: RunningAttemptsOptions) {
@@ -68,7 +68,7 @@ export class RunningAttempts {
     return [...this.#abandoned].map(({ job }) => job.task)
   }
 
-  /** A job that cannot be started is released: it must not block others, and not stay `running`. */
+  /** A job that cannot be started is released, so that it neither blocks others nor stays `running`. */
   start(job: ClaimedJob): void {
     try {
       this.#start(job)
@@ -94,12 +94,12 @@ export class RunningAttempts {
       attempt.abort(new StoppedError('The worker stops; the job goes back to the queue'))
   }
 
-  /** Resolves when the attempts that have started by now have ended. */
+  /** Resolves when all attempts that have started so far have ended. */
   async finished(): Promise<void> {
     await Promise.all(this.#finishing)
   }
 
-  /** Resolves when these attempts have ended, or when the time is over. */
+  /** The same, but resolves after `limitMs` at the latest. */
   async finishedWithin(limitMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs)))
@@ -115,7 +115,7 @@ export class RunningAttempts {
       throw new RangeError(
         `The job ${shownInput(job.id)} of the task ${shownInput(job.task)} was claimed, but this worker has no handler for the task; the job goes back to the queue`,
       )
-    // An attempt that still runs here although its job was claimed again was taken from this worker unnoticed.
+    // If an attempt of this job still runs here, the job was taken from this worker unnoticed.
     this.#running
       .get(job.id)
       ?.abort(new LeaseLostError(`The job ${job.id} was taken from this worker and is in its next attempt`))
@@ -135,11 +135,11 @@ export class RunningAttempts {
     const end = await attempt.end
     this.#keepAbandoned(attempt)
     const isRetryable = end?.kind === 'timeout' || (end?.kind === 'error' && !end.permanent)
-    // Separates the lines of this attempt from those of the next, for people who read the log.
+    // Separates the log lines of this attempt from those of the next one.
     if (isRetryable && job.attempt <= job.policy.maxRetries)
       attempt.log.write('warn', `Attempt ${job.attempt} failed: ${end.error.split('\n', 1)[0] ?? ''}`)
     try {
-      // The log lines of a job are stored before it is final.
+      // The log lines of a job are stored before it becomes final.
       await journal.flush()
     } catch (error) {
       onError(error, 'journal')
@@ -167,7 +167,7 @@ export class RunningAttempts {
     for (const id of new Set(this.all().map(({ job }) => job.worker))) {
       for (const fence of await store.stopRequests(id)) {
         const attempt = this.#running.get(fence.id)
-        // The response may be about an earlier claim of the job, which has ended by now.
+        // The response may be about an earlier claim of the job, which has ended in the meantime.
         if (attempt?.job.claim === fence.claim) attempt.abort(new CancelledError('The job was cancelled'))
       }
     }

@@ -11,7 +11,7 @@ export const REJECTED_RETRY_MS = 300_000
  * Writes ends in a batch. If the database rejects the batch, it is halved until the rejected end is found, so that one
  * rejected end never affects the others.
  *
- * @param onRejected  called for each end that cannot be written, even without its result and error
+ * @param onRejected  called for each end that cannot be written, even without its result and error text
  * @throws StoreUnavailableError; AllRefusedError when every end that was tried is rejected
  */
 export async function settleIsolated(

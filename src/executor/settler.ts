@@ -9,14 +9,14 @@ const AT_ONCE = 200
 /** An end whose row is locked by another transaction is retried after this time. */
 const LOCKED_RETRY_MS = 250
 /**
- * This many ends that cannot be written now, because their row is locked or the database rejects them, do not count
- * against capacity: one lock must not stop a worker. Further ones count, because a crash repeats the run of each.
+ * Up to this many ends that cannot be written now, because their row is locked or the database rejects them, do not
+ * count against capacity: one lock must not stop a worker. Further ones count, because a crash repeats the run of each.
  */
 export const MOST_EXEMPT = 200
 
 export interface SettlerOptions {
   readonly store: Pick<ExecutingStore, 'settle'>
-  /** Ends were written, lost, found to be locked, or set aside: places may have become free. */
+  /** Ends were written, lost, found to be locked, or set aside: capacity may have become free. */
   readonly onSettled: (result: SettleResult) => void
   /** The database rejects this end permanently; it is set aside. */
   readonly onRejected: (end: EndedAttempt, error: unknown) => void
@@ -25,27 +25,27 @@ export interface SettlerOptions {
 
 /** Ends of runs that are not in the database yet. */
 export interface Unwritten {
-  /** Those that are still being retried. */
+  /** Ends that are still being retried. */
   readonly waiting: number
-  /** How many of those wait because another transaction has locked their row. */
+  /** How many of these wait because another transaction has locked their row. */
   readonly locked: number
-  /** How long the oldest of the locked has waited; 0: none is locked. */
+  /** How long the oldest locked end has waited; 0: none is locked. */
   readonly lockedMs: number
-  /** Set aside because the database rejects them. */
+  /** Ends that are set aside because the database rejects them. */
   readonly rejected: number
   /** Whether the limit of exempt ends is reached, so that further ones count against capacity. */
   readonly isLimitReached: boolean
 }
 
 /**
- * Writes the ends of runs in small batches: the runs that end while one batch is being written form the next. If the
+ * Writes the ends of runs in small batches: runs that end while one batch is being written form the next batch. If the
  * database is unavailable, ends are delayed, not lost.
  */
 export class Settler {
   readonly loop: Loop
   readonly #options: SettlerOptions
   #queue: EndedAttempt[] = []
-  /** When each was found locked, in the order of retries. Times are of performance.now(). */
+  /** When each end was found locked, in the order of retries. Times are by performance.now(). */
   readonly #locked = { since: new Map<EndedAttempt, number>(), retryAt: 0 }
   readonly #rejected = { ends: [] as EndedAttempt[], retryAt: Infinity }
   readonly #writing = new Halving()
@@ -72,7 +72,7 @@ export class Settler {
     return [...this.#queue, ...this.#locked.since.keys(), ...this.#rejected.ends].map(({ fence }) => fence)
   }
 
-  /** How many count against capacity: a crash repeats the run of each. */
+  /** How many ends count against capacity, because a crash repeats the run of each. */
   occupied(): number {
     return this.#queue.length + Math.max(0, this.#exempt() - MOST_EXEMPT)
   }
@@ -88,7 +88,10 @@ export class Settler {
     }
   }
 
-  /** Waits until everything is written, or the time is over. Ends that were set aside are retried once: their rows may be repaired. */
+  /**
+   * Waits until everything is written, or until the time limit. Ends that were set aside are retried once, because
+   * their rows may have been repaired.
+   */
   async drain(limitMs: number): Promise<void> {
     this.#retryRejected()
     if (this.#isEmpty()) return
@@ -102,7 +105,7 @@ export class Settler {
     })
   }
 
-  /** For tests with their own clock, where no loop runs. */
+  /** For tests with their own clock, which run no loops. */
   async settleAll(): Promise<void> {
     while (this.#queue.length > 0) await this.#pass()
   }
@@ -123,7 +126,7 @@ export class Settler {
   async #write(): Promise<void> {
     const batch = this.#queue.slice(0, AT_ONCE)
     const result = await this.#settle(batch, this.#writing)
-    // Only now: if the write failed, the ends stay in the queue.
+    // Removed only now: if the write fails, the ends stay in the queue.
     this.#queue.splice(0, batch.length)
     if (this.#locked.since.size === 0) this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     for (const end of result.locked) this.#locked.since.set(end, performance.now())
@@ -132,13 +135,13 @@ export class Settler {
 
   async #retryLocked(): Promise<void> {
     const batch = [...this.#locked.since.keys()].slice(0, AT_ONCE)
-    // Also if it fails, so that other ends are written in between.
+    // Also applies if this retry fails, so that other ends are written in between.
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     const result = await this.#settle(batch, this.#retrying)
     this.#locked.retryAt = performance.now() + LOCKED_RETRY_MS
     const since = new Map(batch.map((end) => [fenceText(end.fence), this.#locked.since.get(end)]))
     for (const end of batch) this.#locked.since.delete(end)
-    // At the end of the map, so that all get a turn.
+    // Moved to the end of the map, so that all get a turn.
     for (const end of result.locked)
       this.#locked.since.set(end, since.get(fenceText(end.fence)) ?? performance.now())
     if (result.locked.length < batch.length) this.#options.onSettled(result)

@@ -25,7 +25,7 @@ export class UnansweredStatements {
     this.#settler = settler
   }
 
-  /** The database and this worker may disagree from now on about what runs here. */
+  /** From now on, the database and this worker may disagree about what runs here. */
   add(): void {
     this.#since = performance.now()
   }
@@ -40,23 +40,25 @@ export class UnansweredStatements {
   }
 
   /**
-   * Compares this worker's running jobs in the database with its handlers. A job without a handler is released: its claim
-   * was committed although no response came, or the end of its run was lost with the server. As long as this worker lives,
-   * no other worker takes that job over. A handler without a running job is stopped: its claim was lost with the server,
-   * and another worker may run the job. Comparisons continue until the database can no longer be executing a statement
-   * that got no response.
+   * Compares this worker's running jobs in the database with its handlers. A job without a handler is released: its
+   * claim was committed although no response came, or the end of its run was lost with the server. As long as this
+   * worker lives, no other worker takes that job over. A handler without a running job is stopped: its claim was lost
+   * with the server, and another worker may run the job. Comparisons continue until the database can no longer be
+   * executing a statement that got no response.
    */
   async compare(workerId: string): Promise<void> {
     const since = this.#since
     if (since === null) return
     const asked = performance.now()
-    // Read before the query: an attempt that ends during the query is known here, and may be claimed again by then.
+    // Read before the query: an attempt that ends during the query is still in this list, and its job may already be
+    // claimed again.
     const running = this.#attempts.all()
     const known = [...running.map(({ job }) => fenceOf(job)), ...this.#settler.pending()]
     const [knownFences, knownJobs] = [new Set(known.map(fenceText)), new Set(known.map(({ id }) => id))]
     const held = await this.#store.held(workerId)
     const unknown = held.filter(({ fence }) => !knownFences.has(fenceText(fence)))
-    // The next claim could get the number of the claim that still runs here: that handler must end first.
+    // If this job were released, its next claim could get the number of the claim that still runs here. That handler
+    // must end first.
     const releasable = unknown.filter(({ fence }) => !knownJobs.has(fence.id))
     for (const attempt of releasable) this.#settler.add(attempt)
     const heldFences = new Set(held.map(({ fence }) => fenceText(fence)))

@@ -8,7 +8,7 @@ import { Problem, shortened } from './problem.ts'
 
 /** operate: also run, pause, resume, reset, cancel, retry; admin: also create, change and delete schedules. */
 export type Role = 'read' | 'operate' | 'admin'
-/** What an operation needs. */
+/** What an operation requires. */
 export type Permission = Role | 'submit'
 
 /** A caller and what it may do. */
@@ -16,35 +16,35 @@ export interface Access {
   readonly role: Role
   /** Whether it may submit jobs, and run a schedule with other args; default false. No role includes it. */
   readonly submit?: boolean | undefined
-  /** The only rows that it reaches; default: all. */
+  /** The only rows that it can access; default: all. */
   readonly scope?:
     | { readonly group?: string | undefined; readonly submitter?: string | undefined }
     | undefined
   /**
-   * The tasks whose schedules and jobs it may write. Needed with a scope, unless it may only read; without a scope the
-   * default is every task but the built-in ones.
+   * The tasks whose schedules and jobs it may write. Required with a scope, unless it is read-only; without a scope,
+   * the default is every task except the built-in ones.
    */
   readonly tasks?: GrantedTasks | undefined
   /** Limits of the owner; without a scope there are none by default. */
   readonly limits?: OwnerLimits | undefined
-  /** For the audit log. */
+  /** The user's name for the audit log. */
   readonly user?: string | undefined
 }
 
-/** The names of the tasks that a caller may use; undefined: not limited. */
+/** The names of the tasks that a caller may use; undefined: all. */
 export function taskNames({ tasks }: Access): string[] | undefined {
   return tasks?.map((one) => (typeof one === 'string' ? one : one.name))
 }
 
 /** Where a request comes from. */
 export interface RequestContext {
-  /** Node's own request, with what the application's middleware has put there, such as a session. */
+  /** Node's own request, with what the application's middleware has added, such as a session. */
   readonly incoming?: IncomingMessage | undefined
   /** Where the framework has mounted the handler, such as `/kalends`; `node` takes it from Express. */
   readonly basePath?: string | undefined
   /**
    * The address of the connection, for servers without `incoming`. `authorize` gets the client's address here, if it is
-   * known: behind a proxy of `trustedProxies`, the address that the proxy reports.
+   * known; behind a proxy of `trustedProxies`, the address that the proxy reports.
    */
   readonly address?: string | undefined
 }
@@ -128,7 +128,7 @@ export function bearer(tokens: Readonly<Record<string, Access>>): Authorize {
   }
 }
 
-/** Of equal length for every token. */
+/** Digests have the same length for every token. */
 function digestOf(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }

@@ -25,7 +25,7 @@ export const Schedule = z.strictObject({
   lastError: orNull(z.string()),
   markedBy: orNull(z.string()),
 })
-/** In rows of lists. */
+/** Used in rows of lists. */
 const truncated = z
   .partialRecord(z.enum(['args', 'result', 'progress', 'error', 'lastError']), z.int())
   .optional()

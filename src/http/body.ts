@@ -1,4 +1,4 @@
-/** Bodies are JSON, bounded in bytes, depth and time, and their numbers are exact. */
+/** Bodies are JSON with limits on size, depth and time, and all their numbers must be exact. */
 import { Problem } from './problem.ts'
 
 export interface BodyLimits {
@@ -8,7 +8,7 @@ export interface BodyLimits {
 }
 
 /**
- * @param turn  awaited before the body, which is complete then, is decoded and parsed
+ * @param turn  awaited before the complete body is decoded and parsed
  * @returns the parsed body; undefined when there is none
  * @throws Problem 400, 408, 413, 415, 422
  */
@@ -40,7 +40,7 @@ export async function readBody(
     return JSON.parse(text)
   } catch (error) {
     const reason = error instanceof Error ? error.message : ''
-    // The message quotes the input.
+    // The original message quotes the input.
     const position = /position (\d+)/.exec(reason)?.[1]
     throw new Problem(
       400,
@@ -83,12 +83,12 @@ async function readBytes(request: Request, { bytes: most, timeMs }: BodyLimits):
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const MINUS = 0x2d
-/** Where a number starts: it and everything that JSON.parse could take for a part of it. */
+/** Matches the start of a number and everything that JSON.parse could include in it. */
 const NUMBER = /[-\d][-+.\deE]*/y
 
 /**
- * Before it is parsed: a deep body costs every function that walks through it. One pass for any input: a regular
- * expression for strings would start again at each quote of a string that is not closed.
+ * Checked before parsing, because a deep body is expensive for every function that traverses it. This takes one pass
+ * for any input: a regular expression for strings would start again at each quote of an unterminated string.
  */
 function checkTokens(text: string, most: number): void {
   let depth = 0
@@ -112,7 +112,7 @@ function checkTokens(text: string, most: number): void {
   }
 }
 
-/** Rejects whole numbers that a double rounds, and infinite ones. JSON.parse rejects what is not a number. */
+/** Rejects whole numbers that a double would round, and infinite ones. JSON.parse rejects other invalid numbers. */
 function checkNumber(token: string): void {
   const value = Number(token)
   const isWhole = !token.includes('.') && !token.includes('e') && !token.includes('E')

@@ -1,13 +1,13 @@
 /**
- * Server-sent events: what to read again, not what it is now.
+ * Server-sent events: they say what to read again, not its content.
  *
  * Changes by this process are known at once. Changes by other processes and in SQL are found by one query a second,
- * which runs only while a client listens. A message names topics and nothing else: it is small, contains no secret, and
- * missing one costs nothing. A client that reconnects with `Last-Event-ID` gets the topics that changed since, or all of
- * them if that is unknown.
+ * which runs only while a client listens. A message only names topics: it is small, contains no secret, and missing one
+ * does no harm. A client that reconnects with `Last-Event-ID` gets the topics that changed since then, or all of them
+ * if that is unknown.
  *
- * Bounded: messages (two a second), connections, also those of one user, the life of a connection (the client reconnects
- * and is authorized again), and what waits for a slow client (one message).
+ * Everything is limited: messages (two a second), connections (in total and of one user), the life of a connection (the
+ * client reconnects and is authorized again), and what waits for a slow client (one message).
  */
 import { randomBytes } from 'node:crypto'
 import type { Kalends, ChangeTokens } from '../index.ts'
@@ -18,18 +18,18 @@ const TOPICS: readonly Topic[] = ['schedules', 'jobs', 'workers']
 const SCOPED_TOPICS: readonly Topic[] = ['schedules', 'jobs']
 
 export interface ChangesOptions {
-  /** Most listeners at a time; default 200. */
+  /** The most listeners at the same time; default 200. */
   readonly listeners?: number | undefined
-  /** Most listeners of one user, or of one address for users without a name; default 10. */
+  /** The most listeners of one user, or of one address for users without a name; default 10. */
   readonly perUser?: number | undefined
   /** How long a connection may last, in milliseconds; default 10 minutes. */
   readonly lifeMs?: number | undefined
 }
 
 const TICK_MS = 1000
-/** Between two messages. */
+/** The pause between two messages. */
 const PAUSE_MS = 500
-/** In ticks. A scope is notified at a fixed pace, so that it does not learn when other owners change something. */
+/** The pace for scopes, in ticks. It is fixed, so that a scope does not learn when other owners change something. */
 const SCOPED_TICKS = 5
 const PING_TICKS = 15
 
@@ -39,9 +39,9 @@ export class Changes {
   readonly #streams = new Set<EventStream>()
   readonly #history = new History()
   readonly #changed: () => Promise<readonly Topic[]>
-  /** What the next message will name. */
+  /** The topics of the next message. */
   readonly #marked = new Set<Topic>()
-  /** Until the next message may be sent. */
+  /** Runs until the next message may be sent. */
   #pause: NodeJS.Timeout | null = null
   #stop: (() => void) | null = null
 
@@ -51,7 +51,7 @@ export class Changes {
     this.#changed = watched(() => kalends.api.views.changeTokens())
   }
 
-  /** This process has changed something. */
+  /** Called when this process has changed something. */
   mark(topics: readonly Topic[]): void {
     for (const topic of topics) this.#marked.add(topic)
     if (this.#streams.size === 0 || this.#marked.size === 0 || this.#pause !== null) return
@@ -80,7 +80,7 @@ export class Changes {
     stream.send(`retry: 2000\nid: ${id}\nevent: hello\ndata: {}`)
     if (lastId !== null) stream.notify(isScoped ? SCOPED_TOPICS : this.#history.since(lastId), id)
     this.#stop ??= this.#start()
-    // What was marked before anyone listened.
+    // Sends what was marked before anyone listened.
     this.mark([])
     if (signal.aborted) stream.close()
     return stream.response
@@ -117,7 +117,7 @@ export class Changes {
       if (ticks % SCOPED_TICKS === 0) this.#notify(SCOPED_TOPICS, true)
       for (const stream of this.#streams) {
         if (ticks % PING_TICKS === 0) stream.send(': ping')
-        // What a slow client had no room for.
+        // Sends what a slow client had no room for.
         stream.notify([], this.#history.id(stream.listener.isScoped))
       }
     }, TICK_MS).unref()
@@ -145,14 +145,14 @@ export class Changes {
   }
 }
 
-/** Which message last named a topic. */
+/** Records which message last named each topic. */
 class History {
-  /** The event ids of another process mean nothing here. */
+  /** Distinguishes event ids of this process from those of others. */
   readonly #instance = randomBytes(4).toString('hex')
   readonly #lastOf = new Map<Topic, number>()
   #sequence = 0
 
-  /** Of the last message. The number of messages would reveal to a scope how much other owners change. */
+  /** The id of the last message. The number of messages would reveal to a scope how much other owners change. */
   id(isScoped: boolean): string {
     return `${this.#instance}-${isScoped ? 0 : this.#sequence}`
   }
@@ -165,7 +165,7 @@ class History {
   since(id: string): readonly Topic[] {
     const [instance, number] = id.split('-')
     const isKnown = instance === this.#instance && /^\d{1,15}$/.test(number ?? '')
-    // Without listeners nothing was read: the next query finds what has changed since the last one.
+    // Without listeners nothing was read, so the next query finds what has changed since the last one.
     return isKnown ? TOPICS.filter((topic) => (this.#lastOf.get(topic) ?? 0) > Number(number)) : TOPICS
   }
 }
@@ -173,7 +173,7 @@ class History {
 /**
  * Finds changes by other processes and in SQL.
  *
- * @returns what has changed since the last call; nothing while that is still reading, or without the database
+ * @returns the topics that changed since the last call; empty while a read is in progress, and without the database
  */
 function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topic[]> {
   let isReading = false
@@ -189,7 +189,7 @@ function watched(read: () => Promise<ChangeTokens>): () => Promise<readonly Topi
     known = now ?? known
     if (before === null || now === null) return []
     const changed = TOPICS.filter((topic) => now[topic] !== before[topic])
-    // Databases store the time of a change in seconds: a later change in the same second shows in the next call.
+    // Databases store the time of a change in seconds, so a later change in the same second is found by the next call.
     const topics = [...changed, ...again]
     again = changed
     return topics

@@ -41,10 +41,10 @@ export class TrustedProxies {
   }
 
   /**
-   * The address of the client: that of the connection, or if a trusted proxy has opened it, the right-most address of
-   * `X-Forwarded-For` that is no trusted proxy. Addresses to the left of that were written by the client itself.
+   * The client's address: that of the connection, or if a trusted proxy has opened it, the right-most address of
+   * `X-Forwarded-For` that is not a trusted proxy. The client itself may have written the addresses to the left of it.
    *
-   * @param connection  the address of the other end of the connection; null: not known, such as a Unix socket
+   * @param connection  the address of the other end of the connection; null: unknown, for example a Unix socket
    */
   clientOf(connection: string | null, headers: Headers): string | null {
     let client = connection === null ? null : plainAddress(connection)
@@ -70,8 +70,8 @@ export function isLoopback(address: string): boolean {
 }
 
 /**
- * What a limit counts as one client: an IPv4 address, or the /64 network that a provider gives to one customer, who has
- * more IPv6 addresses than any table can hold.
+ * The key under which a limit counts one client: an IPv4 address, or the /64 network that a provider gives to one
+ * customer, who has more IPv6 addresses than any table can hold.
  */
 export function clientKey(address: string): string {
   if (isIP(address) !== 6) return address
@@ -84,7 +84,7 @@ export function clientKey(address: string): string {
 }
 
 /**
- * Without brackets, port, zone, and the IPv6 form of an IPv4 address; null: no address.
+ * Removes brackets, port, zone, and the IPv6 form of an IPv4 address; null: not an address.
  *
  * @param text  as sockets and proxies write it: `::ffff:10.0.0.1`, `[::1]:4040`, `10.0.0.1:4040`, `fe80::1%eth0`
  */

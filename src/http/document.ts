@@ -8,7 +8,7 @@ type Json = Record<string, unknown>
 
 const NAMED: Readonly<Record<string, z.ZodType>> = { ...bodies, ...answers }
 
-/** What every operation may answer besides its own. */
+/** Problems that every operation may return. */
 const PROBLEMS: Readonly<Record<string, string>> = {
   '400': 'The request cannot be parsed, or is not possible in this state',
   '401': 'Not signed in',
@@ -75,7 +75,7 @@ function operationObject(one: Operation): Json {
   }
 }
 
-/** Its own answers, and the problems that any operation of its kind may answer. */
+/** Its own responses, and the problems that an operation of its kind may return. */
 function responsesOf({ method, permission, params, body, answers }: Operation): Json {
   const fits = (status: string) =>
     permission === null
@@ -124,7 +124,7 @@ function jsonSchema(schema: z.core.$ZodType): Json {
   return withoutIdentity({ ...z.toJSONSchema(schema, { io, unrepresentable: 'any' }) })
 }
 
-/** The ids are those of the document. */
+/** Removes ids that only apply to the document. */
 function withoutIdentity({ $schema: _schema, $id: _$id, id: _id, ...schema }: Json): Json {
   return schema
 }

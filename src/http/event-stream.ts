@@ -2,13 +2,13 @@
 
 export type Topic = 'schedules' | 'jobs' | 'workers'
 
-/** Messages that may wait in a connection. */
+/** The most messages that may wait in a connection. */
 const MOST_WAITING = 8
-/** A client that takes nothing for this long is disconnected. */
+/** A client that reads nothing for this long is disconnected. */
 const STUCK_MS = 30_000
 
 export interface Listener {
-  /** Whose connections are counted together; null: not known. */
+  /** The user whose connections are counted together; null: unknown. */
   readonly user: string | null
   /** The caller sees only the rows of one owner. */
   readonly isScoped: boolean
@@ -17,7 +17,7 @@ export interface Listener {
 export class EventStream {
   readonly listener: Listener
   readonly response: Response
-  /** What a slow client has not taken yet, as one message. */
+  /** The topics that a slow client has not received yet; they are sent as one message. */
   readonly #pending = new Set<string>()
   readonly #end: () => void
   readonly #encoder = new TextEncoder()
@@ -50,7 +50,7 @@ export class EventStream {
     })
   }
 
-  /** Names these topics, together with those that wait. @param id  of the message */
+  /** Sends these topics, together with those that wait. @param id  the id of the message */
   notify(topics: readonly Topic[], id: string): void {
     for (const topic of topics) this.#pending.add(topic)
     if (this.#pending.size === 0) return
@@ -58,7 +58,7 @@ export class EventStream {
     if (this.send(`id: ${id}\nevent: change\ndata: ${data}`)) this.#pending.clear()
   }
 
-  /** @returns whether the client has room for it */
+  /** @returns whether the connection has room for more */
   send(message: string): boolean {
     if ((this.#controller?.desiredSize ?? 0) > 0) {
       this.#controller?.enqueue(this.#encoder.encode(`${message}\n\n`))

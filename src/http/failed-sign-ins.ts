@@ -1,10 +1,11 @@
 /**
- * Slows down guesses of tokens and passwords. The answer to a failed sign-in is delayed, longer with each failure from
- * the same address. While too many answers wait, only one attempt of that address per second is checked: guesses stay
- * slow, and a user with the right token still gets in.
+ * Slows down guesses of tokens and passwords. The response to a failed sign-in is delayed, longer with each failure
+ * from the same address. While too many responses wait, only one attempt per second from that address is checked. So
+ * guesses stay slow, and a user with the right token can still sign in.
  *
- * Bounded: remembered addresses, and delayed answers for each of them and in total. Other addresses do not wait, nor do
- * credentials that were accepted before: a signed-in user stays signed in while others at the same address guess.
+ * Limits apply to remembered addresses, and to delayed responses for each address and in total. Other addresses do not
+ * wait, and neither do credentials that were accepted before: a signed-in user stays signed in while others at the same
+ * address guess.
  */
 import { createHash } from 'node:crypto'
 import { clientKey } from './client-address.ts'
@@ -16,43 +17,43 @@ export const SIGN_IN_LIMITS = {
   forgetMs: 900_000,
   waitingPerAddress: 10,
   waiting: 500,
-  /** An address whose places are taken may try once in this time. */
+  /** While an address is at its limit, it may try once in this time. */
   fullIntervalMs: 1000,
   addresses: 10_000,
-  /** Credentials that are remembered as accepted. */
+  /** How many accepted credentials are remembered. */
   accepted: 1000,
 }
 
 interface Failures {
   count: number
   last: number
-  /** Attempts that are being checked, or whose answers wait. */
+  /** Attempts that are being checked, or whose responses wait. */
   waiting: number
-  /** When the next attempt may be checked although all places are taken. */
+  /** When the next attempt may be checked although the limit is reached. */
   nextWhenFull: number
-  /** It has sent a token that was accepted beside other credentials, and the token alone was then rejected. */
+  /** Whether this address sent an accepted token with other credentials, and the token alone was then rejected. */
   distrusted: boolean
 }
 
 /** One attempt that may be checked. Call exactly one of the three with the result. */
 export interface Attempt {
   readonly accepted: () => void
-  /** @returns when its answer may be sent; the delay passes whether or not it is awaited */
+  /** @returns when its response may be sent; the delay passes whether or not it is awaited */
   readonly rejected: () => Promise<void>
   /** The check itself has failed. */
   readonly undecided: () => void
 }
 
-/** Names of headers that sign in, those of applications included, such as `x-api-key`. */
+/** Names of headers that carry credentials, including those of applications, such as `x-api-key`. */
 const CREDENTIALS = /auth|cookie|token|key|session|secret|password|signature/
 
-/** Names that look like credentials, but change with each request and sign in no one. */
+/** Names that look like credentials, but change with each request and authenticate no one. */
 const NO_CREDENTIALS = /^sec-|idempotency|csrf|xsrf/
 
 /** Names and values of headers. */
 type Credentials = readonly (readonly [name: string, value: string])[]
 
-/** What a request sends to sign in; null: nothing, so refusing it is no failed sign-in. */
+/** The credentials of a request; null: none, so refusing it is not a failed sign-in. */
 export function credentialsOf(headers: Headers): Credentials | null {
   const sent = [...headers].filter(([name]) => CREDENTIALS.test(name) && !NO_CREDENTIALS.test(name))
   return sent.length === 0 ? null : sent
@@ -60,9 +61,9 @@ export function credentialsOf(headers: Headers): Credentials | null {
 
 export class FailedSignIns {
   readonly #limits: typeof SIGN_IN_LIMITS
-  /** In the order of their last failures. */
+  /** Ordered by their last failure. */
   readonly #failures = new Map<string, Failures>()
-  /** By digest: whether the credentials were accepted without any others beside them. */
+  /** By digest: whether the credentials were accepted on their own. */
   readonly #accepted = new Map<string, boolean>()
   readonly #timers = new Set<{ readonly timer: NodeJS.Timeout; readonly end: () => void }>()
   #waiting = 0
@@ -72,13 +73,13 @@ export class FailedSignIns {
   }
 
   /**
-   * @param credentials  what was sent to sign in
-   * @returns null when it must not be checked now
+   * @param credentials  the credentials of the request
+   * @returns null when the attempt must not be checked now
    */
   begin(address: string, credentials: Credentials): Attempt | null {
     const key = clientKey(address)
     const all = digestOf(credentials)
-    // This header signs in by itself, whatever changes beside it, such as cookies.
+    // This header is enough to sign in, whatever else changes, such as cookies.
     const token = digestOf(credentials.filter(([name]) => name === 'authorization'))
     const before = this.#known(key)
     const isTrusted =
@@ -96,7 +97,7 @@ export class FailedSignIns {
       setLast(this.#accepted, digest, isAlone, this.#limits.accepted)
     const leave = () => {
       if (takesPlace) this.#wait(before, -1)
-      // It was no guess: the next user does not wait for it.
+      // This was not a guess, so the next user does not have to wait.
       else if (isLimited) before.nextWhenFull = 0
     }
     return {
@@ -111,12 +112,13 @@ export class FailedSignIns {
       rejected: () => {
         if (takesPlace) this.#wait(before, -1)
         const failures = this.#failed(key)
-        // Otherwise a caller with an account could send each guess first beside its token and then alone, unlimited.
+        // Otherwise, a caller with an account could send each guess first together with its token and then alone,
+        // without a limit.
         if (this.#accepted.get(token) === false) failures.distrusted = true
         this.#accepted.delete(all)
         this.#accepted.delete(token)
-        // While an address has no failure, any number of its attempts is checked at once. Those beyond the limit do
-        // not wait, and the next ones are not checked until the others have waited.
+        // While an address has no failure, any number of its attempts is checked at the same time. Attempts beyond the
+        // limit do not wait, and the next ones are not checked until the others have waited.
         if (this.#isFull(failures)) return Promise.resolve()
         this.#wait(failures, 1)
         return this.#delay(failures)
@@ -160,7 +162,7 @@ export class FailedSignIns {
 
   #delay(failures: Failures): Promise<void> {
     const { firstDelayMs, longestDelayMs } = this.#limits
-    // Beyond 2^30 it would no longer be exact, and it is capped long before.
+    // Beyond 2^30 this would not be exact, but it is capped long before.
     const ms = Math.min(longestDelayMs, firstDelayMs * 2 ** Math.min(failures.count - 1, 30))
     return new Promise((resolve) => {
       const end = () => {
@@ -184,7 +186,7 @@ function setLast<Value>(map: Map<string, Value>, key: string, value: Value, most
   }
 }
 
-/** It does not reveal what was sent. */
+/** A digest, so that nothing reveals what was sent. */
 function digestOf(credentials: Credentials): string {
   return createHash('sha256').update(JSON.stringify(credentials)).digest('base64')
 }

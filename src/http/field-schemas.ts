@@ -1,4 +1,4 @@
-/** Schemas of single fields, including settings: in requests, and in answers. */
+/** Schemas of single fields, including settings: in requests and in responses. */
 import { z } from 'zod'
 import {
   explained,
@@ -21,10 +21,10 @@ export const instantIn = z.iso
   .refine((date) => date.getTime() >= DAY_ONE && date.getTime() <= LAST_DAY, {
     error: 'an instant from 1970 to 9999 is needed',
   })
-/** An instant in an answer: `Date` becomes such a text. */
+/** An instant in a response: a `Date` becomes text. */
 export const instant = z.iso.datetime().meta({ description: 'RFC 3339, in UTC' })
 
-/** Some databases end a text at NUL, and none stores half a surrogate pair. */
+/** Some databases end text at NUL, and none can store half a surrogate pair. */
 export const text = (most: number, least = 0) =>
   z
     .string()
@@ -34,7 +34,7 @@ export const text = (most: number, least = 0) =>
       error: 'a text without NUL and without lone surrogates is needed',
     })
 
-/** A URL cannot contain an id that is a step of a path. */
+/** A URL cannot contain these ids, because they have a special meaning in a path. */
 const addressable = (most: number) =>
   text(most, 1).refine((id) => id !== '.' && id !== '..', {
     error: 'an id that a URL can contain is needed, neither . nor ..',
@@ -46,27 +46,27 @@ export const status = z.enum(['active', 'paused', 'done', 'dead', 'invalid', 're
 export const state = z.enum(['waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped'])
 export const anyJson = z.unknown().meta({ description: 'Any JSON' })
 
-/** What a caller sends. The types of task and args are not known here. */
+/** The settings that a caller sends. The types of task and args are not known here. */
 type Given = Omit<SettingOptions, 'timer'> & {
   readonly timer?: string
   readonly task?: string
   readonly args?: unknown
 }
 
-/** By name, in requests: each is optional, and nullable if the setting may have no value. */
+/** By name, for requests: each is optional, and nullable if the setting may be null. */
 export function settingsIn<Name extends SettingName>(names: readonly Name[]) {
   const schemas = names.map((name) => {
     const setting = settingOf(name)
     const value = valueIn(setting).meta({ description: explained(setting) })
     return [name, (isNullable(setting) ? value.nullable() : value).optional()]
   })
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries forgets which schema is whose
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries loses the names
   return Object.fromEntries(schemas) as {
     readonly [One in Name]: z.ZodOptional<z.ZodType<Exclude<Given[One], undefined>>>
   }
 }
 
-/** By the name of the stored value, in answers. */
+/** By the name of the stored value, for responses. */
 export function settingsOut(names: readonly SettingName[]): Readonly<Record<string, z.ZodType>> {
   return Object.fromEntries(
     names.map((name) => {

@@ -1,7 +1,8 @@
 /**
- * Which requests are let in. Closed by default: without `authorize` every request is refused, unless the option `open`
- * is set. An open API answers only under the names of this machine, so that a web page which points its own name here
- * (DNS rebinding) gets no answer, and never through a proxy, behind which all clients have this machine's address.
+ * Decides which requests are allowed. Closed by default: without `authorize` every request is refused, unless the
+ * option `open` is set. An open API responds only under the names of this machine, so that a web page whose name points
+ * here (DNS rebinding) gets no response. It never responds through a proxy, because all clients behind it have this
+ * machine's address.
  */
 import { InvalidInputError } from '../errors.ts'
 import type { Logger } from '../index.ts'
@@ -22,7 +23,7 @@ export class Gate {
   readonly #proxies: TrustedProxies
   readonly #failedSignIns = new FailedSignIns()
   readonly #logger: Logger
-  /** Warnings that were logged: once is enough. */
+  /** The warnings that were already logged: once is enough. */
   readonly #warned = new Set<string>()
 
   /** @throws InvalidInputError */
@@ -48,7 +49,7 @@ export class Gate {
     this.#origins = new Set(origins.map((origin) => originOf(origin)))
   }
 
-  /** With the client's address in place of the connection's. */
+  /** The context with the client's address instead of the connection's. */
   withClient(request: Request, context: RequestContext): RequestContext {
     const connection = (context.incoming?.socket.remoteAddress ?? context.address) || null
     const address = this.#proxies.clientOf(connection, request.headers)
@@ -74,7 +75,7 @@ export class Gate {
 
   /**
    * @throws Problem 421 when the request names an unknown host
-   * @throws Problem 403 for an open API behind a proxy: it would be open to everyone who reaches the proxy
+   * @throws Problem 403 for an open API behind a proxy, where it would be open to everyone who can reach the proxy
    */
   checkHost(request: Request, { incoming }: RequestContext): void {
     const host = hostOf(request)
@@ -94,7 +95,7 @@ export class Gate {
     )
   }
 
-  /** A write that a page of another site has made a browser send. @throws Problem 403 */
+  /** Refuses writes that a page of another site has made a browser send. @throws Problem 403 */
   checkOrigin(request: Request): void {
     const origin = request.headers.get('origin')
     if (origin !== null) {
@@ -107,7 +108,7 @@ export class Gate {
   }
 
   /**
-   * @param waits  whether the answer to a failed sign-in is delayed
+   * @param waits  whether the response to a failed sign-in is delayed
    * @throws Problem 401, 403, 429
    */
   async access(request: Request, context: RequestContext, waits: boolean): Promise<Access> {
@@ -144,7 +145,7 @@ export class Gate {
     this.#failedSignIns.close()
   }
 
-  /** Null: the request has no credentials to guess, or its address is unknown. @throws Problem 429 */
+  /** @returns null when the request has no credentials to guess, or its address is unknown. @throws Problem 429 */
   #attempt({ headers }: Request, { address }: RequestContext): Attempt | null {
     const credentials = credentialsOf(headers)
     if (credentials === null || address === undefined) return null
@@ -177,7 +178,7 @@ function hostOf(request: Request): string {
   return request.headers.get('host') ?? new URL(request.url).host
 }
 
-/** As the browser writes it in `origin`: without the port of the scheme. */
+/** The host as a browser writes it in `origin`: without the default port of the scheme. */
 function hostWithPort(request: Request, origin: string): string {
   const { protocol } = new URL(origin)
   const url = `${protocol}//${hostOf(request)}`

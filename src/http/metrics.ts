@@ -8,7 +8,7 @@ export interface MetricsRegistry {
   metrics(): Promise<string>
 }
 
-/** @param given  the application's own, with `kalends/prometheus` in it; default: a new one */
+/** @param given  the application's own registry, which includes `kalends/prometheus`; default: a new one */
 export function metricsOf(kalends: Kalends, given: MetricsRegistry | undefined): () => Promise<Response> {
   const registry = given === undefined ? ownRegistry(kalends) : Promise.resolve(given)
   return async () => {
@@ -23,7 +23,7 @@ export function metricsOf(kalends: Kalends, given: MetricsRegistry | undefined):
   }
 }
 
-/** Counts from now on: the first scrape includes what happened before it. */
+/** Starts counting now, so that the first scrape includes what happened before it. */
 async function ownRegistry(kalends: Kalends): Promise<MetricsRegistry | null> {
   try {
     const { Registry } = await import('prom-client')

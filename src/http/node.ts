@@ -1,21 +1,21 @@
-/** The handler for servers that speak Node's own requests: node:http, Express, Fastify. */
+/** The handler for servers that use Node's own requests: node:http, Express, Fastify. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import type { HttpHandler } from './http.ts'
 
 type Incoming = IncomingMessage & {
-  /** Of Express, which removes the mount point from `url`. */
+  /** Set by Express, which removes the mount point from `url`. */
   readonly originalUrl?: string
-  /** Of Express: the mount point. */
+  /** Set by Express: the mount point. */
   readonly baseUrl?: string
   readonly body?: unknown
   rawBody?: Buffer
 }
 
 /**
- * For `createServer(node(handler))`, `app.use('/kalends', node(handler))` of Express, and the like.
+ * For `createServer(node(handler))`, `app.use('/kalends', node(handler))` of Express, and similar.
  *
- * A body that a middleware such as `express.json()` has already read is taken from there.
+ * If a middleware such as `express.json()` has already read the body, it is taken from there.
  */
 export function node(handler: HttpHandler): (request: IncomingMessage, response: ServerResponse) => void {
   return (request: Incoming, response) => {
@@ -28,14 +28,14 @@ export function node(handler: HttpHandler): (request: IncomingMessage, response:
       overrideGlobalObjects: false,
       errorHandler: () => new Response(null, { status: 400 }),
     })
-    // The connection was closed before the answer.
+    // The connection was closed before the response.
     listener(request, response).catch(() => response.destroy())
   }
 }
 
-/** Undefined if no framework has removed anything from the URL. */
+/** @returns undefined if no framework has removed anything from the URL */
 function mountPointOf({ baseUrl, originalUrl, url }: Incoming): string | undefined {
-  // Express reports the mount point, also one with parameters. Connect only removes it.
+  // Express reports the mount point, even one with parameters. Connect only removes it.
   if (baseUrl !== undefined) return baseUrl
   if (originalUrl === undefined || url === undefined || !originalUrl.endsWith(url)) return undefined
   return originalUrl.slice(0, originalUrl.length - url.length)

@@ -1,4 +1,4 @@
-/** One operation of the API: its route, permission, input and responses. The OpenAPI document is made of these. */
+/** One operation of the API: its route, permission, input and responses. The OpenAPI document derives from these. */
 import { z } from 'zod'
 import type { Kalends, Redaction, Scope } from '../index.ts'
 import type { Access, Permission, RequestContext } from './access.ts'
@@ -8,7 +8,7 @@ import type { WriteLog } from './write-log.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** What an operation works with. */
+/** The input and the environment of an operation. */
 export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly params: Params
   readonly query: Query
@@ -16,20 +16,20 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly request: Request
   readonly context: RequestContext
   readonly access: Access
-  /** The schedules, jobs and views that the caller may reach. */
+  /** The schedules, jobs and views that the caller can access. */
   readonly reach: Scope
   readonly kalends: Kalends
   readonly redaction: Redaction
-  /** Calls the application's hook, before each write. @throws Problem 403 when it refuses */
+  /** Calls the application's hook before each write. @throws Problem 403 when it refuses */
   readonly permit: (subject: Subject) => Promise<void>
   readonly writes: WriteLog
   readonly changes: Changes
   readonly metrics: () => Promise<Response>
-  /** The mount point: `/` or such as `/kalends/`. */
+  /** The mount point: `/`, or for example `/kalends/`. */
   readonly base: string
 }
 
-/** What is about to be written; ids as the caller knows them. */
+/** What is about to be written. Ids are those that the caller knows. */
 export interface Subject {
   readonly task: string
   readonly schedule?: string | null
@@ -38,7 +38,7 @@ export interface Subject {
 
 export interface Answer {
   readonly status: number
-  /** As JSON; undefined: none. */
+  /** The JSON body; undefined: none. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -50,7 +50,7 @@ export function ok(body: unknown, headers: Readonly<Record<string, string>> = {}
 export interface Answers {
   readonly [status: number]: {
     readonly description: string
-    /** Of a JSON body. */
+    /** The schema of a JSON body. */
     readonly schema?: z.ZodType
     /** The content type of any other body. */
     readonly type?: string
@@ -60,29 +60,29 @@ export interface Answers {
 interface Description {
   readonly summary: string
   readonly description?: string
-  /** It covers all owners: callers with a scope cannot use it. */
+  /** Whether it covers all owners, so that callers with a scope cannot use it. */
   readonly unscoped?: boolean
   readonly answers: Answers
 }
 
 export interface Operation extends Description {
-  /** For generated clients. */
+  /** The name of the operation in generated clients. */
   readonly id: string
   readonly method: Method
   /** `/api/v1/schedules/{id}` */
   readonly path: string
-  /** Null: any caller, also without a sign-in. */
+  /** Null: any caller, even without a sign-in. */
   readonly permission: Permission | null
   readonly params: z.ZodObject
   readonly query: z.ZodObject
-  /** Null: it takes none. */
+  /** Null: no body. */
   readonly body: z.ZodType | null
   readonly run: (call: Call) => Promise<Answer | Response>
 }
 
 const Nothing = z.strictObject({})
 
-/** Defines an operation; its input is typed by its schemas. */
+/** Defines an operation; its schemas type its input. */
 export function operation<
   Params extends z.ZodObject = typeof Nothing,
   Query extends z.ZodObject = typeof Nothing,

@@ -39,7 +39,7 @@ export const operations: readonly Operation[] = [
   }),
 ]
 
-/** Worker errors and ids are not exposed to callers without a sign-in, or with a scope. */
+/** Worker errors and ids are not exposed to callers that are not signed in or have a scope. */
 function healthAnswer({ kalends, access }: Call, property: 'ok' | 'live'): Answer {
   const health = kalends.health()
   const isVisible = access.user !== UNKNOWN_USER && access.scope === undefined

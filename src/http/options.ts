@@ -7,13 +7,13 @@ import type { Subject } from './operation.ts'
 
 export interface HttpOptions {
   /**
-   * Who the caller is and what they may do; null: unknown. Without it every request is refused, unless `open` says
-   * otherwise. It must not read the body.
+   * Returns who the caller is and what they may do; null: unknown. Without it every request is refused, unless `open`
+   * is set. It must not read the body.
    */
   readonly authorize?: Authorize | undefined
   /**
    * Without `authorize`: what every caller may do. Only for demos, on a server that listens on the loopback interface.
-   * It answers only under the machine's own names, and not through a proxy.
+   * It responds only under the machine's own names, and not through a proxy.
    */
   readonly open?: Role | undefined
   /**
@@ -21,9 +21,9 @@ export interface HttpOptions {
    * programs; default false. Callers with a scope never may.
    */
   readonly builtInTasks?: boolean | undefined
-  /** Called before each write, for each schedule and job; false, or a message for the caller, refuses it. */
+  /** Called before each write, for each schedule and job. False, or a message for the caller, refuses the write. */
   readonly permit?: Permit | undefined
-  /** Host names that it answers to, besides those of this machine; default, with `authorize`: any. */
+  /** Host names that it responds to, in addition to those of this machine; default, with `authorize`: any. */
   readonly hosts?: readonly string[] | undefined
   /** Origins of other sites whose pages may write, such as `https://admin.example`. Its own origin always may. */
   readonly origins?: readonly string[] | undefined
@@ -33,15 +33,15 @@ export interface HttpOptions {
    */
   readonly trustedProxies?: readonly string[] | undefined
   /**
-   * Where it is mounted, such as `/kalends`. Other paths are not found. Default: where Express has mounted
-   * `node(handler)`, otherwise the root.
+   * The mount point, such as `/kalends`. Other paths are not found. Default: where Express has mounted `node(handler)`,
+   * otherwise the root.
    */
   readonly basePath?: string | undefined
-  /** Largest body in bytes; default 1,000,000. */
+  /** The largest body in bytes; default 1,000,000. */
   readonly bodyLimit?: number | undefined
   /** Gets an audit event for each write; default: the logger of Kalends. */
   readonly logger?: Logger | undefined
-  /** A registry of prom-client with `kalends/prometheus` in it; default: a new one, if prom-client is installed. */
+  /** A prom-client registry that includes `kalends/prometheus`; default: a new one, if prom-client is installed. */
   readonly metrics?: MetricsRegistry | undefined
   readonly events?: ChangesOptions | undefined
   /** Whether to serve the web page as well; default true, unless the API is closed. */

@@ -1,6 +1,6 @@
 /**
- * The web page: the files of dist/ui, under any base path. They are the same for every caller and contain no data of the
- * database, so they need no sign-in. What the page shows comes from the API, as that caller may see it.
+ * The web page: the files of dist/ui, under any base path. They are the same for every caller and contain no data of
+ * the database, so they need no sign-in. The page gets its data from the API, with the caller's permissions.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { acceptsGzip } from './response.ts'
 
-/** Built by vite, also when the sources run without a build. */
+/** Built by vite, even if the sources run without a build. */
 const FOLDER = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/ui' : '../ui', import.meta.url),
 )
@@ -30,7 +30,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The addresses of the page, as src/ui knows them. */
+/** The addresses of the page, as defined in src/ui. */
 const ADDRESS = /^\/(?:(?:schedules(?:\/[^/]+(?:\/edit)?)?|jobs(?:\/[^/]+)?|calendar|workers)\/?)?$/
 
 const FOREVER = 'public, max-age=31536000, immutable'
@@ -58,7 +58,7 @@ export class WebPage {
   }
 
   /**
-   * The page, for a browser at one of its addresses; null: something else.
+   * The page, if a browser requests one of its addresses; otherwise null.
    *
    * @param path  below the mount point, which itself is the empty path
    */
@@ -67,7 +67,8 @@ export class WebPage {
   }
 
   /**
-   * Where there is no operation: the files of the page, the mount point without a slash, and unknown addresses.
+   * The response if there is no operation: the files of the page, the mount point without a slash, and unknown
+   * addresses.
    *
    * @param base  the mount point
    */
@@ -79,7 +80,7 @@ export class WebPage {
     // The page reports the unknown address and links back.
     if (path !== '') return path.startsWith('/api/') ? null : this.#page(path, 404)
     // Relative addresses start from the folder, so the mount point needs a trailing slash. The location contains only
-    // the last step: the name of the server is whatever the caller sent.
+    // the last segment, because the caller chooses the host name.
     return new Response(null, {
       status: 308,
       headers: { location: `./${base.slice(base.lastIndexOf('/') + 1)}/` },

@@ -1,4 +1,4 @@
-/** Performs one operation: checks the caller and the input, runs it, and answers with its result. */
+/** Performs one operation: checks the caller and the input, runs it, and returns its response. */
 import { z } from 'zod'
 import type { Kalends, Logger, Scope } from '../index.ts'
 import { type Access, type RequestContext, requirePermission, UNKNOWN_USER } from './access.ts'
@@ -23,24 +23,27 @@ export interface Service {
   readonly limits: BodyLimits
   readonly changes: Changes
   readonly metrics: () => Promise<Response>
-  /** Awaited before long synchronous steps: parsing bodies and writing answers. */
+  /** Awaited before long synchronous steps: parsing bodies and writing responses. */
   readonly turn: () => Promise<void>
 }
 
-/** A request, and what is known about it so far. */
+/** A request, with what is known about it so far. */
 export interface Entry {
   readonly request: Request
   readonly url: URL
   context: RequestContext
   /** The mount point, without a trailing slash. */
   base: string
-  /** The path below it: empty, or with a slash at its start. */
+  /** The path below it: empty, or starting with a slash. */
   below: string
   operation?: Operation
   access?: Access
 }
 
-/** @param params  of the path @throws Problem */
+/**
+ * @param params  the parameters of the path
+ * @throws Problem
+ */
 export async function perform(
   one: Operation,
   entry: Entry,
@@ -84,7 +87,7 @@ async function callerOf(one: Operation, entry: Entry, { gate, logger }: Service)
     return await gate.access(entry.request, entry.context, needsSignIn)
   } catch (error) {
     if (needsSignIn) throw error
-    // A probe is answered at once, but its credentials count like any others: it is no way to guess them.
+    // A probe is answered at once, but its credentials count like any others, so it cannot be used to guess them.
     if (error instanceof Problem && error.status === 401) logRefused(error, entry, logger)
     return { role: 'read', user: UNKNOWN_USER }
   }
@@ -118,7 +121,7 @@ function parsed(schema: z.ZodType, value: unknown): unknown {
   return result.data
 }
 
-/** The answer to a request that failed; the log says why if the cause is internal or a caller was refused. */
+/** The response to a failed request. The log gives the cause if it is internal or a caller was refused. */
 export function refusal(error: unknown, entry: Entry, logger: Logger): Response {
   const problem = problemOf(error)
   if (problem === null) {
@@ -131,7 +134,7 @@ export function refusal(error: unknown, entry: Entry, logger: Logger): Response 
 
 function logRefused({ status, code }: Problem, entry: Entry, logger: Logger): void {
   const { method, headers } = entry.request
-  // A request without credentials is not a rejected sign-in: the first request of a browser, a probe.
+  // A request without credentials is not a rejected sign-in, for example a browser's first request or a probe.
   const isRejected = status === 401 && credentialsOf(headers) !== null
   if (status !== 403 && status !== 421 && !isRejected) return
   const { user } = entry.access ?? {}

@@ -16,7 +16,7 @@ interface ProblemExtras {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** Of errors of Kalends, by their code. Others are internal. */
+/** The status of each error of Kalends, by its code. Other errors are internal. */
 const STATUSES: Readonly<Record<string, number>> = {
   FORBIDDEN: 403,
   NOT_FOUND: 404,
@@ -28,12 +28,12 @@ const STATUSES: Readonly<Record<string, number>> = {
   STORE_UNAVAILABLE: 503,
 }
 
-/** The answer to a body must not be larger than the body. */
+/** The response to a body must not be larger than the body. */
 const MOST_ERRORS = 20
 const LONGEST_FIELD = 200
 const LONGEST_DETAIL = 1000
 
-/** Thrown anywhere in an operation; becomes the answer. */
+/** Thrown anywhere in an operation; becomes the response. */
 export class Problem extends Error {
   readonly status: number
   readonly code: string
@@ -93,7 +93,7 @@ function errorsOf(issue: z.core.$ZodIssue): FieldError[] {
   ]
 }
 
-/** Of anything that was thrown; null: an internal error. */
+/** The problem for anything that was thrown; null: an internal error. */
 export function problemOf(error: unknown): Problem | null {
   if (error instanceof Problem) return error
   if (error instanceof InvalidInputError) {

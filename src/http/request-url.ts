@@ -22,7 +22,7 @@ const READ_HEADERS = [
 ] as const
 
 /**
- * Bounds the work that a request costs before it is rejected.
+ * Limits the work for a request before it is rejected.
  *
  * @throws Problem 414, 431
  */
@@ -45,14 +45,14 @@ export function checkSize({ pathname, search }: URL, headers: Headers): void {
   }
 }
 
-/** The path below the mount point, empty or with a slash at its start; null: not below it. */
+/** The path below the mount point, empty or starting with a slash; null: not below it. */
 export function pathBelow(base: string, { pathname }: URL): string | null {
   const isBelow =
     pathname.startsWith(base) && (pathname.length === base.length || pathname[base.length] === '/')
   return isBelow ? pathname.slice(base.length) : null
 }
 
-/** As routes are written. A regular expression for trailing slashes would start again at each slash. */
+/** The path in the form of routes. A regular expression for trailing slashes would start again at each slash. */
 export function withoutSlashes(path: string): string {
   let end = path.length
   while (end > 0 && path[end - 1] === '/') end -= 1
@@ -67,12 +67,12 @@ export function checkedBasePath(basePath: string): string {
       `a path such as '/kalends' is needed, not ${JSON.stringify(basePath)}`,
     )
   const steps = basePath.split('/').filter((step) => step !== '')
-  // In the form that paths of requests have.
+  // In the same form as the paths of requests.
   const path = withoutSlashes(new URL(`http://localhost/${steps.join('/')}`).pathname)
   return path === '/' ? '' : path
 }
 
-/** @throws Problem 422 for a repeated name, or too many */
+/** @throws Problem 422 for a repeated name or too many parameters */
 export function queryOf({ searchParams }: URL): Record<string, string> {
   const query = new Map<string, string>()
   for (const [name, value] of searchParams) {

@@ -1,4 +1,4 @@
-/** Responses: JSON, compressed where it is large, and headers that let a browser do nothing else with them. */
+/** Responses: JSON, compressed if it is large, with headers that stop browsers from doing anything else with them. */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { parseAccept } from 'hono/utils/accept'
@@ -13,11 +13,11 @@ const HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
 }
-/** A shorter answer fits into one packet anyway. */
+/** A shorter response fits into one packet anyway. */
 const SHORTEST_COMPRESSED = 1024
 const gzipped = promisify(gzip)
 
-/** With the security headers that it does not set itself. */
+/** Adds the security headers that the response does not set itself. */
 export function secured(response: Response): Response {
   for (const [name, value] of Object.entries(HEADERS))
     if (!response.headers.has(name)) response.headers.set(name, value)

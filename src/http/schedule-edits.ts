@@ -1,19 +1,19 @@
-/** Concurrent edits of a schedule: entity tags, `If-Match`, and changes that are tried again. */
+/** Concurrent edits of a schedule: entity tags, `If-Match`, and retries. */
 import { ConflictError, NotFoundError, VersionError } from '../errors.ts'
 import type { IfVersion, Schedule } from '../index.ts'
 import type { Answer, Call } from './operation.ts'
 import { invalidField } from './problem.ts'
 import { shownSchedule } from './shown.ts'
 
-/** How often a change is tried again after a concurrent edit. */
+/** How often a change is retried after a concurrent edit. */
 const MOST_TRIES = 3
 
 type Edit<Result, Before = Schedule> = (before: Before, options: IfVersion) => Promise<Result>
 type ScheduleCall = Call<{ readonly id: string }>
 
 /**
- * Changes a schedule based on what was read: what the hook has permitted, and the secrets that were restored, belong
- * to this very row.
+ * Changes a schedule based on the version that was read: the hook has permitted this version, and the restored secrets
+ * belong to it.
  *
  * @throws Problem 412 when the caller's `If-Match` names another version
  * @throws ConflictError after repeated concurrent edits
@@ -44,7 +44,7 @@ export function onExisting<Result>(call: ScheduleCall, change: Edit<Result>): Pr
   })
 }
 
-/** Changes an existing schedule and answers with the result. */
+/** Changes an existing schedule and responds with the result. */
 export async function edited(call: ScheduleCall, change: Edit<Schedule>): Promise<Answer> {
   const { before, after } = await onExisting(call, async (before, options) => ({
     before,
@@ -64,7 +64,7 @@ export async function removed(call: ScheduleCall): Promise<void> {
   call.writes.schedule(id, before, null)
 }
 
-/** With its version as the entity tag. */
+/** The response with the version as its entity tag. */
 export function scheduleAnswer(
   schedule: Schedule,
   call: Pick<Call, 'access' | 'redaction' | 'reach'>,
@@ -75,7 +75,7 @@ export function scheduleAnswer(
 }
 
 /**
- * The version that the header `If-Match` asks for (RFC 9110, section 13.1.1); null: any.
+ * The version that the header `If-Match` requires (RFC 9110, section 13.1.1); null: any.
  *
  * @throws Problem 422 unless it is one strong entity tag
  */
@@ -88,7 +88,7 @@ function ifMatch(request: Request): IfVersion | null {
   return { ifVersion: tag }
 }
 
-/** Puts the stored secrets back in place of the markers that the editor was shown. */
+/** Replaces the markers that the editor was shown with the stored secrets. */
 export function withoutMarkers<Body extends { readonly args?: unknown }>(
   body: Body,
   { redaction }: Pick<Call, 'redaction'>,

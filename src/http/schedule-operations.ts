@@ -147,7 +147,7 @@ export const scheduleOperations: readonly Operation[] = [
       run: (call) =>
         edited(call, (_, options) => call.reach.schedules[action](call.params.id, options)).catch(
           (error: unknown) => {
-            // The id exists and no job is in the way: the schedule is in the wrong state.
+            // The id exists and no job conflicts, so the schedule is in the wrong state.
             if (error instanceof ConflictError) throw new Problem(400, 'WRONG_STATE', error.message)
             throw error
           },

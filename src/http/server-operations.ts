@@ -12,7 +12,7 @@ import * as queries from './query-schemas.ts'
 
 const HOUR_MS = 3_600_000
 const MOST_FAILURES = 100
-/** How far upcoming runs may lie behind and ahead, in milliseconds. */
+/** The most time that upcoming runs may be in the past or in the future, in milliseconds. */
 const MOST_DISTANCE_MS = 31 * 24 * HOUR_MS
 
 export const serverOperations: readonly Operation[] = [
@@ -43,7 +43,7 @@ export const serverOperations: readonly Operation[] = [
       const found = await reach.views.failures(query)
       const items: FailureGroup[] = []
       for (const group of found.items.slice(0, MOST_FAILURES)) {
-        // What was written before `redact` was set, or by SQL, still contains the secrets of its args.
+        // Errors from before `redact` was set, or written with SQL, still contain the secrets of their args.
         const job = redaction.hides() ? await reach.jobs.get(group.lastJob) : null
         items.push({ ...group, error: shownFailure(group.error, job, call) })
       }
@@ -150,7 +150,7 @@ export const serverOperations: readonly Operation[] = [
   }),
 ]
 
-/** Whose streams are counted together. */
+/** The user or address whose streams are counted together. */
 function listenerOf({ user }: Access, { address }: RequestContext): string | null {
   if (user !== undefined) return `user ${user}`
   return address === undefined ? null : `address ${clientKey(address)}`

@@ -29,7 +29,7 @@ export function shownJob(job: Listed<Job>, { access, redaction }: Reader): Job {
   }
 }
 
-/** @param job  whose attempts they are; null where nothing is hidden */
+/** @param job  the job of the attempts; null where nothing is hidden */
 export function shownAttempts(
   attempts: readonly Listed<Attempt>[],
   job: Job | null,
@@ -42,21 +42,21 @@ export function shownAttempts(
   })
 }
 
-/** What a handler has logged. @param job  that wrote it; null if nothing is hidden */
+/** Text that a handler has logged. @param job  the job that wrote it; null if nothing is hidden */
 export function shownText(text: string, job: Job | null, { access, redaction }: Reader): string {
   const shown = job === null ? text : redaction.secretsOf(job).hiddenInText(text)
   return isOwner(access) ? logTextForOwner(shown) : shown
 }
 
-/** Of a job that was deleted, or has another error by now. */
+/** The payload of a job that was deleted, or has a different error by now. */
 const UNKNOWN: Payload = { truncated: { args: 0, result: 0, progress: 0 } }
-/** Characters of a failure, after its secrets are replaced. */
+/** The most characters of a failure, after its secrets are replaced. */
 const MOST_FAILURE_CHARACTERS = 500
 
 /**
  * The error of a group of failures: its first line, or the start of it.
  *
- * @param start  as stored; it may end in the middle of a secret, which cannot be recognised then
+ * @param start  as stored; it may end in the middle of a secret, which then cannot be recognised
  * @param newest  the whole job, if anything is hidden; null if it was deleted
  */
 export function shownFailure(start: string, newest: Job | null, { access, redaction }: Reader): string {
@@ -71,7 +71,7 @@ function textFor(access: Reader['access'], text: string): string {
   return isOwner(access) ? errorTextForOwner(text) : text
 }
 
-/** A user of the application, who has rows on this server but gets no details of the server itself. */
+/** Whether the caller is a user of the application, who gets no details of the server itself. */
 function isOwner({ scope }: Reader['access']): boolean {
   return scope !== undefined
 }

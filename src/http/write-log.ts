@@ -14,7 +14,7 @@ export class WriteLog {
 
   /**
    * @param action  the operation
-   * @param mark  tells the listeners of the event stream what has changed
+   * @param mark  notifies the listeners of the event stream
    */
   constructor(
     logger: Logger,
@@ -56,7 +56,7 @@ export class WriteLog {
     this.#mark(before === null ? ['jobs'] : ['schedules', 'jobs'])
   }
 
-  /** A schedule that was run by hand. @param args  undefined: its own */
+  /** A manual run of a schedule. @param args  undefined: the schedule's own */
   run(schedule: string, job: string, args: unknown): void {
     const after = args === undefined ? {} : this.#hidden({ args }, args)
     this.#write({ schedule, job, before: null, after })
@@ -64,11 +64,11 @@ export class WriteLog {
   }
 
   #write(event: Fields): void {
-    // The message is fixed, and input is a value of a field: a caller cannot forge lines of the log.
+    // The message is constant, and input is only the value of a field, so callers cannot forge log lines.
     this.#logger.info({ audit: { ...this.#caller, ...event } }, 'Written through the API')
   }
 
-  /** @param args  of the row that the fields belong to */
+  /** @param args  the args of the row that the fields belong to */
   #hidden(fields: Fields, args: unknown): Fields {
     const secrets = this.#redaction.secretsOf({ args })
     return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** What people and code do to jobs: submit, wait for, look at, cancel, retry. */
+/** The operations on jobs: submit, wait, inspect, cancel, retry. */
 import { ConflictError, InvalidInputError, NotFoundError } from '../errors.ts'
 import type { Attempt } from '../model/attempt.ts'
 import { type Authority, checkOpenJobs, checkWithin, requireTask } from '../model/authority.ts'
@@ -35,19 +35,19 @@ import type { AnyJobInput, JobInput, SubmitArguments, SubmitOptions, Transaction
 import { untilFinal, type WaitOptions } from './wait.ts'
 
 export interface JobsContext {
-  /** The task of a name, where this process knows it. */
+  /** Returns the task with a name, if this process knows it. */
   readonly taskNamed: (name: string) => Task | null
-  /** What the caller may do; its owner is written over what comes in. */
+  /** What the caller may do. Its owner overrides the input. */
   readonly authority: Authority
-  /** Runs what counts against a limit of this owner after what did so before it. */
+  /** Runs work that counts against a limit of this owner, one call after the other. */
   readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
-  /** Most bytes of args. */
+  /** The most bytes of args. */
   readonly argsLimit: number
-  /** Something was written that the executor of this process may act on at once. */
+  /** Called after a write, so that the executor of this process can act at once. */
   readonly onWrite: () => void
-  /** Tells of each attempt that ended in this process. @returns a function that ends it */
+  /** Subscribes to the ends of attempts in this process. @returns a function that ends the subscription */
   readonly onSettled: (listener: (jobId: string) => void) => () => void
-  /** How often to look for what others have done, in milliseconds. */
+  /** How often to check for changes by others, in milliseconds. */
   readonly pollIntervalMs: number
   readonly now: () => Date
 }
@@ -66,12 +66,12 @@ const JOB_CONDITIONS = {
   finishedTo: 'instant',
 } as const satisfies Record<keyof JobConditions, 'text' | 'instant'>
 
-/** Of one call of `logs`. */
+/** The most lines in one call of `logs`. */
 const MOST_LINES = 1000
-/** Of one call of `attempts`. */
+/** The most attempts in one call of `attempts`. */
 const MOST_ATTEMPTS = 100
 
-/** What people and code do to jobs: `kalends.jobs`, and `jobs` of a scope, which reaches only its owner's. */
+/** The operations on jobs: `kalends.jobs`, and `jobs` of a scope, which only reaches the rows of its owner. */
 export class Jobs {
   readonly #store: JobStore
   readonly #lists: ListStore
@@ -84,13 +84,13 @@ export class Jobs {
   }
 
   /**
-   * Submits a job of its own, beside all schedules. The args are what the task's schema takes; stored as JSON.
+   * Submits a job without a schedule. The args must match the task's schema; they are stored as JSON.
    *
    * @returns the job's id
    * @throws InvalidInputError naming the field
    * @throws ConflictError when there is a job with this id
-   * @throws ForbiddenError when the task is not one of the scope's
-   * @throws LimitError when the owner has as many open jobs as it may have
+   * @throws ForbiddenError when the scope does not include the task
+   * @throws LimitError when the owner has reached its limit of open jobs
    */
   submit<Input, Result>(
     task: Task<Input, unknown, Result>,
@@ -112,7 +112,7 @@ export class Jobs {
     jobs: readonly [...{ [Index in keyof Inputs]: JobInput<Inputs[Index]> }],
     options: TransactionOption = {},
   ): Promise<string[]> {
-    // A job whose args fit its task is one of any args.
+    // A job whose args match its task is also a job with any args.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const inputs = jobs as readonly AnyJobInput[]
     const ready: NewJob[] = []
@@ -120,14 +120,14 @@ export class Jobs {
     return this.#submit(ready, options.tx)
   }
 
-  /** @returns null when there is no such job, or it was pruned */
+  /** @returns null when the job does not exist or was pruned */
   get(id: string): Promise<Job | null> {
     return this.#store.get(id)
   }
 
   /**
-   * Newest first. Large values are left out, see `truncated`; totals are counted up to 10,000. What no index serves,
-   * such as the text of errors, is searched for among the newest 100,000 rows that the other filters leave.
+   * Lists jobs, newest first. Large values are left out, see `truncated`; totals are counted up to 10,000. Conditions
+   * without an index, such as the text of errors, are searched in the newest 100,000 rows that match the other filters.
    *
    * @throws InvalidInputError
    */
@@ -138,12 +138,12 @@ export class Jobs {
     if (before !== undefined && (schedule ?? finishedFrom ?? finishedTo) !== undefined)
       throw new InvalidInputError(
         'before',
-        'goes with the order by id only, which a list of a schedule or of a time does not have; use offset',
+        'is only possible when the order is by id, so not for one schedule or a time range; use offset',
       )
     return this.#lists.jobs({ ...LIST_BOUNDS, ...conditions, before, ...checkedPage({ limit, offset }) })
   }
 
-  /** Jobs by their state. */
+  /** The number of jobs by state. */
   async count(conditions: JobConditions = {}): Promise<Counts<JobState>> {
     checkedConditions('', conditions, JOB_CONDITIONS)
     return await this.#lists.jobCounts(conditions, LIST_BOUNDS)
@@ -153,8 +153,8 @@ export class Jobs {
    * Waits until a job is final, wherever it runs.
    *
    * @returns the final job
-   * @throws NotFoundError when there is no such job, or it was pruned
-   * @throws TimeoutError when it has not ended in time
+   * @throws NotFoundError when the job does not exist or was pruned
+   * @throws TimeoutError when it is not final within the timeout
    */
   async wait<Result = unknown>(
     id: JobId<Result> | string,
@@ -166,16 +166,16 @@ export class Jobs {
       onSettled((settled) => {
         if (shownId(authority.owner, settled) === id) end()
       })
-    // Its result passed the schema of the task whose id this is.
+    // Its result matched the result schema of the task that types this id.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return (await untilFinal({ read, onEnd, pollIntervalMs }, options)) as Job<Stored<Result>>
   }
 
   /**
-   * Cancels a job that waits; asks the worker to stop one that runs, wherever that is: its handler's signal
-   * fires within the poll interval. A final job stays as it is.
+   * Cancels a waiting job, or asks the worker of a running job to stop it: its handler's signal is aborted within the
+   * poll interval. A final job stays unchanged.
    *
-   * @returns the job's state afterwards: `running` when it was asked to stop
+   * @returns the job's new state: `running` if it was asked to stop
    * @throws NotFoundError
    */
   async cancel(id: string): Promise<JobState> {
@@ -197,7 +197,7 @@ export class Jobs {
   }
 
   /**
-   * Lets a failed or cancelled job run again, from its first attempt.
+   * Runs a failed or cancelled job again, from its first attempt.
    *
    * @throws NotFoundError
    * @throws ConflictError when it is neither, or another job of its schedule is not final
@@ -215,16 +215,16 @@ export class Jobs {
     onWrite()
   }
 
-  /** Cancels many jobs. @throws InvalidInputError for a filter with a state that is final */
+  /** Cancels many jobs. @throws InvalidInputError for a filter with a final state */
   cancelMany(which: ManyJobs, options: ManyOptions = {}): Promise<ManyResult> {
     const change = (id: string) =>
       this.#cancel(id, ({ state }) => {
-        if (isFinal(state)) throw new ConflictError(`The job ${id} is ${state} already`)
+        if (isFinal(state)) throw new ConflictError(`The job ${id} is already ${state}`)
       })
     return this.#changeMany('cancel', change, which, options)
   }
 
-  /** Retries many jobs. @throws InvalidInputError for a filter with a state other than failed and cancelled */
+  /** Retries many jobs. @throws InvalidInputError for a filter with a state other than failed or cancelled */
   retryMany(which: ManyJobs, options: ManyOptions = {}): Promise<ManyResult> {
     const change = async (id: string) => {
       await this.retry(id)
@@ -249,7 +249,7 @@ export class Jobs {
   }
 
   /**
-   * What the job's attempts have logged, in order.
+   * The log lines of all attempts of a job, in order.
    *
    * @param query.after  the `id` of a line: only lines after it
    * @param query.limit  1 to 1000, default 1000
@@ -269,8 +269,8 @@ export class Jobs {
   }
 
   /**
-   * The newest 100 attempts of a job, oldest first. They include those before a manual retry, the one that is running and
-   * the one that succeeded. Errors longer than 16,384 characters are shortened, see `truncated`.
+   * The newest 100 attempts of a job, oldest first, including those before a manual retry, a running one, and the one
+   * that succeeded. Errors longer than 16,384 characters are shortened, see `truncated`.
    *
    * @throws NotFoundError
    */
@@ -278,14 +278,14 @@ export class Jobs {
     return (await this.#lists.attempts(id, MOST_ATTEMPTS)) ?? missing(id)
   }
 
-  /** @throws LimitError when there is no room for so many more */
+  /** @throws LimitError when the owner may not have this many more open jobs */
   async #checkOpen(more: number): Promise<void> {
     const { limits } = this.#context.authority
     if (limits !== null) checkOpenJobs(limits, await this.#store.countOpen(limits.openJobs), more)
   }
 
   /**
-   * A row of this owner whose id has no prefix is in the way under the same name: the new one would hide it.
+   * Rejects ids that existing rows of this owner without a prefix use: the new job would hide them.
    *
    * @throws ConflictError
    */
@@ -294,13 +294,13 @@ export class Jobs {
     const named = jobs.map(({ id }) => shownId(owner, id)).filter((name, index) => name !== jobs[index]?.id)
     if (named.length === 0) return
     const [first] = await this.#store.existing(named)
-    if (first !== undefined) throw new ConflictError(`There is a job with the id '${first}' already`)
+    if (first !== undefined) throw new ConflictError(`A job with the id '${first}' already exists`)
   }
 
   /** @returns the ids, as their owner sees them */
   async #submit(jobs: readonly NewJob[], tx: Transaction | undefined): Promise<string[]> {
     const { authority, inTurn, onWrite } = this.#context
-    // A turn could wait for a lock of this very transaction, and a look for a connection that it holds.
+    // No turn here: a turn could wait for a lock of this very transaction, and a query for a connection that it holds.
     if (tx !== undefined) await this.#store.submit(jobs, tx)
     else
       await inTurn(async () => {

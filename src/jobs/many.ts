@@ -7,14 +7,14 @@ import type { Counts, JobConditions, MatchingIds } from '../store/list-store.ts'
 export type JobAction = 'cancel' | 'retry'
 
 /**
- * The states of the jobs that an action can change. Blocked jobs are cancelled first: the end of a waiting job would
- * give them their turn.
+ * The states of jobs that an action can change. Blocked jobs are cancelled first, because the end of a waiting job
+ * would make one of them claimable.
  */
 const ACTION_STATES: Readonly<Record<JobAction, readonly JobState[]>> = {
   cancel: ['blocked', 'waiting', 'running'],
   retry: ['failed', 'cancelled'],
 }
-/** Without a state in the filter. */
+/** Used if the filter has no state. */
 const DEFAULT_STATES: Readonly<Record<JobAction, readonly JobState[]>> = {
   cancel: ACTION_STATES.cancel,
   retry: ['failed'],
@@ -23,26 +23,26 @@ const DEFAULT_STATES: Readonly<Record<JobAction, readonly JobState[]>> = {
 /** Which jobs are changed. A filter without a state means all open jobs to cancel, or all failed jobs to retry. */
 export type ManyJobs = { readonly ids: readonly string[] } | { readonly filter: JobConditions }
 
-/** How many jobs are changed. */
+/** Options of `cancelMany` and `retryMany`. */
 export interface ManyOptions {
   /** Only counts the jobs that match. */
   readonly dryRun?: boolean | undefined
-  /** The most jobs to change; then the search for them is bounded as in a list. Default: all, after a search of all rows. */
+  /** The most jobs to change; the search is then bounded as in a list. Default: all, after a search of all rows. */
   readonly limit?: number | undefined
   /**
-   * Runs for each job instead of the change alone; `change` changes the job and returns its state. An error that
-   * `isRefusal` accepts refuses this job only.
+   * Called for each job instead of only the change; `change` changes the job and returns its state. If `isRefusal`
+   * accepts an error, only this job is refused.
    */
   readonly each?: (id: string, change: () => Promise<JobState>) => Promise<void>
   /** Default: NotFoundError, ConflictError, ForbiddenError and LimitError. Other errors end the call. */
   readonly isRefusal?: (error: unknown) => boolean
 }
 
-/** Which of many jobs were changed. */
+/** The result of changing many jobs. */
 export interface ManyResult {
   /** How many jobs match. */
   readonly matched: number
-  /** False: there are more, or there may be. */
+  /** False: there are, or may be, more. */
   readonly matchedIsExact: boolean
   readonly changed: readonly string[]
   readonly refused: readonly { readonly id: string; readonly error: unknown }[]
@@ -55,7 +55,7 @@ export interface ManyActions {
   /** @param limit  null: all, after a search of all rows */
   readonly ids: (conditions: JobConditions, limit: number | null) => Promise<MatchingIds>
   readonly count: (conditions: JobConditions) => Promise<Counts<JobState>>
-  /** @returns the state of the job afterwards. @throws ConflictError when it cannot be changed */
+  /** @returns the new state of the job. @throws ConflictError when it cannot be changed */
   readonly change: (id: string) => Promise<JobState>
 }
 
@@ -64,9 +64,9 @@ interface Found extends Pick<ManyResult, 'matched' | 'matchedIsExact' | 'more'> 
 }
 
 /**
- * Changes one job after the other. The jobs are chosen before the first change.
+ * Changes one job after the other. The jobs are selected before the first change.
  *
- * @throws InvalidInputError for a state that the action cannot change, or a wrong limit
+ * @throws InvalidInputError for a state that the action cannot change, or an invalid limit
  */
 export async function changeMany(
   actions: ManyActions,

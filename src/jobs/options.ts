@@ -2,34 +2,34 @@ import type { JobSettingOptions } from '../model/settings.ts'
 import type { ArgsOption, Task } from '../model/task.ts'
 import type { Transaction } from '../store/job-store.ts'
 
-/** When and how a job of its own runs; what is left out is as its task says. Times are milliseconds or time spans. */
+/** When and how a directly submitted job runs; its task has the defaults. Times are milliseconds or time spans. */
 export interface JobOptions extends JobSettingOptions {
-  /** Up to 190 characters of the application's choosing, without a slash and no UUIDv8; default a new UUID. */
+  /** Up to 190 characters without a slash, but not a UUIDv8; default: a new UUID. */
   readonly id?: string | undefined
-  /** Not before this time; default at once. */
+  /** The job does not start before this time; default: as soon as possible. */
   readonly runAt?: Date | undefined
 }
 
-/** Whose transaction it is. */
+/** Submits in the application's own transaction. */
 export interface TransactionOption {
   /**
-   * The application's own transaction, which then decides whether the job is submitted: a drizzle transaction, a
-   * connection of mysql2 or of a SQLite driver on which it was begun, or a function that runs a statement in it.
+   * The application's own transaction. The job is submitted if it commits. A drizzle transaction, a connection of
+   * mysql2 or of a SQLite driver on which it was started, or a function that runs a statement in it.
    */
   readonly tx?: Transaction | undefined
 }
 
-/** How one job is submitted. */
+/** Options for submitting one job. */
 export type SubmitOptions = JobOptions & TransactionOption
 
-/** One of many jobs: its args are typed by its task. */
+/** One of many jobs; the task types its args. */
 export type JobInput<Input> = JobOptions & { readonly task: Task<Input, unknown> } & ArgsOption<Input>
 
-/** The same where the types say nothing about the args. */
+/** The same without types for the args. */
 export type AnyJobInput = JobOptions & { readonly task: Task | string; readonly args?: unknown }
 
-/** The args may be left out where the task takes an empty object. */
-// oxlint-disable-next-line typescript/no-empty-object-type -- asks whether {} would do
+/** The args are optional if the task accepts an empty object. */
+// oxlint-disable-next-line typescript/no-empty-object-type -- tests whether {} is a valid Input
 export type SubmitArguments<Input> = {} extends Input
   ? [args?: Input, options?: SubmitOptions]
   : [args: Input, options?: SubmitOptions]

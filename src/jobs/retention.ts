@@ -1,21 +1,21 @@
-/** The built-in task that deletes old final jobs and their logs, declared like any other task. */
+/** The built-in task that removes old final jobs and their logs, declared like any other task. */
 import { checkedWhole, spanOption } from '../model/input.ts'
 import type { Issue, StandardSchema } from '../model/standard-schema.ts'
 import { task } from '../model/task.ts'
 import type { Retention, RetentionStore } from '../store/retention-store.ts'
 
-/** How long final jobs and their logs stay. */
+/** How long final jobs and their logs are kept. */
 export interface RetentionOptions {
-  /** Final jobs that ended longer ago go: milliseconds or a time span; default `30d`. */
+  /** Final jobs that ended longer ago are removed: milliseconds or a time span; default `30d`. */
   readonly age?: number | string | undefined
-  /** Of each schedule the newest final jobs and skips that stay; default 10,000. */
+  /** How many of the newest final jobs and skips of each schedule are kept; default 10,000. */
   readonly perSchedule?: number | undefined
 }
 
 export const HOUSEKEEPING = 'kalends'
 const DEFAULT: Retention = { ageMs: 30 * 86_400_000, perSchedule: 10_000 }
 const LIMITS = { least: 1000, most: Number.MAX_SAFE_INTEGER }
-/** Jobs in one transaction: few, so that other transactions wait only briefly for their locks. */
+/** The most jobs in one transaction: few, so that other transactions wait only briefly for their locks. */
 const BATCH = 500
 
 export const pruneTask = task<Retention>('kalends.prune', {
@@ -24,7 +24,7 @@ export const pruneTask = task<Retention>('kalends.prune', {
   retries: 0,
 })
 
-/** Hand-written, because the library does not load zod. Messages do not repeat the input: it can be a user's, or SQL. */
+/** Hand-written, because the library does not load zod. Messages do not repeat the input, which may contain SQL. */
 function pruneArgs(): StandardSchema<Retention> {
   const limits = { ageMs: LIMITS, perSchedule: { ...LIMITS, least: 1 } }
   const issues = (value: unknown): Issue[] => {
@@ -41,7 +41,7 @@ function pruneArgs(): StandardSchema<Retention> {
       }),
       ...([...given.keys()].every(isKnown)
         ? []
-        : [{ message: 'there are no fields but ageMs and perSchedule' }]),
+        : [{ message: 'only the fields ageMs and perSchedule are allowed' }]),
     ]
   }
   return {
@@ -50,7 +50,7 @@ function pruneArgs(): StandardSchema<Retention> {
       vendor: 'kalends',
       validate: (value) => {
         const found = issues(value)
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- that is what the issues are about
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the issues check exactly this type
         return found.length === 0 ? { value: value as Retention } : { issues: found }
       },
     },
@@ -68,7 +68,7 @@ export function checkedRetention(options: RetentionOptions): Retention {
 }
 
 /**
- * @param onProgress  told after each batch how many were removed so far
+ * @param onProgress  called after each batch with the number of jobs removed so far
  * @returns how many jobs were removed
  */
 export async function prune(
@@ -80,14 +80,14 @@ export async function prune(
   for (let removed = 0; ; ) {
     signal.throwIfAborted()
     const batch = await store.prune(retention, BATCH)
-    // A batch looks at some schedules only: the end is where there is nothing left to remove.
+    // A batch covers only some schedules, so continue until nothing is left to remove.
     if (batch === 0) return removed
     removed += batch
     onProgress(removed)
   }
 }
 
-/** Away from the full hour, when most else is due. */
+/** Not on the full hour, when most other schedules are due. */
 export function housekeepingDeclarations(retention: Retention) {
   return [
     {

@@ -3,9 +3,9 @@ import { TimeoutError } from '../errors.ts'
 import { spanOption } from '../model/input.ts'
 import { isFinal, type Job } from '../model/job.ts'
 
-/** How long `wait` waits. */
+/** Options of `wait`. */
 export interface WaitOptions {
-  /** How long to wait at most: milliseconds or a time span; default: without end. */
+  /** The longest time to wait: milliseconds or a time span; default: no limit. */
   readonly timeout?: number | string | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -13,9 +13,9 @@ export interface WaitOptions {
 interface WaitedJob {
   /** Reads the job. */
   readonly read: () => Promise<Job>
-  /** Calls back when an attempt of the job ended in this process. @returns a function that ends it */
+  /** Calls back when an attempt of the job ended in this process. @returns a function that ends the subscription */
   readonly onEnd: (ended: () => void) => () => void
-  /** How often to look for what others have done, in milliseconds. */
+  /** How often to check for changes by others, in milliseconds. */
   readonly pollIntervalMs: number
 }
 
@@ -34,7 +34,7 @@ export async function untilFinal(
   signal?.addEventListener('abort', wake)
   try {
     for (;;) {
-      // Before the look: an end between the look and the sleep ends the sleep.
+      // Created before the read, so that an end between the read and the sleep ends the sleep.
       awake = new AbortController()
       const job = await read()
       if (isFinal(job.state)) return job

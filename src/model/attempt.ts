@@ -4,7 +4,7 @@ import type { AttemptEnd } from './settle.ts'
 /** How an attempt ended. `released`: its worker stopped and gave the job back. `lost`: its worker died. */
 export type AttemptOutcome = 'success' | 'failed' | 'timeout' | 'cancelled' | 'released' | 'lost'
 
-/** A success is stored in the job only. */
+/** A success is only stored in the job. */
 export type StoredOutcome = Exclude<AttemptOutcome, 'success'>
 
 export const STORED_OUTCOMES: readonly StoredOutcome[] = [
@@ -17,18 +17,18 @@ export const STORED_OUTCOMES: readonly StoredOutcome[] = [
 
 /** One attempt of a job. */
 export interface Attempt {
-  /** From 1. Two attempts have the same number if the earlier one was released, or the job was retried manually. */
+  /** Starts at 1. Two attempts have the same number if the first was released, or the job was retried manually. */
   readonly attempt: number
   readonly worker: string | null
   readonly started: Date
-  /** null: it is running. */
+  /** null while it is running. */
   readonly ended: Date | null
-  /** null: it is running. */
+  /** null while it is running. */
   readonly outcome: AttemptOutcome | null
   readonly error: string | null
 }
 
-/** What is stored about an attempt that ended this way; null for a success. */
+/** What is stored about the end of an attempt; null for a success. */
 export function storedEnd(
   end: AttemptEnd,
 ): { readonly outcome: StoredOutcome; readonly error: string | null } | null {

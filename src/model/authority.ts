@@ -1,4 +1,4 @@
-/** What a caller may do: whose rows it reaches, which tasks it may use, and how much. */
+/** What a caller may do: which rows it can access, which tasks it may use, and its limits. */
 import { ForbiddenError, InvalidInputError, LimitError } from '../errors.ts'
 import { timer } from '../timer/index.ts'
 import { checkedName, checkedWhole, shownInput, spanOption } from './input.ts'
@@ -7,25 +7,25 @@ import type { ScheduleSettings } from './schedule.ts'
 import { SETTINGS } from './settings.ts'
 import { isBuiltInTask, type Task } from './task.ts'
 
-/** How much one owner may have and ask for. What is left out has its default. */
+/** The limits of one owner. Omitted limits have their defaults. */
 export interface OwnerLimits {
-  /** Most schedules; default 100. */
+  /** The most schedules; default 100. */
   readonly schedules?: number | undefined
-  /** Shortest time between two runs of a schedule: milliseconds or a time span; default `1min`. */
+  /** The shortest time between two runs of a schedule: milliseconds or a time span; default `1min`. */
   readonly shortestPeriod?: number | string | undefined
-  /** Most jobs that are not final when one more is submitted, run or retried; default 1000. */
+  /** The most non-final jobs, checked on each submission, run and retry; default 1000. */
   readonly openJobs?: number | undefined
-  /** Most bytes of the args of one schedule or job, as JSON in UTF-8; default 65,536. */
+  /** The most bytes of the args of one schedule or job, as JSON in UTF-8; default 65,536. */
   readonly argsBytes?: number | undefined
-  /** Lowest and highest priority; default -100 and 0, so that no owner overtakes jobs of the default priority. */
+  /** The lowest and highest priority; default -100 and 0, so that no owner overtakes jobs of the default priority. */
   readonly priority?: readonly [lowest: number, highest: number] | undefined
-  /** Longest timeout: milliseconds or a time span; default `1h`. */
+  /** The longest timeout: milliseconds or a time span; default `1h`. */
   readonly timeout?: number | string | undefined
-  /** Most retries; default 10. */
+  /** The most retries; default 10. */
   readonly retries?: number | undefined
 }
 
-/** The same, checked; times are milliseconds. */
+/** Checked limits; times are milliseconds. */
 export interface CheckedLimits {
   readonly schedules: number
   readonly shortestPeriodMs: number
@@ -39,18 +39,17 @@ export interface CheckedLimits {
 /** Tasks, or their names. */
 export type GrantedTasks = readonly (Pick<Task, 'name'> | string)[]
 
-/** What a caller may do. */
 export interface Authority {
   readonly owner: Owner
-  /** The tasks whose schedules and jobs it may write; null: all but the built-in ones. */
+  /** The tasks whose schedules and jobs it may write; null: all except the built-in ones. */
   readonly tasks: ReadonlySet<string> | null
-  /** Whether it may use `kalends.*` and `command` as well. */
+  /** Whether it may also use `kalends.*` and `command`. */
   readonly builtInTasks: boolean
-  /** null: none. */
+  /** null: no limits. */
   readonly limits: CheckedLimits | null
 }
 
-/** The application's own code. */
+/** The authority of the application's own code. */
 export const FULL_AUTHORITY: Authority = {
   owner: ANY_OWNER,
   tasks: null,
@@ -80,9 +79,9 @@ export function checkedLimits(limits: OwnerLimits = {}): CheckedLimits {
 }
 
 /**
- * The tasks that a caller is granted; none, where they are left out.
+ * The tasks that a caller is granted; default: none.
  *
- * @throws InvalidInputError for what is no list of names, and for built-in tasks, which cannot be granted
+ * @throws InvalidInputError for anything but a list of names, and for built-in tasks, which cannot be granted
  */
 export function checkedTasks(tasks: GrantedTasks = []): ReadonlySet<string> {
   const names: unknown = Array.isArray(tasks) ? tasks.map((one) => one?.name ?? one) : tasks
@@ -99,7 +98,7 @@ export function checkedTasks(tasks: GrantedTasks = []): ReadonlySet<string> {
 }
 
 /**
- * Checked before anything of a schedule or a job of this task is written.
+ * Checked before each write to a schedule or job of this task.
  *
  * @throws ForbiddenError
  */
@@ -108,26 +107,26 @@ export function requireTask({ tasks, builtInTasks }: Authority, name: string): v
   if (tasks !== null)
     throw new ForbiddenError(
       tasks.size === 0
-        ? 'This scope may only read: it was made without tasks'
+        ? 'This scope is read-only: it was created without tasks'
         : `This scope may not use the task '${name}'; it may use ${[...tasks].join(', ')}`,
     )
   if (!builtInTasks && isBuiltInTask(name))
     throw new ForbiddenError(`The task '${name}' is built in: it is not for callers of the API`)
 }
 
-/** What of a schedule or a job is limited; what is left out is as its task says. */
+/** The limited settings of a schedule or a job. Omitted ones come from its task. */
 export type LimitedSettings = Partial<
   Pick<ScheduleSettings, 'priority' | 'timeoutMs' | 'maxRetries' | 'args' | 'overlap' | 'catchUp'>
 >
 
-/** Runs that one pass may make up for a schedule of an owner with limits: they are all open jobs at once. */
+/** The most runs that one pass makes up for a schedule of a limited owner, because all are open at once. */
 const MOST_CATCH_UP = 10
 
 /** @throws InvalidInputError naming the field and the limit */
 export function checkWithin(limits: CheckedLimits | null, settings: LimitedSettings): void {
   if (limits === null) return
   const { priority, timeoutMs, maxRetries, args = '', overlap, catchUp = 0 } = settings
-  // Else the open jobs of a schedule have no limit.
+  // Otherwise, the number of open jobs of a schedule would be unlimited.
   if (overlap === 'allow')
     throw new InvalidInputError(
       'overlap',
@@ -152,25 +151,25 @@ export function checkWithin(limits: CheckedLimits | null, settings: LimitedSetti
 
 /**
  * @param open  the owner's jobs that are not final, counted up to the limit
- * @throws LimitError when there is no room for so many more
+ * @throws LimitError when `more` jobs would exceed the limit
  */
 export function checkOpenJobs({ openJobs }: CheckedLimits, open: number, more: number): void {
   if (open + more > openJobs)
     throw new LimitError(
       'openJobs',
-      `${openJobs} jobs that are not final are allowed, and there are ${open}; wait until some have ended, or cancel them`,
+      `at most ${openJobs} open jobs are allowed, and there are already ${open}; wait until some have ended, or cancel them`,
     )
 }
 
-/** Elapses that are looked at: of a timer that elapses as often as allowed, those of two days; of others, of weeks. */
+/** How many elapses are checked: about two days of a timer that elapses as often as allowed, weeks of slower ones. */
 const MOST_ELAPSES = 20_000
 const LEAST_ELAPSES = 400
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 
 /**
- * Whether a timer elapses no more often than allowed. The times of day of a calendar event are the same on each of its
- * days, so the elapses of two days show the shortest time between two of them.
+ * Checks that a timer does not elapse too often. A calendar event has the same times on each of its days, so two days
+ * of elapses show the shortest time between two of them.
  *
  * @throws InvalidInputError naming the timer and the limit
  */
@@ -185,7 +184,7 @@ export function checkPeriod(limits: CheckedLimits | null, text: string, now: Dat
     return
   }
   let left = Math.min(MOST_ELAPSES, Math.max(LEAST_ELAPSES, Math.ceil((2 * DAY_MS) / shortestPeriodMs)))
-  // The night in which a clock goes forward is an hour shorter.
+  // The night when clocks go forward is an hour shorter.
   const leastMs = shortestPeriodMs - (shortestPeriodMs >= DAY_MS / 2 ? HOUR_MS : 0)
   for (let at = event.next(now); at !== null && left > 0; left -= 1) {
     const next = event.next(at)

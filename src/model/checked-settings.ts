@@ -1,4 +1,4 @@
-/** Checks the settings that come in from people and code; an error names the setting. */
+/** Checks settings from people and code. Each error names the setting. */
 import { InvalidInputError } from '../errors.ts'
 import {
   checkedInstant,
@@ -19,7 +19,7 @@ import {
 } from './settings.ts'
 
 /**
- * Those of the settings that are given, as they are stored.
+ * The given settings, checked and in stored form.
  *
  * @throws InvalidInputError
  */
@@ -63,7 +63,7 @@ export function checkedSetting(name: OptionName, value: unknown): unknown {
   }
 }
 
-/** A name may be empty: then there is none. */
+/** A name may be empty, which means none. */
 function checkedText(field: string, value: unknown, { most, isName }: TextSetting): unknown {
   if (isName === true && value !== '') return checkedName(field, value, most)
   if (typeof value !== 'string' || value.length > most || !isStorable(value)) {

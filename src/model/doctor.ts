@@ -1,13 +1,13 @@
-/** What may be wrong with a database and its workers, and what to do about it. Pure: it judges what one look saw. */
+/** Detects problems of a database and its workers, and suggests fixes. Pure: it judges one snapshot. */
 import { durationText } from '../duration.ts'
 import { timer } from '../timer/index.ts'
 
-/** What one look at the whole database saw; instants are by its clock. */
+/** A snapshot of the whole database. Instants are by its clock. */
 export interface DoctorInput {
   readonly now: Date
   /** This machine's clock at the same moment. */
   readonly localNow: Date
-  /** How long the question for the clock took: the two are not known better than this. */
+  /** How long reading the clock took: the accuracy of the comparison. */
   readonly roundTripMs: number
   readonly workers: readonly {
     readonly id: string
@@ -18,11 +18,11 @@ export interface DoctorInput {
   }[]
   /** Schedules that a worker is submitting. */
   readonly marks: readonly { readonly id: string; readonly worker: string; readonly ends: Date | null }[]
-  /** Schedules that are neither paused nor idle, with those that could not be planned or failed permanently. */
+  /** Schedules that are neither paused nor idle, and those that could not be planned or have failed permanently. */
   readonly schedules: readonly DoctorSchedule[]
-  /** Claimable jobs; `since`: when the first of them was submitted. */
+  /** Claimable jobs; `since` is when the first of them was submitted. */
   readonly waiting: readonly { readonly task: string; readonly count: number; readonly since: Date }[]
-  /** Blocked jobs with nothing before them. */
+  /** Blocked jobs that no other job blocks. */
   readonly blocked: readonly { readonly id: string; readonly schedule: string }[]
   /** Schedules that wait for the end of a run whose job was deleted. */
   readonly endless: readonly { readonly id: string }[]
@@ -38,23 +38,23 @@ export interface DoctorSchedule {
   readonly nextRun: Date | null
   readonly created: Date
   readonly lastError: string | null
-  /** Whether a scheduler would take it now. */
+  /** Whether a scheduler would submit it now. */
   readonly isDue: boolean
 }
 
 /** How the tables differ from what this version needs. */
 export interface SchemaDrift {
-  /** Migrations that were not applied. */
+  /** Migrations that have not been applied. */
   readonly pending: readonly string[]
   /** Such as `table job` or `column job.state`. */
   readonly missing: readonly string[]
-  /** Tables without transactions; a view has the engine VIEW. */
+  /** Tables without transactions; the engine of a view is VIEW. */
   readonly engines: readonly { readonly table: string; readonly engine: string }[]
-  /** Why this version may not work on the tables; null: it may. */
+  /** Why this version cannot use the tables; null: it can. */
   readonly version: string | null
 }
 
-/** Something that is wrong, or may be, and what to do about it. */
+/** A problem, or a possible one, and its fix. */
 export interface Finding {
   readonly code:
     | 'schema'
@@ -71,21 +71,20 @@ export interface Finding {
     | 'orphaned-job'
     | 'blocked-job'
     | 'endless-schedule'
-  /** What it is about: the ids, the earliest or worst first; at most ten. */
+  /** What it concerns: ids, the earliest or worst first; at most ten. */
   readonly subjects: readonly string[]
-  /** How many there are in all. */
+  /** The total number of subjects. */
   readonly count: number
   readonly problem: string
-  /** What to do. */
   readonly fix: string
 }
 
-/** Kalends judges by the database's clock; handlers and logs show this machine's. */
+/** Kalends goes by the database's clock; handlers and logs show this machine's. */
 const CLOCK_SKEW_MS = 2000
-/** A scheduler that is up submits within a fraction of it, and an idle executor claims. */
+/** A running scheduler submits within a fraction of this time, and an idle executor claims within it. */
 const LATE_MS = 10_000
 const MOST_SUBJECTS = 10
-/** In the place of an engine: it is no table. */
+/** Stands for the engine of a view. */
 export const VIEW = 'VIEW'
 
 export function schemaFindings({ pending, missing, engines, version }: SchemaDrift): Finding[] {
@@ -93,14 +92,14 @@ export function schemaFindings({ pending, missing, engines, version }: SchemaDri
   return [
     ...findings('schema', outdated, {
       problem: version ?? '',
-      fix: 'upgrade this process and every worker that is older; until then older workers take on no work',
+      fix: 'upgrade this process and every worker that is older; until then, older workers take on no work',
     }),
     ...findings('schema', pending, {
       problem: `the tables are older than this version: not applied ${pending.join(', ')}`,
       fix: 'run `kalends migrate`',
     }),
     ...findings('schema', pending.length > 0 ? [] : missing, {
-      problem: `the tables were changed by others: missing are ${missing.slice(0, MOST_SUBJECTS).join(', ')}`,
+      problem: `the tables were changed outside of Kalends: missing are ${missing.slice(0, MOST_SUBJECTS).join(', ')}`,
       fix: 'restore them from drizzle/ of this package, or from a backup; migrations do not run twice',
     }),
     ...engines.flatMap(({ table, engine }) =>
@@ -111,7 +110,7 @@ export function schemaFindings({ pending, missing, engines, version }: SchemaDri
 
 function ofView(table: string): Advice {
   return {
-    problem: `${table} is a view, and not the table that Kalends made`,
+    problem: `${table} is a view, not the table that Kalends created`,
     fix: 'stop all workers, rename or drop the view, and give the table its name back',
   }
 }
@@ -156,7 +155,7 @@ function clockSkew({ now, localNow, roundTripMs }: DoctorInput): Finding[] {
   })
 }
 
-/** Heartbeats are told by the database's clock; one to come was told by another one, or before it was set back. */
+/** The database's clock writes heartbeats. One in the future means another clock, or one that was set back. */
 function heartbeatSkew({ now, workers }: DoctorInput): Finding[] {
   const ahead = workers
     .map(({ id, heartbeat }) => ({ id, aheadMs: heartbeat.getTime() - now.getTime() }))
@@ -181,11 +180,11 @@ function missingWorkers({ schedules, waiting }: DoctorInput, alive: number): Fin
 function deadWorkers({ now }: DoctorInput, dead: DoctorInput['workers'], alive: number): Finding[] {
   const fix =
     alive > 0
-      ? 'nothing, if it has crashed: a live worker takes over within the lease; if this stays, look at the log of the live ones'
+      ? 'nothing to do if it has crashed: a live worker takes over within the lease; if this persists, check the logs of the live workers'
       : 'start a worker: it takes over what this one held'
   return dead.flatMap(({ id, heartbeat }) =>
     findings('dead-worker', [id], {
-      problem: `the worker ${id} is silent for ${durationText(now.getTime() - heartbeat.getTime())}`,
+      problem: `the worker ${id} has been silent for ${durationText(now.getTime() - heartbeat.getTime())}`,
       fix,
     }),
   )
@@ -195,15 +194,15 @@ function staleMarks({ marks, now }: DoctorInput, alive: ReadonlySet<string>): Fi
   const stale = marks.filter(({ worker, ends }) => !alive.has(worker) || ends === null || ends < now)
   return findings('stale-mark', idsOf(stale), {
     problem: `${counted(stale.length, 'schedule is', 'schedules are')} marked by a worker that is gone or late`,
-    fix: 'nothing: a mark ends by itself within the lease, once a worker is up',
+    fix: 'nothing to do: a mark ends by itself within the lease once a worker is running',
   })
 }
 
 function farMarks({ marks, now }: DoctorInput, leaseMs: number): Finding[] {
   const far = marks.filter(({ ends }) => ends !== null && ends.getTime() > now.getTime() + 2 * leaseMs)
   return findings('far-mark', idsOf(far), {
-    problem: `${counted(far.length, 'schedule is', 'schedules are')} marked for longer than two leases: by hand, or by a clock that was ahead`,
-    fix: 'nothing, if a worker is up: it ends such marks once a lease; if the lease of the workers is longer than the one asked with, give it with `--lease`',
+    problem: `${counted(far.length, 'schedule is', 'schedules are')} marked for longer than two leases: manually, or by a clock that was ahead`,
+    fix: 'nothing to do if a worker is running: it ends such marks once per lease; if your workers use a longer lease than this check, pass it with `--lease`',
   })
 }
 
@@ -227,7 +226,7 @@ function deadSchedules({ schedules }: DoctorInput): Finding[] {
   )
 }
 
-/** Since when a schedule has been due. */
+/** When the schedule became due. */
 const since = ({ nextRun, created }: DoctorSchedule) => (nextRun ?? created).getTime()
 
 function lateSchedules({ schedules, now }: DoctorInput): Finding[] {
@@ -239,57 +238,60 @@ function lateSchedules({ schedules, now }: DoctorInput): Finding[] {
   const [worst] = late
   if (worst === undefined) return []
   return findings('late-schedule', idsOf(late), {
-    problem: `${counted(late.length, 'schedule is', 'schedules are')} due and not submitted; '${worst.id}' since ${durationText(now.getTime() - since(worst))}`,
-    fix: 'start a worker that schedules; if one is up, look for an open transaction that holds the row',
+    problem: `${counted(late.length, 'schedule is', 'schedules are')} due and not submitted; '${worst.id}' for ${durationText(now.getTime() - since(worst))}`,
+    fix: 'start a worker that schedules; if one is running, look for an open transaction that locks the row',
   })
 }
 
 function unhandledTasks({ waiting, now }: DoctorInput, handled: ReadonlySet<string>): Finding[] {
   return waiting.flatMap(({ task, count, since }) =>
     findings('unhandled-task', handled.has(task) ? [] : [task], {
-      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'waits' : 'wait'} since ${durationText(now.getTime() - since.getTime())}, and no live worker handles it`,
+      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'has' : 'have'} been waiting for ${durationText(now.getTime() - since.getTime())}, and no live worker handles it`,
       fix: `start a worker whose module handles '${task}', or cancel: \`kalends jobs cancel --task ${quoted(task)} --state waiting\``,
     }),
   )
 }
 
-/** A worker that runs something may be full; one that runs nothing has no reason to leave jobs lying. */
+/** A worker that runs something may be full; one that runs nothing has no reason to leave jobs unclaimed. */
 function unclaimedJobs({ waiting, now }: DoctorInput, alive: DoctorInput['workers']): Finding[] {
   return waiting.flatMap(({ task, count, since }) => {
     const able = alive.filter(({ tasks }) => tasks.includes(task))
     const waitedMs = now.getTime() - since.getTime()
     if (able.length === 0 || waitedMs <= LATE_MS || able.some(({ running }) => running > 0)) return []
     return findings('unclaimed-job', [task], {
-      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'waits' : 'wait'} since ${durationText(waitedMs)}, although ${idsOf(able).join(', ')} could run ${count === 1 ? 'it' : 'them'} and runs nothing`,
-      fix: 'look at `/health` and the log of that worker; look for an open transaction that holds the rows; start it anew',
+      problem: `${counted(count, 'job', 'jobs')} of the task '${task}' ${count === 1 ? 'has' : 'have'} been waiting for ${durationText(waitedMs)}, although ${idsOf(able).join(', ')} could run ${count === 1 ? 'it' : 'them'} and runs nothing`,
+      fix: 'look at `/health` and the log of that worker; look for an open transaction that locks the rows; restart the worker',
     })
   })
 }
 
 function orphanedJobs({ orphans }: DoctorInput, alive: number): Finding[] {
   return findings('orphaned-job', idsOf(orphans), {
-    problem: `${counted(orphans.length, 'job runs', 'jobs run')} on a worker that is not registered any more`,
-    fix: alive > 0 ? 'nothing: a live worker takes over within the lease' : 'start a worker: it takes over',
+    problem: `${counted(orphans.length, 'job runs', 'jobs run')} on a worker that is no longer registered`,
+    fix:
+      alive > 0
+        ? 'nothing to do: a live worker takes over within the lease'
+        : 'start a worker: it takes over',
   })
 }
 
 function blockedJobs({ blocked }: DoctorInput): Finding[] {
   return findings('blocked-job', idsOf(blocked), {
-    problem: `${counted(blocked.length, 'job is', 'jobs are')} blocked with nothing before ${blocked.length === 1 ? 'it' : 'them'}: what was before was ended or deleted by hand`,
-    fix: 'nothing, if a worker is up: its sweep gives them their turn within the lease, or within five leases where tables are large',
+    problem: `${counted(blocked.length, 'job is', 'jobs are')} blocked although no other job blocks ${blocked.length === 1 ? 'it' : 'them'}: the earlier job was ended or deleted manually`,
+    fix: 'nothing to do if a worker is running: its sweep unblocks them within the lease, or within five leases if the tables are large',
   })
 }
 
 function endlessSchedules({ endless }: DoctorInput): Finding[] {
   return findings('endless-schedule', idsOf(endless), {
     problem: `${counted(endless.length, 'schedule waits', 'schedules wait')} for the end of a run whose job was deleted`,
-    fix: 'nothing, if a worker is up: its sweep plans them within the lease, or within five leases where tables are large',
+    fix: 'nothing to do if a worker is running: its sweep plans them within the lease, or within five leases if the tables are large',
   })
 }
 
 type Advice = Pick<Finding, 'problem' | 'fix'>
 
-/** One finding about all of these subjects; none where there are none. */
+/** One finding about all of these subjects, or none if there are none. */
 function findings(code: Finding['code'], subjects: readonly string[], advice: Advice): Finding[] {
   if (subjects.length === 0) return []
   return [{ code, subjects: subjects.slice(0, MOST_SUBJECTS), count: subjects.length, ...advice }]
@@ -308,7 +310,7 @@ function syntaxErrorOf(text: string): string | null {
   }
 }
 
-/** As a shell takes it. */
+/** Quoted for a shell. */
 function quoted(text: string): string {
   return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -1,10 +1,10 @@
 /**
- * Which slots of a schedule have come since it was last planned. Pure; the newest are looked up and not walked
- * to, so that the first plan after a long absence costs no more than any other.
+ * Which slots of a schedule became due since it was last planned. Pure. It searches backwards for the newest slots, so
+ * that the first plan after a long absence costs no more than any other.
  */
 import type { Elapses } from '../timer/index.ts'
 
-/** What has come due of a schedule, and what becomes of it. */
+/** The slots of a schedule that became due, and what to do with them. */
 export interface DueSlots {
   /** Missed slots that are made up, oldest first. */
   readonly madeUp: readonly Date[]
@@ -15,7 +15,7 @@ export interface DueSlots {
   readonly newestDropped: Date | null
 }
 
-/** All slots from `first` to now: a slot is missed when a later one has come, or when it is too late. */
+/** All slots from `first` to now. A slot is missed if a later one is due as well, or if it is too late. */
 export function dueSlots(
   event: Elapses,
   first: Date,
@@ -39,7 +39,7 @@ export function dueSlots(
   }
 }
 
-/** The newest slots from `first` to `last`, oldest first; found from the end, so that a long absence costs no walk. */
+/** The newest slots from `first` to `last`, oldest first, found backwards, so that a long absence costs nothing. */
 function newestSlots(event: Elapses, first: Date, last: Date, limit: number): Date[] {
   const newestFirst: Date[] = []
   for (let slot: Date | null = last; slot !== null && slot > first && newestFirst.length < limit; ) {
@@ -47,17 +47,17 @@ function newestSlots(event: Elapses, first: Date, last: Date, limit: number): Da
     slot = lastElapse(event, justBefore(slot))
   }
   if (newestFirst.length < limit) {
-    // Mostly `first` alone: it may have been set by hand, or lie where the clock repeats an hour.
+    // Mostly just `first`, which may have been set manually, or may lie in a repeated hour.
     const oldest = newestFirst.at(-1)
     newestFirst.push(...chain(event, first, oldest === undefined ? last : justBefore(oldest)).toReversed())
   }
   return newestFirst.slice(0, limit).toReversed()
 }
 
-/** Counting missed slots stops here. */
+/** Missed slots beyond this number are not counted. */
 export const MOST_COUNTED = 10_000
 
-/** The slots from `first` to `end` by walking, both included; no more than are counted. */
+/** The slots from `first` to `end`, both included, up to MOST_COUNTED. */
 function chain(event: Elapses, first: Date, end: Date): Date[] {
   const slots: Date[] = []
   for (let slot: Date | null = first; slot !== null && slot <= end && slots.length < MOST_COUNTED; ) {
@@ -68,8 +68,8 @@ function chain(event: Elapses, first: Date, end: Date): Date[] {
 }
 
 /**
- * The last elapse at or before an instant that a chain of next() comes by. A timer's own previous() may answer
- * with the instant itself when the clock is just showing a matching time again: that would be a second run.
+ * The last elapse, at or before an instant, that repeated calls of next() reach. When the clock repeats an hour, a
+ * timer's own previous() may return the instant itself, which would cause a second run.
  */
 function lastElapse(event: Elapses, at: Date): Date | null {
   const latest = event.previous(at)

@@ -1,4 +1,4 @@
-/** The rules that the store calls, under its locks, when attempts of jobs have ended. Pure. */
+/** The rules that the store calls, while it holds the locks, when attempts of jobs have ended. Pure. */
 import { finish, spanOfTimer } from './finish.ts'
 import { type AttemptEnd, settle, type JobOutcome } from './settle.ts'
 import type { RunPolicy } from './task.ts'
@@ -7,19 +7,19 @@ import type { RunPolicy } from './task.ts'
 export interface LockedJob {
   /** The number of the attempt that ended, from 1. */
   readonly attempt: number
-  /** Someone asked for the job to be cancelled. */
+  /** Whether someone asked to cancel the job. */
   readonly stopRequested: boolean
-  /** Of its schedule; null: it has none. */
+  /** The timer of its schedule; null: no schedule. */
   readonly timer: string | null
 }
 
 export interface EndRules {
-  /** What becomes of the job. */
+  /** Decides the outcome of the job. */
   readonly ofJob: (
     end: { readonly end: AttemptEnd; readonly policy: RunPolicy },
     job: LockedJob,
   ) => JobOutcome
-  /** What becomes of its schedule; null: it stays as it is. */
+  /** Decides what happens to its schedule; null: no change. */
   readonly ofSchedule: typeof finish
 }
 

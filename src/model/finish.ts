@@ -1,6 +1,4 @@
-/**
- * What the ends of runs mean for their schedule. Pure; written in the transaction that ends the jobs.
- */
+/** What the end of runs means for their schedule. Pure; the result is written in the transaction that ends the jobs. */
 import { timer } from '../timer/index.ts'
 import { elapsesOf, type Plannable } from './plan.ts'
 import type { Schedule } from './schedule.ts'
@@ -9,11 +7,11 @@ import type { SettingValues } from './settings.ts'
 export interface Finishing extends Plannable, Pick<SettingValues, 'onExhausted'> {}
 
 /**
- * @param schedule  with the counters as they are after these ends
+ * @param schedule  with its counters after these runs
  * @param failed  whether one of the runs has failed permanently
- * @param open  jobs of it that are not final after these ends
+ * @param open  how many of its jobs are not final after these runs
  * @param now  by the database's clock
- * @returns what changes in the schedule; null: nothing
+ * @returns the changes to the schedule; null: none
  */
 export function finish(
   schedule: Finishing,
@@ -25,9 +23,9 @@ export function finish(
     schedule.definition !== schedule.plannedDefinition ||
     schedule.nextRun?.getTime() !== schedule.plannedRun?.getTime()
   const { idle } = schedule
-  // An edit is planned from now, whatever was before; what is paused or idle for another reason stays so.
+  // An edit is planned from now in any case. A schedule that is paused, or idle for another reason, stays so.
   if (edited || !schedule.enabled || idle === 'dead' || idle === 'invalid' || idle === 'retired') return null
-  // Also after its last slot: that it has failed is more than that nothing is to come.
+  // Also after the last slot: `dead` is more important than `done`.
   if (failed && schedule.onExhausted === 'stop') return { nextRun: null, idle: 'dead' }
   if (idle === 'done') return null
   if (schedule.maxRuns !== null && schedule.successes >= schedule.maxRuns)
@@ -37,7 +35,7 @@ export function finish(
   return { nextRun, idle: nextRun === null ? 'done' : null }
 }
 
-/** The delay before a first retry where neither the schedule nor its task says one: the span of an `every` timer. */
+/** The span of an `every` timer: the default retry delay if neither the schedule nor its task sets one. */
 export function spanOfTimer(text: string): number | null {
   try {
     return timer(text).spanMs

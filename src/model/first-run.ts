@@ -10,13 +10,13 @@ export type FirstRun = 'next' | 'now' | 'if-due'
 /** Decides by the database's clock whether a new schedule, under the id as it is stored, is due at once. */
 export type IsDue = (id: string, now: Date) => boolean
 
-/** @returns null: the schedule is planned by its timer, whatever the clock shows */
+/** @returns null when the schedule is planned by its timer, whatever the current time is */
 export function dueAtOnce(firstRun: FirstRun, settings: ScheduleSettings): IsDue | null {
   if (firstRun === 'next') return null
   return firstRun === 'now' ? () => true : (id, now) => hasElapsedInMinute(id, settings, now)
 }
 
-/** Later times of this minute are next runs. */
+/** Whether the timer has elapsed in the current minute. Later times in this minute are normal next runs. */
 function hasElapsedInMinute(id: string, settings: ScheduleSettings, now: Date): boolean {
   const minute = Math.floor(now.getTime() / 60_000) * 60_000
   const elapse = elapsesOf({ id, ...settings, created: now }).next(new Date(minute - 1))

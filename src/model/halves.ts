@@ -1,47 +1,53 @@
-/** Keeps one bad item of a batch from costing the others more than a few repetitions. */
+/** Isolates bad items of a batch, so that they cost the other items only a few repetitions. */
 
 import { isA, messageOf, StoreUnavailableError } from '../errors.ts'
 
-/** So many items, refused one by one for the same reason before any was accepted: the server may be at fault, not they. */
+/**
+ * If this many items are rejected one by one for the same reason, and none was accepted before, the server may be at
+ * fault rather than the items.
+ */
 const FEW = 3
-/** The factor by which more items are tried each time: a whole batch of bad ones is known after a few passes. */
+/** The factor by which more items are tried each time, so that a few passes identify a batch of only bad items. */
 const MORE = 4
 
 export interface Halves<Item, Result> {
   readonly work: (items: readonly Item[]) => Promise<Result>
-  /** A second try of an item that failed by itself; default: none. */
+  /** A second try for an item that failed on its own; default: none. */
   readonly alone?: (item: Item, error: unknown) => Promise<Result>
-  /** Whether something was accepted; default: always. What others have locked, or taken already, is no proof of it. */
+  /** Whether something was accepted; default: always. Rows that others have locked or already taken prove nothing. */
   readonly wrote?: (result: Result) => boolean
-  /** What is done about an item that is refused. */
+  /** Handles an item that was rejected. */
   readonly refused: (item: Item, error: unknown) => Promise<Result> | Result
-  /** false: the error says nothing about the items, and is thrown. */
+  /** Whether the error is about an item; other errors are thrown. */
   readonly isOfAnItem: (error: unknown) => boolean
 }
 
 /**
- * Does the work on all items at once; where that fails, on each half, and so on: one bad item among n costs about
- * 2·log2(n) tries, not n.
+ * Does the work on all items at once. If that fails, it tries each half, and so on: one bad item among n costs about
+ * 2·log2(n) tries instead of n.
  *
- * Where nothing is accepted, it gives up after a few tries, and no item counts as refused: the caller backs off and
- * comes again. Each time more items are tried, so that a batch in which every item is bad comes to an end as well.
+ * If nothing is accepted, it gives up after a few tries without rejecting any item, and the caller backs off and tries
+ * again. Each time it tries more items, so that a batch of only bad items is resolved eventually.
  */
 export class Halving {
   readonly #few: number
   #mostTried: number
 
-  /** @param few  so many refused items with none accepted make it give up; Infinity: it never does */
+  /** @param few  how many rejected items, with none accepted, make it give up; Infinity: never */
   constructor(few = FEW) {
     this.#few = few
     this.#mostTried = few
   }
 
-  /** Work went well without it: what it gave up before is over. */
+  /** Forgets earlier give-ups, after work that succeeded without halving. */
   reset(): void {
     this.#mostTried = this.#few
   }
 
-  /** @throws what is of no item; AllRefusedError when the first items were all refused for the same reason */
+  /**
+   * @throws errors that are not about an item; AllRefusedError when the first items were all rejected for the same
+   *   reason
+   */
   async run<Item, Result>(
     items: readonly Item[],
     { work, alone, wrote = () => true, refused, isOfAnItem }: Halves<Item, Result>,
@@ -89,18 +95,18 @@ export class Halving {
     if (others.length > 0) return
     this.#mostTried *= MORE
     throw new AllRefusedError(
-      `The database refused each of ${errors.length} rows that were tried, of ${of}; all are tried again: ${reason}`,
+      `The database refused all ${errors.length} rows that were tried, of ${of}; all will be retried: ${reason}`,
       { cause: errors[0] },
     )
   }
 }
 
-/** Every item that was tried was refused for the same reason, so that the server may be at fault: none is set aside. */
+/** Every item that was tried was rejected for the same reason, so the server may be at fault. No item is set aside. */
 export class AllRefusedError extends Error {
   override readonly name = 'AllRefusedError'
 }
 
-/** The error is about what is written, and not about the way to the database. */
+/** Whether the error is about the written rows, and not about the connection. */
 export function isOfARow(error: unknown): boolean {
   return !isA(error, StoreUnavailableError)
 }

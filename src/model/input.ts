@@ -1,34 +1,34 @@
-/** Checks of what comes in from people and code; each names the field that is wrong. */
+/** Checks input from people and code. Each error names the invalid field. */
 import { InvalidInputError } from '../errors.ts'
 import { timeSpan } from '../timer/index.ts'
 
-/** Of the columns, and of a four-digit year. */
+/** The limit of the columns, and of a four-digit year. */
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const DEFAULT_LIMIT = 100
 const MOST_AT_ONCE = 1000
 const LARGEST_OFFSET = 100_000
 
-/** Rejected input as error messages quote it: escaped, and not longer than a line or two. */
+/** Rejected input as error messages quote it: escaped, and at most one or two lines long. */
 export function shownInput(value: unknown): string {
-  // JSON.stringify gives undefined for a function or a symbol, which its type does not say.
+  // JSON.stringify returns undefined for a function or a symbol, although its type does not say so.
   const text: string = JSON.stringify(value) ?? typeof value
   return text.length > 200 ? `${text.slice(0, 197)}...` : text
 }
 
 /**
- * Whether every database stores the text as it is. SQLite's driver ends a text at NUL. UTF-8 cannot express half a
- * surrogate pair: the drivers would silently store U+FFFD in its place.
+ * Whether every database stores the text unchanged. SQLite's driver ends a text at NUL. UTF-8 cannot express half a
+ * surrogate pair: the drivers would silently store U+FFFD instead.
  */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }
 
-/** Two names that differ by one of these can look the same. Joiners and variation selectors are among them. */
+/** Names that differ only by one of these can look the same. Joiners and variation selectors are included. */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/u
 
 /**
- * Whether a text can be a name, which decides who runs what: every database stores and compares it as it is.
- * Blanks around a name, and control and invisible characters within it, only ever come from a mistake.
+ * Whether a text can be a name, which decides who runs what, so every database must store and compare it unchanged.
+ * Blanks around a name, and control or invisible characters within it, are always mistakes.
  */
 export function isName(value: unknown, limit: number): value is string {
   return (
@@ -42,7 +42,7 @@ export function isName(value: unknown, limit: number): value is string {
   )
 }
 
-/** @throws InvalidInputError when it cannot be a name */
+/** @throws InvalidInputError when it is not a valid name */
 export function checkedName(field: string, value: unknown, limit: number): string {
   if (isName(value, limit)) return value
   const [invisible] = (typeof value === 'string' && INVISIBLE.exec(value)) || []
@@ -62,7 +62,7 @@ function codePoint(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 }
 
-/** @throws InvalidInputError when it is no whole number, or out of range */
+/** @throws InvalidInputError when it is not a whole number or is out of range */
 export function checkedWhole<Value>(field: string, value: Value, least: number, most: number): Value {
   if (value === undefined) return value
   if (typeof value !== 'number' || !Number.isInteger(value) || value < least || value > most) {
@@ -75,7 +75,7 @@ export function checkedWhole<Value>(field: string, value: Value, least: number, 
 }
 
 /**
- * Reads an option that is a time: milliseconds, or a time span such as `10min`.
+ * Reads a time option: milliseconds, or a time span such as `10min`.
  *
  * @returns milliseconds
  * @throws InvalidInputError naming the option
@@ -104,7 +104,7 @@ export function spanOption(
   }
 }
 
-/** @throws InvalidInputError when it is none of the values */
+/** @throws InvalidInputError when it is not one of the values */
 export function oneOf<Value extends string>(
   field: string,
   value: unknown,
@@ -119,7 +119,7 @@ export function oneOf<Value extends string>(
   )
 }
 
-/** @throws InvalidInputError when it is no instant that the database can hold */
+/** @throws InvalidInputError when the database cannot store it as an instant */
 export function checkedInstant<Value>(field: string, value: Value): Value {
   if (value === undefined || value === null) return value
   if (!(value instanceof Date) || Number.isNaN(value.getTime()))
@@ -130,9 +130,9 @@ export function checkedInstant<Value>(field: string, value: Value): Value {
 }
 
 /**
- * Checks the conditions of a filter: one that was misspelt or is null would match everything.
+ * Checks the conditions of a filter. A misspelt or null condition would match everything.
  *
- * @param path  before the names of the conditions in errors
+ * @param path  the prefix of condition names in errors
  * @throws InvalidInputError naming the condition
  */
 export function checkedConditions(
@@ -146,7 +146,7 @@ export function checkedConditions(
     if (kind === undefined)
       throw new InvalidInputError(
         field,
-        `there is no such condition; there are ${Object.keys(known).join(', ')}`,
+        `unknown condition; the conditions are ${Object.keys(known).join(', ')}`,
       )
     if (value === undefined) continue
     if (kind === 'text' && typeof value !== 'string')
@@ -156,7 +156,7 @@ export function checkedConditions(
   }
 }
 
-/** Which part of a list is wanted. @throws InvalidInputError */
+/** The checked page of a list. @throws InvalidInputError */
 export function checkedPage(query: { limit?: number | undefined; offset?: number | undefined }): {
   limit: number
   offset: number

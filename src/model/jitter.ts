@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * The part of a schedule's jitter that is its own: the same at every elapse and in every process, so that a slot
- * stays where it is while a thousand schedules of one timer spread out.
+ * The fixed shift of a schedule within its jitter. It is the same at every elapse and in every process, so that the
+ * slots of a schedule stay in place, while a thousand schedules with the same timer spread out.
  *
  * @returns milliseconds, at least 0 and less than `jitterMs`
  */

@@ -1,9 +1,9 @@
 import type { JobSettingValues } from './settings.ts'
 import type { RunPolicy } from './task.ts'
 
-/** Non-final while waiting, blocked or running. A retry is waiting with attempt > 0. */
+/** waiting, blocked and running are not final. A retry is waiting with attempt > 0. */
 export type JobState = 'waiting' | 'blocked' | 'running' | FinalState
-/** How a job ended. skipped: the slot became no run. */
+/** How a job ended. skipped: the slot did not become a run. */
 export type FinalState = 'success' | 'failed' | 'cancelled' | 'skipped'
 
 export const OPEN_STATES = ['waiting', 'blocked', 'running'] as const satisfies readonly JobState[]
@@ -18,7 +18,7 @@ export function isFinal(state: JobState): state is FinalState {
   return state !== 'waiting' && state !== 'blocked' && state !== 'running'
 }
 
-/** Why a slot became no run. */
+/** Why a slot did not become a run. */
 export type SkipReason = 'overlap' | 'missed' | 'max runs' | 'unsubmittable'
 
 declare const RESULT: unique symbol
@@ -26,7 +26,7 @@ declare const RESULT: unique symbol
 /** The id of a job whose handler returns a `Result`. At run time it is a string. */
 export type JobId<Result = unknown> = string & { readonly [RESULT]?: Result }
 
-/** A value as it comes back from JSON: a Date as a text, without what JSON does not have. */
+/** A value as read back from JSON: a Date becomes text, and values that JSON cannot express are missing. */
 export type Stored<Value> = unknown extends Value
   ? unknown
   : Value extends { toJSON(): infer Text }
@@ -38,13 +38,13 @@ export type Stored<Value> = unknown extends Value
 /** One run: a row of `job`. */
 export interface Job<Result = unknown> extends JobSettingValues {
   readonly id: string
-  /** The schedule that it came from; null when it was submitted by itself. */
+  /** The schedule that created it; null when it was submitted directly. */
   readonly scheduleId: string | null
-  /** The elapse that the run stands for. */
+  /** The elapse that the run is for. */
   readonly slot: Date | null
-  /** Slots that were missed before this one and are not made up; of a skip: the slots that it stands for. */
+  /** Missed slots before this one that are not made up. For a skip: how many slots it stands for. */
   readonly missed: number
-  /** The number of the run within its schedule, from 1: it only grows, also past runs that were cancelled. */
+  /** The number of the run within its schedule, from 1. It only increases, and cancelled runs count too. */
   readonly run: number | null
   readonly args: unknown
   readonly state: JobState
@@ -53,22 +53,22 @@ export interface Job<Result = unknown> extends JobSettingValues {
   /** The number of the attempt, from 1; 0 before the first. */
   readonly attempt: number
   readonly submitted: Date
-  /** Not before this time; null: at once. */
+  /** The job does not start before this time; null: it starts as soon as possible. */
   readonly runAt: Date | null
   readonly started: Date | null
   readonly finished: Date | null
   readonly progress: unknown
-  /** What its handler returned, once it has succeeded. */
+  /** What its handler returned; null unless it succeeded. */
   readonly result: Result | null
   readonly error: string | null
   readonly stopRequested: Date | null
 }
 
-/** A job that this worker has claimed: what it needs to run and to settle it. */
+/** A job that this worker has claimed, with everything needed to run and settle it. */
 export interface ClaimedJob extends Job {
   readonly worker: string
   readonly started: Date
-  /** The number of the claim, which only grows: an attempt that does not count has one too. */
+  /** The number of the claim. It only increases; attempts that do not count have one too. */
   readonly claim: number
   /** JSON text, as stored. */
   readonly argsText: string
@@ -76,7 +76,7 @@ export interface ClaimedJob extends Job {
   readonly policy: RunPolicy
 }
 
-/** What a write about a run must still find: the job is running under this worker, in this claim. */
+/** The condition of each write about a run: the job is still running, by this worker, in this claim. */
 export interface Fence {
   readonly id: string
   readonly worker: string
@@ -87,7 +87,7 @@ export function fenceOf({ id, worker, claim }: Fence): Fence {
   return { id, worker, claim }
 }
 
-/** The same text for equal fences. */
+/** Equal fences have the same text. */
 export function fenceText({ id, worker, claim }: Fence): string {
   return `${id}/${claim}/${worker}`
 }

@@ -1,4 +1,4 @@
-/** What users do to runs: run a schedule now, retry a job, cancel a job. Pure; the store calls these under its locks. */
+/** Running a schedule now, retrying and cancelling jobs. Pure; the store calls these while it holds the locks. */
 import { ConflictError } from '../errors.ts'
 import { isFinal, type Job, type JobState } from './job.ts'
 import type { Schedule } from './schedule.ts'
@@ -6,17 +6,17 @@ import type { Overlap } from './settings.ts'
 
 /** The first job of a schedule that is not final. */
 export interface OpenJob {
-  /** As the caller knows it; null: the job is not the caller's. */
+  /** The id that the caller sees; null: the job belongs to another owner. */
   readonly id: string | null
   readonly state: JobState
   /** How many jobs of the schedule are not final. */
   readonly number: number
 }
 
-/** A locked schedule that a run is asked for. */
+/** A locked schedule that should run now. */
 export interface ScheduleToRun extends Pick<Schedule, 'id' | 'task' | 'overlap' | 'lastSlot' | 'runCount'> {
   readonly open: OpenJob | null
-  /** The number of its newest run; 0: it had none. */
+  /** The number of its newest run; 0: none yet. */
   readonly latestRun: number
 }
 
@@ -29,34 +29,34 @@ export interface ManualRun {
 
 /**
  * @param now  by the database's clock
- * @throws ConflictError naming the job that is not final, unless runs may overlap
+ * @throws ConflictError naming the non-final job, unless runs may overlap
  */
 export function runNow(schedule: ScheduleToRun, now: Date): ManualRun {
   const { id, overlap, lastSlot, runCount, open, latestRun } = schedule
   if (open !== null && overlap !== 'allow') throw openJobConflict(`The schedule '${id}' cannot run now`, open)
   return {
-    // Slots only increase, so that the run has its own.
+    // Slots only increase, so that each run has its own.
     slot: new Date(Math.max(now.getTime(), (lastSlot?.getTime() ?? 0) + 1)),
     run: nextRunNumber(Math.max(runCount + (open?.number ?? 0), latestRun)),
   }
 }
 
-/** The number of the run after this one; the largest stays. */
+/** The number of the next run; it stops at the largest safe integer. */
 export function nextRunNumber(number: number): number {
   return Math.min(number + 1, Number.MAX_SAFE_INTEGER)
 }
 
-/** A locked job that is to run again. */
+/** A locked job that should run again. */
 export interface JobToRetry extends Pick<Job, 'id' | 'task' | 'state' | 'scheduleId'> {
-  /** Of its schedule; null: it has none, or the schedule was deleted. */
+  /** The overlap policy of its schedule; null: no schedule, or it was deleted. */
   readonly overlap: Overlap | null
   /** Another job of its schedule; null also where runs may overlap. */
   readonly open: OpenJob | null
 }
 
 /**
- * @returns whether no other job of its schedule may run beside it: the present policy of the schedule decides, and a
- *   schedule that was deleted submits nothing else
+ * @returns `exclusive`: no other job of its schedule may run at the same time. The current policy of the schedule
+ *   decides; a deleted schedule submits nothing else
  * @throws ConflictError when it is neither failed nor cancelled, or another job of its schedule is not final
  */
 export function retry(job: JobToRetry): { readonly exclusive: boolean } {
@@ -69,7 +69,7 @@ export function retry(job: JobToRetry): { readonly exclusive: boolean } {
   return { exclusive }
 }
 
-/** What a request to cancel a job does to it; null: nothing, because it is final. */
+/** What a cancel request does to a job; null: nothing, because it is final. */
 export function cancel({ state }: Pick<Job, 'state'>): 'cancel' | 'request stop' | null {
   if (isFinal(state)) return null
   return state === 'running' ? 'request stop' : 'cancel'

@@ -1,21 +1,21 @@
 import { createHash, randomBytes } from 'node:crypto'
 
 /**
- * The id of the job of one occurrence: the same wherever and whenever it is computed, so that the primary
- * key holds "once". UUIDv8 of RFC 9562: the slot's Unix milliseconds in 48 bits, so that ids sort by time,
- * then bits of SHA-256 over the schedule's id and the slot.
+ * The id of the job of one occurrence. It is the same wherever and whenever it is computed, so that the primary key
+ * enforces "once". UUIDv8 of RFC 9562: the slot's Unix milliseconds in 48 bits, so that ids sort by time, then bits of
+ * SHA-256 over the schedule's id and the slot.
  */
 export function occurrenceId(scheduleId: string, slot: Date): string {
   const digest = createHash('sha256').update(`${scheduleId}\n${slot.getTime()}`).digest()
   return uuid(8, slot.getTime(), digest)
 }
 
-/** The last new id of this process. */
+/** The last id that this process created. */
 let last: { readonly unixMs: number; readonly bytes: Buffer } = { unixMs: -1, bytes: Buffer.alloc(10) }
 
 /**
- * A new id that sorts by time: UUIDv7 of RFC 9562. Those of the same millisecond count on from a random number, so that
- * jobs keep the order in which one process has submitted them.
+ * A new id that sorts by time: UUIDv7 of RFC 9562. Within a millisecond, ids count up from a random number, so that
+ * jobs keep the order in which a process submitted them.
  */
 export function newJobId(now: Date): string {
   const unixMs = now.getTime()
@@ -24,7 +24,7 @@ export function newJobId(now: Date): string {
   return uuid(7, unixMs, bytes)
 }
 
-/** The counter is in the last six bytes, from the lower half of its range: it does not run over. */
+/** The counter is in the last six bytes and starts in the lower half of its range, so that it cannot overflow. */
 function freshBytes(): Buffer {
   const bytes = randomBytes(10)
   bytes.writeUIntBE(bytes.readUIntBE(3, 6) % 2 ** 47, 3, 6)
@@ -38,8 +38,8 @@ function counted(bytes: Buffer): Buffer {
 }
 
 /**
- * Whether a text has the form of the ids of occurrences. No caller may choose such an id for a job: it might be the
- * one that the next occurrence of a schedule will have.
+ * Whether a text has the form of an occurrence id. No caller may choose such an id for a job, because it might be the
+ * id of a schedule's next occurrence.
  */
 export function isOccurrenceId(id: string): boolean {
   return /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/i.test(id)

@@ -1,14 +1,14 @@
 /**
- * Whose rows a call may reach, and the namespace of the ids that this owner chooses.
+ * Which rows a call can access, and the namespace of the ids that this owner chooses.
  *
- * A scope stores an id of its owner's choosing as `<owner>/<id>` and shows it without the prefix, so that no owner
- * can take, or find out about, an id of another owner or of code. Ids from code contain no slash.
+ * A scope stores an id that its owner chose as `<owner>/<id>` and shows it without the prefix. So no owner can take, or
+ * find out about, an id of another owner or of the application. Ids from the application's code contain no slash.
  */
 import { createHash } from 'node:crypto'
 import { ForbiddenError, InvalidInputError } from '../errors.ts'
 import { checkedName, shownInput } from './input.ts'
 
-/** Whose schedules and jobs a call may reach: those with this group and this submitter. */
+/** Restricts a call to the schedules and jobs with this group and this submitter. */
 export interface Owner {
   /** null: any. */
   readonly group: string | null
@@ -18,14 +18,14 @@ export interface Owner {
 
 export const ANY_OWNER: Owner = { group: null, submitter: null }
 
-/** The longest id of a schedule or a job, in characters, with the prefix of its owner. */
+/** The longest id of a schedule or a job, in characters, including the owner's prefix. */
 export const ID_LIMIT = 190
-/** A longer prefix is hashed: it must leave room for the id. */
+/** Longer prefixes are hashed, so that there is room for the id. */
 const LONGEST_PREFIX = 100
 
 /**
- * What stands before the ids of an owner's choosing: `<submitter>/`, `<group>:/` or `<group>:<submitter>/`; empty for
- * any owner. Two owners never have the same one.
+ * The prefix of the ids that an owner chooses: `<submitter>/`, `<group>:/` or `<group>:<submitter>/`; empty for any
+ * owner. Two owners never have the same prefix.
  */
 export function prefixOf({ group, submitter }: Owner): string {
   if (group === null && submitter === null) return ''
@@ -34,13 +34,13 @@ export function prefixOf({ group, submitter }: Owner): string {
   return `~${createHash('sha256').update(name).digest('hex').slice(0, 32)}/`
 }
 
-/** The characters that separate the parts of a prefix, and the one that marks a hash. */
+/** Escapes the characters that separate the parts of a prefix, and the one that marks a hash. */
 function escaped(name: string): string {
   return name.replaceAll(/[%/:~]/g, (character) => `%${character.charCodeAt(0).toString(16)}`)
 }
 
 /**
- * A row with a value in the field that the scope leaves open would be one of another owner's as well.
+ * Rejects a value in the field that the scope leaves open, because the row would then also belong to another owner.
  *
  * @throws ForbiddenError
  */
@@ -56,7 +56,7 @@ export function requireOwnFields(
       )
 }
 
-/** What every row of an owner has, whatever the input says. */
+/** The fields that every row of an owner has, whatever the input is. */
 export function ownedSettings({ group, submitter }: Owner): {
   readonly group?: string
   readonly submitter?: string
@@ -64,15 +64,15 @@ export function ownedSettings({ group, submitter }: Owner): {
   return { ...(group !== null && { group }), ...(submitter !== null && { submitter }) }
 }
 
-/** How an owner sees the id of a row that it reaches. */
+/** The id that an owner sees for one of its rows. */
 export function shownId(owner: Owner, stored: string): string {
   const prefix = prefixOf(owner)
   return stored.startsWith(prefix) ? stored.slice(prefix.length) : stored
 }
 
 /**
- * The ids under which a row that an owner calls `shown` may be stored, the likelier one first: an id of the owner's
- * choosing has the prefix; a generated one, or one that code has given to a row of this owner, has none.
+ * The stored ids that an owner may see as `shown`, the likelier one first. An id that the owner chose has the prefix.
+ * Generated ids, and ids that the application chose for a row of this owner, have none.
  */
 export function storedIds(owner: Owner, shown: string): readonly string[] {
   const prefix = prefixOf(owner)
@@ -80,9 +80,9 @@ export function storedIds(owner: Owner, shown: string): readonly string[] {
 }
 
 /**
- * The id under which a new row is stored that the caller has named.
+ * The stored id of a new row whose id the caller chose.
  *
- * @throws InvalidInputError when it is empty, too long, or has a character that no id may have
+ * @throws InvalidInputError when it is empty, too long, or contains an invalid character
  */
 export function newId(owner: Owner, id: string): string {
   const prefix = prefixOf(owner)

@@ -1,6 +1,6 @@
 /**
- * The planner: what becomes of a schedule now. A pure function of the row, the clock and the jobs of it that
- * have not ended; it knows no database, and every policy is here.
+ * The planner: decides what happens to a schedule now. A pure function of the row, the clock and the schedule's open
+ * jobs. It knows no database, and all policies are here.
  */
 import { type Elapses, elapsesWithin, timer } from '../timer/index.ts'
 import { type DueSlots, dueSlots } from './due-slots.ts'
@@ -9,26 +9,26 @@ import type { SkipReason } from './job.ts'
 import type { Idle } from './schedule.ts'
 import type { Overlap, SettingValues } from './settings.ts'
 
-/** What planning reads of a schedule's row. */
+/** The columns of a schedule that planning reads. */
 export interface Plannable
   extends Pick<
     SettingValues,
     'enabled' | 'timer' | 'jitterMs' | 'starts' | 'ends' | 'overlap' | 'catchUp' | 'maxRuns'
   > {
   readonly id: string
-  /** Where the slots of an `every` timer begin. */
+  /** The start of the slots of an `every` timer. */
   readonly created: Date
-  /** Runs that succeeded. */
+  /** How many runs succeeded. */
   readonly successes: number
   readonly nextRun: Date | null
   readonly idle: Idle | null
   readonly lastSlot: Date | null
   readonly lastError: string | null
-  /** All that decides the next run, as one text. */
+  /** Everything that determines the next run, as one text. */
   readonly definition: string
-  /** The definition that the last planning saw; null before the first. */
+  /** The definition at the last planning; null before the first. */
   readonly plannedDefinition: string | null
-  /** The nextRun that the last planning left behind. */
+  /** The nextRun that the last planning set. */
   readonly plannedRun: Date | null
 }
 
@@ -44,27 +44,27 @@ export const NO_OPEN_JOBS: OpenJobs = { waiting: 0, blocked: 0, running: 0 }
 /** A slot that becomes a job. */
 export interface PlannedRun {
   readonly slot: Date
-  /** Slots dropped before this one. */
+  /** How many slots were dropped before this one. */
   readonly missed: number
-  /** blocked: it waits for the end of the run before it. */
+  /** blocked: it waits for the end of the previous run. */
   readonly state: 'waiting' | 'blocked'
 }
 
-/** Slots that become no run, as one row. */
+/** Slots that do not become runs, as one row. */
 export interface PlannedSkip {
-  /** The newest of the slots that it stands for. */
+  /** The newest of these slots. */
   readonly slot: Date
   readonly reason: SkipReason
-  /** How many slots it stands for. */
+  /** How many slots there are. */
   readonly count: number
   readonly error: string | null
 }
 
-/** What becomes of a schedule that was planned. */
+/** The result of planning a schedule. */
 export interface Plan {
   readonly runs: readonly PlannedRun[]
   readonly skips: readonly PlannedSkip[]
-  /** The jobs that wait give way to the new one, and those that run are asked to stop. */
+  /** Waiting jobs are replaced by the new one, and running jobs are asked to stop. */
   readonly replaces: boolean
   readonly nextRun: Date | null
   readonly idle: Idle | null
@@ -76,21 +76,19 @@ export interface Circumstances {
   /** By the database's clock. */
   readonly now: Date
   readonly open: OpenJobs
-  /** A slot older than this is missed even if no later one has come: lease + poll interval, in milliseconds. */
+  /** An older slot is missed even if no later one is due: lease + poll interval, in milliseconds. */
   readonly missedAfterMs: number
 }
 
-/** A schedule whose timer could be read. */
+/** A schedule with a valid timer. */
 interface Readable {
   readonly schedule: Plannable
   readonly event: Elapses
-  /** The next run is counted from the end of the current one. */
+  /** Whether the next run counts from the end of the current one. */
   readonly afterFinish: boolean
 }
 
-/**
- * @returns what to write, or null when the schedule is not due: then nothing of it may be written
- */
+/** @returns what to write; null when the schedule is not due, in which case nothing may be written */
 export function plan(schedule: Plannable, circumstances: Circumstances): Plan | null {
   const edited =
     schedule.definition !== schedule.plannedDefinition ||
@@ -123,7 +121,7 @@ export function elapsesOf(
   })
 }
 
-/** A slot that cannot be submitted for a lasting reason is skipped, so that it hurts only itself. */
+/** Skips slots that permanently cannot be submitted, so that they affect no other schedule. */
 export function planUnsubmittable(planned: Plan, error: string): Plan {
   const newest = planned.runs.at(-1)
   if (newest === undefined) return { ...planned, lastError: error }
@@ -137,7 +135,7 @@ export function planUnsubmittable(planned: Plan, error: string): Plan {
   }
 }
 
-/** The plan with fewer runs than were planned. */
+/** The plan with only some of its runs. */
 export function withRuns(planned: Plan, runs: readonly PlannedRun[]): Plan {
   if (runs.length > 0) return { ...planned, runs }
   // No run was created, so no finish will arrive: plan again.
@@ -147,7 +145,7 @@ export function withRuns(planned: Plan, runs: readonly PlannedRun[]): Plan {
 
 function read(schedule: Plannable): Readable {
   const event = elapsesOf(schedule)
-  // What an edit heals is forgotten; errors of runs stay.
+  // An edit clears the error of an invalid timer; errors of runs remain.
   const lastError = schedule.idle === 'invalid' ? null : schedule.lastError
   return {
     schedule: { ...schedule, lastError },
@@ -161,7 +159,7 @@ function isDue(schedule: Plannable, now: Date): boolean {
   return schedule.nextRun === null || schedule.nextRun <= now
 }
 
-/** Somebody changed the definition or set nextRun: planned from now, never fired because of the edit itself. */
+/** After an edit of the definition or of nextRun: planned from now. The edit itself never causes a run. */
 function planEdited(readable: Readable, circumstances: Circumstances): Plan {
   const { schedule, event } = readable
   const { now } = circumstances
@@ -186,7 +184,7 @@ function planFromNow({ schedule, event, afterFinish }: Readable, { now, open }: 
   return withNextRun(schedule, event.next(laterOf(now, schedule.lastSlot)) ?? passedUnseen(schedule, event))
 }
 
-/** A one-off that passed before anybody planned it, because no worker was there, comes late rather than never. */
+/** A one-off that passed before any worker planned it runs late rather than never. */
 function passedUnseen({ plannedDefinition, lastSlot, created }: Plannable, event: Elapses): Date | null {
   if (plannedDefinition !== null || lastSlot !== null) return null
   const only = event.next(created)
@@ -203,12 +201,12 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
     ? singleSlot(first, schedule.catchUp, now.getTime() - first.getTime() > circumstances.missedAfterMs)
     : dueSlots(event, first, now, schedule.catchUp, circumstances.missedAfterMs)
   const afterLast = event.next(due.last)
-  // More slots than are counted, in an hour that the clock repeats: on from now.
+  // More slots than are counted, in an hour that the clock repeats: continue from now.
   const nextRun = afterLast !== null && afterLast <= now ? event.next(now) : afterLast
   return decide({ ...readable, schedule: { ...schedule, lastSlot: due.last } }, nextRun, due, circumstances)
 }
 
-/** A timer that counts from the end of a run has no slots but the one that is due. */
+/** A timer that counts from the end of a run has only the slot that is due. */
 function singleSlot(slot: Date, catchUp: number, isMissed: boolean): DueSlots & { last: Date } {
   if (!isMissed) return { madeUp: [], current: slot, dropped: 0, newestDropped: null, last: slot }
   if (catchUp > 0) return { madeUp: [slot], current: null, dropped: 0, newestDropped: null, last: slot }
@@ -240,7 +238,7 @@ function decide(readable: Readable, nextRun: Date | null, due: DueSlots, { open 
   }
 }
 
-/** What the overlap policy lets through: the newest of the slots, each behind the one before it. */
+/** What the overlap policy allows: the newest slots, each blocked by the one before it. */
 function choose(
   overlap: Overlap,
   slots: readonly Date[],
@@ -270,13 +268,13 @@ function choose(
   }
 }
 
-/** The skip of some slots, if there are any; of many it stands at the newest. */
+/** The skip row for some slots, if any. It is stored at the newest slot. */
 function skipOf(reason: SkipReason, slots: readonly Date[], count: number = slots.length): PlannedSkip[] {
   const newest = slots.at(-1)
   return newest === undefined ? [] : [{ slot: newest, reason, count, error: null }]
 }
 
-/** How many more runs may be submitted: those that are open may all succeed. */
+/** How many more runs may be submitted, assuming that all open runs succeed. */
 function runsLeft({ maxRuns, successes }: Plannable, open: OpenJobs, replaces: boolean): number {
   if (maxRuns === null) return Infinity
   return Math.max(0, maxRuns - successes - (replaces ? open.running : countOf(open)))
@@ -303,7 +301,7 @@ function laterOf(now: Date, lastSlot: Date | null): Date {
   return lastSlot !== null && lastSlot > now ? lastSlot : now
 }
 
-/** Now as a slot: slots only grow, even when the clock has gone back. */
+/** Now as a slot. Slots only increase, even when the clock was set back. */
 function nowAfter(now: Date, lastSlot: Date | null): Date {
   return lastSlot !== null && lastSlot >= now ? new Date(lastSlot.getTime() + 1) : now
 }

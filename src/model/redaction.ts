@@ -1,13 +1,13 @@
 /**
- * Secrets in args, results and progress: hidden where the setting `redact` says they are, and by their value in
- * every text that belongs to the same job. Pure.
+ * Hides secrets in args, results and progress: at the paths of the option `redact`, and wherever the same values occur
+ * in other texts of the same job. Pure.
  */
 import { InvalidInputError } from '../errors.ts'
 import { shownInput } from './input.ts'
 
 const REDACTED = '[redacted]'
 
-/** Where a path of `redact` begins. */
+/** The first part of a path of `redact`. */
 export type RedactRoot = 'args' | 'result' | 'progress'
 const ROOTS: readonly RedactRoot[] = ['args', 'result', 'progress']
 
@@ -16,13 +16,13 @@ export type Payload = { readonly [Root in RedactRoot]?: unknown } & {
   readonly truncated?: { readonly [Root in RedactRoot]?: number }
 }
 
-/** The option `redact` of `Kalends.open`: what it hides in values, and what their secrets are. */
+/** The option `redact` of `Kalends.open`: hides values, and finds the secrets in them. */
 export class Redaction {
   readonly #paths: readonly (readonly string[])[]
 
   /**
    * @param paths  such as `args.password`, `result.token` or `args.users.*.key`; `*` is any key or index. A path
-   *   applies to each item of an array, also without `*`
+   *   applies to each item of an array, even without `*`
    * @throws InvalidInputError
    */
   constructor(paths: readonly string[]) {
@@ -37,16 +37,16 @@ export class Redaction {
   }
 
   /**
-   * Whether anything is hidden; with a root, anything below it. Then it must not be searched: a search reveals a
-   * secret letter by letter.
+   * Whether anything is hidden; with a root, anything below it. Hidden values must not be searchable, because a search
+   * could reveal a secret letter by letter.
    */
   hides(root?: RedactRoot): boolean {
     return this.#paths.some(([first]) => root === undefined || first === root)
   }
 
   /**
-   * What hides the secrets of one job, or one schedule, in its texts. Where a value with secrets is left out, the
-   * secrets are unknown, and texts are hidden as a whole.
+   * The secrets of one job or schedule, to hide them in its texts. If a value with secrets was left out, the secrets
+   * are unknown, and texts are hidden completely.
    */
   secretsOf(payload: Payload): Secrets {
     const { truncated } = payload
@@ -57,16 +57,16 @@ export class Redaction {
     return new Secrets(values)
   }
 
-  /** A value without its secrets. @param secrets  those of the whole job, where it has more than this value */
+  /** A value without its secrets. @param secrets  those of the whole job, if it has more than this value */
   redacted(root: RedactRoot, value: unknown, secrets = this.secretsOf({ [root]: value })): unknown {
     const shown = this.#pathsOf(root).reduce((part, path) => replaced(part, path), value)
     return secrets.hiddenIn(shown)
   }
 
   /**
-   * The input with what is stored in place of what was shown.
+   * Replaces redacted parts of the input with their stored values.
    *
-   * @throws InvalidInputError when there is nothing stored in its place
+   * @throws InvalidInputError when a redacted part has no stored value
    */
   restored(root: RedactRoot, input: unknown, stored: unknown): unknown {
     const known = filled(input, this.redacted(root, stored), stored)
@@ -100,7 +100,7 @@ function replaced(value: unknown, path: readonly string[]): unknown {
   )
 }
 
-/** What `replaced` leaves out. */
+/** The values that `replaced` hides. */
 function hiddenValues(value: unknown, path: readonly string[]): unknown[] {
   const [key, ...rest] = path
   if (key === undefined) return [value]
@@ -113,7 +113,7 @@ function hiddenValues(value: unknown, path: readonly string[]): unknown[] {
   })
 }
 
-/** Every part of the input that is as it was shown becomes as it is stored. */
+/** Replaces each part of the input that equals its redacted form with the stored value. */
 function filled(input: unknown, shown: unknown, stored: unknown): unknown {
   if (typeof input === 'string') return input === shown ? stored : input
   if (Array.isArray(input))
@@ -152,25 +152,25 @@ function ownProperty(value: unknown, name: string): unknown {
   return property
 }
 
-/** Shorter ones would hide half of each text: `1` or `yes` is no secret. */
+/** Shorter values are not secrets: hiding `1` or `yes` would make texts unreadable. */
 const SHORTEST_SECRET = 4
-/** Characters of all secrets of one job. With more, its texts are hidden as a whole. */
+/** The most characters in all secrets of one job. If there are more, its texts are hidden completely. */
 const MOST_SECRET_CHARACTERS = 65_536
-/** Of a secret that was cut off, such as by a driver that quotes only its beginning. */
+/** From this length on, the start of a secret is hidden too: drivers, for example, quote only the beginning. */
 const LONG_PREFIX = 64
 
-/** A character of some secrets, and how they go on. */
+/** A character of some secrets, and the characters that can follow. */
 interface Step {
   readonly next: Map<number, Step>
   isEnd: boolean
 }
 
 /**
- * The secrets of one job. Texts are scanned once, whatever the number of secrets: both may come from a tenant, and
+ * The secrets of one job. Each text is scanned once, whatever the number of secrets: both may come from a tenant, and
  * `replaceAll` is quadratic for texts such as `aaaa…`.
  */
 export class Secrets {
-  /** Null: they are unknown, or more than can be looked for. */
+  /** null: the secrets are unknown, or too many to search for. */
   readonly #start: Step | null
   readonly #isEmpty: boolean
 
@@ -188,7 +188,7 @@ export class Secrets {
     this.#start = characters > MOST_SECRET_CHARACTERS ? null : trieOf(forms)
   }
 
-  /** The text with `[redacted]` in place of each secret. */
+  /** The text with each secret replaced by `[redacted]`. */
   hiddenInText(text: string): string {
     if (this.#isEmpty) return text
     if (this.#start === null) return REDACTED
@@ -206,7 +206,7 @@ export class Secrets {
     return shown + text.slice(from)
   }
 
-  /** The same for every text, and every number, in a JSON value. */
+  /** The same for every text and number in a JSON value. */
   hiddenIn(value: unknown): unknown {
     if (this.#isEmpty) return value
     if (typeof value === 'string') return this.hiddenInText(value)
@@ -227,7 +227,7 @@ function leaves(value: unknown): string[] {
   return Object.values(value).flatMap(leaves)
 }
 
-/** As it is, and as JSON, URLs and forms write it. */
+/** The plain secret, and its forms in JSON, URLs and form data. */
 function formsOf(secret: string): string[] {
   const plain = secret.trim()
   if (plain.length < SHORTEST_SECRET || plain === REDACTED) return []
@@ -250,7 +250,7 @@ function trieOf(forms: Iterable<string>): Step {
   return start
 }
 
-/** The length of the longest secret, or of the long beginning of one, that stands there; 0: none does. */
+/** The length of the longest secret, or long start of a secret, at this position; 0: none. */
 function secretAt(text: string, at: number, start: Step): number {
   let found = 0
   let length = 0

@@ -9,10 +9,10 @@ import {
   SETTINGS,
 } from './settings.ts'
 
-/** Why nothing is to come, although the schedule is enabled. */
+/** Why an enabled schedule has no next run. */
 export type Idle = 'done' | 'dead' | 'invalid' | 'retired' | 'awaiting finish'
 
-/** For people: `idle` unless it awaits the finish of a run, else whether it is enabled. */
+/** The status for people: `idle`, unless it is `awaiting finish`; otherwise whether the schedule is enabled. */
 export type ScheduleStatus = 'active' | 'paused' | Exclude<Idle, 'awaiting finish'>
 
 /** When and with which args a task runs: a row of `periodic_task`. */
@@ -20,14 +20,14 @@ export interface Schedule extends SettingValues {
   readonly id: string
   readonly args: unknown
   readonly status: ScheduleStatus
-  /** The next slot; null while paused, or when nothing is to come. */
+  /** The next slot; null while paused, or when there is none. */
   readonly nextRun: Date | null
-  /** Why nothing is to come; `awaiting finish`: the next run is counted from the end of the current one. */
+  /** Why there is no next run; `awaiting finish`: the next run counts from the end of the current one. */
   readonly idle: Idle | null
-  /** The declared set that the schedule belongs to; null when people made it. */
+  /** The declared set that the schedule belongs to; null for schedules that are not declared in code. */
   readonly declaredBy: string | null
   readonly created: Date
-  /** The high-water mark: slots at or before it are decided. */
+  /** The high-water mark: all slots up to this one have been decided. */
   readonly lastSlot: Date | null
   readonly runCount: number
   readonly errorCount: number
@@ -35,11 +35,11 @@ export interface Schedule extends SettingValues {
   readonly lastFinished: Date | null
   readonly lastJob: string | null
   readonly lastError: string | null
-  /** The worker that is submitting it right now. */
+  /** The worker that is submitting the schedule right now. */
   readonly markedBy: string | null
 }
 
-/** What people and code decide about a schedule, as it is stored. */
+/** The settings of a schedule that people and code choose, in stored form. */
 export interface ScheduleSettings extends SettingValues {
   /** JSON text. */
   readonly args: string
@@ -61,19 +61,19 @@ export function withSettings(current: Schedule, { args, ...changes }: Partial<Sc
   return { ...schedule, status: statusOf(schedule) }
 }
 
-/** As the column `status` has it. */
+/** The same value as the column `status`. */
 export function statusOf({ enabled, idle }: Pick<Schedule, 'enabled' | 'idle'>): ScheduleStatus {
   if (!enabled) return 'paused'
   return idle === null || idle === 'awaiting finish' ? 'active' : idle
 }
 
-/** Of all settings of a schedule: 22 characters of base64url, others after each edit. */
+/** A hash of all settings of a schedule: 22 characters of base64url, different after each edit. */
 export function settingsHash(schedule: Schedule): string {
   const values = STORED.map((property) => schedule[property])
   return createHash('sha256').update(JSON.stringify(values)).digest('base64url').slice(0, 22)
 }
 
-/** The settings that differ from what a schedule has. Args are compared as JSON values. */
+/** The settings that differ from the current ones. Args are compared as JSON values. */
 export function changedSettings(
   current: Schedule,
   wanted: Partial<ScheduleSettings>,

@@ -1,20 +1,20 @@
 export interface SetAsideOptions {
-  /** How long a row is left alone after its first failure; the time doubles with each further one. */
+  /** How long a row is left alone after its first failure. The time doubles with each further failure. */
   readonly firstMs: number
   readonly longestMs: number
-  /** Most rows; the one that has waited longest is forgotten first. */
+  /** The most rows. Beyond it, the row that failed longest ago is forgotten. */
   readonly most: number
-  /** A clock that only grows, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   readonly now: () => number
   readonly onAdded?: (id: string, error: unknown) => void
 }
 
-/** Of rows that the database refuses to write. */
+/** For rows that the database refuses to write. */
 export const ROW_BACK_OFF = { firstMs: 10_000, longestMs: 300_000, most: 1000 }
 
 /**
- * The rows that a worker leaves alone for the length of their back-off, because its work on them failed: with every
- * other row of their batch, they would fail again with each pass.
+ * The rows that a worker leaves alone during their back-off because its work on them failed. Otherwise each pass would
+ * fail again, together with the rest of its batch.
  */
 export class SetAside {
   readonly #options: SetAsideOptions
@@ -26,11 +26,11 @@ export class SetAside {
     this.#now = options.now
   }
 
-  /** The work on the row failed. */
+  /** Records that the work on a row failed. */
   add(id: string, error: unknown): void {
     const { firstMs, longestMs, most, onAdded } = this.#options
     const failures = (this.#rows.get(id)?.failures ?? 0) + 1
-    // At the end of the map, which keeps the order in which rows were added.
+    // Moves the row to the end of the map, which keeps insertion order.
     this.#rows.delete(id)
     this.#rows.set(id, {
       until: this.#now() + Math.min(longestMs, firstMs * 2 ** (failures - 1)),
@@ -41,7 +41,7 @@ export class SetAside {
     onAdded?.(id, error)
   }
 
-  /** The work on the row went well. */
+  /** Records that the work on a row succeeded. */
   forget(id: string): void {
     this.#rows.delete(id)
   }
@@ -51,7 +51,7 @@ export class SetAside {
     return row !== undefined && row.until > this.#now()
   }
 
-  /** The rows whose back-off is not over. */
+  /** The rows whose back-off has not ended. */
   ids(): string[] {
     return [...this.#rows.keys()].filter((id) => this.has(id))
   }

@@ -1,19 +1,19 @@
-/** What derives from the table of the settings: the types of their values, in rows and as people write them, and names. */
+/** Everything that derives from the table of settings: names, and the types of values in rows and in input. */
 import { type Setting, SETTINGS } from './setting-table.ts'
 
 export { type Setting, SETTINGS, type TextSetting } from './setting-table.ts'
 
 type Definitions = typeof SETTINGS
 export type SettingName = keyof Definitions
-/** The settings with this mark. */
+/** The settings whose definitions match. */
 type Marked<Mark> = { [Name in SettingName]: Definitions[Name] extends Mark ? Name : never }[SettingName]
-/** How long a run may take and what happens when it fails: a task, a schedule and a job may each say it. */
+/** How long a run may take and what happens when it fails. A task, a schedule and a job may each set these. */
 export type PolicyName = Marked<{ taskDefault: unknown }>
 export type JobSettingName = Marked<{ isOfJobs: true }>
 type Renamed = Marked<{ property: string }>
 /** The name of a setting's stored value. */
 type PropertyOf<Name extends SettingName> = Name extends Renamed ? Definitions[Name]['property'] : Name
-/** The settings as people write them, but for those that have a check of their own. */
+/** The settings as people write them, without those that are checked elsewhere. */
 export type OptionName = Exclude<SettingName, 'task' | 'args' | 'timer'>
 
 interface Values {
@@ -29,7 +29,7 @@ type Value<Definition> = Definition extends { kind: 'choice'; values: infer Choi
   : Definition extends { kind: keyof Values }
     ? Values[Definition['kind']]
     : never
-// Conditional types, so that editors show what they come to.
+// Conditional types, so that editors show the resulting type.
 type StoredValue<Name extends SettingName> = Definitions[Name] extends { default: null }
   ? Value<Definitions[Name]> | null
   : Value<Definitions[Name]>
@@ -50,34 +50,34 @@ export type Overlap = Value<Definitions['overlap']>
  */
 export type OnExhausted = Value<Definitions['onExhausted']>
 /**
- * exponential: the delay doubles with each retry, up to ten times the first; fixed: it stays.
+ * exponential: the delay doubles with each retry, up to ten times the first; fixed: it stays the same.
  *
  * @useDeclaredType
  */
 export type RetryBackoff = Value<Definitions['retryBackoff']>
 
-// Each is two mapped types, because one that renames its keys loses the comments of the table.
+// Each is the intersection of two mapped types, because one that renames its keys loses the comments of the table.
 
-/** The settings as they are read from a row; args are different ones when they are read and when they are written. */
+/** The settings as read from a row, without args, which have different types for reading and writing. */
 export type SettingValues = {
   readonly [Name in keyof Definitions as Name extends Renamed | 'args' ? never : Name]: StoredValue<Name>
 } & { readonly [Name in Renamed as PropertyOf<Name>]: StoredValue<Name> }
 
-/** The settings of a job as they are read from a row, but for the args. */
+/** The settings of a job as read from a row, without args. */
 export type JobSettingValues = {
   readonly [Name in keyof Definitions as Name extends Exclude<JobSettingName, Renamed | 'args'>
     ? Name
     : never]: StoredValue<Name>
 } & { readonly [Name in JobSettingName & Renamed as PropertyOf<Name>]: StoredValue<Name> }
 
-/** The policy in force. */
+/** The policy in force, after all defaults. */
 export type PolicyValues = {
   readonly [Name in PolicyName as PropertyOf<Name>]: Definitions[Name] extends { taskDefault: null }
     ? Value<Definitions[Name]> | null
     : Value<Definitions[Name]>
 }
 
-/** The settings as people write them. Task and args are typed by the task. */
+/** The settings as people write them. The task types its args. */
 export type SettingOptions = {
   readonly [Name in keyof Definitions as Name extends OptionName ? Name : never]?:
     | GivenValue<Name>
@@ -98,7 +98,7 @@ export type PolicySettings = {
     | undefined
 }
 
-/** As the database gives them. */
+/** Column values as the database returns them. */
 interface ColumnValues {
   readonly text: string
   readonly whole: number
@@ -113,15 +113,15 @@ type ColumnValue<Name extends SettingName> =
       : Value<Definitions[Name]>)
   | (Definitions[Name] extends { default: null } ? null : never)
 
-/** The columns of the settings as the database gives them. */
+/** The columns of the settings as the database returns them. */
 export type SettingRow = { [Name in SettingName as Definitions[Name]['column']]: ColumnValue<Name> }
 export type JobSettingRow = { [Name in JobSettingName as Definitions[Name]['column']]: ColumnValue<Name> }
 
 /** All settings in the order of the table. */
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.keys knows no names
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.keys returns plain strings
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[]
 
-/** The definition of a setting where any of them may come. */
+/** The definition of a setting, for code that handles any setting. */
 export function settingOf(name: SettingName): Setting {
   return SETTINGS[name]
 }
@@ -131,7 +131,7 @@ export function propertyOf<Name extends SettingName>(name: Name): PropertyOf<Nam
   return (settingOf(name).property ?? name) as PropertyOf<Name>
 }
 
-/** For people, on the page and in `kalends schedules show`: `Max runs` of `maxRuns`. */
+/** A label for the page and `kalends schedules show`, such as `Max runs` for `maxRuns`. */
 export function labelOf(name: SettingName): string {
   const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
@@ -152,7 +152,7 @@ export const JOB_OPTION_NAMES = OPTION_NAMES.filter((name) => isOfJobs(name))
 export const POLICY_NAMES = SETTING_NAMES.filter((name) => isPolicy(name))
 export const JOB_SETTING_NAMES = SETTING_NAMES.filter((name) => isOfJobs(name))
 
-/** What a new schedule or job has, where nothing else is said. */
+/** The default values for a new schedule or job. */
 export function defaultsOf<Name extends OptionName>(
   names: readonly Name[],
 ): Pick<SettingValues, PropertyOf<Name>> {
@@ -163,19 +163,19 @@ export function defaultsOf<Name extends OptionName>(
   >
 }
 
-/** Whether a setting may have no value. */
+/** Whether a setting can be null. */
 export function isNullable(setting: Setting): boolean {
   return setting.default === null
 }
 
-/** The description with what a value looks like and what holds without one. */
+/** The description, with the format and the default. */
 export function explained(setting: Setting): string {
   const form = setting.kind === 'span' ? ': milliseconds or a time span' : ''
   const value = defaultText(setting)
   return `${setting.description}${form}${value === '' ? '' : `; default${value}`}`
 }
 
-/** What holds without a value, as text; empty where that says itself. */
+/** The default as text; empty if the description makes it clear. */
 function defaultText(setting: Setting): string {
   const { kind, default: value, otherwise } = setting
   const ofTask = taskDefaultText(setting)
@@ -186,7 +186,7 @@ function defaultText(setting: Setting): string {
   return kind === 'choice' || kind === 'json' ? ` \`${value}\`` : ` ${value}`
 }
 
-/** What holds where neither the task nor the schedule says otherwise, as text. */
+/** The default, as text, if neither the task nor the schedule sets a value. */
 export function taskDefaultText(setting: Setting): string {
   if (!('taskDefault' in setting)) return ''
   const { kind, taskDefault } = setting

@@ -1,6 +1,4 @@
-/**
- * Settling: what becomes of a job when an attempt of it has ended. Pure; the store writes the outcome.
- */
+/** Decides what happens to a job when an attempt has ended. Pure; the store writes the outcome. */
 import type { FinalState } from './job.ts'
 import type { RunPolicy } from './task.ts'
 
@@ -10,13 +8,13 @@ export type AttemptEnd =
   /** The handler threw. */
   | { readonly kind: 'error'; readonly error: string; readonly permanent: boolean }
   | { readonly kind: 'timeout'; readonly error: string }
-  /** Taken away from its worker by a take-over: a failed attempt, tried elsewhere at once. */
+  /** Another worker took over the job: a failed attempt that is retried at once. */
   | { readonly kind: 'lost'; readonly error: string }
   | { readonly kind: 'cancelled'; readonly error: string | null }
-  /** A stopping worker gives it back; the attempt does not count. */
+  /** Given back by a stopping worker; the attempt does not count. */
   | { readonly kind: 'released' }
 
-/** What becomes of a job when an attempt has ended: it is final, or waits for its next attempt. */
+/** What happens to a job after an attempt: it is final, or waits for its next attempt. */
 export type JobOutcome =
   | {
       readonly state: FinalState
@@ -24,7 +22,7 @@ export type JobOutcome =
       readonly error: string | null
       readonly result: string | null
     }
-  /** `delayMs` before it may be claimed again; `countAttempt` false: as if this attempt had not been. */
+  /** `delayMs`: the delay before the next claim. `countAttempt` false: this attempt does not count. */
   | {
       readonly state: 'waiting'
       readonly delayMs: number
@@ -34,8 +32,8 @@ export type JobOutcome =
 
 /**
  * @param attempt  the number of the attempt that ended, from 1
- * @param stopRequested  somebody has asked for the job to be cancelled
- * @param spanMs  of the schedule's `every` timer, if it has one
+ * @param stopRequested  whether someone asked to cancel the job
+ * @param spanMs  the span of the schedule's `every` timer, if it has one
  */
 export function settle(
   end: AttemptEnd,
@@ -85,10 +83,10 @@ function settleFailure(
 }
 
 const DEFAULT_DELAY_MS = 60_000
-/** No delay grows beyond this many times the first. */
+/** The longest delay, as a multiple of the first. */
 const LARGEST_FACTOR = 10
 
-/** The time before the n-th retry: delay × 2^(n−1), at most ten times the delay; or the delay each time. */
+/** The time before the n-th retry. exponential: delay × 2^(n−1), at most ten times the delay; fixed: the delay. */
 export function retryDelayMs(
   retry: number,
   policy: Pick<RunPolicy, 'retryDelayMs' | 'retryBackoff'>,

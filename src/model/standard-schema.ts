@@ -1,6 +1,6 @@
 /**
- * The part of Standard Schema v1 (standardschema.dev) that Kalends uses. zod, valibot, arktype and others
- * implement it, so the arguments of a task are described with whichever the application has.
+ * The part of Standard Schema v1 (standardschema.dev) that Kalends uses. zod, valibot, arktype and others implement it,
+ * so applications can describe the args of a task with any of them.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {

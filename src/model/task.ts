@@ -7,7 +7,7 @@ import { issuesText, type StandardSchema } from './standard-schema.ts'
 /** How long a run may take and what happens when it fails; times are milliseconds. */
 export interface RunPolicy extends PolicyValues {}
 
-/** What holds where neither the task nor the schedule says otherwise. */
+/** The policy if neither the task nor the schedule sets one. */
 export const DEFAULT_POLICY: RunPolicy = {
   timeoutMs: SETTINGS.timeout.taskDefault,
   maxRetries: SETTINGS.retries.taskDefault,
@@ -18,41 +18,41 @@ export const DEFAULT_POLICY: RunPolicy = {
 /**
  * Something that can run: a plain value without I/O, shared by the processes that submit and those that run.
  *
- * `Input` is what is stored, `Args` what the handler gets once the schema has read it back from JSON, `Result` what
- * the handler returns.
+ * `Input` is what is stored, `Args` is what the handler gets after the schema has parsed the stored JSON, and `Result`
+ * is what the handler returns.
  */
 export interface Task<Input = unknown, Args = Input, Result = unknown> {
   readonly name: string
   readonly schema: StandardSchema<Input, Args> | null
-  /** Of what its handler returns. */
+  /** Checks what its handler returns. */
   readonly resultSchema: StandardSchema<Result, unknown> | null
   readonly policy: RunPolicy
-  /** Most runs at the same time in one worker; null: as many as it has room for. */
+  /** The most concurrent runs in one worker; null: limited only by the worker's concurrency. */
   readonly concurrency: number | null
 }
 
-/** What a task is besides its name. Times are milliseconds or time spans such as `10min`. */
+/** The options of a task. Times are milliseconds or time spans such as `10min`. */
 export interface TaskOptions<Input, Args, Result = unknown> extends PolicyOptions {
   /** Checks and converts the arguments: any Standard Schema (zod, valibot, arktype, …). */
   readonly args?: StandardSchema<Input, Args>
-  /** Checks what the handler returns, and types it for those who wait for the job. Stored as JSON, as it was returned. */
+  /** Checks what the handler returns, and types it for callers that wait. The original value is stored as JSON. */
   readonly result?: StandardSchema<Result, unknown>
-  /** Most runs at the same time in one worker; default: as many as it has room for. */
+  /** The most concurrent runs in one worker; default: limited only by the worker's concurrency. */
   readonly concurrency?: number
 }
 
 /** Arguments of a task without a schema: any JSON object. */
 export type AnyArgs = Record<string, unknown>
 
-/** The option `args` of whatever takes a task: it may be left out where the task takes an empty object. */
-// oxlint-disable-next-line typescript/no-empty-object-type -- asks whether {} would do
+/** The option `args` of every function that takes a task. It is optional if the task accepts an empty object. */
+// oxlint-disable-next-line typescript/no-empty-object-type -- tests whether {} is a valid Input
 export type ArgsOption<Input> = {} extends Input
   ? { readonly args?: NoInfer<Input> }
   : { readonly args: NoInfer<Input> }
 
 /**
- * Whether a task is Kalends' own, or runs programs: no caller of the API gets these unless the server was started with
- * them. A name that only differs by blanks around it counts too: no one is to see it as another one.
+ * Whether a task is Kalends' own, or runs programs. Callers of the API get these only if the server was started with
+ * them. A name with blanks around it counts too, because it looks the same.
  */
 export function isBuiltInTask(name: string): boolean {
   const trimmed = name.trim()
@@ -62,7 +62,7 @@ export function isBuiltInTask(name: string): boolean {
 /**
  * Defines a task.
  *
- * @throws InvalidInputError when a name or an option cannot be meant
+ * @throws InvalidInputError when the name or an option is invalid
  */
 export function task<Input = AnyArgs, Args = Input, Result = unknown>(
   name: string,
@@ -85,7 +85,7 @@ export function checkedTaskName(name: string): string {
 /** How long a run may take and what happens when it fails. Times are milliseconds or time spans such as `10min`. */
 export interface PolicyOptions extends PolicySettings {}
 
-/** Reads the policy options that are given. @throws InvalidInputError naming the option */
+/** The given policy options, checked. @throws InvalidInputError naming the option */
 export function runPolicy(options: PolicyOptions): Partial<RunPolicy> {
   const given = POLICY_NAMES.filter((name) => options[name] !== undefined)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each value was checked for its setting
@@ -94,15 +94,15 @@ export function runPolicy(options: PolicyOptions): Partial<RunPolicy> {
   ) as Partial<RunPolicy>
 }
 
-/** Bytes of args, results, progress and error texts; see `argsLimit` of `Kalends.open`. */
+/** The limit of args, results, progress and error texts, in bytes; see `argsLimit` of `Kalends.open`. */
 export const DEFAULT_ARGS_LIMIT = 262_144
 
 /**
- * Checks arguments against the task's schema, as they are before they are stored.
+ * Checks arguments against the task's schema before they are stored.
  *
- * @param limit  most bytes of the JSON text
- * @returns the JSON text to store: what came in, not what the schema makes of it
- * @throws InvalidInputError with the schema's issues, or when the value is no JSON, or too large
+ * @param limit  the most bytes of the JSON text
+ * @returns the JSON text to store: the input itself, not the schema's output
+ * @throws InvalidInputError with the schema's issues, or when the value is not JSON or is too large
  */
 export async function storedArgs(
   task: Pick<Task, 'name' | 'schema'>,
@@ -114,7 +114,7 @@ export async function storedArgs(
   return text
 }
 
-/** What the handler gets: the stored JSON as the task's schema reads it. @throws InvalidInputError */
+/** The args that the handler gets: the stored JSON, parsed by the task's schema. @throws InvalidInputError */
 export async function readArgs<Args>(
   task: Pick<Task<never, Args>, 'name'> & {
     readonly schema: StandardSchema<unknown, Args> | StandardSchema<never, Args> | null
@@ -122,7 +122,7 @@ export async function readArgs<Args>(
   text: string,
 ): Promise<Args> {
   const stored: unknown = JSON.parse(text)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without a schema, Args is what the caller of task() said it is; nothing can check it
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without a schema, Args is only the caller's claim
   if (task.schema === null) return stored as Args
   const result = await task.schema['~standard'].validate(stored)
   if (result.issues !== undefined) {
@@ -134,7 +134,7 @@ export async function readArgs<Args>(
   return result.value
 }
 
-/** @throws InvalidInputError when it is not what the task says that its handler returns */
+/** @throws InvalidInputError when it does not match the result schema of the task */
 export async function checkResult(task: Pick<Task, 'name' | 'resultSchema'>, result: unknown): Promise<void> {
   const checked = await task.resultSchema?.['~standard'].validate(result)
   if (checked?.issues !== undefined) {
@@ -149,13 +149,16 @@ export async function checkResult(task: Pick<Task, 'name' | 'resultSchema'>, res
 const MOST_JSON_LEVELS = 31
 
 export interface JsonTextOptions {
-  /** Most bytes of the text. */
+  /** The most bytes of the text. */
   readonly limit?: number
-  /** 'replace': they become U+FFFD, where work that is done must not fail because of its text. */
+  /** 'replace': they become U+FFFD, so that completed work does not fail because of its text. */
   readonly loneSurrogates?: 'reject' | 'replace'
 }
 
-/** @throws InvalidInputError when the value has no JSON form, a too large one, or none that every database stores unchanged */
+/**
+ * @throws InvalidInputError when the value cannot be JSON, is too large, or cannot be stored unchanged in every
+ *   database
+ */
 export function jsonText(
   field: string,
   value: unknown,
@@ -200,7 +203,7 @@ const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b])
 const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d])
 const ESCAPE_LENGTH = String.raw`\ud800`.length
 
-/** @param text  from JSON.stringify, which writes a surrogate as an escape only where it stands alone */
+/** @param text  from JSON.stringify, which escapes only lone surrogates */
 function scanJson(text: string): { readonly levels: number; readonly loneAt: readonly number[] } {
   const loneAt: number[] = []
   let levels = 0

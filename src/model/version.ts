@@ -1,15 +1,15 @@
-/** Which version of the software may work on the tables. Pure. */
+/** Decides which version of Kalends may use the tables. Pure. */
 
-/** Of this software, as package.json has it. */
+/** The version of this package, the same as in package.json. */
 export const VERSION = '0.1.0'
 
-/** How the tables and this software do not fit, and what to do; null: they fit. */
+/** Why this version cannot use the tables, and what to do; null: it can. */
 export function versionProblem(needed: string | null, own: string = VERSION): string | null {
   if (needed === null || !isOlder(own, needed)) return null
   return `The tables need Kalends ${needed} or later, and this is ${own}: upgrade this process`
 }
 
-/** The newest of some versions; null: there is none. */
+/** The newest of some versions; null: the list is empty. */
 export function newest(versions: readonly string[]): string | null {
   return versions.reduce<string | null>(
     (found, version) => (found === null || isOlder(found, version) ? version : found),
@@ -23,7 +23,7 @@ function isOlder(one: string, other: string): boolean {
   return at !== -1 && (numbers[at] ?? 0) < (others[at] ?? 0)
 }
 
-/** Major, minor and patch. What cannot be read is newer than everything: nothing is known of it. */
+/** Major, minor and patch. A version that cannot be parsed counts as newer than all others, to be safe. */
 function numbersOf(version: string): readonly number[] {
   const [, ...numbers] = /^(\d+)\.(\d+)\.(\d+)/.exec(version) ?? []
   return numbers.length === 0 ? [Number.POSITIVE_INFINITY, 0, 0] : numbers.map(Number)

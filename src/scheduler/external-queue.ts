@@ -1,11 +1,11 @@
 /**
- * An external queue: the scheduler decides what runs, and the jobs go to the application's own table, to BullMQ or
+ * An external queue: the scheduler decides what runs, and the jobs go to the application's own table, to BullMQ or to
  * another queue.
  *
  * No transaction covers both: the jobs are submitted first, then the schedules advance. After a crash in between, the
- * same jobs are submitted again with the same ids, by which the queue must detect duplicates. If so many slots have
- * passed by then that `catch_up` drops the submitted one, it is recorded as missed although the external queue has it:
- * no record of the hand-over exists here.
+ * same jobs are submitted again with the same ids, so that the queue can detect duplicates. If so many slots have
+ * passed by then that `catch_up` drops the submitted one, it is recorded as missed although the external queue has it,
+ * because no record of the hand-over exists here.
  */
 import { occurrenceId } from '../model/occurrence.ts'
 import { elapsesOf, NO_OPEN_JOBS, type Plan, type Plannable, plan } from '../model/plan.ts'
@@ -36,7 +36,7 @@ export interface ExternalJob {
  */
 export type SubmitToQueue = (jobs: readonly ExternalJob[]) => Promise<Iterable<string> | void>
 
-/** After this many consecutive errors the cause is the queue, not the schedules. */
+/** After this many consecutive errors, the cause is assumed to be the queue and not the schedules. */
 const MOST_CONSECUTIVE_ERRORS = 3
 
 /** @throws the error of `submit` when the external queue seems to be unavailable */

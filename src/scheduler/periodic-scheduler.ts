@@ -2,9 +2,9 @@
  * The PeriodicScheduler: mark → plan → submit, as long as something is due.
  *
  * Every worker runs one; there is no leader. A pass marks the earliest due schedules with this worker's id. A mark is a
- * lease: no other worker plans the schedule. Then one transaction locks the marked rows again, plans each as it is at
- * that moment, inserts the jobs, advances `nextrun` and ends the marks. A crash leaves all of this or nothing. A schedule
- * that stays marked is due again for every worker when its lease ends.
+ * lease: no other worker plans the schedule. Then one transaction locks the marked rows again, plans each in its
+ * current state, inserts the jobs, advances `nextrun` and ends the marks. A crash leaves all of this or nothing. A
+ * schedule that stays marked is due again for every worker when its lease ends.
  */
 import { Loop } from '../loop.ts'
 import { ROW_BACK_OFF, SetAside } from '../model/set-aside.ts'
@@ -23,7 +23,7 @@ export interface PeriodicSchedulerOptions {
   /** The id of this worker; null while it is not registered and may not mark anything. */
   readonly worker: () => string | null
   readonly leaseMs: number
-  /** Older slots are missed, even if no later slot has come due. */
+  /** Older slots are missed, even if no later slot is due. */
   readonly missedAfterMs: number
   /** Submits to an external queue; null: jobs go to the queue in this database. */
   readonly externalQueue: SubmitToQueue | null
@@ -40,8 +40,8 @@ export interface PeriodicSchedulerOptions {
 }
 
 /**
- * How many batches are marked and submitted at the same time if one batch cannot hold everything that is due. One batch
- * uses only one core of the database server; see docs/contributing/benchmarks.md.
+ * How many batches are marked and submitted at the same time if more is due than fits into one batch. One batch uses
+ * only one core of the database server; see docs/contributing/benchmarks.md.
  */
 const LANES = 2
 /** Rows that another transaction has locked are retried after this time. */
@@ -112,13 +112,13 @@ export class PeriodicScheduler {
   async #mark(): Promise<Batch> {
     const { store, worker, leaseMs, batch } = this.#options
     const id = worker()
-    // Not registered at this moment: deferred marks wait.
+    // Currently not registered: deferred marks wait.
     if (id === null) return NOTHING
     const marks = await store.markDue(id, batch, leaseMs, this.#notMarked)
     return { worker: id, marks, isFull: marks.length === batch }
   }
 
-  /** Schedules that an earlier pass could not submit come first. */
+  /** Adds the schedules that an earlier pass could not submit; they come first. */
   #withDeferred(batch: Batch): Batch {
     const deferred = this.#deferred.filter((mark) => !batch.marks.some((again) => again.id === mark.id))
     const marks = [...deferred, ...batch.marks]

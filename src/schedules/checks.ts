@@ -1,4 +1,4 @@
-/** Checks of what is written about a schedule, against its row and the limits of its owner. */
+/** Checks writes about a schedule, against its row and the limits of its owner. */
 import { LimitError, VersionError } from '../errors.ts'
 import { type CheckedLimits, checkWithin, requireTask } from '../model/authority.ts'
 import { type Schedule, settingsHash } from '../model/schedule.ts'
@@ -11,7 +11,7 @@ export function versionOf(schedule: Schedule, { redaction }: SchedulesContext): 
   return settingsHash({ ...schedule, args: redaction.redacted('args', schedule.args) })
 }
 
-/** For a row under lock: whether this caller may write it, and whether it is the one that the caller has seen. */
+/** For a locked row: checks that the caller may write it, and that it is the version that the caller read. */
 export function checkOf(
   id: string,
   ifVersion: IfVersion['ifVersion'],
@@ -28,19 +28,16 @@ export function checkOf(
   }
 }
 
-/** @throws LimitError when this owner may have no more schedules */
+/** @throws LimitError when this owner has reached its limit of schedules */
 export async function checkCount(
   limits: CheckedLimits | null,
   store: Pick<ScheduleStore, 'count'>,
 ): Promise<void> {
   if (limits === null || (await store.count(limits.schedules)) < limits.schedules) return
-  throw new LimitError(
-    'schedules',
-    `${limits.schedules} schedules are allowed, and there are as many; delete one first`,
-  )
+  throw new LimitError('schedules', `the limit of ${limits.schedules} schedules is reached; delete one first`)
 }
 
-/** @returns null: the run gets the schedule's own args */
+/** @returns null when the run uses the schedule's own args */
 export async function argsOfOneRun(
   task: string | undefined,
   args: unknown,

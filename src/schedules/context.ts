@@ -6,7 +6,7 @@ import type { ScheduleStore } from '../store/schedule-store.ts'
 import type { WorkerStore } from '../store/worker-store.ts'
 import type { SettingsContext } from './settings.ts'
 
-/** Where schedules and what became of them are kept. */
+/** The stores that schedules need. */
 export interface ScheduleStores {
   readonly schedules: ScheduleStore
   readonly jobs: Pick<JobStore, 'countOpen'>
@@ -14,25 +14,25 @@ export interface ScheduleStores {
   readonly workers: WorkerStore
 }
 
-/** Which part of a history is wanted. */
+/** Which part of a history to return. */
 export interface HistoryQuery {
   /** 1 to 1000, default 100. */
   readonly limit?: number | undefined
-  /** Only slots earlier than this: the slot of the last one of the page before. */
+  /** Only slots before this one: the last slot of the previous page. */
   readonly before?: Date | undefined
 }
 
-/** What the row must still be for a change to be made. */
+/** Makes a change only if the schedule is still the given version. */
 export interface IfVersion {
-  /** What `versionOf` told, or the schedule as it was read; default: whatever it is. */
+  /** A version from `versionOf`, or the schedule as it was read; default: any version. */
   readonly ifVersion?: string | Schedule | undefined
 }
 
 export interface SchedulesContext extends SettingsContext {
-  /** Explanations quote errors. */
+  /** Hides secrets in the errors that explanations quote. */
   readonly redaction: Redaction
-  /** Something was written that the scheduler of this process may act on at once. */
+  /** Called after a write, so that the scheduler of this process can act at once. */
   readonly onWrite: () => void
-  /** Runs what counts against a limit of this owner after what did so before it. */
+  /** Runs work that counts against a limit of this owner, one call after the other. */
   readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
 }

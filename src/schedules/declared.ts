@@ -1,8 +1,8 @@
 /**
- * Declared schedules: a set that code names and describes, brought to the database when a worker starts.
+ * Declared schedules: a set that code names and describes, written to the database when a worker starts.
  *
- * A set touches only its own rows. Code decides about every column but `enabled`, which belongs to people; a
- * schedule whose timer is unchanged keeps its next run.
+ * A set changes only its own rows. Code decides every column except `enabled`, which belongs to users. A schedule whose
+ * timer is unchanged keeps its next run.
  */
 import { createHash } from 'node:crypto'
 import { DeclarationError, InvalidInputError } from '../errors.ts'
@@ -27,7 +27,7 @@ export type Declaration<Input> = ScheduleInput<Input> & { readonly id?: string }
 
 export type AnyDeclaration = AnyScheduleInput & { readonly task: Task; readonly id?: string }
 
-/** What becomes of the schedules of a set that no live worker declares any more. */
+/** What happens to schedules of a set that no live worker declares any more. */
 export type OnRemoved = 'retire' | 'delete' | 'keep'
 
 /** A declaration whose settings were checked. */
@@ -39,26 +39,26 @@ interface DeclaredSchedule {
 
 export interface DeclaredSet {
   readonly name: string
-  /** Of all that is declared: two versions of the code differ in it. */
+  /** A hash of everything that is declared: two versions of the code have different hashes. */
   readonly hash: string
   readonly onRemoved: OnRemoved
   readonly schedules: readonly DeclaredSchedule[]
 }
 
-/** What bringing a set to the database did, by id. */
+/** The result of writing a set to the database, by id. */
 export interface SyncReport {
-  /** Whether no live worker declares a newer version; an older one only reads. */
+  /** Whether no live worker declares a newer version; an older version only reads. */
   readonly isNewest: boolean
   readonly created: readonly string[]
   readonly changed: ReadonlyMap<string, Partial<ScheduleSettings>>
-  /** What those that were changed had in place of it. */
+  /** The previous values of the changed settings. */
   readonly before: ReadonlyMap<string, object>
-  /** Retired, and declared again. */
+  /** Retired schedules that are declared again. */
   readonly reactivated: readonly string[]
   readonly unchanged: readonly string[]
-  /** In the database as of this set, but declared by no live worker. */
+  /** Schedules of this set in the database that no live worker declares. */
   readonly removed: readonly string[]
-  /** Ids that belong to a schedule that is not of this set: left as they are. */
+  /** Ids that a schedule outside this set uses; it is left unchanged. */
   readonly conflicts: readonly string[]
 }
 
@@ -67,11 +67,11 @@ const SET_NAME_LIMIT = 190
 export class DeclaredSets {
   readonly #declared: { name: string; declarations: readonly AnyDeclaration[]; onRemoved: OnRemoved }[] = []
 
-  /** @throws InvalidInputError when a set of this name was declared already */
+  /** @throws InvalidInputError when a set of this name is already declared */
   add(name: string, declarations: readonly AnyDeclaration[], onRemoved: OnRemoved): void {
     checkedName('declare', name, SET_NAME_LIMIT)
     if (this.#declared.some((set) => set.name === name))
-      throw new InvalidInputError('declare', `the set '${name}' was declared already`)
+      throw new InvalidInputError('declare', `the set '${name}' is already declared`)
     if (!Object.hasOwn(REMOVED, onRemoved))
       throw new InvalidInputError(
         'onRemoved',
@@ -81,7 +81,7 @@ export class DeclaredSets {
   }
 
   /**
-   * @param isHandled  whether jobs of the task of this name can be run by this worker
+   * @param isHandled  whether this worker can run jobs of a task
    * @throws DeclarationError with every problem of every set
    */
   async check(context: SettingsContext, isHandled: (task: string) => boolean): Promise<DeclaredSet[]> {
@@ -98,7 +98,7 @@ export class DeclaredSets {
           problem(
             other === name
               ? 'the id is declared twice; give one of them another id'
-              : `the id is declared in the set '${other}' as well`,
+              : `the id is also declared in the set '${other}'`,
           )
         }
         setOf.set(id, name)
@@ -131,10 +131,10 @@ function hashOf(declared: object): string {
 }
 
 /**
- * Brings a set to the database, in one transaction.
+ * Writes a set to the database, in one transaction.
  *
- * @param isStart  false on the later passes, which heal: they say only what they changed, and a schedule that
- *   somebody deleted comes back without a first run of its own
+ * @param isStart  false for later passes, which repair: they log only what they changed, and re-create deleted
+ *   schedules without a first run
  */
 export async function syncSet(
   store: DeclaredStore,
@@ -212,7 +212,7 @@ function tell(set: DeclaredSet, report: SyncReport, logger: Logger, isStart: boo
     if (isStart)
       logger.warn(
         { set: set.name },
-        `The set '${set.name}' has a newer version among the live workers: this one only reads`,
+        `Another live worker has a newer version of the set '${set.name}': this one only reads`,
       )
     return
   }
@@ -224,7 +224,7 @@ function tell(set: DeclaredSet, report: SyncReport, logger: Logger, isStart: boo
     )
   }
   for (const id of report.reactivated)
-    logger.info(about(id), `Declared schedule '${id}' is declared again: it goes on`)
+    logger.info(about(id), `Declared schedule '${id}' is declared again: it continues`)
   if (isStart || set.onRemoved !== 'keep') {
     for (const id of report.removed)
       logger.warn(about(id), `Schedule '${id}' is not declared any more: it is ${REMOVED[set.onRemoved]}`)
@@ -233,7 +233,7 @@ function tell(set: DeclaredSet, report: SyncReport, logger: Logger, isStart: boo
   for (const id of report.conflicts) {
     logger.error(
       about(id),
-      `Schedule '${id}' was made by others and is left as it is; declare it under another id, or delete theirs`,
+      `Schedule '${id}' exists outside this set and is left unchanged; declare yours under another id, or delete the existing one`,
     )
   }
   logger.debug(

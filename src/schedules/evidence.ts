@@ -7,12 +7,12 @@ import { LIST_BOUNDS, type Listed } from '../store/list-store.ts'
 import type { SchedulesContext, ScheduleStores } from './context.ts'
 import { type Evidence, startOfMinute } from './explain.ts'
 
-/** Jobs in each state that an explanation tells of. */
+/** The most jobs in each state that an explanation mentions. */
 const MOST_OPEN = 5
-/** Rows from the minute on that is asked about: those of the minute, and the one after them. */
+/** The most rows to read from the minute in question on: those of the minute, and the next one. */
 const AROUND = 100
 
-/** Reads what an explanation is drawn from, without secrets. @param at  the time that is asked about; null: now */
+/** Reads the data for an explanation, without secrets. @param at  the time in question; null: now */
 export async function evidenceOf(
   schedule: Schedule,
   at: Date | null,

@@ -1,34 +1,32 @@
-/**
- * Why a schedule did or did not run, and when it will next, in words. Pure: it reads what the rows say.
- */
+/** Explains in words why a schedule did or did not run, and when it will run next. Pure. */
 import type { Job } from '../model/job.ts'
 import { elapsesOf } from '../model/plan.ts'
 import type { Schedule } from '../model/schedule.ts'
 import { inWords, localText, timer } from '../timer/index.ts'
 
-/** Why a schedule did or did not run, and when it will next. */
+/** Why a schedule did or did not run, and when it will run next. */
 export interface Explanation {
   readonly schedule: string
   readonly status: Schedule['status']
   readonly nextRun: Date | null
-  /** Sentences, the most telling first. */
+  /** Sentences, the most informative first. */
   readonly reasons: readonly string[]
 }
 
-/** What an explanation is drawn from. */
+/** The data for an explanation. */
 export interface Evidence {
   readonly schedule: Schedule
-  /** Its jobs that are not final: those that run first. */
+  /** Its non-final jobs, running ones first. */
   readonly open: readonly Job[]
-  /** Its jobs and skips from the minute on that is asked about, oldest first. */
+  /** Its jobs and skips from the minute in question, oldest first. */
   readonly around: readonly Job[]
   readonly liveWorkers: number
   /** The tasks that live workers run. */
   readonly handledTasks: ReadonlySet<string>
-  /** Whether the reader may know the ids of workers. */
+  /** Whether the reader may see the ids of workers. */
   readonly namesWorkers: boolean
   readonly now: Date
-  /** The time that is asked about; null: now. */
+  /** The time in question; null: now. */
   readonly at: Date | null
 }
 
@@ -55,45 +53,49 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
   switch (status) {
     case 'paused':
       return [
-        'It is paused (enabled = 0): nothing is submitted until it is resumed, and then it is planned from that moment.',
+        'It is paused (enabled = 0): nothing is submitted until it is resumed. Then it is planned from that moment.',
       ]
     case 'invalid':
       return [
         sentence(`Its timer '${schedule.timer}' cannot be read: ${firstLine(lastError)}`),
-        'It goes on as soon as the timer is edited.',
+        'It continues as soon as the timer is edited.',
       ]
     case 'dead':
       return [
-        `It is dead: a run failed permanently, and on_exhausted is 'stop'. Reset revives it.`,
+        `It is dead: a run failed permanently, and on_exhausted is 'stop'. Reset it to reactivate it.`,
         ...(lastError === null ? [] : [sentence(`The last error was: ${firstLine(lastError)}`)]),
       ]
     case 'retired':
       return [
-        `It is retired: no live worker declares it any more in the set '${declaredBy ?? ''}'. It goes on when it is declared again.`,
+        `It is retired: no live worker declares it any more in the set '${declaredBy ?? ''}'. It continues when it is declared again.`,
       ]
     case 'done':
       if (maxRuns !== null && schedule.runCount - schedule.errorCount >= maxRuns) {
         return [
-          `It is done: it has succeeded ${times(schedule.runCount - schedule.errorCount)}, and max_runs is ${maxRuns}. Reset, or a larger max_runs, revives it.`,
+          `It is done: it has succeeded ${times(schedule.runCount - schedule.errorCount)}, and max_runs is ${maxRuns}. Reset it, or raise max_runs, to reactivate it.`,
         ]
       }
       if (ends !== null && ends < now)
-        return [`It is done: it ended at ${shown(ends, schedule)}. A later end revives it.`]
-      return [`It is done: its timer '${schedule.timer}' does not elapse any more. Another timer revives it.`]
+        return [`It is done: it ended at ${shown(ends, schedule)}. A later end reactivates it.`]
+      return [
+        `It is done: its timer '${schedule.timer}' does not elapse any more. Another timer reactivates it.`,
+      ]
     case 'active':
       if (schedule.idle === 'awaiting finish')
         return ['Its next run is counted from the end of the current one, which has not ended.']
       if (nextRun === null || nextRun <= now) {
         const due =
-          nextRun === null ? 'It has not been planned yet' : `It is due since ${shown(nextRun, schedule)}`
+          nextRun === null
+            ? 'It has not been planned yet'
+            : `It has been due since ${shown(nextRun, schedule)}`
         if (schedule.markedBy !== null)
           return [
             `${due}: ${namesWorkers ? `the worker ${schedule.markedBy}` : 'a worker'} is submitting it.`,
           ]
         return [
           liveWorkers === 0
-            ? `${due}, and no worker is alive to do it.`
-            : `${due}: a scheduler does it within its poll interval, unless none runs or an open transaction holds its row.`,
+            ? `${due}, and no worker is alive to submit it.`
+            : `${due}: a scheduler submits it within its poll interval, unless none is running or an open transaction locks its row.`,
         ]
       }
       return [`It runs ${inWords(timer(schedule.timer))}; next at ${shown(nextRun, schedule)}.`]
@@ -104,22 +106,22 @@ function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evid
   return open.map((job): string => {
     if (job.state === 'running') {
       const asked = job.stopRequested === null ? '' : '; it was asked to stop'
-      return `The job ${job.id} is running since ${shown(job.started ?? now, schedule)} on ${(namesWorkers ? job.worker : null) ?? 'a worker'}, in its ${ordinal(job.attempt)} attempt${asked}.`
+      return `The job ${job.id} has been running since ${shown(job.started ?? now, schedule)} on ${(namesWorkers ? job.worker : null) ?? 'a worker'}, in its ${ordinal(job.attempt)} attempt${asked}.`
     }
-    if (job.state === 'blocked') return `The job ${job.id} waits for the end of the one before it.`
+    if (job.state === 'blocked') return `The job ${job.id} waits for the end of the previous job.`
     if (job.runAt !== null && job.attempt > 0) {
       const most = job.maxRetries === null ? '' : ` of ${job.maxRetries + 1}`
       return sentence(
-        `The job ${job.id} is tried again at ${shown(job.runAt, schedule)}; attempt ${job.attempt}${most} failed: ${firstLine(job.error)}`,
+        `The job ${job.id} will be retried at ${shown(job.runAt, schedule)}; attempt ${job.attempt}${most} failed: ${firstLine(job.error)}`,
       )
     }
     if (!handledTasks.has(job.task))
       return `The job ${job.id} waits because no live worker handles the task '${job.task}'.`
-    return `The job ${job.id} waits since ${shown(job.submitted, schedule)} for a worker that has room.`
+    return `The job ${job.id} has been waiting since ${shown(job.submitted, schedule)} for a worker with free capacity.`
   })
 }
 
-/** Before it is found out by a job that waits. Workers without any task have another queue. */
+/** Warns before a waiting job reveals it. Workers without any task have another queue. */
 function aboutTask({ schedule, open, handledTasks }: Evidence): string[] {
   if (schedule.status !== 'active' || open.length > 0) return []
   if (handledTasks.size === 0 || handledTasks.has(schedule.task)) return []
@@ -133,7 +135,7 @@ function aboutLastRun({ schedule }: Evidence): string[] {
   return [sentence(`It last ran at ${shown(lastRun, schedule)} ${outcome}`)]
 }
 
-/** What became of the elapse in the minute that is asked about, or of the run that somebody asked for in it. */
+/** What happened at the elapse, or with the manual run, in the minute in question. */
 function aboutTime(evidence: Evidence, at: Date): string[] {
   const { schedule, around, now } = evidence
   const elapse = elapseInMinute(schedule, at)
@@ -141,7 +143,8 @@ function aboutTime(evidence: Evidence, at: Date): string[] {
   const runs = around.filter(
     (job) => job.state !== 'skipped' && job.slot !== null && job.slot.getTime() < endOfMinute,
   )
-  // Asked about to the second, an elapse is told of by itself; else the first run of the minute will do.
+  // If the question names the exact second of an elapse, only that elapse matters; otherwise the first run of the
+  // minute.
   const isExact = elapse?.getTime() === at.getTime()
   const run = isExact ? runs.find((job) => job.slot?.getTime() === at.getTime()) : runs[0]
   if (run !== undefined) return [aboutRun(run, schedule)]
@@ -149,18 +152,18 @@ function aboutTime(evidence: Evidence, at: Date): string[] {
   const when = shown(elapse, schedule)
   if (elapse > now) return [`${when} is still to come.`]
   if (elapse < schedule.created)
-    return [`It did not run at ${when}: it was created only at ${shown(schedule.created, schedule)}.`]
+    return [`It did not run at ${when}: it was only created at ${shown(schedule.created, schedule)}.`]
   const next = around.find((job) => job.slot !== null && job.slot >= elapse)
-  // A skip stands at the newest of the slots in a row that it counts, and a run may stand for slots before it.
+  // A skip is stored at the newest of its consecutive slots, and a run may stand for slots before it.
   if (next?.slot && standsFor(next, next.slot, elapse, schedule)) {
     if (next.state === 'skipped')
       return [sentence(`It did not run for ${when}: ${skipWords(next, schedule)}`)]
     return [
-      `It did not run for ${when}: no scheduler was up then. The job ${next.id} for ${shown(next.slot, schedule)} stands for all ${next.missed} that were missed.`,
+      `It did not run for ${when}: no scheduler was running then. The job ${next.id} for ${shown(next.slot, schedule)} stands for all ${next.missed} that were missed.`,
     ]
   }
   if (next === undefined && schedule.nextRun !== null && schedule.nextRun <= elapse)
-    return [`${when} has come, and has not been submitted yet.`]
+    return [`${when} is due, but has not been submitted yet.`]
   return [
     `Nothing is recorded for ${when}: it was paused, retired or had another timer then, its history was pruned, or its jobs go to another queue.`,
   ]
@@ -168,7 +171,7 @@ function aboutTime(evidence: Evidence, at: Date): string[] {
 
 function aboutRun(job: Job, schedule: Schedule): string {
   const slot = shown(job.slot ?? job.submitted, schedule)
-  const asked = job.reason === 'run now' ? ', because somebody asked for it' : ''
+  const asked = job.reason === 'run now' ? ', because someone requested it' : ''
   const error = job.error === null ? '' : `: ${firstLine(job.error)}`
   switch (job.state) {
     case 'success':
@@ -180,7 +183,7 @@ function aboutRun(job: Job, schedule: Schedule): string {
     case 'cancelled':
       return sentence(
         job.reason === 'replaced'
-          ? `It was submitted for ${slot}${asked}: the job ${job.id} gave way to a newer one (overlap = 'replace')`
+          ? `It was submitted for ${slot}${asked}: the job ${job.id} was replaced by a newer one (overlap = 'replace')`
           : `It was submitted for ${slot}${asked}: the job ${job.id} was cancelled${error}`,
       )
     default:
@@ -195,7 +198,7 @@ function aboutNoElapse(schedule: Schedule, at: Date): string {
     return `It does not run at ${when}: it starts at ${shown(starts, schedule)}.`
   if (ends !== null && at > ends) return `It does not run at ${when}: it ended at ${shown(ends, schedule)}.`
   const next = nextAfter(schedule, at)
-  return `Its timer does not elapse at ${when}${next === null ? ', nor later' : `; the next time after that is ${shown(next, schedule)}`}.`
+  return `Its timer does not elapse at ${when}${next === null ? ', nor at any later time' : `; the next time after that is ${shown(next, schedule)}`}.`
 }
 
 function skipWords(skip: Job, schedule: Schedule): string {
@@ -205,11 +208,11 @@ function skipWords(skip: Job, schedule: Schedule): string {
       : ''
   switch (skip.reason) {
     case 'overlap':
-      return `the run before it had not ended (overlap = '${schedule.overlap}').${many}`
+      return `the previous run had not ended (overlap = '${schedule.overlap}').${many}`
     case 'missed':
-      return `no scheduler was up in time, and no more missed slots are made up than catch_up says (${schedule.catchUp}).${many}`
+      return `no scheduler was running in time, and catch_up limits how many missed slots are made up (${schedule.catchUp}).${many}`
     case 'max runs':
-      return `as many runs as max_runs allows had succeeded or were under way.${many}`
+      return `as many runs as max_runs allows had succeeded or were in progress.${many}`
     default:
       return `it could not be submitted: ${sentence(firstLine(skip.error))}${many}`
   }
@@ -219,12 +222,15 @@ function elapseInMinute(schedule: Schedule, at: Date): Date | null {
   const minute = startOfMinute(at).getTime()
   const inMinute = (elapse: Date | null) =>
     elapse !== null && elapse.getTime() < minute + MINUTE_MS ? elapse : null
-  // The one that is asked about to the second, else the first.
+  // The elapse at this exact second if there is one, otherwise the first of the minute.
   const second = nextAfter(schedule, new Date(at.getTime() - 1))
   return second?.getTime() === at.getTime() ? second : inMinute(nextAfter(schedule, new Date(minute - 1)))
 }
 
-/** Whether there are no more slots from the elapse on than it counts: a skip its own among them, a run before its own. */
+/**
+ * Whether this job covers the elapse: there are at most `missed` slots from the elapse to its own. A skip counts its
+ * own slot, a run does not.
+ */
 function standsFor(job: Job, slot: Date, elapse: Date, schedule: Schedule): boolean {
   let count = 0
   for (let at: Date | null = elapse; at !== null && count <= job.missed; at = nextAfter(schedule, at)) {
@@ -242,7 +248,7 @@ function nextAfter(schedule: Schedule, after: Date): Date | null {
   }
 }
 
-/** In the timer's zone, so that it compares with the timer. */
+/** In the timer's zone, so that it can be compared with the timer. */
 function shown(at: Date, schedule: Schedule): string {
   let zone = 'UTC'
   try {

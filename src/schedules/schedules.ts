@@ -1,6 +1,6 @@
 /**
- * What people and code do to schedules. Nothing here plans: the scheduler sees every edit, whether it was made
- * here or in SQL.
+ * The operations on schedules that users and application code can run. Nothing here plans: the scheduler notices every
+ * edit, whether it was made here or with SQL.
  */
 import { ConflictError, InvalidInputError, NotFoundError, VersionError } from '../errors.ts'
 import { checkOpenJobs, checkPeriod, requireTask } from '../model/authority.ts'
@@ -43,9 +43,7 @@ const SCHEDULE_CONDITIONS = {
 
 const DEFAULT_ELAPSES = 5
 
-/**
- * What people and code do to schedules: `kalends.schedules`, and `schedules` of a scope, which reaches only its owner's.
- */
+/** The operations on schedules: `kalends.schedules`, and `schedules` of a scope, limited to its owner's rows. */
 export class Schedules {
   readonly #stores: ScheduleStores
   readonly #context: SchedulesContext
@@ -56,13 +54,13 @@ export class Schedules {
   }
 
   /**
-   * Makes a schedule.
+   * Creates a schedule.
    *
-   * @param input.id  1 to 190 characters of the application's choosing, without a slash; default a new UUID
-   * @throws InvalidInputError naming the field, CalendarSyntaxError when the timer cannot be read
+   * @param input.id  1 to 190 characters without a slash; default: a new UUID
+   * @throws InvalidInputError naming the field, CalendarSyntaxError when the timer is invalid
    * @throws ConflictError when the id is in use
-   * @throws ForbiddenError when the task is not one of the scope's
-   * @throws LimitError when the owner has as many schedules as it may have
+   * @throws ForbiddenError when the scope does not include the task
+   * @throws LimitError when the owner has reached its limit of schedules
    */
   create<Input>(input: ScheduleInput<Input> & { readonly id?: string }): Promise<Schedule>
   create(input: AnyScheduleInput & { readonly task: string; readonly id?: string }): Promise<Schedule>
@@ -72,10 +70,10 @@ export class Schedules {
     const stored = id === undefined ? newJobId(new Date()) : newId(owner, id)
     const created = await this.#new(stored, input)
     const schedule = await this.#context.inTurn(async () => {
-      // A row of this owner whose id has no prefix is in the way under the same name.
+      // A row of this owner whose id has no prefix would have the same visible id.
       if (id !== undefined && id !== stored && (await this.#stores.schedules.get(id)) !== null)
         throw new ConflictError(
-          `There is a schedule with the id '${id}' already; use put or update to change it`,
+          `A schedule with the id '${id}' already exists; use put or update to change it`,
         )
       await checkCount(this.#context.authority.limits, this.#stores.schedules)
       return await this.#stores.schedules.create(created)
@@ -85,10 +83,10 @@ export class Schedules {
   }
 
   /**
-   * As `create`, for callers that cannot know whether their first call came through: where there is a schedule
-   * that says the same, it is left as it is.
+   * Like `create`, for callers that cannot know whether their first call succeeded: an equal existing schedule is left
+   * unchanged.
    *
-   * @throws ConflictError when the id is in use by a schedule that differs
+   * @throws ConflictError when the id is in use by a different schedule
    */
   async createOnce(
     input: AnyScheduleInput & { readonly task: string; readonly id: string },
@@ -101,13 +99,13 @@ export class Schedules {
     if (Object.keys(changedSettings(existing, wanted)).length === 0)
       return { result: 'unchanged', schedule: existing }
     throw new ConflictError(
-      `There is a schedule with the id '${id}' already, and it differs; use put or update to change it`,
+      `A different schedule with the id '${id}' already exists; use put or update to change it`,
     )
   }
 
   /**
-   * Creates the schedule with this id, or changes what differs. `enabled` counts only for a new one, so that
-   * what was paused stays paused.
+   * Creates the schedule with this id, or changes the settings that differ. `enabled` only applies to a new one, so
+   * that a paused schedule stays paused.
    *
    * @throws as `create` does, but never because the id is in use
    */
@@ -128,18 +126,18 @@ export class Schedules {
   ): Promise<{ result: PutResult; schedule: Schedule }> {
     const existing = await this.#stores.schedules.get(id)
     const created = await this.#new(id, input, existing?.timer)
-    // Of a schedule that exists, these stay: `enabled` belongs to users.
+    // An existing schedule keeps these: `enabled` belongs to users.
     const { enabled: _, declaredBy: __, ...wanted } = created.settings
     const check = checkOf(id, ifVersion, this.#context)
     const { inTurn, authority } = this.#context
     const written = await inTurn(async () => {
-      // With limits, another call of this owner may have created it before this turn.
+      // If the owner has limits, another call may have created it before this turn.
       const isNew = (authority.limits === null ? existing : await this.#stores.schedules.get(id)) === null
       if (isNew) await checkCount(this.#context.authority.limits, this.#stores.schedules)
       return await this.#stores.schedules.put(
         id,
         () => {
-          // Deleted since: what was not counted is not created.
+          // Deleted in the meantime: a schedule that was not counted is not created.
           if (ifVersion !== undefined || !isNew) throw new VersionError(id)
           return created
         },
@@ -154,8 +152,8 @@ export class Schedules {
   }
 
   /**
-   * The version of a schedule's settings, for `ifVersion`: another one after each edit, and the same however often it
-   * runs. It leaves out what `redact` hides, or a version would let callers guess what is hidden.
+   * The version of a schedule's settings, for `ifVersion`. It is different after each edit, and runs do not change it.
+   * It leaves out what `redact` hides; otherwise callers could use versions to guess hidden values.
    */
   versionOf(schedule: Schedule): string {
     return versionOf(schedule, this.#context)
@@ -167,14 +165,14 @@ export class Schedules {
   }
 
   /**
-   * In the order of their ids, or the next to run first. Large values are left out, see `truncated`; totals are counted
-   * up to 10,000. Text is searched for among the first 100,000 rows that the other filters leave.
+   * Lists schedules by id, or by next run. Large values are left out, see `truncated`; totals are counted up to 10,000.
+   * A text search covers the first 100,000 rows that match the other filters.
    *
    * @throws InvalidInputError
    */
   async list(query: ScheduleQuery = {}): Promise<ListPage<Listed<Schedule>>> {
     if (query.order === 'nextRun' && query.after !== undefined)
-      throw new InvalidInputError('after', 'goes with the order by id only; use offset')
+      throw new InvalidInputError('after', 'is only possible when the order is by id; use offset')
     const { limit, offset, order, after, ...conditions } = query
     checkedConditions('', conditions, SCHEDULE_CONDITIONS)
     return this.#stores.lists.schedules({
@@ -186,14 +184,14 @@ export class Schedules {
     })
   }
 
-  /** Schedules by their status. */
+  /** The number of schedules by status. */
   async count(conditions: ScheduleConditions = {}): Promise<Counts<ScheduleStatus>> {
     checkedConditions('', conditions, SCHEDULE_CONDITIONS)
     return await this.#stores.lists.scheduleCounts(conditions, LIST_BOUNDS)
   }
 
   /**
-   * Changes what is given. A new timer is planned from now.
+   * Changes the given settings. A new timer is planned from now.
    *
    * @throws NotFoundError, and as `create` does
    */
@@ -214,23 +212,23 @@ export class Schedules {
     )
   }
 
-  /** Jobs that were submitted already stay. @throws NotFoundError */
+  /** Deletes a schedule. Jobs that were already submitted stay. @throws NotFoundError */
   async delete(id: string, { ifVersion }: IfVersion = {}): Promise<void> {
     this.#written(id, await this.#stores.schedules.delete(id, checkOf(id, ifVersion, this.#context)))
   }
 
-  /** Nothing is submitted until `resume`; a job that is waiting or running is not touched. */
+  /** Submits nothing until `resume`. Waiting and running jobs are not affected. */
   pause(id: string, options: IfVersion = {}): Promise<Schedule> {
     return this.#enable(id, false, options)
   }
 
-  /** Plans from now: what a pause leaves out is not missed. */
+  /** Plans the schedule from now. Slots during the pause do not count as missed. */
   resume(id: string, options: IfVersion = {}): Promise<Schedule> {
     return this.#enable(id, true, options)
   }
 
   /**
-   * Reactivates a schedule that is done or dead: its counters start at zero, and it is planned from now.
+   * Reactivates a schedule that is done or dead: its counters are cleared, and it is planned from now.
    *
    * @throws NotFoundError
    * @throws ConflictError when it is neither
@@ -250,21 +248,21 @@ export class Schedules {
   }
 
   /**
-   * Submits a run now, beside the timer, also of a paused schedule.
+   * Submits a run now, in addition to the timer. Also works for a paused schedule.
    *
-   * @param options.args  for this run alone; default the schedule's own
-   * @param options.task  the task that the schedule must have; default: whichever it is
+   * @param options.args  for this run only; default: the schedule's own
+   * @param options.task  the task that the schedule must have; default: any
    * @returns the id of the job
    * @throws NotFoundError
    * @throws VersionError when it has another task
-   * @throws InvalidInputError when the args are not what the task takes
-   * @throws ConflictError naming the job of the schedule that is not final, unless its runs may overlap
+   * @throws InvalidInputError when the args do not match the task
+   * @throws ConflictError naming the non-final job of the schedule, unless its runs may overlap
    */
   async runNow(
     id: string,
     options: { readonly args?: unknown; readonly task?: string | undefined } = {},
   ): Promise<string> {
-    // Args are checked against the schema of a task: it must still be that one when they are stored.
+    // Args are checked against the schema of a task, which must still be the schedule's task when they are stored.
     const wanted = options.task ?? (options.args === undefined ? undefined : (await this.#existing(id)).task)
     const args = await argsOfOneRun(wanted, options.args, this.#context)
     const { authority, inTurn } = this.#context
@@ -283,10 +281,10 @@ export class Schedules {
   }
 
   /**
-   * The next elapses of the schedule's timer, strictly later than `after` (default now).
+   * The next elapses of the schedule's timer, strictly after `after` (default: now).
    *
    * @param options.limit  1 to 1000, default 5
-   * @throws NotFoundError, CalendarSyntaxError when the timer cannot be read
+   * @throws NotFoundError, CalendarSyntaxError when the timer is invalid
    */
   async elapses(id: string, options: { after?: Date; limit?: number } = {}): Promise<Date[]> {
     const limit = options.limit === undefined ? DEFAULT_ELAPSES : checkedPage(options).limit
@@ -298,7 +296,7 @@ export class Schedules {
     return elapses
   }
 
-  /** Runs and skips in one list, newest slot first, without what is large. @throws NotFoundError */
+  /** Runs and skips in one list, newest slot first, without large values. @throws NotFoundError */
   async history(id: string, query: HistoryQuery = {}): Promise<Listed<Job>[]> {
     await this.#existing(id)
     const before = checkedInstant('before', query.before) ?? null
@@ -306,9 +304,9 @@ export class Schedules {
   }
 
   /**
-   * Why it did or did not run, and when it will next, in words.
+   * Explains in words why a schedule did or did not run, and when it will run next.
    *
-   * @param options.at  the time that is asked about; default now
+   * @param options.at  the time in question; default: now
    * @throws NotFoundError
    */
   async explain(id: string, options: { readonly at?: Date | undefined } = {}): Promise<Explanation> {
@@ -334,7 +332,7 @@ export class Schedules {
     )
   }
 
-  /** @throws NotFoundError when nothing was written */
+  /** @throws NotFoundError when the schedule does not exist */
   #written(id: string, schedule: Schedule | null): Schedule {
     if (schedule === null) throw new NotFoundError('schedule', id)
     this.#context.onWrite()

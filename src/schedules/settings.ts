@@ -1,4 +1,4 @@
-/** From what people and code write about a schedule to what is stored. */
+/** Converts schedules as people and code write them into their stored settings. */
 import { InvalidInputError } from '../errors.ts'
 import { type Authority, checkPeriod, checkWithin, requireTask } from '../model/authority.ts'
 import { checkedSettings } from '../model/checked-settings.ts'
@@ -15,26 +15,26 @@ import { timer, withZone } from '../timer/index.ts'
 /** The policy of a schedule's runs; null, or left out of a new one: as set for the task. */
 export interface SchedulePolicy extends Pick<SettingOptions, PolicyName> {}
 
-/** When a schedule runs, and how. Times are milliseconds or time spans such as `10min`; instants are of UTC. */
+/** When and how a schedule runs. Times are milliseconds or time spans such as `10min`; instants are UTC. */
 export interface ScheduleOptions extends SettingOptions {}
 
-/** What counts only when a schedule is made. */
+/** Options that only apply to a new schedule. */
 export interface NewScheduleOptions {
-  /** When it runs first; default `next`. A one-off in the past is refused unless it is to run `now`. */
+  /** When it runs first; default `next`. A one-off in the past is rejected unless `firstRun` is `now`. */
   readonly firstRun?: FirstRun | undefined
 }
 
-/** A schedule as it is written down: the args are typed by the task. */
+/** A new schedule; the task types the args. */
 export type ScheduleInput<Input> = ScheduleOptions &
   NewScheduleOptions & {
     readonly task: Task<Input, unknown>
   } & ArgsOption<Input>
 
-/** The same where the types say nothing about the args, such as a task that is known by its name only. */
+/** The same without types for the args, for example for a task that is only known by its name. */
 export type AnyScheduleInput = ScheduleOptions &
   NewScheduleOptions & { readonly task: Task | string; readonly args?: unknown }
 
-/** What is to be changed; what is left out stays. */
+/** The settings to change; omitted ones stay. */
 export type ScheduleChanges = Partial<Omit<ScheduleOptions, 'timer'>> & {
   readonly timer?: string | undefined
   readonly args?: unknown
@@ -42,23 +42,23 @@ export type ScheduleChanges = Partial<Omit<ScheduleOptions, 'timer'>> & {
 
 const FIRST_RUNS: readonly FirstRun[] = ['next', 'now', 'if-due']
 
-/** What settings are checked against. */
+/** What is needed to check settings. */
 export interface SettingsContext {
-  /** Written into timers that name no zone; null: they are UTC. */
+  /** Added to timers that name no zone; null: these are in UTC. */
   readonly zone: string | null
-  /** The task of a name, where this process knows it. */
+  /** Returns the task with a name, if this process knows it. */
   readonly taskNamed: (name: string) => Task | null
-  /** What the caller may do; its owner is written over what comes in. */
+  /** What the caller may do. Its owner overrides the input. */
   readonly authority: Authority
-  /** Most bytes of args. */
+  /** The most bytes of args. */
   readonly argsLimit: number
 }
 
 /**
- * All settings of a schedule.
+ * All settings of a new schedule.
  *
  * @throws InvalidInputError naming the field
- * @throws CalendarSyntaxError when the timer cannot be read
+ * @throws CalendarSyntaxError when the timer is invalid
  */
 export async function newSettings(
   input: AnyScheduleInput,
@@ -81,10 +81,10 @@ export async function newSettings(
 }
 
 /**
- * A schedule as it is created.
+ * A new schedule, checked.
  *
- * @param clock  the database's clock
- * @param timer  what the schedule has already: that it has elapsed is not an error
+ * @param clock  reads the database's clock
+ * @param timer  the current timer of the schedule, which may have elapsed for the last time
  * @throws InvalidInputError also when the timer never elapses again
  */
 export async function newSchedule(
@@ -107,7 +107,7 @@ export async function newSchedule(
   return { id, settings, isDue: dueAtOnce(firstRun, settings) }
 }
 
-/** Everything that is wrong with what `newSettings` would take, one error per option. */
+/** All errors that `newSettings` would find, one for each option. */
 export async function settingsProblems(input: AnyScheduleInput, context: SettingsContext): Promise<Error[]> {
   const { task, args, firstRun, timer: timerText, ...options } = input
   const known = typeof task === 'string' ? taskNamed(task, context) : task
@@ -128,7 +128,7 @@ export async function settingsProblems(input: AnyScheduleInput, context: Setting
   })
 }
 
-/** The settings that are to be changed of a schedule of this task. Throws as newSettings does. */
+/** The checked changes to a schedule of this task. Throws like newSettings. */
 export async function settingsChanges(
   taskName: string,
   changes: ScheduleChanges,

@@ -1,29 +1,28 @@
 /**
- * Limits how many statements of the API run at the same time, and how many may wait. Further work is refused at once, so
- * that a flood of requests takes neither memory nor connections from others.
+ * Limits how many statements of the API run at the same time and how many may wait. It rejects further requests at
+ * once, so that a flood of requests cannot exhaust memory or connections.
  */
 import { OverloadedError } from '../errors.ts'
 import type { Database } from './database.ts'
 
 export interface AdmissionLimits {
-  /** Statements and transactions at the same time. */
+  /** The most statements and transactions that run at the same time. */
   readonly atOnce: number
-  /** How many more may wait. */
+  /** The most that may wait. */
   readonly waiting: number
-  /** How long one of them waits at most. */
+  /** The longest time that one may wait. */
   readonly waitMs: number
 }
 
-/** The time limit of a statement of the API. */
+/** The time limit for a statement of the API. */
 export const API_STATEMENT_MS = 5000
-/** The queue of the API. */
 const WAITING = { waiting: 64, waitMs: 5000 }
 
-/** The database for the API. @param atOnce  statements and transactions at the same time */
+/** @param atOnce  the most statements and transactions that run at the same time */
 export const admittedForApi = (database: Database, atOnce: number): Database =>
   admitted(database, { atOnce, ...WAITING })
 
-/** A database that limits concurrent work. @throws OverloadedError from each of its methods */
+/** Wraps a database and limits concurrent work. Each of its methods can throw an OverloadedError. */
 export function admitted(database: Database, limits: AdmissionLimits): Database {
   const admission = new Admission(limits)
   return {

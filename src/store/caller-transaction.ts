@@ -3,9 +3,9 @@ import type { Dialect, Sql } from './database.ts'
 import type { Transaction } from './job-store.ts'
 
 /**
- * Runs statements in a transaction that the application has started, and commits or rolls back itself.
+ * Runs statements in a transaction that the application has started and will commit or roll back.
  *
- * @throws InvalidInputError when it cannot run a statement, or its session would store different values
+ * @throws InvalidInputError when `transaction` cannot run statements, or when its session would store different values
  */
 export function callerTransaction(transaction: Transaction, dialect: Dialect): Pick<Sql, 'run'> {
   const execute = executorOf(transaction)
@@ -14,7 +14,7 @@ export function callerTransaction(transaction: Transaction, dialect: Dialect): P
     run: async (text, params = []) => {
       checked ??= dialect.checkTransaction?.(execute)
       await checked
-      // Values become literals, because drivers take parameters in different ways.
+      // Uses literals, because drivers pass parameters in different ways.
       await execute(dialect.withLiterals(text, params))
       return 0
     },
@@ -24,11 +24,11 @@ export function callerTransaction(transaction: Transaction, dialect: Dialect): P
 function executorOf(transaction: Transaction): (statement: string) => unknown {
   if (typeof transaction === 'function') return (statement) => transaction(statement, [])
   if (typeof transaction === 'object' && transaction !== null && !isPool(transaction)) {
-    // A connection of mysql2 with callbacks: what its `query` returns cannot be awaited.
+    // A mysql2 connection with callbacks: the result of its `query` cannot be awaited.
     if ('promise' in transaction && typeof transaction.promise === 'function')
       return executorOf(transaction.promise())
-    // mysql2 has `query` and `execute`; the latter would prepare each of these statements on the server. drizzle has
-    // a `query` too, which is not a function.
+    // mysql2 has `query` and `execute`, but `execute` would prepare each of these statements on the server. drizzle
+    // also has a `query`, which is not a function.
     if ('query' in transaction && typeof transaction.query === 'function')
       return (statement) => transaction.query(statement)
     if ('execute' in transaction && typeof transaction.execute === 'function')
@@ -40,11 +40,11 @@ function executorOf(transaction: Transaction): (statement: string) => unknown {
   }
   throw new InvalidInputError(
     'tx',
-    'a drizzle transaction, a connection of mysql2 or SQLite, or a function (sql, params) => Promise is needed; a pool is none',
+    'a drizzle transaction, a connection of mysql2 or SQLite, or a function (sql, params) => Promise is needed; a pool is not a transaction',
   )
 }
 
-/** Each statement of a pool, or of a drizzle database on one, may run on another connection: no transaction. */
+/** A pool, or a drizzle database on one, may run each statement on another connection, so it is not a transaction. */
 function isPool(given: object): boolean {
   const client = '$client' in given ? given.$client : given
   return typeof client === 'object' && client !== null && 'getConnection' in client

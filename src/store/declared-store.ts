@@ -1,7 +1,7 @@
 import type { Schedule, ScheduleSettings } from '../model/schedule.ts'
 import type { NewSchedule } from './schedule-store.ts'
 
-/** One version of a declared set, as the code of some workers has it. */
+/** One version of a declared set, as it appears in the code of some workers. */
 export interface SetVersion {
   readonly name: string
   readonly hash: string
@@ -11,11 +11,11 @@ export interface SetVersion {
 
 /** The state of a declared set in the database. */
 export interface SetState {
-  /** The schedules of the set, and those that have one of its ids. */
+  /** The schedules of the set, and any others that use one of its ids. */
   readonly existing: readonly Schedule[]
-  /** Whether no newer version is declared by a live worker. */
+  /** Whether no live worker declares a newer version. */
   readonly isNewest: boolean
-  /** All ids that some live worker declares. */
+  /** All ids that live workers declare. */
   readonly liveIds: ReadonlySet<string>
 }
 
@@ -23,14 +23,17 @@ export interface SetState {
 export interface SetChanges {
   readonly create: readonly NewSchedule[]
   readonly change: readonly { readonly id: string; readonly settings: Partial<ScheduleSettings> }[]
-  /** No further runs. */
+  /** These get no more runs. */
   readonly retire: readonly string[]
-  /** Were retired and are declared again: planned from now. */
+  /** Retired schedules that are declared again: they are planned from now. */
   readonly reactivate: readonly string[]
   readonly delete: readonly string[]
 }
 
 export interface DeclaredStore {
-  /** Reads the state of a set and writes the changes that `decide` returns, in one transaction. Without changes, nothing is locked. */
+  /**
+   * Reads the state of a set and writes the changes that `decide` returns, in one transaction. If there are no changes,
+   * nothing is locked.
+   */
   sync(version: SetVersion, decide: (state: SetState) => SetChanges): Promise<void>
 }

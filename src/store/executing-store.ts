@@ -29,10 +29,10 @@ export interface SettledAttempt {
   readonly scheduleId: string | null
   readonly attempt: number
   readonly outcome: JobOutcome
-  /** When the attempt began and ended, by the database's clock. */
+  /** When the attempt started and ended, by the database's clock. */
   readonly started: Date
   readonly ended: Date
-  /** The blocked job whose turn has come, if there was one. */
+  /** The blocked job that became waiting; null: none. */
   readonly promoted: string | null
 }
 
@@ -40,11 +40,11 @@ export interface SettleResult {
   readonly settled: readonly SettledAttempt[]
   /** Jobs that this worker no longer holds: nothing was written. */
   readonly lost: readonly Fence[]
-  /** The row of the job or of its schedule is locked by another transaction: settle again. */
+  /** The row of the job or its schedule is locked by another transaction: settle these again. */
   readonly locked: readonly EndedAttempt[]
 }
 
-/** What the executor needs of the database. */
+/** The database operations of the executor. */
 export interface ExecutingStore {
   /**
    * Makes waiting jobs claimable once their time has come.
@@ -55,11 +55,11 @@ export interface ExecutingStore {
   promoteDue(limit: number, setAside?: SetAside): Promise<number>
 
   /**
-   * Claims jobs for this worker. Groups and tasks take turns; within a turn, jobs with a larger priority come first, then
-   * older jobs. Each claim is a new attempt, and increments the number of the claim.
+   * Claims jobs for this worker. Groups and tasks take turns. Within a turn, jobs with a higher priority come first,
+   * then older jobs. Each claim is a new attempt and increments the claim number.
    *
    * @param tasks  the tasks that this worker handles, each with the policy for jobs that do not set their own
-   * @param afterGroup  the group that had its turn last
+   * @param afterGroup  the group that had the previous turn
    * @param taskLimits  for some tasks, the most of their jobs to claim
    * @param setAside  jobs to leave out; jobs that cannot be written are added
    */
@@ -87,7 +87,7 @@ export interface ExecutingStore {
 
   appendLogs(lines: readonly NewLogLine[]): Promise<void>
 
-  /** The running jobs of this worker, as attempts that are released. */
+  /** The running jobs of this worker, as attempts that end as released. */
   held(worker: string): Promise<EndedAttempt[]>
 
   /** Running jobs whose worker is no longer registered. @param except  jobs to leave out */

@@ -12,8 +12,9 @@ export interface NewJob extends JobSettingValues {
 }
 
 /**
- * The application's own transaction: a drizzle transaction, a connection of mysql2 (promises or callbacks) or of a
- * SQLite driver (better-sqlite3, libsql, node:sqlite) on which it was started, or a function that runs a statement in it.
+ * The application's own transaction: a drizzle transaction; a connection of mysql2 (promises or callbacks) or of a
+ * SQLite driver (better-sqlite3, libsql, node:sqlite) on which it was started; or a function that runs a statement in
+ * it.
  */
 export type Transaction =
   | ((sql: string, params: readonly unknown[]) => Promise<unknown>)
@@ -23,26 +24,26 @@ export type Transaction =
   | { readonly run: (sql: string) => unknown }
   | { readonly exec: (sql: string) => unknown }
 
-/** What people and code do with jobs. */
+/** The operations on jobs that users and application code can run. */
 export interface JobStore {
-  /** The same, reaching only the rows of an owner, under the names that this owner has for them. */
+  /** The same store, limited to the rows of an owner. Ids are the ones that this owner uses. */
   ownedBy(owner: Owner): JobStore
   /**
-   * All of them or none.
+   * Submits all of the jobs or none.
    *
    * @param jobs  with ids as they are stored
-   * @param transaction  the application's own, which then decides whether they are submitted
+   * @param transaction  the application's own; the jobs are submitted if it commits
    * @throws ConflictError when an id is in use
    */
   submit(jobs: readonly NewJob[], transaction?: Transaction): Promise<void>
   get(id: string): Promise<Job | null>
-  /** @returns the ids among these that this owner has a job for */
+  /** @returns those of the ids for which this owner has a job */
   existing(ids: readonly string[]): Promise<string[]>
   /**
    * Cancels a job, or asks its worker to stop it.
    *
-   * @param decide  receives the locked job; null: it stays as it is. If it throws, nothing is written.
-   * @returns the job's state afterwards; null when there is no such job
+   * @param decide  receives the locked job; null leaves it unchanged. If it throws, nothing is written.
+   * @returns the job's new state; null when there is no such job
    */
   cancel(
     id: string,
@@ -50,10 +51,10 @@ export interface JobStore {
     ofSchedule: EndRules['ofSchedule'],
   ): Promise<JobState | null>
   /**
-   * Lets a final job run again, from its first attempt.
+   * Runs a final job again, from its first attempt.
    *
-   * @param decide  receives the locked job; `exclusive`: no other job of its schedule may run beside it. If it throws,
-   *   nothing is written.
+   * @param decide  receives the locked job. `exclusive`: no other job of its schedule may run at the same time. If it
+   * throws, nothing is written.
    * @returns false when there is no such job
    */
   retry(id: string, decide: (job: JobToRetry) => { readonly exclusive: boolean }): Promise<boolean>

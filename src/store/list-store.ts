@@ -4,13 +4,13 @@ import type { Job, JobState } from '../model/job.ts'
 import type { Owner } from '../model/owner.ts'
 import type { Schedule, ScheduleStatus } from '../model/schedule.ts'
 
-/** What reading large tables may cost. */
+/** Limits on the cost of reading large tables. */
 export interface ListBounds {
-  /** Rows beyond it are not counted. */
+  /** Rows beyond this number are not counted. */
   readonly countUpTo: number
-  /** Rows that are looked through for conditions that no index serves, first ones first. */
+  /** The most rows, in order, that are searched for conditions that no index serves. */
   readonly searchWithin: number
-  /** Milliseconds after which a search ends with what it has found. */
+  /** Milliseconds after which a search stops and returns what it has found. */
   readonly searchMs: number
 }
 
@@ -29,18 +29,18 @@ export interface PageBounds extends ListBounds {
   readonly offset: number
 }
 
-/** Which schedules are meant; what is left out restricts nothing. */
+/** Which schedules match; omitted conditions match all. */
 export interface ScheduleConditions {
   readonly status?: ScheduleStatus | undefined
   readonly task?: string | undefined
   readonly group?: string | undefined
   readonly submitter?: string | undefined
   readonly declaredBy?: string | undefined
-  /** Part of the id, the summary, the subject or the task, in any case. */
+  /** Part of the id, summary, subject or task; case-insensitive. */
   readonly text?: string | undefined
 }
 
-/** Which jobs are meant; what is left out restricts nothing. */
+/** Which jobs match; omitted conditions match all. */
 export interface JobConditions {
   readonly state?: JobState | undefined
   readonly task?: string | undefined
@@ -49,11 +49,11 @@ export interface JobConditions {
   readonly submitter?: string | undefined
   /** The worker that runs it now. */
   readonly worker?: string | undefined
-  /** The beginning of the id. */
+  /** A prefix of the id. */
   readonly id?: string | undefined
-  /** Part of the error, in any case. */
+  /** Part of the error; case-insensitive. */
   readonly error?: string | undefined
-  /** Part of the stored args, in any case. */
+  /** Part of the stored args; case-insensitive. */
   readonly args?: string | undefined
   /** Ended at or after. */
   readonly finishedFrom?: Date | undefined
@@ -61,25 +61,25 @@ export interface JobConditions {
   readonly finishedTo?: Date | undefined
 }
 
-/** Which part of a list is wanted. */
+/** Which part of a list to return. */
 export interface PageQuery {
   /** 1 to 1000, default 100. */
   readonly limit?: number | undefined
-  /** At most 100,000: beyond it, go on from the last id, or filter. */
+  /** At most 100,000. To go further, continue from the last id, or filter. */
   readonly offset?: number | undefined
 }
 
-/** Which schedules are listed, in which order. */
+/** Which schedules to list, and in which order. */
 export interface ScheduleQuery extends ScheduleConditions, PageQuery {
-  /** Only ids after this one: the last one of the page before. */
+  /** Only ids after this one: the last id of the previous page. */
   readonly after?: string | undefined
-  /** `id` (default), or `nextRun`: the next to run first, without the schedules that have no next run. */
+  /** `id` (default) or `nextRun`: earliest next run first, without schedules that have no next run. */
   readonly order?: 'id' | 'nextRun' | undefined
 }
 
-/** Which jobs are listed, newest first. */
+/** Which jobs to list, newest first. */
 export interface JobQuery extends JobConditions, PageQuery {
-  /** Only ids before this one: the last one of the page before. */
+  /** Only ids before this one: the last id of the previous page. */
   readonly before?: string | undefined
 }
 
@@ -90,37 +90,38 @@ export type JobSelection = JobQuery & PageBounds
 export type LargeColumn = 'args' | 'result' | 'progress' | 'error' | 'lastError'
 
 /**
- * A row of a list. What is large is left out: JSON is null, of an error there are its first lines. `get` reads all of it.
+ * A row of a list. Large values are left out: JSON columns are null, and errors are cut to their first lines. `get`
+ * returns the full row.
  */
 export type Listed<Row> = Row & {
-  /** The bytes of what is left out or shortened; missing: nothing is. */
+  /** The sizes in bytes of values that were left out or shortened; missing when there are none. */
   readonly truncated?: Readonly<Partial<Record<LargeColumn, number>>>
 }
 
-/** Part of a list, and how many there are, as far as was counted. */
+/** Part of a list, and the total as far as it was counted. */
 export interface ListPage<Item> {
   readonly items: Item[]
   readonly total: number
-  /** False: there are more than `total`, or there may be. */
+  /** False: there are, or may be, more than `total`. */
   readonly totalIsExact: boolean
 }
 
-/** How many there are of each name. */
+/** The number of rows for each name. */
 export interface Counts<Name extends string> {
-  /** Of each name that occurs. */
+  /** Only names that occur. */
   readonly counts: Readonly<Partial<Record<Name, number>>>
-  /** False: some are larger than said. */
+  /** False: some counts may be too low. */
   readonly isExact: boolean
 }
 
 /** The ids of rows that match some conditions. */
 export interface MatchingIds {
   readonly ids: readonly string[]
-  /** False: there are more, or there may be. */
+  /** False: there are, or may be, more. */
   readonly isComplete: boolean
 }
 
-/** A run as it is drawn in a line of them. */
+/** A run, as shown in a sparkline. */
 export interface RecentRun {
   readonly id: string
   readonly state: JobState
@@ -133,12 +134,12 @@ export interface RecentRun {
 export interface Failure {
   readonly id: string
   readonly task: string
-  /** The beginning of the error. */
+  /** The first part of the error. */
   readonly error: string
   readonly finished: Date | null
 }
 
-/** What decides when a schedule elapses. */
+/** The columns that determine when a schedule elapses. */
 export interface TimerRow {
   readonly id: string
   readonly task: string
@@ -149,7 +150,7 @@ export interface TimerRow {
   readonly created: Date
 }
 
-/** Schedules that elapse alike. */
+/** Schedules that elapse at the same times. */
 export interface TimerGroup extends Omit<TimerRow, 'id' | 'task'> {
   readonly schedules: number
 }
@@ -164,65 +165,68 @@ export interface HourCount {
 
 /** A line that a job has logged. */
 export interface LogLine {
-  /** Grows from line to line. */
+  /** Increases from line to line. */
   readonly id: number
   readonly at: Date
   readonly level: LogLevel
   readonly message: string
 }
 
-/** Texts that differ when something in a table has changed; two that are equal say that nothing has. */
+/** Tokens that differ after a table has changed. Equal tokens mean that nothing changed. */
 export interface ChangeTokens {
   readonly schedules: string
   readonly jobs: string
   readonly workers: string
 }
 
-/** Lists, counts and overviews, whose cost is bounded however large the tables are. */
+/** Lists, counts and overviews. Their cost is bounded, however large the tables are. */
 export interface ListStore {
-  /** The same, reaching only the rows of an owner, under the names that this owner has for them. */
+  /** The same store, limited to the rows of an owner. Ids are the ones that this owner uses. */
   ownedBy(owner: Owner): ListStore
   schedules(selection: ScheduleSelection): Promise<ListPage<Listed<Schedule>>>
-  /** Newest first; those of a schedule by slot, and those that ended within a time by their end, except for an owner. */
+  /**
+   * Newest first. Jobs of one schedule are ordered by slot; jobs within a time range are ordered by when they ended,
+   * except for an owner.
+   */
   jobs(selection: JobSelection): Promise<ListPage<Listed<Job>>>
   /** The ids of jobs, in the order of `jobs`. */
   jobIds(conditions: JobConditions, limit: number, bounds: ListBounds): Promise<MatchingIds>
   scheduleCounts(conditions: ScheduleConditions, bounds: ListBounds): Promise<Counts<ScheduleStatus>>
   jobCounts(conditions: JobConditions, bounds: ListBounds): Promise<Counts<JobState>>
-  /** The last runs and skips of each of some schedules, newest first. */
+  /** The last runs and skips of each of these schedules, newest first. */
   recentRuns(schedules: readonly string[], limit: number): Promise<ReadonlyMap<string, readonly RecentRun[]>>
-  /** Runs and skips of a schedule: from a slot on, oldest first, or before a slot, newest first. */
+  /** Runs and skips of a schedule: from a slot on, oldest first; or before a slot, newest first. */
   history(
     schedule: string,
     slots: { readonly from: Date } | { readonly before: Date | null },
     limit: number,
   ): Promise<Listed<Job>[]>
-  /** What a job has logged after a line, in order; null when there is no such job. */
+  /** The lines that a job logged after a given line, in order; null when there is no such job. */
   logs(job: string, after: number, limit: number): Promise<LogLine[] | null>
   /** The newest attempts of a job, oldest first; null when there is no such job. */
   attempts(job: string, limit: number): Promise<Listed<Attempt>[] | null>
-  /** The newest jobs that failed. `complete` false: there are more, or there may be. */
+  /** The newest failed jobs. `complete` is false if there are, or may be, more. */
   failures(
     conditions: JobConditions,
     bounds: ListBounds & { readonly limit: number },
   ): Promise<{ readonly items: Failure[]; readonly complete: boolean }>
-  /** The tasks of schedules, each once, in order. */
+  /** The distinct tasks of schedules, in order. */
   tasks(limit: number): Promise<string[]>
-  /** Active schedules, those together that elapse alike. `complete` false: there may be more. */
+  /** Active schedules, grouped by when they elapse. `complete` is false if there may be more. */
   timerGroups(
     conditions: ScheduleConditions,
     bounds: ListBounds,
   ): Promise<{ readonly groups: TimerGroup[]; readonly complete: boolean }>
-  /** Active schedules, in the order of their ids. @param atOnce  how many are looked at for one piece */
+  /** Active schedules, ordered by id. @param atOnce  the most rows to read per batch */
   timers(conditions: ScheduleConditions, atOnce: number): AsyncGenerator<TimerRow[], void>
   /**
-   * Jobs that ended, by hour and state. `complete` false: those that ended first are missing, or of an owner, those
-   * that were submitted first.
+   * Ended jobs, by hour and state. `complete` is false if jobs are missing: those that ended first, or for an owner,
+   * those that were submitted first.
    */
   finishedPerHour(
     conditions: JobConditions & { readonly finishedFrom: Date; readonly finishedTo: Date },
     bounds: ListBounds,
   ): Promise<{ readonly hours: HourCount[]; readonly complete: boolean }>
-  /** Texts that are different after each change of a table, also by SQL. */
+  /** Tokens that are different after each change of a table, including manual SQL. */
   changeTokens(): Promise<ChangeTokens>
 }

@@ -1,6 +1,6 @@
 import type { SqlValue } from './database.ts'
 
-/** Puts values into a statement in place of its `?`. */
+/** Replaces each `?` of a statement with its value. */
 export function withLiterals(
   text: string,
   params: readonly SqlValue[],
@@ -26,10 +26,10 @@ function literal(value: SqlValue, textLiteral: (value: string) => string): strin
 }
 
 /**
- * A number for places that take no parameter in every dialect, such as LIMIT. Whatever the types say, it may come from
- * a request or from the args of a job: only a whole number becomes text of a statement.
+ * A number for places that take no parameter in some dialect, such as LIMIT. Despite its type, it may come from a
+ * request or from the args of a job, so only a whole number becomes SQL text.
  *
- * @throws RangeError that does not repeat a text, which may be SQL
+ * @throws RangeError that never repeats a text, which may be SQL
  */
 export function integerLiteral(value: number): string {
   if (!Number.isSafeInteger(value) || value < 0) {
@@ -40,7 +40,7 @@ export function integerLiteral(value: number): string {
   return String(value)
 }
 
-/** Nothing but numbers is shown: a text could be SQL. */
+/** Shows only numbers: a text could be SQL. */
 function shown(value: unknown): string {
   return typeof value === 'number' ? String(value) : `a value of type ${typeof value}`
 }

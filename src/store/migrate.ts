@@ -1,7 +1,7 @@
 /**
  * Migrates the tables to this version. drizzle-kit generates the migrations in drizzle/<dialect>. They run in the order
- * of its journal, and each statement is recorded when it is done, so that an interrupted run can continue (MySQL commits
- * each CREATE TABLE by itself).
+ * of its journal. Each statement is recorded when it is done, so that an interrupted run can continue (MySQL commits
+ * each CREATE TABLE separately).
  */
 import { readFile } from 'node:fs/promises'
 import { SchemaError } from '../errors.ts'
@@ -14,15 +14,15 @@ import { versionProblem } from '../model/version.ts'
 const FOLDER = new URL('../../drizzle/', import.meta.url)
 const BREAKPOINT = '--> statement-breakpoint'
 
-/** The lowest version that may work on the tables once a migration has begun; without one, any that could before. */
+/** The lowest version that may use the tables once a migration has started. Migrations without one change nothing. */
 const LOWEST_VERSIONS: Readonly<Record<string, string>> = { '0000_first': '0.1.0' }
 
 export interface Migration {
-  /** `0000_first`, the name of its file. */
+  /** The name of its file, such as `0000_first`. */
   readonly tag: string
-  /** Names of tables, indexes and constraints begin with `{prefix}`. */
+  /** Names of tables, indexes and constraints start with `{prefix}`. */
   readonly statements: readonly string[]
-  /** Of the software; null: any that could work on the tables before. */
+  /** The lowest version of Kalends that can use the tables; null: unchanged. */
   readonly lowestVersion: string | null
 }
 
@@ -30,15 +30,15 @@ interface Step {
   /** `0000_first/3`: the migration and the number of its statement. */
   readonly name: string
   readonly statement: string
-  /** The lowest version that may work on the tables from here on; null: as before. */
+  /** The lowest version of Kalends that can use the tables from here on; null: unchanged. */
   readonly lowest: string | null
 }
 
 /**
- * @param onStep  told before each statement: on large tables one may take long
- * @param migrations  in order; those of drizzle/ unless a test has others
- * @returns the migrations that were applied; empty when there was nothing to do
- * @throws SchemaError when a table of the application has one of our names
+ * @param onStep  called before each statement; on large tables, one may take long
+ * @param migrations  in order; default: those in drizzle/
+ * @returns the migrations that were applied; empty when the tables were up to date
+ * @throws SchemaError when the application has a table with one of our names
  */
 export async function migrate(
   database: Database,
@@ -50,7 +50,7 @@ export async function migrate(
   const steps = stepsOf(migrations ?? (await readMigrations(database)), prefix)
   const before = await appliedSteps(database, dialect, prefix)
   if (before !== null && steps.every((step) => before.has(step.name))) return []
-  // In a cluster the lock belongs to one server: another process may migrate at the same time through another server.
+  // In a cluster, the lock belongs to one server. Another process may migrate through another server at the same time.
   return database.exclusively(`kalends:${prefix}`, async (sql) => {
     const applied = (await appliedSteps(sql, dialect, prefix)) ?? (await begin(sql, dialect, prefix))
     const pending = steps.filter((step) => !applied.has(step.name))
@@ -64,7 +64,7 @@ export async function migrate(
   })
 }
 
-/** @returns the steps that other processes have applied in the meantime */
+/** @returns the steps that another process has applied in the meantime */
 async function begin(sql: Sql, dialect: Dialect, prefix: string): Promise<ReadonlySet<string>> {
   try {
     await refuseForeignTables(sql, dialect, prefix)
@@ -92,18 +92,18 @@ async function apply(sql: Sql, dialect: Dialect, prefix: string, step: Step): Pr
       if (!dialect.isDuplicate(error)) throw error
     }
   }
-  // Before the tables change, so that an older worker stops before it reads the new tables.
+  // Recorded before the tables change, so that an older worker stops before it reads the new tables.
   if (step.lowest !== null) await record(migrationOf(step), step.lowest)
   try {
     await sql.run(step.statement)
   } catch (error) {
-    // Applied, but not recorded: the process ended in between, or another process is about to record it.
+    // Applied but not recorded: the process ended in between, or another process is about to record it.
     if (!dialect.schema.isAlreadyApplied(error)) throw error
   }
   await record(step.name, null)
 }
 
-/** @throws SchemaError when the tables need a later version of the software, which it names */
+/** @throws SchemaError when the tables need a later version of Kalends; the message names it */
 export async function checkVersion(database: Database, prefix: string): Promise<void> {
   const problem = await tablesVersionProblem(database, prefix)
   if (problem !== null) throw new SchemaError(problem)
@@ -121,12 +121,12 @@ export async function checkMigrated(database: Database, prefix: string): Promise
   const missing = steps.filter((step) => applied?.has(step.name) !== true)
   if (missing.length > 0)
     throw new SchemaError(
-      `The tables of Kalends are missing or older than this version: ${missing.length} step(s) to do; run 'kalends migrate', or open with migrate: true`,
+      `The tables of Kalends are missing or older than this version: ${missing.length} step(s) are pending; run 'kalends migrate', or open with migrate: true`,
     )
 }
 
 /**
- * Without transactions nothing is guaranteed: jobs start twice, and there is no error.
+ * An engine without transactions guarantees nothing: jobs start twice, without an error.
  *
  * @throws SchemaError when a table has such an engine, or is a view
  */
@@ -135,7 +135,7 @@ export async function checkEngines(database: Database, prefix: string): Promise<
   const views = wrong.filter(({ engine }) => engine === VIEW)
   if (views.length > 0)
     throw new SchemaError(
-      `Kalends needs tables of its own: ${views.map(({ table }) => `'${table}' is a view`).join(', ')}. Stop all workers, rename or drop the view, and give the table its name back; or choose a tablePrefix`,
+      `Kalends needs tables, not views: ${views.map(({ table }) => `'${table}' is a view`).join(', ')}. Stop all workers, rename or drop the view, and give the table its name back; or choose a tablePrefix`,
     )
   if (wrong.length === 0) return
   throw new SchemaError(
@@ -161,7 +161,7 @@ export async function schemaDrift(database: Database, prefix: string): Promise<S
   }
   const ours = TABLE_NAMES.map((name) => `${prefix}${name}`)
   const parts = await database.dialect.schema.parts(database, ours)
-  // Some servers keep the names of tables in lower case.
+  // Some servers store table names in lower case.
   const there = new Set(parts.map((part) => part.toLowerCase()))
   return {
     pending: [...new Set(pending.map((step) => migrationOf(step)))],
@@ -193,7 +193,7 @@ function droppedBy(statement: string): string[] {
   const [, table, column] = /^ALTER TABLE `(\w+)` DROP (?:COLUMN )?`(\w+)`/.exec(statement) ?? []
   return [
     ...(index === undefined ? [] : [`index ${index}`]),
-    // A column that is dropped and added again stays.
+    // A column that is dropped and added again remains.
     ...(table === undefined || statement.includes(` ADD \`${column}\``) ? [] : [`column ${table}.${column}`]),
   ]
 }
@@ -202,7 +202,7 @@ function migrationOf({ name }: Step): string {
   return name.slice(0, name.lastIndexOf('/'))
 }
 
-/** @returns null when nothing was ever migrated */
+/** @returns null when nothing has been migrated yet */
 async function appliedSteps(sql: Sql, dialect: Dialect, prefix: string): Promise<ReadonlySet<string> | null> {
   const existing = await dialect.schema.existing(sql, [`${prefix}kalends_migration`])
   if (existing.length === 0) return null
@@ -217,7 +217,7 @@ async function refuseForeignTables(sql: Sql, { schema }: Dialect, prefix: string
   )
   if (foreign.length === 0) return
   throw new SchemaError(
-    `The database has ${foreign.map((name) => `'${name}'`).join(', ')} already, and not from Kalends; nothing was changed. Open with a tablePrefix, such as 'kalends_', to keep the tables apart`,
+    `The database already has ${foreign.map((name) => `'${name}'`).join(', ')}, which Kalends did not create; nothing was changed. Open with a tablePrefix, such as 'kalends_', to keep the tables apart`,
   )
 }
 
@@ -253,7 +253,7 @@ function stepsOf(migrations: readonly Migration[], prefix: string): Step[] {
   )
 }
 
-/** drizzle-kit does not write them. */
+/** Adds the table options, which drizzle-kit does not write. */
 function withTableOptions(statement: string, { schema: { tableOptions } }: Dialect): string {
   return statement.startsWith('CREATE TABLE') ? statement.replace(/\);?$/, `)${tableOptions}`) : statement
 }

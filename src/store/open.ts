@@ -15,13 +15,13 @@ import { workerStore } from './sql/workers.ts'
 import type { Store, Stores } from './store.ts'
 
 export interface StoreOptions {
-  /** Put before the names of all tables; default none. */
+  /** Prefix for the names of all tables; default: none. */
   readonly tablePrefix?: string | undefined
-  /** Whether to bring the tables up to date (default), or to refuse to work when they are not. */
+  /** Whether to bring the tables up to date (default), or to fail when they are not. */
   readonly migrate?: boolean | undefined
-  /** Milliseconds after which a connection that is busy with one piece of work is destroyed: the lease of a worker. */
+  /** Milliseconds after which a connection that is busy with one piece of work is destroyed: a worker's lease. */
   readonly longestUseMs?: number | undefined
-  /** The database's clock, for tests that make time pass: only on SQLite. See `kalends/testing`. */
+  /** The database's clock, for tests that control time; SQLite only. See `kalends/testing`. */
   readonly clock?: (() => Date) | undefined
 }
 
@@ -30,15 +30,15 @@ const PREFIX = /^[a-z0-9_]{0,32}$/i
 /**
  * @throws InvalidInputError when the target or an option is invalid
  * @throws StoreUnavailableError when the database cannot be reached
- * @throws SchemaError when a table of the application has one of our names, a table has an engine
- *   without transactions, or the tables are out of date or need a later version of Kalends
+ * @throws SchemaError when the application has a table with one of our names, a table has an engine without
+ * transactions, or the tables are out of date or need a later version of Kalends
  */
 export async function openStore(target: DatabaseTarget, options: StoreOptions = {}): Promise<Store> {
   const stores = await openStores(target, options)
   return { ...stores.loops, close: () => stores.close() }
 }
 
-/** As `openStore`, for each use. */
+/** Like `openStore`, with a store for each use. */
 export async function openStores(target: DatabaseTarget, options: StoreOptions = {}): Promise<Stores> {
   const prefix = checkedPrefix(options)
   const uses = await openDatabase(target, options)
@@ -60,7 +60,7 @@ export async function openStores(target: DatabaseTarget, options: StoreOptions =
   }
 }
 
-/** The roles on a database whose tables are there. */
+/** The stores on a database whose tables exist. */
 export function storeOn(database: Database, prefix: string): Store {
   const context = tablesContext(database, prefix)
   return {
@@ -79,7 +79,7 @@ export function storeOn(database: Database, prefix: string): Store {
   }
 }
 
-/** Opens a database whose tables may be old or damaged, only to inspect it. */
+/** Opens a database whose tables may be outdated or damaged, for inspection only. */
 export async function openToInspect(
   target: DatabaseTarget,
   options: Pick<StoreOptions, 'tablePrefix'>,
@@ -91,11 +91,11 @@ export async function openToInspect(
 
 /** Options of `Kalends.migrate`. */
 export interface MigrateOptions extends Pick<StoreOptions, 'tablePrefix'> {
-  /** Told before each statement: on large tables one may take long. */
+  /** Called before each statement; on large tables, one may take long. */
   readonly onStep?: ((done: number, of: number) => void) | undefined
 }
 
-/** Migrates and closes again. @returns the migrations that were applied */
+/** Migrates the tables and disconnects. @returns the migrations that were applied */
 export async function migrateDatabase(
   target: DatabaseTarget,
   options: MigrateOptions = {},
@@ -118,7 +118,7 @@ function checkedPrefix({ tablePrefix = '' }: StoreOptions): string {
   )
 }
 
-/** A dialect and its driver are loaded only when they are needed. */
+/** Loads a dialect and its driver only when they are needed. */
 async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): Promise<Databases> {
   if (typeof target !== 'string' || /^(mysql|mariadb):\/\//.test(target)) {
     if (options.clock)
@@ -132,11 +132,11 @@ async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): 
   }
   throw new InvalidInputError(
     'database',
-    `'${withoutPassword(target)}' is no URL of a database that Kalends knows; write mysql://user@host/name or sqlite:./file.db`,
+    `'${withoutPassword(target)}' is not the URL of a database that Kalends supports; write mysql://user@host/name or sqlite:./file.db`,
   )
 }
 
-/** The text before the last @ may be a password, or part of one. */
+/** Everything before the last @ may be, or contain, a password. */
 function withoutPassword(url: string): string {
   return url.replace(/^([a-z0-9+.-]+:\/\/)?.*@/is, '$1***@').replace(/(password=)[^&]*/i, '$1***')
 }

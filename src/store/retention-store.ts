@@ -1,5 +1,5 @@
 export interface Retention {
-  /** Final jobs that ended longer ago are removed, in milliseconds. */
+  /** Final jobs that ended more than this many milliseconds ago are removed. */
   readonly ageMs: number
   /** How many of the newest final jobs of each schedule are kept. */
   readonly perSchedule: number

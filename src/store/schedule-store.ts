@@ -8,27 +8,27 @@ export type PutResult = 'created' | 'changed' | 'unchanged'
 
 /** A schedule to create. */
 export interface NewSchedule {
-  /** As it is stored. */
+  /** The stored id. */
   readonly id: string
   readonly settings: ScheduleSettings
-  /** Whether it is due at once; null: its timer is planned, whatever the clock shows. */
+  /** Whether the first run is due at once; null: planned by its timer, whatever the current time is. */
   readonly isDue: IsDue | null
 }
 
 /** Receives the locked row before it is written. If it throws, the row is not written. */
 export type Check<Row> = (current: Row) => void
 
-/** What people and code do with schedules. The scheduler plans: it notices every edit. */
+/** The operations on schedules that users and application code can run. The scheduler notices each edit and plans. */
 export interface ScheduleStore {
-  /** The same, reaching only the rows of an owner, under the names that this owner has for them. */
+  /** The same store, limited to the rows of an owner. Ids are the ones that this owner uses. */
   ownedBy(owner: Owner): ScheduleStore
   /** @throws ConflictError when the id is in use */
   create(created: NewSchedule): Promise<Schedule>
   /**
-   * Creates the schedule, or changes the one that is there. If a decision throws, nothing is written.
+   * Creates the schedule, or changes the existing one. If a callback throws, nothing is written.
    *
-   * @param create  decides what is created where there is no such schedule
-   * @param change  receives the locked schedule and decides what changes
+   * @param create  returns what to create when there is no such schedule
+   * @param change  receives the locked schedule and returns its changes
    */
   put(
     id: string,
@@ -40,14 +40,14 @@ export interface ScheduleStore {
   update(id: string, changes: Partial<ScheduleSettings>, check?: Check<Schedule>): Promise<Schedule | null>
   /** @returns the deleted schedule; null when there is no such schedule */
   delete(id: string, check?: Check<Schedule>): Promise<Schedule | null>
-  /** Plans a schedule from now, with cleared counters. @returns as `update` */
+  /** Plans a schedule from now and clears its counters. @returns as `update` */
   reset(id: string, check?: Check<Schedule>): Promise<Schedule | null>
   /** How many schedules this owner has; counted up to `most`. */
   count(most: number): Promise<number>
   /**
    * Submits a run now, in addition to the timer.
    *
-   * @param args  JSON text for this run alone; null: the schedule's own
+   * @param args  JSON text for this run only; null: the schedule's own
    * @param decide  receives the locked schedule and the database's clock. If it throws, nothing is written.
    * @returns the job's id; null when there is no such schedule
    */

@@ -8,9 +8,9 @@ import type { RunPolicy } from '../model/task.ts'
 export interface Look {
   /** The database's clock. */
   readonly now: Date
-  /** When the earliest schedule is due; null: none will be. */
+  /** When the earliest schedule is due; null: never. */
   readonly wakeAt: Date | null
-  /** When the earliest waiting job becomes claimable; null: none is waiting for a time. */
+  /** When the earliest waiting job becomes claimable; null: no job waits for a time. */
   readonly dueAt: Date | null
   /** Whether a job of one of the given tasks can be claimed. */
   readonly claimable: boolean
@@ -42,7 +42,7 @@ export interface StartLimits {
   readonly taskLimits: ReadonlyMap<string, number>
 }
 
-/** Capacity that a worker keeps free for a statement that may start jobs. Exactly one of the methods ends it. */
+/** Capacity that a worker keeps free for a statement that may start jobs. Call exactly one of its methods. */
 export interface Reservation extends StartLimits {
   /** The statement started these jobs. Unused capacity becomes free. */
   commit(jobs: readonly ClaimedJob[]): void
@@ -51,11 +51,11 @@ export interface Reservation extends StartLimits {
 }
 
 export interface SubmitOptions {
-  /** `external`: an external queue has the jobs already; only skips are written here. Default: `here`. */
+  /** `external`: an external queue already has the jobs, so only skips are written here. Default: `here`. */
   readonly where?: 'here' | 'external'
   /**
-   * Jobs within these limits start in the same transaction, without a claim. If there are more, none starts: the queue
-   * decides the order. Default: no job starts.
+   * Jobs within these limits start in the same transaction, without a claim. If there are more, none starts, because
+   * the queue decides the order. Default: no job starts.
    */
   readonly startLimits?: StartLimits | null
 }
@@ -66,13 +66,11 @@ export interface SubmitResult {
   readonly started: readonly ClaimedJob[]
   /** Still marked, because another transaction has locked the row: submit again. */
   readonly locked: readonly Mark[]
-  /** Schedules that the database rejects permanently; they keep their mark as back-off. */
+  /** Schedules that the database permanently rejects. They keep their mark as back-off. */
   readonly failed: readonly { readonly id: string; readonly error: unknown }[]
 }
 
-/**
- * The decision of the pure planner about a locked row: a plan; null: it is not due; `again`: mark and plan it once more.
- */
+/** The pure planner's decision about a locked row. Null: not due; `again`: mark and plan it again. */
 export type Decide = (schedule: Plannable, now: Date, open: OpenJobs) => Plan | null | 'again'
 
 /** A marked schedule, read without a lock. */
@@ -83,7 +81,7 @@ export interface MarkedSchedule {
   readonly now: Date
 }
 
-/** Finding what workers left behind costs an index range; finding everything reads the tables. */
+/** Finding what workers left behind reads an index range; checking everything reads whole tables. */
 export type SweepExtent = 'left by workers' | 'everything'
 
 export interface Swept {
@@ -95,7 +93,7 @@ export interface Swept {
 
 /** The database operations of the scheduler. */
 export interface SchedulingStore {
-  /** The most schedules that one transaction should submit: fewer on clusters, where servers commit at the same time. */
+  /** The most schedules per transaction; lower on clusters, where servers commit at the same time. */
   mostAtOnce(): number
   /** Whether two transactions can submit different schedules without waiting for each other. */
   readonly submitsInParallel: boolean
@@ -104,18 +102,18 @@ export interface SchedulingStore {
   look(tasks: readonly string[]): Promise<Look>
 
   /**
-   * Marks the earliest due schedules for this worker, so that no other worker plans them meanwhile. The mark is a lease:
-   * when it ends, the schedule is due again for every worker.
+   * Marks the earliest due schedules for this worker, so that no other worker plans them meanwhile. The mark is a
+   * lease: when it ends, the schedule is due again for every worker.
    *
-   * @param limit  most schedules to mark, earliest first
+   * @param limit  the most schedules to mark, earliest first
    * @param setAside  schedules to leave out; schedules that cannot be written are added
-   * @returns empty when nothing is due, or other workers hold it
+   * @returns empty when nothing is due, or when other workers have marked what is due
    */
   markDue(worker: string, limit: number, leaseMs: number, setAside?: SetAside): Promise<Mark[]>
 
   /**
-   * Plans and submits marked schedules in one transaction: jobs, advance and the end of the mark are committed together.
-   * A schedule that this worker no longer marks is left out.
+   * Plans and submits marked schedules in one transaction: it commits the jobs, the next run and the end of the mark
+   * together. Schedules that this worker no longer marks are left out.
    */
   submit(
     worker: string,
@@ -124,15 +122,15 @@ export interface SchedulingStore {
     options?: SubmitOptions,
   ): Promise<SubmitResult>
 
-  /** Reads what this worker has marked, for an external queue. */
+  /** Reads the schedules that this worker has marked, for an external queue. */
   readMarked(worker: string, marks: readonly Mark[]): Promise<MarkedSchedule[]>
 
-  /** Ends the marks of a worker's earlier incarnations and of workers that are not registered. @returns how many */
+  /** Ends the marks of this worker's earlier incarnations and of unregistered workers. @returns how many */
   clearStaleMarks(worker: string, leaseMs: number): Promise<number>
 
   /**
-   * Ends stale marks, reports whether there are orphans, and repairs what manual edits and crashes leave behind. If there
-   * is nothing to do, it is one statement.
+   * Ends stale marks, reports whether there are orphans, and repairs what manual edits and crashes leave behind. If
+   * there is nothing to do, this takes one statement.
    *
    * @param worker  as for `clearStaleMarks`
    */

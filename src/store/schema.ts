@@ -1,7 +1,7 @@
 /**
- * The tables: their columns, indexes and allowed values, on every database. The schema of each dialect derives from this
- * definition, CHECKs included, so that an invalid row is rejected when it is written, manual SQL included. Nothing else
- * imports it.
+ * The tables on every database: columns, indexes and allowed values. Each dialect derives its schema from this
+ * definition, including the CHECKs, so that the database rejects invalid rows, even from manual SQL. Only the dialects'
+ * schemas import this.
  */
 import { STORED_OUTCOMES } from '../model/attempt.ts'
 import { FINAL_STATES, OPEN_STATES } from '../model/job.ts'
@@ -11,20 +11,20 @@ type Range = readonly [least: number, most: number]
 
 export interface Column {
   readonly kind: 'text' | 'long text' | 'flag' | 'integer' | 'instant'
-  /** Most characters of a text. Servers know them from the type of the column. */
+  /** The most characters in a text. Servers know it from the column type. */
   readonly most?: number
   readonly range?: Range
   /** The only allowed values. */
   readonly values?: readonly string[]
-  /** Whether a CHECK enforces the kind and the length or the range; not where only Kalends writes. */
+  /** Whether a CHECK enforces the kind, the length and the range; false where only Kalends writes. */
   readonly isChecked?: boolean
   readonly isRequired?: boolean
   readonly isKey?: boolean
-  /** The number of the row: the next one by default. */
+  /** A row number that defaults to the next one. */
   readonly isNumbered?: boolean
   /** NOW: the database's clock; UUID: a new UUIDv7. */
   readonly default?: string | number | typeof NOW | typeof UUID
-  /** Computed by the database: the dialect has the expression. */
+  /** Computed by the database with an expression of the dialect. */
   readonly isGenerated?: boolean
 }
 
@@ -34,7 +34,7 @@ export interface Index {
   readonly isUnique?: boolean
   /** Ends with the key, which InnoDB adds itself. */
   readonly endsWithKey?: boolean
-  /** Serves conditions on jobs that are not final. */
+  /** Serves conditions on open jobs. */
   readonly isOfOpenJobs?: boolean
 }
 
@@ -49,7 +49,7 @@ export interface Table {
 export const NOW = Symbol('now')
 export const UUID = Symbol('uuid')
 
-/** The largest number of an INT column. */
+/** The largest value of an INT column. */
 export const INT = 2_147_483_647
 const LARGE = Number.MAX_SAFE_INTEGER
 
@@ -81,7 +81,7 @@ const LONG_TEXT: Column = { kind: 'long text' }
 const INSTANT: Column = { kind: 'instant' }
 const CREATED = withDefault(INSTANT, NOW)
 
-/** The columns of settings: a default that is not null is one that the column has. */
+/** The columns of settings. A default other than null is also the default of the column. */
 function settings(names: readonly SettingName[]): Record<string, Column> {
   return Object.fromEntries(names.map((name) => [settingOf(name).column, settingColumn(name)]))
 }
@@ -112,7 +112,7 @@ function orNull(column: Column, value: string | number | null): Column {
   return value === null ? column : withDefault(column, value)
 }
 
-/** All that decides the next run, as SQL that is never null. */
+/** Everything that determines the next run, as SQL that is never null. */
 export const DEFINITION_COLUMNS: readonly string[] = SETTING_NAMES.map((name) => settingOf(name))
   .filter(({ replans }) => replans === true)
   .map(({ column, default: value }) => (value === null ? `coalesce(\`${column}\`, '')` : `\`${column}\``))
@@ -146,7 +146,7 @@ export const PERIODIC_TASK: Table = {
     { name: 'wake_at', columns: ['wake_at'] },
     { name: 'declared_by', columns: ['declared_by'] },
     { name: 'idle', columns: ['idle'] },
-    // For lists, page by page in the order of the key.
+    // For lists, paged in key order.
     { name: 'status', columns: ['status'], endsWithKey: true },
     { name: 'task', columns: ['task'], endsWithKey: true },
     { name: 'group', columns: ['group_'], endsWithKey: true },
@@ -187,7 +187,7 @@ export const JOB: Table = {
     active_key: generated(NAME),
     claim_group: generated(text(SETTINGS.group.most)),
     claim_task: generated(NAME),
-    // Wider than the priority: its negative always fits.
+    // Wider than the priority, so that its negative always fits.
     claim_rank: generated(integer([-LARGE, LARGE])),
     due_at: generated(INSTANT),
     held_by: generated(WORKER),
@@ -196,8 +196,8 @@ export const JOB: Table = {
   indexes: [
     { name: 'occurrence', columns: ['periodic_task_id', 'slot'], isUnique: true },
     { name: 'active', columns: ['active_key'], isUnique: true },
-    // If the key were named on MariaDB, the server would take the index for one that does not cover the base columns of
-    // the generated ones, and walk over every claimable job to find the groups.
+    // If the index named the key on MariaDB, the server would not treat it as covering the base columns of the
+    // generated ones, and would scan all claimable jobs to find the groups.
     { name: 'claim', columns: ['claim_group', 'claim_task', 'claim_rank'], endsWithKey: true },
     { name: 'due', columns: ['due_at'] },
     { name: 'held', columns: ['held_by'] },
@@ -208,13 +208,13 @@ export const JOB: Table = {
     { name: 'task', columns: ['task'], endsWithKey: true },
     { name: 'group', columns: ['group_'], endsWithKey: true },
     { name: 'submitter', columns: ['submitter'], endsWithKey: true },
-    // For the limit of open jobs of an owner, whose history may be long.
+    // For the limit on an owner's open jobs; an owner's history may be long.
     { name: 'open_group', columns: ['group_'], isOfOpenJobs: true },
     { name: 'open_submitter', columns: ['submitter'], isOfOpenJobs: true },
   ],
 }
 
-/** The attempts that did not succeed. The number of an attempt is not unique in its job; that of its claim is. */
+/** The attempts that did not succeed. An attempt's number is not unique within its job; its claim number is. */
 export const ATTEMPT: Table = {
   name: 'attempt',
   columns: {
@@ -255,7 +255,7 @@ export const WORKER_TABLE: Table = {
   },
 }
 
-/** The versions of declared sets that were ever seen: which of them came last decides. */
+/** Every version of a declared set that was ever seen. The one that was first seen last is the newest. */
 export const DECLARED_SET: Table = {
   name: 'declared_set',
   columns: {
@@ -267,7 +267,7 @@ export const DECLARED_SET: Table = {
   },
 }
 
-/** The CHECKs of a table, by the end of their names. `forServer`: the columns have types with lengths. */
+/** The CHECKs of a table, by the suffix of their names. `forServer`: column types have lengths. */
 export function checksOf({ columns, json }: Table, forServer: boolean): [name: string, condition: string][] {
   const conditions = Object.entries(columns).flatMap(([name, column]): [string, string][] => {
     const condition = conditionOf(`\`${name}\``, column, forServer)
@@ -276,7 +276,7 @@ export function checksOf({ columns, json }: Table, forServer: boolean): [name: s
   return json === undefined ? conditions : [['json', `json_valid(\`${json}\`)`], ...conditions]
 }
 
-/** Columns of SQLite take values of any type, and texts of any length that drivers end at NUL. */
+/** SQLite columns accept values of any type, and texts of any length, which drivers cut off at NUL. */
 function conditionOf(name: string, column: Column, forServer: boolean): string | null {
   const { kind, range, values, most, isChecked } = column
   if (values !== undefined) return `${name} in (${values.map((value) => `'${value}'`).join(', ')})`

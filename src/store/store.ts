@@ -1,6 +1,6 @@
 /**
- * The interface between the rules and the databases, split by role. A store executes and never decides: decisions come in
- * as values or as pure functions.
+ * The interface between the rules and the databases, split by role. A store executes and never decides: decisions are
+ * passed in as values or as pure functions.
  */
 import type { DeclaredStore } from './declared-store.ts'
 import type { ExecutingStore } from './executing-store.ts'
@@ -22,10 +22,10 @@ export interface Store {
   readonly retention: RetentionStore
   readonly lists: ListStore
   readonly inspection: InspectionStore
-  /** The longest time that waiting work has waited for a connection; 0: none waits. */
+  /** How long the longest-waiting piece of work has waited for a connection; 0: nothing waits. */
   longestWaitMs(): number
   /**
-   * How many times the connections moved to another server (a fail-over, a promotion) or the server was restarted. The
+   * How many times the connections moved to another server (a failover, a promotion) or the server was restarted. The
    * new server may lack the last commits.
    */
   serverChanges(): number
@@ -33,14 +33,13 @@ export interface Store {
   close(): Promise<void>
 }
 
-/** The same database for each use. One use never waits for connections of another. */
+/** The same database, once for each use. One use never waits for another's connections. */
 export interface Stores {
-  /** Of the loops and the heartbeat. */
+  /** For the loops and the heartbeat. */
   readonly loops: Store
-  /** Of the application's calls. */
+  /** For the application's calls. */
   readonly calls: Store
-  /** Of the API: few statements at a time, a bounded queue, time limits. Connects with the first use. */
+  /** For the API: few statements at a time, a bounded queue and time limits. Connects at the first use. */
   readonly api: Store
-  /** Closes all of them. */
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** One process that embeds Kalends: a row of `worker`. */
+/** A process that embeds Kalends: a row of `worker`. */
 export interface WorkerRecord {
   /** `name/incarnation`, new at each start: the id is a fencing token, the name is not. */
   readonly id: string
@@ -6,7 +6,7 @@ export interface WorkerRecord {
   readonly host: string
   readonly pid: number
   readonly tasks: readonly string[]
-  /** The declared sets of its code: name to hash. */
+  /** The declared sets in its code: name to hash. */
   readonly sets: Readonly<Record<string, string>>
   readonly started: Date
   readonly heartbeat: Date
@@ -17,15 +17,15 @@ export type NewWorker = Pick<WorkerRecord, 'id' | 'name' | 'host' | 'pid' | 'tas
 
 export interface WorkerStore {
   register(worker: NewWorker): Promise<void>
-  /** @returns false when the row is gone: this worker was taken for dead */
+  /** @returns false when the row is gone: another worker considered this one dead */
   heartbeat(id: string): Promise<boolean>
   list(): Promise<WorkerRecord[]>
-  /** The lowest version of the software that may work on the tables; null: any. */
+  /** The lowest version of Kalends that may use the tables; null: any. */
   lowestVersion(): Promise<string | null>
-  /** How many jobs each worker runs; without those that run none. */
+  /** How many jobs each worker runs; workers that run none are omitted. */
   running(): Promise<ReadonlyMap<string, number>>
-  /** Removes a worker whose heartbeat is still the one that was seen. @returns whether it was removed */
+  /** Removes a worker whose heartbeat has not changed since it was read. @returns whether it was removed */
   evict(id: string, heartbeat: Date): Promise<boolean>
-  /** Removes the own row at a clean stop. */
+  /** Removes the worker's own row when it stops cleanly. */
   unregister(id: string): Promise<void>
 }

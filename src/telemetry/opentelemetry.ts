@@ -6,13 +6,13 @@
 import { type Span, SpanKind, SpanStatusCode, trace, type TracerProvider } from '@opentelemetry/api'
 import { type Middleware, isA, messageOf } from '../index.ts'
 
-/** Where the spans go. */
+/** Options of `tracing`. */
 export interface TracingOptions {
-  /** Default: the global one. */
+  /** Default: the global provider. */
   readonly provider?: TracerProvider | undefined
 }
 
-/** For the option `middleware` of `Kalends.open`. */
+/** Middleware for the option `middleware` of `Kalends.open`. */
 export function tracing(options: TracingOptions = {}): Middleware {
   const tracer = (options.provider ?? trace.getTracerProvider()).getTracer('kalends')
   return (job, run) => {
@@ -43,7 +43,7 @@ export function tracing(options: TracingOptions = {}): Middleware {
   }
 }
 
-/** A handler may throw an error whose properties cannot be read. */
+/** Also handles errors whose properties cannot be read. */
 function record(span: Span, error: unknown): void {
   try {
     span.recordException(isA(error, Error) ? error : messageOf(error))

@@ -1,25 +1,25 @@
 /**
- * `kalends/prometheus`: metrics of one Kalends in a registry of prom-client, which the application serves.
+ * `kalends/prometheus`: adds metrics of one Kalends to a prom-client registry, which the application serves.
  *
  * @module
  */
 import { Counter, Gauge, Histogram, register, type Registry } from 'prom-client'
 import type { Kalends, SettledAttempt } from '../index.ts'
 
-/** Where the metrics go, and how they are called. */
+/** The registry and the names of the metrics. */
 export interface PrometheusOptions {
-  /** Default: prom-client's own. */
+  /** Default: prom-client's global registry. */
   readonly registry?: Registry | undefined
-  /** Put before the names of all metrics; default `kalends_`. */
+  /** The prefix for the names of all metrics; default `kalends_`. */
   readonly prefix?: string | undefined
 }
 
 const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600]
 
 /**
- * Counts what happens in this process from now on.
+ * Collects metrics of this process from now on.
  *
- * @returns a function that ends it and removes the metrics
+ * @returns a function that ends this and removes the metrics
  */
 export function prometheus(kalends: Kalends, options: PrometheusOptions = {}): () => void {
   const { registry = register, prefix = 'kalends_' } = options
@@ -35,15 +35,15 @@ export function prometheus(kalends: Kalends, options: PrometheusOptions = {}): (
     new Histogram({ name: named(name), help, labelNames: ['task'], buckets: SECONDS, registers })
 
   const submitted = counter('jobs_submitted_total', 'Jobs that schedules have submitted', ['task'])
-  const skipped = counter('slots_skipped_total', 'Slots that became no run', ['task', 'reason'])
-  const settled = counter('attempts_total', 'Attempts that ended, by what became of the job', [
+  const skipped = counter('slots_skipped_total', 'Slots that did not become runs', ['task', 'reason'])
+  const settled = counter('attempts_total', 'Attempts that ended, by the resulting state of the job', [
     'task',
     'state',
   ])
-  const errors = counter('errors_total', 'Errors of loops and schedules that are tried again', ['where'])
+  const errors = counter('errors_total', 'Errors of loops and schedules that will be retried', ['where'])
   const lost = counter('workers_lost_total', 'Workers that this one found dead', [])
-  const lateness = histogram('start_lateness_seconds', 'From the slot to the start of the first attempt')
-  const duration = histogram('attempt_seconds', 'How long attempts took')
+  const lateness = histogram('start_lateness_seconds', 'Time from the slot to the start of the first attempt')
+  const duration = histogram('attempt_seconds', 'Duration of attempts')
   const running: Gauge = new Gauge({
     name: named('running_jobs'),
     help: 'Jobs that run in this process',
@@ -82,7 +82,7 @@ export function prometheus(kalends: Kalends, options: PrometheusOptions = {}): (
   }
 }
 
-/** An attempt that a stopping worker gives back has not failed. */
+/** An attempt that a stopping worker returns to the queue has not failed. */
 function outcomeOf(outcome: SettledAttempt['outcome']): string {
   if (outcome.state !== 'waiting') return outcome.state
   return outcome.countAttempt ? 'retry' : 'released'

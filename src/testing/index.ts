@@ -1,9 +1,9 @@
 /**
- * `kalends/testing`: an application's schedules and handlers on a clock that the test moves, in memory: a year of
- * a schedule's life in milliseconds.
+ * `kalends/testing`: runs an application's schedules and handlers in memory, on a clock that the test controls. A year
+ * in the life of a schedule takes milliseconds.
  *
- * Nothing runs by itself. `advance` goes from one due time to the next and does, at each, what a worker would
- * have done; handlers run for real, and their retries wait for the test's clock.
+ * Nothing runs by itself. `advance` goes from one due time to the next, and does what a worker would have done at each.
+ * Handlers really run, and their retries wait for the test's clock.
  *
  * @module
  */
@@ -18,25 +18,25 @@ import {
 } from '../index.ts'
 import { timeSpan } from '../timer/index.ts'
 
-/** Those of `Kalends.open`, but for what the kit decides itself. */
+/** The options of `Kalends.open`, except those that the test kit sets itself. */
 export interface TestOptions extends Omit<KalendsOptions, 'clock' | 'migrate' | 'tablePrefix'> {
-  /** Where the clock begins; default 2026-01-01T00:00Z. */
+  /** The initial time of the clock; default 2026-01-01T00:00Z. */
   readonly now?: Date | string | undefined
   /**
-   * A SQLite file, `sqlite:./file.db`, in place of memory: what one test application leaves there, the next one finds
-   * at a later time, as after a restart, an outage, or with a new version of the code.
+   * A SQLite file, `sqlite:./file.db`, instead of memory. A second test application can open the same file at a later
+   * time, as after a restart, an outage or an upgrade.
    */
   readonly database?: string | undefined
 }
 
-/** Anything may be set up: handlers, declarations. The same modules serve `kalends start`. */
+/** Sets up handlers and declarations. `kalends start` accepts the same modules. */
 export type Setup = (kalends: Kalends) => unknown
 
-/** Rounds in which something is due at the same instant, before a test is told that this never ends. */
+/** How many rounds of work may be due at the same instant before the test fails. */
 const MOST_ROUNDS = 10_000
 
 /**
- * Opens Kalends on a new database in memory, unless another is named, and sets it up.
+ * Opens Kalends and sets it up, on a new database in memory unless `database` names a file.
  *
  * @throws DeclarationError with all problems of the declared schedules
  */
@@ -57,7 +57,7 @@ export async function open(setup: Setup, options: TestOptions = {}): Promise<Tes
 
 type Step = Awaited<ReturnType<Kalends['startByHand']>>
 
-/** A Kalends on a clock that the test moves. Nothing runs between its calls. */
+/** A Kalends on a clock that the test controls. Nothing runs between calls. */
 export class TestKalends {
   readonly kalends: Kalends
   readonly #clock: { now: Date }
@@ -70,12 +70,12 @@ export class TestKalends {
     this.#step = step
   }
 
-  /** What the clock shows, for the database and for Kalends alike. */
+  /** The time of the test's clock, which the database and Kalends share. */
   now(): Date {
     return this.#clock.now
   }
 
-  /** Does all that is due now, until nothing is. */
+  /** Does everything that is due now, until nothing is left. */
   async drain(): Promise<void> {
     for (let round = 0; (await this.#step()).acted; round += 1) {
       if (round === MOST_ROUNDS)
@@ -85,7 +85,7 @@ export class TestKalends {
   }
 
   /**
-   * Moves the clock on, and at each time at which something is due does it.
+   * Moves the clock forward, and does everything that becomes due at its time.
    *
    * @param by  a time span such as `1d`, milliseconds, or the instant to go to
    */
@@ -103,9 +103,9 @@ export class TestKalends {
   }
 
   /**
-   * Moves the clock on until a job is in a state; by default until it is final.
+   * Moves the clock forward until a job has a state; default: until it is final.
    *
-   * @param options.within  how far at most; default `1d`
+   * @param options.within  how far to go at most; default `1d`
    * @throws NotFoundError, TimeoutError
    */
   async waitFor(
@@ -128,7 +128,7 @@ export class TestKalends {
     }
   }
 
-  /** Goes to the next time at which something is due. @returns false when that is later than `end`, or never */
+  /** Moves the clock to the next due time. @returns false when that is after `end`, or never */
   async #toNext(end: Date): Promise<boolean> {
     const { acted, next } = await this.#step()
     if (next === null || next > end) return acted
@@ -138,12 +138,12 @@ export class TestKalends {
     return true
   }
 
-  /** Stops and forgets the database. `await using` does so by itself. */
+  /** Stops, and discards a database in memory. `await using` does this automatically. */
   async close(): Promise<void> {
     await this.kalends.stop()
   }
 
-  /** As `close`. */
+  /** Same as `close`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }

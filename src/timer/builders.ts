@@ -4,20 +4,20 @@ import { spanText } from '../duration.ts'
 import { timeSpan } from './span.ts'
 import { checkedZone, timer } from './timer.ts'
 
-/** In which zone the built timer is. */
+/** The zone of the built timer. */
 export interface BuilderOptions {
-  /** An IANA name, or 'local'. Default: none is written, so that the timer takes that of the application, else UTC. */
+  /** An IANA name, or 'local'. Default: the timer names no zone, so the zone of the application applies, or UTC. */
   readonly zone?: string | undefined
 }
 
-/** Of the builder `weekly`. */
+/** A day for `weekly`. */
 export type Weekday = 'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'
 
 const TIME = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/u
 const WEEKDAYS: readonly string[] = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
 
 /**
- * On fixed slots from the creation of the schedule, or counted from the end of each run.
+ * Elapses at fixed intervals from the creation of the schedule, or a span after the end of each run.
  *
  * @param span  a time span such as `5min`, or milliseconds
  * @throws InvalidInputError
@@ -31,7 +31,7 @@ export function every(
     throw new InvalidInputError('after', `'finish' is needed, or nothing, not ${JSON.stringify(after)}`)
   return checked('span', () => {
     const text = typeof span === 'number' ? spanText(timeSpan(span)) : span
-    // What is no span may still make a timer: '5min after finish'.
+    // Text that is not a span could still form a valid timer: '5min after finish'.
     timeSpan(text)
     return `every ${text}${after === undefined ? '' : ' after finish'}`
   })
@@ -47,7 +47,7 @@ export function daily(time: string, options: BuilderOptions = {}): string {
   return zoned(`*-*-* ${clock(time)}`, options)
 }
 
-/** On days of the week at a time. @throws InvalidInputError */
+/** On some days of the week, at a time. @throws InvalidInputError */
 export function weekly(days: readonly Weekday[], time: string, options: BuilderOptions = {}): string {
   if (!Array.isArray(days) || days.length === 0)
     throw new InvalidInputError('days', 'at least one day is needed')
@@ -67,7 +67,7 @@ export function monthly(day: number, time: string, options: BuilderOptions = {})
   return zoned(`*-*-${two(whole('day', day, 1, 31))} ${clock(time)}`, options)
 }
 
-/** Once, at an instant of the years 1970 to 2199. @throws InvalidInputError */
+/** Once, at an instant in the years 1970 to 2199. @throws InvalidInputError */
 export function at(instant: Date): string {
   if (!(instant instanceof Date) || Number.isNaN(instant.getTime()))
     throw new InvalidInputError('instant', `a valid Date is needed, not ${String(instant)}`)
@@ -83,7 +83,7 @@ export function at(instant: Date): string {
 
 function zoned(text: string, { zone }: BuilderOptions): string {
   if (zone === undefined) return timer(text).text
-  // UTC, too, is written when somebody asks for it: the application's zone must not replace it.
+  // An explicit UTC is written too, so that the application's zone does not replace it.
   return timer(`${text} ${checkedZone(zone)}`).text
 }
 

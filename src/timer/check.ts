@@ -1,4 +1,4 @@
-/** What somebody who writes a timer wants to know before it is stored. */
+/** Checks a timer before it is stored: its meaning, its next elapses, and warnings. */
 import { calendar, CalendarSyntaxError } from '../calendar/index.ts'
 import { InvalidInputError } from '../errors.ts'
 import { clockChanges, clockWarning, localText } from './clock-changes.ts'
@@ -8,11 +8,11 @@ import type { Timer } from './elapses.ts'
 import { prefixOf, timer, withZone } from './timer.ts'
 import { inWords } from './words.ts'
 
-/** What is wrong with a text that is no timer. */
+/** Why a text is not a timer. */
 export interface TimerError {
   readonly code: 'CALENDAR_SYNTAX' | 'CRON_SYNTAX' | 'INVALID_TIME_SPAN'
   readonly message: string
-  /** From 1, where it can be told. */
+  /** From 1; null if unknown. */
   readonly column: number | null
   readonly token: string | null
   /** What to write instead. */
@@ -22,11 +22,11 @@ export interface TimerError {
 /** An elapse, in UTC and on the clock of the timer's zone. */
 export interface CheckedElapse {
   readonly at: Date
-  /** The same on the clock of the timer's zone, with its offset: `Fri 2026-03-27 09:00:00 +01:00`. */
+  /** The elapse on the clock of the timer's zone, with its offset: `Fri 2026-03-27 09:00:00 +01:00`. */
   readonly local: string
 }
 
-/** What `checkTimer` found: the error, or what the timer means. */
+/** The result of `checkTimer`: the error, or what the timer means. */
 export type TimerCheck =
   | { readonly valid: false; readonly error: TimerError }
   | {
@@ -38,26 +38,26 @@ export type TimerCheck =
       readonly description: string
       readonly elapses: readonly CheckedElapse[]
       readonly warnings: readonly string[]
-      /** Of cron: the calendar events that elapse at the same times; else none. */
+      /** For cron: the calendar events that elapse at the same times; otherwise empty. */
       readonly events: readonly string[]
     }
 
-/** From where, and how far, `checkTimer` looks. */
+/** Options of `checkTimer`. */
 export interface CheckOptions {
-  /** Written into a timer that names none; default UTC. */
+  /** Added to a timer without a zone; default UTC. */
   readonly zone?: string | undefined
-  /** Default now. */
+  /** Elapses are listed after this time; default: now. */
   readonly after?: Date | undefined
-  /** How many elapses to give; default 5. */
+  /** How many elapses to list; default 5. */
   readonly limit?: number | undefined
-  /** Where the slots of `every` begin; default `after`. */
+  /** The start of the slots of `every`; default `after`. */
   readonly anchor?: Date | undefined
 }
 
 /**
- * Checks a timer: the error, or what it means.
+ * Checks a timer, and returns the error or what the timer means.
  *
- * @throws InvalidInputError only when an option cannot be meant
+ * @throws InvalidInputError only when an option is invalid
  */
 export function checkTimer(text: string, options: CheckOptions = {}): TimerCheck {
   const { after = new Date(), limit = 5, anchor = after } = options
@@ -109,7 +109,7 @@ function clockWarnings(of: Timer, after: Date): string[] {
     .filter((warning) => warning !== null)
 }
 
-/** @throws errors that are not of the text */
+/** @throws errors that are not about the text */
 function errorOf(text: string, error: unknown): TimerError {
   if (error instanceof CalendarSyntaxError) {
     const { code, message, column, token } = error
@@ -126,7 +126,7 @@ function errorOf(text: string, error: unknown): TimerError {
   throw error
 }
 
-/** To write `cron` in front would lead to a second error when that is not POSIX: then what to write in its place. */
+/** For text that is not POSIX, the hint to add `cron` would cause a second error, so this suggests a replacement. */
 function hintOf({ text, message, hint }: CalendarSyntaxError): string | null {
   if (!message.includes(': this looks like cron')) return hint ?? everyHint(text)
   try {
@@ -136,7 +136,7 @@ function hintOf({ text, message, hint }: CalendarSyntaxError): string | null {
   }
 }
 
-/** `5min` alone is meant as `every 5min`. */
+/** `5min` alone probably means `every 5min`. */
 function everyHint(text: string): string | null {
   try {
     return /[a-z]/iu.test(text) ? `write ${timer(`every ${text}`).text}` : null

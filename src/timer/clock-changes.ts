@@ -1,25 +1,25 @@
-/** What the changes of a zone's clock, to summer time and back, do to a timer. */
+/** The effects of a zone's clock changes (daylight saving time) on a timer. */
 import { calendar } from '../calendar/index.ts'
 import { cronEvents } from './cron.ts'
 import type { Elapses, Timer } from './elapses.ts'
 import { union } from './union.ts'
 
-/** A zone's clock is set forward or back. */
+/** A change of a zone's clock. */
 export interface ClockChange {
   readonly at: Date
   /** Positive: set forward. */
   readonly shiftMs: number
-  /** What the clock shows when it is changed, as the instant at which UTC shows that. */
+  /** The clock time of the change, as the instant at which UTC shows it. */
   readonly wall: Date
 }
 
-/** How far ahead is looked, in days. */
+/** How many days ahead clock changes are searched. */
 const HORIZON_DAYS = 400
 const DAY_MS = 86_400_000
-/** More skipped or repeated times than these are not counted. */
+/** The most skipped or repeated times that are counted. */
 const MOST_COUNTED = 100
 
-/** The changes of a zone's clock in the 400 days after an instant. */
+/** The clock changes of a zone in the 400 days after an instant. */
 export function clockChanges(zone: string, after: Date): ClockChange[] {
   if (zone === 'UTC') return []
   const changes: ClockChange[] = []
@@ -46,11 +46,12 @@ export function clockChanges(zone: string, after: Date): ClockChange[] {
 }
 
 /**
- * What a change of the clock does to a timer, in words; null when it does nothing that anybody would notice.
+ * Describes the effect of a clock change on a timer; null when there is no noticeable effect.
  *
- * The same timer on a clock that is never changed tells which of its times are skipped, or shown twice.
+ * It compares the timer with the same timer on a clock that never changes: this shows which of its times are skipped or
+ * repeated.
  *
- * @param after  what has elapsed by then is not spoken of
+ * @param after  a timer with no elapse after this time gets no warning about repeated times
  */
 export function clockWarning(of: Timer, { at, shiftMs, wall }: ClockChange, after: Date): string | null {
   if (of.kind !== 'calendar' && of.kind !== 'cron') return null
@@ -73,7 +74,7 @@ export function clockWarning(of: Timer, { at, shiftMs, wall }: ClockChange, afte
   }
   const later = times.next(last)
   const rest = later === null ? Infinity : later.getTime() - last.getTime()
-  // From the last showing before the change to the first after it: as long as ever, or shorter?
+  // From the last occurrence before the change to the first one after it: is this interval shorter than usual?
   const regular = first.getTime() - shiftMs - last.getTime() >= rest
   if (of.kind === 'cron')
     return regular
@@ -83,7 +84,7 @@ export function clockWarning(of: Timer, { at, shiftMs, wall }: ClockChange, afte
   return `${set}: ${named(affected)}, shown twice, ${affected.length === 1 ? 'elapses' : 'elapse'} the first time only.`
 }
 
-/** Whether elapses follow each other over a skipped time no further apart than they would on an unchanged clock. */
+/** Whether the elapses around a skipped time are no further apart than on an unchanged clock. */
 function goesOn(of: Timer, times: Elapses, at: Date, skipped: Date): boolean {
   const last = of.previous(new Date(at.getTime() - 1))
   const next = of.next(new Date(at.getTime() - 1))
@@ -92,14 +93,14 @@ function goesOn(of: Timer, times: Elapses, at: Date, skipped: Date): boolean {
   return next.getTime() - last.getTime() <= skipped.getTime() - before.getTime()
 }
 
-/** The times of a timer on a clock that is never changed, as instants at which UTC shows them. */
+/** The times of a timer on a clock that never changes, as instants at which UTC shows them. */
 function unchangedTimes(of: Timer): Elapses {
   if (of.kind === 'cron') return union(cronEvents(of).map((text) => calendar(text)))
   const suffix = ` ${of.zone}`
   return calendar(of.text.endsWith(suffix) ? of.text.slice(0, -suffix.length) : of.text)
 }
 
-/** From `from` on, before `to`; at most a hundred. */
+/** The times from `from` up to, but not including, `to`; at most a hundred. */
 function between(times: Elapses, from: Date, to: Date): Date[] {
   const found: Date[] = []
   let time = times.next(new Date(from.getTime() - 1))
@@ -122,7 +123,7 @@ function named(times: readonly Date[]): string {
   return `its ${times.length} times from ${text(first)} to ${text(last)}`
 }
 
-/** `02:30`; with seconds and the day only where there are such. */
+/** `02:30`; with seconds and the day only if needed. */
 function clockText(wall: Date, onDay: Date): string {
   const text = wall.toISOString()
   const day = text.slice(0, 10) === onDay.toISOString().slice(0, 10) ? '' : ` of ${dayText(wall)}`

@@ -1,4 +1,4 @@
-/** The timer that says what a cron expression of one of the many dialects means, for error messages. */
+/** Finds the timer with the meaning of a cron expression in one of the many dialects, for error messages. */
 import { calendar } from '../calendar/index.ts'
 import { runsOf } from './words-values.ts'
 
@@ -29,7 +29,7 @@ const MONTH: Limits = { low: 1, high: 12, names: MONTHS }
 const WEEKDAY: Limits = { low: 0, high: 7, names: WEEKDAYS }
 const YEAR: Limits = { low: 1970, high: 2199 }
 
-/** The words of an expression by what they stand for; seconds and years are those of some dialects. */
+/** The words of an expression by their meaning; only some dialects have seconds and years. */
 interface Fields {
   readonly seconds: string
   readonly minute: string
@@ -40,7 +40,7 @@ interface Fields {
   readonly years: string
 }
 
-/** At most one of them: a single calendar event, else strict cron. */
+/** At most one of the two: a single calendar event, otherwise strict cron. */
 export interface Instead {
   readonly calendarEvent: string | null
   readonly strict: string | null
@@ -58,7 +58,8 @@ export function insteadOf(words: readonly string[], zone: string | undefined): I
   }
   const fields = fieldsOf(words)
   if (fields === null) return NOTHING
-  // In Quartz and its like, which write ? or seven fields, 1 is Sunday; in all others Monday. Better none than a wrong one.
+  // In Quartz and similar dialects, which write ? or seven fields, 1 is Sunday; in all others it is Monday. No
+  // suggestion is better than a wrong one.
   if ((words.includes('?') || words.length === 7) && /\d/u.test(fields.weekday.replace(/[#/].*$/u, '')))
     return NOTHING
   const event = eventOf(fields)
@@ -74,7 +75,7 @@ export function insteadOf(words: readonly string[], zone: string | undefined): I
   return strict === null ? NOTHING : { calendarEvent: null, strict: `${strict}${suffix}` }
 }
 
-/** Six fields begin with seconds, but those of AWS and of some others, which end with years. */
+/** Six fields start with seconds, except in AWS and some others, where they end with years. */
 export function endsWithYears(words: readonly string[]): boolean {
   return words.length === 6 && (words[2] === '?' || words[4] === '?' || /^\d{4}/u.test(words[5] ?? ''))
 }
@@ -105,7 +106,7 @@ function eventOf(fields: Fields): string | null {
     years === null
   )
     return null
-  // Either of two days: no single calendar event can say it.
+  // No single calendar event can express either of two days.
   if (!isAny(fields.day) && !isAny(fields.weekday)) return null
   const year = years === '*' ? '*' : years
   const date = years === '*' && month === '*' && day === '-*' ? '' : `${year}-${month}${day} `
@@ -114,7 +115,7 @@ function eventOf(fields: Fields): string | null {
   return `${weekday}${date}${time}`
 }
 
-/** In five strict fields: lists in place of steps, numbers in place of names. */
+/** The expression in five strict fields: lists instead of steps, numbers instead of names. */
 function strictOf({ seconds, minute, hour, day, month, weekday, years }: Fields): string | null {
   if (seconds !== '0' || years !== '*') return null
   const fields = [
@@ -157,7 +158,7 @@ function padded(component: string): string {
   return /^\d$/u.test(component) ? `0${component}` : component
 }
 
-/** A field as a calendar event writes it; null when it cannot be read. */
+/** A field as a calendar event writes it; null when it cannot be parsed. */
 function component(text: string, limits: Limits): string | null {
   const items = text.split(',').map((item) => itemText(item, limits))
   if (items.includes(null)) return null
@@ -198,11 +199,11 @@ function readRange(item: string, { low, high, names }: Limits): Range | null {
   const first = from === '*' ? low : value(from)
   const last = from === '*' ? high : to !== undefined ? value(to) : by === undefined ? first : high
   const inside = [first, last].every((number) => Number.isInteger(number) && number >= low && number <= high)
-  // A longer step would not mean what it seems to say: */90 is every hour.
+  // A longer step would be misleading: */90 is every hour.
   return inside && step >= 1 && step <= high - low + 1 ? { first, last, step } : null
 }
 
-/** In the order of the range, which may run over the end of the field. */
+/** The values in the order of the range, which may wrap around. */
 function valuesOf({ first, last, step }: Range, { low, high }: Limits): number[] {
   const length = high - low + 1
   const reach = last >= first ? last - first : last - first + length
@@ -212,7 +213,7 @@ function valuesOf({ first, last, step }: Range, { low, high }: Limits): number[]
   )
 }
 
-/** The day with its separator: `-15`, or `~1` for the last. */
+/** The day with its separator: `-15`, or `~1` for the last day. */
 function days(text: string): string | null {
   if (text === '?') return '-*'
   if (/^l$/iu.test(text)) return '~1'
@@ -222,7 +223,7 @@ function days(text: string): string | null {
   return day === null ? null : `-${day}`
 }
 
-/** Names of days, and the days of the month that `#` and `L` mean. */
+/** The names of the weekdays, and the days of the month for `#` and `L`. */
 function weekdays(text: string): { names: string; days?: string } | null {
   const [, nthName, nth = ''] = /^([0-7]|[a-z]{3})#([1-5]|l)$/iu.exec(text) ?? []
   const [, lastName] = /^([0-7]|[a-z]{3})l$/iu.exec(text) ?? []
@@ -240,7 +241,7 @@ function weekdayValues(text: string): ReadonlySet<number> | null {
   for (const item of text.split(',')) {
     const range = readRange(item, WEEKDAY)
     if (range === null || range.step > 7) return null
-    // Sunday is both ends: 0 where a range begins, 7 where it ends.
+    // Sunday is 0 at the start of a range and 7 at its end.
     const last = item.startsWith('*') || (/^[^-]+\//u.test(item) && range.last === 7) ? 6 : range.last
     const end = last < range.first ? last + 7 : last
     for (let day = range.first; day <= end; day += range.step) chosen.add(day % 7)
@@ -257,7 +258,7 @@ function nameRanges(days: ReadonlySet<number>): string {
     .join(',')
 }
 
-/** The first and the last of each run of values that follow each other. */
+/** The first and last value of each run of consecutive values. */
 function runs(values: ReadonlySet<number>): (readonly [first: number, last: number])[] {
   const sorted = [...values].toSorted((a, b) => a - b)
   return runsOf(sorted).map((run) => [run[0] ?? 0, run.at(-1) ?? 0])

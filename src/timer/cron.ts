@@ -1,9 +1,9 @@
 /**
- * `cron <expression>`: the five fields of POSIX crontab, strictly, compiled to a union of calendar events, so
- * that one evaluator serves all timers.
+ * `cron <expression>`: the five fields of POSIX crontab, strictly, compiled to a union of calendar events, so that one
+ * evaluator serves all timers.
  *
- * Strictly, because the dialects disagree about everything beyond POSIX: what one reads as Sunday is Saturday
- * to another. What is refused is refused with the calendar event that says it.
+ * Strictly, because the dialects disagree about everything beyond POSIX: what one reads as Sunday is Saturday to
+ * another. Error messages suggest a calendar event with the intended meaning.
  */
 import { calendar } from '../calendar/index.ts'
 import { nearest } from '../calendar/nearest.ts'
@@ -43,24 +43,24 @@ type Refuse = (field: string, word: Word, problem: string) => never
 /** The allowed values in ascending order; null is `*`. */
 type Values = readonly number[] | null
 
-/** A field as it is written in normal form, and what it allows. */
+/** A field in normal form, and its values. */
 interface Read {
   readonly text: string
   readonly values: Values
 }
 
-/** An expression that has been read. */
+/** A parsed expression. */
 interface Expression {
   /** The fields in normal form. */
   readonly fields: string
   readonly zone: string | undefined
-  /** The calendar events whose union it is, without the zone. */
+  /** The calendar events, without a zone, whose union is the expression. */
   readonly events: readonly string[]
 }
 
 /**
- * @param text  five fields, and perhaps a zone
- * @throws CronSyntaxError naming the field, the reason, and the calendar event that would do it
+ * @param text  five fields, and optionally a zone
+ * @throws CronSyntaxError naming the field, the reason, and the equivalent calendar event
  */
 export function cron(text: string): TimerSpec {
   const { fields, zone, events } = expression(text)
@@ -75,7 +75,7 @@ export function cron(text: string): TimerSpec {
   }
 }
 
-/** The calendar events, without a zone, whose union a cron timer is. */
+/** The calendar events, without a zone, whose union is a cron timer. */
 export function cronEvents({ text }: { readonly text: string }): readonly string[] {
   return expression(text.slice('cron '.length)).events
 }
@@ -85,7 +85,7 @@ function expression(text: string): Expression {
   const zone = words.length > 1 ? zoneNamed(words.at(-1)?.text ?? '') : undefined
   if (zone !== undefined) words.pop()
   const refuse: Refuse = (field, { text: token, at }, problem) => {
-    // More words than any dialect has need not be read.
+    // No dialect has more words, so the rest is not read.
     const few = words.slice(0, 8).map((word) => word.text)
     throw new CronSyntaxError(text, { field, token, at, problem, ...insteadOf(few, zone) })
   }
@@ -118,7 +118,7 @@ function eventTexts({ minutes, hours, days, months, weekdays }: AllValues): stri
   const onDate = `*-${component(months)}-${component(days)} ${time}`
   if (!weekdays) return [onDate]
   const onWeekday = `${weekdays.map((day) => CRON_WEEKDAYS[day]).join(',')} *-${component(months)}-* ${time}`
-  // Both restricted means either: the one rule of cron that no single calendar event can say.
+  // If both are restricted, either is enough: the only rule of cron that no single calendar event can express.
   return days ? [onWeekday, onDate] : [onWeekday]
 }
 
@@ -127,7 +127,7 @@ function refuseCount(words: readonly Word[], text: string, refuse: Refuse): void
   const whole: Word = { text: text.trim(), at: first.at }
   if (first.text.startsWith('@')) refuse('expression', first, macroProblem(first.text, second?.text))
   const last = words.at(-1)
-  // No dialect has four letters in a row: it is meant as a zone.
+  // No dialect has four letters in a row, so this must be meant as a zone.
   if (words.length >= 6 && last !== undefined && /[a-z]{4}/iu.test(last.text))
     refuse('zone', last, noSuchZone(last.text))
   if (words.length === 6 && endsWithYears(words.map((word) => word.text)))
@@ -197,7 +197,7 @@ function problemOf(item: string, field: CronField): string {
   return `a number from ${field.low} to ${field.high}, a range or * is needed`
 }
 
-/** As a calendar event writes it: `1..5,9`. */
+/** The field as a calendar event writes it: `1,2,5`. */
 function component(values: Values | undefined): string {
   return values ? values.join(',') : '*'
 }
@@ -206,9 +206,9 @@ function listed(values: Values | undefined): boolean {
   return !values || values.length > 1
 }
 
-/** The name of a zone in normal form; undefined when there is no such zone. */
+/** The normalised name of a zone; undefined when there is none. */
 function zoneNamed(word: string): string | undefined {
-  // No name is that long, and no field of five has a letter.
+  // No zone name is that long, and every zone name has a letter.
   if (word.length > 64 || !/[a-z]/iu.test(word)) return undefined
   try {
     return calendar(`daily ${word}`).zone

@@ -1,28 +1,28 @@
-/** Lines of a crontab, as the cron daemons of Debian, Red Hat and their like read them, in the words of timers. */
+/** Translates crontab lines into timers, as the cron daemons of Debian, Red Hat and similar systems read them. */
 import { cron } from './cron.ts'
 import { insteadOf } from './cron-hint.ts'
 import { CronSyntaxError } from './error.ts'
 import { timer, withZone } from './timer.ts'
 
 /**
- * The timer that says what five fields or a macro such as `@daily` mean in a crontab: a calendar event, or `cron …`
- * where no single event can say it.
+ * The timer with the same meaning as five crontab fields or a macro such as `@daily`: a calendar event, or `cron …`
+ * where no single event is enough.
  *
  * @param zone  the zone whose clock the daemon follows; default UTC
- * @throws CronSyntaxError when the daemons would not take it either, or when it never elapses
+ * @throws CronSyntaxError when the daemons would reject it too, or when it never elapses
  */
 export function fromCrontab(text: string, zone = 'UTC'): string {
   const words = text.trim().split(/\s+/u)
   const found = timerOf(words)
   if (found === null) throw refusal(text)
   const { text: normal } = timer(found)
-  // Each hour alike: the daemon goes by the time that has passed, and so it is when clocks are set back.
+  // The same in each hour: the daemon goes by elapsed time, so it also runs when clocks are set back.
   if (words[1] === '*' && words.slice(2).every((word) => word === '*') && hasWholeHours(zone)) return normal
   if (words[0]?.toLowerCase() === '@hourly' && hasWholeHours(zone)) return normal
   return withZone(normal, zone)
 }
 
-/** Whether its clock shows the minutes that UTC shows, in summer and winter of these decades. */
+/** Whether the zone's clock shows the same minutes as UTC, in summer and winter of these decades. */
 function hasWholeHours(zone: string): boolean {
   const hourly = timer(withZone('hourly', zone))
   for (let year = 2025; year <= 2045; year += 1) {
@@ -36,7 +36,7 @@ function hasWholeHours(zone: string): boolean {
 
 function timerOf(words: readonly string[]): string | null {
   if (words.length === 1 ? !words[0]?.startsWith('@') : words.length !== 5) return null
-  // What other dialects have beyond it means nothing to a daemon.
+  // The daemons do not understand the extensions of other dialects.
   if (words.length === 5 && !words.every((word) => /^(?:[\d*,/-]|\b[a-z]{3}\b)+$/iu.test(word))) return null
   const [minute = '', hour = '', day = '', month = '', weekday = ''] = words
   if (words.length === 5 && bothHold(day, weekday)) {
@@ -49,8 +49,8 @@ function timerOf(words: readonly string[]): string | null {
 }
 
 /**
- * Either of the two days is enough to a daemon, unless one of them begins with a star: then both must hold, so
- * that steps of all days narrow the weekdays.
+ * For a daemon, either of the two days is enough, unless one of them starts with a star. Then both must match, so that
+ * a step over all days restricts the weekdays.
  */
 function bothHold(day: string, weekday: string): boolean {
   return day !== '*' && weekday !== '*' && (day.startsWith('*') || weekday.startsWith('*'))

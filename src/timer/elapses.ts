@@ -1,29 +1,27 @@
-/** What every kind of timer is. */
-
-/** When something goes off. */
+/** The times at which something elapses. */
 export interface Elapses {
-  /** The first elapse strictly later than `after`; null when nothing is to come. */
+  /** The first elapse strictly after `after`; null when there is none. */
   next(after: Date): Date | null
   /** The last elapse at or before `at`; null when there is none. */
   previous(at: Date): Date | null
 }
 
-/** By itself its slots are anchored to 1970; see `elapsesWithin` for those of a schedule. */
+/** On its own, its slots are anchored to 1970; see `elapsesWithin` for those of a schedule. */
 export interface Timer extends Elapses {
   readonly kind: 'calendar' | 'cron' | 'every' | 'after finish'
   /** The normal form. */
   readonly text: string
   /** The zone whose clock it follows. */
   readonly zone: string
-  /** Of `every …`: the span in milliseconds; else null. */
+  /** For `every …`: the span in milliseconds; otherwise null. */
   readonly spanMs: number | null
   /**
    * Its elapses for one schedule.
    *
-   * @param anchor  where the slots of `every` begin: the creation of the schedule
+   * @param anchor  the start of the slots of `every`: when the schedule was created
    */
   elapses(anchor: Date): Elapses
 }
 
-/** What each kind of timer makes of its text. */
+/** What each kind of timer defines. */
 export type TimerSpec = Omit<Timer, keyof Elapses>

@@ -2,13 +2,13 @@ import { quote } from '../calendar/error.ts'
 
 const SPAN_HINT = "write numbers with units, such as '90s', '10min' or '1h 30min'"
 
-/** A text that should be a time span and is none. */
+/** The text is not a valid time span. */
 export class InvalidTimeSpanError extends Error {
   readonly code = 'INVALID_TIME_SPAN'
   override readonly name = 'InvalidTimeSpanError'
-  /** Where the piece that is wrong starts in the span, counted from 1; null when the span as a whole is wrong. */
+  /** Where the invalid piece starts in the span, from 1; null when the whole span is invalid. */
   readonly column: number | null
-  /** The piece that is wrong; the whole span when it is that. */
+  /** The invalid piece, or the whole span. */
   readonly token: string
   readonly hint = SPAN_HINT
 
@@ -27,9 +27,9 @@ export interface CronProblem {
   /** Zero-based offset of the token in the expression. */
   readonly at: number
   readonly problem: string
-  /** The calendar event that says the same; null when none does. */
+  /** The calendar event with the same meaning; null: none. */
   readonly calendarEvent: string | null
-  /** The same in strict POSIX, where that can say it and no single calendar event can. */
+  /** The same in strict POSIX, if possible and if no single calendar event can express it. */
   readonly strict: string | null
 }
 
@@ -38,14 +38,14 @@ export class CronSyntaxError extends Error {
   readonly code = 'CRON_SYNTAX'
   override readonly name = 'CronSyntaxError'
   readonly field: string
-  /** The piece that is wrong. */
+  /** The invalid piece. */
   readonly token: string
-  /** Where the token starts in the expression, counted from 1. */
+  /** Where the token starts in the expression, from 1. */
   readonly column: number
   readonly problem: string
   readonly calendarEvent: string | null
   readonly strict: string | null
-  /** What to write instead, when that can be told. */
+  /** What to write instead, if known. */
   readonly hint: string | null
 
   constructor(text: string, { field, token, at, problem, calendarEvent, strict }: CronProblem) {

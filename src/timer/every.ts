@@ -3,7 +3,7 @@ import { spanText } from '../duration.ts'
 import { timeSpan } from './span.ts'
 import type { TimerSpec } from './elapses.ts'
 
-/** Of the years 1970 to 2199, as for calendar events. */
+/** The last instant of the years 1970 to 2199, as for calendar events. */
 const LAST_INSTANT = Date.UTC(2200, 0, 1) - 1
 
 /**
@@ -30,7 +30,7 @@ export function every(text: string): TimerSpec {
   }
 }
 
-/** `every <span> after finish`: its next elapse is a span after the end of a run, which is all it knows. */
+/** `every <span> after finish`: the next elapse is one span after the end of a run. It has no other elapses. */
 export function afterFinish(text: string): TimerSpec {
   const spanMs = positiveSpan(text)
   return {
@@ -48,7 +48,7 @@ function positiveSpan(text: string): number {
   return spanMs
 }
 
-/** As it was written, blanks aside; a bare number of seconds gets its unit. */
+/** The text as written, with single blanks; a plain number of seconds gets its unit. */
 function normal(text: string, spanMs: number): string {
   const written = text.trim().replaceAll(/\s+/gu, ' ')
   return /^[\d. ]+$/u.test(written) ? spanText(spanMs) : written

@@ -1,5 +1,5 @@
 /**
- * Timers: calendar events, cron expressions and spans, as `periodic_task.timer` holds them.
+ * Timers: calendar events, cron expressions and time spans, as stored in `periodic_task.timer`.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 import { InvalidTimeSpanError } from './error.ts'
 
-/** Milliseconds of each unit of systemd.time(7); a year is 365.25 days, a month a twelfth of it. */
+/** The milliseconds of each unit of systemd.time(7); a year is 365.25 days, a month is a twelfth of that. */
 const UNITS: ReadonlyMap<string, number> = new Map(
   (
     [
@@ -18,11 +18,11 @@ const UNITS: ReadonlyMap<string, number> = new Map(
 )
 
 /**
- * Reads a time span as systemd.time(7) writes it: `10min`, `1h 30min`, `2.5s`, `45` (seconds).
+ * Parses a time span of systemd.time(7): `10min`, `1h 30min`, `2.5s`, `45` (seconds).
  *
  * @param text  a time span, or a number of milliseconds
- * @returns milliseconds, rounded to whole ones
- * @throws InvalidTimeSpanError naming what could not be read
+ * @returns milliseconds, rounded
+ * @throws InvalidTimeSpanError naming the part that could not be parsed
  */
 export function timeSpan(text: string | number): number {
   if (typeof text === 'number') {

@@ -14,13 +14,13 @@ import { cron } from './cron.ts'
 import type { Elapses, Timer, TimerSpec } from './elapses.ts'
 import { afterFinish, every } from './every.ts'
 
-/** Parsed timers by their text: a pass asks for the same few again and again. */
+/** Parsed timers by their text, because each pass needs the same few again. */
 const parsed = new Map<string, Timer>()
 const MOST_PARSED = 2000
 
 /**
  * @throws CalendarSyntaxError with column, token and hint
- * @throws CronSyntaxError naming the field, and the calendar event that would do it
+ * @throws CronSyntaxError naming the field, and the equivalent calendar event
  * @throws InvalidTimeSpanError
  */
 export function timer(text: string): Timer {
@@ -32,22 +32,23 @@ export function timer(text: string): Timer {
   return made
 }
 
-/** What narrows and shifts a timer for one schedule. */
+/** How a schedule restricts and shifts its timer. */
 export interface Bounds {
-  /** The creation of the schedule. */
+  /** When the schedule was created. */
   readonly anchor: Date
   /** Added to every elapse, in milliseconds. */
   readonly shiftMs: number
-  /** No elapse before it. */
+  /** There is no elapse before this time. */
   readonly starts: Date | null
-  /** No elapse after it. */
+  /** There is no elapse after this time. */
   readonly ends: Date | null
 }
 
 /**
- * The elapses of a timer for one schedule: none before `starts`, none after `ends`, all shifted alike.
+ * The elapses of a timer for one schedule: none before `starts`, none after `ends`, all shifted by the same time.
  *
- * `after finish` is not shifted, as the ends of runs spread by themselves; before `starts` it elapses there.
+ * `after finish` is not shifted, because the ends of runs are spread already. An elapse that would be before `starts`
+ * is at `starts`.
  */
 export function elapsesWithin(of: Timer, { anchor, shiftMs, starts, ends }: Bounds): Elapses {
   const base = of.elapses(anchor)
@@ -77,7 +78,7 @@ export function elapsesWithin(of: Timer, { anchor, shiftMs, starts, ends }: Boun
 }
 
 /**
- * Writes a zone into a timer that names none, so that the text means the same to everyone who reads it.
+ * Adds a zone to a timer that names none, so that the text means the same to everyone who reads it.
  *
  * @param zone  an IANA zone name, or 'local' for the zone of this process
  * @throws InvalidInputError when there is no such zone; and as `timer` does
@@ -87,7 +88,7 @@ export function withZone(text: string, zone: string): string {
   const { kind } = timer(text)
   if (name === 'UTC' || (kind !== 'calendar' && kind !== 'cron')) return text
   const zoned = `${text} ${name}`
-  // A text that names a zone already, or is an instant (`@…`), does not take another.
+  // A text that already names a zone, or is an instant (`@…`), does not accept another.
   try {
     return timer(zoned).zone === name ? zoned : text
   } catch {
@@ -132,12 +133,12 @@ function parse(text: string): TimerSpec {
   return { kind: 'calendar', text: String(event), zone: event.zone, spanMs: null, elapses: () => event }
 }
 
-/** The `cron` or `every` that a timer of these kinds begins with, as written; empty for a calendar event. */
+/** The prefix `cron` or `every` of a timer, as written; empty for a calendar event. */
 export function prefixOf(text: string): string {
   return /^\s*(?:every|cron)(?:\s+|$)/iu.exec(text)?.[0] ?? ''
 }
 
-/** The span of `<span> after finish`; null when it does not end so. */
+/** The span of `<span> after finish`; null when it has another form. */
 function spanAfterFinish(text: string): string | null {
   const words = Array.from(text.matchAll(/\S+/gu))
   const [after, finish] = words.slice(-2)

@@ -1,6 +1,6 @@
 import type { Elapses } from './elapses.ts'
 
-/** Elapses whenever one of them does. */
+/** Elapses whenever any of the events does. */
 export function union(events: readonly Elapses[]): Elapses {
   const [only, ...others] = events
   if (only !== undefined && others.length === 0) return only

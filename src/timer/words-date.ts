@@ -1,4 +1,4 @@
-/** The days of a calendar event in words. */
+/** Puts the days of a calendar event into words. */
 import { enumeration, joinedRuns, listed, numbers, single, type Values } from './words-values.ts'
 
 const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
@@ -16,7 +16,7 @@ const MONTHS = [
   'November',
   'December',
 ]
-/** February is mostly that short. */
+/** February as in most years. */
 const MONTH_LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 export interface DateSets {
@@ -43,7 +43,7 @@ function weekdayNumber(name: string): number {
   return WEEKDAYS.findIndex((weekday) => weekday.startsWith(name))
 }
 
-/** Empty: on every day. */
+/** Empty: every day. */
 export function dateWords({ years, months, days, fromEnd }: DateSets): string {
   const inYears = years === null ? '' : ` ${inYearsWords(years)}`
   const month = single(months)
@@ -82,7 +82,7 @@ function weekdayNames(chosen: readonly number[], name: string): string {
   return / to /u.test(names) && !/,| and /u.test(names) ? names : `on ${names}`
 }
 
-/** `first` to `fifth`, `last`: the weeks of a month that a weekday falls into. */
+/** Which occurrence of a weekday in the month the days are: `first` to `fifth`, or `last`. */
 function whichOfMonth(days: readonly number[], fromEnd: boolean): string | null {
   const [first = 0] = days
   const last = days.at(-1) ?? 0
@@ -110,7 +110,7 @@ function inMonths(months: readonly number[]): string {
   return `in ${enumeration(months.map((month) => MONTHS[month - 1] ?? ''))}`
 }
 
-/** @param day  that some of the months do not have it is said; 32: that none is sure to have it */
+/** @param day  if some of the months may not have this day, the text says so; 32: no month is sure to have it */
 function ofMonths(months: Values, day: number): string {
   const having = (months ?? [2]).some((month) => day > (MONTH_LENGTHS[month - 1] ?? 0)) ? ' that has one' : ''
   if (months === null) return `of every month${having}`

@@ -1,7 +1,7 @@
-/** The time of day of a calendar event in words. */
+/** Puts the time of day of a calendar event into words. */
 import { enumeration, items, numbers, single, type Values, values } from './words-values.ts'
 
-/** More times of a day than these are not listed. */
+/** The most times per day that are listed. */
 const MOST_LISTED = 8
 
 export function timeWords(hours: Values, minutes: Values, secondField: string): string {
@@ -17,7 +17,7 @@ export function timeWords(hours: Values, minutes: Values, secondField: string): 
     }
     return `${words} of ${minuteOf(minutes)}${hourOf(hours, minutes)}`
   }
-  // With fractions they are not taken apart: there may be millions in a minute.
+  // Fractions are not expanded: there may be millions in a minute.
   const seconds = /\.\d/u.test(secondField) ? null : values(secondField, 59)
   if (hours !== null && minutes !== null) {
     const shown = /^\d\d(?:\.\d+)?$/u.test(secondField)
@@ -31,7 +31,7 @@ export function timeWords(hours: Values, minutes: Values, secondField: string): 
   return `at second${several} ${list} of ${minuteOf(minutes)}${hourOf(hours, minutes)}`
 }
 
-/** The `10` of `00/10`, when it divides the minute evenly. */
+/** The `10` of `00/10`, if it divides the minute evenly. */
 function evenStep(secondField: string): number | null {
   const step = Number(/^00\/([\d.]+)$/u.exec(secondField)?.[1])
   return Number.isInteger(60_000_000 / Math.round(step * 1_000_000)) ? step : null
@@ -103,7 +103,7 @@ function clockTime(hour: number, minute: number): string {
   return `${two(hour)}:${two(minute)}`
 }
 
-/** The step of values that begin with 0 and divide the whole evenly. */
+/** The step of values that start with 0 and divide the whole evenly. */
 function evenSteps(of: readonly number[], whole: number): number | null {
   const step = whole / of.length
   return of.length > 1 && of.every((value, index) => value === index * step) ? step : null

@@ -1,9 +1,9 @@
-/** The fields of a calendar event in normal form as the values they allow, and such values in words. */
+/** Parses the fields of a normalised calendar event into their allowed values, and puts such values into words. */
 
 /** The allowed values in ascending order; null: any. */
 export type Values = readonly number[] | null
 
-/** Null, too, when all are written out. */
+/** Also null if all values are listed. */
 export function restricted(of: Values, all: number): Values {
   return of?.length === all ? null : of
 }
@@ -16,7 +16,7 @@ export function values(field: string, high: number): Values {
   return [...found].toSorted((a, b) => a - b)
 }
 
-/** Behind `~` an open repetition counts down to the last day. */
+/** After `~`, an open repetition counts down to the last day. */
 export function valuesFromEnd(field: string): Values {
   const found = new Set<number>()
   for (const { first, last, step } of items(field)) {
@@ -43,7 +43,7 @@ export function numbers(of: readonly number[]): string {
   return listed(of, String)
 }
 
-/** `1, 5 and 9 to 12`; a long row in equal steps as `0, 7, 14 … 56`. */
+/** `1, 5 and 9 to 12`; a long series with equal steps as `0, 7, 14 … 56`. */
 export function listed(of: readonly number[], name: (value: number) => string): string {
   const [first = 0, second = 0, third = 0] = of
   const step = second - first
@@ -60,7 +60,7 @@ export function joinedRuns(of: readonly number[], name: (value: number) => strin
   )
 }
 
-/** Ascending values, those that follow each other together. */
+/** Groups ascending values into runs of consecutive ones. */
 export function runsOf(values: readonly number[]): readonly (readonly number[])[] {
   const runs: number[][] = []
   for (const value of values) {

@@ -1,7 +1,6 @@
 /**
- * A timer in words, for people who do not read calendar events.
- *
- * What is common is said as people say it; what is not is said exactly rather than prettily.
+ * Describes a timer in words, for people who do not read calendar events. Common timers get natural phrases; others get
+ * exact ones.
  */
 import { calendar } from '../calendar/index.ts'
 import { cronEvents } from './cron.ts'
@@ -13,7 +12,7 @@ import { restricted, values, valuesFromEnd } from './words-values.ts'
 
 const LAST_YEAR = 2199
 
-/** @returns such as `at 09:00, Monday to Friday (Europe/Berlin)` */
+/** @returns text such as `at 09:00, Monday to Friday (Europe/Berlin)` */
 export function inWords(timer: Timer): string {
   switch (timer.kind) {
     case 'every':
@@ -23,7 +22,7 @@ export function inWords(timer: Timer): string {
     case 'cron': {
       const [first, second] = cronEvents(timer).map((text) => eventWords(String(calendar(text))))
       if (first === undefined) return timer.text
-      // With two the time is the same: by day of the week, and by day of the month.
+      // Two events have the same time: one by day of the week, one by day of the month.
       const on = second === undefined ? first.on : `${first.on}, and ${second.on}`
       return sentence({ ...first, on }, timer.zone)
     }
@@ -37,25 +36,25 @@ function everyWords(spanMs: number): string {
   return spanWords(spanMs).replace(/^1 (\w+)$/u, '$1')
 }
 
-/** When on a day, and on which days. */
+/** The time of day, and the days. */
 interface EventWords {
   readonly time: string
-  /** Empty: on every day. */
+  /** Empty: every day. */
   readonly on: string
-  /** The time is the same in each hour, and so in nearly every zone. */
+  /** Whether the time is the same in each hour, and so in nearly every zone. */
   readonly hourly: boolean
 }
 
 function sentence({ time, on, hourly }: EventWords, zone: string): string {
   if (on === '')
     return hourly ? `${time}${zone === 'UTC' ? '' : ` (${zone})`}` : `${time} every day (${zone})`
-  // Every 5 minutes of every day in January: the day needs no saying.
+  // In 'every 5 minutes every day in January', 'every day' is redundant.
   const days = hourly ? on.replace(/^every day (?=in |from )/u, '') : on
   const joined = /^(?:on|in|every|from) /u.test(days) ? ' ' : ', '
   return `${time}${joined}${days} (${zone})`
 }
 
-/** @param text  a calendar event in normal form; a zone is passed over */
+/** @param text  a calendar event in normal form; a zone is ignored */
 function eventWords(text: string): EventWords {
   const [
     ,

@@ -1,11 +1,11 @@
-/** How many runs are planned in each hour. Pure: it reads what the rows say. */
+/** Calculates how many runs are planned in each hour. Pure. */
 import type { HourCount, TimerGroup } from '../store/list-store.ts'
 import { elapsesWithin, timer } from '../timer/index.ts'
 
 const HOUR_MS = 3_600_000
-/** Elapses that are walked through for one group of schedules; the rest follows the rate so far. */
+/** The most elapses to calculate for one group of schedules; the rest is extrapolated. */
 const MOST_OF_ONE = 20_000
-/** And in all. */
+/** The most elapses in total. */
 const MOST = 300_000
 const STEPS_PER_PAUSE = 200
 
@@ -24,11 +24,11 @@ export interface Load {
   readonly from: Date
   readonly to: Date
   readonly hours: readonly HourLoad[]
-  /** Active schedules that were counted. */
+  /** How many active schedules were counted. */
   readonly schedules: number
-  /** Whether `planned` was counted to the end; else it follows from rates or from some of the schedules. */
+  /** Whether `planned` was counted completely; otherwise it is extrapolated, or covers only some of the schedules. */
   readonly plannedIsExact: boolean
-  /** Whether `ended` reaches back to the first hour; else the first ones are missing. */
+  /** Whether `ended` reaches back to the first hour; otherwise the first hours are missing. */
   readonly endedIsComplete: boolean
 }
 
@@ -39,9 +39,9 @@ export interface Planned {
 }
 
 /**
- * Walks through the elapses of each group.
+ * Calculates the elapses of each group.
  *
- * @param pause  called now and then, so that others get their turn. @returns false: the rest is left out
+ * @param pause  called regularly, so that other work can run. @returns false to leave out the rest
  */
 export async function planned(
   groups: readonly TimerGroup[],
@@ -73,11 +73,11 @@ export async function planned(
 
 interface Walk {
   readonly elapses: readonly number[]
-  /** Where the walk ended. */
+  /** Where the calculation ended. */
   readonly until: number
 }
 
-/** Null: the timer cannot be read, which its schedule says by itself. */
+/** @returns null when the timer is invalid; its schedule shows the error */
 async function walked(
   group: TimerGroup,
   from: Date,
@@ -127,7 +127,7 @@ function addRate(counts: number[], from: number, start: number, end: number, per
   }
 }
 
-/** The hours of a load, with what ended in each. */
+/** The hours of a load, with the jobs that ended in each. */
 export function hourLoads(from: Date, plan: Planned, ended: readonly HourCount[]): HourLoad[] {
   const byHour = new Map<number, Record<string, number>>()
   for (const { hour, state, jobs } of ended) {

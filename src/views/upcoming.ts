@@ -21,7 +21,8 @@ export interface UpcomingRange {
 export class UpcomingRuns {
   readonly #before: Date
   readonly #limit: number
-  // Run times after the first `limit` are not calculated: 20,000 hourly timers have half a million run times per day.
+  // Later run times than the first `limit` are not calculated: 20,000 hourly timers have half a million run times per
+  // day.
   #until: Date
   #items: Upcoming[] = []
   #isAll = true

@@ -1,6 +1,4 @@
-/**
- * Overviews of large tables at a bounded cost: a count stops counting, a search stops searching, and both say so.
- */
+/** Overviews of large tables at a bounded cost: counts and searches stop at a limit, and the result says so. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { checkedInstant, checkedPage, checkedWhole } from '../model/input.ts'
 import {
@@ -21,12 +19,12 @@ export interface FailureGroup {
   readonly error: string
   readonly jobs: number
   readonly tasks: readonly string[]
-  /** The newest. */
+  /** The newest of them. */
   readonly lastJob: string
   readonly lastFinished: Date | null
 }
 
-/** Which hours are looked at, and whose runs. */
+/** The hours to show, and filters for the runs. */
 export interface LoadQuery {
   /** Rounded down to the hour. */
   readonly from: Date
@@ -37,7 +35,10 @@ export interface LoadQuery {
   readonly submitter?: string | undefined
 }
 
-/** Which time is looked at, `from` included and `to` not, and whose schedules. `limit` is 1 to 1000, default 100. */
+/**
+ * The time range to search (`from` inclusive, `to` exclusive), and filters for the schedules. `limit` is 1 to 1000,
+ * default 100.
+ */
 export interface UpcomingQuery {
   readonly from: Date
   readonly to: Date
@@ -47,21 +48,21 @@ export interface UpcomingQuery {
   readonly submitter?: string | undefined
 }
 
-/** How long a view may compute, beside what the database takes. */
+/** How long a view may compute, in addition to the time of the database. */
 const COMPUTE_MS = 2000
-/** The event loop runs other work at least this often meanwhile. */
+/** The longest time before the event loop can run other work. */
 const TURN_MS = 10
 const HOUR_MS = 3_600_000
 const MOST_HOURS = 744
-/** Schedules whose elapses are looked at one by one. */
+/** The most schedules whose elapses are calculated. */
 const MOST_TIMERS = 20_000
 const TIMERS_AT_ONCE = 1000
-/** Timers whose elapses are looked at without a break. */
+/** The most timers to process without a break. */
 const TIMERS_PER_TURN = 50
 const MOST_FAILURES = 10_000
 const MOST_TASKS = 1000
 
-/** Overviews: recent runs, failures, load and upcoming runs: `kalends.views`. */
+/** Overviews in `kalends.views`: recent runs, failures, load and upcoming runs. */
 export class Views {
   readonly #store: ListStore
 
@@ -69,7 +70,7 @@ export class Views {
     this.#store = store
   }
 
-  /** The last runs and skips of each of some schedules, newest first. @param limit  1 to 100 */
+  /** The last runs and skips of each of these schedules, newest first. @param limit  1 to 100 */
   recentRuns(
     schedules: readonly string[],
     limit: number,
@@ -78,9 +79,9 @@ export class Views {
   }
 
   /**
-   * The newest 10,000 failed jobs by the first line of their error, most frequent first.
+   * The newest 10,000 failed jobs, grouped by the first line of their error, most frequent first.
    *
-   * @returns `complete` false: there are more, or there may be
+   * @returns `complete` is false if there are, or may be, more
    */
   async failures(
     conditions: JobConditions = {},
@@ -104,7 +105,7 @@ export class Views {
     return { items: [...groups.values()].toSorted((one, other) => other.jobs - one.jobs), complete }
   }
 
-  /** The tasks of schedules, each once, in order; at most a thousand. */
+  /** The distinct tasks of schedules, in order; at most a thousand. */
   tasks(): Promise<string[]> {
     return this.#store.tasks(MOST_TASKS)
   }
@@ -138,7 +139,8 @@ export class Views {
   /**
    * The elapses between two instants, earliest first, of the first 20,000 active schedules by id.
    *
-   * @returns `complete` false: there are more schedules, or more elapses than `limit`, or it took too long
+   * @returns `complete` is false if there are more schedules, if there are more elapses than `limit`, or if it took too
+   *   long
    */
   async upcoming(
     query: UpcomingQuery,
@@ -157,7 +159,7 @@ export class Views {
       const goesOn = seen < MOST_TIMERS && looked < LIST_BOUNDS.searchWithin && performance.now() < deadline
       const [next] = await Promise.all([
         goesOn ? pages.next() : null,
-        // The statement has been sent by then, so the database reads while this process calculates.
+        // The next statement has already been sent, so the database reads while this process calculates.
         addInTurns(upcoming, rows),
       ])
       if (next === null) return { items: upcoming.found().items, complete: false }
@@ -167,13 +169,13 @@ export class Views {
     return { items, complete: isAll }
   }
 
-  /** Texts that are different after each change of a table, also by SQL. */
+  /** Tokens that are different after each change of a table, including manual SQL. */
   changeTokens(): Promise<ChangeTokens> {
     return this.#store.changeTokens()
   }
 }
 
-/** Lets others have their turn where the last one is long ago. @returns false once a view has computed for long enough */
+/** Yields to other work if the last break was too long ago. @returns false when a view has computed for too long */
 function pauses(): () => Promise<boolean> {
   const deadline = performance.now() + COMPUTE_MS
   let turned = performance.now()

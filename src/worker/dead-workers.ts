@@ -1,9 +1,9 @@
 import type { WorkerStore } from '../store/worker-store.ts'
 
 export const BEATS_UNTIL_DEAD = 3
-/** After a longer break between two checks, earlier observations no longer count. */
+/** After a longer break between two checks, earlier observations are discarded. */
 const MOST_BEATS_BETWEEN_CHECKS = 2
-/** Checks may come this much early. */
+/** Checks may be early by this factor. */
 const TOLERANCE = 0.99
 
 interface Observation {
@@ -13,8 +13,9 @@ interface Observation {
 }
 
 /**
- * Evicts dead workers. A worker is dead if its heartbeat has not changed for most of a lease, as this process has seen it
- * by its own monotonic clock and without database errors. Its row is deleted, so that its next heartbeat finds no row.
+ * Evicts dead workers. A worker is dead if its heartbeat has not changed for most of a lease, as observed by this
+ * process with its own monotonic clock and without database errors. Its row is deleted, so that its next heartbeat
+ * finds no row.
  */
 export class DeadWorkers {
   readonly #workers: WorkerStore
@@ -29,7 +30,7 @@ export class DeadWorkers {
     this.#onDead = onDead
   }
 
-  /** Starts all observations again. */
+  /** Discards all observations. */
   forget(): void {
     this.#observed.clear()
   }

@@ -1,7 +1,7 @@
 /**
  * Notices when the event loop of this process stalled: a handler that computes without a break, a suspended machine, a
- * debugger, SIGSTOP. The process cannot report a stall while it lasts, but must report it afterwards: during the stall
- * there was no heartbeat.
+ * debugger, SIGSTOP. The process cannot report a stall while it lasts, so it reports it afterwards, because there was
+ * no heartbeat during the stall.
  */
 
 const TICK_MS = 250

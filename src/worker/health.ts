@@ -1,6 +1,6 @@
 /**
- * The health of a worker, as it sees itself: an assessment of its loops, lease, clock and handlers. Pure: it reads neither
- * the database nor a clock.
+ * The health of a worker, as it sees itself: an assessment of its loops, lease, clock and handlers. Pure: it reads
+ * neither the database nor a clock.
  */
 import { durationText } from '../duration.ts'
 import type { LoopHealth } from '../loop.ts'
@@ -17,15 +17,15 @@ export interface Health {
   readonly running: number
   /** Runs that have ended, but whose end is not written yet. */
   readonly unwritten: number
-  /** How many of those wait because another transaction has locked their row. */
+  /** How many of these wait because another transaction has locked their row. */
   readonly locked: number
   /** Runs that have ended, but whose end the database rejects. Their jobs stay `running` until the end is written. */
   readonly rejected: number
-  /** How far this machine's clock is ahead of the database's clock, in ms; null: not known yet. */
+  /** How far this machine's clock is ahead of the database's clock, in ms; null: unknown. */
   readonly clockAheadMs: number | null
-  /** Why it is not ok. */
+  /** Why `ok` is false. */
   readonly reasons: readonly HealthNote[]
-  /** What needs attention although it is ok. */
+  /** What needs attention although `ok` may be true. */
   readonly warnings: readonly HealthNote[]
   readonly loops: readonly LoopHealth[]
 }
@@ -70,14 +70,14 @@ export interface Vitals {
   readonly running: number
   readonly unwritten: number
   readonly locked: number
-  /** How long the oldest of the locked has waited. */
+  /** How long the oldest locked end has waited. */
   readonly lockedMs: number
   readonly rejected: number
   /** Schedules and jobs that failed and wait for their back-off. */
   readonly setAside: number
   /** Whether further ends that cannot be written count against capacity. */
   readonly isLimitReached: boolean
-  /** The longest time that a loop has been waiting for a connection; 0: none waits. */
+  /** How long the longest-waiting loop has waited for a connection; 0: none waits. */
   readonly connectionWaitMs: number
   readonly clock: ClockDifference | null
   readonly stall: Stall | null
@@ -86,11 +86,14 @@ export interface Vitals {
   readonly loops: readonly LoopHealth[]
 }
 
-/** Share of the lease: a heartbeat may take this long before others may evict the worker. A connection is closed after a whole lease. */
+/**
+ * The share of the lease that a heartbeat may take before others may evict the worker. A connection is closed after a
+ * whole lease.
+ */
 const STUCK_AFTER = 3 / 5
 /** How long a loop may wait for a connection: a fifth of the lease, within these limits. */
 const CONNECTION_WAIT_MS = { least: 1000, most: 5000 }
-/** Kalends ends a stuck statement itself. Only after this time is a restart needed. */
+/** Kalends ends a stuck statement itself, so a restart is only needed after this time. */
 const STUCK_FOR_GOOD_LEASES = 3
 const STUCK_FOR_GOOD_MS = 180_000
 const CLOCK_MS = 2000
@@ -192,7 +195,7 @@ function leaseReasons({ worker, sinceHeartbeatMs }: Vitals): HealthNote[] {
   ]
 }
 
-/** Reported for one lease: this long, other workers may see the effects. */
+/** Problems of the last lease, during which other workers may still see their effects. */
 function recent({ leaseMs, sinceLeaseLostMs, stall, worker }: Vitals): HealthNote[] {
   const notes: HealthNote[] = []
   if (sinceLeaseLostMs !== null && sinceLeaseLostMs <= leaseMs) {
@@ -212,7 +215,7 @@ function recent({ leaseMs, sinceLeaseLostMs, stall, worker }: Vitals): HealthNot
   return notes
 }
 
-/** About runs that have ended. */
+/** Warnings about runs that have ended. */
 function endWarnings({ unwritten, locked, lockedMs, rejected, isLimitReached, loops }: Vitals): HealthNote[] {
   const notes: HealthNote[] = []
   const settler = loops.find(({ name }) => name === 'settler')

@@ -1,12 +1,12 @@
 /**
  * The membership of a worker: its registration and its heartbeat, and the eviction of other workers.
  *
- * A worker that finds its own row gone was evicted: others took it for dead. It aborts its handlers and registers again
- * under a new id.
+ * A worker whose own row is gone was evicted, because others considered it dead. It aborts its handlers and registers
+ * again under a new id.
  *
- * With a heartbeat every fifth of the lease, and eviction after three missed heartbeats, what a dead worker held is free
- * within one lease: one beat until the last heartbeat is seen, the three missed ones, and one by which the other worker
- * may be late.
+ * The heartbeat is every fifth of the lease, and a worker is evicted after three missed heartbeats. So what a dead
+ * worker held is free within one lease: one beat until the last heartbeat is seen, the three missed ones, and one by
+ * which the other worker may be late.
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -24,9 +24,9 @@ export interface MembershipOptions
   readonly tasks: () => readonly string[]
   /** The declared sets of this code: name to hash. */
   readonly sets: Readonly<Record<string, string>>
-  /** The version of the software. */
+  /** The version of Kalends. */
   readonly version: string
-  /** This worker was evicted: what it runs now belongs to others. */
+  /** This worker was evicted: others own what it runs now. */
   readonly onLost: (workerId: string) => void
   /** This worker has a new id. */
   readonly onRegistered: () => void
@@ -47,7 +47,7 @@ export class Membership {
   #lastBeat: number | null = null
   /** When this worker last found that it had been evicted, by performance.now(). */
   #lostAt: number | null = null
-  /** Why this version may no longer work on the tables. */
+  /** Why this version can no longer use the tables; null: it can. */
   #outdated: string | null = null
 
   constructor(options: MembershipOptions) {
@@ -82,12 +82,12 @@ export class Membership {
     return sinceMs !== null && sinceMs < this.#beatMs * BEATS_UNTIL_DEAD ? this.#id : null
   }
 
-  /** Time since the last successful heartbeat; null before the first. */
+  /** The time since the last successful heartbeat; null before the first one. */
   sinceHeartbeatMs(): number | null {
     return this.#lastBeat === null ? null : performance.now() - this.#lastBeat
   }
 
-  /** Time since this worker last found that it had been evicted; null: never. */
+  /** The time since this worker last found that it had been evicted; null: never. */
   sinceLostMs(): number | null {
     return this.#lostAt === null ? null : performance.now() - this.#lostAt
   }
@@ -103,7 +103,7 @@ export class Membership {
     this.loop.start()
   }
 
-  /** Ends the heartbeat and removes the registration. Comes last: until then, other workers must see this one alive. */
+  /** Ends the heartbeat and removes the registration. Comes last: until then, others must see this worker alive. */
   async stop(): Promise<void> {
     await this.loop.stop()
     const id = this.#id
@@ -117,7 +117,7 @@ export class Membership {
     const started = performance.now()
     if (this.#id === null || !(await workers.heartbeat(this.#id))) await this.#renew()
     this.#lastBeat = started
-    // After the heartbeat: attempts that this worker still runs may end, and must not be taken over meanwhile.
+    // Checked after the heartbeat, so that attempts that still run here are not taken over and can end.
     this.#outdated = versionProblem(await workers.lowestVersion(), version)
     if (this.#outdated !== null) throw new SchemaError(`${this.#outdated}; it takes on no work until then`)
     const evicted = await this.#deadWorkers.evict(this.#id)
@@ -125,7 +125,7 @@ export class Membership {
     return Math.max(0, this.#beatMs - (performance.now() - started))
   }
 
-  /** This worker is not registered, or was evicted: it continues under a new id. */
+  /** Continues under a new id: this worker is not registered, or was evicted. */
   async #renew(): Promise<void> {
     if (this.#id !== null) {
       this.#lostAt = performance.now()

@@ -13,9 +13,9 @@ export interface KalendsEvents {
   started: ClaimedJob
   /** An attempt ended: the job is final, or waits for its next attempt. */
   settled: SettledAttempt
-  /** Another worker was found dead; this or another worker takes over what it held. */
+  /** Another worker was found dead. This or another worker takes over its work. */
   workerLost: { readonly worker: string }
-  /** Other workers took this worker for dead, for example after a long stall. It continues under a new id. */
+  /** Other workers considered this worker dead, for example after a long stall. It continues under a new id. */
   leaseLost: { readonly worker: string }
   /** An operation failed and will be retried. */
   error: { readonly where: string; readonly error: unknown }
@@ -95,7 +95,7 @@ export class Reporter {
     }
   }
 
-  /** The job stays `running` under its worker: it stays visible, and no worker repeats it. */
+  /** The job stays `running` under its worker, so that it remains visible and no worker repeats it. */
   rejected({ fence: { id: job, worker, claim } }: EndedAttempt, error: unknown): void {
     const text = `The database rejected the end of the job '${job}', which stays running. Repair the row of the job or its schedule: the end is written within five minutes, or when the worker stops`
     this.#logger.error({ job, worker, claim, err: error }, text)

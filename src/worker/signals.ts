@@ -11,8 +11,8 @@ export function stopOnSignals(kalends: { readonly stop: () => Promise<void> }, l
   }
   let removal: NodeJS.Timeout | undefined
   const stop = (signal: NodeJS.Signals) => {
-    // The terminal signals both npm and this process, and npm forwards its signal: one request arrives twice. After that,
-    // a further signal ends the process at once, without waiting for the grace period.
+    // The terminal signals both npm and this process, and npm forwards its signal, so one request arrives twice. After
+    // that, another signal ends the process at once, without the grace period.
     if (removal !== undefined) return
     removal = setTimeout(removeHandlers, SAME_REQUEST_MS).unref()
     logger.info({ signal }, 'Stopping')

@@ -10,7 +10,7 @@ export interface TakeOverOptions {
   readonly leaseMs: number
   readonly beatMs: number
   readonly beatsPerLease: number
-  /** The id of this worker, even if its last heartbeat is long ago. */
+  /** The id of this worker, even if its last heartbeat was long ago. */
   readonly worker: () => string | null
   /** This worker was evicted: registers it again. */
   readonly renew: () => Promise<void>
@@ -22,16 +22,16 @@ export interface TakeOverOptions {
   readonly onError: (error: unknown, loop: string) => void
 }
 
-/** Sweeps of everything are less frequent while they are slow because the tables are large. */
+/** How many leases pass between sweeps of everything: more while sweeps are slow because the tables are large. */
 const LEASES_PER_WHOLE_SWEEP = { quick: 1, slow: 5 }
-/** A sweep is quick if it takes less than this share of the lease, or less than so many ms. */
+/** A sweep is quick if it takes less than this share of the lease, or less than this many ms. */
 const QUICK_SWEEP = { share: 1 / 500, ms: 50 }
 const ORPHANS_AT_ONCE = 200
 const MOST_REJECTED = 1000
 
 /**
- * Takes over what dead workers held: ends their marks and settles their running jobs, which are orphans, as lost attempts.
- * Also repairs, once per lease, what manual edits and interrupted take-overs leave behind.
+ * Takes over what dead workers held: ends their marks, and settles their running jobs (orphans) as lost attempts. Once
+ * per lease, it also repairs what manual edits and interrupted take-overs leave behind.
  */
 export class TakeOver {
   readonly #options: TakeOverOptions
@@ -69,7 +69,7 @@ export class TakeOver {
     if (this.#beatsUntilSweep <= 0) await this.#sweep()
   }
 
-  /** Runs once per lease, so that nothing stays held for longer than by a dead worker. */
+  /** Runs once per lease, so that nothing is held for longer than by a dead worker. */
   async #sweep(): Promise<void> {
     const { scheduling, leaseMs, beatsPerLease, worker, onHealed } = this.#options
     const id = worker()
@@ -77,7 +77,7 @@ export class TakeOver {
     this.#beatsUntilSweep = beatsPerLease
     this.#sweepsUntilWhole -= 1
     const isWhole = this.#sweepsUntilWhole <= 0
-    // Set before the sweep: a sweep that fails must not be repeated in each beat, which would delay the heartbeat.
+    // Set before the sweep, so that a failing sweep is not repeated in each beat, which would delay the heartbeat.
     if (isWhole) this.#sweepsUntilWhole = LEASES_PER_WHOLE_SWEEP.slow
     const started = performance.now()
     // If the sweep fails, the next beat looks for orphans.
@@ -90,7 +90,7 @@ export class TakeOver {
     if (this.#mayHaveOrphans) await this.#settleRemainingOrphans()
   }
 
-  /** An error about orphans must not count as an error of the heartbeat: the next beat is on time, and retries. */
+  /** An error about orphans does not count as an error of the heartbeat: the next beat is on time, and retries. */
   async #settleRemainingOrphans(): Promise<void> {
     const { beatMs, onError } = this.#options
     const started = performance.now()
@@ -101,7 +101,8 @@ export class TakeOver {
       } catch (error) {
         if (!isOfARow(error)) throw error
         onError(error, 'lease')
-        // Retries at once: more are tried each time, and orphans that can be settled may follow the rejected ones.
+        // Retries at once, because each time more orphans are tried, and ones that can be settled may follow the
+        // rejected ones.
         if (!(error instanceof AllRefusedError) || performance.now() - started > beatMs) return
       }
     }

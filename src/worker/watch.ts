@@ -1,7 +1,7 @@
 /**
  * The watch: one look at the database per poll interval for all parts of a worker, so that an idle worker costs one
- * statement per second. Between looks it sleeps exactly until the next schedule or job is due, by the database's clock.
- * Writes of this process wake it.
+ * statement per second. Between looks, it sleeps exactly until the next schedule or job is due, by the database's
+ * clock. Writes of this process wake it.
  */
 import { Loop } from '../loop.ts'
 import type { ClockDifference } from './health.ts'
@@ -13,7 +13,7 @@ export interface WatchOptions {
   readonly pollIntervalMs: number
   /** This machine's clock. */
   readonly now: () => Date
-  /** The tasks that this worker has capacity for at this moment. */
+  /** The tasks that this worker currently has capacity for. */
   readonly claimableTasks: () => readonly string[]
   /** null: this worker does not submit schedules. */
   readonly onScheduleDue: (() => void) | null
@@ -27,7 +27,7 @@ export interface WatchOptions {
 
 /** Time until the next look if something is due that another worker may be processing. */
 const BUSY_MS = 250
-/** Time until the next look after a schedule has become due at the time that the last look found: until it is submitted. */
+/** The time until the next look after a schedule became due as the last look predicted: long enough to submit it. */
 const SUBMITTED_MS = 20
 
 export class Watch {
@@ -52,7 +52,7 @@ export class Watch {
   async pass(): Promise<number> {
     const { store, pollIntervalMs, onScheduleDue, onJobDue } = this.#options
     if (onScheduleDue !== null && performance.now() >= this.#scheduleDue) {
-      // No look is needed to know that it is due. The look after the submission finds the next one.
+      // No look is needed, because the last one found when it is due. The look after the submission finds the next one.
       this.#scheduleDue = Infinity
       onScheduleDue()
       return SUBMITTED_MS
@@ -74,7 +74,7 @@ export class Watch {
       if (waitMs > 0) this.#scheduleDue = answered + waitMs
       waits.push(notifyWhenDue(look.wakeAt, look.now, onScheduleDue))
     }
-    // Even without capacity at this moment: when a place becomes free, the executor claims without a look.
+    // Even without capacity now: when some becomes free, the executor claims without a look.
     if (onJobDue !== null && look.dueAt !== null) waits.push(notifyWhenDue(look.dueAt, look.now, onJobDue))
     if (onJobDue !== null && look.claimable) waits.push(notifyWhenDue(look.now, look.now, onJobDue))
     return Math.min(...waits)

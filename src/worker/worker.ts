@@ -1,5 +1,6 @@
 /**
- * A worker: what runs between start and stop. It wires the parts and their wake-ups; it contains no rule and no SQL.
+ * A worker: everything that runs between start and stop. It connects the parts and their wake-ups, and contains no
+ * rules and no SQL.
  *
  * The parts communicate through the rows of the database. A wake-up only saves the wait for the next look.
  */
@@ -33,7 +34,7 @@ export interface WorkerOptions {
   readonly schedules: boolean
   /** Submits jobs to an external queue; null: jobs go to the queue in this database. */
   readonly externalQueue: SubmitToQueue | null
-  /** The most jobs at the same time; 0: it runs no jobs. */
+  /** The most concurrent jobs; 0: it runs no jobs. */
   readonly concurrency: number
   readonly middleware: Middleware | null
   readonly redaction: Redaction
@@ -43,10 +44,10 @@ export interface WorkerOptions {
   readonly events: Emitter<KalendsEvents>
 }
 
-/** Schedules in one transaction: enough for bursts. A cluster limits it further. */
+/** The most schedules in one transaction: enough for bursts. A cluster limits it further. */
 const BATCH = 500
 
-/** The job waits for its retry, or its schedule for its next run. */
+/** Whether the end sets a time: the job waits for its retry, or its schedule for its next run. */
 const setsATime = ({ scheduleId, outcome }: SettledAttempt) => scheduleId !== null || !isFinal(outcome.state)
 
 export class Worker {
@@ -56,7 +57,7 @@ export class Worker {
   readonly #watch: Watch
   readonly #scheduler: PeriodicScheduler | null
   readonly #executor: JobExecutor | null
-  /** Restores declared schedules that others have changed, and notices when a newer version of the code is gone. */
+  /** Restores declared schedules that others changed, and notices when workers with newer code are gone. */
   readonly #declared: Loop
   readonly #stall = new EventLoopStall()
   readonly #onError: (error: unknown, loop: string) => void
@@ -80,7 +81,7 @@ export class Worker {
     })
   }
 
-  /** Registers, brings the declared sets to the database, and starts the loops. */
+  /** Registers, writes the declared sets to the database, and starts the loops. */
   async start(): Promise<void> {
     await this.register(true)
     this.#stall.start()
@@ -104,13 +105,13 @@ export class Worker {
     }
   }
 
-  /** One round of all parts, where no loop runs. @returns whether anything was due */
+  /** One round of all parts, without loops. @returns whether anything was due */
   async step(): Promise<boolean> {
     let submitted = 0
     const unsubscribe = this.#options.events.on('submitted', () => {
       submitted += 1
     })
-    // The test's clock may have advanced by any time. Without a recent heartbeat, nothing may be marked.
+    // The test's clock may have advanced by any amount. Without a recent heartbeat, nothing may be marked.
     if (this.#membership.id() === null) await this.#membership.beat()
     await this.#scheduler?.pass()
     unsubscribe()
@@ -120,7 +121,7 @@ export class Worker {
 
   /** Stops the parts in the order of their dependencies: the heartbeat comes last. */
   async stop(graceMs: number): Promise<void> {
-    // All at once: from now on, nothing is claimed.
+    // All at the same time: from now on, nothing is claimed.
     await Promise.all([this.#scheduler?.loop.stop(), this.#executor?.stop(graceMs), this.#declared.stop()])
     await this.#watch.loop.stop()
     this.#stall.stop()
@@ -260,7 +261,7 @@ export class Worker {
     this.#reporter.settled(result)
     // A blocked job may have become claimable, and jobs that were taken over wait.
     this.#executor?.wake()
-    // Other ends set no time that a look could find: a busy worker would look hundreds of times per second.
+    // Other ends set no time that a look could find, and a busy worker would look hundreds of times per second.
     if (result.settled.some(setsATime)) this.#watch.loop.wake()
   }
 }

@@ -117,7 +117,7 @@ describe('an invalid text, zone, fold or instant is rejected with its own class 
 
   test('the options', () => {
     expect(() => calendar('daily', { zone: 'Mars/Olympus' })).toThrow(RangeError)
-    expect(() => calendar('daily', { zone: 'europe/berlin' })).toThrow('exact in case')
+    expect(() => calendar('daily', { zone: 'europe/berlin' })).toThrow('case-sensitive')
     expect(() => Reflect.apply(calendar, undefined, ['daily', { fold: 'twice' }])).toThrow(RangeError)
   })
 

@@ -215,7 +215,7 @@ describe('a URL with a password', () => {
     for (const args of [['migrate'], ['start'], ['migrate', '--verbose']]) {
       const { code, stdout, stderr } = await run(CLI, [...args, '--database', url], { cwd })
       expect(code).toBe(5)
-      expect(stderr).toMatch(/^error: .*database does not answer/)
+      expect(stderr).toMatch(/^error: .*database does not respond/)
       expect(stdout + stderr).not.toContain('s3cret')
     }
   })

@@ -316,11 +316,11 @@ eachDatabase(({ fresh }) => {
     const { code, stdout, stderr } = await cli('doctor')
     expect(code).toBe(1)
     expect(stdout).toMatch(/WRONG no-worker:/)
-    expect(stdout).toMatch(/WRONG dead-worker: the worker gone\/1 is silent for \d+ d(?: \d+ h)?\n/)
+    expect(stdout).toMatch(/WRONG dead-worker: the worker gone\/1 has been silent for \d+ d(?: \d+ h)?\n/)
     expect(stdout).toMatch(
       /WRONG invalid-schedule: the timer of the schedule 'broken'.*Mo.*\n {2}fix: .*kalends schedules edit broken --timer/,
     )
-    expect(stdout).toMatch(/WRONG unhandled-task: 1 job of the task 'nobody' waits/)
+    expect(stdout).toMatch(/WRONG unhandled-task: 1 job of the task 'nobody' has been waiting/)
     expect(stderr).toContain('problems found.')
     const findings = (await cli('doctor', '--json')).stdout.trim().split('\n')
     expect(findings.map((line) => Object.keys(JSON.parse(line)))).toContainEqual([

@@ -202,7 +202,7 @@ describe('the database', () => {
     for (const args of commands) {
       const { code, stdout, stderr } = await run(CLI, [...args, ...down], { cwd })
       expect({ code, stdout }, args.join(' ')).toEqual({ code: 5, stdout: '' })
-      expect(stderr).toMatch(/^error: .*database does not answer/)
+      expect(stderr).toMatch(/^error: .*database does not respond/)
       expect(stderr).not.toContain('s3cret')
     }
     const { code, stderr } = await run(CLI, ['schedules', 'list'], { cwd })

@@ -96,7 +96,7 @@ eachDatabase((under) => {
     await jobs.cancel('a')
     const { changed, refused } = await jobs.cancelMany({ ids: ['a'] })
     expect(changed).toEqual([])
-    expect(refused).toMatchObject([{ id: 'a', error: { message: 'The job a is cancelled already' } }])
+    expect(refused).toMatchObject([{ id: 'a', error: { message: 'The job a is already cancelled' } }])
   })
 
   it.each<[string, object, object]>([

@@ -68,7 +68,7 @@ eachDatabase((under) => {
     expect(await jobs.submit(mail, { to: 'first' }, { id: 'order-7' })).toBe('order-7')
     const again = jobs.submit(mail, { to: 'second' }, { id: 'order-7' })
     await expect(again).rejects.toThrow(ConflictError)
-    await expect(again).rejects.toThrow("There is a job with the id 'order-7' already")
+    await expect(again).rejects.toThrow("A job with the id 'order-7' already exists")
     expect((await jobs.get('order-7'))?.args).toEqual({ to: 'first' })
     await jobs.submit(mail, { to: 'third' }, { id: 'ORDER-7' })
     expect((await jobs.list()).total).toBe(2)

@@ -45,7 +45,7 @@ async function proves(database: TestDatabase, kalends: Kalends, inTransaction: I
   await inTransaction(async (tx) => {
     const again = jobs.submit(mail, {}, { tx, id: 'mine' })
     await expect(again).rejects.toThrow(ConflictError)
-    await expect(again).rejects.toThrow("There is a job with the id 'mine' already")
+    await expect(again).rejects.toThrow("A job with the id 'mine' already exists")
     const many = ['a', 'b', 'c', 'mine'].map((each) => ({ task: mail, id: each, args: { large } }))
     await expect(jobs.submitMany(many, { tx })).rejects.toThrow(ConflictError)
     await jobs.submitMany(many.slice(0, 1), { tx })

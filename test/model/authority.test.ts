@@ -40,7 +40,7 @@ describe('granted tasks', () => {
   it('are tasks or their names; none by default, so that the scope may only read', () => {
     expect([...checkedTasks([{ name: 'mail' }, 'report', 'mail'])]).toEqual(['mail', 'report'])
     expect([...checkedTasks()]).toEqual([])
-    expect(() => requireTask({ ...FULL_AUTHORITY, tasks: checkedTasks() }, 'mail')).toThrow('may only read')
+    expect(() => requireTask({ ...FULL_AUTHORITY, tasks: checkedTasks() }, 'mail')).toThrow('read-only')
   })
 
   it('are named by the error that refuses another', () => {
@@ -218,7 +218,9 @@ describe('the shortest period', () => {
 it('open jobs: up to the limit, and not one more', () => {
   const limits = checkedLimits({ openJobs: 3 })
   checkOpenJobs(limits, 2, 1)
-  expect(() => checkOpenJobs(limits, 2, 2)).toThrow(/3 jobs .* are allowed, and there are 2/)
+  expect(() => checkOpenJobs(limits, 2, 2)).toThrow(
+    /at most 3 open jobs are allowed, and there are already 2/,
+  )
   expect(() => checkOpenJobs(limits, 3, 1)).toThrow('limits.openJobs')
   expect(() => checkOpenJobs(limits, 0, 4)).toThrow('limits.openJobs')
 })

@@ -111,8 +111,8 @@ describe('a problem is found:', () => {
       {
         workers: [...healthy.workers, { id: 'x/1', heartbeat: ago(7_200_000), tasks: [], running: 0 }],
       },
-      /x\/1 is silent for 2 h/,
-      /^nothing, .* takes over/,
+      /x\/1 has been silent for 2 h/,
+      /^nothing to do .* takes over/,
     ],
     [
       'stale-mark',
@@ -157,14 +157,14 @@ describe('a problem is found:', () => {
           schedule({ id: 't', nextRun: ago(60_000), isDue: true }),
         ],
       },
-      /2 schedules are due and not submitted; 's' since 1 h/,
+      /2 schedules are due and not submitted; 's' for 1 h/,
       /open transaction/,
     ],
-    ['late-schedule', { schedules: [schedule({ nextRun: null, isDue: true })] }, /since 1 h/, /worker/],
+    ['late-schedule', { schedules: [schedule({ nextRun: null, isDue: true })] }, /for 1 h/, /worker/],
     [
       'unhandled-task',
       { waiting: [{ task: 'send.mail', count: 1, since: ago(50_000) }] },
-      /1 job of the task 'send.mail' waits since 50 s/,
+      /1 job of the task 'send.mail' has been waiting for 50 s/,
       /jobs cancel --task send\.mail /,
     ],
     [
@@ -177,18 +177,18 @@ describe('a problem is found:', () => {
       'far-mark',
       { marks: [{ id: 's', worker: 'w/1', ends: ago(-3 * LEASE_MS) }] },
       /1 schedule is marked for longer than two leases/,
-      /once a lease/,
+      /once per lease/,
     ],
     [
       'unclaimed-job',
       { waiting: [{ task: 'a', count: 2, since: ago(30_000) }] },
-      /2 jobs of the task 'a' wait since 30 s, although w\/1 could run them and runs nothing/,
+      /2 jobs of the task 'a' have been waiting for 30 s, although w\/1 could run them and runs nothing/,
       /\/health/,
     ],
     [
       'blocked-job',
       { blocked: [{ id: 'j', schedule: 's' }] },
-      /1 job is blocked with nothing before it:/,
+      /1 job is blocked although no other job blocks it/,
       /sweep/,
     ],
     [
@@ -197,7 +197,12 @@ describe('a problem is found:', () => {
       /1 schedule waits for the end of a run whose job was deleted/,
       /sweep/,
     ],
-    ['orphaned-job', { orphans: [{ id: 'j', worker: 'gone/1' }] }, /1 job runs/, /^nothing: .* takes over/],
+    [
+      'orphaned-job',
+      { orphans: [{ id: 'j', worker: 'gone/1' }] },
+      /1 job runs/,
+      /^nothing to do: .* takes over/,
+    ],
     ['clock-skew', { localNow: ago(2002), roundTripMs: 1 }, /2 s behind/, /NTP/],
     [
       'invalid-schedule',
@@ -218,13 +223,13 @@ describe('a problem is found:', () => {
     [
       'unhandled-task',
       { waiting: [{ task: 'send mail', count: 2, since: ago(500) }] },
-      /2 jobs of the task 'send mail' wait since 500 ms/,
+      /2 jobs of the task 'send mail' have been waiting for 500 ms/,
       /--task 'send mail' --state waiting/,
     ],
     [
       'unclaimed-job',
       { waiting: [{ task: 'a', count: 1, since: ago(2 * 86_400_000) }] },
-      /1 job of the task 'a' waits since 2 d, although w\/1 could run it and runs nothing/,
+      /1 job of the task 'a' has been waiting for 2 d, although w\/1 could run it and runs nothing/,
       /open transaction/,
     ],
     [
@@ -243,7 +248,7 @@ describe('a problem is found:', () => {
     [
       'blocked-job',
       { blocked: ['j', 'k'].map((id) => ({ id, schedule: 's' })) },
-      /2 jobs are blocked with nothing before them/,
+      /2 jobs are blocked although no other job blocks them/,
       /sweep/,
     ],
     ['endless-schedule', { endless: [{ id: 's' }, { id: 't' }] }, /2 schedules wait for the end/, /sweep/],

@@ -69,7 +69,7 @@ it('an error that belongs to no item ends the work at once', async () => {
 it('if nothing is accepted, it stops after a few attempts, and blames no item', async () => {
   const { tries, failed, done } = await run(() => true)
   expect(done).toBe(
-    'AllRefusedError: The database refused each of 3 rows that were tried, of 512; all are tried again: a bad row',
+    'AllRefusedError: The database refused all 3 rows that were tried, of 512; all will be retried: a bad row',
   )
   expect(failed).toEqual([])
   expect(tries).toBeLessThanOrEqual(Math.log2(512) + 5)

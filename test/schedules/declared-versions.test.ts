@@ -111,7 +111,7 @@ eachDatabase((under) => {
       const goes = await again.kalends.schedules.get('goes')
       expect(goes).toMatchObject({ status: 'active', idle: null, runCount: 7, catchUp: 100 })
       expect(goes?.nextRun?.getTime()).toBeGreaterThan(Date.now())
-      expect(again.messages()).toContain("info: Declared schedule 'goes' is declared again: it goes on")
+      expect(again.messages()).toContain("info: Declared schedule 'goes' is declared again: it continues")
       expect(await on.database.query('SELECT id FROM job')).toEqual([])
     })
 
@@ -185,7 +185,7 @@ eachDatabase((under) => {
       await laterPass(old)
       const another = await live(on, 'old-2', [daily('a'), daily('b')])
       expect(another.messages()).toContain(
-        "warn: The set 'set' has a newer version among the live workers: this one only reads",
+        "warn: Another live worker has a newer version of the set 'set': this one only reads",
       )
       await laterPass(another)
       await laterPass(next)

@@ -170,7 +170,7 @@ eachDatabase((under) => {
       ])
     const { messages } = await deploy(open, code, {})
     expect(messages).toContain(
-      "error: Schedule 'report' was made by others and is left as it is; declare it under another id, or delete theirs",
+      "error: Schedule 'report' exists outside this set and is left unchanged; declare yours under another id, or delete the existing one",
     )
     const settings = (rows: readonly Record<string, unknown>[]) =>
       rows.map(({ id, task: name, timer, args, enabled, declared_by: by, created }) => ({
@@ -199,7 +199,9 @@ eachDatabase((under) => {
     const other = await deploy(open, (kalends) => {
       kalends.declare('one', [{ id: 'b', task: report, timer: 'hourly' }])
     })
-    expect(other.messages).toContainEqual(expect.stringContaining("error: Schedule 'b' was made by others"))
+    expect(other.messages).toContainEqual(
+      expect.stringContaining("error: Schedule 'b' exists outside this set"),
+    )
     expect(await (await open()).schedules.get('b')).toMatchObject({ timer: 'daily', declaredBy: 'two' })
   })
 
@@ -269,7 +271,7 @@ eachDatabase((under) => {
       `${where('one', 'twice')}the id is declared twice; give one of them another id`,
       expect.stringContaining(`${where('one', 'i'.repeat(191))}id: a name of 1 to 190 characters`),
       `${where('one', 'unhandled')}no handler for the task 'nobody-runs-this'; call kalends.handle(…) before start`,
-      `${where('two', 'good')}the id is declared in the set 'one' as well`,
+      `${where('two', 'good')}the id is also declared in the set 'one'`,
       expect.stringContaining(`${where('two', 'bad-args')}args: not what the task 'cleanup' takes: days`),
     ])
     for (const problem of error.problems) expect(error.message).toContain(problem)
@@ -337,7 +339,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('before start', 
   it('a set has one declaration and a name', async () => {
     await using kalends = await Kalends.open('sqlite::memory:')
     kalends.declare('set', [])
-    expect(() => kalends.declare('set', [])).toThrow("declare: the set 'set' was declared already")
+    expect(() => kalends.declare('set', [])).toThrow("declare: the set 'set' is already declared")
     expect(() => kalends.declare(' ', [])).toThrow(InvalidInputError)
   })
 
@@ -346,11 +348,11 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('before start', 
     await kalends.start()
     expect(() => kalends.handle(report, () => {})).toThrow(ConflictError)
     expect(() => kalends.declare('set', [])).toThrow(
-      'declare comes too late: this Kalends was started already',
+      'declare comes too late: this Kalends was already started',
     )
     await expect(kalends.start()).rejects.toThrow(ConflictError)
     await kalends.stop()
-    expect(() => kalends.handle(report, () => {})).toThrow('this Kalends was stopped already')
+    expect(() => kalends.handle(report, () => {})).toThrow('this Kalends was already stopped')
   })
 
   it('a rejected start can be repeated once the problem is fixed', async () => {

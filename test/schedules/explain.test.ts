@@ -75,7 +75,7 @@ eachDatabase((under) => {
       { idle: 'invalid', last_error: 'Not a calendar event: "somtimes"' },
       [
         /^Its timer 'somtimes' cannot be read: Not a calendar event: "somtimes"\.$/,
-        /^It goes on as soon as the timer is edited\.$/,
+        /^It continues as soon as the timer is edited\.$/,
         /^It has not run yet\.$/,
       ],
     ],
@@ -90,7 +90,7 @@ eachDatabase((under) => {
         last_run: '2026-01-05 10:00:00.000',
       },
       [
-        /^It is dead: a run failed permanently, and on_exhausted is 'stop'\. Reset revives it\.$/,
+        /^It is dead: a run failed permanently, and on_exhausted is 'stop'\. Reset it to reactivate it\.$/,
         /^The last error was: Error: no\.$/,
         /^It last ran at Mon 2026-01-05 10:00:00 \+00:00 \(UTC\) and failed: Error: no\.$/,
       ],
@@ -100,7 +100,7 @@ eachDatabase((under) => {
       'hourly',
       { idle: 'done', max_runs: 3, run_count: 4, error_count: 1, last_run: '2026-01-05 10:00:00.000' },
       [
-        /^It is done: it has succeeded 3 times, and max_runs is 3\. Reset, or a larger max_runs, revives it\.$/,
+        /^It is done: it has succeeded 3 times, and max_runs is 3\. Reset it, or raise max_runs, to reactivate it\.$/,
         /and succeeded\.$/,
       ],
     ],
@@ -109,7 +109,7 @@ eachDatabase((under) => {
       '2026-02-03 04:05:00',
       { idle: 'done' },
       [
-        /^It is done: its timer '2026-02-03 04:05:00' does not elapse any more\. Another timer revives it\.$/,
+        /^It is done: its timer '2026-02-03 04:05:00' does not elapse any more\. Another timer reactivates it\.$/,
         /not run/,
       ],
     ],
@@ -118,7 +118,7 @@ eachDatabase((under) => {
       'hourly Europe/Berlin',
       { idle: 'done', ends: '2026-02-03 04:05:00.000' },
       [
-        /^It is done: it ended at Tue 2026-02-03 05:05:00 \+01:00 \(Europe\/Berlin\)\. A later end revives it\.$/,
+        /^It is done: it ended at Tue 2026-02-03 05:05:00 \+01:00 \(Europe\/Berlin\)\. A later end reactivates it\.$/,
         /not run/,
       ],
     ],
@@ -127,7 +127,7 @@ eachDatabase((under) => {
       'hourly',
       { idle: 'retired', declared_by: 'reports' },
       [
-        /^It is retired: no live worker declares it any more in the set 'reports'\. It goes on when it is declared again\.$/,
+        /^It is retired: no live worker declares it any more in the set 'reports'\. It continues when it is declared again\.$/,
         /not run/,
       ],
     ],
@@ -142,7 +142,7 @@ eachDatabase((under) => {
       'hourly',
       { nextrun: '2026-01-01 01:00:00.000' },
       [
-        /^It is due since Thu 2026-01-01 01:00:00 \+00:00 \(UTC\), and no worker is alive to do it\.$/,
+        /^It has been due since Thu 2026-01-01 01:00:00 \+00:00 \(UTC\), and no worker is alive to submit it\.$/,
         /not run/,
       ],
     ],
@@ -150,7 +150,7 @@ eachDatabase((under) => {
       'not planned, without a worker',
       'hourly',
       {},
-      [/^It has not been planned yet, and no worker is alive to do it\.$/, /not run/],
+      [/^It has not been planned yet, and no worker is alive to submit it\.$/, /not run/],
     ],
     [
       'being submitted',
@@ -161,7 +161,7 @@ eachDatabase((under) => {
         marked: CREATED,
         mark_ends: '2099-01-01 00:00:00.000',
       },
-      [/^It is due since .*: the worker w\/2 is submitting it\.$/, /not run/],
+      [/^It has been due since .*: the worker w\/2 is submitting it\.$/, /not run/],
     ],
     [
       'all well',
@@ -172,7 +172,7 @@ eachDatabase((under) => {
         /not run/,
       ],
     ],
-  ])('explains the state: %s', async (_, timer, columns, expected) => {
+  ])('explains explains the state: %s', async (_, timer, columns, expected) => {
     const stage = await opened()
     await schedule(stage, timer, columns)
     const reasons = await stage.reasons()
@@ -185,7 +185,7 @@ eachDatabase((under) => {
       'running',
       { worker: 'w/1', attempt: 2, started: '2026-01-01 01:00:01.000' },
       ['work'],
-      /^The job the-job is running since Thu 2026-01-01 01:00:01 \+00:00 \(UTC\) on w\/1, in its second attempt\.$/,
+      /^The job the-job has been running since Thu 2026-01-01 01:00:01 \+00:00 \(UTC\) on w\/1, in its second attempt\.$/,
     ],
     [
       'running, with a stop request',
@@ -199,7 +199,7 @@ eachDatabase((under) => {
       'waiting',
       { attempt: 1, max_retries: 3, run_at: '2099-01-01 00:00:00.000', error: 'Error: no\nat x' },
       ['work'],
-      /^The job the-job is tried again at Thu 2099-01-01 00:00:00 \+00:00 \(UTC\); attempt 1 of 4 failed: Error: no\.$/,
+      /^The job the-job will be retried at Thu 2099-01-01 00:00:00 \+00:00 \(UTC\); attempt 1 of 4 failed: Error: no\.$/,
     ],
     [
       'waiting for a task that no worker handles',
@@ -213,9 +213,9 @@ eachDatabase((under) => {
       'waiting',
       {},
       ['work'],
-      /^The job the-job waits since .* for a worker that has room\.$/,
+      /^The job the-job has been waiting since .* for a worker with free capacity\.$/,
     ],
-    ['blocked', 'blocked', {}, ['work'], /^The job the-job waits for the end of the one before it\.$/],
+    ['blocked', 'blocked', {}, ['work'], /^The job the-job waits for the end of the previous job\.$/],
   ])('explains an unfinished job: %s', async (_, state, columns, tasks, expected) => {
     const stage = await opened()
     await schedule(stage, 'hourly', { nextrun: '2099-01-05 08:00:00.000' })
@@ -254,20 +254,20 @@ eachDatabase((under) => {
       'cancelled',
       '2026-01-01 10:00:00.000',
       { reason: 'replaced' },
-      /gave way to a newer one \(overlap = 'replace'\)\.$/,
+      /was replaced by a newer one \(overlap = 'replace'\)\.$/,
     ],
     ['running', '2026-01-01 10:00:00.000', {}, /^It was submitted for .*: the job the-job is running\.$/],
     [
       'success',
       '2026-01-01 10:00:31.500',
       { reason: 'run now' },
-      /^It ran for Thu 2026-01-01 10:00:31 .*, because somebody asked for it: the job the-job succeeded/,
+      /^It ran for Thu 2026-01-01 10:00:31 .*, because someone requested it: the job the-job succeeded/,
     ],
     [
       'skipped',
       '2026-01-01 10:00:00.000',
       { reason: 'overlap', missed: 1 },
-      /^It did not run for Thu 2026-01-01 10:00:00 \+00:00 \(UTC\): the run before it had not ended \(overlap = 'skip'\)\.$/,
+      /^It did not run for Thu 2026-01-01 10:00:00 \+00:00 \(UTC\): the previous run had not ended \(overlap = 'skip'\)\.$/,
     ],
     // A row of skips stands at the newest of its slots.
     [
@@ -280,7 +280,7 @@ eachDatabase((under) => {
       'skipped',
       '2026-01-01 11:00:00.000',
       { reason: 'missed', missed: 2 },
-      /no scheduler was up in time, and no more missed slots are made up than catch_up says \(1\)\. This holds for 2 slots/,
+      /no scheduler was running in time, and catch_up limits how many missed slots are made up \(1\)\. This holds for 2 slots/,
     ],
     [
       'skipped',
@@ -298,7 +298,7 @@ eachDatabase((under) => {
       'success',
       '2026-01-01 13:00:00.000',
       { missed: 3 },
-      /^It did not run for Thu 2026-01-01 10:00:00 .*: no scheduler was up then\. The job the-job for Thu 2026-01-01 13:00:00 \+00:00 \(UTC\) stands for all 3 that were missed\.$/,
+      /^It did not run for Thu 2026-01-01 10:00:00 .*: no scheduler was running then\. The job the-job for Thu 2026-01-01 13:00:00 \+00:00 \(UTC\) stands for all 3 that were missed\.$/,
     ],
     // A skip that counts fewer slots than lie between says nothing of this one.
     [
@@ -335,11 +335,11 @@ eachDatabase((under) => {
       'Its timer does not elapse at Thu 2026-01-01 10:17:00 +00:00 (UTC); the next time after that is Thu 2026-01-01 11:00:00 +00:00 (UTC).',
     )
     expect(await first('2026-01-01T04:00:00Z')).toBe(
-      'It did not run at Thu 2026-01-01 04:00:00 +00:00 (UTC): it was created only at Thu 2026-01-01 05:30:00 +00:00 (UTC).',
+      'It did not run at Thu 2026-01-01 04:00:00 +00:00 (UTC): it was only created at Thu 2026-01-01 05:30:00 +00:00 (UTC).',
     )
     expect(await first('2099-01-01T04:00:00Z')).toBe('Thu 2099-01-01 04:00:00 +00:00 (UTC) is still to come.')
     expect(await first('2026-01-01T10:00:00Z')).toBe(
-      'Thu 2026-01-01 10:00:00 +00:00 (UTC) has come, and has not been submitted yet.',
+      'Thu 2026-01-01 10:00:00 +00:00 (UTC) is due, but has not been submitted yet.',
     )
     await changed(stage.database, { starts: '2026-01-02 00:00:00.000', ends: '2026-01-03 00:00:00.000' })
     expect(await first('2026-01-01T10:00:00Z')).toMatch(/^It does not run at .*: it starts at Fri 2026-01-02/)
@@ -362,7 +362,7 @@ eachDatabase((under) => {
     expect((await stage.reasons('2026-01-01T10:00:21Z'))[0]).toContain('Nothing is recorded')
   })
 
-  it('explains a time far back in a long history', async () => {
+  it('explains a time explains a time far back in a long history', async () => {
     const stage = await opened()
     await schedule(stage, 'minutely', { nextrun: '2099-01-05 08:00:00.000' })
     const rows = Array.from({ length: 600 }, (_, index) => {
@@ -388,11 +388,11 @@ eachDatabase((under) => {
     await started
     const during = await kalends.schedules.explain('s')
     expect(during).toMatchObject({ schedule: 's', status: 'active' })
-    expect(during.reasons.join('\n')).toContain(`The job ${id} is running since`)
+    expect(during.reasons.join('\n')).toContain(`The job ${id} has been running since`)
     hold.open()
     await ended(kalends, id)
     const after = await kalends.schedules.explain('s', { at: new Date() })
-    expect(after.reasons.join('\n')).toMatch(/because somebody asked for it: the job .* succeeded/)
+    expect(after.reasons.join('\n')).toMatch(/because someone requested it: the job .* succeeded/)
     expect(after.nextRun).toEqual((await kalends.schedules.get('s'))?.nextRun)
     await expect(kalends.schedules.explain('nobody')).rejects.toThrow(NotFoundError)
     await expect(kalends.schedules.explain('s', { at: new Date('soon') })).rejects.toMatchObject({

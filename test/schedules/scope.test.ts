@@ -106,7 +106,7 @@ eachDatabase((under) => {
       expect((await scope.schedules.put('s', { task: work, timer })).result).toBe('unchanged')
       expect(await scope.jobs.submit(work, { timer }, { id: 'j' })).toBe('j')
       await expect(scope.jobs.submit(work, {}, { id: 'j' })).rejects.toThrow(
-        "There is a job with the id 'j' already",
+        "A job with the id 'j' already exists",
       )
       expect(await scope.schedules.get('s')).toMatchObject({ id: 's', timer })
       expect(await scope.jobs.get('j')).toMatchObject({ id: 'j', args: { timer } })
@@ -192,7 +192,7 @@ eachDatabase((under) => {
     for (const submit of submissions) {
       const error = await submit().catch((thrown: unknown) => thrown)
       expect(error).toBeInstanceOf(ConflictError)
-      expect(error).toMatchObject({ message: "There is a job with the id 'j' already" })
+      expect(error).toMatchObject({ message: "A job with the id 'j' already exists" })
     }
     expect(await jobs.get('j')).toMatchObject({ args: { by: 'code' } })
     // Jobs of other owners are not in the way.
@@ -303,7 +303,7 @@ eachDatabase((under) => {
       .schedules.create({ id: 's', task: work, timer: 'yearly' })
     const { schedules, jobs } = kalends.scope({ submitter: 'anna' })
     expect(await schedules.get('s')).toMatchObject({ id: 's' })
-    await expect(schedules.pause('s')).rejects.toThrow('may only read')
+    await expect(schedules.pause('s')).rejects.toThrow('This scope is read-only')
     await expect(jobs.submit(work)).rejects.toThrow(ForbiddenError)
   })
 

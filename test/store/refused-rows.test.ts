@@ -166,7 +166,7 @@ onEachStore((under) => {
     const aside = setAside(refused)
     const few = async (statement: string, work: () => Promise<unknown>) => {
       clear()
-      await expect(work()).rejects.toThrow(/refused each of 3 rows/)
+      await expect(work()).rejects.toThrow(/refused all 3 rows/)
       expect(count(statement)).toBeLessThanOrEqual(A_FEW)
       expect(refused).toEqual([])
     }

@@ -1,4 +1,4 @@
-/** Candidates become schedules: shown with the result, their next elapses and what cannot be carried over. */
+/** Creates schedules from candidates, and shows the result, the next elapses, and what cannot be carried over. */
 import { spanText } from '../../duration.ts'
 import { messageOf } from '../../errors.ts'
 import type { Kalends } from '../../index.ts'
@@ -25,7 +25,7 @@ interface Outcome extends Candidate {
   readonly result: Result
 }
 
-/** @throws QuietFailure if one of them was refused */
+/** @throws QuietFailure if any of them was refused */
 export async function importAll(candidates: readonly Candidate[], flags: ImportFlags): Promise<void> {
   if (candidates.length === 0) throw new UsageError('it contains nothing to import')
   const named = withIds(candidates, flags.idPrefix)
@@ -83,7 +83,7 @@ async function write({ schedules }: Kalends, named: Named, enabled: boolean): Pr
     const settings = { ...schedule, task: COMMAND_TASK, retries: 0, enabled }
     return outcomeOf(named, (await schedules.put(id, settings)).result)
   } catch (error) {
-    // A time in the past or an id that is too long does not stop the others.
+    // A time in the past or an id that is too long does not affect the others.
     if (!hasCode(error, 'INVALID_INPUT')) throw error
     return outcomeOf(named, 'refused', messageOf(error))
   }

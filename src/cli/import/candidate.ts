@@ -5,7 +5,7 @@ import type { Overlap } from '../../index.ts'
 import { CronSyntaxError, InvalidTimeSpanError } from '../../timer/index.ts'
 import type { CommandArgs } from '../command-task.ts'
 
-/** One entry of what is imported: as a schedule, or why it cannot be one. */
+/** One imported entry: as a schedule, or why it cannot be one. */
 export interface Candidate extends Entry {
   readonly schedule: CandidateSchedule | null
   /** What cannot be carried over; without a schedule: why there is none. */
@@ -13,7 +13,7 @@ export interface Candidate extends Entry {
 }
 
 export interface Entry {
-  /** Where it is: `line 7`, `apt-daily.timer`. */
+  /** Its location: `line 7`, `apt-daily.timer`. */
   readonly source: string
   /** Its text. */
   readonly original: string
@@ -33,7 +33,7 @@ export interface CandidateSchedule {
   readonly timeout: string
 }
 
-/** Neither cron nor systemd stops a long run; a run that hangs must end some day. */
+/** Neither cron nor systemd stops a long run, but a run that hangs must end eventually. */
 export const LONGEST_RUN = '24h'
 
 /** Why an entry cannot become a schedule. */
@@ -41,7 +41,7 @@ export class Refusal extends Error {
   override readonly name = 'Refusal'
 }
 
-/** @param read  its errors of syntax become the note of a candidate without a schedule */
+/** @param read  if it throws a syntax error, that becomes the note of a candidate without a schedule */
 export function candidate(
   entry: Entry,
   read: () => { readonly schedule: CandidateSchedule; readonly notes: readonly string[] },

@@ -6,12 +6,12 @@ import { type Candidate, candidate, LONGEST_RUN, Refusal } from './candidate.ts'
 export interface CrontabOptions {
   /** Whether lines name a user, as in /etc/crontab and /etc/cron.d. */
   readonly system: boolean
-  /** The zone that the daemon follows; a CRON_TZ line changes it for what comes after. */
+  /** The zone that the daemon follows; a CRON_TZ line changes it for the lines after it. */
   readonly zone: string
 }
 
 const ASSIGNMENT = /^("[^"]*"|'[^']*'|[^\s=]+)\s*=\s*(.*?)\s*$/
-/** Meant for the daemon, not for what it runs. */
+/** Variables for the daemon, not for the commands. */
 const DAEMON_VARIABLES: ReadonlySet<string> = new Set([
   'CRON_TZ',
   'MAILTO',
@@ -24,7 +24,7 @@ const DAEMON_VARIABLES: ReadonlySet<string> = new Set([
 
 export function readCrontab(text: string, options: CrontabOptions): Candidate[] {
   const found: Candidate[] = []
-  /** What the lines above an entry have set. */
+  /** The variables that the lines above an entry have set. */
   const env = new Map<string, string>()
   let comment: string | null = null
   for (const [index, raw] of text.split(/\r?\n/).entries()) {
@@ -68,7 +68,7 @@ function entryOf(
         args: argsOf(command, stdin, env, user),
         summary: (comment ?? original).slice(0, 1000),
         jitter: delay === undefined ? 0 : timeSpan(`${delay}min`),
-        // cron neither makes up missed runs, nor checks whether the last run has ended.
+        // cron does not make up missed runs, and does not check whether the last run has ended.
         catchUp: 0,
         overlap: 'allow',
         timeout: LONGEST_RUN,
@@ -109,7 +109,7 @@ function notesOf(env: ReadonlyMap<string, string>): string[] {
   return notes
 }
 
-/** A % ends the command: what follows is its input, with further % as line ends. `\%` is a %. */
+/** A % ends the command. The rest is its input, where further % are line ends. `\%` is a %. */
 function split(text: string): { command: string; stdin: string | null } {
   const [command = '', ...input] = text.split(/(?<!\\)%/)
   return {
@@ -127,14 +127,14 @@ function unquoted(text: string): string {
   return inside ?? text
 }
 
-/** Words that say how to run a command, not which. */
+/** Words that say how to run a command, not which one. */
 const WRAPPERS: ReadonlySet<string> = new Set(
   'test [ [[ { ( ! if then else cd exec command sudo nice ionice chronic flock env sh bash dash zsh timeout sleep perl python python3 node php ruby'.split(
     ' ',
   ),
 )
 
-/** What a command is called for short: the first word that is neither wrapper, option, assignment nor number. */
+/** A short name for a command: the first word that is not a wrapper, an option, an assignment or a number. */
 function nameOf(command: string): string {
   const [, folder] = /\brun-parts\b[^;|&]*?\s(\/\S+)/.exec(command) ?? []
   const words = (folder ?? command).split(/[\s;|&(){}"'`]+/)

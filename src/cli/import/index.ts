@@ -120,7 +120,7 @@ async function unitsIn(folder: string): Promise<Units> {
   const names = await readdir(folder)
   for (const name of names.filter((one) => /\.(?:timer|service)$/.test(one))) {
     const dropIns = names.includes(`${name}.d`) ? await dropInsOf(join(folder, `${name}.d`)) : []
-    // A link to nowhere, or to /dev/null, is how a unit is switched off.
+    // A dangling link, or a link to /dev/null, disables a unit.
     const content = await readFile(join(folder, name), 'utf8').catch(() => '')
     if (content !== '') units.set(name, readUnit([content, ...dropIns]))
   }

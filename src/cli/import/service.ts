@@ -1,4 +1,4 @@
-/** What a service unit runs, as the args of the task `command`. */
+/** Converts a service unit into args of the task `command`. */
 import { timeSpan } from '../../timer/index.ts'
 import type { CommandArgs } from '../command-task.ts'
 import { LONGEST_RUN, Refusal } from './candidate.ts'
@@ -14,9 +14,9 @@ export interface ServiceCommand {
 /** One command line of a service. */
 interface Line {
   readonly words: readonly string[]
-  /** Its exit code counts as success. */
+  /** Whether its exit code always counts as success. */
   readonly mayFail: boolean
-  /** It runs as root, whatever the user of the service. */
+  /** Whether it runs as root, whatever the user of the service is. */
   readonly isPrivileged: boolean
 }
 
@@ -29,7 +29,7 @@ const CARRIED: ReadonlySet<string> = new Set([
   'TimeoutStartSec',
   'User',
   'WorkingDirectory',
-  // Says nothing about a single run.
+  // Has no meaning for a single run.
   'RemainAfterExit',
   'SyslogIdentifier',
   'StandardOutput',
@@ -45,7 +45,7 @@ const FOLDERS: Readonly<Record<string, string>> = {
   E: '/etc',
 }
 
-/** @throws Refusal saying why it cannot be run by a worker */
+/** @throws Refusal saying why a worker cannot run it */
 export function serviceCommand(name: string, unit: UnitFile): ServiceCommand {
   const type = lastOf(unit, 'Service', 'Type') ?? 'simple'
   if (!['oneshot', 'simple', 'exec'].includes(type))
@@ -57,14 +57,14 @@ export function serviceCommand(name: string, unit: UnitFile): ServiceCommand {
   )
   if (valuesOf(unit, 'Service', 'ExecStart').length === 0) throw new Refusal(`${name} has no ExecStart=`)
   const folder = lastOf(unit, 'Service', 'WorkingDirectory')?.replace(/^-/, '')
-  // Units of the system without a user are root's.
+  // System units without a user run as root.
   const user = withSpecifiers(lastOf(unit, 'Service', 'User') ?? 'root', name)
   const asRoot = lines.some(({ isPrivileged }) => isPrivileged)
   return {
     args: {
       ...commandOf(lines, env, files, asRoot && user !== 'root' ? user : null),
       ...(Object.keys(env).length > 0 && { env }),
-      // systemd begins in the root, the task in the home of the user.
+      // systemd starts in the root folder, the task in the user's home.
       ...(folder === '~' ? {} : { cwd: folder === undefined ? '/' : withSpecifiers(folder, name) }),
       user: asRoot ? 'root' : user,
     },
@@ -100,7 +100,7 @@ function lineOf(text: string): Line {
   const [prefix = ''] = /^[-@:+!|]+/.exec(text) ?? []
   const words = wordsOf(text.slice(prefix.length))
   if (words.length === 0) throw new Refusal('a command line is empty')
-  // With @ the second word is what the program is told as its name.
+  // With @, the second word is the program's own name (argv[0]).
   if (prefix.includes('@')) words.splice(1, 1)
   const literal = prefix.includes(':')
   return {
@@ -110,7 +110,7 @@ function lineOf(text: string): Line {
   }
 }
 
-/** `$FOO` as a word of its own is split at blanks, `${FOO}` within a word is not; `$$` is a `$`. */
+/** `$FOO` as a separate word is split at blanks, `${FOO}` within a word is not; `$$` is a `$`. */
 function expanded(word: string, env: Readonly<Record<string, string>>): string[] {
   const [, alone] = /^\$(\w+)$/.exec(word) ?? []
   if (alone !== undefined) return (env[alone] ?? '').split(/\s+/).filter((part) => part !== '')
@@ -152,7 +152,7 @@ function timeoutOf(unit: UnitFile): string {
   return text
 }
 
-/** @throws Refusal for those whose value is known only to the machine that runs it */
+/** @throws Refusal for specifiers whose value only the machine that runs it knows */
 export function withSpecifiers(text: string, name: string): string {
   const base = name.replace(/\.\w+$/, '')
   const [prefix = '', instance = ''] = base.split('@')
@@ -180,8 +180,7 @@ function notesOf(name: string, unit: UnitFile): string[] {
   const conditions = [...(unit.get('Unit')?.entries() ?? [])]
     .filter(([key]) => /^(?:Condition|Assert)/.test(key))
     .map(([key, values]) => `${key}=${values.join(' ')}`)
-  if (conditions.length > 0)
-    notes.push(`the conditions of ${name} are not looked at: ${conditions.join(', ')}`)
+  if (conditions.length > 0) notes.push(`the conditions of ${name} are not checked: ${conditions.join(', ')}`)
   if (valuesOf(unit, 'Service', 'EnvironmentFile').length > 0)
     notes.push('its environment file is read by a shell')
   return notes

@@ -26,7 +26,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'RemainAfterElapse',
 ])
 
-/** @param zone  of calendar events that name none: the machine's */
+/** @param zone  the machine's zone, for calendar events that name none */
 export function readTimers(units: Units, zone: string): Candidate[] {
   return [...units]
     .filter(([name]) => name.endsWith('.timer'))
@@ -47,7 +47,7 @@ function candidatesOf(name: string, unit: UnitFile, units: Units, zone: string):
   if (wanted.length === 0)
     return [
       refusal(
-        `it has no times but ${BOOT.filter((key) => valuesOf(unit, 'Timer', key).length > 0).join(', ') || 'none'}: those count from the start of the machine`,
+        `it only has times that count from the start of the machine: ${BOOT.filter((key) => valuesOf(unit, 'Timer', key).length > 0).join(', ') || 'none'}`,
       ),
     ]
   return wanted.map(({ original, text }) =>
@@ -88,7 +88,7 @@ function notesOf(unit: UnitFile, timers: number): string[] {
   const given = (key: string) => lastOf(unit, 'Timer', key)
   if (timers > 1) notes.push('each of its times becomes a schedule; runs of different schedules may overlap')
   const boot = BOOT.filter((key) => given(key) !== undefined)
-  if (boot.length > 0) notes.push(`${boot.join(', ')}: nothing runs because a machine starts`)
+  if (boot.length > 0) notes.push(`${boot.join(', ')}: nothing runs at machine start`)
   if (given('OnUnitActiveSec') !== undefined)
     notes.push(
       'OnUnitActiveSec: the runs are on a fixed grid from its creation, not counted from the last start',
@@ -97,7 +97,7 @@ function notesOf(unit: UnitFile, timers: number): string[] {
     notes.push(
       'RandomizedDelaySec: the delay is a stable part of it, as with FixedRandomDelay=, not random for each run',
     )
-  if (given('AccuracySec') !== undefined) notes.push('AccuracySec: runs are not gathered, but exact')
+  if (given('AccuracySec') !== undefined) notes.push('AccuracySec: runs are exact, not grouped')
   const others = [...(unit.get('Timer')?.keys() ?? [])].filter((key) => !KNOWN.has(key))
   if (others.length > 0) notes.push(`not carried over: ${others.join(', ')}`)
   return notes

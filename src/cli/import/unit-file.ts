@@ -1,10 +1,10 @@
 /** Reads unit files, as systemd.syntax(7) describes them. */
 import { Refusal } from './candidate.ts'
 
-/** The values of each key by section, in order; an empty value has cleared those before it. */
+/** The values of each key by section, in order; an empty value clears those before it. */
 export type UnitFile = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>
 
-/** @param texts  the file and its drop-ins, in their order */
+/** @param texts  the file and its drop-ins, in order */
 export function readUnit(texts: readonly string[]): UnitFile {
   const sections = new Map<string, Map<string, string[]>>()
   for (const text of texts) {
@@ -23,12 +23,12 @@ export function readUnit(texts: readonly string[]): UnitFile {
   return sections
 }
 
-/** Without comments; a line that ends with a backslash goes on with the next. */
+/** Removes comments, and joins lines that end with a backslash with the next line. */
 function joinedLines(text: string): string[] {
   const lines: string[] = []
   let begun = ''
   for (const raw of text.split(/\r?\n/)) {
-    // A comment within a continued line is left out, and the line goes on.
+    // A comment within a continued line is removed, and the line continues.
     if (/^\s*[#;]/.test(raw)) continue
     if (raw.endsWith('\\')) begun += `${raw.slice(0, -1)} `
     else {
@@ -48,7 +48,7 @@ export function lastOf(unit: UnitFile, section: string, key: string): string | u
   return valuesOf(unit, section, key).at(-1)
 }
 
-/** As systemd reads a boolean; other values are false. */
+/** Reads a boolean like systemd; other values are false. */
 export function flagOf(unit: UnitFile, section: string, key: string): boolean {
   return /^(?:1|yes|y|true|t|on)$/i.test(lastOf(unit, section, key) ?? '')
 }

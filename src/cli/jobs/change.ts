@@ -13,7 +13,7 @@ export function cancelCommand(): AnyCommand {
   const command = new Command('cancel')
     .summary('cancel waiting jobs, stop running ones')
     .description(
-      'Cancels waiting jobs and asks the workers to stop running ones; their handlers are told within a second.\n' +
+      'Cancels waiting jobs and asks the workers to stop running ones; their handlers are notified within a second.\n' +
         'Name the jobs by their ids or by a filter.',
     )
     .addHelpText('after', examples('jobs cancel 0193…', 'jobs cancel --task mail --state waiting --yes'))
@@ -41,7 +41,7 @@ export function retryCommand(): AnyCommand {
 }
 
 interface Change {
-  /** As the question begins. */
+  /** The verb that starts the question. */
   readonly verb: string
   readonly done: string
   readonly change: (kalends: Kalends, which: ManyJobs, options: ManyOptions) => Promise<ManyResult>

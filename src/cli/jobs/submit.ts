@@ -46,9 +46,9 @@ export function submitCommand(): AnyCommand {
 }
 
 /**
- * Prints a submitted job; with `wait` once it has ended.
+ * Prints a submitted job; with `wait`, after it has ended.
  *
- * @throws QuietFailure if it was waited for and has not succeeded
+ * @throws QuietFailure if it did not succeed
  */
 export async function showSubmitted(
   { jobs }: Kalends,

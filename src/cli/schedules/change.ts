@@ -1,4 +1,4 @@
-/** `kalends schedules pause`, `resume`, `reset`, `rm` and `run`: what is done to schedules by their ids. */
+/** `kalends schedules pause`, `resume`, `reset`, `rm` and `run`: actions on schedules, by their ids. */
 import { NotFoundError } from '../../errors.ts'
 import type { Schedule, Schedules } from '../../index.ts'
 import { type AnyCommand, Command, examples } from '../commander.ts'

@@ -47,7 +47,7 @@ export function listCommand(): AnyCommand {
 /** The most schedules that are sorted by their next run. */
 const MOST_SORTED = 100_000
 
-/** Those that have a next run in its order, and then the others in the order of their ids. */
+/** First the schedules with a next run, in that order, then the others by id. */
 async function nextToRunFirst(
   { schedules }: Kalends,
   conditions: ScheduleConditions,

@@ -11,7 +11,7 @@ import { type Column, factsText, tableText } from '../table.ts'
 import { counted, firstLine, instantOption, when, wholeNumber } from '../values.ts'
 
 const ELAPSES = 5
-/** The others have a line of their own. */
+/** The others have their own lines. */
 const NAMES = OPTION_NAMES.filter((name) => name !== 'summary' && name !== 'enabled')
 
 export function showCommand(): AnyCommand {

@@ -9,7 +9,7 @@ import { clearableFlags, givenSettings, helpOf, type SettingFlags, withSettingFl
 import { COMMAND_TASK, jsonValue } from '../values.ts'
 import { showSchedule } from './show.ts'
 
-/** `enabled` is the commands `pause` and `resume`. */
+/** `enabled` is changed by the commands `pause` and `resume`. */
 const NAMES = OPTION_NAMES.filter((name) => name !== 'enabled')
 
 export const CLEARABLE = clearableFlags(NAMES)
@@ -99,7 +99,7 @@ interface WriteFlags extends SettingFlags {
   readonly args?: unknown
 }
 
-/** What was given, as the library takes it. @param clears  see `givenSettings` */
+/** The given settings, in the form that the library takes. @param clears  see `givenSettings` */
 async function settingsOf(flags: WriteFlags, clears: boolean): Promise<ScheduleChanges> {
   const { zone, timer, args } = flags
   if (zone !== undefined && timer === undefined) throw new UsageError("option '--zone' goes with --timer")
@@ -110,7 +110,7 @@ async function settingsOf(flags: WriteFlags, clears: boolean): Promise<ScheduleC
   }
 }
 
-/** @throws UsageError with the timer to write instead, if there is one */
+/** @throws UsageError with the timer to write instead, if known */
 async function checkedTimer(text: string, zone: string | undefined): Promise<string> {
   const { checkTimer, withZone } = await import('../../timer/index.ts')
   const checked = checkTimer(text)

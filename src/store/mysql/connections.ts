@@ -1,4 +1,4 @@
-/** Where connections come from: a pool that the application lends, or pools of our own, one per host. */
+/** Where connections come from: a caller-supplied pool, or our own pools, one for each host. */
 import mysql from 'mysql2/promise'
 import { StoreUnavailableError } from '../../errors.ts'
 import { condemnsHost } from './errors.ts'
@@ -7,14 +7,14 @@ import type { Host } from './hosts.ts'
 import { isSilent, withTimeout } from './timeout.ts'
 
 export interface Connections {
-  /** Whatever the reason for which there is none, it is not an error of the work that needs one. */
+  /** If this fails, the error is never caused by the work that needs the connection. */
   take(): Promise<mysql.PoolConnection>
   give(connection: mysql.PoolConnection): void
-  /** Work on it ended with an error of the server or the network: it is not used again. */
+  /** Work on it failed with a server or network error: the connection is not used again. */
   drop(connection: mysql.PoolConnection, error: unknown): void
   /**
-   * Whether the server of the connection may still be worked with. Never throws. After a COMMIT that the server's group
-   * refused, it tells a conflict, which undoes the transaction, from the loss of the group, which may leave it committed.
+   * Whether the server of this connection may still be used. Never throws. If the server's group refused a COMMIT, this
+   * distinguishes a conflict, which undoes the transaction, from the loss of the group, which may leave it committed.
    */
   isFit(connection: mysql.PoolConnection): Promise<boolean>
   /** Whether several servers of a cluster may commit at the same time; known after the first connection. */
@@ -33,7 +33,7 @@ export class CallerSuppliedConnections implements Connections {
     try {
       return await this.#pool.getConnection()
     } catch (error) {
-      // The driver's error has a text and no code.
+      // The driver's error has no code.
       if (!(error instanceof Error) || error.message !== 'Queue limit reached.') throw error
       throw new StoreUnavailableError(
         'The pool that the application passed in has no free connection, and its queueLimit is reached: raise its connectionLimit, or leave out queueLimit',
@@ -59,43 +59,43 @@ export class CallerSuppliedConnections implements Connections {
   }
 
   async end(): Promise<void> {
-    // It stays the application's.
+    // The pool belongs to the application.
   }
 }
 
 export interface OwnOptions {
-  /** Most connections to one host. */
+  /** The most connections to one host. */
   readonly connections: number
-  /** Of every new session. */
+  /** Statements that set up each new session. */
   readonly setup: readonly string[]
-  /** A host that does not let a new connection work within this time fails, or is passed over for another. */
+  /** If a new connection cannot be used within this time, its host fails, and the next one is tried. */
   readonly timeoutMs: number
-  /** The replication group that every host must be a member of; null: the hosts tell. */
+  /** The replication group that every host must belong to; null: whichever group the host reports. */
   readonly group: string | null
-  /** Is told the server of each new connection. */
+  /** Records the server of each new connection. */
   readonly seen: SeenServers
 }
 
-/** A connection that was found fit for work. */
+/** A connection that was checked and can be used. */
 interface Made {
   readonly place: Place
   readonly generation: number
-  /** Its server is a member of a replication group, and is asked before each use whether it still is. */
+  /** Its server is a member of a replication group. Before each use, it is checked that it still is. */
   isMember: boolean
 }
 
-/** Servers tell their uptime in whole seconds. */
+/** Servers report their uptime in whole seconds. */
 const UPTIME_SLACK_MS = 2000
 
-/** The servers that connections have reached. A URL, a pool or a proxy does not show which one it is. */
+/** The servers that connections have reached. A URL, a pool or a proxy does not show which server it is. */
 export class SeenServers {
-  /** How many new connections reached another server than the connection before, or a restarted one. */
+  /** How many new connections reached a different server than the previous connection, or a restarted one. */
   changes = 0
   #last: { readonly name: string; readonly startedMs: number | null } | null = null
 
   /**
-   * @param name  of the server itself
-   * @param startedMs  when it was started, by performance.now(); null: unknown
+   * @param name  identifies the server
+   * @param startedMs  when the server started, by performance.now(); null: unknown
    */
   add(name: string, startedMs: number | null): void {
     const last = this.#last
@@ -106,23 +106,22 @@ export class SeenServers {
   }
 }
 
-/** A host and its connections. */
 interface Place {
   readonly host: Host
   readonly pool: mysql.Pool
-  /** Connections made before the last trouble with the host are not used again: it may have become another. */
+  /** Connections from before the host's last failure are not used again: the host may be a different server now. */
   generation: number
 }
 
 /**
- * Connections to the first host that works, and to that one for as long as it does. It is left when it refuses,
- * is silent, is read-only (a replica, or what was the primary), or is a node that its cluster has lost. A member
- * outside its replication group can be writable, so members are asked again before each use.
+ * Connects to the first host that works, and stays there while it works. Moves on when the host refuses connections, is
+ * silent, is read-only (a replica or a former primary), or has lost its cluster. A server outside its replication group
+ * can still be writable, so members are checked before each use.
  */
 export class OwnConnections implements Connections {
   readonly #options: OwnOptions
   readonly #places: readonly Place[]
-  /** Of connections that were found fit for work, by the driver's own object. */
+  /** The connections that were checked, by the driver's own object. */
   readonly #made = new WeakMap<object, Made>()
   #current = 0
   #clustered = false
@@ -144,13 +143,13 @@ export class OwnConnections implements Connections {
         if (step > 0) this.#current = index
         return connection
       } catch (error) {
-        // One host alone: whoever asked knows which, and what its error means.
+        // With a single host, the caller knows which one failed and what its error means.
         if (this.#places.length === 1) throw error
         failures.push({ host: place.host, error })
       }
     }
     throw new StoreUnavailableError(
-      `No host of the database can be worked with: ${failures.map(({ host, error }) => `${host.name}: ${reason(error)}`).join('; ')}`,
+      `No host of the database can be used: ${failures.map(({ host, error }) => `${host.name}: ${reason(error)}`).join('; ')}`,
       { cause: failures[0]?.error },
     )
   }
@@ -164,10 +163,10 @@ export class OwnConnections implements Connections {
   drop(connection: mysql.PoolConnection, error: unknown): void {
     const made = this.#made.get(connection.connection)
     connection.destroy()
-    // The others of its age were told off by the same trouble already.
+    // The same failure has already invalidated the other connections of this generation.
     if (made === undefined || made.generation !== made.place.generation || !condemnsHost(error)) return
     made.place.generation += 1
-    // One that says nothing would say nothing to the next either, for as long again.
+    // A silent host would also keep the next caller waiting for the full timeout.
     if (isSilent(error) && this.#places[this.#current] === made.place)
       this.#current = (this.#current + 1) % this.#places.length
   }
@@ -190,7 +189,7 @@ export class OwnConnections implements Connections {
 
   #pool(host: Host): mysql.Pool {
     const pool = mysql.createPool({
-      // What the URL says itself wins.
+      // Options in the URL override this.
       connectTimeout: this.#options.timeoutMs,
       uri: host.url,
       timezone: 'Z',
@@ -225,16 +224,16 @@ export class OwnConnections implements Connections {
       } catch (error) {
         connection.destroy()
         if (made === undefined || isSilent(error)) throw error
-        // Nothing was sent yet: a new connection may work, also to another server where a proxy is in front.
+        // Nothing has been sent yet. A new connection may work, perhaps to another server behind a proxy.
         if (made.generation === place.generation && (error instanceof NotInGroupError || condemnsHost(error)))
           place.generation += 1
       }
     }
   }
 
-  /** What kind of server it is. @throws when it is not one to work with */
+  /** Finds out what kind of server it is. @throws when it must not be used */
   async #examine(connection: mysql.PoolConnection, place: Place): Promise<void> {
-    // Before the question: what goes wrong meanwhile ages this one too.
+    // Recorded before the check, so that a failure in the meantime invalidates this connection too.
     const made: Made = { place, generation: place.generation, isMember: false }
     this.#made.set(connection.connection, made)
     await this.#inTime(connection, async () => {
@@ -256,14 +255,15 @@ export class OwnConnections implements Connections {
       checkGroupName(this.#options.group, group)
       made.isMember = group !== '' && (several || this.#options.group !== null)
       if (made.isMember) await checkMembership(connection)
-      // An administrator may write to a replica all the same, and would then write to what nobody reads.
+      // An administrator can write to a replica even so, and those writes would be lost.
       if (several && isOn(variables.get('read_only'))) throw new Error('it is read-only')
       if (variables.get('group_replication_single_primary_mode') === 'OFF') this.#clustered = true
       if (made.isMember) await waitForGroup(connection, variables)
       if (!isOn(variables.get('wsrep_on'))) return
       this.#clustered = true
-      if (several && !isOn(status.get('wsrep_ready'))) throw new Error('it is not in step with its cluster')
-      // What another node has committed is seen, so that work can go on there: 1 is the bit of reads.
+      if (several && !isOn(status.get('wsrep_ready')))
+        throw new Error('it is not synchronised with its cluster')
+      // Reads then see what other nodes have committed, so that work can continue here. Bit 1 stands for reads.
       await connection.query('SET SESSION wsrep_sync_wait = @@SESSION.wsrep_sync_wait | 1')
     })
   }
@@ -273,7 +273,10 @@ export class OwnConnections implements Connections {
   }
 }
 
-/** What another member has committed is seen, so that work can go on here after a fail-over, or beside that member. */
+/**
+ * Makes statements see what other members have committed, so that work can continue here after a failover or beside
+ * another primary.
+ */
 async function waitForGroup(
   connection: mysql.PoolConnection,
   variables: ReadonlyMap<string, string>,
@@ -291,7 +294,7 @@ async function settings(
 ): Promise<ReadonlyMap<string, string>> {
   const [rows] = await connection.query<mysql.RowDataPacket[]>({
     sql: question,
-    // Whatever options the URL has.
+    // Overrides the URL's options.
     rowsAsArray: false,
     nestTables: false,
   })
@@ -302,7 +305,7 @@ function isOn(value: string | undefined): boolean {
   return value !== undefined && !/^(off|0)$/i.test(value)
 }
 
-/** What went wrong, in few words and never empty: some of the system's errors have only a code. */
+/** A short reason that is never empty: some system errors only have a code. */
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''

@@ -1,9 +1,8 @@
 /**
- * MySQL and MariaDB through mysql2: on a pool of our own, or on a caller-supplied one.
+ * MySQL and MariaDB through mysql2: on our own pool, or on a caller-supplied one.
  *
- * Nothing depends on the session: time zone, character set, sql_mode and the driver's type casts may be
- * whatever the application likes. Isolation is READ COMMITTED, for REPEATABLE READ locks the gaps that
- * inserts need.
+ * Nothing depends on the session: time zone, character set, sql_mode and the driver's type casts may be anything. The
+ * isolation level is READ COMMITTED, because REPEATABLE READ locks the gaps that inserts need.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type mysql from 'mysql2/promise'
@@ -27,29 +26,29 @@ import {
 } from './session-variables.ts'
 import { withTimeout } from './timeout.ts'
 
-/** How often work is tried again after a deadlock. */
+/** How often work is tried after deadlocks. */
 const MOST_TRIES = 10
-/** After a lock wait, which has cost its timeout already. */
+/** Fewer tries after a lock wait, because each has already cost its timeout. */
 const MOST_TRIES_AFTER_LOCK_WAIT = 3
-/** Of sessions of our own: a longer wait for a lock happens between statements, not within one. */
+/** For our own sessions: waiting longer for a lock happens between statements, not within one. */
 const LOCK_WAIT_SECONDS = 5
 /**
- * A connection that is busy with one piece of work for longer is destroyed. One that died without a word, as
- * when an address moves to another machine, would else hold its loop for a quarter of an hour.
+ * A connection that is busy with one piece of work for longer is destroyed. Otherwise a connection that died silently,
+ * for example when an address moved to another machine, would block its loop for a quarter of an hour.
  */
 const LONGEST_USE_MS = 60_000
-/** Where there are several hosts: how long one of them may take until a new connection can work. */
+/** With several hosts: how long one may take until a new connection can be used. */
 const HOST_TIMEOUT_MS = 3000
-/** Where there is one: as the driver has it. */
+/** With a single host: the driver's default. */
 const ONLY_HOST_TIMEOUT_MS = 10_000
-/** Seconds that another process may take to migrate the tables. */
+/** How many seconds to wait while another process migrates the tables. */
 const EXCLUSIVE_WAIT_SECONDS = 600
-/** Larger transactions of a cluster meet those of other nodes more often, and are then undone as a whole. */
+/** In a cluster, larger transactions conflict more often with those of other nodes, and are then undone as a whole. */
 const MOST_AT_ONCE_IN_A_CLUSTER = 100
 export interface MysqlOptions {
-  /** A connection that is busy with one piece of work for longer is destroyed; default a minute. */
+  /** A connection that is busy with one piece of work for longer is destroyed; default: one minute. */
   readonly longestUseMs?: number | undefined
-  /** A SELECT, on MariaDB any statement, that takes longer is ended by the server; default: no limit. */
+  /** The server ends a SELECT (on MariaDB, any statement) that takes longer; default: no limit. */
   readonly statementLimitMs?: number | undefined
 }
 
@@ -77,11 +76,11 @@ export class MysqlDatabase implements Database {
   }
 
   /**
-   * Opens connections of our own.
+   * Opens our own connections.
    *
-   * @param url  `mysql://user:password@host:port/database`; of several hosts, `h1:3306,h2`, one is worked with; with
-   *   `?group=<uuid>` only a member of that replication group
-   * @param connections  most to one host
+   * @param url  `mysql://user:password@host:port/database`; with several hosts (`h1:3306,h2`), one is used; with
+   * `?group=<uuid>`, only a member of that replication group
+   * @param connections  the most connections to one host
    */
   static open(
     url: string,
@@ -163,11 +162,14 @@ export class MysqlDatabase implements Database {
         const most = isLockWait(error) ? MOST_TRIES_AFTER_LOCK_WAIT : MOST_TRIES
         if (!isTransient(error)) throw error
         if (attempt >= most) {
-          throw new StoreUnavailableError(`Others were in the way ${attempt} times: ${messageOf(error)}`, {
-            cause: error,
-          })
+          throw new StoreUnavailableError(
+            `Other transactions were in the way ${attempt} times: ${messageOf(error)}`,
+            {
+              cause: error,
+            },
+          )
         }
-        // At random, so that those who met once do not meet again.
+        // A random delay, so that transactions that collided do not collide again.
         await delay(Math.random() * 5 * 2 ** Math.min(attempt, 6))
       }
     }
@@ -178,7 +180,7 @@ export class MysqlDatabase implements Database {
     connection: mysql.PoolConnection,
     work: (sql: Sql) => Promise<Result>,
   ): Promise<Result> {
-    // Sessions of our own have it already.
+    // Our own sessions already have it.
     if (this.#isCallerSupplied) await connection.query('SET TRANSACTION ISOLATION LEVEL READ COMMITTED')
     await connection.query('START TRANSACTION')
     try {
@@ -186,13 +188,13 @@ export class MysqlDatabase implements Database {
       await connection.query('COMMIT')
       return result
     } catch (error) {
-      // Always: after a lock wait only the statement is undone, and a COMMIT would keep the half before it.
+      // Always roll back: a lock wait undoes only its statement, so a COMMIT would keep the statements before it.
       await connection.query('ROLLBACK').catch(() => connection.destroy())
       throw error
     }
   }
 
-  /** @param timeoutMs  null: the work takes as long as it takes */
+  /** @param timeoutMs  null: no limit */
   async #connected<Result>(
     work: (sql: Sql, connection: mysql.PoolConnection) => Promise<Result>,
     timeoutMs: number | null = this.#longestUseMs,
@@ -208,7 +210,7 @@ export class MysqlDatabase implements Database {
         try {
           return await work(sql, taken)
         } finally {
-          // One that cannot be given back as it was is not given back at all.
+          // A session that cannot be restored is not returned to the pool.
           if (after !== null) await taken.query(after).catch(() => taken.destroy())
         }
       })
@@ -222,15 +224,15 @@ export class MysqlDatabase implements Database {
       if (connection === null) throw error
       const isRefused = isRefusedByGroup(error)
       if (isRefused ? await this.#connections.isFit(connection) : !isUnavailable(error)) throw error
-      // The next to use a connection in doubt would inherit the doubt.
+      // The state of this connection is uncertain, so it must not be used again.
       this.#connections.drop(connection, error)
       connection = null
-      // Not a conflict, after which the work would be done again: it may have been committed.
+      // Not a conflict, after which the work would be retried: it may have been committed.
       throw unavailable(
         isRefused ? new NotInGroupError('the server lost its group', { cause: error }) : error,
       )
     } finally {
-      // Of one that was destroyed, this does nothing.
+      // Has no effect on a connection that was destroyed.
       if (connection !== null) this.#connections.give(connection)
     }
   }
@@ -247,17 +249,17 @@ export class MysqlDatabase implements Database {
     }
   }
 
-  /** @returns the statement that gives the connection back as it was */
+  /** @returns the statement that restores the session; null: nothing to restore */
   async #borrow(connection: mysql.PoolConnection, sql: Sql): Promise<string | null> {
     const key = connection.connection
     let { before, after } = this.#borrowings.get(key) ?? {}
     if (before === undefined || after === undefined) {
       const [state] = await sql.rows<SessionState>(SESSION_STATE)
       const [later] = await sql.rows<SessionState>(SESSION_CLOCK)
-      // Asked again where the clock is frozen; the server is the same then.
+      // Seen again on each use while the clock is frozen, but the server is the same then.
       this.#seen.add(String(state?.['server']), null)
       const found = borrowing(state ?? {}, later ?? {}, this.#statementLimitMs)
-      // The application may have let its clock go by the next time, or set it to another time.
+      // By the next use, the application may have unfrozen its clock or set it to another time.
       if (!found.setsClock) this.#borrowings.set(key, found)
       ;({ before, after } = found)
     }
@@ -270,7 +272,7 @@ function unavailable(error: unknown): StoreUnavailableError {
   if (error instanceof StoreUnavailableError) return error
   const whatToDo = advice(error)
   return new StoreUnavailableError(
-    `The database does not answer or refuses to work: ${messageOf(error)}${whatToDo === null ? '' : `; ${whatToDo}`}`,
+    `The database does not respond or cannot be used: ${messageOf(error)}${whatToDo === null ? '' : `; ${whatToDo}`}`,
     { cause: error },
   )
 }

@@ -7,7 +7,7 @@ import { checkTransaction, stateIn, TRANSACTION_STATE } from './session-variable
 import { isAlreadyApplied, isDuplicate, isLockWait, isTransient } from './errors.ts'
 
 const BATCH_TYPES: Readonly<Record<BatchColumn, string>> = {
-  // The collation of the keys, so that they stay usable.
+  // The collation of the keys, so that their indexes can be used.
   id: 'VARCHAR(255) CHARACTER SET utf8mb4 COLLATE {exact}',
   text: 'VARCHAR(1000) CHARACTER SET utf8mb4 COLLATE {exact}',
   'long text': 'LONGTEXT CHARACTER SET utf8mb4 COLLATE {exact}',
@@ -16,8 +16,8 @@ const BATCH_TYPES: Readonly<Record<BatchColumn, string>> = {
 }
 
 /**
- * Some servers store and compare the names of tables in lower case, with a collation of information_schema that cannot
- * be compared with that of our literals.
+ * Some servers store and compare table names in lower case, with a collation of information_schema that cannot be
+ * compared with that of our literals.
  */
 function isNamed(names: readonly string[]): string {
   return `table_schema = DATABASE()
@@ -43,7 +43,7 @@ const schema: SchemaDialect = {
       names,
     ),
   async parts(sql, names) {
-    // MariaDB makes a unique key that is too long a hash index, which has no order and no ranges.
+    // MariaDB turns a unique key that is too long into a hash index, which has no order and no ranges.
     const rows = await sql.rows<{ part: string }>(
       `SELECT CONCAT('column ', table_name, '.', column_name) AS part
        FROM information_schema.columns
@@ -59,11 +59,11 @@ const schema: SchemaDialect = {
   isAlreadyApplied,
 }
 
-/** @param exact  the collation of the server that is worked with */
+/** @param exact  the collation of the connected server */
 export const mysqlDialect = (exact: () => ExactCollation): Dialect => ({
   name: 'mysql',
   quoted: (name) => `\`${name}\``,
-  // Not NOW(): that is in the zone of the session, which may be the application's.
+  // Not NOW(), which is in the zone of the session. That may be the application's.
   now: 'UTC_TIMESTAMP(3)',
   nowPlus: (ms) => `UTC_TIMESTAMP(3) + INTERVAL ${integerLiteral(Math.round(ms * 1000))} MICROSECOND`,
   instant: (column) => column,
@@ -86,7 +86,7 @@ export const mysqlDialect = (exact: () => ExactCollation): Dialect => ({
       STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = b.id
       SET ${list.join(', ')}`
   },
-  // The rows are written in the order of the batch.
+  // The rows are written in the order of the batch, so one statement is enough.
   updateStages: (rows) => [[...rows]],
   turns: (job, claimIndex, { from, tasks, limit }) =>
     `(SELECT claim_group, claim_task, MIN(claim_rank) AS claim_rank
@@ -108,11 +108,12 @@ export const mysqlDialect = (exact: () => ExactCollation): Dialect => ({
   changeTokens: (database, tables) =>
     database.transaction(async (sql) => {
       const names = tables.map((table) => table.replaceAll('`', ''))
-      // MySQL shows a day old cache unless told otherwise; MariaDB has none and takes this for a comment.
+      // MySQL caches these statistics for a day unless told otherwise. MariaDB has no such cache and reads this as a
+      // comment.
       await sql.run(
         'SET @kalends = 0 /*!80000 , @kalends = @@SESSION.information_schema_stats_expiry, SESSION information_schema_stats_expiry = 0 */',
       )
-      // By plain literals of the names that our tables have, so that the server looks at no other table.
+      // Plain literals of our table names, so that the server examines no other tables.
       const literals = names.flatMap((name) => [`'${name}'`, `'${name.toLowerCase()}'`])
       try {
         const rows = await sql.rows<{ name: string; updated: string | null }>(
@@ -123,7 +124,7 @@ export const mysqlDialect = (exact: () => ExactCollation): Dialect => ({
         const updated = new Map(rows.map((row) => [row.name.toLowerCase(), row.updated]))
         return names.map((name) => updated.get(name.toLowerCase()) ?? '')
       } finally {
-        // The session may be the application's.
+        // Restores the value, because the session may be the application's.
         await sql.run('SET /*!80000 SESSION information_schema_stats_expiry = @kalends, */ @kalends = NULL')
       }
     }),

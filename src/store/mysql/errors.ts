@@ -1,17 +1,17 @@
-/** The errors of MySQL, MariaDB and the connection to them, classified by number: texts are translated. */
+/** The errors of MySQL, MariaDB and the connection to them, classified by number, because texts are translated. */
 
 const REFUSED_BY_GROUP = 3101
 
-/** Temporary: the transaction is rolled back and tried again. */
+/** Temporary: the transaction is rolled back and retried. */
 const TRANSIENT: ReadonlySet<number> = new Set([
-  1205, // lock wait timeout: undoes only its statement, so the ROLLBACK must come from us
+  1205, // lock wait timeout: undoes only its statement, so Kalends must roll back
   1213, // deadlock
   1020, // MariaDB with innodb_snapshot_isolation: the row has changed since it was read
   REFUSED_BY_GROUP, // certification failed at COMMIT
   1180, // Galera: COMMIT refused
 ])
 
-/** The server or the way to it is at fault: this connection is dropped, and the work is tried again later. */
+/** The server or the network is at fault: the connection is dropped, and the work is tried again later. */
 const UNAVAILABLE: ReadonlySet<number> = new Set([
   1040, // too many connections
   1047, // Galera: node not ready
@@ -27,10 +27,10 @@ const UNAVAILABLE: ReadonlySet<number> = new Set([
   1203, // user has too many connections
   1226, // user resource limit
   1290, // read-only by option
-  1665, // binlog_format=STATEMENT, which takes no write of READ COMMITTED
+  1665, // binlog_format=STATEMENT, which rejects writes at READ COMMITTED
   1836, // read-only mode
   1927, // MariaDB: connection was killed
-  1016, // a file of a table cannot be opened
+  1016, // a table file cannot be opened
   1017,
   1021, // disk full
   1023,
@@ -52,21 +52,21 @@ const UNAVAILABLE: ReadonlySet<number> = new Set([
   3781, // group replication: the wait for the backlog of a new primary failed
   3782,
   3783,
-  3100, // group replication: the member has left the group, or does not reach it
+  3100, // group replication: the member has left the group or cannot reach it
   3796, // group replication: the member is not ONLINE
   3797, // group replication: the wait for what other members have committed failed
   3798,
   3799, // group replication is stopping
-  4031, // disconnected by inactivity
+  4031, // disconnected because of inactivity
 ])
 
-/** Errors of the server's file system calls: 3 is a write that failed, 20 a full disk. */
+/** Errors of the server's file system calls, such as 3 (a write failed) and 20 (disk full). */
 const LAST_FILE_ERROR = 99
-/** "Got error 28 from storage engine": the number is one of the operating system, or from here on one of the engine. */
+/** "Got error 28 from storage engine": an operating system error, or from FIRST_OF_ENGINE on one of the engine. */
 const ENGINE_ERROR = 1030
 const FIRST_OF_ENGINE = 120
 
-/** Of those, what is about the one statement or the load, and says nothing about the host. */
+/** Of these, the errors that concern one statement or the load, and say nothing about the host. */
 const PASSING: ReadonlySet<number> = new Set([
   1016, 1017, 1021, 1023, 1024, 1026, 1036, 1037, 1040, 1041, 1114, 1203, 1206, 1226, 1317, 1792, 1878, 1969,
   3024,
@@ -74,7 +74,7 @@ const PASSING: ReadonlySet<number> = new Set([
 
 const DUPLICATE = 1062
 
-/** A table, column or index exists already: what a migration that was cut short had done. */
+/** A table, column or index already exists, from a migration that was interrupted. */
 const ALREADY_APPLIED: ReadonlySet<number> = new Set([1050, 1060, 1061])
 
 export function errorNumber(error: unknown): number | null {
@@ -82,18 +82,18 @@ export function errorNumber(error: unknown): number | null {
   return typeof error.errno === 'number' ? error.errno : null
 }
 
-/** The statement took longer than the session allows. */
+/** Whether the statement exceeded the time limit of the session. */
 export function isTooSlow(error: unknown): boolean {
   const number = errorNumber(error)
   return number === 1969 || number === 3024
 }
 
-/** Has cost the time of the wait already. */
+/** Whether the statement waited for a lock until its timeout. */
 export function isLockWait(error: unknown): boolean {
   return errorNumber(error) === 1205
 }
 
-/** Group replication undid the transaction at COMMIT: after a conflict, or because the member lost its group. */
+/** Whether group replication undid the transaction at COMMIT, after a conflict or because the member lost its group. */
 export function isRefusedByGroup(error: unknown): boolean {
   return errorNumber(error) === REFUSED_BY_GROUP
 }
@@ -105,7 +105,7 @@ export function isTransient(error: unknown): boolean {
 export function isUnavailable(error: unknown): boolean {
   if (UNAVAILABLE.has(errorNumber(error) ?? 0) || isFileError(error)) return true
   if (!(error instanceof Error)) return false
-  // The driver's own: PROTOCOL_CONNECTION_LOST, ECONNREFUSED, ETIMEDOUT, a pool that was closed, …
+  // Errors of the driver: PROTOCOL_CONNECTION_LOST, ECONNREFUSED, ETIMEDOUT, a closed pool, …
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   return (
     ('fatal' in error && error.fatal === true) ||
@@ -113,7 +113,7 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
-/** What the server's own text does not say: how to mend it. */
+/** How to fix the error, where the server's message does not say it. */
 export function advice(error: unknown): string | null {
   switch (errorNumber(error)) {
     case 1040:
@@ -125,13 +125,13 @@ export function advice(error: unknown): string | null {
   }
 }
 
-/** The host may have become another since its connections were made: restarted, read-only, cut off from its cluster. */
+/** Whether the host may be a different server now: restarted, read-only, or cut off from its cluster. */
 export function condemnsHost(error: unknown): boolean {
   if (isRefusedByGroup(error)) return true
   return isUnavailable(error) && !PASSING.has(errorNumber(error) ?? 0) && !isFileError(error)
 }
 
-/** A disk that is full or broken: an error of the server, whichever row was to be written. */
+/** Whether the disk is full or broken: an error of the server, whichever row was written. */
 function isFileError(error: unknown): boolean {
   const number = errorNumber(error) ?? 0
   if (number !== ENGINE_ERROR) return number > 0 && number <= LAST_FILE_ERROR

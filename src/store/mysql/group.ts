@@ -2,7 +2,7 @@
 import type mysql from 'mysql2/promise'
 import { errorNumber } from './errors.ts'
 
-/** How the member sees its group. Not affected by group_replication_consistency: it never waits for the group. */
+/** How the member sees its group. group_replication_consistency does not affect this: it never waits for the group. */
 const MEMBERSHIP = `SELECT
   MAX(IF(member_id = @@GLOBAL.server_uuid, member_state, NULL)) AS state,
   MAX(IF(member_id = @@GLOBAL.server_uuid, member_role, NULL)) AS role,
@@ -11,27 +11,27 @@ const MEMBERSHIP = `SELECT
   @@GLOBAL.read_only AS readOnly
 FROM performance_schema.replication_group_members`
 
-/** A member that left its group, or never joined it, has no state and no role. */
+/** A server that left its group, or never joined it, has no state and no role. */
 export interface Membership {
-  /** ONLINE, RECOVERING, ERROR … */
+  /** ONLINE, RECOVERING, ERROR, … */
   readonly state: string | null
   /** PRIMARY or SECONDARY; with several primaries, all are PRIMARY. */
   readonly role: string | null
   readonly members: number
-  /** Of the members, itself included. */
+  /** How many of the members it reaches, including itself. */
   readonly reached: number
   readonly readOnly: number
 }
 
 const DENIED = 1142
 
-/** @throws when this is not a member that may be written to, or the user may not see that */
+/** @throws when this is not a writable member, or when the user may not read the membership */
 export async function checkMembership(connection: mysql.PoolConnection): Promise<void> {
   const why = whyUnfit(await membershipOf(connection))
   if (why !== null) throw new NotInGroupError(why)
 }
 
-/** The server answered, and is not to be used. */
+/** The server responded, but must not be used. */
 export class NotInGroupError extends Error {
   override readonly name = 'NotInGroupError'
 }
@@ -46,9 +46,9 @@ export function checkGroupName(group: string | null, configured: string): void {
   )
 }
 
-/** @returns why a member is not to be used; null: it may be */
+/** @returns why a member must not be used; null: it may be used */
 export function whyUnfit({ state, role, members, reached, readOnly }: Membership): string | null {
-  // Such a member can be writable, and what it is given is not part of the group.
+  // Such a member can be writable, but the group does not get what is written to it.
   if (state !== 'ONLINE')
     return `its state in its replication group is ${state ?? 'OFFLINE'}, not ONLINE: run START GROUP_REPLICATION on it, and read its error log if that fails`
   if (reached * 2 <= members) return `it reaches only ${reached} of the ${members} members of its group`
@@ -60,7 +60,7 @@ async function membershipOf(connection: mysql.PoolConnection): Promise<Membershi
   try {
     const [[row]] = await connection.query<(Membership & mysql.RowDataPacket)[]>({
       sql: MEMBERSHIP,
-      // Whatever options the URL has.
+      // Overrides the URL's options.
       rowsAsArray: false,
       nestTables: false,
     })

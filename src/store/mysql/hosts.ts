@@ -1,24 +1,24 @@
-/** The hosts of a URL, `mysql://user:password@h1:3306,h2,[::1]:3307/name?option=…`, and the group that they are in. */
+/** The hosts and the group in a URL, `mysql://user:password@h1:3306,h2,[::1]:3307/name?option=…`. */
 import { InvalidInputError } from '../../errors.ts'
 
 export interface Host {
-  /** As it stands in the URL: 'h1:3306'. */
+  /** As written in the URL, such as 'h1:3306'. */
   readonly name: string
-  /** The URL with this host alone and without `group`, as the driver takes it. */
+  /** The URL with only this host and without `group`, as the driver expects it. */
   readonly url: string
 }
 
 const EXAMPLE = 'mysql://user@host:3306/name, or mysql://user@host1,host2:3307/name'
 
 /**
- * @param url  begins with mysql:// or mariadb://
- * @throws InvalidInputError which never shows what may be a password
+ * @param url  starts with mysql:// or mariadb://
+ * @throws InvalidInputError that never shows what may be a password
  */
 export function hostsOf(url: string): readonly Host[] {
   const { authority, rest } = partsOf(url)
-  // Whatever stands before the last @ is the user's.
+  // Everything before the last @ is the user name and password.
   const [, user = '', list = ''] = /^(.*@)?(.*)$/s.exec(authority) ?? []
-  // Without one there, an @ further on tells that the user's part was cut off in its middle.
+  // An @ only after the host means that a /, ? or # in the user name or password was not encoded.
   if (user === '' && rest.includes('@')) throw refused(UNREADABLE)
   const hosts = list.split(',').map((entry): Host => {
     const name = entry.trim()
@@ -29,9 +29,9 @@ export function hostsOf(url: string): readonly Host[] {
 }
 
 /**
- * The group that the hosts must be members of: `?group=<group_replication_group_name>`.
+ * The group that the hosts must belong to: `?group=<group_replication_group_name>`.
  *
- * @returns null: the URL names none
+ * @returns null when the URL names none
  * @throws InvalidInputError
  */
 export function groupOf(url: string): string | null {
@@ -48,7 +48,7 @@ function partsOf(url: string): { readonly authority: string; readonly rest: stri
   return { authority, rest }
 }
 
-/** The driver does not know the option. */
+/** Removes the option, which the driver does not know. */
 function withoutGroup(rest: string): string {
   const [path = '', ...query] = rest.split('?')
   const options = query.join('?').split('&')
@@ -60,11 +60,13 @@ const UNREADABLE =
   'the URL cannot be read; in a user name or a password write %40 for @, %23 for #, %2F for / and %25 for %'
 
 function check({ name, url }: Host, index: number, all: readonly Host[]): void {
-  // Told by its place: what stands there may be anything, and be secret.
+  // Named by its position: the text itself could be anything, even a secret.
   const which = all.length === 1 ? 'the host' : `number ${index + 1} of the ${all.length} hosts`
   if (name === '') throw refused(`${which} is empty`)
   if (!URL.canParse(`mysql://${name}/`) || new URL(`mysql://${name}/`).hostname === '') {
-    throw refused(`${which} is no name or address with a port; an IPv6 address stands in brackets`)
+    throw refused(
+      `${which} is not a valid name or address with an optional port; write an IPv6 address in brackets`,
+    )
   }
   if (!URL.canParse(url) || !decodes(url)) throw refused(UNREADABLE)
   if (new URL(url).pathname.length < 2) throw refused('the URL names no database')
@@ -72,10 +74,10 @@ function check({ name, url }: Host, index: number, all: readonly Host[]): void {
   // A profile of the driver has a name such as 'Amazon RDS'.
   if (ssl !== null && /^(true|false|1|0|on|off|yes|no|required?|preferred|disabled|)$/i.test(ssl))
     throw refused(
-      `ssl=${ssl} is no setting of the driver: for a server whose certificate is signed by a public authority write ssl={"verifyIdentity":true}, percent-encoded; for an authority of your own also set NODE_EXTRA_CA_CERTS, or pass a mysql2 pool with ssl: { ca }; without TLS leave ssl out`,
+      `ssl=${ssl} is not a setting of the driver: for a server whose certificate is signed by a public authority write ssl={"verifyIdentity":true}, percent-encoded; for an authority of your own also set NODE_EXTRA_CA_CERTS, or pass a mysql2 pool with ssl: { ca }; without TLS leave ssl out`,
     )
   if (all.some((other, at) => at < index && sameAddress(other.name, name))) {
-    throw refused(`${which} is there twice`)
+    throw refused(`${which} is listed twice`)
   }
 }
 
@@ -87,7 +89,7 @@ function withPort(name: string): string {
   return /:\d+$/.test(name) ? name.toLowerCase() : `${name.toLowerCase()}:3306`
 }
 
-/** The driver decodes user, password and name, and what cannot be decoded would be an error of another kind. */
+/** The driver decodes the user, password and database name, and would fail with another kind of error. */
 function decodes(url: string): boolean {
   const { username, password, pathname } = new URL(url)
   try {

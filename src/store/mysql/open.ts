@@ -3,12 +3,12 @@ import { admittedForApi, API_STATEMENT_MS } from '../admission.ts'
 import type { Databases, DatabaseTarget, OpenOptions, Use } from '../database.ts'
 import { MysqlDatabase } from './database.ts'
 
-/** Most connections of each use to one host. */
+/** The most connections of each use to one host. */
 const CONNECTIONS: Readonly<Record<Use, number>> = { loops: 10, calls: 10, api: 2 }
-/** Of a caller-supplied pool: the API has at most one connection in so many. */
+/** The API uses at most one in this many connections of a caller-supplied pool. */
 const API_SHARE = 3
 
-/** @throws InvalidInputError for what is no such target, before anything is connected */
+/** @throws InvalidInputError for an invalid target, before it connects */
 export function openMysql(target: DatabaseTarget, { longestUseMs }: OpenOptions): Databases {
   return typeof target === 'string' ? openUrl(target, longestUseMs) : openPool(target)
 }
@@ -27,7 +27,7 @@ function openUrl(url: string, longestUseMs: number | undefined): Databases {
   }
 }
 
-/** The pool stays the application's: it is not closed. */
+/** A caller-supplied pool is never closed. */
 function openPool(target: Exclude<DatabaseTarget, string>): Databases {
   const given = target !== null && '$client' in target ? target.$client : target
   if (typeof given?.getConnection !== 'function')

@@ -2,9 +2,9 @@
  * The tables on MySQL and MariaDB. `npm run schema` generates the migrations in drizzle/mysql from this file;
  * `{prefix}` becomes the `tablePrefix` when they run. Nothing imports it at run time.
  *
- * Texts are compared exactly, whatever the database's default: `{exact}` becomes the collation of the server that compares
- * byte by byte and does not pad with blanks. The engine is added when a migration runs. Instants are DATETIME(3) in UTC:
- * TIMESTAMP would depend on the session's zone and end in 2038.
+ * Texts are compared exactly, whatever the database's default: `{exact}` becomes the server's collation that compares
+ * byte by byte and does not pad with blanks. The engine is added when a migration runs. Instants are DATETIME(3) in
+ * UTC: TIMESTAMP would depend on the session's zone and end in 2038.
  */
 import { sql } from 'drizzle-orm'
 import {
@@ -41,9 +41,10 @@ const MILLISECONDS = "hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp
 const ZERO = "_utf8mb4'0' collate {exact}"
 const RANDOM = `lpad(hex(floor(rand() * 4096)), 3, ${ZERO})`
 /**
- * Sorts by time as UUIDv7 of RFC 9562 does, so that jobs inserted by hand keep their turn. The server makes the
- * start of uuid() different each time; rand() tells servers of a cluster apart. MySQL 9 takes no hash here. With no
- * collation named, MariaDB would mix that of the session with that of the table, and refuse every statement.
+ * Sorts by time, as UUIDv7 of RFC 9562 does, so that manually inserted jobs keep their order. The server makes the
+ * start of uuid() different each time; rand() distinguishes the servers of a cluster. MySQL 9 does not allow a hash
+ * here. Without an explicit collation, MariaDB would mix that of the session with that of the table and reject every
+ * statement.
  */
 const uuidv7 = sql.raw(
   `(lower(concat(${[
@@ -54,7 +55,7 @@ const uuidv7 = sql.raw(
 )
 
 const EPOCH = "timestamp'1970-01-01 00:00:00.000'"
-/** All that decides the next run, as one text. */
+/** Everything that determines the next run, as one text. */
 const DEFINITION = `concat(${DEFINITION_COLUMNS.join(", '|', ")})`
 const WAITS = "`state` = 'waiting' and `run_at` is null"
 
@@ -103,10 +104,10 @@ function columnOf(name: string, column: Column, isOnlyKey: boolean): MySqlColumn
   if (isRequired === true) builder = builder.notNull()
   if (value === NOW) builder = builder.default(now)
   else if (value === UUID) builder = builder.default(uuidv7)
-  // MySQL takes a default of a long text only as an expression.
+  // MySQL accepts a default for a long text only as an expression.
   else if (kind === 'long text' && value !== undefined) builder = builder.default(sql.raw(`('${value}')`))
   else if (value !== undefined) builder = builder.default(value)
-  // Indexed: MariaDB is safer with what is stored.
+  // Stored, because these columns are indexed, and MariaDB handles stored columns more reliably.
   if (isGenerated === true)
     builder = builder.generatedAlwaysAs(sql.raw(GENERATED[name] ?? ''), { mode: 'stored' })
   return builder

@@ -1,26 +1,26 @@
 /**
- * The session variables that change what statements write or read, and the values that Kalends needs. Sessions of our
- * own are set up with them. A session that the application lends gets them for each piece of work and is given back
- * as it was; most need nothing, and each connection is asked once. In a transaction of the application nothing can be
- * set, so a value that will not do is refused.
+ * The session variables that change what statements write or read, and the values that Kalends needs. Our own sessions
+ * are set up with them. A caller-supplied session gets them for each piece of work and is then restored. Most sessions
+ * need no change, and each connection is checked once. In a transaction of the application nothing can be set, so
+ * unsuitable values are rejected.
  *
- * The time zone is not here: no statement depends on it.
+ * The time zone is not included: no statement depends on it.
  */
 import { InvalidInputError } from '../../errors.ts'
 
 export interface SessionVariable {
   readonly name: string
-  /** The server that has it; default: both. */
+  /** The server that has this variable; default: both. */
   readonly on?: 'mysql' | 'mariadb'
-  /** As SET takes it. */
+  /** The value to set, as SQL. */
   readonly ours: string
-  /** Whether work goes as well with this value. null: NULL. */
+  /** Whether this value works as well; null stands for NULL. */
   readonly accepts: (value: string | null) => boolean
-  /** It also matters to a single INSERT in a transaction of the application. */
+  /** Whether it also matters for a single INSERT in a transaction of the application. */
   readonly inTransactions?: true
 }
 
-/** As text, MariaDB has ON and OFF, and MySQL 1 and 0. */
+/** Read as text, MariaDB returns ON and OFF, and MySQL 1 and 0. */
 const ON: Pick<SessionVariable, 'ours' | 'accepts'> = {
   ours: '1',
   accepts: (value) => value === '1' || value === 'ON',
@@ -30,50 +30,50 @@ const OFF: Pick<SessionVariable, 'ours' | 'accepts'> = {
   accepts: (value) => value === '0' || value === 'OFF',
 }
 const NO_LIMIT = '18446744073709551615'
-/** Sorting compares so many bytes; no id has more. */
+/** How many bytes sorting compares; no id is longer. */
 const SORTED_BYTES = 1024
 
 export const SESSION_VARIABLES: readonly SessionVariable[] = [
-  // Without it, single statements stay uncommitted and read an old snapshot. In a transaction it means nothing.
+  // Without it, single statements stay uncommitted and read an old snapshot. It has no effect within a transaction.
   { name: 'autocommit', ...ON },
-  // CHAIN begins a transaction after each COMMIT, which nothing ends; RELEASE closes the connection.
+  // CHAIN starts a transaction after each COMMIT, which nothing ends. RELEASE closes the connection.
   { name: 'completion_type', ours: `'NO_CHAIN'`, accepts: (value) => value === 'NO_CHAIN' },
-  // Without a strict mode, what is too long is cut off.
+  // Without a strict mode, values that are too long are truncated.
   {
     name: 'sql_mode',
     ours: `'STRICT_TRANS_TABLES'`,
     accepts: (value) => value !== null && isSafeMode(value),
     inTransactions: true,
   },
-  // What cannot be said in the session's character set would arrive as question marks.
+  // Characters outside the session's character set would arrive as question marks.
   {
     name: 'character_set_results',
     ours: 'utf8mb4',
     accepts: (value) => value === null || value === 'utf8mb4',
   },
-  // Literals of ours would not mix with texts of the database's own character set. Sets character_set_connection too.
+  // Our literals would not mix with texts in the database's own character set. Also sets character_set_connection.
   {
     name: 'collation_connection',
     ours: 'utf8mb4_bin',
     accepts: (value) => value?.startsWith('utf8mb4_') === true,
   },
-  // Rows beyond the limit would be taken for rows that do not exist.
+  // Rows beyond the limit would look as if they did not exist.
   { name: 'sql_select_limit', ours: NO_LIMIT, accepts: (value) => value === NO_LIMIT },
-  // They refuse statements that the server believes to be large.
+  // These reject statements that the server considers large.
   { name: 'sql_safe_updates', ...OFF },
   { name: 'sql_big_selects', ...ON },
   // `id IS NULL` would find the last row that was inserted.
   { name: 'sql_auto_is_null', ...OFF },
-  // Ids that differ in their last characters would be in any order, and locked in any order.
+  // Ids that differ only in their last characters would be sorted, and locked, in any order.
   { name: 'max_sort_length', ours: String(SORTED_BYTES), accepts: (value) => Number(value) >= SORTED_BYTES },
-  // Each occurrence has one job because of unique keys and checks.
+  // Unique keys and checks ensure that each occurrence has exactly one job.
   { name: 'unique_checks', ...ON, inTransactions: true },
   { name: 'check_constraint_checks', on: 'mariadb', ...ON, inTransactions: true },
   { name: 'tx_read_only', on: 'mariadb', ...OFF },
   { name: 'transaction_read_only', on: 'mysql', ...OFF },
 ]
 
-/** `[[{ '': { state } }], fields]`, with `nestTables`. */
+/** The depth of `[[{ '': { state } }], fields]`, which drivers return with `nestTables`. */
 const DEEPEST_VALUE = 4
 
 /** One statement each; null: nothing to do. */
@@ -84,21 +84,21 @@ export interface Borrowing {
   readonly setsClock: boolean
 }
 
-/** By the name of the variable; and the limit of the time of a statement. */
+/** The session variables by name, and the time limit of statements. */
 export type SessionState = Readonly<Record<string, string | number | null>>
 
-/** Each server executes only its own comments. */
+/** Wraps the text in a comment that only this server executes. */
 function forServer(on: SessionVariable['on'], text: string): string {
   if (on === undefined) return text
   return on === 'mysql' ? `/*!80000 ${text} */` : `/*M! ${text} */`
 }
 
-// MySQL limits the time of a SELECT, MariaDB that of any statement. As text: some values are no safe integers.
+// Read as text, because some values are not safe integers.
 const READ = SESSION_VARIABLES.map(({ name, on }) =>
   forServer(on, `, CAST(@@SESSION.${name} AS CHAR) AS ${name}`),
 ).join(' ')
 
-// With a LIMIT, or that of the session would hold.
+// The explicit LIMIT overrides sql_select_limit. MySQL limits the time of a SELECT, MariaDB that of any statement.
 export const SESSION_STATE = `SELECT 0 AS kalends,
   CAST(@@SESSION.timestamp AS CHAR) AS timestamp,
   CONCAT_WS(' ', @@server_id, @@hostname, @@port /*!80000 , @@server_uuid */) AS server
@@ -107,16 +107,16 @@ export const SESSION_STATE = `SELECT 0 AS kalends,
   /*M! , @@SESSION.max_statement_time AS max_statement_time */
 LIMIT 1`
 
-/** The clock of the session, to the microsecond: one that reads the same in the next statement stands still. */
+/** The session's clock, to the microsecond. If the next statement reads the same value, the clock is frozen. */
 export const SESSION_CLOCK = 'SELECT CAST(@@SESSION.timestamp AS CHAR) AS timestamp LIMIT 1'
 
 /**
- * A transaction may set its clock to the time at which it began, and servers stall. What is off by less makes no
- * difference to one job.
+ * A transaction may set its clock to the time at which it began, and servers stall. A smaller difference does not
+ * matter for one job.
  */
 const CLOCK_OFF_SECONDS = 60
 
-/** Of a transaction of the application, as one value: how its driver returns rows is not known. */
+/** The state of the application's transaction, as a single value, because it is unknown how its driver returns rows. */
 export const TRANSACTION_STATE = `SELECT CAST(JSON_OBJECT(
   'kalends', 0,
   'clock off', ABS(TIMESTAMPDIFF(SECOND, NOW(6), SYSDATE(6)))
@@ -124,19 +124,19 @@ export const TRANSACTION_STATE = `SELECT CAST(JSON_OBJECT(
     .map(({ name, on }) => forServer(on, `, '${name}', CAST(@@SESSION.${name} AS CHAR)`))
     .join(' ')}) AS CHAR) AS state LIMIT 1`
 
-/** For sessions of our own. */
+/** The statement that sets up our own sessions. */
 export const OWN_SESSION = `SET @kalends = NULL ${SESSION_VARIABLES.map(({ name, on, ours }) =>
   forServer(on, `, SESSION ${name} = ${ours}`),
 ).join(' ')}`
 
-/** For sessions of our own. */
+/** The statement that limits the time of statements in our own sessions. */
 export function limitStatements(limitMs: number): string {
   return `SET @kalends = NULL /*!80000 , SESSION max_execution_time = ${limitMs} */ /*M! , SESSION max_statement_time = ${limitMs / 1000} */`
 }
 
 /**
- * @param clock  the answer to SESSION_CLOCK after that
- * @param statementLimitMs  null: statements may take as long as the application's settings allow
+ * @param clock  the result of SESSION_CLOCK, read after `state`
+ * @param statementLimitMs  null: the application's own limit applies
  */
 export function borrowing(
   state: SessionState,
@@ -144,7 +144,7 @@ export function borrowing(
   statementLimitMs: number | null,
 ): Borrowing {
   const changes = unfit(state).map(({ name, ours, value }) => ({ name, ours, theirs: literal(value) }))
-  // Frozen by SET timestamp: nothing would ever be due.
+  // Frozen by SET timestamp: no schedule would ever become due.
   const { timestamp = null } = state
   const setsClock = timestamp !== null && timestamp === clock['timestamp']
   if (setsClock) changes.push({ name: 'timestamp', ours: 'DEFAULT', theirs: literal(String(timestamp)) })
@@ -164,7 +164,7 @@ export function borrowing(
   }
 }
 
-/** @throws InvalidInputError when a statement could write something else there than it says */
+/** @throws InvalidInputError when the session could store other values than those given */
 export function checkTransaction(state: SessionState): void {
   if (Number(state['clock off'] ?? 0) >= CLOCK_OFF_SECONDS)
     throw new InvalidInputError(
@@ -180,10 +180,10 @@ export function checkTransaction(state: SessionState): void {
 }
 
 /**
- * The state from the answer to TRANSACTION_STATE. Drivers and what is built on them return `[rows, fields]` or `rows`,
- * and each row as an object or an array: it is the first value of the first of all.
+ * Extracts the state from the result of TRANSACTION_STATE. Drivers and their wrappers return `[rows, fields]` or
+ * `rows`, and each row as an object or an array. The state is always the first value at the deepest level.
  *
- * @returns null: it is not there, for a function of the application may return what it likes
+ * @returns null when there is no state: a function of the application may return anything
  */
 export function stateIn(result: unknown, depth = DEEPEST_VALUE): SessionState | null {
   if (typeof result === 'object' && result !== null && depth > 0)
@@ -196,7 +196,7 @@ export function stateIn(result: unknown, depth = DEEPEST_VALUE): SessionState | 
 function unfit(state: SessionState): (SessionVariable & { readonly value: string | null })[] {
   return SESSION_VARIABLES.flatMap((variable) => {
     const found = state[variable.name]
-    // The other server's.
+    // A variable of the other server.
     if (found === undefined) return []
     const value = found === null ? null : String(found)
     return variable.accepts(value) ? [] : [{ ...variable, value }]

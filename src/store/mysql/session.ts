@@ -1,4 +1,4 @@
-/** Statements on one connection, whatever its session and the options of its pool are. */
+/** Runs statements on one connection, independently of its session and the options of its pool. */
 import type mysql from 'mysql2/promise'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Sql, SqlValue } from '../database.ts'
@@ -15,21 +15,21 @@ const NUMBERS: ReadonlySet<string> = new Set([
   'NEWDECIMAL',
 ])
 
-/** What statements depend on. */
+/** The server properties that statements depend on. */
 export interface Server {
   readonly exact: ExactCollation
-  /** Most bytes of a statement. */
+  /** The most bytes in a statement. */
   readonly packetLimit: number
 }
 
 export async function examine(connection: mysql.PoolConnection): Promise<Server> {
-  // Without values, so that no collation is needed yet.
+  // Uses no values, so no collation is needed yet.
   const unknown: Server = { exact: 'utf8mb4_0900_bin', packetLimit: Number.POSITIVE_INFINITY }
   const [row] = await session(connection, unknown).rows<{ most: number; version: string }>(
-    // With a LIMIT, or that of the session would hold.
+    // The explicit LIMIT overrides sql_select_limit.
     'SELECT @@max_allowed_packet AS most, VERSION() AS version LIMIT 1',
   )
-  if (row === undefined) throw new StoreUnavailableError('The database did not state its version')
+  if (row === undefined) throw new StoreUnavailableError('The database did not report its version')
   return { exact: exactCollation(row.version), packetLimit: row.most }
 }
 
@@ -42,11 +42,11 @@ export function session(connection: mysql.PoolConnection, { exact, packetLimit }
         `A statement of ${statement.length} bytes is more than the server's max_allowed_packet of ${packetLimit}`,
       )
     }
-    // Every option that a caller-supplied pool may have set otherwise is set here, for this statement.
+    // Sets every option that a caller-supplied pool may have changed, for this statement only.
     const [result] = await connection
       .query({ sql: statement, rowsAsArray: false, nestTables: false, typeCast: castField })
       .catch((error: unknown) => {
-        // The driver adds the whole statement, with the args of jobs in it, and loggers write every property.
+        // The driver adds the whole statement, including the args of jobs, and loggers write every property.
         if (error instanceof Error) Reflect.deleteProperty(error, 'sql')
         throw error
       })
@@ -59,7 +59,7 @@ export function session(connection: mysql.PoolConnection, { exact, packetLimit }
   }
 }
 
-/** Matched, even where a caller-supplied connection counts only the rows that were changed (without CLIENT_FOUND_ROWS). */
+/** The number of matched rows, even if a caller-supplied connection counts only changed rows (no CLIENT_FOUND_ROWS). */
 function matchedRows(result: mysql.QueryResult): number {
   if (!('affectedRows' in result)) return 0
   // 'Rows matched: 1  Changed: 0  Warnings: 0', in the server's language.
@@ -72,7 +72,10 @@ interface TypedField {
   string(encoding?: BufferEncoding): string | null
 }
 
-/** Numbers as numbers, all else as the text that the server sent: instants must not pass through a Date in some zone. */
+/**
+ * Returns numbers as numbers, and everything else as the text that the server sent: instants must not pass through a
+ * Date in some zone.
+ */
 function castField(field: TypedField): SqlValue {
   const text = field.string()
   return text !== null && NUMBERS.has(field.type) ? Number(text) : text

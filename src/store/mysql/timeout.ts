@@ -1,14 +1,14 @@
-/** How long a connection may be busy with one thing: one that died without a word is never told so. */
+/** Limits how long a connection may be busy with one task: nothing reports a connection that died silently. */
 import { Duplex } from 'node:stream'
 import type mysql from 'mysql2/promise'
 
-/** As the driver's own: it copies the code of an error, and not its class. */
+/** The driver's own code, because the driver copies an error's code, but not its class. */
 const SILENT = 'ETIMEDOUT'
 
 /**
- * After the time, everything that waits for the connection fails with a lost connection.
+ * After the timeout, everything that waits for the connection fails with a connection error.
  *
- * @param timeoutMs  null: the work takes as long as it takes
+ * @param timeoutMs  null: no limit
  */
 export async function withTimeout<Result>(
   connection: mysql.PoolConnection,
@@ -16,12 +16,11 @@ export async function withTimeout<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   if (timeoutMs === null) return await work()
-  const reason = Object.assign(
-    new Error(`The connection has not come to an end of its work within ${timeoutMs} ms`),
-    { code: SILENT },
-  )
+  const reason = Object.assign(new Error(`The connection did not finish its work within ${timeoutMs} ms`), {
+    code: SILENT,
+  })
   const timer = setTimeout(() => {
-    // Not the connection's own destroy, which leaves those who wait for an answer waiting.
+    // Not the connection's own destroy(), which leaves pending queries waiting.
     const driver: object = connection.connection
     if ('stream' in driver && driver.stream instanceof Duplex) driver.stream.destroy(reason)
     else connection.destroy()
@@ -33,7 +32,7 @@ export async function withTimeout<Result>(
   }
 }
 
-/** It was destroyed because the other side said nothing. */
+/** Whether the connection was destroyed because the server did not respond. */
 export function isSilent(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === SILENT
 }

@@ -1,4 +1,4 @@
-/** The attempts of jobs: those that did not succeed are rows, the successful or running one is in the row of the job. */
+/** The attempts of jobs. Those that did not succeed are rows; the successful or running one is in its job's row. */
 import { type Attempt, storedEnd, type StoredOutcome } from '../../model/attempt.ts'
 import type { JobState } from '../../model/job.ts'
 import type { Owner } from '../../model/owner.ts'
@@ -12,10 +12,10 @@ import type { Context } from './context.ts'
 import { findOwn } from './own-ids.ts'
 import { textPreview, wholeLines } from './listed-rows.ts'
 
-/** Longer errors are shortened in the list. The last one is in the job, too. */
+/** Longer errors are shortened in the list. The last error is also in the job. */
 const MOST_ERROR_CHARACTERS = 16_384
 
-/** An attempt that ended, with the row of its job as it was before. */
+/** An attempt that ended, with its job's previous row. */
 export interface AttemptOfRow {
   readonly row: EndingRow
   readonly end: AttemptEnd
@@ -48,7 +48,7 @@ async function insertAttempts(tx: Context, attempts: readonly AttemptOfRow[]): P
   const rows = attempts.flatMap(({ row, end }) => {
     const stored = storedEnd(end)
     if (stored === null) return []
-    // A text that is no instant can only have been written manually.
+    // Text that is not an instant can only have been written manually.
     const started = fromText(row.started) ?? fromStored(row.clock)
     const { outcome, error } = stored
     return [[row.id, row.claim, row.attempt, row.worker, toText(started), row.clock, outcome, error]]
@@ -64,8 +64,8 @@ async function insertAttempts(tx: Context, attempts: readonly AttemptOfRow[]): P
     await insert()
   } catch (error) {
     if (!tx.dialect.isDuplicate(error)) throw error
-    // Only the statement was undone. The key exists if a job was deleted manually and submitted again under its id, or if
-    // its `claim` has reached the largest value: the newer attempt is kept.
+    // Only the statement was undone. The key exists if a job was deleted manually and submitted again with the same id,
+    // or if its `claim` has reached the largest value. The newer attempt is kept.
     await tx.run(
       `DELETE FROM ${tx.tables.attempt} WHERE ${rows.map(() => '(job_id = ? AND claim = ?)').join(' OR ')}`,
       rows.flatMap(([job = null, claim = null]) => [job, claim]),
@@ -128,7 +128,7 @@ export async function attemptsOf(
   return [...rows.toReversed().map(toAttempt), ...inJob].slice(-limit)
 }
 
-/** The attempt that is running, or that succeeded: it has no row of its own. */
+/** The attempt that is running or succeeded, which has no row. */
 function attemptInJob({ state, worker, attempt, started, finished }: JobColumns): Attempt[] {
   if (started === null || (state !== 'running' && state !== 'success')) return []
   return [

@@ -1,15 +1,15 @@
-/** Rows by their keys: the only way in which rows are locked, other than by the index that chooses them. */
+/** Locks and updates rows by their keys. Otherwise, rows are only locked through the index that selects them. */
 import type { SqlValue } from '../database.ts'
 import type { Context } from './context.ts'
 import { placeholders } from './tables.ts'
 
 export interface LockedRows {
-  /** Quoted. */
+  /** A quoted table name. */
   readonly table: string
-  /** What is selected. */
+  /** The selected columns. */
   readonly columns: string
   readonly ids: readonly string[]
-  /** Default: `skip`, which leaves out rows that are locked by others. */
+  /** Default: `skip`, which leaves out rows that others have locked. */
   readonly locked?: 'wait' | 'skip'
   /** More conditions. */
   readonly where?: string
@@ -17,7 +17,7 @@ export interface LockedRows {
   readonly params?: readonly SqlValue[]
 }
 
-/** Locks rows and reads them, in the order of their keys: the order in which all transactions take locks. */
+/** Locks rows and reads them in key order, the order in which all transactions take locks. */
 export async function lockRows<Row>(
   context: Context,
   { table, columns, ids, locked = 'skip', where, params = [] }: LockedRows,
@@ -34,9 +34,9 @@ export async function lockRows<Row>(
 
 /**
  * @param assignments  expressions by column
- * @param params  of the assignments
+ * @param params  the parameters of the assignments
  * @param where  more conditions, without parameters
- * @returns how many rows were matched
+ * @returns the number of matched rows
  */
 export async function updateRows(
   context: Context,

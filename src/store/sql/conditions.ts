@@ -3,7 +3,7 @@ import type { Owner } from '../../model/owner.ts'
 import type { SqlValue } from '../database.ts'
 import type { Tables } from './tables.ts'
 
-/** A condition with its values, for the end of a WHERE: ` AND …`. */
+/** A condition with its values, appended to a WHERE: ` AND …`. */
 export interface Condition {
   readonly text: string
   readonly params: readonly SqlValue[]
@@ -23,7 +23,7 @@ export function both(...conditions: readonly Condition[]): Condition {
   }
 }
 
-/** The rows of an owner: part of every statement of a scoped store, so that no id reaches beyond it. */
+/** The rows of an owner. Part of every statement of a scoped store, so that no id reaches other rows. */
 export function scopeCondition({ group, submitter }: Owner): Condition {
   return both(
     group === null ? NOTHING : and('group_ = ?', group),
@@ -31,28 +31,28 @@ export function scopeCondition({ group, submitter }: Owner): Condition {
   )
 }
 
-/** On job: not final. Word for word as the partial indexes on SQLite have it. */
+/** For job: not final. Must match the condition of the partial indexes on SQLite word for word. */
 export const OPEN = "state IN ('waiting', 'blocked', 'running')"
-/** On job: the jobs that block others of their schedule. */
+/** For job: the jobs that block others of their schedule. */
 export const ACTIVE = "state IN ('waiting', 'running')"
-/** On job. */
+/** For job. */
 export const FINAL = "state IN ('success', 'failed', 'cancelled', 'skipped')"
 
-/** On job: it runs, and its worker is not registered. `held_by` is NULL unless a job runs, so its index is short. */
+/** For job: running, but its worker is not registered. `held_by` is NULL unless a job runs, so its index is short. */
 export const orphan = ({ worker }: Tables): string =>
   `held_by >= '' AND held_by NOT IN (SELECT id FROM ${worker})`
 
-/** On job AS b: it is blocked, and no other job of its schedule blocks it. */
+/** For job AS b: blocked, although no other job of its schedule blocks it. */
 export const blockedByNothing = ({ job }: Tables): string =>
   `b.state = 'blocked' AND NOT EXISTS (
     SELECT 1 FROM ${job} AS a WHERE ${ACTIVE} AND a.periodic_task_id = b.periodic_task_id
   )`
 
-/** On periodic_task, whose rows are called as given: it waits for the end of a run, and no job of it is open. */
+/** For periodic_task with the given alias: waits for the end of a run, but has no open job. */
 export const waitsForNothing = ({ job }: Tables, schedule: string): string =>
   `${schedule}.idle = 'awaiting finish' AND NOT EXISTS (
     SELECT 1 FROM ${job} AS a WHERE ${OPEN} AND a.periodic_task_id = ${schedule}.id
   )`
 
-/** On periodic_task: assignments that end a mark. */
+/** Assignments to periodic_task that end a mark. */
 export const UNMARKED = { worker: 'NULL', marked: 'NULL', mark_ends: 'NULL' } as const

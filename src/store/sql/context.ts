@@ -2,7 +2,7 @@ import type { Database, Dialect, Sql } from '../database.ts'
 import { fromStored } from '../instant.ts'
 import { type Tables, tables } from './tables.ts'
 
-/** Where statements run: the tables, their dialect, and the transaction if there is one. */
+/** What statements need: the tables, the dialect, and the connection or transaction that runs them. */
 export interface Context {
   readonly rows: Sql['rows']
   readonly run: Sql['run']
@@ -15,7 +15,7 @@ export interface TablesContext extends Context {
   readonly database: Database
   /** See `Database.transaction`. */
   readonly transaction: <Result>(work: (tx: Context) => Promise<Result>) => Promise<Result>
-  /** A transaction that runs again when it met a unique key: by then it reads the row that has the key. */
+  /** A transaction that runs again after a unique key conflict. By then, it reads the row that has the key. */
   readonly transactionOnKeys: <Result>(work: (tx: Context) => Promise<Result>) => Promise<Result>
 }
 

@@ -9,13 +9,13 @@ import { changeSchedule, insertSchedule } from './schedules.ts'
 import { textRecordOf, textsOf } from './stored-json.ts'
 import { placeholders } from './tables.ts'
 
-/** What a worker says that it declares. */
+/** What a worker declares. */
 interface WorkerRow {
   readonly kind: 'worker'
   readonly said: string
 }
 
-/** What a version of the set declares. */
+/** A version of the set. */
 interface VersionRow {
   readonly kind: 'version'
   readonly hash: string
@@ -34,7 +34,7 @@ interface Selections {
 export function declaredStore(context: TablesContext): DeclaredStore {
   return {
     async sync(version, decide) {
-      // Mostly there is nothing to do: then this is one statement, and nothing is locked.
+      // Usually there is nothing to do. Then this takes one statement, and nothing is locked.
       if (isNothing(decide(await stateOf(context, version)))) return
       await context.transactionOnKeys(async (tx) => {
         const existing = await lockSchedules(tx, ofSet(version))
@@ -81,7 +81,7 @@ async function readState(
   }
 }
 
-/** The order in which versions were first seen decides which is the newest. */
+/** The version that was first seen last is the newest. */
 async function noteVersion(context: Context, { name, hash, schedules }: SetVersion): Promise<void> {
   try {
     await context.run(`INSERT INTO ${context.tables.declaredSet} (name, hash, schedules) VALUES (?, ?, ?)`, [
@@ -94,7 +94,7 @@ async function noteVersion(context: Context, { name, hash, schedules }: SetVersi
   }
 }
 
-/** What the workers say, and the versions of the set that one of them may mean, not all that there ever were. */
+/** What the workers declare, and only those versions of the set that a worker may have. */
 function live({ dialect, tables }: Context, { name, hash }: SetVersion): Selections {
   const { worker, declaredSet } = tables
   return {
@@ -110,7 +110,7 @@ function live({ dialect, tables }: Context, { name, hash }: SetVersion): Selecti
   }
 }
 
-/** Reads schedules under lock. Their keys are found first, so that the locks are taken in the order of the keys. */
+/** Reads and locks schedules. It finds their keys first, so that the locks are taken in key order. */
 async function lockSchedules(tx: Context, where: Condition): Promise<Schedule[]> {
   const { schedule } = tx.tables
   const found = await tx.rows<{ id: string }>(`SELECT id FROM ${schedule} WHERE ${where.text}`, where.params)
@@ -146,7 +146,7 @@ async function retire(tx: Context, ids: readonly string[]): Promise<void> {
     tx,
     schedule,
     { id: 'id', planned_from: 'text' },
-    // As if it were planned: otherwise it would look edited, and be planned.
+    // As if it had been planned. Otherwise it would look edited, and would be planned.
     rows.map((row) => ({ id: row.id, planned_from: `${row.definition}|` })),
     { idle: "'retired'", nextrun: 'NULL', planned_from: 'b.planned_from' },
   )

@@ -1,4 +1,4 @@
-/** Writes the ends of jobs: the jobs, the counters of their schedules, and the turn of the jobs blocked behind them. */
+/** Writes the ends of jobs: the jobs themselves, their schedules' counters, and the next blocked jobs. */
 import type { EndRules } from '../../model/end-rules.ts'
 import type { JobState } from '../../model/job.ts'
 import type { JobOutcome } from '../../model/settle.ts'
@@ -13,7 +13,7 @@ import { groupBy } from './group-by.ts'
 import { type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
 import { placeholders } from './tables.ts'
 
-/** What is read of a job that ends. */
+/** The columns that are read of a job that ends. */
 export interface EndingRow {
   id: string
   schedule: string | null
@@ -32,7 +32,7 @@ export interface EndedJob {
   readonly outcome: JobOutcome
 }
 
-/** Outcomes that are final and say whether the run went well. */
+/** Final outcomes that count as a success or a failure. */
 const isCounted = ({ outcome }: EndedJob) => outcome.state === 'success' || outcome.state === 'failed'
 
 export function endingColumns({ instant, now }: Dialect): string {
@@ -40,7 +40,7 @@ export function endingColumns({ instant, now }: Dialect): string {
     ${instant('started')} AS started, stop_requested, ${now} AS clock`
 }
 
-/** Writes the ends of jobs whose rows, and before them the rows of their schedules, are locked. */
+/** Writes the ends of jobs. The rows of their schedules and then of the jobs must be locked. */
 export async function endJobs(
   tx: Context,
   ended: readonly EndedJob[],
@@ -50,7 +50,7 @@ export async function endJobs(
   await writeEnds(tx, ended, await nextInTurn(tx, ended), schedules, ofSchedule)
 }
 
-/** @param promoted  by schedule, the job whose turn has come */
+/** @param promoted  by schedule, the blocked job that becomes waiting */
 export async function writeEnds(
   tx: Context,
   ended: readonly EndedJob[],
@@ -62,13 +62,13 @@ export async function writeEnds(
   await writeSchedules(tx, ended, schedules, ofSchedule)
 }
 
-/** What a column holds at most. */
+/** The latest value that the column can hold. */
 const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /**
- * Writes the ends, and the jobs whose turn has come, in the order of the schedules, as jobs are inserted. The unique
- * key that keeps "one at a time" passes from one job to the other; for that, InnoDB also locks the next entry of the
- * index. [Written as two statements, two of these transactions each held what the other waited for.]
+ * Writes the ends, and the jobs that become waiting, in the order of the schedules, as jobs are inserted. The unique
+ * key that ensures "one at a time" passes from one job to the other, and for that InnoDB also locks the next entry of
+ * the index. [As two statements, two of these transactions each held what the other waited for.]
  */
 async function writeJobs(
   tx: Context,
@@ -96,11 +96,11 @@ const END_COLUMNS = {
   error: 'long text',
 } as const
 
-/** Of a job whose turn has come (stage 1), all but its state stays. */
+/** For a promoted job (stage 1), everything except the state stays. */
 const ifEnded = (column: string) => `CASE WHEN b.stage = 1 THEN t.${column} ELSE b.${column} END`
 
 const END_ASSIGNMENTS = {
-  // A job that was cancelled manually meanwhile stays cancelled.
+  // A job that was cancelled manually in the meantime stays cancelled.
   state: "CASE WHEN b.stage = 1 AND t.state <> 'blocked' THEN t.state ELSE b.state END",
   reason: 'COALESCE(b.reason, t.reason)',
   attempt: ifEnded('attempt'),
@@ -108,13 +108,13 @@ const END_ASSIGNMENTS = {
   finished: ifEnded('finished'),
   result: ifEnded('result'),
   error: "CASE WHEN b.state = 'success' THEN NULL ELSE COALESCE(b.error, t.error) END",
-  // The worker of a final job stays, so that history tells who ran it.
+  // A final job keeps its worker, so that the history shows who ran it.
   worker: "CASE WHEN b.state = 'waiting' THEN NULL ELSE t.worker END",
 }
 
 const compare = (one: string, other: string) => (one < other ? -1 : Number(one > other))
 
-/** A job that waits, for its first attempt or for the next. */
+/** A job that waits for its first or next attempt. */
 const WAITING = {
   state: 'waiting',
   reason: null,
@@ -144,7 +144,7 @@ function endRow({ row, outcome }: EndedJob) {
 }
 
 const LARGEST = integerLiteral(Number.MAX_SAFE_INTEGER)
-/** A count stops at the largest number that is exact, so that the run can end. */
+/** A count stops at the largest exact integer, so that the run can still end. */
 const counted = (column: string, more: string) =>
   `CASE WHEN t.${column} > ${LARGEST} - b.${more} THEN ${LARGEST} ELSE t.${column} + b.${more} END`
 const ifCounted = (column: string) => `CASE WHEN b.runs > 0 THEN b.${column} ELSE t.${column} END`
@@ -177,7 +177,7 @@ const SCHEDULE_ASSIGNMENTS = {
   idle: ifMoved('idle'),
 }
 
-/** Writes counters, and what the ends mean for the next run. */
+/** Writes the counters, and the next run if the ends change it. */
 async function writeSchedules(
   tx: Context,
   ended: readonly EndedJob[],
@@ -237,10 +237,10 @@ function scheduleAfter(
 }
 
 /**
- * Writes to schedules and leaves them as they are. A lock is known to one server of a cluster only: on all servers, two
- * transactions exclude each other because both write the same row, and a value that stays the same is not written.
- * Without this, a job that is submitted while the job before it ends on another server would stay blocked. The lowest
- * bit is flipped twice, so the column accepts it whatever its value is.
+ * Writes to schedules without changing them. A lock is known to only one server of a cluster. Across servers, two
+ * transactions exclude each other only if both write the same row, and an unchanged value is not written. Without this,
+ * a job that is submitted while the previous job ends on another server would stay blocked. Flipping the lowest bit
+ * twice works for any value of the column.
  */
 export async function touchSchedules(tx: Context, ids: readonly string[]): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1)
@@ -266,7 +266,7 @@ async function openCounts(tx: Context, schedules: readonly string[]): Promise<Re
   return new Map(rows.map((row) => [row.id, row.open]))
 }
 
-/** The jobs that are blocked by one that ends. @returns the first of them by schedule */
+/** Finds the jobs that are blocked by the ending ones. @returns the first of them by schedule */
 export async function nextInTurn(
   tx: Context,
   ended: readonly EndedJob[],

@@ -15,7 +15,7 @@ import { startableColumns, type StartableRow, startAttempts } from './start-atte
 import { exceptFor } from './tables.ts'
 import { writeHeartbeat } from './workers.ts'
 
-/** Selections of one statement; SQLite takes 500. */
+/** The most selections in one statement; SQLite allows 500. */
 const MOST_TURNS = 250
 
 export function executingStore(context: TablesContext): ExecutingStore {
@@ -109,7 +109,7 @@ async function promoteDue(
   const promoted = await isolated<{ id: string }, number>(promoting, setAside, {
     together: (report) =>
       context.transaction(async (tx) => {
-        // The index on due_at filters and orders, so only the rows that are promoted are locked.
+        // The index on due_at filters and orders, so only the promoted rows are locked.
         const due = await tx.rows<{ id: string }>(
           `SELECT id
            FROM ${dialect.found(tables.job, { index: tables.dueIndex })}
@@ -135,7 +135,7 @@ async function claim(
   const names = [...tasks.keys()]
   if (names.length === 0 || limit <= 0) return []
   const except = setAside?.ids() ?? []
-  // One more turn for each job that is set aside: it may be the only one of its group.
+  // One more turn for each job that is set aside, because it may be the only one of its group.
   const most = Math.min(limit + except.length, MOST_TURNS)
   const turns = await findTurns(context, names, most, afterGroup)
   if (turns.length === 0) return []
@@ -160,7 +160,7 @@ async function claim(
   })
 }
 
-/** @returns how many were still due, unless none was */
+/** @returns how many were still due, as a list that is empty if there were none */
 async function promote(tx: Context, jobs: readonly { readonly id: string }[]): Promise<number[]> {
   const ids = jobs.map(({ id }) => id)
   const where = `due_at <= ${tx.dialect.now}`
@@ -169,8 +169,8 @@ async function promote(tx: Context, jobs: readonly { readonly id: string }[]): P
 }
 
 /**
- * Whose turn it is: those of the groups after the one that had the last turn, then from the first group again. The
- * scan ends when there are enough, so neither a long queue nor many queues are read to the end.
+ * The next turns: first the groups after the one that had the last turn, then from the first group again. The scan
+ * stops when it has enough, so it reads neither long queues nor many queues to the end.
  */
 async function findTurns(
   { rows, tables, dialect }: Context,
@@ -178,8 +178,8 @@ async function findTurns(
   limit: number,
   afterGroup: string,
 ): Promise<Turn[]> {
-  // As many more as there are tasks, so that the last group is read to its end: in a group the rank decides, but the
-  // scan goes by the name of the task.
+  // Adds the number of tasks, so that the last group is read completely: within a group the rank decides, but the scan
+  // goes by task name.
   const of = { tasks: tasks.length, limit: limit + tasks.length }
   const parts = (['>', '>='] as const).map(
     (from) =>
@@ -200,7 +200,7 @@ async function findTurns(
 
 const named = ({ claim_group, claim_task }: Turn) => JSON.stringify([claim_group, claim_task])
 
-/** Locks an equal share of claimable jobs of each turn, by the claim index, so that only rows that are read are locked. */
+/** Locks an equal share of the claimable jobs of each turn, found by the claim index: no other rows are locked. */
 async function lockTurns(
   tx: Context,
   turns: readonly Turn[],
@@ -225,7 +225,7 @@ async function lockTurns(
   )
 }
 
-/** Groups by name, and within one the first of its jobs first. */
+/** Sorts groups by name, and the turns of a group by the rank of their first job. */
 function inOrder<Of extends Turn>(turns: readonly Of[]): Of[] {
   return turns.toSorted(
     (a, b) =>
@@ -234,7 +234,7 @@ function inOrder<Of extends Turn>(turns: readonly Of[]): Of[] {
   )
 }
 
-/** No more jobs of a task than its limit, in the order in which they were found. */
+/** Limits the jobs of each task, in the given order. */
 function withinTaskLimits<Row extends JobRow>(
   rows: readonly Row[],
   taskLimits: ReadonlyMap<string, number>,

@@ -7,9 +7,9 @@ import { blockedByNothing, orphan, waitsForNothing } from './conditions.ts'
 import { type Context, readClock, type TablesContext } from './context.ts'
 import { workerStore } from './workers.ts'
 
-/** The most rows of a kind: a longer list helps no one. */
+/** The most rows of each kind: a longer list would not help. */
 const MOST = 10_000
-/** Jobs that wait are counted up to so many. */
+/** Waiting jobs are counted up to this number. */
 const MOST_WAITING = 100_000
 
 interface ScheduleRow {
@@ -31,7 +31,7 @@ export function inspectionStore(context: TablesContext, prefix: string): Inspect
       const clock = await clocks(context)
       const store = workerStore(context)
       const waiting = await waitingJobs(context)
-      // After the jobs that wait: a worker that has claimed meanwhile is not idle.
+      // Read after the waiting jobs: a worker that has claimed some in the meantime is not idle.
       const running = await store.running()
       const workers = await store.list()
       return {
@@ -47,7 +47,7 @@ export function inspectionStore(context: TablesContext, prefix: string): Inspect
 }
 
 async function clocks(context: Context): Promise<Pick<DoctorInput, 'now' | 'localNow' | 'roundTripMs'>> {
-  // The first may have to connect.
+  // The first query may include the time to connect, so only the second one is measured.
   await readClock(context)
   const asked = performance.now()
   const before = Date.now()
@@ -104,7 +104,7 @@ async function waitingJobs({ rows, tables }: Context): Promise<DoctorInput['wait
   return found.map(({ task, amount, since }) => ({ task, count: amount, since: fromStored(since) }))
 }
 
-/** What the sweep repairs. */
+/** Rows that the sweep repairs. */
 async function broken({
   rows,
   tables,

@@ -2,8 +2,7 @@ import { type Halving, isOfARow } from '../../model/halves.ts'
 import type { SetAside } from '../../model/set-aside.ts'
 
 /**
- * Writes rows together. If the database rejects one of them, they are written again in halves, until the rejected ones
- * are found.
+ * Writes rows together. If the database rejects one of them, it retries in halves until it has found the rejected ones.
  *
  * @param setAside  rejected rows are added
  */
@@ -14,9 +13,9 @@ export async function isolated<Item extends { readonly id: string }, Written>(
     together,
     some,
   }: {
-    /** Reports which rows it found, and writes them. */
+    /** Finds rows, reports them, and writes them. */
     readonly together: (report: (found: readonly Item[]) => void) => Promise<Written[]>
-    /** Writes those of the rows that are still as they were found. */
+    /** Writes those rows that have not changed since they were found. */
     readonly some: (items: readonly Item[]) => Promise<Written[]>
   },
 ): Promise<Written[]> {

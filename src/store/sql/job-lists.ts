@@ -26,7 +26,7 @@ export function jobLists(context: TablesContext, owner: Owner): JobLists {
   const scope = scopeCondition(owner)
   const jobsIn = (conditions: JobConditions) => jobRange(context, owner, conditions)
 
-  /** The conditions with the id under which the schedule is stored. */
+  /** The conditions with the stored id of the schedule. */
   async function withStoredId<Conditions extends JobConditions>(conditions: Conditions): Promise<Conditions> {
     const { schedule } = conditions
     if (schedule === undefined) return conditions
@@ -69,7 +69,7 @@ export function jobLists(context: TablesContext, owner: Owner): JobLists {
         [id, ...scope.params],
       )
       if (found === undefined) return null
-      // The index on job and id holds filter and order.
+      // The index on job and id filters and orders.
       const rows = await context.rows<{ id: number; at: string; level: LogLevel; message: string }>(
         `SELECT id, ${dialect.instant('at')} AS at, level, message
          FROM ${tables.log}

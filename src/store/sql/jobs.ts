@@ -14,15 +14,15 @@ import { jobColumns, type JobRow, plannableColumns, type PlannableRow, toJob } f
 import { countUpTo } from './selection.ts'
 import { placeholders } from './tables.ts'
 
-/** Characters of one INSERT: well below the packet limit of any server. */
+/** The most characters of one INSERT, well below the packet limit of any server. */
 const LARGEST_INSERT = 1_000_000
 
-/** Names of one look-up: each takes two parameters, and a statement may have 32,766 of them on SQLite. */
+/** The most names in one lookup: each takes two parameters, and SQLite allows 32,766 in a statement. */
 const NAMES_AT_ONCE = 1000
 
 export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobStore {
   const { dialect, tables } = context
-  /** Part of every statement that reaches a row. */
+  /** Part of every statement that accesses a row. */
   const scope = scopeCondition(owner)
 
   return {
@@ -89,7 +89,7 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
 
     countOpen(most) {
       const { job, jobOpenGroupIndex, jobOpenSubmitterIndex, jobStateIndex } = tables
-      // Not by the other indexes of the owner: those hold its whole history, and this runs with every job submitted.
+      // Not the owner's other indexes: they contain its whole history, and this runs for every submission.
       const ownIndex = owner.group === null ? jobStateIndex : jobOpenGroupIndex
       const index = owner.submitter === null ? ownIndex : jobOpenSubmitterIndex
       return countUpTo(
@@ -112,7 +112,7 @@ async function submitJobs(
   const insert = async (sql: Pick<Sql, 'run'>) => {
     for (const batch of parts) await insertJobs(sql, context, batch)
   }
-  // Before the try: what cannot run a statement is refused, also where there is nothing to submit.
+  // Before the try, so that an invalid transaction is rejected even if there is nothing to submit.
   const given = transaction === undefined ? null : callerTransaction(transaction, dialect)
   if (parts.length === 0) return
   try {
@@ -123,7 +123,7 @@ async function submitJobs(
     if (!withCauses(error).some((cause) => dialect.isDuplicate(cause))) throw error
     const [first] = jobs
     const id = jobs.length === 1 ? `the id '${shownId(owner, first?.id ?? '')}'` : 'one of these ids'
-    throw new ConflictError(`There is a job with ${id} already`, { cause: error })
+    throw new ConflictError(`A job with ${id} already exists`, { cause: error })
   }
 }
 
@@ -145,7 +145,7 @@ async function insertJobs(
   )
 }
 
-/** Locks a job after its schedule: the one order of locks. */
+/** Locks the schedule, then the job: the only order in which locks are taken. */
 async function lockWithSchedule(
   tx: Context,
   owner: Owner,
@@ -174,7 +174,7 @@ async function lockWithSchedule(
   return row === undefined ? null : { row, schedules: new Map(schedules.map((of) => [of.id, of])) }
 }
 
-/** Assignments: a job starts over, from its first attempt. */
+/** Assignments that restart a job from its first attempt. */
 const AGAIN = {
   state: "'waiting'",
   reason: "CASE WHEN reason = 'run now' THEN reason END",
@@ -187,20 +187,20 @@ const AGAIN = {
   progress: 'NULL',
 }
 
-/** All statements or none, in a transaction that goes on when one of them is refused. */
+/** Runs all statements or none, in a transaction that can continue if one of them fails. */
 async function wholly(sql: Pick<Sql, 'run'>, work: (sql: Pick<Sql, 'run'>) => Promise<void>): Promise<void> {
   await sql.run('SAVEPOINT kalends_submit')
   try {
     await work(sql)
   } catch (error) {
-    // After a deadlock the transaction is gone, and the savepoint with it.
+    // After a deadlock, the transaction is gone, and its savepoint too.
     await sql.run('ROLLBACK TO SAVEPOINT kalends_submit').catch(() => undefined)
     throw error
   }
   await sql.run('RELEASE SAVEPOINT kalends_submit')
 }
 
-/** Query builders wrap what their driver throws, some of them twice. */
+/** Query builders wrap the errors of their driver, some of them twice. */
 function withCauses(error: unknown): unknown[] {
   const errors: unknown[] = []
   for (
@@ -212,12 +212,12 @@ function withCauses(error: unknown): unknown[] {
   return errors
 }
 
-/** Parts that fit into one statement each. */
+/** Splits the jobs into batches that each fit into one statement. */
 function batches(jobs: readonly NewJob[]): NewJob[][] {
   const parts: NewJob[][] = []
   let size = Infinity
   for (const job of jobs) {
-    // Hexadecimal doubles a text that is not plain.
+    // Text that is not plain ASCII doubles in hexadecimal.
     size += 2 * job.args.length + 500
     if (size > LARGEST_INSERT) {
       parts.push([])

@@ -1,4 +1,4 @@
-/** Which index serves a list, and which conditions are left as a filter. */
+/** Chooses the index that serves a list, and the conditions that remain as a filter. */
 import { type Owner, prefixOf, storedIds } from '../../model/owner.ts'
 import type { Dialect } from '../database.ts'
 import { toText } from '../instant.ts'
@@ -8,18 +8,18 @@ import type { Context } from './context.ts'
 import type { IndexRange } from './selection.ts'
 import type { Tables } from './tables.ts'
 
-/** A condition on one column, with the index that holds it and then the key. */
+/** A condition on one column, and the index that contains this column and then the key. */
 interface Choice {
   readonly index: string | null
   readonly condition: Condition
   readonly order?: readonly string[]
 }
 
-/** None without a value. */
+/** Empty without a value. */
 const equal = (column: string, index: string, value: string | null | undefined): Choice[] =>
   typeof value === 'string' ? [{ index, condition: and(`${column} = ?`, value) }] : []
 
-/** Whether an expression contains a text, in any case. */
+/** Whether an expression contains a text; case-insensitive. */
 const contains = ({ position }: Dialect, text: string) => `${position(`LOWER(${text})`, 'LOWER(?)')} > 0`
 
 export function scheduleRange(
@@ -31,7 +31,7 @@ export function scheduleRange(
   const { status, text } = conditions
   const isCommon = status === 'active'
   const isScoped = prefixOf(owner) !== ''
-  // The owner comes first, so that an answer never depends on rows of others; then the one that leaves least.
+  // The owner comes first, so that a result never depends on rows of others. Then the most selective conditions.
   const choices = [
     ...equal('submitter', tables.scheduleSubmitterIndex, owner.submitter),
     ...equal('group_', tables.scheduleGroupIndex, owner.group),
@@ -50,14 +50,14 @@ export function scheduleRange(
       ? NOTHING
       : and(
           `(${[contains(dialect, "REPLACE(id, ?, '')"), ...searched].join(' OR ')})`,
-          // Not in the prefix, which the owner does not see.
+          // The owner does not see the prefix, so it is not searched.
           prefixOf(owner),
           text,
           text,
           text,
           text,
         )
-  // As a range, or SQLite would not take the index.
+  // Written as a range; otherwise SQLite would not use the index.
   const wakes = and("wake_at >= '1970-01-01 00:00:00'")
   if (page.order === 'nextRun' && !isScoped) {
     return {
@@ -65,7 +65,7 @@ export function scheduleRange(
       index: tables.wakeIndex,
       where: wakes,
       from: NOTHING,
-      // The key, or the order of insertion on SQLite, breaks ties.
+      // The key (on SQLite, the order of insertion) breaks ties.
       order: ['wake_at'],
       filter: both(...choices.map(({ condition }) => condition), search),
     }
@@ -75,7 +75,7 @@ export function scheduleRange(
     return {
       table: tables.schedule,
       index: first?.index ?? null,
-      // All schedules of the owner are read and sorted: the index on wake_at would read those of others as well.
+      // Reads and sorts all schedules of the owner: the index on wake_at would also read those of others.
       where: both(first?.condition ?? NOTHING, wakes),
       from: NOTHING,
       order: ['wake_at', 'id'],
@@ -105,9 +105,9 @@ export function jobRange(
   const { id, state, schedule, finishedFrom, finishedTo } = conditions
   const isCommon = state === 'success' || state === 'skipped'
   const isOpen = state === 'waiting' || state === 'blocked' || state === 'running'
-  // The owner comes first, so that an answer never depends on rows of others; then the one that leaves least.
+  // The owner comes first, so that a result never depends on rows of others. Then the most selective conditions.
   const choices: Choice[] = [
-    // Few, also where the owner or the schedule has a long history.
+    // There are few of these, even if the owner or the schedule has a long history.
     ...(schedule !== undefined && isOpen
       ? [
           {
@@ -121,7 +121,7 @@ export function jobRange(
     ...(id === undefined ? [] : [{ index: null, condition: beginsWith(storedIds(owner, id)) }]),
     ...equal('periodic_task_id', tables.occurrenceIndex, isOpen ? undefined : schedule).map((choice) => ({
       ...choice,
-      // Ids of occurrences begin with their slot.
+      // Ids of occurrences start with their slot.
       order: ['slot DESC'],
     })),
     ...equal('held_by', tables.heldIndex, conditions.worker),

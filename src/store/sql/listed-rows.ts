@@ -1,4 +1,4 @@
-/** Rows of lists: what is large stays in the database, or is shortened there. */
+/** Rows of lists. Large values stay in the database or are shortened there. */
 import type { Job } from '../../model/job.ts'
 import type { Schedule } from '../../model/schedule.ts'
 import type { Dialect } from '../database.ts'
@@ -13,17 +13,17 @@ import {
   toSchedule,
 } from './rows.ts'
 
-/** What the large values of a list may take together. */
+/** The limit for all large values of a list together. */
 const LIST_BYTES = 4_000_000
-/** Of one value; much more is seldom looked at in a list. */
+/** The limit for one value; lists rarely need more. */
 const MOST_PREVIEW_BYTES = 2048
-/** JSON cannot be shortened: it is left out. Of a text, the beginning is read. */
+/** JSON cannot be shortened, so it is left out. Text is cut to its beginning. */
 const LARGE_JSON: readonly string[] = ['args', 'progress', 'result']
 const LARGE_TEXT: readonly string[] = ['error', 'last_error']
-/** Of a row. */
+/** The most large columns in a row. */
 const LARGE_COLUMNS = 4
 
-/** A row of a list: the bytes of what is left out or shortened; null: nothing is. */
+/** A row of a list, with the sizes in bytes of values that were left out or shortened; null: complete. */
 export type ListedRow<Row> = Row & {
   readonly args_bytes: number | null
   readonly last_error_bytes?: number | null
@@ -52,7 +52,7 @@ function shortened(expressions: readonly string[], rows: number): string {
     .join(', ')
 }
 
-/** Columns: the JSON, or NULL and its size if it is longer. */
+/** Columns: the JSON, or NULL and its size if it is too long. */
 function jsonPreview(column: string, most: number): string[] {
   const isLonger = `OCTET_LENGTH(${column}) > ${integerLiteral(most)}`
   return [`CASE WHEN ${isLonger} THEN NULL ELSE ${column} END AS ${column}`, sizeIf(isLonger, column)]
@@ -97,7 +97,7 @@ function truncatedOf(row: ListedRow<object>): Pick<Listed<object>, 'truncated'> 
   return Object.keys(truncated).length === 0 ? {} : { truncated }
 }
 
-/** Without the line that was cut off: the beginning of a secret would not be recognised as one. */
+/** Removes the line that was cut off, because the beginning of a secret would not be recognised. */
 export function wholeLines(text: string | null, bytes: number | null | undefined): string | null {
   if (text === null || bytes === null || bytes === undefined) return text
   return text.slice(0, Math.max(0, text.lastIndexOf('\n')))

@@ -2,7 +2,7 @@ import { newest } from '../../model/version.ts'
 import type { Sql } from '../database.ts'
 import type { Tables } from './tables.ts'
 
-/** As the migrations that were begun on the tables require; null: any version may work on them. */
+/** The lowest version that the started migrations require; null: any. */
 export async function lowestVersion(
   sql: Sql,
   { migration }: Pick<Tables, 'migration'>,

@@ -1,4 +1,4 @@
-/** What overviews read: failures, timers and hours, slice by slice. */
+/** The data of overviews: failures, timers and hours, read slice by slice. */
 import type { JobState } from '../../model/job.ts'
 import { fromStored, fromText } from '../instant.ts'
 import type { Failure, HourCount, ListBounds, TimerGroup, TimerRow } from '../list-store.ts'
@@ -9,7 +9,7 @@ import { matches } from './pages.ts'
 import { type IndexRange, scanned } from './selection.ts'
 import { forEachSlice } from './slices.ts'
 
-/** Characters of an error that tell failures apart. */
+/** How many characters of an error distinguish failures. */
 const ERROR_START = 500
 
 interface TimerColumns {
@@ -20,7 +20,7 @@ interface TimerColumns {
   created: string
 }
 
-/** The first rows of a range of failed jobs. `complete` false: there are more, or there may be. */
+/** The first rows of a range of failed jobs. `complete` is false if there are, or may be, more. */
 export async function failuresIn(
   context: Context,
   range: IndexRange,
@@ -49,7 +49,7 @@ export async function failuresIn(
   return { items: [...items.values()], complete }
 }
 
-/** The schedules of a range, grouped by what decides when they run. `complete` false: there may be more. */
+/** The schedules of a range, grouped by what determines their runs. `complete` is false if there may be more. */
 export async function timerGroupsIn(
   context: Context,
   range: IndexRange,
@@ -57,7 +57,7 @@ export async function timerGroupsIn(
 ): Promise<{ readonly groups: TimerGroup[]; readonly complete: boolean }> {
   const { dialect } = context
   const instants = ['starts', 'ends'].map((column) => `${dialect.instant(column)} AS ${column}`)
-  // Only slots of `every` are counted from the creation.
+  // Only slots of `every` timers count from the creation.
   const anchor = "CASE WHEN LOWER(TRIM(timer)) LIKE 'every%' THEN created END"
   const groups = new Map<string, TimerGroup>()
   const complete = await forEachSlice(context, range, bounds, async (slice) => {
@@ -83,10 +83,10 @@ export async function timerGroupsIn(
 }
 
 /**
- * The active schedules of a range in the order of their keys, page by page.
+ * The active schedules of a range, page by page in key order.
  *
- * @param isByStatus  the range is that of the index on the status. Where most schedules are active, reading by the key
- *   is faster: from the index, each row is looked up by itself. [20,000 of 1,000,000 rows on MariaDB: 15 ms by the key,
+ * @param isByStatus  whether the range uses the index on the status. If most schedules are active, reading by key is
+ *   faster, because the index requires a lookup for each row. [20,000 of 1,000,000 rows on MariaDB: 15 ms by the key,
  *   37 by the index; 63 for the keys of a page and then its rows.]
  */
 export async function* timersIn(
@@ -118,7 +118,7 @@ export async function* timersIn(
   }
 }
 
-/** The jobs of a range by the hour in which they ended, and by state. `complete` false: some are missing. */
+/** The jobs of a range, by state and by the hour in which they ended. `complete` is false if some are missing. */
 export async function hoursIn(
   context: Context,
   range: IndexRange,

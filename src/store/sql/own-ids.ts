@@ -7,9 +7,9 @@ import type { Context } from './context.ts'
 import { placeholders, type Tables } from './tables.ts'
 
 /**
- * The ids under which the rows are stored that an owner calls by these names; what it does not have is left out.
+ * The stored ids for the names that an owner uses. Names that the owner does not have are left out.
  *
- * The rows are found by the index of the owner, so that neither the answer nor its time depends on the rows of others.
+ * The rows are found through the owner's index, so that neither the result nor its timing depends on rows of others.
  */
 export async function findOwn(
   context: Context,
@@ -37,7 +37,7 @@ export async function findOwn(
   )
 }
 
-/** As `findOwn`, for one name; null: this owner has none of this name. */
+/** Like `findOwn`, for one name; null: this owner has no such row. */
 export async function findOwnId(
   context: Context,
   table: 'schedule' | 'job',
@@ -50,7 +50,7 @@ export async function findOwnId(
 /** The form of generated ids. */
 const GENERATED = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
-/** The id under which a row is stored; of one that is gone, the likelier one. */
+/** The stored id of a row; if the row no longer exists, the more likely one. */
 export async function storedId(
   context: Context,
   table: 'schedule' | 'job',
@@ -68,19 +68,22 @@ function ownerIndex(tables: Tables, table: 'schedule' | 'job', { submitter }: Ow
   return submitter === null ? tables.jobGroupIndex : tables.jobSubmitterIndex
 }
 
-/** As its owner sees it. */
+/** The schedule with ids as its owner sees them. */
 export function shownSchedule<Row extends Schedule>(owner: Owner, schedule: Row): Row {
   const { id, lastJob } = schedule
   return { ...schedule, id: shownId(owner, id), lastJob: lastJob && shownId(owner, lastJob) }
 }
 
-/** As its owner sees it. */
+/** The job with ids as its owner sees them. */
 export function shownJob<Row extends Job>(owner: Owner, job: Row): Row {
   const { id, scheduleId } = job
   return { ...job, id: shownId(owner, id), scheduleId: scheduleId && shownId(owner, scheduleId) }
 }
 
-/** A schedule that changed hands may still have a job of its previous owner, and must not reveal that job's id. */
+/**
+ * The first open job of a schedule. A schedule that was moved to another owner may still have a job of the previous
+ * owner, whose id must not be revealed.
+ */
 export async function findOpenJob(
   context: Context,
   owner: Owner,

@@ -1,4 +1,4 @@
-/** Pages and counts of a range, in statements whose cost is bounded. */
+/** Pages and counts of a range, in statements with bounded cost. */
 import type { Counts, ListBounds, MatchingIds, PageBounds } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
 import { both } from './conditions.ts'
@@ -7,7 +7,7 @@ import { columnsOf, countOf, type IndexRange, pageOf, scanned } from './selectio
 import { forEachSlice, type Slice } from './slices.ts'
 import { placeholders } from './tables.ts'
 
-/** The rows of a page, and how many there are in all. */
+/** The rows of a page, and the total. */
 interface Found<Row> {
   readonly rows: Row[]
   readonly total: number
@@ -22,7 +22,7 @@ export async function page<Row extends { readonly id: string }>(
 ): Promise<Found<Row>> {
   if (range.filter.text !== '') return await search(context, range, bounds, columns)
   const { dialect } = context
-  // The keys of the page first, then its rows by their keys.
+  // First the keys of the page, then its rows by key.
   const keys = pageOf(range, dialect, bounds)
   const rows = await context.rows<Row>(
     `SELECT ${columns}
@@ -36,7 +36,7 @@ export async function page<Row extends { readonly id: string }>(
   return { rows, total: Math.min(total, bounds.countUpTo), totalIsExact: total <= bounds.countUpTo }
 }
 
-/** Scans once for the page and for the total: the keys of the matches until the page is full, then their number. */
+/** One scan for the page and the total: collects the keys of matches until the page is full, then only counts. */
 async function search<Row extends { readonly id: string }>(
   context: Context,
   range: IndexRange,
@@ -44,9 +44,9 @@ async function search<Row extends { readonly id: string }>(
   columns: string,
 ): Promise<Found<Row>> {
   const { offset, limit } = bounds
-  // The total counts from the beginning, also of a page that begins after an id.
+  // The total includes the rows before the page, even if the page starts after an id.
   const all = range.from.text === '' ? null : await countMatches(context, range, bounds)
-  // A row that moves to another place meanwhile is found twice.
+  // A set, because a row that moves during the scan is found twice.
   const ids = new Set<string>()
   let total = 0
   const after = { ...range, where: both(range.where, range.from) }
@@ -65,7 +65,7 @@ async function search<Row extends { readonly id: string }>(
   return { rows, total: all?.total ?? total, totalIsExact: all?.isExact ?? isExact }
 }
 
-/** The keys of the first matches of a range. */
+/** The keys of the first matches in a range. */
 export async function idsIn(
   context: Context,
   range: IndexRange,
@@ -105,7 +105,7 @@ async function countInSlice(context: Context, slice: Slice): Promise<number> {
   return row?.total ?? 0
 }
 
-/** The rows of a slice that match the filter, in its order. */
+/** The rows of a slice that match the filter, in order. */
 export async function matches<Row>(
   context: Context,
   slice: Slice,
@@ -121,7 +121,7 @@ export async function matches<Row>(
   )
 }
 
-/** In the order of the keys. */
+/** The rows with these keys, in the same order. */
 async function byKeys<Row extends { readonly id: string }>(
   context: Context,
   { table }: IndexRange,
@@ -164,7 +164,7 @@ export async function countEach<Name extends string>(
   return { counts, isExact: rows.every(({ total }) => total <= countUpTo) }
 }
 
-/** Counts the names that a column of a range has. */
+/** Counts the rows of a range by the value of a column. */
 export async function countTogether<Name extends string>(
   context: Context,
   range: IndexRange,

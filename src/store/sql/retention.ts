@@ -10,7 +10,7 @@ export function retentionStore(context: TablesContext): RetentionStore {
   return {
     async prune({ ageMs, perSchedule }, limit) {
       const now = await readClock(context)
-      // Not before 1970: instants of the far past have a form that does not compare.
+      // Not before 1970, because earlier instants have a format that does not compare correctly.
       const before = toText(new Date(Math.max(0, now.getTime() - ageMs)))
       let removed = await pruneOld(context, before, limit)
       if (removed < limit) removed += await pruneMany(context, perSchedule, limit - removed)
@@ -20,12 +20,12 @@ export function retentionStore(context: TablesContext): RetentionStore {
   }
 }
 
-/** Deletes schedules that are done and have `after_done` set to `delete`, once all their jobs are pruned. */
+/** Deletes done schedules with `after_done` = `delete` when all their jobs have been removed. */
 async function deleteDone(context: TablesContext, before: string, limit: number): Promise<void> {
   const { dialect, tables } = context
   const { schedule, job, scheduleStatusIndex: index } = tables
   const isOlder = (column: string) => `(${column} IS NULL OR ${dialect.instant(column)} < ?)`
-  // A declared schedule would be created again. `wake_at` is NULL unless an edit is still to be planned.
+  // A declared schedule would be created again. `wake_at` is NULL unless an edit has not been planned yet.
   const condition = `status = 'done' AND after_done = 'delete' AND declared_by IS NULL AND wake_at IS NULL
      AND ${['created', 'last_slot', 'last_finished'].map(isOlder).join(' AND ')}
      AND NOT EXISTS (SELECT 1 FROM ${job} AS a WHERE a.periodic_task_id = ${schedule}.id)`
@@ -49,7 +49,7 @@ async function deleteDone(context: TablesContext, before: string, limit: number)
 }
 
 async function pruneOld(context: TablesContext, before: string, limit: number): Promise<number> {
-  // The index on `finished` holds filter and order; a job that is not final has none.
+  // The index on `finished` filters and orders; a job that is not final has no value.
   const rows = await context.rows<{ id: string }>(
     `SELECT id FROM ${context.tables.job}
      WHERE finished < ? AND ${FINAL}
@@ -62,7 +62,7 @@ async function pruneOld(context: TablesContext, before: string, limit: number): 
 
 async function pruneMany(context: TablesContext, perSchedule: number, limit: number): Promise<number> {
   const { job } = context.tables
-  // Only what may be removed is counted, or schedules with many open jobs would keep others from their turn.
+  // Counts only jobs that may be removed; otherwise, schedules with many open jobs would keep others from being pruned.
   const removable = `${FINAL} AND periodic_task_id IS NOT NULL AND slot IS NOT NULL`
   const crowded = await context.rows<{ id: string }>(
     `SELECT periodic_task_id AS id FROM ${job}
@@ -99,7 +99,7 @@ async function remove(context: TablesContext, rows: readonly { readonly id: stri
   return await context.transaction(async (tx) => {
     const { job, log, attempt } = tx.tables
     const ids = rows.map((row) => row.id)
-    // A job that is being retried, or was meanwhile, keeps its log and attempts.
+    // A job that is being retried, or was retried in the meantime, keeps its log and attempts.
     const final = await lockRows<{ id: string }>(tx, { table: job, columns: 'id', ids, where: FINAL })
     if (final.length === 0) return 0
     const found = final.map((row) => row.id)

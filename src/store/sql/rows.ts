@@ -1,4 +1,4 @@
-/** From rows to nouns: which columns are read, and what they become. */
+/** Converts rows to objects: which columns are read, and how. */
 import type { Job, JobState } from '../../model/job.ts'
 import type { Finishing } from '../../model/finish.ts'
 import type { Idle, Schedule, ScheduleSettings, ScheduleStatus } from '../../model/schedule.ts'
@@ -30,7 +30,7 @@ const PLANNING = [
   'onExhausted',
 ] as const satisfies readonly SettingName[]
 
-/** The part of a schedule's row that planning reads. args stay in the database: they may be large. */
+/** The columns of a schedule that planning reads. args stay in the database because they may be large. */
 export interface PlannableRow
   extends Pick<
     SettingRow,
@@ -89,7 +89,7 @@ export interface JobRow extends JobSettingRow {
   stop_requested: string | null
 }
 
-/** The columns of settings, and of the instants among them their normalised text. */
+/** The columns of settings, with instants as normalised text. */
 function settingExpressions({ instant }: Dialect, names: readonly SettingName[]): string[] {
   return names.map((name) => {
     const { kind, column } = settingOf(name)
@@ -97,7 +97,7 @@ function settingExpressions({ instant }: Dialect, names: readonly SettingName[])
   })
 }
 
-/** Instants as normalised texts. */
+/** Instants as normalised text. */
 export function instants({ instant }: Dialect, columns: readonly string[]): string[] {
   return columns.map((column) => `${instant(column)} AS ${column}`)
 }
@@ -131,7 +131,7 @@ const OTHER_SETTINGS = SETTING_NAMES.filter(
   (name) => name !== 'task' && !PLANNING.some((one) => one === name),
 )
 
-/** What `ScheduleRow` is read from, one expression for each column. */
+/** The expressions for `ScheduleRow`, one for each column. */
 export function scheduleExpressions(dialect: Dialect): string[] {
   return [
     ...plannableExpressions(dialect),
@@ -147,7 +147,7 @@ export function scheduleColumns(dialect: Dialect): string {
   return scheduleExpressions(dialect).join(', ')
 }
 
-/** What `JobRow` is read from, one expression for each column. */
+/** The expressions for `JobRow`, one for each column. */
 export function jobExpressions(dialect: Dialect): string[] {
   return [
     ...settingExpressions(dialect, JOB_SETTING_NAMES),
@@ -175,13 +175,13 @@ type Values = SettingValues & { readonly args: unknown }
 /** The names of the stored values of settings. */
 type Properties<Name extends SettingName> = ReturnType<typeof propertyOf<Name>> & keyof Values
 
-/** Reads the settings of a row: under the names of their stored values. */
+/** Reads the settings of a row, by the names of their stored values. */
 function settingsReader<Name extends SettingName>(
   names: readonly Name[],
 ): (row: object) => Pick<Values, Properties<Name>> {
   const settings = names.map((name) => [propertyOf(name), settingOf(name)] as const)
   return (row) =>
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries forgets the names
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries loses the names
     Object.fromEntries(
       settings.map(([property, setting]) => [property, valueOf(setting, Reflect.get(row, setting.column))]),
     ) as Pick<Values, Properties<Name>>
@@ -227,7 +227,7 @@ export function toPlannable(row: PlannableRow): Finishing {
   }
 }
 
-/** What `wake_at` compares with the row: the definition and the nextrun that a planning leaves behind. */
+/** The value of `planned_from`, which `wake_at` compares: the definition and the nextrun of the last planning. */
 export function plannedFrom(definition: string, nextRun: Date | null): string {
   return `${definition}|${nextRun === null ? '' : toText(nextRun)}`
 }
@@ -285,7 +285,7 @@ const COLUMNS = [
   ['declaredBy', 'declared_by'] as const,
 ]
 
-/** The columns and values of settings; those that are undefined are left out. */
+/** The columns and values of the given settings; undefined ones are left out. */
 export function settingColumns(settings: Partial<ScheduleSettings>): [column: string, value: SqlValue][] {
   return COLUMNS.flatMap(([property, column]) => {
     const value = settings[property]
@@ -298,12 +298,12 @@ function sqlValue(value: SqlValue | boolean | Date): SqlValue {
   return typeof value === 'boolean' ? Number(value) : value
 }
 
-/** Columns of SQLite take any text for a number; what is none is as if nothing stood there. */
+/** SQLite accepts text in number columns; anything but a number counts as missing. */
 function numberOr<Default>(value: unknown, otherwise: Default): number | Default {
   return typeof value === 'number' && Number.isFinite(value) ? value : otherwise
 }
 
-/** Invalid JSON stays text: one row that was written manually must not hide the others. */
+/** Invalid JSON is returned as text, so that one manually written row does not hide the others. */
 function fromJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -312,7 +312,7 @@ function fromJson(text: string): unknown {
   }
 }
 
-/** The policy in force: the job's own, else the task's, else what holds for all. */
+/** The policy in force: the job's own, otherwise the task's, otherwise the default. */
 export function policyOf(
   row: Pick<JobRow, 'timeout' | 'max_retries' | 'retry_delay' | 'retry_backoff'>,
   task: RunPolicy = DEFAULT_POLICY,

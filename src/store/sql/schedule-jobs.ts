@@ -14,15 +14,15 @@ import type { PlannableRow } from './rows.ts'
 import { type StartableRow, startableColumns, startAttempts } from './start-attempts.ts'
 import { placeholders, type Tables } from './tables.ts'
 
-/** What the next run of a planned schedule is written from. */
+/** A planned schedule, with everything needed to write its jobs. */
 export interface Planned {
   readonly row: PlannableRow
   readonly plan: Plan
-  /** Jobs of it that have not ended, before the plan. */
+  /** Its open jobs before the plan. */
   readonly open: OpenJobs
-  /** The number of its newest run, before the plan; 0: it had none. */
+  /** The number of its newest run before the plan; 0: none yet. */
   readonly latestRun: number
-  /** By the id of an occurrence, the one that it gets because another row has that id already. */
+  /** For occurrence ids that another row already has: the id to use instead. */
   readonly otherIds: ReadonlyMap<string, string>
 }
 
@@ -40,7 +40,7 @@ export interface OpenJob {
 
 /** The jobs of a schedule before it is planned. */
 export interface JobsBefore {
-  /** Those that are not final. */
+  /** The jobs that are not final. */
   readonly jobs: readonly OpenJob[]
   readonly open: OpenJobs
   readonly latestRun: number
@@ -49,8 +49,8 @@ export interface JobsBefore {
 export const NO_JOBS: JobsBefore = { jobs: [], open: NO_OPEN_JOBS, latestRun: 0 }
 
 /**
- * The jobs of the schedules that are not final, whether or not the unique key holds them: the policy may have been
- * another when they were submitted. Jobs that may be replaced are locked, so that none of them is claimed meanwhile.
+ * The non-final jobs of the schedules, even if the unique key does not cover them: they may have been submitted under
+ * another policy. Jobs that may be replaced are locked, so that no worker claims them in the meantime.
  */
 export async function jobsBefore(
   tx: Context,
@@ -72,7 +72,7 @@ export async function jobsBefore(
   )
   const open = found.flatMap((one) => (one.id === null ? [] : [one]))
   const replacing = new Set(rows.filter((row) => row.overlap === 'replace').map((row) => row.id))
-  // By their keys, which were found first: locks through another index would meet those of a claim.
+  // Locks by key, after the keys were found: locks through another index could deadlock with those of a claim.
   const locked = await lockRows<OpenJob>(tx, {
     table: job,
     columns: 'id, periodic_task_id AS schedule, state',
@@ -93,7 +93,7 @@ export async function jobsBefore(
   )
 }
 
-/** Cancels the jobs that wait, and asks those that run to stop. */
+/** Cancels waiting jobs, and asks running ones to stop. */
 export async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promise<void> {
   const { now } = tx.dialect
   const running = jobs.filter((job) => job.state === 'running').map((job) => job.id)
@@ -104,10 +104,10 @@ export async function replaceOpen(tx: Context, jobs: readonly OpenJob[]): Promis
 }
 
 /**
- * Counts a skip that follows another for the same reason in the row of the former, so that a long run leaves one row
- * of history and not one for each slot.
+ * Merges a skip into the previous skip if it has the same reason, so that a long run leaves one row in the history
+ * instead of one for each slot.
  *
- * @returns the plans without the skips that were folded
+ * @returns the plans without the merged skips
  */
 export async function foldSkips(tx: Context, planned: readonly Planned[]): Promise<readonly Planned[]> {
   const candidates = planned.filter(({ row, plan }) => plan.skips.length > 0 && row.last_slot !== null)
@@ -125,7 +125,7 @@ export async function foldSkips(tx: Context, planned: readonly Planned[]): Promi
     const [skip] = skips
     const into = before.get(candidate.row.id)
     if (skip === undefined || skip.error !== null || into?.reason !== skip.reason) return []
-    // It follows the run in between.
+    // Not merged: there is a run in between.
     return runs.some(({ slot }) => slot < skip.slot) ? [] : [{ candidate, skip, into }]
   })
   if (folded.length === 0) return planned
@@ -141,7 +141,7 @@ export async function foldSkips(tx: Context, planned: readonly Planned[]): Promi
     })),
     {
       slot: 'b.slot',
-      // At the largest count, it stays: the schedule goes on all the same.
+      // The count stops at the largest value, and the schedule continues.
       missed: `CASE WHEN t.missed > ${integerLiteral(MOST_MISSED)} - b.count
         THEN ${integerLiteral(MOST_MISSED)} ELSE t.missed + b.count END`,
       submitted: 'b.finished',
@@ -157,7 +157,7 @@ export async function foldSkips(tx: Context, planned: readonly Planned[]): Promi
   })
 }
 
-/** The jobs and skips of planned schedules. @param where  `external`: an external queue has the jobs already */
+/** The jobs and skips of planned schedules. @param where  `external`: an external queue already has the jobs */
 export function plannedJobs(planned: readonly Planned[], where: 'here' | 'external'): ScheduleJob[] {
   return planned.flatMap((one) => {
     const { row, plan, open, latestRun: latest } = one
@@ -189,19 +189,19 @@ export function plannedJobs(planned: readonly Planned[], where: 'here' | 'extern
   })
 }
 
-/** A job of a schedule, to be inserted with the settings that the schedule has. */
+/** A job to insert with the settings of its schedule. */
 export interface ScheduleJob {
   readonly id: string
   readonly schedule: string
   readonly slot: string
   readonly missed: number
-  /** The number of the run; null: it is a skip. */
+  /** The number of the run; null for a skip. */
   readonly number: number | null
   readonly state: 'skipped' | 'waiting' | 'blocked'
   readonly reason: string | null
   readonly error: string | null
   readonly finished: string | null
-  /** JSON text; null: as the schedule has them. */
+  /** JSON text; null: the schedule's own. */
   readonly args: string | null
 }
 
@@ -219,8 +219,8 @@ const SCHEDULE_JOB = {
 } as const
 
 /**
- * Inserts jobs of schedules whose rows are locked, in the order of the keys of the schedules. The batch is one
- * parameter, and args are copied inside the database: neither reaches the packet limit of a server.
+ * Inserts jobs of schedules whose rows are locked, in the order of the schedules' keys. The batch is one parameter, and
+ * args are copied inside the database, so neither exceeds the packet limit of a server.
  */
 export async function insertScheduleJobs(tx: Context, jobs: readonly ScheduleJob[]): Promise<void> {
   if (jobs.length === 0) return
@@ -242,7 +242,7 @@ export async function insertScheduleJobs(tx: Context, jobs: readonly ScheduleJob
   )
 }
 
-/** Starts jobs that were just inserted for the worker, if all of them are within its limits. */
+/** Starts jobs that were just inserted, on this worker, if all of them are within its limits. */
 export async function startPlanned(
   tx: Context,
   worker: string,
@@ -268,10 +268,10 @@ export async function startPlanned(
   return await startAttempts(tx, worker, rows, limits.tasks)
 }
 
-/** What the column holds. */
+/** The largest value of the column. */
 const MOST_MISSED = 2_147_483_647
 
-/** Runs that may still count before the new ones do. */
+/** How many runs may still be counted before the new ones. */
 function goingOn({ waiting, blocked, running }: OpenJobs, { replaces }: Plan): number {
   return replaces ? running : waiting + blocked + running
 }
@@ -283,8 +283,8 @@ function countStates(jobs: readonly OpenJob[]): OpenJobs {
 }
 
 /**
- * Expression: the number of the newest run of the schedule `s`; NULL: it has none. A run that was cancelled or replaced
- * has a number too, but is counted nowhere. One probe of the index on occurrences.
+ * Expression: the number of the newest run of the schedule `s`; NULL: none. Cancelled and replaced runs also have a
+ * number, but no counter includes them. Costs one probe of the index on occurrences.
  */
 export function latestRun({ job }: Pick<Tables, 'job'>): string {
   return `(SELECT j.run FROM ${job} AS j

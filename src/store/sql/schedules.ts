@@ -16,7 +16,7 @@ import { placeholders } from './tables.ts'
 
 export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER): ScheduleStore {
   const { dialect, tables } = context
-  /** Part of every statement that reaches a row. */
+  /** Part of every statement that accesses a row. */
   const scope = scopeCondition(owner)
 
   const changing = (
@@ -98,7 +98,7 @@ async function runNow(
 ): Promise<string | null> {
   const { dialect, tables } = context
   const scope = scopeCondition(owner)
-  // A job may have been put back manually since it was looked for: then it is in the way.
+  // Retried if a job was manually reopened after the check for open jobs; then it is a conflict.
   return await context.transactionOnKeys(async (tx) => {
     const id = await findOwnId(tx, 'schedule', owner, name)
     if (id === null) return null
@@ -143,7 +143,7 @@ async function runNow(
   })
 }
 
-/** As it is stored. */
+/** Returns the schedule with its stored id. */
 async function lockSchedule(tx: Context, owner: Owner, name: string): Promise<Schedule | null> {
   const scope = scopeCondition(owner)
   const id = await findOwnId(tx, 'schedule', owner, name)
@@ -166,7 +166,7 @@ async function insert(tx: Context, owner: Owner, created: NewSchedule): Promise<
     `SELECT ${scheduleColumns(tx.dialect)} FROM ${tx.tables.schedule} WHERE id = ?`,
     [created.id],
   )
-  if (row === undefined) throw new Error(`the schedule ${created.id} was inserted and is not there`)
+  if (row === undefined) throw new Error(`the schedule ${created.id} was inserted but cannot be found`)
   return shownSchedule(owner, toSchedule(row))
 }
 
@@ -182,13 +182,13 @@ async function creating<Result>(
   } catch (error) {
     if (!isDuplicate(error)) throw error
     throw new ConflictError(
-      `There is a schedule with the id '${name}' already; use put or update to change it`,
+      `A schedule with the id '${name}' already exists; use put or update to change it`,
       { cause: error },
     )
   }
 }
 
-/** A past nextrun means "now", whatever the clock shows. */
+/** A nextrun in the past means "now", whatever the current time is. */
 const AT_ONCE = '1970-01-01 00:00:00.000'
 
 export async function insertSchedule(tx: Context, { id, settings, isDue }: NewSchedule): Promise<void> {

@@ -92,8 +92,8 @@ function markDue(
   return isolated<DueRow, Mark>(marking, setAside, {
     together: (report) =>
       context.transaction(async (tx) => {
-        // The index on wake_at filters and orders, so only the rows that are marked are locked. wake_at contains
-        // the end of a mark: rows that others have marked are not read.
+        // The index on wake_at filters and orders, so only the rows that are marked are locked. wake_at includes the
+        // end of a mark, so rows that others have marked are not read.
         const due = await tx.rows<DueRow>(
           `SELECT id, ${dialect.now} AS clock
            FROM ${dialect.found(tables.schedule, { index: tables.wakeIndex })}
@@ -131,8 +131,8 @@ async function mark(tx: Context, worker: string, leaseMs: number, due: readonly 
 }
 
 /**
- * A text that is no instant, such as 0000-00-00, is before or after now, as the database compares. Before: the schedule
- * is due; otherwise the schedules behind it would never be looked at.
+ * Text that is not an instant, such as 0000-00-00, is compared with now as the database compares it. If it is earlier,
+ * the schedule is due; otherwise the schedules after it would never be processed.
  */
 function instantOfLook(text: string | null, clock: string): Date | null {
   return fromText(text) ?? (text !== null && text <= clock ? new Date(0) : null)

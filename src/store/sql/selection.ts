@@ -1,24 +1,24 @@
 /**
  * Statements for pages and counts of large tables.
  *
- * One condition is served by an index that also has the order, so that a page is a short range of it. The other
- * conditions filter the first `searchWithin` rows of that range, slice by slice (see slices.ts): the cost is bounded,
- * and the caller learns when there may be more. [1,000,000 rows: an unbounded search without a match took 2 s, a page
- * of a filter whose order the index does not have 1.5 s.]
+ * An index serves one condition together with the order, so that a page is a short range of the index. The other
+ * conditions filter the first `searchWithin` rows of that range, slice by slice (see slices.ts). So the cost is
+ * bounded, and the caller learns when there may be more. [1,000,000 rows: an unbounded search without a match took 2 s,
+ * a page of a filter whose order the index does not have 1.5 s.]
  */
 import type { Dialect, SqlValue } from '../database.ts'
 import { integerLiteral } from '../literals.ts'
 import { both, type Condition } from './conditions.ts'
 import type { Context } from './context.ts'
 
-/** Rows of a table, found by one index in its order. */
+/** Rows of a table in the order of one index. */
 export interface IndexRange {
   readonly table: string
-  /** Quoted; null: the key. */
+  /** Quoted; null: the primary key. */
   readonly index: string | null
-  /** What the index serves: ` AND …`. */
+  /** The condition that the index serves: ` AND …`. */
   readonly where: Condition
-  /** Where the page begins, also served by the index. */
+  /** Where the page starts, also served by the index. */
   readonly from: Condition
   /** Columns, with their direction. */
   readonly order: readonly string[]
@@ -48,7 +48,7 @@ export function pageOf(
   }
 }
 
-/** One row: the `total` of a range without a filter, up to one more than is counted. */
+/** One row: the `total` of a range without a filter, at most one more than the limit. */
 export function countOf(range: IndexRange, dialect: Dialect, most: number): Statement {
   return counting(source(range, dialect), { ...range.where, text: `1 = 1${range.where.text}` }, most + 1)
 }
@@ -61,7 +61,7 @@ function counting(from: string, { text, params }: Condition, most: number): Stat
   }
 }
 
-/** @param from  a table, see `Dialect.found`; counted up to `most` rows */
+/** Counts up to `most` rows. @param from  a table; see `Dialect.found` */
 export async function countUpTo(
   context: Context,
   from: string,
@@ -73,7 +73,7 @@ export async function countUpTo(
   return row?.total ?? 0
 }
 
-/** Some rows of a range in its order: the columns, and in `matches` whether they match the filter: 1 or 0. */
+/** Some rows of a range, in order: the columns, and `matches`: 1 if the row matches the filter, otherwise 0. */
 export function scanned(
   { range, rows, offset }: { readonly range: IndexRange; readonly rows: number; readonly offset: number },
   dialect: Dialect,

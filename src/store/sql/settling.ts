@@ -1,4 +1,4 @@
-/** Settles attempts in one transaction. The rules decide what becomes of each job; it is written here. */
+/** Settles attempts in one transaction. The rules decide the outcome of each job; this writes it. */
 import type { EndRules } from '../../model/end-rules.ts'
 import { type Fence, fenceText } from '../../model/job.ts'
 import type { EndedAttempt, SettledAttempt, SettleResult } from '../executing-store.ts'
@@ -51,7 +51,7 @@ export async function settleAll(
   for (const worker of new Set(lost.map(({ fence }) => fence.worker))) await writeHeartbeat(tx, worker)
   const turns = await nextInTurn(tx, ended)
   const heldTurns = await heldAmong(tx, turns)
-  // An end waits as long as the job that comes next is locked: the two are written together.
+  // An end waits while the next job is locked, because the two are written together.
   const isHeld = ({ row }: EndedJob) => row.schedule !== null && heldTurns.has(row.schedule)
   const held = new Set(ended.filter(isHeld).map(({ row }) => row.id))
   locked.push(...attempts.filter(({ fence }) => held.has(fence.id)))
@@ -82,7 +82,7 @@ async function heldAmong(tx: Context, turns: ReadonlyMap<string, string>): Promi
   return new Set([...turns].filter(([, id]) => !got.has(id)).map(([schedule]) => schedule))
 }
 
-/** The jobs that run but could not be locked: others hold their rows. */
+/** The running jobs that could not be locked because others have locked their rows. */
 async function runningAmong(tx: Context, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set()
   const rows = await tx.rows<Fence>(
@@ -94,8 +94,8 @@ async function runningAmong(tx: Context, ids: readonly string[]): Promise<Readon
 }
 
 /**
- * Locks the schedules of the jobs before the jobs: the one order of locks. A schedule that is locked by others is
- * passed over, so that an administrator's open transaction delays only its own job.
+ * Locks the schedules of the jobs before the jobs: the only order in which locks are taken. Schedules that others have
+ * locked are skipped, so that an administrator's open transaction delays only their own jobs.
  */
 async function lockSchedulesOf(
   tx: Context,

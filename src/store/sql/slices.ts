@@ -1,7 +1,7 @@
 /**
- * Scans a range in many short statements. One statement over 100,000 rows blocks the event loop on SQLite, and occupies a
- * connection of a server for a long time if the rows are large. A slice takes some tens of milliseconds, other work runs
- * in between, and the scan ends at its time limit, whatever the rows contain.
+ * Scans a range in many short statements. A single statement over 100,000 rows blocks the event loop on SQLite; on a
+ * server, it occupies a connection for a long time if the rows are large. A slice takes some tens of milliseconds,
+ * other work runs in between, and the scan ends at its time limit, whatever the rows contain.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ListBounds } from '../list-store.ts'
@@ -10,27 +10,27 @@ import { and, both, type Condition, NOTHING } from './conditions.ts'
 import type { Context } from './context.ts'
 import { type IndexRange, source } from './selection.ts'
 
-/** Part of a range: at most so many rows in its order, from an offset on. */
+/** Part of a range: a maximum number of rows, in order, from an offset. */
 export interface Slice {
   readonly range: IndexRange
   readonly rows: number
   readonly offset: number
 }
 
-/** Small at first: one row may hold megabytes. */
+/** Starts small, because one row may contain megabytes. */
 const FIRST_ROWS = 64
 const MOST_ROWS = 5000
 const SLICE_MS = 20
-/** A slice has at most so many times the rows of the one before. */
+/** The largest growth factor from one slice to the next. */
 const GROWTH = 8
-/** A limit nevertheless: with one, SQLite reads the slice in its order instead of choosing another index. */
+/** Used as a LIMIT: with one, SQLite reads the slice in order instead of choosing another index. */
 const ALL_ROWS = Number.MAX_SAFE_INTEGER
 
 /**
- * Visits the slices of a range, until its end or one of the bounds. The time that a visit takes decides the size of the
+ * Visits the slices of a range until it ends or reaches a bound. The duration of a visit determines the size of the
  * next slice.
  *
- * @returns whether all rows were in a slice; false: there may be more
+ * @returns whether all rows were visited; false: there may be more
  */
 export async function forEachSlice(
   context: Context,
@@ -46,11 +46,11 @@ export async function forEachSlice(
     const rows = Math.min(size, searchWithin - scanned)
     const remaining = { ...range, where: both(range.where, from) }
     const started = performance.now()
-    // From the last key on where the order has one: rows that are skipped are read as well.
+    // If the order has a key, continues from the last key, because rows skipped by an offset are read as well.
     const offset = byKey === null ? scanned : 0
     const last = await lastOf(context, remaining, offset + rows - 1)
-    // Up to the last key, not a number of rows: rows inserted since that key was read would push others out of the
-    // slice, and the next one begins after the key.
+    // Limited by the last key instead of a number of rows: rows inserted since that key was read would push others out
+    // of the slice, and the next slice starts after the key.
     const until = last === null ? NOTHING : keyed(byKey?.[1] === undefined ? '<=' : '>=', last)
     const slice: Slice =
       byKey === null

@@ -13,7 +13,7 @@ export interface StartableRow extends JobRow {
   readonly clock: string
 }
 
-/** The largest number stays: a number that was written manually must not keep other jobs from being started. */
+/** Numbers stop here, so that a manually written number does not prevent other jobs from starting. */
 const LARGEST = 2_147_483_647
 const next = (number: number) => Math.min(number + 1, LARGEST)
 const nextOf = (column: 'attempt' | 'claim') =>
@@ -24,8 +24,8 @@ export function startableColumns(dialect: Dialect): string {
 }
 
 /**
- * Starts an attempt of each of the jobs, which this transaction has locked. The policy in force is stored with each
- * attempt, so that a worker that takes over from a lost one knows it.
+ * Starts an attempt of each of the jobs, which this transaction has locked. Each attempt stores the policy in force, so
+ * that a worker that takes over the job knows it.
  */
 export async function startAttempts(
   tx: Context,

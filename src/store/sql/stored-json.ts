@@ -1,12 +1,12 @@
-/** JSON of columns that only Kalends writes, but anybody may: what is no such JSON is as if nothing stood there. */
+/** Reads JSON columns that normally only Kalends writes. Invalid values count as missing. */
 
-/** The texts of an array. */
+/** The texts in an array. */
 export function textsOf(json: string): string[] {
   const value = parsed(json)
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
 }
 
-/** The texts of an object. */
+/** The texts in an object. */
 export function textRecordOf(json: string): Readonly<Record<string, string>> {
   const value = parsed(json)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return {}

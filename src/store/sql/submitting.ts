@@ -30,18 +30,18 @@ import {
 } from './schedule-jobs.ts'
 import { placeholders } from './tables.ts'
 
-/** How marked schedules are submitted. */
+/** How to submit marked schedules. */
 interface How {
   readonly decide: Decide
   readonly where: 'here' | 'external'
   /** null: no job starts in this transaction. */
   readonly startLimits: StartLimits | null
-  /** Read whether the jobs exist already, instead of relying on the unique keys. */
+  /** Whether to check that the jobs do not exist yet, instead of relying on the unique keys. */
   readonly careful: boolean
 }
 
 const NO_OTHERS: ReadonlyMap<string, string> = new Map()
-/** How long a row that failed is submitted alone; the first success ends this. */
+/** How long a row that failed is submitted alone. The first success ends this. */
 const BACK_OFF = { firstMs: 600_000, longestMs: 3_600_000, most: 1000, now: () => performance.now() }
 const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], failed: [] }
 
@@ -54,7 +54,6 @@ function together(results: readonly SubmitResult[]): SubmitResult {
   }
 }
 
-/** One after the other. */
 async function each<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,
@@ -64,7 +63,7 @@ async function each<Item, Result>(
   return results
 }
 
-/** Plans marked schedules and writes the outcome, in one transaction. */
+/** Plans marked schedules and writes the result, in one transaction. */
 export class Submitting {
   readonly #context: TablesContext
   readonly #failed = new SetAside(BACK_OFF)
@@ -90,7 +89,7 @@ export class Submitting {
         return unsubmittable(mark, error)
       })
     const suspects = marks.filter(({ id }) => this.#failed.has(id))
-    // The limits apply to one transaction: two could together start more jobs.
+    // The limits are for one transaction: two together could start more jobs.
     let first = where === 'here' ? startLimits : null
     const others = marks.filter((mark) => !suspects.includes(mark))
     const results = await this.#halving.run<Mark, SubmitResult>(others, {
@@ -101,7 +100,7 @@ export class Submitting {
           return await this.#context.transaction((tx) => submitAll(tx, worker, some, all))
         } catch (error) {
           if (some.length === 1 || !this.#context.dialect.isContended(error)) throw error
-          // A lock wait takes seconds. Alone, only the locked schedules wait again.
+          // A lock wait takes seconds. If each is submitted alone, only the locked schedules wait again.
           return together(await each(some, aloneOrSkipped))
         }
       },
@@ -110,7 +109,7 @@ export class Submitting {
       refused: unsubmittable,
       isOfAnItem: (error) => isOfARow(error) || this.#context.dialect.isContended(error),
     })
-    // Those that failed before come last, and alone. Jobs that have started must be reported in any case.
+    // Schedules that failed before come last, one by one. Jobs that have started must be reported in any case.
     const last = await each(suspects, (mark) =>
       aloneOrSkipped(mark).catch((error: unknown) => {
         if (error instanceof StoreUnavailableError) return { ...NOTHING, locked: [mark] }
@@ -120,7 +119,7 @@ export class Submitting {
     return together([...results, ...last])
   }
 
-  /** Submits one schedule alone. @throws when the database rejects it */
+  /** Submits one schedule on its own. @throws when the database rejects it */
   async #submitAlone(worker: string, mark: Mark, decide: Decide, where: How['where']): Promise<SubmitResult> {
     try {
       const how = { decide, where, startLimits: null, careful: true }
@@ -128,13 +127,13 @@ export class Submitting {
       this.#failed.forget(mark.id)
       return result
     } catch (error) {
-      // Another transaction is in the way: the slot stays due.
+      // Another transaction holds a lock: the slot stays due.
       if (this.#context.dialect.isContended(error)) return { ...NOTHING, locked: [mark] }
       throw error
     }
   }
 
-  /** A slot that the database rejects permanently is skipped as unsubmittable. */
+  /** Skips a slot that the database permanently rejects, as unsubmittable. */
   async #unsubmittable(
     worker: string,
     mark: Mark,
@@ -164,8 +163,8 @@ async function submitAll(
   marks: readonly Mark[],
   { decide, where, startLimits, careful }: How,
 ): Promise<SubmitResult> {
-  // Schedules first and in the order of their keys, jobs after them: the one order of locks. A row that an
-  // administrator's open transaction holds is passed over; otherwise it would hold the whole batch.
+  // Locks schedules first, in key order, and jobs after them: the only order in which locks are taken. Rows that an
+  // administrator's open transaction has locked are skipped; otherwise they would block the whole batch.
   const rows = await lockRows<PlannableRow>(tx, {
     table: tx.tables.schedule,
     columns: plannableColumns(tx.dialect),
@@ -213,8 +212,8 @@ async function submitAll(
 }
 
 /**
- * Leaves out the slots that have a row in the job table already, although the schedule says otherwise. Only schedule
- * and slot decide: where another row has the id of an occurrence, the occurrence gets another id.
+ * Leaves out the slots that already have a row in the job table, although the schedule does not know it. Only schedule
+ * and slot decide: if another row has the id of an occurrence, the occurrence gets another id.
  */
 async function withoutDecided(tx: Context, planned: Planned): Promise<Planned> {
   const { row, plan } = planned
@@ -232,7 +231,7 @@ async function withoutDecided(tx: Context, planned: Planned): Promise<Planned> {
     else if (found.length > 0) otherIds.set(id, newJobId(slot))
   }
   const isNew = ({ slot }: { slot: Date }) => !decided.has(toText(slot))
-  // The first run that is left has before it what the first of all had.
+  // The first remaining run is blocked only if the first planned run was.
   const [first] = plan.runs
   const runs = plan.runs
     .filter(isNew)
@@ -259,7 +258,7 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
       idle: plan.idle,
       last_slot: plan.lastSlot && toText(plan.lastSlot),
       last_error: plan.lastError,
-      // From the row as it was read under lock; the column itself would already contain a later edit.
+      // Uses the row as it was read under lock; the column itself would already include a later edit.
       planned_from: plannedFrom(row.definition, plan.nextRun),
     })),
     {
@@ -273,19 +272,19 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
   )
 }
 
-/** Ends the marks of rows that turned out not to be due, and notes from what they were planned. */
+/** Ends the marks of rows that are not due after all, and records what they were planned from. */
 async function noteNotDue(tx: Context, rows: readonly PlannableRow[]): Promise<void> {
   await updateFromBatch(
     tx,
     tx.tables.schedule,
     { id: 'id', planned_from: 'text' },
-    // The text as it was read: a nextrun that is no instant would otherwise keep the row due forever.
+    // Uses the text as it was read: otherwise, a nextrun that is not an instant would keep the row due forever.
     rows.map((row) => ({ id: row.id, planned_from: `${row.definition}|${row.nextrun ?? ''}` })),
     { planned_from: 'b.planned_from', ...UNMARKED },
   )
 }
 
-/** Marks whose row was passed over; a row that was deleted is forgotten. */
+/** The marks whose rows were locked; deleted rows are forgotten. */
 async function stillLocked(
   tx: Context,
   marks: readonly Mark[],

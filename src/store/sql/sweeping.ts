@@ -1,4 +1,4 @@
-/** Finds what crashes and manual edits leave behind, and repairs each row under the condition that nothing changed. */
+/** Finds what crashes and manual edits leave behind, and repairs each row if it has not changed in the meantime. */
 import { integerLiteral } from '../literals.ts'
 import type { SweepExtent, Swept } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
@@ -6,11 +6,11 @@ import { ACTIVE, blockedByNothing, orphan, UNMARKED, waitsForNothing } from './c
 import type { Context, TablesContext } from './context.ts'
 import { groupBy } from './group-by.ts'
 
-/** What the sweep has found. */
+/** A row that the sweep has found. */
 interface Found {
   readonly kind: 'stale mark' | 'orphan' | 'far mark' | 'blocked job' | 'waits for nothing'
   readonly id: string
-  /** As it was when the mark was found. */
+  /** The mark when it was found. */
   readonly worker: string | null
   readonly marked: string | null
 }
@@ -49,16 +49,16 @@ export async function sweep(
   return { healed, orphans: of('orphan').length > 0 }
 }
 
-/** Marks of earlier incarnations of the worker, and of workers that are not registered. */
+/** Marks of earlier incarnations of this worker, and of unregistered workers. */
 function stale(context: Context, worker: string, leaseMs: number): { text: string; params: string[] } {
   const { schedule, worker: workers } = context.tables
   const { now, nowPlus, instant, position } = context.dialect
-  // The name with the slash before the incarnation, which has none: 'web' is not 'web/eu'.
+  // The name with the slash before the incarnation, which contains none: 'web' is not 'web/eu'.
   const name = worker.slice(0, worker.lastIndexOf('/') + 1)
-  // In characters, as the database counts.
+  // In characters, as the database counts them.
   const length = Array.from(name).length
   // All marks are in this range of the index on wake_at, because they end within the lease. They are read first and
-  // then ended by key and fence, so that a mark that was made meanwhile stays.
+  // then ended by key and fence, so that a mark made in the meantime stays.
   return {
     text: `SELECT 'stale mark' AS kind, id, worker, ${instant('marked')} AS marked
       FROM ${schedule}
@@ -73,31 +73,31 @@ function stale(context: Context, worker: string, leaseMs: number): { text: strin
   }
 }
 
-/** Whether there is one. */
+/** At most one orphan: whether there is any. */
 function anyOrphan({ tables }: Context): string {
   return `SELECT 'orphan' AS kind, id, ${NO_MARK} FROM ${tables.job} WHERE ${orphan(tables)} LIMIT 1`
 }
 
 function broken({ tables, dialect }: Context, leaseMs: number): string[] {
   return [
-    // A mark that a manual edit or a clock has moved far ahead would hold the row until then.
+    // If a manual edit or a clock moved a mark far ahead, it would hold the row until then.
     `SELECT 'far mark' AS kind, id, worker, ${dialect.instant('marked')} AS marked
      FROM ${tables.schedule}
      WHERE worker IS NOT NULL AND wake_at > ${dialect.nowPlus(2 * leaseMs)}`,
-    // The job that blocked it was deleted manually, or a crash came between.
+    // The job that blocked it was deleted manually, or a worker crashed before unblocking it.
     `SELECT 'blocked job' AS kind, MIN(id) AS id, ${NO_MARK}
      FROM ${tables.job} AS b
      WHERE ${blockedByNothing(tables)}
      GROUP BY periodic_task_id
      LIMIT 1000`,
-    // Its job was deleted manually, so no finish will arrive.
+    // Its job was deleted manually, so it will never finish.
     `SELECT 'waits for nothing' AS kind, id, ${NO_MARK}
      FROM ${tables.schedule} AS s
      WHERE ${waitsForNothing(tables, 's')}`,
   ]
 }
 
-/** @returns whether it was still blocked by nothing */
+/** @returns whether the job was still blocked without a reason */
 function unblock(context: TablesContext, id: string): Promise<boolean> {
   return context.transaction(async (tx) => {
     const { schedule, job } = tx.tables
@@ -115,7 +115,7 @@ function unblock(context: TablesContext, id: string): Promise<boolean> {
   })
 }
 
-/** Plans the schedule from now. @returns whether it still waited for nothing */
+/** Plans the schedule from now. @returns whether it was still waiting without an open job */
 async function planAgain(context: Context, id: string): Promise<boolean> {
   const { tables } = context
   const where = waitsForNothing(tables, tables.schedule)
@@ -127,7 +127,7 @@ async function endMarks(context: TablesContext, marks: readonly Found[]): Promis
   const fences = new Map(marks.map((mark) => [mark.id, mark]))
   return await context.transaction(async (tx) => {
     const { schedule } = tx.tables
-    // A row that is locked is passed over: its mark ends by itself.
+    // Locked rows are skipped: their marks end by themselves.
     const rows = await lockRows<{ id: string; worker: string | null; marked: string | null }>(tx, {
       table: schedule,
       columns: `id, worker, ${tx.dialect.instant('marked')} AS marked`,

@@ -30,10 +30,10 @@ const NAMES = {
   finishedIndex: 'job_finished',
 } as const
 
-/** Without the bookkeeping of the migrations. */
+/** All tables except the bookkeeping of migrations. */
 export const TABLE_NAMES = ['periodic_task', 'job', 'job_log', 'attempt', 'worker', 'declared_set'] as const
 
-/** Quoted, with the application's prefix. */
+/** Quoted names with the application's prefix. */
 export type Tables = Readonly<Record<keyof typeof NAMES, string>>
 
 export function tables(prefix: string, { quoted }: Pick<Dialect, 'quoted'>): Tables {
@@ -48,7 +48,7 @@ export function placeholders({ length }: { readonly length: number }): string {
   return Array.from({ length }, () => '?').join(', ')
 }
 
-/** Ends a condition, and leaves out the rows with these ids. */
+/** Appends a condition that leaves out the rows with these ids. */
 export function exceptFor(ids: readonly string[]): {
   readonly text: string
   readonly params: readonly string[]

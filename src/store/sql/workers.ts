@@ -36,7 +36,7 @@ export function workerStore(context: Context): WorkerStore {
       )
       return rows.map((row) => ({
         ...row,
-        // An invalid row must not hide the others: workers could not take over from dead workers.
+        // An invalid row must not hide the others, because workers could then not take over from dead workers.
         tasks: textsOf(row.tasks),
         sets: textRecordOf(row.sets),
         started: fromStored(row.started),
@@ -47,7 +47,7 @@ export function workerStore(context: Context): WorkerStore {
     lowestVersion: () => lowestVersion(context, tables),
 
     async running() {
-      // The index of held_by alone answers it: NULL unless the job runs.
+      // Reads only the index on held_by, which is NULL unless a job runs.
       const rows = await context.rows<{ worker: string; amount: number }>(
         `SELECT held_by AS worker, COUNT(*) AS amount
          FROM ${tables.job}
@@ -74,13 +74,13 @@ export function workerStore(context: Context): WorkerStore {
 /**
  * Writes the heartbeat of a worker.
  *
- * In a transaction, it confirms what the transaction has read, once that has committed: a server that is no longer the
- * primary may still answer reads, without what the new primary has committed, but it cannot commit.
+ * In a transaction, the commit also confirms what the transaction has read: a server that is no longer the primary may
+ * still answer reads, without what the new primary has committed, but it cannot commit.
  *
- * [A member that was leaving its replication group called itself ONLINE and PRIMARY for two seconds. What it did not know
- * was taken for lost: handlers were aborted, and ends of runs dropped.]
+ * [A member that was leaving its replication group reported ONLINE and PRIMARY for two seconds. Rows that it did not
+ * have were considered lost: handlers were aborted, and ends of runs dropped.]
  *
- * @returns how many rows were matched
+ * @returns the number of matched rows
  */
 export function writeHeartbeat({ run, tables, dialect }: Context, worker: string): Promise<number> {
   return run(`UPDATE ${tables.worker} SET heartbeat = ${dialect.now} WHERE id = ?`, [worker])

@@ -1,8 +1,8 @@
 /**
- * SQLite in one file, for one machine, through libsql: any number of processes, one writer at a time.
+ * SQLite in one file, on one machine, through libsql: any number of processes, one writer at a time.
  *
- * The driver is synchronous and there is one connection, so transactions of this process queue up (see turns.ts). Waiting
- * for another process's write lock happens outside of the driver: its busy timeout would block the event loop.
+ * The driver is synchronous and there is one connection, so transactions of this process queue up (see turns.ts).
+ * Waiting for another process's write lock happens outside the driver, whose busy timeout would block the event loop.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import Libsql from 'libsql'
@@ -13,9 +13,9 @@ import { isBusy, isUnavailable } from './errors.ts'
 import { DatabaseFile, makePrivate } from './file.ts'
 import { Turns } from './turns.ts'
 
-/** The event loop stands still for no longer than this in one try for the lock. */
+/** The longest time that one attempt to lock blocks the event loop. */
 const BUSY_TIMEOUT_MS = 5
-/** Then the lock is tried again, for this long in all. */
+/** How long attempts to lock continue in total. */
 const LOCK_TIMEOUT_MS = 30_000
 const MOST_STATEMENTS = 300
 
@@ -57,7 +57,7 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  /** @param path  a file, created when it is missing, or `:memory:` */
+  /** @param path  a file, created if it is missing, or `:memory:` */
   static async open(path: string, clock: (() => Date) | null = null): Promise<SqliteDatabase> {
     let connection: Libsql.Database
     makePrivate(path)
@@ -70,14 +70,14 @@ export class SqliteDatabase implements Database {
     }
     const database = new SqliteDatabase(connection, clock, { file: DatabaseFile.at(path) })
     connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    // The switch to WAL takes the whole file for a moment, which several processes may want at once.
+    // Switching to WAL locks the whole file for a moment, which several processes may attempt at once.
     await database.#retryWhileBusy(async () => connection.exec('PRAGMA journal_mode = WAL'))
     // Every commit is on disk when it returns: a job that ran must not come back after a power failure.
     connection.exec('PRAGMA synchronous = FULL')
     return database
   }
 
-  /** The same connection for another use: whose turn it is decides `Turns`. Closed with this one. */
+  /** The same connection for another use. `Turns` decides which use is next. Closing this one closes both. */
   beside(use: Use): SqliteDatabase {
     return this.#beside(use)
   }
@@ -102,9 +102,9 @@ export class SqliteDatabase implements Database {
   }
 
   run(text: string, params: readonly SqlValue[] = []): Promise<number> {
-    // Not by itself: a write that found the file busy stays half done in the driver until the same statement
-    // runs again, and until then no other write of this connection is committed, without an error. BEGIN has
-    // the lock first.
+    // Always in a transaction. A single write that finds the file busy stays half done in the driver until the same
+    // statement runs again. Until then no other write of this connection is committed, and there is no error. BEGIN
+    // takes the lock first.
     return this.transaction((sql) => sql.run(text, params))
   }
 
@@ -124,7 +124,7 @@ export class SqliteDatabase implements Database {
     })
   }
 
-  /** One transaction: on SQLite that excludes everyone else by itself. */
+  /** One transaction: on SQLite, this already excludes all others. */
   exclusively<Result>(_name: string, work: (sql: Sql) => Promise<Result>): Promise<Result> {
     return this.transaction(work)
   }
@@ -169,7 +169,7 @@ function unavailable(error: unknown): StoreUnavailableError {
   return new StoreUnavailableError(`The database file cannot be used: ${messageOf(error)}`, { cause: error })
 }
 
-/** The driver ends the process where a value is an object, which code without types may give. @throws RangeError */
+/** Rejects objects, which code without types may pass: the driver would end the process. @throws RangeError */
 function bindable(params: readonly unknown[]): readonly unknown[] {
   for (const value of params)
     if (value !== null && typeof value !== 'string' && typeof value !== 'number')
@@ -177,7 +177,7 @@ function bindable(params: readonly unknown[]): readonly unknown[] {
   return params
 }
 
-/** A column of text takes bytes as well, written by hand; whoever reads it counts on text. */
+/** SQLite text columns also accept manually written BLOBs, but readers expect text. */
 function blobsToText(row: unknown): void {
   if (typeof row !== 'object' || row === null) return
   for (const [column, value] of Object.entries(row))

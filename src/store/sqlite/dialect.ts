@@ -33,7 +33,7 @@ const schema: SchemaDialect = {
   isAlreadyApplied,
 }
 
-/** @param clock  of tests that make time pass; else the clock of the machine */
+/** @param clock  for tests that control time; null: the machine's clock */
 export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   name: 'sqlite',
   quoted: (name) => `\`${name}\``,
@@ -49,7 +49,7 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   position: (text, part) => `INSTR(${text}, ${part})`,
   found: (table, by) => (by === 'key' ? table : `${table} INDEXED BY ${by.index}`),
   joinedByKey: (rows, table, as, key) => `${rows} CROSS JOIN ${table} AS ${as} ON ${as}.id = ${key}`,
-  // Transactions are BEGIN IMMEDIATE: there is one writer at a time, and nothing to lock.
+  // Transactions use BEGIN IMMEDIATE. There is one writer at a time, so no row needs a lock.
   locked: () => '',
   union: (selections) => selections.map((selection) => `SELECT * FROM (${selection})`).join(' UNION ALL '),
   batch(columns) {
@@ -60,13 +60,13 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
     const list = Object.entries(assignments).map(([column, value]) => `${column} = ${value}`)
     return `UPDATE ${table} AS t SET ${list.join(', ')} FROM ${batch} AS b WHERE t.id = b.id`
   },
-  // The rows are written in any order.
+  // SQLite writes the rows in any order, so each stage is a statement.
   updateStages: (rows) =>
     [...groupBy(rows, ({ stage }) => stage)]
       .toSorted(([one], [other]) => one - other)
       .map(([, ofStage]) => ofStage),
   turns(job, _claimIndex, { from, tasks, limit }) {
-    // SQLite has no loose scan: the next group and task are probed for, one after the other, until there are enough.
+    // SQLite has no loose scan, so this probes for the next group and task until there are enough.
     const next = (column: string) =>
       `(SELECT ${column} FROM ${job}
         WHERE (claim_group, claim_task) > (g, t)
@@ -88,11 +88,11 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   withLiterals: (text, params) => fill(text, params, textLiteral),
   writesInParallel: false,
   isDuplicate,
-  // The whole file is locked or nothing is.
+  // Either the whole file is locked or nothing is.
   isContended: () => false,
   isLockWait: () => false,
   async changeTokens(database, tables) {
-    // The first counts what other connections have committed, the second what this one has written.
+    // The first value counts what other connections have committed, the second what this one has written.
     const [others] = await database.rows<{ data_version: number }>('PRAGMA data_version')
     const [own] = await database.rows<{ changes: number }>('SELECT total_changes() AS changes')
     return tables.map(() => `${String(others?.data_version)}/${String(own?.changes)}`)
@@ -100,7 +100,7 @@ export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   schema,
 })
 
-/** To the millisecond. */
+/** With millisecond precision. */
 function seconds(ms: number): string {
   const digits = integerLiteral(Math.round(ms)).padStart(4, '0')
   return `${digits.slice(0, -3)}.${digits.slice(-3)}`

@@ -8,7 +8,7 @@ function message(error: unknown): string {
   return error instanceof Error ? error.message : ''
 }
 
-/** Another process holds the write lock: passes by itself. */
+/** Another process holds the write lock. This is temporary. */
 export function isBusy(error: unknown): boolean {
   return (
     code(error).startsWith('SQLITE_BUSY') ||

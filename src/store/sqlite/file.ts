@@ -1,11 +1,11 @@
-/** The file of a database: private when it is made, and the same for as long as it is used. */
+/** The database file: created private, and checked to be the same file while it is in use. */
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { messageOf, StoreUnavailableError } from '../../errors.ts'
 
 /**
- * Makes the file of a new database, so that only its owner can read it: args and results may be secret. SQLite gives
- * its -wal and -shm the mode of the file itself. A file that is there keeps the mode that its owner gave it.
+ * Creates the file of a new database so that only its owner can read it: args and results may be secret. SQLite gives
+ * its -wal and -shm files the same mode. An existing file keeps its mode.
  */
 export function makePrivate(path: string): void {
   const file = filePath(path)
@@ -13,19 +13,19 @@ export function makePrivate(path: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600))
   } catch {
-    // It is there already, or it cannot be made: opening it tells why.
+    // The file exists, or cannot be created. In that case, opening it reports why.
   }
 }
 
 /**
- * The file that a connection has open. If the file is deleted, moved or replaced, the connection continues without an
- * error, and all it writes is lost to other processes.
+ * The file that a connection has open. If it is deleted, moved or replaced, the connection continues without an error,
+ * and other processes lose everything that it writes.
  */
 export class DatabaseFile {
   /** Absolute: the process may change its working directory. */
   readonly #path: string
   readonly #opened: BigIntStats
-  /** Commits that are not in the main file yet. SQLite keeps this file as long as a connection is open. */
+  /** Holds commits that are not in the main file yet. SQLite keeps this file while a connection is open. */
   #wal: BigIntStats | null = null
 
   private constructor(path: string, opened: BigIntStats) {
@@ -40,7 +40,7 @@ export class DatabaseFile {
     return file === null || opened === null ? null : new DatabaseFile(resolve(file), opened)
   }
 
-  /** @throws StoreUnavailableError when its path leads to another file, or to none */
+  /** @throws StoreUnavailableError when the path leads to another file or to none */
   mustBeThere(): void {
     const found = statusOf(this.#path)
     if (found !== null && isSame(found, this.#opened)) return this.#walMustBeThere()
@@ -66,7 +66,7 @@ function isSame(one: BigIntStats, other: BigIntStats): boolean {
   return one.ino === other.ino && one.dev === other.dev
 }
 
-/** The driver also takes URIs: of a file, of memory, of a server. */
+/** The driver also accepts URIs: of a file, of memory or of a server. */
 function filePath(path: string): string | null {
   const file = path.replace(/^file:(?:\/\/)?/, '')
   return file === ':memory:' || /^\w{2,}:/.test(file) || (file !== path && file.includes('?')) ? null : file

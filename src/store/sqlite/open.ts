@@ -5,7 +5,7 @@ import { SqliteDatabase } from './database.ts'
 
 /**
  * @param url  `sqlite:./file.db` or `sqlite::memory:`
- * @throws InvalidInputError when it names no file
+ * @throws InvalidInputError when the URL does not name a file
  * @throws StoreUnavailableError when the file cannot be opened
  */
 export async function openSqlite(url: string, { clock = null }: OpenOptions): Promise<Databases> {

@@ -1,9 +1,10 @@
 /**
- * The tables on SQLite. `npm run schema` generates the migrations in drizzle/sqlite from this file; `{prefix}`
- * becomes the `tablePrefix` when they run. Nothing imports it at run time.
+ * The tables on SQLite. `npm run schema` generates the migrations in drizzle/sqlite from this file; `{prefix}` becomes
+ * the `tablePrefix` when they run. Nothing imports it at run time.
  *
- * Instants are text in UTC, `YYYY-MM-DD HH:MM:SS.mmm`. What people write by hand in another of SQLite's forms
- * is normalised by strftime wherever it is compared: as bare text `…T00:00:00Z` would be later than that day.
+ * Instants are UTC text, `YYYY-MM-DD HH:MM:SS.mmm`. Manually written instants may use another of SQLite's formats, so
+ * strftime normalises them wherever they are compared: as plain text, `…T00:00:00Z` would sort after the rest of that
+ * day.
  */
 import { sql } from 'drizzle-orm'
 import {
@@ -34,7 +35,7 @@ import {
 
 const now = sql`(strftime('%Y-%m-%d %H:%M:%f', 'now'))`
 const MILLISECONDS = "cast((julianday('now') - 2440587.5) * 86400000 as integer)"
-/** Sorts by time as UUIDv7 of RFC 9562 does, so that jobs inserted by hand keep their turn. */
+/** Sorts by time, as UUIDv7 of RFC 9562 does, so that manually inserted jobs keep their order. */
 const uuidv7 = sql.raw(
   `(lower(${[
     `printf('%08x-%04x-7', ${MILLISECONDS} >> 16, ${MILLISECONDS} & 65535)`,
@@ -44,11 +45,11 @@ const uuidv7 = sql.raw(
 
 const EPOCH = "'1970-01-01 00:00:00.000'"
 const normalised = (column: string) => `strftime('%Y-%m-%d %H:%M:%f', \`${column}\`)`
-/** All that decides the next run, as one text. */
+/** Everything that determines the next run, as one text. */
 const DEFINITION = DEFINITION_COLUMNS.join(" || '|' || ")
-/** As statements have it word for word: or SQLite does not see that an index on these rows serves them. */
+/** Must match the condition in statements word for word; otherwise SQLite does not use the partial index. */
 const IS_OPEN = "`state` in ('waiting', 'blocked', 'running')"
-/** SQLite keeps a BLOB as the id of a row: no statement would find it by a text. Such a row is never due or claimed. */
+/** SQLite accepts a BLOB as an id, but no statement would find it by a text. Such a row is never due or claimed. */
 const FINDABLE = "typeof(`id`) = 'text'"
 const CLAIMABLE = `\`state\` = 'waiting' and \`run_at\` is null and ${FINDABLE}`
 

@@ -1,15 +1,16 @@
 /**
- * Who uses the one connection next. The loops come before the application's calls, and both before the API.
+ * Decides which use gets the one connection next. The loops come before the application's calls, and both come before
+ * the API.
  *
- * The driver is synchronous. Each turn of the API begins after the event loop has run once, so that a flood of
- * requests never keeps timers and sockets waiting for longer than one statement.
+ * The driver is synchronous. Each API turn starts after the event loop has run once, so that a flood of requests never
+ * blocks timers and sockets for longer than one statement.
  */
 import type { Use } from '../database.ts'
 
 const ORDER: readonly Use[] = ['loops', 'calls', 'api']
 /**
- * Turns that overtake another use before one that was overtaken gets a turn: a busy worker must not lock out the
- * application, nor a flood of requests.
+ * After this many turns that overtake another use, an overtaken use gets a turn. A busy worker must not lock out the
+ * application, and neither must a flood of requests.
  */
 const MOST_OVERTAKING = 10
 
@@ -22,10 +23,10 @@ export class Turns {
   readonly #waiting: Readonly<Record<Use, Waiting[]>> = { loops: [], calls: [], api: [] }
   #isTaken = false
   #overtaking = 0
-  /** Who had the last turn that was kept for those overtaken: they take these turns alternately. */
+  /** The use that had the last reserved turn: overtaken uses take these turns alternately. */
   #lastReserved: Use | null = null
 
-  /** Runs the work when it is its turn. */
+  /** Runs the work when its turn comes. */
   async take<Result>(use: Use, work: () => Promise<Result>): Promise<Result> {
     await this.#turn(use)
     try {
@@ -35,7 +36,7 @@ export class Turns {
     }
   }
 
-  /** How long the work of this use that has waited longest has waited; 0: none waits. */
+  /** How long the longest-waiting work of this use has waited; 0: nothing waits. */
   longestWaitMs(use: Use): number {
     const [first] = this.#waiting[use]
     return first === undefined ? 0 : performance.now() - first.since
