@@ -172,7 +172,7 @@ eachDatabase((under) => {
         /not run/,
       ],
     ],
-  ])('explains explains the state: %s', async (_, timer, columns, expected) => {
+  ])('explains the state: %s', async (_, timer, columns, expected) => {
     const stage = await opened()
     await schedule(stage, timer, columns)
     const reasons = await stage.reasons()
