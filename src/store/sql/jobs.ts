@@ -65,27 +65,7 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
         return outcome.state
       }),
 
-    retry: (name, decide) =>
-      context.transactionOnKeys(async (tx) => {
-        const locked = await lockWithSchedule(tx, owner, name)
-        if (locked === null) return false
-        const { row, schedules } = locked
-        const { schedule } = row
-        const overlap = schedules.get(schedule ?? '')?.overlap ?? null
-        const { exclusive } = decide({
-          id: shownId(owner, row.id),
-          task: row.task,
-          state: row.state,
-          scheduleId: schedule && shownId(owner, schedule),
-          overlap,
-          // Submissions of the schedule wait for its row, which is locked here.
-          open: schedule === null || overlap === 'allow' ? null : await findOpenJob(tx, owner, schedule),
-        })
-        await touchSchedules(tx, [...schedules.keys()])
-        const params = [Number(exclusive)]
-        await updateRows(tx, tables.job, { ...AGAIN, exclusive: '?' }, [row.id], { params })
-        return true
-      }),
+    retry: (...of) => retryJob(context, owner, of),
 
     countOpen(most) {
       const { job, jobOpenGroupIndex, jobOpenSubmitterIndex, jobStateIndex } = tables
@@ -100,6 +80,34 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
       )
     },
   }
+}
+
+function retryJob(
+  context: TablesContext,
+  owner: Owner,
+  [name, decide]: Parameters<JobStore['retry']>,
+): Promise<boolean> {
+  const { tables } = context
+  return context.transactionOnKeys(async (tx) => {
+    const locked = await lockWithSchedule(tx, owner, name)
+    if (locked === null) return false
+    const { row, schedules } = locked
+    const { schedule } = row
+    const overlap = schedules.get(schedule ?? '')?.overlap ?? null
+    const { exclusive } = decide({
+      id: shownId(owner, row.id),
+      task: row.task,
+      state: row.state,
+      scheduleId: schedule && shownId(owner, schedule),
+      overlap,
+      // Submissions of the schedule wait for its row, which is locked here.
+      open: schedule === null || overlap === 'allow' ? null : await findOpenJob(tx, owner, schedule),
+    })
+    await touchSchedules(tx, [...schedules.keys()])
+    const params = [Number(exclusive)]
+    await updateRows(tx, tables.job, { ...AGAIN, exclusive: '?' }, [row.id], { params })
+    return true
+  })
 }
 
 async function submitJobs(
