@@ -1,24 +1,34 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-// One cell of the matrix of Node versions, beside a whole run: only what can differ between versions (zones, timers,
-// the SQLite driver, HTTP and the CLI).
-const matrix = process.env['KALENDS_TEST_MATRIX'] === '1'
+/**
+ * What runs where. `npm test` proves the contract: the conformance suite of the store on every database, everything
+ * above the store on SQLite. `npm run test:full` is everything, on every database (scripts/test.mjs).
+ */
+const isFull = process.env['KALENDS_TEST_SUITE'] === 'full'
+/** One cell of the matrix of Node versions: only what can differ between versions. */
+const isMatrix = process.env['KALENDS_TEST_SUITE'] === 'matrix'
+
 const changedByNode = [
   'test/{calendar,timer,testing}/**/*.test.ts',
   'test/store/{batch,executing,jobs,migrate,scheduling,schedules,settling,sqlite-durability}.test.ts',
   'test/http/{compression,events,mounting,schedules,security}.test.ts',
   'test/cli/cli.test.ts',
 ]
-
-const slow = 'test/**/*.slow.test.ts'
+/** On every database, in both suites. */
+const conformance = ['test/store/**/*.test.ts', 'test/smoke.test.ts']
+/** Only in the full suite: real time, real kills, random inputs at length, clusters, browsers, and the tools of the tests. */
+const onlyFull = [
+  'test/**/*.full.test.ts',
+  'test/{bench,chaos,fuzz,mutation,package,support,system}/**/*.test.ts',
+  'test/examples/!(machine-watch).test.ts',
+  'test/store/interleavings.test.ts',
+]
 /** How soon workers recover or submit is measured: beside nothing else. */
-const timed = ['test/chaos/run.slow.test.ts', 'test/chaos/flood.slow.test.ts']
-/** Short with the other tests, and at full length with the slow ones. */
-const scalable = ['test/store/interleavings.test.ts', 'test/fuzz/*.test.ts']
+const alone = ['test/chaos/{run,flood}.full.test.ts']
 
 const startsPrograms = ({ moduleId }: TestSpecification) =>
-  /\/test\/(?:chaos|cli|examples|system)\//.test(moduleId)
+  /\/test\/(?:chaos|cli|examples|system|package)\//.test(moduleId)
 
 /** Files that start programs take longest. They come first, so that no worker ends long after the others. */
 class LongestFirst extends BaseSequencer {
@@ -27,54 +37,60 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-const common = {
-  pool: 'forks' as const,
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
-  // CI tells by name what needed a second try.
-  retry: process.env['CI'] === 'true' ? 1 : 0,
-  // More than the cores of a small machine: most tests wait for a database or a process.
-  maxWorkers: 4,
-  setupFiles: ['test/support/end-with-runner.ts'],
-}
+const project = (
+  name: string,
+  databases: 'all' | 'sqlite',
+  files: { readonly include: string[]; readonly exclude?: string[] },
+  more: object = {},
+) => ({
+  test: {
+    name,
+    provide: { databases },
+    include: files.include,
+    exclude: [...configDefaults.exclude, ...(files.exclude ?? [])],
+    pool: 'forks' as const,
+    // Only for what hangs. A file that fails is run again by scripts/test.mjs, alone.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    retry: 0,
+    // More than the cores of a small machine: most tests wait for a database or a process.
+    maxWorkers: 4,
+    setupFiles: ['test/support/end-with-runner.ts'],
+    ...more,
+  },
+})
+
+const contract = [
+  project('conformance', 'all', { include: conformance, exclude: onlyFull }),
+  project('above', isFull ? 'all' : 'sqlite', {
+    include: ['test/**/*.test.ts'],
+    exclude: [...conformance, ...onlyFull],
+  }),
+]
+const full = [
+  project(
+    'full',
+    'all',
+    { include: onlyFull, exclude: alone },
+    { maxConcurrency: 3, sequence: { groupOrder: 1 } },
+  ),
+  // Most of a run of chaos is waiting.
+  project(
+    'alone',
+    'all',
+    { include: alone },
+    { maxWorkers: 1, maxConcurrency: 2, sequence: { groupOrder: 2 } },
+  ),
+]
 
 export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     sequence: { sequencer: LongestFirst },
-    projects: [
-      {
-        test: {
-          ...common,
-          name: 'tests',
-          include: matrix ? changedByNode : ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, slow],
-        },
-      },
-      {
-        test: {
-          ...common,
-          name: 'slow',
-          include: [slow, ...scalable],
-          env: { KALENDS_TEST_LENGTH: 'long' },
-          exclude: [...configDefaults.exclude, ...timed],
-          maxConcurrency: 3,
-          sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        test: {
-          ...common,
-          name: 'chaos',
-          include: timed,
-          maxWorkers: 1,
-          // Most of a run of chaos is waiting.
-          maxConcurrency: 2,
-          // What is lost once is lost.
-          retry: 0,
-          sequence: { groupOrder: 2 },
-        },
-      },
-    ],
+    projects: isMatrix
+      ? [project('matrix', 'sqlite', { include: changedByNode })]
+      : isFull
+        ? [...contract, ...full]
+        : contract,
   },
 })

@@ -14,7 +14,6 @@ import { SqliteProcess } from '../../bench/chaos/targets/sqlite-process.ts'
 import { Kalends } from '../../src/index.ts'
 import { errorNumber } from '../../src/store/mysql/errors.ts'
 import { notTested } from '../support/not-tested.ts'
-import { isCi } from '../support/servers.ts'
 import { until } from '../support/worker-process.ts'
 import { isAvailable } from './available.ts'
 
@@ -97,7 +96,7 @@ export async function eachFault(
     it.for(Object.entries(expectations))(
       '%s',
       // Unlike what the checker finds: a server that does not come back from what was done to it is no loss of ours.
-      { timeout: 120_000, retry: isCi(process.env) ? 1 : 0 },
+      { timeout: 120_000 },
       async ([name, { prepare, during, reports }], { skip }) => {
         const why = whyLeftOut(scene, name)
         if (why !== undefined) {

@@ -2,15 +2,16 @@
  * The real store, statement by statement, through the orders in which workers and people can meet, with a crash at any
  * step; the invariants of the design hold in every state on the way, and at the end nothing is lost.
  *
- * Of every pair: some orders from a seed, which is printed, with a crash. `npm run test:slow` runs more of them, and of
- * two workers all orders in which one of them pauses once.
+ * Of every pair: three orders from a seed, which is printed, with a crash; of two workers all orders in which one of
+ * them pauses once.
  * KALENDS_INTERLEAVINGS=all adds every order that can differ; a number, that many from the seed KALENDS_SEED.
  */
 import { inspect } from 'node:util'
-import { beforeAll, expect, it } from 'vitest'
+import { beforeAll, it } from 'vitest'
 import { randomOf } from '../../bench/chaos/random.ts'
 import { openStore } from '../../src/store/open.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
+import { expectNoFault } from '../support/fault.ts'
 import { Actor, type Clock, Crash } from './interleavings-actors.ts'
 import {
   AllOrders,
@@ -32,8 +33,7 @@ import { PEOPLE, type Program, recover, reset, START, WORKERS } from './interlea
 
 const amount = process.env['KALENDS_INTERLEAVINGS'] ?? ''
 const isAll = amount === 'all'
-const isLong = isAll || process.env['KALENDS_TEST_LENGTH'] === 'long'
-const ORDERS_OF_A_PAIR = isAll || amount === '' ? (isLong ? 3 : 1) : Number(amount)
+const ORDERS_OF_A_PAIR = isAll || amount === '' ? 3 : Number(amount)
 const ORDERS_OF_THREE = ORDERS_OF_A_PAIR * 30
 const SEED = Number(process.env['KALENDS_SEED'] ?? 20261121)
 
@@ -43,8 +43,8 @@ const pairs = WORKERS.flatMap((one, index) =>
   everyone.slice(index + 1).map((other): [Program, Program] => [one, other]),
 ).filter(([one]) => one.name !== 'b/1 submits')
 
-/** Runs of two workers in which each step of one may be a pause: when there is time. */
-const isPaused = (programs: readonly Program[]) => isLong && programs.every(({ worker }) => worker !== null)
+/** Runs of two workers in which each step of one may be a pause. */
+const isPaused = (programs: readonly Program[]) => programs.every(({ worker }) => worker !== null)
 
 eachDatabase(({ kind, fresh }) => {
   const clock: Clock = { now: START }
@@ -118,7 +118,7 @@ eachDatabase(({ kind, fresh }) => {
     for (let index = 0; index < orders; index += 1) {
       const chance = () => random.int(0, 999_999) / 1_000_000
       const wrong = await runOrder(programs, 1, randomOrder(chance))
-      expect(wrong, `order ${index} of seed ${SEED}`).toEqual([])
+      expectNoFault(wrong, `order ${index} of seed ${SEED}`)
     }
   }
 
@@ -127,13 +127,12 @@ eachDatabase(({ kind, fresh }) => {
     { timeout: isAll ? 24 * 3_600_000 : 120_000 },
     async ({ name, programs }) => {
       const paused = new OnePause(['one', 'two'])
-      while (isPaused(programs) && paused.next())
-        expect(await runOrder(programs, 0, paused.choose)).toEqual([])
+      while (isPaused(programs) && paused.next()) expectNoFault(await runOrder(programs, 0, paused.choose))
       await expectAllRight(programs, ORDERS_OF_A_PAIR, name)
       if (!isAll) return
       for (const crashes of [0, 1]) {
         const orders = new AllOrders()
-        while (orders.next()) expect(await runOrder(programs, crashes, orders.choose)).toEqual([])
+        while (orders.next()) expectNoFault(await runOrder(programs, crashes, orders.choose))
       }
     },
   )
@@ -151,7 +150,7 @@ eachDatabase(({ kind, fresh }) => {
       ['one', Infinity],
       ['two', Infinity],
     ])
-    expect(await runOrder(programs, 0, turns)).toEqual([])
+    expectNoFault(await runOrder(programs, 0, turns))
   })
 
   it('a manual run during the retry of a failed job is rejected because of that job', async () => {
@@ -164,7 +163,7 @@ eachDatabase(({ kind, fresh }) => {
       choices.find(({ actor }) => actor === 'two') ??
       choices[0] ??
       null
-    expect(await runOrder(programs, 0, choose)).toEqual([])
+    expectNoFault(await runOrder(programs, 0, choose))
   })
 
   it('every rule holds for three random programs in random order', {
@@ -177,7 +176,7 @@ eachDatabase(({ kind, fresh }) => {
       const names = programs.map((program) => program.name).join(', ')
       const chance = () => random.int(0, 999_999) / 1_000_000
       const wrong = await runOrder(programs, index % 2, randomOrder(chance))
-      expect(wrong, `${names}; number ${index} of seed ${SEED}`).toEqual([])
+      expectNoFault(wrong, `${names}; number ${index} of seed ${SEED}`)
     }
   })
 })

@@ -32,6 +32,8 @@ export interface TestRun {
 declare module 'vitest' {
   export interface ProvidedContext {
     testRun: TestRun
+    /** Whether the files of this project are tested on the servers too. */
+    databases?: 'all' | 'sqlite'
   }
 }
 

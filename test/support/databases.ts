@@ -50,8 +50,9 @@ export interface DatabaseUnderTest {
 }
 
 const run = inject('testRun')
+const onServers = inject('databases') !== 'sqlite'
 
-/** The databases that this run tests. */
+/** The databases that this file is tested on: vitest.config.ts decides. */
 export const databases: readonly DatabaseUnderTest[] = [
   ...(run.sqlite
     ? [
@@ -62,7 +63,7 @@ export const databases: readonly DatabaseUnderTest[] = [
         },
       ]
     : []),
-  ...run.servers.map(({ kind, url }) => ({
+  ...(onServers ? run.servers : []).map(({ kind, url }) => ({
     kind,
     fresh: async () => await freshOnServer(kind, url),
     bare: async () => await bareOnServer(kind, url),
@@ -72,7 +73,7 @@ export const databases: readonly DatabaseUnderTest[] = [
 /** Defines the suite once for each database of this run, in a `describe` of the database's name. */
 export function eachDatabase(suite: (database: DatabaseUnderTest) => void): void {
   for (const database of databases) describe(database.kind, () => suite(database))
-  for (const { kind, missing } of run.missing) {
+  for (const { kind, missing } of onServers ? run.missing : []) {
     describe(kind, () => {
       it.skip(`${databaseNames[kind]} is NOT TESTED: ${missing}`, () => {})
     })

@@ -16,9 +16,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const suites = [
   'test/support/databases.test.ts',
   'test/support/mariadb-client.test.ts',
-  'test/chaos/targets-mysql.slow.test.ts',
-  'test/chaos/targets-galera.slow.test.ts',
-  'test/store/galera.slow.test.ts',
+  'test/chaos/targets-mysql.full.test.ts',
+  'test/chaos/targets-galera.full.test.ts',
+  'test/store/galera.full.test.ts',
   'test/examples/bullmq.test.ts',
   'test/docs/api.test.ts',
 ]
@@ -56,10 +56,11 @@ async function testRun(user: readonly string[], more: NodeJS.ProcessEnv = {}): P
     HOME: join(folder, 'tmp'),
     TMPDIR: join(folder, 'tmp'),
     NO_COLOR: '1',
+    KALENDS_TEST_SUITE: 'full',
     ...more,
   }
-  const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const [program = '', ...args] = [...user, process.execPath, vitest, 'run', ...suites]
+  const script = join(root, 'scripts/test.mjs')
+  const [program = '', ...args] = [...user, process.execPath, script, ...suites]
   return await new Promise((resolve) => {
     execFile(program, args, { cwd: root, env, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1

@@ -26,16 +26,12 @@ describe.each<[string, (leader: number) => void]>([
 ])('after %s', (_, interrupt) => {
   it('all processes of the test run end', async () => {
     // detached: a session of its own, as a terminal has.
-    const runner = spawn(
-      process.execPath,
-      [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'tests', 'test/system/stop.test.ts'],
-      {
-        cwd: root,
-        detached: true,
-        env: { ...outside, KALENDS_TEST_DATABASES: 'sqlite' },
-        stdio: 'ignore',
-      },
-    )
+    const runner = spawn(process.execPath, [join(root, 'scripts/test.mjs'), 'test/system/stop.test.ts'], {
+      cwd: root,
+      detached: true,
+      env: { ...outside, KALENDS_TEST_SUITE: 'full', KALENDS_TEST_DATABASES: 'sqlite' },
+      stdio: 'ignore',
+    })
     const leader = runner.pid ?? 0
     const exit = once(runner, 'exit')
     onTestFinished(() => {

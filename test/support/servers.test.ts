@@ -21,7 +21,7 @@ describe('the requested databases', () => {
   it('are narrowed in CI only for a cell of a matrix', () => {
     const narrowed = { CI: 'true', KALENDS_TEST_DATABASES: 'sqlite' }
     expect(() => wantedDatabases(narrowed)).toThrow(/untested in CI/)
-    expect(wantedDatabases({ ...narrowed, KALENDS_TEST_MATRIX: '1' })).toEqual(['sqlite'])
+    expect(wantedDatabases({ ...narrowed, KALENDS_TEST_SUITE: 'matrix' })).toEqual(['sqlite'])
   })
 })
 

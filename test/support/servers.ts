@@ -39,14 +39,14 @@ export function isCi(environment: NodeJS.ProcessEnv): boolean {
  * The databases that this run must test: all, unless a developer asked for less.
  *
  * @throws Error when KALENDS_TEST_DATABASES names an unknown one, or narrows a CI run that did not say
- *   with KALENDS_TEST_MATRIX=1 that it is only one cell of a matrix
+ *   with KALENDS_TEST_SUITE=matrix that it is only one cell of a matrix
  */
 export function wantedDatabases(environment: NodeJS.ProcessEnv): DatabaseKind[] {
   const narrowed = environment['KALENDS_TEST_DATABASES']
   if (narrowed === undefined || narrowed === '') return [...databaseKinds]
-  if (isCi(environment) && environment['KALENDS_TEST_MATRIX'] !== '1') {
+  if (isCi(environment) && environment['KALENDS_TEST_SUITE'] !== 'matrix') {
     throw new Error(
-      `KALENDS_TEST_DATABASES=${narrowed} would leave databases untested in CI; unset it, or set KALENDS_TEST_MATRIX=1 in a run beside a whole one`,
+      `KALENDS_TEST_DATABASES=${narrowed} would leave databases untested in CI; unset it, or set KALENDS_TEST_SUITE=matrix in a run beside a whole one`,
     )
   }
   const names = new Set(narrowed.split(',').map((name) => name.trim()))

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
+import { expectNoFault } from '../support/fault.ts'
 import { occurrenceProblems, occurrenceRows, scheduleEnds, sqlInstant } from '../support/occurrences.ts'
 import { killWorkers, until, WorkerProcess, type WorkerSettings } from '../support/worker-process.ts'
 
@@ -156,7 +157,7 @@ eachDatabase(({ fresh }) => {
 
     const rows = await occurrenceRows(database)
     const expected = { from, until: stopped - 2000, stepMs: 1000 }
-    expect(occurrenceProblems(await scheduleEnds(database), rows, expected)).toEqual([])
+    expectNoFault(occurrenceProblems(await scheduleEnds(database), rows, expected))
     expect(rows.filter((row) => row.state !== 'success' || row.attempt !== 1)).toEqual([])
     expect(await database.query('SELECT id FROM worker')).toEqual([])
     await database.drop()

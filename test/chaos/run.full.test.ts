@@ -14,6 +14,7 @@ import { check } from '../../bench/chaos/checker/check.ts'
 import { readRecord } from '../../bench/chaos/record-files.ts'
 import { say } from '../support/servers-programs.ts'
 import { isAvailable } from './available.ts'
+import { OccurrenceFault } from '../support/fault.ts'
 
 const MINUTES = Number(process.env['KALENDS_TEST_CHAOS_MINUTES'] ?? 0.6)
 /** The same each time, so that a change is judged by what it does. Each target adds its place: they draw other faults. */
@@ -46,7 +47,7 @@ describe.concurrent('while workers, databases, networks and clocks break', { tim
     ])
     // With the command that plays it again.
     say(output.slice(output.indexOf('# Chaos on')))
-    expect(code, output.slice(-8000)).toBe(0)
+    if (code !== 0) throw new OccurrenceFault(output.slice(-8000))
     const record = await readRecord(folder)
     expect(check(record).tally.occurrences).toBeGreaterThan(LEAST_OCCURRENCES)
     expect(record.journal.filter(({ kind }) => kind === 'fault').length).toBeGreaterThan(LEAST_FAULTS)

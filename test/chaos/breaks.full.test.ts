@@ -68,13 +68,13 @@ async function verdictOf(broken: Break | null): Promise<Verdict> {
   }
 }
 
-test.skipIf(!isHere)('with all protections, no fault is found', { timeout: LIMIT_MS, retry: 0 }, async () => {
+test.skipIf(!isHere)('with all protections, no fault is found', { timeout: LIMIT_MS }, async () => {
   const { violations, tally } = await verdictOf(null)
   expect(violations).toEqual([])
   expect(tally.occurrences).toBeGreaterThan(100)
 })
 
-describe.concurrent('a product without', { timeout: LIMIT_MS, retry: 0 }, () => {
+describe.concurrent('a product without', { timeout: LIMIT_MS }, () => {
   test.skipIf(!isHere).each(BREAKS)('$name is detected', async (broken) => {
     const { violations, tally } = await verdictOf(broken)
     say(

@@ -12,6 +12,7 @@ import {
   sqlInstant,
   tally,
 } from '../support/occurrences.ts'
+import { expectNoFault } from '../support/fault.ts'
 import { killWorkers, until, WorkerProcess } from '../support/worker-process.ts'
 
 const SECONDS = Number(process.env['KALENDS_TEST_SECONDS'] ?? 30)
@@ -87,7 +88,7 @@ eachDatabase(({ kind, fresh }) => {
       until: stopped - LEASE_MS - 4000,
       stepMs: 1000,
     })
-    expect(problems.slice(0, 20)).toEqual([])
+    expectNoFault(problems)
     const left = rows.filter(({ schedule, state }) => runsEverySlot(schedule) && state !== 'success')
     expect(left.slice(0, 20)).toEqual([])
     expect(await ids(database, 'worker')).toEqual([])

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Checks the package as it would be published, from what is in dist/.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+npm pack --ignore-scripts --silent --pack-destination "$folder"
+npx publint "$folder"/*.tgz
+npx attw "$folder"/*.tgz --profile esm-only

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Every test at full length, on every database and every supported version of Node: `npm run test:full`, up to an hour.
+# Goes on after a failure, so that one run shows all; the last lines repeat the figures.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
+failed=0
+figures=()
+
+part() {
+  local name=$1 started=$SECONDS
+  shift
+  printf '\n== %s\n' "$name"
+  "$@" 2>&1 | tee "$output" || failed=1
+  figures+=("$name: $(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$output" | tail -n 1), $((SECONDS - started)) s")
+}
+
+part 'all suites on all databases' env KALENDS_TEST_SUITE=full node scripts/test.mjs "$@"
+# The npm package "node" has the binary. -c sets up its PATH; npx would start tools with the Node that runs npx.
+for version in 20 22 24 26; do
+  if [ "$version" = "$(node -p 'process.versions.node.split(".")[0]')" ]; then continue; fi
+  part "what can differ on Node $version" \
+    env KALENDS_TEST_SUITE=matrix KALENDS_TEST_DATABASES=sqlite npx -y -p "node@$version" -c 'node scripts/test.mjs'
+done
+
+printf '\n'
+printf '%s\n' "${figures[@]}"
+exit "$failed"

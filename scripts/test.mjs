@@ -1,0 +1,92 @@
+/**
+ * Runs the tests: `node scripts/test.mjs [filters and options of vitest]`.
+ *
+ * A file that fails is run once more, alone, after all the others. If it then passes, the run is green and names the
+ * file as flaky; more than two such files make it red. Some failures cannot be flaky and make the run red at once: an
+ * error outside a test file, a crashed vitest worker, a failed set-up, and a lost, duplicated or early run
+ * (OccurrenceFault in test/support/occurrences.ts).
+ *
+ * The last line is `N passed, M failed`. It counts the second result of a file that was run again.
+ */
+import { relative } from 'node:path'
+import { createVitest, parseCLI } from 'vitest/node'
+
+const MAX_FLAKY_FILES = 2
+
+const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)])
+const say = (line) => process.stdout.write(`${line}\n`)
+
+/** Why the run is red. */
+const red = []
+/** The last result of each file, by its name. */
+const results = new Map()
+
+const vitest = await createVitest('test', { ...options, watch: false })
+try {
+  keepResults(await vitest.start(filter))
+  const failed = [...results.values()]
+    .filter((module) => !module.ok())
+    .toSorted((a, b) => nameOf(a).localeCompare(nameOf(b)))
+  for (const module of failed.filter(hasFault))
+    red.push(`${nameOf(module)} shows a lost, duplicated or early run, so it is not run again`)
+  if (red.length === 0) await repeat(failed)
+} catch (error) {
+  red.push('the tests could not be run')
+  vitest.logger.printError(error, { fullStack: true })
+} finally {
+  await vitest.close()
+}
+
+const tests = [...results.values()].flatMap((module) => [...module.children.allTests()])
+const count = (state) => tests.filter((test) => test.result().state === state).length
+// A file that could not be loaded, or whose hook failed, has failed without a failed test.
+const untested = [...results.values()].filter(
+  (module) => !module.ok() && ![...module.children.allTests('failed')].length,
+)
+for (const line of red) say(`failed: ${line}`)
+if (count('skipped') > 0) say(`${count('skipped')} do not apply to a database, or to this machine`)
+say(`${count('passed')} passed, ${Math.max(count('failed') + untested.length, red.length)} failed`)
+process.exitCode = red.length > 0 ? 1 : 0
+
+/** Runs each of the files alone, and decides which of them were flaky. */
+async function repeat(modules) {
+  const flaky = []
+  for (const module of modules) {
+    const name = nameOf(module)
+    say(`\nrunning ${name} once more, alone`)
+    keepResults(await vitest.runTestSpecifications([module.toTestSpecification()]))
+    if (results.get(name).ok()) flaky.push(`${name}: ${firstLine(errorsOf(module)[0]?.message)}`)
+    else red.push(`${name} failed twice`)
+  }
+  for (const line of flaky) say(`flaky: ${line}`)
+  if (flaky.length > MAX_FLAKY_FILES)
+    red.push(`${flaky.length} files are flaky; at most ${MAX_FLAKY_FILES} may be`)
+}
+
+function keepResults({ testModules, unhandledErrors }) {
+  for (const module of testModules) results.set(nameOf(module), module)
+  if (unhandledErrors.length > 0) red.push(`errors outside of the tests: ${unhandledErrors.length}`)
+}
+
+function nameOf(module) {
+  const file = relative(vitest.config.root, module.moduleId)
+  return module.project.name === '' ? file : `${file} (${module.project.name})`
+}
+
+function hasFault(module) {
+  // vitest's reporter renames what it has printed as a cause: 'Caused by: OccurrenceFault'.
+  const isFault = (error) => /\bOccurrenceFault$/.test(error?.name) || (error?.cause && isFault(error.cause))
+  return errorsOf(module).some(isFault)
+}
+
+function errorsOf(module) {
+  return [
+    ...module.errors(),
+    ...[...module.children.allSuites()].flatMap((suite) => suite.errors()),
+    ...[...module.children.allTests()].flatMap((test) => test.result().errors ?? []),
+  ]
+}
+
+function firstLine(text) {
+  return String(text).split('\n')[0]
+}

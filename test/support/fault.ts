@@ -1,0 +1,13 @@
+/** A lost, duplicated or early run. scripts/test.mjs never runs its file again: the code is at fault, not the machine. */
+export class OccurrenceFault extends Error {
+  override readonly name = 'OccurrenceFault'
+}
+
+/** @throws OccurrenceFault that names the problems */
+export function expectNoFault(problems: readonly unknown[], where = ''): void {
+  if (problems.length === 0) return
+  const shown = problems
+    .slice(0, 20)
+    .map((problem) => (typeof problem === 'string' ? problem : JSON.stringify(problem)))
+  throw new OccurrenceFault([...(where === '' ? [] : [where]), ...shown].join('\n'))
+}
