@@ -1,9 +1,8 @@
 /** Policies with real runs: in two workers, in SQL and through the API. */
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { Handler } from '../../src/executor/handler.ts'
-import { CancelledError, type Kalends, type KalendsEvents, PermanentError, task } from '../../src/index.ts'
-import { aborted, collect, ended, gate, scene, type Scene, until } from './scene.ts'
+import { CancelledError, type Kalends, type KalendsEvents, task } from '../../src/index.ts'
+import { aborted, ended, gate, scene, type Scene, until } from './scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 
 const tick = task('tick')
@@ -41,44 +40,8 @@ const statesOf = async (kalends: Kalends) =>
 const statusOf = async (kalends: Kalends) => (await kalends.schedules.get('s'))?.status
 const becomes = (kalends: Kalends, status: string) =>
   until(async () => ((await statusOf(kalends)) === status ? true : null))
-const stateOf = async (kalends: Kalends, id: string) => (await kalends.jobs.get(id))?.state
 
 eachDatabase((under) => {
-  it('queue_one: while a job runs, one waits and the others are skipped; the waiting one runs afterwards', async () => {
-    const on = await scene(under)
-    const gates = [gate(), gate()]
-    const order: string[] = []
-    const { any, submitted } = await twoWorkers(on, async ({ job }) => {
-      order.push(`${job.run} begins`)
-      await gates[order.length === 1 ? 0 : 1]?.promise
-      order.push(`${job.run} ends`)
-    })
-    await any.schedules.create({
-      id: 's',
-      task: tick,
-      timer: 'yearly',
-      overlap: 'queue_one',
-      firstRun: 'now',
-    })
-    await until(async () => (order.length === 1 ? true : null))
-    for (const expected of ['blocked', 'skipped', 'skipped']) {
-      const before = submitted.length
-      await fire(on)
-      await until(async () => (submitted.length > before ? true : null))
-      expect((await statesOf(any)).at(-1)).toBe(expected)
-    }
-    expect(await statesOf(any)).toEqual(['running', 'blocked', 'skipped'])
-    gates[0]?.open()
-    gates[1]?.open()
-    await until(async () => ((await any.schedules.get('s'))?.runCount === 2 ? true : null))
-    expect(order).toEqual(['1 begins', '1 ends', '2 begins', '2 ends'])
-    expect((await any.schedules.history('s')).map(({ state, missed }) => [state, missed])).toEqual([
-      ['skipped', 2],
-      ['success', 0],
-      ['success', 0],
-    ])
-  })
-
   it('replace: the running job gets a stop request, its signal fires, and the new one runs after its end', async () => {
     const on = await scene(under)
     const order: string[] = []
@@ -122,52 +85,6 @@ eachDatabase((under) => {
     expect(await statesOf(any)).toEqual(['cancelled', 'success'])
   })
 
-  it('replace: a waiting job is replaced', async () => {
-    const on = await scene(under)
-    const scheduler = await on.open()
-    await scheduler.start({ executor: false })
-    await scheduler.schedules.create({
-      id: 's',
-      task: tick,
-      timer: 'yearly',
-      overlap: 'replace',
-      firstRun: 'now',
-    })
-    await until(async () => ((await statesOf(scheduler)).length === 1 ? true : null))
-    await fire(on)
-    await until(async () => ((await statesOf(scheduler)).length === 2 ? true : null))
-    expect(
-      (await scheduler.schedules.history('s')).map(({ state, reason }) => [state, reason]).toReversed(),
-    ).toEqual([
-      ['cancelled', 'replaced'],
-      ['waiting', null],
-    ])
-  })
-
-  it('replace, every second in two workers: one job runs at a time, and the newest always runs', async () => {
-    const on = await scene(under)
-    let running = 0
-    let most = 0
-    const slots: number[] = []
-    const { any, workers } = await twoWorkers(on, async ({ slot, signal: stop }) => {
-      running += 1
-      most = Math.max(most, running)
-      slots.push(slot?.getTime() ?? 0)
-      try {
-        await aborted(stop)
-      } finally {
-        running -= 1
-      }
-    })
-    const errors = workers.map((kalends) => collect(kalends, 'error'))
-    await any.schedules.create({ id: 's', task: tick, timer: '*:*:*', overlap: 'replace' })
-    await until(async () => (slots.length >= 4 ? true : null))
-    await any.schedules.pause('s')
-    expect(most).toBe(1)
-    expect(slots).toEqual([...new Set(slots)].toSorted((a, b) => a - b))
-    expect(errors.flat()).toEqual([])
-  })
-
   it('allow: jobs run concurrently, one for each slot', async () => {
     const on = await scene(under)
     const release = gate()
@@ -194,46 +111,6 @@ eachDatabase((under) => {
     await until(async () => ((await any.schedules.get('s'))?.runCount === 3 ? true : null))
     await fire(on)
     await until(async () => ((await any.schedules.get('s'))?.runCount === 4 ? true : null))
-  })
-
-  it('maxRuns: done after this many successes; raised in SQL it continues; reset starts again', async () => {
-    const on = await scene(under)
-    const { any, submitted } = await twoWorkers(on, () => 'ok')
-    await any.schedules.create({ id: 's', task: tick, timer: '*:*:*', maxRuns: 2 })
-    await becomes(any, 'done')
-    expect(await any.schedules.get('s')).toMatchObject({ runCount: 2, errorCount: 0, nextRun: null })
-    expect(submitted.flatMap(({ jobs }) => jobs)).toHaveLength(2)
-    await on.database.query('UPDATE periodic_task SET max_runs = 3')
-    await until(async () => ((await any.schedules.get('s'))?.runCount === 3 ? true : null))
-    await becomes(any, 'done')
-    expect(submitted.flatMap(({ jobs }) => jobs)).toHaveLength(3)
-    const revived = await any.schedules.reset('s')
-    expect(revived).toMatchObject({ runCount: 0, errorCount: 0, idle: null, status: 'active' })
-    await until(async () => ((await any.schedules.get('s'))?.runCount === 3 ? true : null))
-    await becomes(any, 'done')
-    expect(submitted.flatMap(({ jobs }) => jobs)).toHaveLength(6)
-  })
-
-  it('onExhausted stop: dead after a run that failed for good; continue: it goes on', async () => {
-    const on = await scene(under)
-    const { any } = await twoWorkers(on, () => {
-      throw new PermanentError('no such host')
-    })
-    const settings = { task: tick, timer: 'yearly', firstRun: 'now', onExhausted: 'stop' } as const
-    await any.schedules.create({ id: 's', ...settings })
-    await becomes(any, 'dead')
-    expect(await any.schedules.get('s')).toMatchObject({
-      enabled: true,
-      runCount: 1,
-      errorCount: 1,
-      lastError: expect.stringContaining('no such host'),
-      nextRun: null,
-    })
-    expect(await any.schedules.reset('s')).toMatchObject({ errorCount: 0, lastError: null })
-    await until(async () => ((await any.schedules.get('s'))?.nextRun == null ? null : true))
-    await any.schedules.update('s', { onExhausted: 'continue' })
-    await ended(any, await any.schedules.runNow('s'))
-    expect(await any.schedules.get('s')).toMatchObject({ status: 'active', errorCount: 1 })
   })
 
   it('pause, resume and reset work only in the right state; each error names the state', async () => {
@@ -273,41 +150,5 @@ eachDatabase((under) => {
     await expect(any.schedules.put('s', { ...past, timer: '2020-01-02' })).rejects.toThrow(
       /does not elapse any more/,
     )
-  })
-
-  it('every … after finish, by INSERT: the next run is one span after the end of the previous one', async () => {
-    const on = await scene(under)
-    const { any } = await twoWorkers(on, async () => {
-      await pause(120)
-    })
-    await on.database.query(
-      "INSERT INTO periodic_task (id, task, timer) VALUES ('s', 'tick', 'every 300ms after finish')",
-    )
-    await until(async () => (((await any.schedules.get('s'))?.runCount ?? 0) >= 3 ? true : null))
-    const runs = (await any.schedules.history('s')).filter(({ state }) => state === 'success').toReversed()
-    for (const [index, run] of runs.slice(1).entries()) {
-      const span = (run.slot?.getTime() ?? 0) - (runs[index]?.finished?.getTime() ?? 0)
-      expect(span).toBe(300)
-    }
-  })
-
-  it('a manual run of an `after finish` schedule delays the next run as well', async () => {
-    const on = await scene(under)
-    const release = gate()
-    const { any } = await twoWorkers(on, () => release.promise)
-    await any.schedules.create({ id: 's', task: tick, timer: 'every 300ms after finish' })
-    const id = await any.schedules.runNow('s')
-    await until(async () => ((await any.schedules.get('s'))?.idle === 'awaiting finish' ? true : null))
-    expect(await stateOf(any, id)).toMatch(/waiting|running/)
-    expect(await statusOf(any)).toBe('active')
-    release.open()
-    const { finished } = await ended(any, id)
-    const next = await until(async () => {
-      const job = (await any.schedules.history('s')).find(
-        ({ slot, state }) => state !== 'skipped' && finished !== null && slot !== null && slot > finished,
-      )
-      return job ?? null
-    })
-    expect((next.slot?.getTime() ?? 0) - (finished?.getTime() ?? 0)).toBe(300)
   })
 })

@@ -10,7 +10,6 @@ import type { Decide } from '../../src/store/scheduling-store.ts'
 import {
   after,
   clock,
-  insert,
   instant,
   job,
   jobRow,
@@ -313,46 +312,6 @@ onEachStore((under) => {
       expect(await schedule(under, 's')).toMatchObject({ status: 'done', run_count: 1, nextrun: null })
       expect(await pass()).toMatchObject({ submissions: [] })
     })
-
-    it('a one-off that passed before a worker planned it runs late', async () => {
-      const now = await clock(under)
-      const passed = new Date(Math.floor(now.getTime() / 1000) * 1000 - 2 * MINUTE)
-      const timer = passed.toISOString().replace('T', ' ').slice(0, 19)
-      const write = (id: string, created: Date, catchUp: number) =>
-        insert(under, 'periodic_task', {
-          id,
-          task: 'task',
-          timer,
-          catch_up: catchUp,
-          created: toText(created),
-        })
-      await write('before', after(passed, -1000), 1)
-      await write('without', after(passed, -1000), 0)
-      await write('too late', after(passed, 1000), 1)
-      await pass()
-      await pass()
-      expect(await under.query('SELECT periodic_task_id AS schedule, state FROM job ORDER BY 1')).toEqual([
-        { schedule: 'before', state: 'waiting' },
-        { schedule: 'without', state: 'skipped' },
-      ])
-      expect((await under.query('SELECT status FROM periodic_task')).map(({ status }) => status)).toEqual([
-        'done',
-        'done',
-        'done',
-      ])
-    })
-
-    it('a failed run does not count', async () => {
-      await write(under.store).create('s', settings({ timer: 'hourly', maxRuns: 1 }))
-      await pass()
-      await come('s', 10)
-      const one = first((await planOf('s')).jobs)
-      await claim()
-      await ends(one, failure)
-      expect(await schedule(under, 's')).toMatchObject({ status: 'active', run_count: 1, error_count: 1 })
-      await come('s', 5)
-      expect((await planOf('s')).jobs).toHaveLength(1)
-    })
   })
 
   describe('on_exhausted stop', () => {
@@ -423,41 +382,6 @@ onEachStore((under) => {
       expect(next).toMatchObject({ idle: null, wake_at: next['nextrun'] })
     })
 
-    it('a retry belongs to the run; a cancelled run ends as usual', async () => {
-      await inserted()
-      await come('s', 5)
-      const one = first((await planOf('s')).jobs)
-      await claim()
-      await ends(one, { kind: 'error', error: 'boom', permanent: false })
-      expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting finish' })
-      // The delay of its retries is the span of the timer.
-      const { run_at: runAt } = await jobRow(under, one)
-      const delay = (instant(runAt)?.getTime() ?? 0) - (await clock(under)).getTime()
-      expect(delay).toBeGreaterThan(80_000)
-      expect(delay).toBeLessThanOrEqual(90_000)
-      expect(await write(under.store).cancel(one)).toBe('cancelled')
-      expect(await schedule(under, 's')).toMatchObject({ idle: null, run_count: 0 })
-    })
-
-    it('paused while a job runs stays paused after it; resumed, it is planned from now', async () => {
-      await inserted()
-      await come('s', 5)
-      const one = first((await planOf('s')).jobs)
-      await claim()
-      await under.query('UPDATE periodic_task SET enabled = 0')
-      await pass()
-      await under.query('UPDATE periodic_task SET enabled = 1')
-      await pass()
-      expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting finish', status: 'active' })
-      await under.query('UPDATE periodic_task SET enabled = 0')
-      await ends(one)
-      await pass()
-      expect(await schedule(under, 's')).toMatchObject({ idle: null, status: 'paused', nextrun: null })
-      await under.query('UPDATE periodic_task SET enabled = 1')
-      const { plan: made } = await planOf('s')
-      expect(made.nextRun?.getTime()).toBeGreaterThan((await clock(under)).getTime() + 80_000)
-    })
-
     it('whose job was deleted manually is planned from now by the sweep', async () => {
       await inserted()
       await come('s', 5)
@@ -522,17 +446,6 @@ onEachStore((under) => {
       else expect((next - before + 3_600_000) % 3_600_000).toBeLessThanOrEqual(spread)
       expect(await pass()).toMatchObject({ submissions: [] })
     })
-
-    it('of ends to the past makes the schedule done; the reverse makes it active', async () => {
-      await write(under.store).create('s', settings({ timer: 'hourly' }))
-      await pass()
-      await under.query("UPDATE periodic_task SET ends = '2020-01-01 00:00:00'")
-      await pass()
-      expect(await schedule(under, 's')).toMatchObject({ status: 'done' })
-      await under.query('UPDATE periodic_task SET ends = NULL')
-      await pass()
-      expect(await schedule(under, 's')).toMatchObject({ status: 'active' })
-    })
   })
 
   it('the slots of `every` are counted from the creation of the row', async () => {
@@ -547,93 +460,6 @@ onEachStore((under) => {
     const later = instant((await schedule(under, 's'))['nextrun'])?.getTime() ?? 0
     expect((later - Date.parse('2026-01-01T00:00Z')) % (7 * MINUTE)).toBe(0)
   })
-
-  it('retries of an `every 60s` timer come after 60, 120, 240, … 600 s', async () => {
-    await under.query(
-      "INSERT INTO periodic_task (id, task, timer, max_retries) VALUES ('s', 'task', 'every 60s', 6)",
-    )
-    await pass()
-    await come('s', 5)
-    const id = first((await planOf('s')).jobs)
-    const delays: number[] = []
-    for (let attempt = 1; attempt <= 6; attempt += 1) {
-      const [claimed] = await claim()
-      if (claimed === undefined) throw new Error('nothing to claim')
-      await write(under.store).settle([
-        {
-          fence: { id, worker: WORKER, claim: attempt },
-          end: { kind: 'error', error: 'boom', permanent: false },
-          policy: claimed.policy,
-        },
-      ])
-      const runAt = instant((await jobRow(under, id))['run_at'])?.getTime() ?? 0
-      delays.push(Math.ceil((runAt - (await clock(under)).getTime()) / 10_000) * 10)
-      await under.query('UPDATE job SET run_at = ? WHERE id = ?', ['2020-01-01 00:00:00.000', id])
-      await under.store.executing.promoteDue(10)
-    }
-    expect(delays).toEqual([60, 120, 240, 480, 600, 600])
-  })
-
-  it.each(['queue_one', 'replace'])(
-    '%s, with concurrent slots, claims, ends and cancels: one job at a time, and nothing is stuck',
-    { timeout: 120_000 },
-    async (overlap) => {
-      const all = Array.from({ length: 12 }, (_, index) => `s${index}`)
-      for (const id of all) await planned(under, id, await clock(under), { overlap, timer: '*:*:*' })
-      const others = await Promise.all([under.another(), under.another()])
-      const until = Date.now() + 3500
-      const twice: unknown[] = []
-      const errors: unknown[] = []
-      const loop = async (work: () => Promise<unknown>) => {
-        while (Date.now() < until) await work().catch((error: unknown) => errors.push(error))
-      }
-      await Promise.all([
-        ...others.map((store, index) =>
-          loop(async () => {
-            const me = `scheduler/${index}`
-            const marks = await store.scheduling.markDue(me, 100, LEASE_MS)
-            const { failed } = await store.scheduling.submit(me, marks, decide)
-            errors.push(...failed)
-          }),
-        ),
-        ...others.map((store, index) =>
-          loop(async () => {
-            const me = `executor/${index}`
-            const claimed = await store.executing.claim(me, policies('task'), 3, '')
-            const end: AttemptEnd = index === 0 ? success : { kind: 'error', error: 'boom', permanent: false }
-            await write(store).settle(
-              claimed.map(({ id, claim: number, policy }) => ({
-                fence: { id, worker: me, claim: number },
-                end,
-                policy,
-              })),
-            )
-          }),
-        ),
-        loop(async () => {
-          const [open] = await under.query("SELECT id FROM job WHERE state = 'blocked' LIMIT 1")
-          if (open !== undefined) await write(under.store).cancel(String(open['id']))
-          twice.push(
-            ...(await under.query(
-              "SELECT periodic_task_id FROM job WHERE state IN ('waiting', 'running') GROUP BY periodic_task_id HAVING COUNT(*) > 1",
-            )),
-          )
-        }),
-      ])
-      expect(errors).toEqual([])
-      expect(twice).toEqual([])
-      expect(
-        await under.query(
-          "SELECT id FROM job AS b WHERE state = 'blocked' AND NOT EXISTS (SELECT 1 FROM job AS a WHERE a.state IN ('waiting', 'running') AND a.periodic_task_id = b.periodic_task_id)",
-        ),
-      ).toEqual([])
-      expect(
-        await under.query(
-          "SELECT periodic_task_id FROM job WHERE state = 'blocked' GROUP BY periodic_task_id HAVING COUNT(*) > 1",
-        ),
-      ).toEqual([])
-    },
-  )
 
   describe('the displayed status', () => {
     it.each([

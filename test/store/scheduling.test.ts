@@ -814,23 +814,4 @@ onEachStore((under) => {
       expect(await sweep()).toEqual({ healed: [], orphans: false })
     })
   })
-
-  it('a schedule completes a cycle: due, submitted, claimed, settled, due again', async () => {
-    const slot = await ago(2 * MINUTE)
-    await planned(under, 's', slot)
-    for (let round = 1; round <= 3; round += 1) {
-      await submit(await mark())
-      const [claimed] = await under.store.executing.claim(WORKER, policies('task'), 1, '')
-      if (claimed === undefined) throw new Error(`nothing to claim in round ${round}`)
-      expect(claimed).toMatchObject({ run: round, attempt: 1, slot: after(slot, (round - 1) * MINUTE) })
-      await write(under.store).settle([
-        {
-          fence: { id: claimed.id, worker: WORKER, claim: 1 },
-          end: { kind: 'success', result: null },
-          policy: claimed.policy,
-        },
-      ])
-      expect((await under.store.schedules.get('s'))?.runCount).toBe(round)
-    }
-  })
 })

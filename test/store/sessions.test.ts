@@ -112,6 +112,16 @@ const SESSIONS: readonly [name: string, setup: readonly string[], options?: Pool
   ],
 ]
 
+const MIGRATED: ReadonlySet<string> = new Set([
+  'another collation',
+  'no sql_mode',
+  'ANSI_QUOTES',
+  'NO_BACKSLASH_ESCAPES',
+  'odd driver options',
+  'the driver’s sjis',
+  'everything at once',
+])
+
 async function state(connection: Connection, statement = SESSION_STATE): Promise<SessionState> {
   const [[row]] = await connection.query<RowDataPacket[]>(statement)
   return row ?? {}
@@ -190,12 +200,13 @@ onEachStore((under) => {
     expect(await store.schedules.delete(ODD)).toMatchObject({ id: ODD })
   }
 
-  describe.skipIf(!server).each(SESSIONS)('a caller-supplied pool with %s', (_, setup, options) => {
+  describe.skipIf(!server).each(SESSIONS)('a caller-supplied pool with %s', (name, setup, options) => {
     it('changes nothing', async () => {
       await roundTrip(await openStore(pool(setup, options)))
     })
 
-    it('migrates', async () => {
+    // Each statement of a migration is prepared like any other; these could change what the DDL means.
+    it.runIf(MIGRATED.has(name))('migrates', async () => {
       const database = await under.bare()
       await database.query('ALTER DATABASE CHARACTER SET latin1')
       const lent = pool(setup, { uri: database.url, ...options })
