@@ -49,6 +49,8 @@ const project = (
     include: files.include,
     exclude: [...configDefaults.exclude, ...(files.exclude ?? [])],
     pool: 'forks' as const,
+    // The files of a process share what they import: loading it once for each file takes as long as the tests.
+    isolate: false,
     // Only for what hangs. A file that fails is run again by scripts/test.mjs, alone.
     testTimeout: 120_000,
     hookTimeout: 120_000,

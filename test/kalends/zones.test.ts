@@ -29,7 +29,7 @@ eachDatabase((under) => {
         sameSlot: true,
         localTimer: zone === 'UTC' ? '2031-03-30 12:00' : `2031-03-30 12:00 ${zone}`,
       })
-      expect(told['farthestFromNowMs']).toBeLessThan(60_000)
+      expect(told['farthestFromNowMs']).toBeLessThan(600_000)
     }
     // The zones took effect.
     expect(new Set(offsets).size).toBe(ZONES.length)

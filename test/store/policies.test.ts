@@ -358,7 +358,7 @@ onEachStore((under) => {
   describe('every … after finish', () => {
     const inserted = async () => {
       await under.query(
-        "INSERT INTO periodic_task (id, task, timer) VALUES ('s', 'task', 'every 90s after finish')",
+        "INSERT INTO periodic_task (id, task, timer) VALUES ('s', 'task', 'every 90min after finish')",
       )
       await pass()
     }
@@ -366,7 +366,7 @@ onEachStore((under) => {
     it('an `after finish` timer has no next run until the end of the current run, from which it counts', async () => {
       await inserted()
       const row = await schedule(under, 's')
-      expect(instant(row['nextrun'])?.getTime()).toBeGreaterThan((await clock(under)).getTime() + 80_000)
+      expect(instant(row['nextrun'])?.getTime()).toBeGreaterThan((await clock(under)).getTime() + 80 * MINUTE)
       await come('s', 5)
       const one = first((await planOf('s')).jobs)
       expect(await schedule(under, 's')).toMatchObject({
@@ -378,7 +378,7 @@ onEachStore((under) => {
       await ends(one)
       const finished = instant((await jobRow(under, one))['finished'])
       const next = await schedule(under, 's')
-      expect(instant(next['nextrun'])).toEqual(finished && after(finished, 90_000))
+      expect(instant(next['nextrun'])).toEqual(finished && after(finished, 90 * MINUTE))
       expect(next).toMatchObject({ idle: null, wake_at: next['nextrun'] })
     })
 

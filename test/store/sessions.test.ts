@@ -145,7 +145,7 @@ onEachStore((under) => {
   /** A life of a schedule and of a job, through one store, seen through the other. */
   const roundTrip = async (store: Store) => {
     const now = await clock(under)
-    expect(Math.abs((await clock({ store })).getTime() - now.getTime())).toBeLessThan(30_000)
+    expect(Math.abs((await clock({ store })).getTime() - now.getTime())).toBeLessThan(600_000)
     const args = JSON.stringify({ text: ODD })
     await write(store).create(ODD, settings({ subject: ODD, args, task: ODD, group: '', summary: null }))
     expect(await store.schedules.get(ODD)).toMatchObject({
@@ -157,7 +157,7 @@ onEachStore((under) => {
     expect(await under.store.schedules.get(ODD)).toMatchObject({ subject: ODD, args: { text: ODD } })
     expect(
       Math.abs(((await under.store.schedules.get(ODD))?.created.getTime() ?? 0) - now.getTime()),
-    ).toBeLessThan(30_000)
+    ).toBeLessThan(600_000)
     expect(await store.schedules.update(ODD, { subject: ODD })).toMatchObject({ subject: ODD })
     const put = await write(store).put(ODD, settings({ subject: ODD, args, task: ODD }))
     expect(put.result).toBe('unchanged')
