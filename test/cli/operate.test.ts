@@ -6,7 +6,8 @@ import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 import { until } from '../support/worker-process.ts'
-import { type Ended, root, runHere, start, temporaryFolder } from './program.ts'
+import { runHere } from './here.ts'
+import { type Ended, root, start, temporaryFolder } from './program.ts'
 
 const CLI = 'dist/cli/main.js'
 
