@@ -153,7 +153,7 @@ eachDatabase(({ fresh, bare }) => {
 describe('kalends start', () => {
   test('without a module submits what is due, and leaves the jobs to other workers', async () => {
     const cwd = await temporaryFolder()
-    const submitter = await startHere(['--json'], { cwd })
+    const submitter = await startHere(['start', '--json'], { cwd })
     await submitter.until(/No module was given/)
     const { code, stdout } = await submitter.stop()
     expect(code).toBe(0)

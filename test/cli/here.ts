@@ -27,11 +27,17 @@ export function runHere(args: readonly string[], options: HereOptions): Promise<
   return inTurn(options, async () => await begin(args).ended)
 }
 
-/** Starts `kalends start`, and waits until it is ready. It is stopped when the test ends. */
-export async function startHere(args: readonly string[], options: HereOptions): Promise<CommandHere> {
+/**
+ * Starts a command that goes on until it is stopped, and waits until it is ready; default: `kalends start`. It is stopped
+ * when the test ends.
+ */
+export async function startHere(
+  args: readonly string[],
+  { ready = /Ready; Ctrl-C stops it/, ...options }: HereOptions & { readonly ready?: RegExp },
+): Promise<CommandHere> {
   const command = await inTurn(options, async () => {
-    const started = begin(['start', ...args])
-    await started.until(/Ready; Ctrl-C stops it/)
+    const started = begin(args)
+    await started.until(ready)
     return started
   })
   onTestFinished(async () => void (await command.stop()))
@@ -154,7 +160,8 @@ function begin(args: readonly string[]): CommandHere {
     },
     ended,
     stop: async (signal = 'SIGTERM') => {
-      if (!end.signal.aborted) share.signals.emit(signal)
+      if (!end.signal.aborted && !share.signals.emit(signal))
+        throw new Error(`${args.join(' ')} has no handler of ${signal}`)
       return await ended
     },
   }

@@ -11,7 +11,7 @@ export const TOKEN = 'a-token-that-nobody-guesses'
 
 export async function serving(args: readonly string[], env: Record<string, string> = {}, cwd?: string) {
   const folder = cwd ?? (await temporaryFolder())
-  const worker = await startHere(['--http', ...args], { cwd: folder, env })
+  const worker = await startHere(['start', '--http', ...args], { cwd: folder, env })
   const [, url = ''] = SERVED.exec(worker.printed()) ?? []
   return { worker, url, folder }
 }
