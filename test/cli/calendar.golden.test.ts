@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import calendarCommand from '../../src/cli/calendar.ts'
-import { run, temporaryFolder } from './program.ts'
+import { runHere } from './here.ts'
+import { temporaryFolder } from './program.ts'
 
 interface Answer {
   readonly expr: string
@@ -40,11 +41,11 @@ test.each(answers)('$expr after $base in $tz', ({ expr, base, tz, status, output
   })
 })
 
-test('the program agrees, in the zone of its environment', async () => {
+test('the command agrees, in the zone of its environment', async () => {
   const cwd = await temporaryFolder()
   for (const { expr, base, tz, status, output } of answers.filter((_, index) => index % 60 === 7)) {
     const args = ['calendar', '--zone', 'local', '--iterations', '3', '--base-time', base, '--', expr]
-    const { code, stdout } = await run('dist/cli/main.js', args, { cwd, env: { TZ: tz } })
+    const { code, stdout } = await runHere(args, { cwd, env: { TZ: tz } })
     expect({ code, stdout: stdout.replaceAll(NOW_LINES, '') }).toEqual({ code: status, stdout: output })
   }
 })

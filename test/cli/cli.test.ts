@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { eachDatabase } from '../support/databases.ts'
+import { runHere, startHere } from './here.ts'
 import { root, run, start, temporaryFolder } from './program.ts'
 
 const CLI = 'dist/cli/main.js'
@@ -19,7 +20,7 @@ describe('help and usage', () => {
   test.each([['--help'], ['help'], ['start', '--help'], ['migrate', '--help'], ['calendar', '--help']])(
     'kalends %s %s prints examples, and exits with 0',
     async (...args) => {
-      const { code, stdout, stderr } = await run(CLI, args, { cwd: await temporaryFolder() })
+      const { code, stdout, stderr } = await runHere(args, { cwd: await temporaryFolder() })
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
       expect(stdout).toMatch(/^Usage: kalends/)
       expect(stdout).toContain('Examples:\n  $ kalends ')
@@ -42,7 +43,7 @@ describe('help and usage', () => {
     [['migrate', '--database', 'postgres://localhost/app'], /option '--database': .*postgres/],
     [['migrate', '--table-prefix', 'a b'], /option '--table-prefix': .*'a b'/],
   ])('kalends %j is a usage error: one clear message and exit code 2', async (args, message) => {
-    const { code, stdout, stderr } = await run(CLI, args, { cwd: await temporaryFolder() })
+    const { code, stdout, stderr } = await runHere(args, { cwd: await temporaryFolder() })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(message)
     expect(stderr).not.toMatch(/\n\s+at /)
@@ -75,7 +76,7 @@ describe('modules that cannot be loaded', () => {
     ],
   ])('%s: one message without a stack, exit code 1', async (_what, body, message) => {
     const cwd = await temporaryFolder()
-    const { code, stderr } = await run(CLI, ['start', await moduleIn(cwd, body)], { cwd })
+    const { code, stderr } = await runHere(['start', await moduleIn(cwd, body)], { cwd })
     expect(stderr).toMatch(message)
     expect(stderr).not.toMatch(/\n\s+at /)
     expect(code).toBe(1)
@@ -84,7 +85,7 @@ describe('modules that cannot be loaded', () => {
   test('--verbose shows the stack and the causes', async () => {
     const cwd = await temporaryFolder()
     const module = await moduleIn(cwd, "throw new TypeError('boo')")
-    const { code, stderr } = await run(CLI, ['start', module, '--verbose'], { cwd })
+    const { code, stderr } = await runHere(['start', module, '--verbose'], { cwd })
     expect(stderr).toMatch(/\n\s+at [^]*Caused by: TypeError: boo\n\s+at .*app\.mjs/)
     expect(code).toBe(1)
   })
@@ -109,15 +110,15 @@ eachDatabase(({ fresh, bare }) => {
     const cwd = await temporaryFolder()
     const database = await bare()
     const env = { KALENDS_DATABASE: database.url }
-    expect(await run(CLI, ['migrate'], { cwd, env })).toMatchObject({
+    expect(await runHere(['migrate'], { cwd, env })).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('applied 0000_'),
     })
-    expect(await run(CLI, ['migrate', '--database', database.url], { cwd })).toMatchObject({
+    expect(await runHere(['migrate', '--database', database.url], { cwd })).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('up to date, nothing to do'),
     })
-    expect(await run(CLI, ['migrate', '--table-prefix', 'k_'], { cwd, env })).toMatchObject({
+    expect(await runHere(['migrate', '--table-prefix', 'k_'], { cwd, env })).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('applied 0000_'),
     })
@@ -152,10 +153,9 @@ eachDatabase(({ fresh, bare }) => {
 describe('kalends start', () => {
   test('without a module submits what is due, and leaves the jobs to other workers', async () => {
     const cwd = await temporaryFolder()
-    const submitter = start(CLI, ['start', '--json'], { cwd })
+    const submitter = await startHere(['start', '--json'], { cwd })
     await submitter.until(/No module was given/)
-    submitter.child.kill('SIGTERM')
-    const { code, stdout } = await submitter.ended
+    const { code, stdout } = await submitter.stop()
     expect(code).toBe(0)
     const lines = stdout
       .trim()
@@ -213,7 +213,7 @@ describe('a URL with a password', () => {
   ])('%s never shows it', async (url) => {
     const cwd = await temporaryFolder()
     for (const args of [['migrate'], ['start'], ['migrate', '--verbose']]) {
-      const { code, stdout, stderr } = await run(CLI, [...args, '--database', url], { cwd })
+      const { code, stdout, stderr } = await runHere([...args, '--database', url], { cwd })
       expect(code).toBe(5)
       expect(stderr).toMatch(/^error: .*database does not respond/)
       expect(stdout + stderr).not.toContain('s3cret')

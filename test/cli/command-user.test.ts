@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { commandTask } from '../../src/cli/command-task.ts'
 import { commandUser } from '../../src/cli/command-user.ts'
-import { run, temporaryFolder } from './program.ts'
+import { runHere } from './here.ts'
+import { temporaryFolder } from './program.ts'
 
 const HOSTILE = [
   '-c',
@@ -49,11 +50,9 @@ describe.runIf(process.getuid?.() === 0)('--command-user, for root', () => {
   })
 
   test('reports errors before anything starts', async () => {
-    const { code, stdout, stderr } = await run(
-      'dist/cli/main.js',
-      ['start', '--allow-commands', '--command-user', 'root'],
-      { cwd: await temporaryFolder() },
-    )
+    const { code, stdout, stderr } = await runHere(['start', '--allow-commands', '--command-user', 'root'], {
+      cwd: await temporaryFolder(),
+    })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/^error: option '--command-user': 'root' is root/)
   })

@@ -1,54 +1,12 @@
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
-import { request } from 'node:http'
+import { link, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type Ended, type Program, root, run, start, temporaryFolder } from './program.ts'
-
-const CLI = 'dist/cli/main.js'
-const TOKEN = 'a-token-that-nobody-guesses'
-
-async function serving(args: readonly string[], env: Record<string, string> = {}, cwd?: string) {
-  const folder = cwd ?? (await temporaryFolder())
-  const worker = start(CLI, ['start', '--http', ...args], { cwd: folder, env })
-  let said = ''
-  worker.child.stderr?.on('data', (text: string) => {
-    said += text
-  })
-  const [, url = ''] = /url=(\S+)/.exec(await worker.until(/The REST API is served url=\S+/)) ?? []
-  await worker.until(/Ready; Ctrl-C stops it/)
-  return {
-    worker,
-    url,
-    folder,
-    /** What it says about signing in, which comes on stderr. */
-    said: () =>
-      expect
-        .poll(() => said)
-        .toMatch(/Sign in.*\n/)
-        .then(() => said),
-  }
-}
-
-const bearing = (token: string) => ({ authorization: `Bearer ${token}` })
-
-/** GET over a Unix socket. */
-async function getAt(
-  socketPath: string,
-  path: string,
-  headers: Record<string, string> = {},
-): Promise<number> {
-  const sent = request({ socketPath, path, headers: { host: 'localhost', ...headers }, agent: false }).end()
-  const [response] = await once(sent, 'response')
-  response.resume()
-  return Number(response.statusCode)
-}
-
-async function stopped({ worker }: { readonly worker: Program }): Promise<Ended> {
-  worker.child.kill('SIGTERM')
-  return await worker.ended
-}
+import { runHere } from './here.ts'
+import { root, temporaryFolder } from './program.ts'
+import { bearing, getAt, serving, servingProcess, TOKEN } from './serving.ts'
 
 describe('kalends start --http', () => {
   test('does not serve the task command unless configured to', async () => {
@@ -63,17 +21,16 @@ describe('kalends start --http', () => {
         body: JSON.stringify({ task: 'command', args: { argv: ['true'] } }),
       })
       expect([flags, submitted.status]).toEqual([flags, status])
-      await stopped(server)
+      await server.worker.stop()
     }
   })
 
   test('creates a token, prints a sign-in link, and accepts requests with the token', async () => {
-    const server = await serving(['127.0.0.1:0'])
-    const { url, folder } = server
-    const [, page, token = ''] = /^Sign in: (http:\S+\/)#token=(\S+)$/m.exec(await server.said()) ?? []
-    expect([page, token]).toEqual([url, expect.stringMatching(/^[\da-f]{64}$/)])
+    const folder = await temporaryFolder()
+    const { worker, url } = await servingProcess(['127.0.0.1:0'], folder)
     const file = join(folder, 'kalends.db.token')
-    expect(await readFile(file, 'utf8')).toBe(`${token}\n`)
+    const token = (await readFile(file, 'utf8')).trim()
+    expect(token).toMatch(/^[\da-f]{64}$/)
     expect((await stat(file)).mode & 0o777).toBe(0o600)
     for (const headers of [{}, bearing('x'.repeat(64))])
       expect((await fetch(`${url}api/v1/schedules`, { headers })).status).toBe(401)
@@ -88,36 +45,31 @@ describe('kalends start --http', () => {
     // SIGTERM ends it although somebody listens.
     const events = await fetch(`${url}api/v1/events`, { headers: bearing(token) })
     expect(events.status).toBe(200)
-    const { code, stdout } = await stopped(server)
+    worker.child.kill('SIGTERM')
+    const { code, stdout, stderr } = await worker.ended
     expect(code).toBe(0)
+    expect(stderr).toContain(`Sign in: ${url}#token=${token}\n`)
     expect(stdout).toMatch(/Written through the API audit=.*"action":"createSchedule"/)
     expect(stdout).toMatch(/A sign-in was rejected refused=.*"address":"127\.0\.0\.1"/)
     expect(stdout).not.toContain(token)
     await events.body?.cancel().catch(() => undefined)
   })
 
-  test('keeps the token for the next start, and shares it with a worker that starts at the same time', async () => {
+  test('keeps the token for the next start, and shares it with other workers', async () => {
     const folder = await temporaryFolder()
-    const tokenOf = async (server: Awaited<ReturnType<typeof serving>>) =>
-      /#token=(\S+)/.exec(await server.said())?.[1]
-    const [one, two] = await Promise.all([
-      serving(['127.0.0.1:0'], {}, folder),
-      serving(['127.0.0.1:0'], {}, folder),
-    ])
-    const token = await tokenOf(one)
-    expect(await tokenOf(two)).toBe(token)
-    await Promise.all([stopped(one), stopped(two)])
-    const three = await serving(['127.0.0.1:0'], {}, folder)
-    expect(await tokenOf(three)).toBe(token)
-    await stopped(three)
+    const tokens: (string | undefined)[] = []
+    for (const isStopped of [false, true, true]) {
+      const { worker } = await serving(['127.0.0.1:0'], {}, folder)
+      tokens.push(/#token=(\S+)/.exec(worker.said())?.[1])
+      if (isStopped) await worker.stop()
+    }
+    expect(tokens).toEqual([expect.any(String), tokens[0], tokens[0]])
     expect((await readdir(folder)).filter((name) => name.includes('token'))).toEqual(['kalends.db.token'])
   })
 
   test('writes no token to the log, also not as JSON', async () => {
-    const worker = start(CLI, ['start', '--http', '127.0.0.1:0', '--json'], { cwd: await temporaryFolder() })
-    await worker.until(/Ready/)
-    worker.child.kill('SIGTERM')
-    const { stdout, stderr } = await worker.ended
+    const { worker } = await serving(['127.0.0.1:0', '--json'])
+    const { stdout, stderr } = await worker.stop()
     const [, token = ''] = /#token=(\S+)/.exec(stderr) ?? []
     expect(token).toHaveLength(64)
     expect(stdout).not.toContain(token)
@@ -133,10 +85,10 @@ describe('kalends start --http', () => {
     ] as const) {
       const server = await serving(args, env)
       expect((await fetch(`${server.url}api/v1/me`, { headers: bearing(TOKEN) })).status).toBe(200)
-      expect(await server.said()).toMatch(
+      expect(server.worker.said()).toMatch(
         /^Sign in at http:\S+ with the token from (?:KALENDS_TOKEN|\/\S+)\.$/m,
       )
-      const { stdout, stderr } = await stopped(server)
+      const { stdout, stderr } = await server.worker.stop()
       expect(stdout + stderr).not.toContain(TOKEN)
       expect(await readdir(server.folder)).not.toContain('kalends.db.token')
     }
@@ -144,11 +96,11 @@ describe('kalends start --http', () => {
 
   test('warns in the log and at the terminal of a token that is sent over plain HTTP to another machine', async () => {
     const server = await serving(['0.0.0.0:0'], { KALENDS_TOKEN: TOKEN })
-    const { stdout, stderr } = await stopped(server)
+    const { stdout, stderr } = await server.worker.stop()
     expect(stdout).toMatch(/WARN {2}The token travels over plain HTTP/)
     expect(stderr).toMatch(/^warning: The token travels over plain HTTP/m)
     const local = await serving(['127.0.0.1:0'], { KALENDS_TOKEN: TOKEN })
-    const quiet = await stopped(local)
+    const quiet = await local.worker.stop()
     expect(quiet.stdout + quiet.stderr).not.toContain('plain HTTP')
   })
 
@@ -160,7 +112,7 @@ describe('kalends start --http', () => {
     ] as const) {
       const server = await serving(['127.0.0.1:0', ...args], { KALENDS_TOKEN: TOKEN })
       expect((await fetch(`${server.url}api/v1/me`, { headers: forwarded })).status).toBe(401)
-      expect((await stopped(server)).stdout).toContain(`"address":"${address}"`)
+      expect((await server.worker.stop()).stdout).toContain(`"address":"${address}"`)
     }
   })
 
@@ -173,7 +125,7 @@ describe('kalends start --http', () => {
       expect((await stat(path)).mode & 0o777).toBe(0o600)
       expect(await getAt(path, '/api/v1/schedules')).toBe(200)
       expect(await getAt(path, '/api/v1/schedules', { 'x-forwarded-for': '203.0.113.7' })).toBe(403)
-      const { code, stderr } = await stopped(server)
+      const { code, stderr } = await server.worker.stop()
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
       expect(existsSync(path)).toBe(false)
       expect(await readdir(folder)).not.toContain('kalends.db.token')
@@ -184,32 +136,35 @@ describe('kalends start --http', () => {
       const server = await serving(['unix:api.sock'], { KALENDS_TOKEN: TOKEN }, folder)
       expect(await getAt(join(folder, 'api.sock'), '/api/v1/me')).toBe(401)
       expect(await getAt(join(folder, 'api.sock'), '/api/v1/me', bearing(TOKEN))).toBe(200)
-      await stopped(server)
+      await server.worker.stop()
     })
 
     test('replaces the socket of a server that was killed', async () => {
       const folder = await temporaryFolder()
-      const killed = await serving(['unix:api.sock'], {}, folder)
-      killed.worker.child.kill('SIGKILL')
-      await killed.worker.ended
-      expect(existsSync(join(folder, 'api.sock'))).toBe(true)
+      const path = join(folder, 'api.sock')
+      // A clean close removes only the name that the server listened on.
+      const killed = createServer().listen(`${path}.first`)
+      await once(killed, 'listening')
+      await link(`${path}.first`, path)
+      await new Promise((resolve) => killed.close(resolve))
+      expect((await stat(path)).isSocket()).toBe(true)
       const server = await serving(['unix:api.sock'], {}, folder)
-      expect(await getAt(join(folder, 'api.sock'), '/health')).toBe(200)
-      await stopped(server)
+      expect(await getAt(path, '/health')).toBe(200)
+      await server.worker.stop()
     })
 
     test('rejects a socket on which another server responds, and a file', async () => {
       const folder = await temporaryFolder()
       const server = await serving(['unix:api.sock'], {}, folder)
-      const second = await run(CLI, ['start', '--http', 'unix:api.sock'], { cwd: folder })
+      const second = await runHere(['start', '--http', 'unix:api.sock'], { cwd: folder })
       expect([second.code, second.stderr]).toEqual([
         1,
         expect.stringContaining('another server listens there'),
       ])
       expect(await getAt(join(folder, 'api.sock'), '/health')).toBe(200)
-      await stopped(server)
+      await server.worker.stop()
       await writeFile(join(folder, 'file'), 'precious')
-      const third = await run(CLI, ['start', '--http', 'unix:file'], { cwd: folder })
+      const third = await runHere(['start', '--http', 'unix:file'], { cwd: folder })
       expect([third.code, third.stderr]).toEqual([1, expect.stringContaining('is not a socket')])
       expect(await readFile(join(folder, 'file'), 'utf8')).toBe('precious')
     })
@@ -224,7 +179,7 @@ describe('kalends start --http', () => {
     [['127.0.0.1:0', '--trusted-proxy', '10.0.0.0/99'], /option '--trusted-proxy'.*10\.0\.0\.0\/99/],
     [['unix:api.sock', '--trusted-proxy', '10.0.0.1'], /'--trusted-proxy'.*Unix socket/],
   ])('%j is rejected before anything starts', async (args, message, env = {}) => {
-    const { code, stdout, stderr } = await run(CLI, ['start', '--http', ...args], {
+    const { code, stdout, stderr } = await runHere(['start', '--http', ...args], {
       cwd: await temporaryFolder(),
       env,
     })
@@ -237,21 +192,20 @@ describe('kalends start --http', () => {
     [['--trusted-proxy', '10.0.0.1'], /'--trusted-proxy': requires --http/],
     [['--command-user', 'nobody'], /'--command-user': requires --allow-commands/],
   ])('%j alone is rejected', async (args, message) => {
-    const { code, stderr } = await run(CLI, ['start', ...args], { cwd: await temporaryFolder() })
+    const { code, stderr } = await runHere(['start', ...args], { cwd: await temporaryFolder() })
     expect([code, stderr]).toEqual([2, expect.stringMatching(message)])
   })
 
   test('reports a port in use, and ends the worker', async () => {
-    const { worker, url } = await serving(['127.0.0.1:0'])
-    const { code, stderr } = await run(CLI, ['start', '--http', `127.0.0.1:${new URL(url).port}`], {
+    const { url } = await serving(['127.0.0.1:0'])
+    const { code, stdout, stderr } = await runHere(['start', '--http', `127.0.0.1:${new URL(url).port}`], {
       cwd: await temporaryFolder(),
     })
     expect([code, stderr]).toEqual([
       1,
       expect.stringMatching(/cannot listen on http:\/\/127\.0\.0\.1:\d+\/: .*EADDRINUSE/),
     ])
-    worker.child.kill('SIGTERM')
-    await worker.ended
+    expect(stdout).toMatch(/Kalends stopped/)
   })
 
   test('without --http loads no code of it, and a schema only for commands', async () => {

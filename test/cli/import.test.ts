@@ -10,6 +10,7 @@ import { readTimers } from '../../src/cli/import/systemd-timers.ts'
 import { readUnit, wordsOf } from '../../src/cli/import/unit-file.ts'
 import { timer } from '../../src/timer/index.ts'
 import { eachDatabase } from '../support/databases.ts'
+import { runHere } from './here.ts'
 import { root, run, temporaryFolder } from './program.ts'
 
 const CLI = 'dist/cli/main.js'
@@ -232,7 +233,7 @@ describe("the timers of Debian's packages", () => {
     const cwd = await temporaryFolder()
     for (const zone of ['UTC', 'Europe/Berlin']) {
       const args = ['import', 'systemd', join(fixtures, 'systemd'), '--dry-run', '--json', '--zone', zone]
-      const { code, stdout } = await run(CLI, args, { cwd })
+      const { code, stdout } = await runHere(args, { cwd })
       const found = jsonLines(stdout)
       expect(code).toBe(1)
       expect(found.filter(({ result }) => result === 'refused').map(({ source }) => source)).toEqual([
@@ -256,7 +257,7 @@ eachDatabase(({ fresh }) => {
     const cwd = await temporaryFolder()
     const database = await fresh()
     const env = { KALENDS_DATABASE: database.url }
-    const cli = (...args: string[]) => run(CLI, args, { cwd, env })
+    const cli = (...args: string[]) => runHere(args, { cwd, env })
     await writeFile(join(cwd, 'tab'), '0 3 * * * /bin/backup\n@daily /bin/report\n@hourly /bin/mine\n')
     await cli('migrate')
     await cli('schedules', 'add', 'cron.mine', '--task', 'other', '--timer', 'daily')
@@ -290,12 +291,15 @@ test('a dry run needs no database, and a crontab can be piped in', async () => {
   expect(stdout).toMatch(/line 1: @daily[^]*cron\.x \(would be created\)/)
   expect(stderr).toContain('1 would be created')
   expect(code).toBe(0)
-  expect((await run(CLI, ['import', 'crontab', 'nowhere', '--dry-run'], { cwd })).code).toBe(2)
-  expect((await run(CLI, ['import', 'crontab', '-', '--dry-run'], { cwd, stdin: '# nothing\n' })).code).toBe(
-    2,
-  )
-  expect((await run(CLI, ['import', 'systemd', 'nowhere'], { cwd })).code).toBe(2)
-  expect(
-    (await run(CLI, ['import', 'systemd', join(fixtures, 'systemd'), '--only', 'nope'], { cwd })).code,
-  ).toBe(3)
+})
+
+test.each([
+  ['no file', ['crontab', 'nowhere', '--dry-run'], 2],
+  ['nothing in the file', ['crontab', 'empty', '--dry-run'], 2],
+  ['no folder', ['systemd', 'nowhere'], 2],
+  ['no such timer', ['systemd', join(fixtures, 'systemd'), '--only', 'nope'], 3],
+])('an import of %s fails: %j ends with %i', async (_what, args, code) => {
+  const cwd = await temporaryFolder()
+  await writeFile(join(cwd, 'empty'), '# nothing\n')
+  expect(await runHere(['import', ...args], { cwd })).toMatchObject({ code, stdout: '' })
 })

@@ -3,12 +3,11 @@ import { spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 import { until } from '../support/worker-process.ts'
-import { type Ended, root, runHere, start, temporaryFolder } from './program.ts'
-
-const CLI = 'dist/cli/main.js'
+import { runHere, startHere } from './here.ts'
+import { type Ended, root, temporaryFolder } from './program.ts'
 
 interface Operator {
   readonly database: TestDatabase
@@ -19,7 +18,7 @@ interface Operator {
   /** The same, and reads what it printed as JSON lines; fails when it fails. */
   readonly json: (...args: string[]) => Promise<Readonly<Record<string, unknown>>[]>
   /** A worker with this module body; stopped when the test ends. */
-  readonly worker: (body: string, ...args: string[]) => Promise<ReturnType<typeof start>>
+  readonly worker: (body: string, ...args: string[]) => Promise<void>
 }
 
 /** One that has ended may stay a zombie where nobody asks for its end. */
@@ -34,7 +33,7 @@ eachDatabase(({ fresh }) => {
     const cwd = await temporaryFolder()
     const env = { KALENDS_DATABASE: database.url, TZ: 'UTC' }
     const cli = (...args: string[]) => runHere(args, { cwd, env })
-    await cli('migrate')
+    let workers = 0
     return {
       database,
       cwd,
@@ -50,14 +49,11 @@ eachDatabase(({ fresh }) => {
       },
       worker: async (body, ...args) => {
         const index = pathToFileURL(join(root, 'dist/index.js')).href
-        await writeFile(join(cwd, 'app.mjs'), `import { task } from '${index}'\n${body}\n`)
-        const worker = start(CLI, ['start', 'app.mjs', '--poll-interval', '100ms', ...args], { cwd, env })
-        await worker.until(/Ready/)
-        onTestFinished(async () => {
-          worker.child.kill('SIGTERM')
-          await worker.ended
-        })
-        return worker
+        // A second module of the same name would be the first one: it is loaded already.
+        workers += 1
+        const module = `app-${workers}.mjs`
+        await writeFile(join(cwd, module), `import { task } from '${index}'\n${body}\n`)
+        await startHere(['start', module, '--poll-interval', '100ms', ...args], { cwd, env })
       },
     }
   }
@@ -222,8 +218,11 @@ eachDatabase(({ fresh }) => {
     expect(failed).toMatchObject({ state: 'failed', error: expect.stringContaining('as asked') })
 
     const stuck = (await cli('jobs', 'submit', 'work', '--args', '{"wait":true}')).stdout.trim()
-    const follow = start(CLI, ['jobs', 'logs', '--follow', stuck], { cwd, env })
-    await follow.until(/begun with \{"wait":true\}\n[^]*red/)
+    const follow = await startHere(['jobs', 'logs', '--follow', stuck], {
+      cwd,
+      env,
+      ready: /begun with \{"wait":true\}\n[^]*red/,
+    })
     expect(follow.printed()).toMatch(/warn {2}\\x1b\[31mred\\x1b\[0m\n/)
     expect((await json('workers'))[0]).toMatchObject({
       alive: true,
@@ -399,6 +398,8 @@ eachDatabase(({ fresh }) => {
 
   test('commands run only where a worker allows them; the exit code decides, the output is the log', async () => {
     const { cli, worker, json } = await operator()
+    vi.stubEnv('SECRET', 'of the worker')
+    onTestFinished(() => void vi.unstubAllEnvs())
     const first = (
       await cli(
         'jobs',

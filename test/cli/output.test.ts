@@ -5,7 +5,8 @@ import { commandLog } from '../../src/cli/log.ts'
 import { harmlessJson, harmlessLines, harmlessText } from '../../src/cli/output.ts'
 import { databases } from '../support/databases.ts'
 import { scene } from '../kalends/scene.ts'
-import { type Ended, run, temporaryFolder } from './program.ts'
+import { runHere } from './here.ts'
+import { type Ended, temporaryFolder } from './program.ts'
 
 /** Clears a screen with C0 and with C1, reorders text, begins a line. */
 const HOSTILE = 'a\u001b[2J\u009b2J\u0007\u007f\u2028\u2029\u061c\u200e\u200f\u202a\u202e\u2066\u2069\r\tz'
@@ -81,8 +82,7 @@ describe.each(databases)('$kind', (under) => {
       [id, HOSTILE, JSON.stringify({ x: HOSTILE })],
     )
     const cwd = await temporaryFolder()
-    const cli = (...args: string[]): Promise<Ended> =>
-      run('dist/cli/main.js', [...args, '--database', database.url], { cwd })
+    const cli = (...args: string[]): Promise<Ended> => runHere([...args, '--database', database.url], { cwd })
     const list = await cli('schedules', 'list', '--json')
     expect(list.stdout).not.toMatch(ACTIVE)
     expect(JSON.parse(list.stdout)).toMatchObject({ id, summary: HOSTILE, args: { x: HOSTILE } })

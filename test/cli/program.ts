@@ -4,10 +4,9 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished, vi } from 'vitest'
+import { onTestFinished } from 'vitest'
 import type { AnyCommand } from '../../src/cli/commander.ts'
 import { program } from '../../src/cli/commands.ts'
-import { EXIT, report } from '../../src/cli/failure.ts'
 
 export const root = join(import.meta.dirname, '../..')
 
@@ -21,7 +20,7 @@ export interface Program {
   readonly child: ChildProcess
   /** What it has printed to stdout so far. */
   readonly printed: () => string
-  /** Waits until stdout matches. Fails when the program ends before. */
+  /** Waits until stdout matches. Fails when the program ends before, or hangs. */
   readonly until: (pattern: RegExp, limitMs?: number) => Promise<string>
   readonly ended: Promise<Ended>
 }
@@ -71,7 +70,7 @@ export function start(script: string, args: readonly string[], options: RunOptio
     child.once('error', reject)
     child.once('close', (code) => resolve({ code, stdout, stderr }))
   })
-  const until = async (pattern: RegExp, limitMs = 30_000) => {
+  const until = async (pattern: RegExp, limitMs = 100_000) => {
     const deadline = performance.now() + limitMs
     while (!pattern.test(stdout)) {
       const news = new Promise<'news'>((resolve) => {
@@ -97,44 +96,6 @@ export function start(script: string, args: readonly string[], options: RunOptio
 /** Runs to its end. */
 export function run(script: string, args: readonly string[], options: RunOptions): Promise<Ended> {
   return start(script, args, options).ended
-}
-
-let before: Promise<unknown> = Promise.resolve()
-
-/** Runs a command that ends by itself in this process, in turn with others: most of the time of a child is its start. */
-export function runHere(args: readonly string[], options: Omit<RunOptions, 'stdin'>): Promise<Ended> {
-  const ended = before.then(() => runAlone(args, options))
-  before = ended.catch(() => {})
-  return ended
-}
-
-async function runAlone(
-  args: readonly string[],
-  { cwd, env = {} }: Omit<RunOptions, 'stdin'>,
-): Promise<Ended> {
-  const printed = { stdout: '', stderr: '' }
-  const [folder, environment] = [process.cwd(), { ...process.env }]
-  const writes = (['stdout', 'stderr'] as const).map((name) =>
-    vi.spyOn(process[name], 'write').mockImplementation((text) => {
-      printed[name] += String(text)
-      return true
-    }),
-  )
-  process.chdir(cwd)
-  Object.assign(process.env, { NO_COLOR: '1', ...env })
-  try {
-    const main = await program(args)
-    const code = await main.parseAsync(args, { from: 'user' }).then(
-      () => EXIT.ok,
-      (error: unknown) =>
-        report(error, main.opts()['verbose'] === true, (text) => process.stderr.write(text)),
-    )
-    return { code, ...printed }
-  } finally {
-    process.chdir(folder)
-    process.env = environment
-    for (const write of writes) write.mockRestore()
-  }
 }
 
 /** Every command of the program, loaded. */

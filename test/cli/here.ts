@@ -1,0 +1,168 @@
+/** Commands of `kalends` in the process of the test: most of the time of a child is its start. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { EventEmitter, once } from 'node:events'
+import { onTestFinished } from 'vitest'
+import { program } from '../../src/cli/commands.ts'
+import { EXIT, report } from '../../src/cli/failure.ts'
+import type { Ended, RunOptions } from './program.ts'
+
+type StopSignal = 'SIGINT' | 'SIGTERM'
+type StreamName = 'stdout' | 'stderr'
+type HereOptions = Omit<RunOptions, 'stdin'>
+
+export interface CommandHere {
+  /** What it has printed to stdout so far. */
+  readonly printed: () => string
+  /** What it has printed to stderr so far. */
+  readonly said: () => string
+  /** Waits until stdout matches. Fails when the command ends before. */
+  readonly until: (pattern: RegExp) => Promise<string>
+  readonly ended: Promise<Ended>
+  /** Sends a signal to this command alone unless it has ended, and waits for its end. */
+  readonly stop: (signal?: StopSignal) => Promise<Ended>
+}
+
+/** Runs a command to its end. */
+export function runHere(args: readonly string[], options: HereOptions): Promise<Ended> {
+  return inTurn(options, async () => await begin(args).ended)
+}
+
+/**
+ * Starts a command that goes on until it is stopped, and waits until it is ready; default: `kalends start`. It is stopped
+ * when the test ends.
+ */
+export async function startHere(
+  args: readonly string[],
+  { ready = /Ready; Ctrl-C stops it/, ...options }: HereOptions & { readonly ready?: RegExp },
+): Promise<CommandHere> {
+  const command = await inTurn(options, async () => {
+    const started = begin(args)
+    await started.until(ready)
+    return started
+  })
+  onTestFinished(async () => void (await command.stop()))
+  return command
+}
+
+let turn: Promise<unknown> = Promise.resolve()
+
+/** The folder and the environment belong to the whole process, so commands begin one after the other. */
+function inTurn<Result>({ cwd, env = {} }: HereOptions, work: () => Promise<Result>): Promise<Result> {
+  const result = turn.then(async () => {
+    const [folder, environment] = [process.cwd(), { ...process.env }]
+    process.chdir(cwd)
+    Object.assign(process.env, { NO_COLOR: '1', ...env })
+    try {
+      return await work()
+    } finally {
+      process.chdir(folder)
+      for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name]
+      Object.assign(process.env, environment)
+    }
+  })
+  turn = result.catch(() => undefined)
+  return result
+}
+
+/** A command called process.exit. */
+class Exit extends Error {
+  readonly code: number
+
+  constructor(code: number) {
+    super(`exit ${code}`)
+    this.code = code
+  }
+}
+
+/** What a command has of its own in the process that it shares, also in its timers and while it answers requests. */
+class Share {
+  readonly printed = { stdout: '', stderr: '' }
+  readonly signals = new EventEmitter()
+  readonly #news = new EventEmitter()
+
+  write(name: StreamName, text: string): void {
+    this.printed[name] += text
+    this.#news.emit('news')
+  }
+
+  /** Waits until something is printed. */
+  async news(signal: AbortSignal): Promise<void> {
+    await once(this.#news, 'news', { signal }).catch(() => undefined)
+  }
+}
+
+const shares = new AsyncLocalStorage<Share>()
+
+/** What commands print, the handlers of their signals, and their exit do not reach the process of the test. */
+function sharing(): void {
+  if (isSharing) return
+  isSharing = true
+  for (const name of ['stdout', 'stderr'] as const)
+    intercept(process[name], 'write', (share, [text]) => {
+      share.write(name, String(text))
+      return true
+    })
+  intercept(process, 'on', (share, [signal, handler]) => {
+    if (!isStopSignal(signal) || typeof handler !== 'function') return undefined
+    share.signals.on(signal, () => void Reflect.apply(handler, process, [signal]))
+    return process
+  })
+  intercept(process, 'exit', (_share, [code]) => {
+    throw new Exit(Number(code ?? EXIT.ok))
+  })
+}
+let isSharing = false
+
+/** @param instead  called where a command calls the method; if it returns undefined, the method is called as well */
+function intercept(
+  owner: object,
+  name: string,
+  instead: (share: Share, args: readonly unknown[]) => unknown,
+): void {
+  const method: unknown = Reflect.get(owner, name)
+  if (typeof method !== 'function') throw new TypeError(`${name} is not a method`)
+  Reflect.set(owner, name, (...args: unknown[]): unknown => {
+    const share = shares.getStore()
+    return (share && instead(share, args)) ?? Reflect.apply(method, owner, args)
+  })
+}
+
+function isStopSignal(name: unknown): name is StopSignal {
+  return name === 'SIGINT' || name === 'SIGTERM'
+}
+
+function begin(args: readonly string[]): CommandHere {
+  sharing()
+  const share = new Share()
+  const end = new AbortController()
+  const ended = shares.run(share, async () => {
+    const main = await program(args)
+    const code = await main.parseAsync(args, { from: 'user' }).then(
+      () => EXIT.ok,
+      (error: unknown) =>
+        error instanceof Exit
+          ? error.code
+          : report(error, main.opts()['verbose'] === true, (text) => share.write('stderr', text)),
+    )
+    end.abort()
+    return { code, ...share.printed }
+  })
+  return {
+    printed: () => share.printed.stdout,
+    said: () => share.printed.stderr,
+    until: async (pattern) => {
+      while (!pattern.test(share.printed.stdout)) {
+        if (end.signal.aborted)
+          throw new Error(`${args.join(' ')} ended without ${pattern}\n${JSON.stringify(await ended)}`)
+        await share.news(end.signal)
+      }
+      return share.printed.stdout
+    },
+    ended,
+    stop: async (signal = 'SIGTERM') => {
+      if (!end.signal.aborted && !share.signals.emit(signal))
+        throw new Error(`${args.join(' ')} has no handler of ${signal}`)
+      return await ended
+    },
+  }
+}
