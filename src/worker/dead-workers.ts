@@ -6,6 +6,13 @@ const MOST_BEATS_BETWEEN_CHECKS = 2
 /** Checks may be early by this factor. */
 const TOLERANCE = 0.99
 
+interface DeadWorkersOptions {
+  readonly workers: Pick<WorkerStore, 'list' | 'evict'>
+  readonly beatMs: number
+  readonly monotonicNow: () => number
+  readonly onDead: (workerId: string) => void
+}
+
 interface Observation {
   readonly heartbeat: number
   /** By this process's monotonic clock. */
@@ -18,16 +25,12 @@ interface Observation {
  * finds no row.
  */
 export class DeadWorkers {
-  readonly #workers: WorkerStore
-  readonly #beatMs: number
-  readonly #onDead: (workerId: string) => void
+  readonly #options: DeadWorkersOptions
   readonly #observed = new Map<string, Observation>()
   #lastCheck = 0
 
-  constructor(workers: WorkerStore, beatMs: number, onDead: (workerId: string) => void) {
-    this.#workers = workers
-    this.#beatMs = beatMs
-    this.#onDead = onDead
+  constructor(options: DeadWorkersOptions) {
+    this.#options = options
   }
 
   /** Discards all observations. */
@@ -37,11 +40,12 @@ export class DeadWorkers {
 
   /** @returns how many workers were evicted */
   async evict(ownId: string | null): Promise<number> {
-    const asked = performance.now()
-    const list = await this.#workers.list()
-    const now = performance.now()
+    const { workers, beatMs, monotonicNow, onDead } = this.#options
+    const asked = monotonicNow()
+    const list = await workers.list()
+    const now = monotonicNow()
     // This process or the database stalled. The other workers may have stalled too, and be about to continue.
-    if (now - this.#lastCheck > this.#beatMs * MOST_BEATS_BETWEEN_CHECKS) this.forget()
+    if (now - this.#lastCheck > beatMs * MOST_BEATS_BETWEEN_CHECKS) this.forget()
     this.#lastCheck = now
     const listed = new Set(list.map((worker) => worker.id))
     for (const id of this.#observed.keys()) if (!listed.has(id)) this.#observed.delete(id)
@@ -52,11 +56,11 @@ export class DeadWorkers {
       const before = this.#observed.get(worker.id)
       if (before?.heartbeat !== heartbeat) this.#observed.set(worker.id, { heartbeat, unchangedSince: now })
       else if (
-        asked - before.unchangedSince >= this.#beatMs * BEATS_UNTIL_DEAD * TOLERANCE &&
-        (await this.#workers.evict(worker.id, worker.heartbeat))
+        asked - before.unchangedSince >= beatMs * BEATS_UNTIL_DEAD * TOLERANCE &&
+        (await workers.evict(worker.id, worker.heartbeat))
       ) {
         this.#observed.delete(worker.id)
-        this.#onDead(worker.id)
+        onDead(worker.id)
         evicted += 1
       }
     }

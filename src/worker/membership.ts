@@ -43,9 +43,9 @@ export class Membership {
   readonly #deadWorkers: DeadWorkers
   readonly #takeOver: TakeOver
   #id: string | null = null
-  /** By performance.now(); null before the first. */
+  /** By the monotonic clock; null before the first. */
   #lastBeat: number | null = null
-  /** When this worker last found that it had been evicted, by performance.now(). */
+  /** When this worker last found that it had been evicted, by the monotonic clock. */
   #lostAt: number | null = null
   /** Why this version can no longer use the tables; null: it can. */
   #outdated: string | null = null
@@ -53,7 +53,7 @@ export class Membership {
   constructor(options: MembershipOptions) {
     this.#options = options
     this.#beatMs = options.leaseMs / BEATS_PER_LEASE
-    this.#deadWorkers = new DeadWorkers(options.workers, this.#beatMs, options.onDead)
+    this.#deadWorkers = new DeadWorkers({ ...options, beatMs: this.#beatMs })
     this.#takeOver = new TakeOver({
       ...options,
       worker: () => this.#id,
@@ -84,12 +84,12 @@ export class Membership {
 
   /** The time since the last successful heartbeat; null before the first one. */
   sinceHeartbeatMs(): number | null {
-    return this.#lastBeat === null ? null : performance.now() - this.#lastBeat
+    return this.#lastBeat === null ? null : this.#options.monotonicNow() - this.#lastBeat
   }
 
   /** The time since this worker last found that it had been evicted; null: never. */
   sinceLostMs(): number | null {
-    return this.#lostAt === null ? null : performance.now() - this.#lostAt
+    return this.#lostAt === null ? null : this.#options.monotonicNow() - this.#lostAt
   }
 
   /** How many orphaned jobs wait for their back-off. */
@@ -113,8 +113,8 @@ export class Membership {
 
   /** One heartbeat, then a check of the other workers. @returns milliseconds until the next */
   async beat(): Promise<number> {
-    const { workers, version } = this.#options
-    const started = performance.now()
+    const { workers, version, monotonicNow } = this.#options
+    const started = monotonicNow()
     if (this.#id === null || !(await workers.heartbeat(this.#id))) await this.#renew()
     this.#lastBeat = started
     // Checked after the heartbeat, so that attempts that still run here are not taken over and can end.
@@ -122,22 +122,22 @@ export class Membership {
     if (this.#outdated !== null) throw new SchemaError(`${this.#outdated}; it takes on no work until then`)
     const evicted = await this.#deadWorkers.evict(this.#id)
     await this.#takeOver.beat(evicted > 0)
-    return Math.max(0, this.#beatMs - (performance.now() - started))
+    return Math.max(0, this.#beatMs - (monotonicNow() - started))
   }
 
   /** Continues under a new id: this worker is not registered, or was evicted. */
   async #renew(): Promise<void> {
     if (this.#id !== null) {
-      this.#lostAt = performance.now()
+      this.#lostAt = this.#options.monotonicNow()
       this.#options.onLost(this.#id)
     }
     await this.#register()
   }
 
   async #register(): Promise<void> {
-    const { workers, scheduling, name, tasks, sets, leaseMs } = this.#options
+    const { workers, scheduling, name, tasks, sets, leaseMs, monotonicNow } = this.#options
     const id = `${name}/${Date.now().toString(36)}${randomBytes(4).toString('hex')}`
-    const started = performance.now()
+    const started = monotonicNow()
     await workers.register({ id, name, host: hostname(), pid: process.pid, tasks: tasks(), sets })
     this.#id = id
     this.#lastBeat = started

@@ -10,6 +10,8 @@ export interface TakeOverOptions {
   readonly leaseMs: number
   readonly beatMs: number
   readonly beatsPerLease: number
+  /** Milliseconds of a clock that is never set, such as performance.now(). */
+  readonly monotonicNow: () => number
   /** The id of this worker, even if its last heartbeat was long ago. */
   readonly worker: () => string | null
   /** This worker was evicted: registers it again. */
@@ -37,18 +39,19 @@ export class TakeOver {
   readonly #options: TakeOverOptions
   readonly #halving = new Halving()
   /** Orphans whose end the database rejects. */
-  readonly #rejected = new SetAside({
-    firstMs: REJECTED_RETRY_MS,
-    longestMs: REJECTED_RETRY_MS,
-    most: MOST_REJECTED,
-    now: () => performance.now(),
-  })
+  readonly #rejected: SetAside
   #mayHaveOrphans = false
   #beatsUntilSweep = 0
   #sweepsUntilWhole = 0
 
   constructor(options: TakeOverOptions) {
     this.#options = options
+    this.#rejected = new SetAside({
+      firstMs: REJECTED_RETRY_MS,
+      longestMs: REJECTED_RETRY_MS,
+      most: MOST_REJECTED,
+      now: options.monotonicNow,
+    })
   }
 
   /** How many orphans wait for their back-off. */
@@ -71,7 +74,7 @@ export class TakeOver {
 
   /** Runs once per lease, so that nothing is held for longer than by a dead worker. */
   async #sweep(): Promise<void> {
-    const { scheduling, leaseMs, beatsPerLease, worker, onHealed } = this.#options
+    const { scheduling, leaseMs, beatsPerLease, monotonicNow, worker, onHealed } = this.#options
     const id = worker()
     if (id === null) return
     this.#beatsUntilSweep = beatsPerLease
@@ -79,21 +82,21 @@ export class TakeOver {
     const isWhole = this.#sweepsUntilWhole <= 0
     // Set before the sweep, so that a failing sweep is not repeated in each beat, which would delay the heartbeat.
     if (isWhole) this.#sweepsUntilWhole = LEASES_PER_WHOLE_SWEEP.slow
-    const started = performance.now()
+    const started = monotonicNow()
     // If the sweep fails, the next beat looks for orphans.
     this.#mayHaveOrphans = true
     const swept = await scheduling.sweep(id, leaseMs, isWhole ? 'everything' : 'left by workers')
     this.#mayHaveOrphans = swept.orphans
     for (const text of swept.healed) onHealed(text)
-    if (isWhole && performance.now() - started < Math.max(QUICK_SWEEP.ms, leaseMs * QUICK_SWEEP.share))
+    if (isWhole && monotonicNow() - started < Math.max(QUICK_SWEEP.ms, leaseMs * QUICK_SWEEP.share))
       this.#sweepsUntilWhole = LEASES_PER_WHOLE_SWEEP.quick
     if (this.#mayHaveOrphans) await this.#settleRemainingOrphans()
   }
 
   /** An error about orphans does not count as an error of the heartbeat: the next beat is on time, and retries. */
   async #settleRemainingOrphans(): Promise<void> {
-    const { beatMs, onError } = this.#options
-    const started = performance.now()
+    const { beatMs, monotonicNow, onError } = this.#options
+    const started = monotonicNow()
     for (;;) {
       try {
         await this.#settleOrphans(started)
@@ -103,19 +106,19 @@ export class TakeOver {
         onError(error, 'lease')
         // Retries at once, because each time more orphans are tried, and ones that can be settled may follow the
         // rejected ones.
-        if (!(error instanceof AllRefusedError) || performance.now() - started > beatMs) return
+        if (!(error instanceof AllRefusedError) || monotonicNow() - started > beatMs) return
       }
     }
   }
 
-  /** @param started  by performance.now() */
+  /** @param started  by the monotonic clock */
   async #settleOrphans(started: number): Promise<void> {
-    const { executing, beatMs, worker, renew, onRejected, onTakenOver } = this.#options
+    const { executing, beatMs, monotonicNow, worker, renew, onRejected, onTakenOver } = this.#options
     for (;;) {
       const orphans = await executing.orphans(ORPHANS_AT_ONCE, this.#rejected.ids())
       this.#mayHaveOrphans = orphans.length > 0
       // However many orphans there are, the heartbeat of this worker comes first.
-      if (!this.#mayHaveOrphans || performance.now() - started > beatMs) return
+      if (!this.#mayHaveOrphans || monotonicNow() - started > beatMs) return
       // This worker was evicted since its last heartbeat: its handlers must be aborted before others get their jobs.
       if (orphans.some(({ fence }) => fence.worker === worker())) await renew()
       let rejected = 0

@@ -192,6 +192,7 @@ export class Worker {
       sets: Object.fromEntries(sets.map((set) => [set.name, set.hash])),
       leaseMs,
       version: VERSION,
+      monotonicNow: () => performance.now(),
       onLost: (worker) => {
         this.#executor?.leaseLost(worker)
         reporter.leaseLost(worker)

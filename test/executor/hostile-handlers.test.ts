@@ -2,6 +2,7 @@
 import { inspect } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { task } from '../../src/index.ts'
+import { standingClock } from '../kalends/movable-timers.ts'
 import { allLogs, collectingLogger, ended, scene, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 
@@ -61,6 +62,7 @@ const LIMIT = 262_144
 
 eachDatabase((under) => {
   it('values that handlers throw and return fail their attempts and have no other effect', async () => {
+    standingClock()
     const { open } = await scene(under)
     const { logger, messages } = collectingLogger()
     const kalends = await open({ logger })

@@ -209,7 +209,7 @@ it('a claim that failed with a response returns its reservation', async () => {
   waiting.push('a', 'b', 'c')
   executor.wake()
   await claiming
-  await expect.poll(() => limits.at(-1) === 3 && waiting.length === 0, { timeout: 10_000 }).toBe(true)
+  await expect.poll(() => limits.at(-1) === 3 && waiting.length === 0, { timeout: 100_000 }).toBe(true)
   await executor.stop(1000)
 })
 

@@ -1,6 +1,7 @@
 /** The end of a worker: nothing is begun, handlers get their time, the rest goes back. */
 import { expect, it } from 'vitest'
 import { ConflictError, InvalidInputError, StoppedError, task } from '../../src/index.ts'
+import { movableTimers } from '../kalends/movable-timers.ts'
 import { aborted, collectingLogger, ended, gate, scene, signal } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 
@@ -29,7 +30,7 @@ eachDatabase((under) => {
     const started = signal(kalends, 'started')
     const id = await kalends.jobs.submit(long)
     await started
-    const stopping = kalends.stop({ grace: '30s' })
+    const stopping = kalends.stop({ grace: '60s' })
     release.open()
     await stopping
     expect(await web.jobs.get(id)).toMatchObject({ state: 'success', result: 'done' })
@@ -63,15 +64,23 @@ eachDatabase((under) => {
   })
 
   it('a handler that ignores its signal does not keep a worker from stopping, and its job is released', async () => {
-    const { open } = await scene(under)
-    const kalends = await open()
-    const web = await open({ worker: 'web' })
-    kalends.handle(long, () => new Promise(() => {}))
+    const on = await scene(under)
+    const { pass } = movableTimers(on)
+    const kalends = await on.open()
+    const web = await on.open({ worker: 'web' })
+    const fired = gate()
+    kalends.handle(long, ({ signal: stop }) => {
+      void aborted(stop).catch(() => fired.open())
+      return new Promise(() => {})
+    })
     await kalends.start()
     const started = signal(kalends, 'started')
     const id = await kalends.jobs.submit(long)
     await started
-    await kalends.stop({ grace: 0 })
+    const stopped = kalends.stop({ grace: 0 })
+    await fired.promise
+    await pass(5000)
+    await stopped
     expect(await web.jobs.get(id)).toMatchObject({ state: 'waiting', attempt: 0 })
   })
 
@@ -86,7 +95,7 @@ eachDatabase((under) => {
     const first = await kalends.jobs.submit(long)
     await started
     const second = await kalends.jobs.submit(long)
-    const stopping = kalends.stop()
+    const stopping = kalends.stop({ grace: '60s' })
     release.open()
     await stopping
     expect(await web.jobs.get(first)).toMatchObject({ state: 'success' })

@@ -1,6 +1,6 @@
 /** Runs that have ended, and whose end is not in the database: how much capacity they take up, and which ones do not. */
 import { createConnection } from 'mysql2/promise'
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { HandledTask } from '../../src/executor/handler.ts'
 import { JobExecutor } from '../../src/executor/job-executor.ts'
 import { MOST_EXEMPT } from '../../src/executor/settler.ts'
@@ -8,14 +8,12 @@ import { Redaction } from '../../src/model/redaction.ts'
 import { task } from '../../src/index.ts'
 import { DEFAULT_ARGS_LIMIT } from '../../src/model/task.ts'
 import type { EndedAttempt, SettleResult } from '../../src/store/executing-store.ts'
+import { standingClock } from '../kalends/movable-timers.ts'
 import { collect, collectingLogger, ended, gate, scene, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
-import { killWorkers, WorkerProcess } from '../support/worker-process.ts'
 import { claimed, executingStore } from './claimed.ts'
 
 const NOTHING: SettleResult = { settled: [], lost: [], locked: [] }
-
-afterEach(killWorkers)
 
 /** An executor whose handlers end at once, on a queue of so many jobs whose ends are written as the test says. */
 function busy(
@@ -219,6 +217,7 @@ eachDatabase((under) => {
   const { kind } = under
 
   it('an end that the database always rejects occupies no capacity, and its job stays visible', async () => {
+    standingClock()
     const { open, database } = await scene(under)
     const { logger, messages } = collectingLogger()
     const kalends = await open({ logger })
@@ -285,32 +284,4 @@ eachDatabase((under) => {
       expect(kalends.health().locked).toBe(0)
     },
   )
-
-  it('a killed process leaves no more runs to repeat than its concurrency', async () => {
-    const { open, database } = await scene(under)
-    const web = await open({ worker: 'web' })
-    const concurrency = 20
-    await web.jobs.submitMany(Array.from({ length: 500 }, () => ({ task: quick })))
-    // Ends take long to write; claims do not. SQLite does one at a time anyway.
-    if (kind !== 'sqlite')
-      await database.query(
-        'CREATE TRIGGER slow_end BEFORE UPDATE ON job FOR EACH ROW IF NEW.finished IS NOT NULL THEN DO SLEEP(0.01); END IF',
-      )
-    const worker = await WorkerProcess.start({
-      url: database.url,
-      worker: 'w',
-      leaseMs: 60_000,
-      concurrency,
-      scheduler: false,
-      tasks: { quick: 'return' },
-    })
-    const handling = () => worker.reports.filter(({ event }) => event === 'handling')
-    await until(async () => (handling().length > 5 * concurrency ? true : null))
-    await worker.kill()
-    const begun = new Set(worker.reports.flatMap((report) => (report.event === 'handling' ? report.job : [])))
-    const rows = await database.query("SELECT id FROM job WHERE state <> 'success'")
-    const repeated = rows.filter(({ id }) => begun.has(String(id)))
-    expect(begun.size).toBeGreaterThan(5 * concurrency)
-    expect(repeated.length).toBeLessThanOrEqual(concurrency)
-  })
 })

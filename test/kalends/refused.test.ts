@@ -2,19 +2,20 @@
 import { expect, it } from 'vitest'
 import { task } from '../../src/index.ts'
 import { eachDatabase } from '../support/databases.ts'
-import { collect, collectingLogger, ended, scene, until } from './scene.ts'
+import { LEASE_MS, movableTimers, standingClock } from './movable-timers.ts'
+import { aborted, collect, collectingLogger, ended, scene, signal, until } from './scene.ts'
 
 const quick = task('quick')
 
 eachDatabase((under) => {
   it('a schedule that cannot be marked and a job that cannot be made claimable are reported once, and health warns', async () => {
+    standingClock()
     const { open, database } = await scene(under)
     const { logger, messages } = collectingLogger()
     const kalends = await open({ logger })
     const errors = collect(kalends, 'error')
     kalends.handle(quick, () => 'done')
     await kalends.schedules.create({ id: 'bad', task: quick, timer: '*:*:*' })
-    await kalends.schedules.create({ id: 'good', task: quick, timer: '*:*:*' })
     const badJob = await kalends.jobs.submit(quick, {}, { runAt: new Date(Date.now() + 3_600_000) })
     for (const [table, condition] of [
       ['periodic_task', "NEW.id = 'bad' AND NEW.worker IS NOT NULL"],
@@ -32,9 +33,10 @@ eachDatabase((under) => {
     const told = () => errors.map(({ where }) => where).toSorted()
     await until(async () => (told().length >= 2 ? true : null))
     // Two more passes over what is due and what waits.
-    for (let round = 0; round < 2; round += 1) {
-      const submitted = collect(kalends, 'submitted')
-      await until(async () => (submitted.length > 0 ? true : null))
+    for (const id of ['good', 'better']) {
+      const submitted = signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
+      await kalends.schedules.create({ id, task: quick, timer: 'yearly', firstRun: 'now' })
+      expect((await submitted).id).toBe(id)
       const job = await kalends.jobs.submit(quick, {}, { runAt: new Date(Date.now() + 10) })
       expect(await ended(kalends, job)).toMatchObject({ state: 'success' })
     }
@@ -47,17 +49,19 @@ eachDatabase((under) => {
   })
 
   it('a worker that is too old for the tables still passes stop requests to its handlers', async () => {
-    const { open, database } = await scene(under)
-    const kalends = await open({ lease: 2000 })
+    const on = await scene(under)
+    const { beatUntil } = movableTimers(on)
+    const { open, database } = on
+    const kalends = await open({ lease: LEASE_MS })
     const long = task('long')
-    kalends.handle(long, ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve)))
+    kalends.handle(long, ({ signal: stop }) => aborted(stop))
     await kalends.start()
     const job = await kalends.jobs.submit(long)
     await until(async () => ((await kalends.jobs.get(job))?.state === 'running' ? true : null))
     await database.query(
       "INSERT INTO kalends_migration (name, applied, lowest) VALUES ('next', '', '99.0.0')",
     )
-    await until(async () => (kalends.health().worker === null ? true : null))
+    await beatUntil(async () => (kalends.health().worker === null ? true : null))
     await database.query("UPDATE job SET stop_requested = '2026-01-01 00:00:00.000' WHERE id = ?", [job])
     expect(await ended(kalends, job)).toMatchObject({ state: 'cancelled' })
   })

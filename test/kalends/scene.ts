@@ -15,17 +15,22 @@ export interface Scene {
   readonly database: TestDatabase
   /** A Kalends on the test's database; stopped when the test ends. */
   readonly open: (options?: KalendsOptions) => Promise<Kalends>
+  /** All that were opened. */
+  readonly opened: readonly Kalends[]
 }
 
 export async function scene({ fresh }: Pick<DatabaseUnderTest, 'fresh'>): Promise<Scene> {
   const database = await fresh()
   // Runs after what is added later: the workers have stopped by then.
   onTestFinished(() => database.drop())
+  const opened: Kalends[] = []
   return {
     database,
+    opened,
     open: async (options = {}) => {
       const kalends = await Kalends.open(database.url, { pollInterval: 50, retention: false, ...options })
       onTestFinished(() => kalends.stop({ grace: 0 }))
+      opened.push(kalends)
       return kalends
     },
   }

@@ -66,8 +66,8 @@ export type WorkerOrder =
 
 type ReportOf<Event extends WorkerReport['event']> = Extract<WorkerReport, { event: Event }>
 
-/** Longer than anything here takes on a slow machine; who waits for so long waits in vain. */
-const PATIENCE_MS = 30_000
+/** Only detects what hangs. Shorter than the time limit of a test, so that the error says what did not happen. */
+const PATIENCE_MS = 100_000
 
 const alive = new Set<WorkerProcess>()
 

@@ -1,18 +1,17 @@
 /** Which statements a heartbeat executes, and when. */
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Membership, type MembershipOptions } from '../../src/worker/membership.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import type { EndedAttempt, SettledAttempt } from '../../src/store/executing-store.ts'
 import type { SweepExtent } from '../../src/store/scheduling-store.ts'
 import type { WorkerRecord, WorkerStore } from '../../src/store/worker-store.ts'
+import { LONELY } from './membership-options.ts'
 
 const LEASE_MS = 60_000
 const BEATS_PER_LEASE = 5
 const BEAT_MS = LEASE_MS / BEATS_PER_LEASE
 /** What each beat asks for. */
 const BEAT: ReadonlySet<string> = new Set(['heartbeat', 'lowest version', 'list'])
-
-afterEach(() => void vi.restoreAllMocks())
 
 interface Scene extends Partial<Pick<MembershipOptions, 'executing' | 'onRejected' | 'onError'>> {
   /** How long a sweep of everything takes. */
@@ -27,7 +26,6 @@ function alone({ sweepMs = 0, orphans = false, others = [], ...options }: Scene 
   const asked: string[] = []
   const healed: string[] = []
   let now = 0
-  vi.spyOn(performance, 'now').mockImplementation(() => now)
   const ask = <Answer>(what: string, answer: Answer): Promise<Answer> => {
     asked.push(what)
     return Promise.resolve(answer)
@@ -42,6 +40,7 @@ function alone({ sweepMs = 0, orphans = false, others = [], ...options }: Scene 
     unregister: () => ask('unregister', undefined),
   }
   const membership = new Membership({
+    ...LONELY,
     workers,
     executing: {
       orphans: () => ask('orphans', []),
@@ -54,20 +53,9 @@ function alone({ sweepMs = 0, orphans = false, others = [], ...options }: Scene 
         return ask(`sweep: ${extent}`, { healed: ['a mark'], orphans })
       },
     },
-    name: 'w',
-    tasks: () => [],
-    sets: {},
     leaseMs: LEASE_MS,
-    version: '0.1.0',
-    onLost: () => {},
-    onTakenOver: () => {},
-    onRejected: () => {},
-    onRegistered: () => {},
-    onDead: () => {},
+    monotonicNow: () => now,
     onHealed: (text) => void healed.push(text),
-    onError: (error) => {
-      throw error
-    },
     ...options,
   })
   /** What a lease asks for beside heartbeats and the workers there are. */

@@ -1,0 +1,129 @@
+/** A worker starts only jobs that are certainly still its own. When its last heartbeat is too old, its claims are void. */
+import { describe, expect, it, vi } from 'vitest'
+import type { HandledTask } from '../../src/executor/handler.ts'
+import { JobExecutor } from '../../src/executor/job-executor.ts'
+import { task } from '../../src/index.ts'
+import { Redaction } from '../../src/model/redaction.ts'
+import { DEFAULT_ARGS_LIMIT } from '../../src/model/task.ts'
+import { Membership } from '../../src/worker/membership.ts'
+import { LEASE_MS, movableTimers } from '../kalends/movable-timers.ts'
+import { ended, scene } from '../kalends/scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { LONELY } from '../worker/membership-options.ts'
+import { claimed, executingStore } from './claimed.ts'
+
+/** A worker trusts its id for this time after a heartbeat. */
+const TRUSTED_MS = (LEASE_MS * 3) / 5
+
+/**
+ * A worker that claims the jobs a, b and c at once, on a clock that the test moves.
+ *
+ * @param claimMs  how long the database takes to respond to the claim
+ * @param handlerMs  how long the first handler blocks the process
+ */
+async function runDue({ claimMs = 0, handlerMs = 0 }: { claimMs?: number; handlerMs?: number }) {
+  const clock = { now: 0 }
+  const started: string[] = []
+  const ends: [id: string, end: string][] = []
+  const membership = new Membership({ ...LONELY, monotonicNow: () => clock.now, leaseMs: LEASE_MS })
+  await membership.beat()
+  const queue = ['a', 'b', 'c']
+  const handled: HandledTask = {
+    task: task('noop'),
+    handler: ({ job }) => {
+      if (started.length === 0) clock.now += handlerMs
+      started.push(job.id)
+    },
+  }
+  const executor = new JobExecutor({
+    store: {
+      ...executingStore,
+      claim: (worker) => {
+        clock.now += claimMs
+        return Promise.resolve(queue.splice(0).map((id) => ({ ...claimed(id), worker })))
+      },
+      settle: (attempts) => {
+        for (const { fence, end } of attempts) {
+          ends.push([fence.id, end.kind])
+          if (end.kind === 'released') queue.push(fence.id)
+        }
+        return Promise.resolve({ settled: [], lost: [], locked: [] })
+      },
+    },
+    worker: () => membership.id(),
+    handlers: new Map([['noop', handled]]),
+    middleware: null,
+    redaction: new Redaction([]),
+    argsLimit: DEFAULT_ARGS_LIMIT,
+    concurrency: 10,
+    pollIntervalMs: 3_600_000,
+    now: () => new Date(0),
+    onStarted: () => {},
+    onSettled: () => {},
+    onRejected: () => {},
+    onUnstartable: () => {},
+    onError: (error) => {
+      throw error
+    },
+  })
+  await executor.runDue()
+  return { executor, membership, started, ends }
+}
+
+describe('claimed jobs', () => {
+  it('start as long as the last heartbeat is recent', async () => {
+    const { started, ends } = await runDue({ claimMs: TRUSTED_MS - 2, handlerMs: 1 })
+    expect(started).toEqual(['a', 'b', 'c'])
+    expect(ends.map(([, end]) => end)).toEqual(['success', 'success', 'success'])
+  })
+
+  it('do not start after a handler has blocked the process for too long: they are released, and start after the next heartbeat', async () => {
+    const { executor, membership, started, ends } = await runDue({ handlerMs: TRUSTED_MS })
+    expect(started).toEqual(['a'])
+    expect(new Map(ends)).toEqual(
+      new Map([
+        ['a', 'success'],
+        ['b', 'released'],
+        ['c', 'released'],
+      ]),
+    )
+    // Until then, this worker claims nothing.
+    await executor.runDue()
+    expect(started).toEqual(['a'])
+    await membership.beat()
+    await executor.runDue()
+    expect(started.toSorted()).toEqual(['a', 'b', 'c'])
+  })
+
+  it('do not start if the response to their claim is too late', async () => {
+    const { executor, membership, started, ends } = await runDue({ claimMs: TRUSTED_MS })
+    expect(started).toEqual([])
+    expect(ends.map(([, end]) => end)).toEqual(['released', 'released', 'released'])
+    expect(executor.runningCount()).toBe(0)
+    expect(membership.id()).toBeNull()
+  })
+})
+
+eachDatabase((under) => {
+  it('a job that is claimed while a handler blocks the process for longer than the lease does not start on this worker', async () => {
+    const on = await scene(under)
+    movableTimers(on)
+    const kalends = await on.open({ lease: LEASE_MS })
+    const begun: { job: string; worker: string | null; attempt: number }[] = []
+    kalends.handle(task('work'), ({ job, attempt, args }) => {
+      begun.push({ job: job.id, worker: kalends.health().worker, attempt })
+      // No promise can continue meanwhile, and then every timer is due.
+      if (args['blocks'] === true) vi.advanceTimersByTime(LEASE_MS + 300)
+    })
+    const [blocking, ...others] = await kalends.jobs.submitMany([
+      { task: task('work'), args: { blocks: true }, priority: 9 },
+      ...Array.from({ length: 5 }, () => ({ task: task('work') })),
+    ])
+    await kalends.start()
+    for (const id of others) expect(await ended(kalends, id)).toMatchObject({ state: 'success', attempt: 1 })
+    expect(begun[0]?.job).toBe(blocking)
+    // No job starts on a worker that other workers may consider dead, and each of the others starts once.
+    expect(begun.filter(({ worker }) => worker === null)).toEqual([])
+    expect(begun.filter(({ job }) => job !== blocking).map(({ job }) => job)).toEqual(others)
+  })
+})

@@ -1,0 +1,42 @@
+/** Runs whose end is not in the database when their process is killed. */
+import { afterEach, expect, it } from 'vitest'
+import { task } from '../../src/index.ts'
+import { scene, until } from '../kalends/scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+import { killWorkers, WorkerProcess } from '../support/worker-process.ts'
+
+const quick = task('quick')
+
+afterEach(killWorkers)
+
+eachDatabase((under) => {
+  const { kind } = under
+
+  it('a killed process leaves no more runs to repeat than its concurrency', async () => {
+    const { open, database } = await scene(under)
+    const web = await open({ worker: 'web' })
+    const concurrency = 20
+    await web.jobs.submitMany(Array.from({ length: 500 }, () => ({ task: quick })))
+    // Ends take long to write; claims do not. SQLite does one at a time anyway.
+    if (kind !== 'sqlite')
+      await database.query(
+        'CREATE TRIGGER slow_end BEFORE UPDATE ON job FOR EACH ROW IF NEW.finished IS NOT NULL THEN DO SLEEP(0.01); END IF',
+      )
+    const worker = await WorkerProcess.start({
+      url: database.url,
+      worker: 'w',
+      leaseMs: 60_000,
+      concurrency,
+      scheduler: false,
+      tasks: { quick: 'return' },
+    })
+    const handling = () => worker.reports.filter(({ event }) => event === 'handling')
+    await until(async () => (handling().length > 5 * concurrency ? true : null))
+    await worker.kill()
+    const begun = new Set(worker.reports.flatMap((report) => (report.event === 'handling' ? report.job : [])))
+    const rows = await database.query("SELECT id FROM job WHERE state <> 'success'")
+    const repeated = rows.filter(({ id }) => begun.has(String(id)))
+    expect(begun.size).toBeGreaterThan(5 * concurrency)
+    expect(repeated.length).toBeLessThanOrEqual(concurrency)
+  })
+})

@@ -1,0 +1,37 @@
+import type { MembershipOptions } from '../../src/worker/membership.ts'
+
+const nothing = () => {}
+
+/** The options of a worker that runs no tasks, on a database without other workers and without work. */
+export const LONELY: Omit<MembershipOptions, 'monotonicNow' | 'leaseMs'> = {
+  workers: {
+    register: () => Promise.resolve(),
+    heartbeat: () => Promise.resolve(true),
+    list: () => Promise.resolve([]),
+    lowestVersion: () => Promise.resolve(null),
+    running: () => Promise.resolve(new Map()),
+    evict: () => Promise.resolve(true),
+    unregister: () => Promise.resolve(),
+  },
+  executing: {
+    orphans: () => Promise.resolve([]),
+    settle: () => Promise.reject(new Error('nothing to settle')),
+  },
+  scheduling: {
+    clearStaleMarks: () => Promise.resolve(0),
+    sweep: () => Promise.resolve({ healed: [], orphans: false }),
+  },
+  name: 'w',
+  tasks: () => [],
+  sets: {},
+  version: '0.1.0',
+  onLost: nothing,
+  onTakenOver: nothing,
+  onRejected: nothing,
+  onRegistered: nothing,
+  onDead: nothing,
+  onHealed: nothing,
+  onError: (error) => {
+    throw error
+  },
+}
