@@ -54,6 +54,7 @@ const project = (
     // Only for what hangs. A file that fails is run again by scripts/test.mjs, alone.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 100_000 } },
     retry: 0,
     // More than the cores of a small machine: most tests wait for a database or a process.
     maxWorkers: 4,

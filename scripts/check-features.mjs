@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { titlesByFile } from './titles.mjs'
+import { titlesIn } from './titles.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const upTo = (letter, count) => Array.from({ length: count }, (_, index) => `${letter}${index + 1}`)
@@ -28,7 +28,7 @@ const PAGES = {
 
 /** @returns one line for each problem */
 export function faults() {
-  const titles = titlesByFile(root)
+  const titles = titlesIn(root)
   return Object.entries(PAGES).flatMap(([page, wanted]) => {
     const rows = rowsOf(readFileSync(join(root, page), 'utf8'))
     const found = rows.map(({ id }) => id)
@@ -56,8 +56,9 @@ function faultsOf({ proof }, titles) {
   return proof.split('<br>').flatMap((part) => {
     const [, file, title] = /^`(test\/[^`]+)` (.+)$/.exec(part.trim()) ?? []
     if (file === undefined) return [part.trim() === '' ? 'names no test' : part.trim()]
-    if (!titles.has(file)) return [`${file} does not exist`]
-    return titles.get(file).has(title) ? [] : [`${file} has no test '${title}'`]
+    const found = titles(file)
+    if (found === null) return [`${file} does not exist`]
+    return found.has(title) ? [] : [`${file} has no test '${title}'`]
   })
 }
 

@@ -1,5 +1,5 @@
-/** The titles of all tests, by file: what `check-features.mjs` looks for. */
-import { readdirSync, readFileSync } from 'node:fs'
+/** The titles of the tests in a file: what `check-features.mjs` looks for. */
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
 
@@ -17,12 +17,14 @@ const MODIFIERS = new Set([
   'skipIf',
 ])
 
-/** @returns file, from the root of the project, to the titles in it */
-export function titlesByFile(root) {
-  const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => `test/${file.replaceAll('\\', '/')}`)
-  return new Map(files.map((file) => [file, titlesOf(file, readFileSync(join(root, file), 'utf8'))]))
+/** @returns from a file, as seen from the root of the project, to the titles in it; null if there is no such file */
+export function titlesIn(root) {
+  const found = new Map()
+  return (file) => {
+    if (!existsSync(join(root, file))) return null
+    if (!found.has(file)) found.set(file, titlesOf(file, readFileSync(join(root, file), 'utf8')))
+    return found.get(file)
+  }
 }
 
 function titlesOf(file, text) {

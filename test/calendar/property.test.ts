@@ -4,6 +4,7 @@ import { calendar } from '../../src/calendar/index.ts'
 import { events } from './arbitrary.ts'
 import { goldenRows, micros } from './golden.ts'
 import { chain, dayMatches, type Minute, minutesShown, type NaiveEvent, nextOfFirst } from './naive.ts'
+import { runs } from '../support/runs.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -84,7 +85,7 @@ describe('a search that checks every minute finds the same run times', () => {
         expect(found).toEqual(chain(naive, minutes, 'first').slice(0, found.length))
         if (found.length <= 500) expect(found).toHaveLength(chain(naive, minutes, 'first').length)
       }),
-      { numRuns: 300 },
+      runs(300),
     )
   })
 
@@ -99,7 +100,7 @@ describe('a search that checks every minute finds the same run times', () => {
         expect(found).toEqual(chain(naive, minutes, 'both').slice(0, found.length))
         if (found.length <= 500) expect(found).toHaveLength(chain(naive, minutes, 'both').length)
       }),
-      { numRuns: 300 },
+      runs(300),
     )
   })
 
@@ -114,7 +115,7 @@ describe('a search that checks every minute finds the same run times', () => {
         else if (next !== null) expect(next.getTime()).toBeGreaterThanOrEqual(to)
       }),
       // After an elapse itself the very time that was shown then is not looked for again, though it is shown again.
-      { numRuns: 500, examples: [[[inNewYork, everyMinuteAt34, NEW_YORK_REPEATS]]] },
+      { ...runs(500), examples: [[[inNewYork, everyMinuteAt34, NEW_YORK_REPEATS]]] },
     )
   })
 
@@ -128,7 +129,7 @@ describe('a search that checks every minute finds the same run times', () => {
         if (expected !== undefined) expect(previous?.getTime()).toBe(expected)
         else if (previous !== null) expect(previous.getTime()).toBeLessThan(from)
       }),
-      { numRuns: 500 },
+      runs(500),
     )
   })
 
@@ -144,7 +145,7 @@ describe('a search that checks every minute finds the same run times', () => {
         if (after !== undefined) expect(event.next(new Date(at))?.getTime()).toBe(after)
         else expect(event.next(new Date(at))?.getTime() ?? Infinity).toBeGreaterThanOrEqual(to)
       }),
-      { numRuns: 500 },
+      runs(500),
     )
   })
 
@@ -163,7 +164,7 @@ describe('a search that checks every minute finds the same run times', () => {
           expected.at(-1) ?? event.previous(new Date(start))?.getTime() ?? -Infinity,
         )
       }),
-      { numRuns: 300 },
+      runs(300),
     )
   })
 })
@@ -189,7 +190,7 @@ describe('for every event and instant', () => {
         expect(event.nextMicros(at) ?? Infinity).toBeGreaterThan(at)
         expect(event.previousMicros(at) ?? -Infinity).toBeLessThanOrEqual(at)
       }),
-      { numRuns: 500 },
+      runs(500),
     )
   })
 
@@ -206,7 +207,7 @@ describe('for every event and instant', () => {
           expect(event.nextMicros(previous - 1)).toBe(previous)
           expect(event.previousMicros(previous)).toBe(previous)
         }),
-        { numRuns: 500 },
+        runs(500),
       )
     },
   )
@@ -220,7 +221,7 @@ describe('for every event and instant', () => {
         if (previous !== null) expect(event.nextMicros(previous)).toBe(next)
         if (next !== null) expect(event.previousMicros(next - 1)).toBe(previous)
       }),
-      { numRuns: 500 },
+      runs(500),
     )
   })
 

@@ -4,6 +4,7 @@ import { CalendarSyntaxError, calendar } from '../../src/calendar/index.ts'
 import { Reader } from '../../src/calendar/reader.ts'
 import { Zone } from '../../src/calendar/zone.ts'
 import { goldenRows } from './golden.ts'
+import { runs } from '../support/runs.ts'
 
 const LETTERS = [
   '0',
@@ -81,7 +82,7 @@ describe('every text is an event, or is rejected with the problem and its place'
           expect(error.token).not.toBe(text === '' ? 'anything' : '')
         }
       }),
-      { numRuns: 3000 },
+      runs(3000),
     )
   })
 })
@@ -92,7 +93,7 @@ describe('the cost of reading a text depends on its length only, not on its numb
       fc.property(anyText, (text) => {
         expect(charactersRead(text)).toBeLessThanOrEqual(12 * (text.length + 1))
       }),
-      { numRuns: 500 },
+      runs(500),
     )
   })
 

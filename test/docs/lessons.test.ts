@@ -25,7 +25,7 @@ eachDatabase(({ fresh }) => {
     kalends.handle(quick, () => 'done')
     await kalends.start({ executor: { concurrency: 5 } })
     const ids = await kalends.jobs.submitMany(Array.from({ length: 50 }, () => ({ task: quick })))
-    const jobs = await Promise.all(ids.map((id) => kalends.jobs.wait(id, { timeout: '30s' })))
+    const jobs = await Promise.all(ids.map((id) => kalends.jobs.wait(id, { timeout: '100s' })))
     expect(new Set(jobs.map(({ state, result }) => `${state} ${String(result)}`))).toEqual(
       new Set(['success done']),
     )

@@ -4,6 +4,7 @@ import { calendar } from '../../src/calendar/index.ts'
 import { MOST_COUNTED } from '../../src/model/due-slots.ts'
 import { type Plan, type Plannable, plan } from '../../src/model/plan.ts'
 import { applied, at, edited, inserted, MISSED_AFTER_MS, schedule } from './plannable.ts'
+import { runs } from '../support/runs.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -142,7 +143,7 @@ describe('during absences, overlaps and changes of the clock', () => {
           expect(plan(row, at(now, active))).toBeNull()
         }
       }),
-      { numRuns: 1500 },
+      runs(1500),
     )
   })
 
@@ -189,7 +190,7 @@ describe('for any row, clock and previous run', () => {
         expect(runs.length).toBeLessThanOrEqual(row.catchUp + 1)
         expect(plan(applied(row, planned), at(now, active))).toBeNull()
       }),
-      { numRuns: 2000 },
+      runs(2000),
     )
   })
 
@@ -205,7 +206,7 @@ describe('for any row, clock and previous run', () => {
           lastSlot: row.lastSlot,
         })
       }),
-      { numRuns: 500 },
+      runs(500),
     )
   })
 
@@ -227,7 +228,7 @@ describe('for any row, clock and previous run', () => {
           else expect(planned.runs[0]).toMatchObject({ missed: 0, state: 'waiting' })
         },
       ),
-      { numRuns: 500 },
+      runs(500),
     )
   })
 
@@ -284,7 +285,7 @@ describe('a long absence', () => {
           expect(planned.nextRun?.getTime()).toBeGreaterThan(now.getTime())
         },
       ),
-      { numRuns: 30 },
+      runs(30),
     )
   })
 })

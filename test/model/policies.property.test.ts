@@ -11,6 +11,7 @@ import { type OpenJobs, type Plan, plan } from '../../src/model/plan.ts'
 import type { Overlap } from '../../src/model/settings.ts'
 import { claimed, countOf, ended, type Life, openOf, submitted } from './life.ts'
 import { at, edited, inserted, MISSED_AFTER_MS, schedule } from './plannable.ts'
+import { runs } from '../support/runs.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -286,7 +287,7 @@ describe('with any policies', () => {
           }
         },
       ),
-      { numRuns: 4000 },
+      runs(4000),
     )
   })
 
@@ -336,7 +337,7 @@ describe('with any policies', () => {
           }
         },
       ),
-      { numRuns: 1500 },
+      runs(1500),
     )
   })
 
@@ -373,7 +374,7 @@ describe('with any policies', () => {
           else expect(successes + running + planned.runs.length).toBeLessThanOrEqual(row.maxRuns ?? Infinity)
         },
       ),
-      { numRuns: 2000 },
+      runs(2000),
     )
   })
 })

@@ -56,7 +56,7 @@ eachDatabase((under) => {
     await kalends.start()
     await ended(kalends, await kalends.jobs.submit(work))
     await database.query('ALTER TABLE job RENAME TO hidden')
-    await expect.poll(() => published.length, { timeout: 10_000 }).toBeGreaterThan(0)
+    await expect.poll(() => published.length).toBeGreaterThan(0)
     await database.query('ALTER TABLE hidden RENAME TO job')
     expect(published[0]).toMatchObject({ where: expect.any(String), error: expect.any(Error) })
   })
