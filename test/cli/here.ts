@@ -95,8 +95,6 @@ const shares = new AsyncLocalStorage<Share>()
 
 /** What commands print, the handlers of their signals, and their exit do not reach the process of the test. */
 function sharing(): void {
-  if (isSharing) return
-  isSharing = true
   for (const name of ['stdout', 'stderr'] as const)
     intercept(process[name], 'write', (share, [text]) => {
       share.write(name, String(text))
@@ -111,7 +109,8 @@ function sharing(): void {
     throw new Exit(Number(code ?? EXIT.ok))
   })
 }
-let isSharing = false
+/** What is in place of the methods. After each file, vitest puts process.exit back. */
+const intercepted = new WeakSet<object>()
 
 /** @param instead  called where a command calls the method; if it returns undefined, the method is called as well */
 function intercept(
@@ -121,10 +120,13 @@ function intercept(
 ): void {
   const method: unknown = Reflect.get(owner, name)
   if (typeof method !== 'function') throw new TypeError(`${name} is not a method`)
-  Reflect.set(owner, name, (...args: unknown[]): unknown => {
+  if (intercepted.has(method)) return
+  const replacement = (...args: unknown[]): unknown => {
     const share = shares.getStore()
     return (share && instead(share, args)) ?? Reflect.apply(method, owner, args)
-  })
+  }
+  intercepted.add(replacement)
+  Reflect.set(owner, name, replacement)
 }
 
 function isStopSignal(name: unknown): name is StopSignal {
