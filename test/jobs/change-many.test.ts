@@ -1,8 +1,12 @@
 /** Cancelling and retrying many jobs: by ids or by a filter. */
-import { expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { InvalidInputError, type ManyJobs, NotFoundError } from '../../src/index.ts'
+import { standingClock } from '../kalends/movable-timers.ts'
 import { scene } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
+
+// A search that takes too long is incomplete.
+beforeEach(standingClock)
 
 eachDatabase((under) => {
   it('a filter without a state cancels all open jobs that match, and no others', async () => {

@@ -10,11 +10,11 @@ eachDatabase((under) => {
   it('wait returns the final job with its result, at once if it runs in this process', async () => {
     const { open } = await scene(under)
     // The poll interval is no help.
-    const kalends = await open({ pollInterval: '30s' })
+    const kalends = await open({ pollInterval: '60s' })
     kalends.handle(work, () => ({ mails: 3 }))
     await kalends.start()
     const id = await kalends.jobs.submit(work)
-    expect(await kalends.jobs.wait(id, { timeout: '20s' })).toMatchObject({
+    expect(await kalends.jobs.wait(id, { timeout: '50s' })).toMatchObject({
       id,
       state: 'success',
       result: { mails: 3 },
@@ -72,7 +72,7 @@ eachDatabase((under) => {
 
   it('wait ends when its signal fires, also before it begins, with the reason of the signal', async () => {
     const { open } = await scene(under)
-    const kalends = await open({ pollInterval: '30s' })
+    const kalends = await open({ pollInterval: '60s' })
     const id = await kalends.jobs.submit(work)
     const controller = new AbortController()
     const waiting = kalends.jobs.wait(id, { signal: controller.signal })
@@ -105,7 +105,7 @@ eachDatabase((under) => {
 
   it('a hundred callers wait for the same job', async () => {
     const { open } = await scene(under)
-    const kalends = await open({ pollInterval: '30s' })
+    const kalends = await open({ pollInterval: '60s' })
     kalends.handle(work, () => 1)
     const id = await kalends.jobs.submit(work)
     const waiting = Array.from({ length: 100 }, () => kalends.jobs.wait(id))

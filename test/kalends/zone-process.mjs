@@ -6,7 +6,7 @@
 import { Kalends, task } from '../../dist/index.js'
 
 const [url, prefix] = process.argv.slice(2)
-const kalends = await Kalends.open(url, { pollInterval: 50, lease: '2s', zone: 'local', worker: prefix })
+const kalends = await Kalends.open(url, { pollInterval: 50, zone: 'local', worker: prefix })
 const tick = task('tick')
 /** @type {import('../../dist/index.js').HandlerContext | undefined} */
 let seen

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { type ExternalJob, type Kalends, task } from '../../src/index.ts'
+import { standingClock } from '../kalends/movable-timers.ts'
 import { collect, collectingLogger, gate, scene, until } from '../kalends/scene.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 
@@ -142,6 +143,7 @@ eachDatabase((under) => {
   })
 
   it('a job that the queue does not accept does not affect others', async () => {
+    standingClock()
     const { open } = await scene(under)
     const kalends = await open()
     const errors = collect(kalends, 'error')

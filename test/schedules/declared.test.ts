@@ -149,7 +149,7 @@ eachDatabase((under) => {
     await first.stop()
     const next = await open()
     next.handle(report, () => {})
-    next.declare('set', [{ task: report, timer: 'hourly', catchUp: 1000 }])
+    next.declare('set', [{ task: report, timer: 'monthly', catchUp: 1000 }])
     const replanned = signal(next, 'submitted')
     await next.start()
     const { plan } = await replanned
@@ -222,7 +222,7 @@ eachDatabase((under) => {
   it('a declared row that was deleted is recreated at the next start, without backlog', async () => {
     const { open, database } = await scene(under)
     const code = (kalends: Kalends) =>
-      kalends.declare('set', [{ task: report, timer: '*:0/1', catchUp: 100 }])
+      kalends.declare('set', [{ task: report, timer: 'monthly', catchUp: 100 }])
     await deploy(open, code)
     await database.query('DELETE FROM periodic_task')
     const { messages } = await deploy(open, code)

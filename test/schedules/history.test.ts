@@ -92,10 +92,11 @@ eachDatabase((under) => {
     // By its timer.
     await schedules.update('s', { timer: '*:*:*' })
     await expect
-      .poll(async () => (await schedules.history('s')).length, { timeout: 20_000 })
+      .poll(async () => (await schedules.history('s')).length, { timeout: 100_000 })
       .toBeGreaterThanOrEqual(8)
     await schedules.pause('s')
-    const numbers = (await schedules.history('s')).map(({ run }) => run).toReversed()
+    const history = await schedules.history('s')
+    const numbers = history.flatMap(({ state, run }) => (state === 'skipped' ? [] : run)).toReversed()
     // The retried job was counted twice, as two ends.
     expect(numbers.slice(0, 4)).toEqual([1, 2, 3, 4])
     expect(new Set(numbers).size).toBe(numbers.length)

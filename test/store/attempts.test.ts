@@ -1,11 +1,12 @@
 /** The attempts of jobs: what is stored about them, and what is read. */
-import { createConnection } from 'mysql2/promise'
+import { createConnection, createPool } from 'mysql2/promise'
 import { describe, expect, it } from 'vitest'
 import type { Attempt, AttemptOutcome } from '../../src/model/attempt.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import type { EndedAttempt } from '../../src/store/executing-store.ts'
 import type { Listed } from '../../src/store/list-store.ts'
+import { openStore } from '../../src/store/open.ts'
 import { clock, insert, job, jobRow, newJob, onEachStore, policies, WORKER } from './conformance.ts'
 import { recording } from './recording.ts'
 import { write } from './writes.ts'
@@ -141,7 +142,14 @@ onEachStore((under) => {
       await admin.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
       await admin.query('START TRANSACTION')
       await admin.query("DELETE FROM attempt WHERE ended < '2100-01-01'")
-      const { settled } = await settle(ended('failing', failure), ended('succeeding', success))
+      // Its sessions wait for a lock for one second.
+      const pool = createPool({ uri: under.url, connectionLimit: 2 })
+      pool.pool.on('connection', (connection) => {
+        connection.query('SET innodb_lock_wait_timeout = 1', () => {})
+      })
+      under.afterwards(() => pool.end())
+      const store = await openStore(pool, { migrate: false })
+      const { settled } = await write(store).settle([ended('failing', failure), ended('succeeding', success)])
       expect(settled.map(({ id }) => id)).toEqual(['failing', 'succeeding'])
       await admin.query('COMMIT')
       expect(await stored()).toEqual([])

@@ -140,6 +140,20 @@ export async function insert(
   )
 }
 
+/** Rows with the same columns, in one statement. */
+export async function insertAll(
+  under: Pick<StoreUnderTest, 'query'>,
+  table: string,
+  rows: readonly Record<string, string | number | null>[],
+): Promise<void> {
+  const names = Object.keys(rows[0] ?? {})
+  const places = `(${names.map(() => '?').join(', ')})`
+  await under.query(
+    `INSERT INTO ${table} (${names.join(', ')}) VALUES ${rows.map(() => places).join(', ')}`,
+    rows.flatMap((row) => names.map((name) => row[name] ?? null)),
+  )
+}
+
 /** The only row that a query gives. */
 export async function one(
   under: Pick<StoreUnderTest, 'query'>,

@@ -7,7 +7,8 @@ import { MysqlDatabase } from '../../src/store/mysql/database.ts'
 import { migrateDatabase, openStore } from '../../src/store/open.ts'
 import { SqliteDatabase } from '../../src/store/sqlite/database.ts'
 import { LIST_BOUNDS } from '../../src/store/list-store.ts'
-import { ended, gate, until } from '../kalends/scene.ts'
+import { LEASE_MS, movableTimers } from '../kalends/movable-timers.ts'
+import { ended, gate, scene } from '../kalends/scene.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
 import { newJob, onEachStore, settings } from './conformance.ts'
 import { write } from './writes.ts'
@@ -133,9 +134,16 @@ async function upgrade({ kind, url }: Pick<TestDatabase, 'kind' | 'url'>): Promi
   }
 }
 
-eachDatabase(({ kind, bare }) => {
+eachDatabase(({ kind, fresh, bare }) => {
   const own = async () => {
     const database = await bare()
+    onTestFinished(() => database.drop())
+    return database
+  }
+
+  /** For tests that leave the tables as they were, so that another test can use them. */
+  const migrated = async () => {
+    const database = await fresh()
     onTestFinished(() => database.drop())
     return database
   }
@@ -172,9 +180,10 @@ eachDatabase(({ kind, bare }) => {
     })
 
     it('tables that need a later version stop a running worker: its run ends, it starts no work, and health names the version', async () => {
-      const database = await own()
-      const kalends = await Kalends.open(database.url, { pollInterval: 50, lease: 2000, retention: false })
-      onTestFinished(() => kalends.stop({ grace: 0 }))
+      const on = await scene({ fresh: bare })
+      const { beat, beatUntil } = movableTimers(on)
+      const { database } = on
+      const kalends = await on.open({ lease: LEASE_MS })
       const running = gate()
       const release = gate()
       kalends.handle(task('hold'), async () => {
@@ -187,19 +196,19 @@ eachDatabase(({ kind, bare }) => {
       const held = await kalends.jobs.submit('hold')
       await running.promise
       await upgrade(database)
-      await until(async () =>
+      await beatUntil(async () =>
         kalends.health().reasons.some(({ text }) => text.includes('need Kalends 99.2.0')) ? true : null,
       )
       expect(kalends.health()).toMatchObject({ ok: false, worker: null, running: 1 })
       await database.query("INSERT INTO job (id, task) VALUES ('after', 'tick')")
       await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('s', 'tick', '*:*:*')")
       // Others see it alive for longer than its lease, so its run is not taken over.
-      const beat = async () => {
+      const seen = new Set<unknown>()
+      while (seen.size <= 6) {
+        await beat()
         const [row] = await database.query('SELECT heartbeat FROM worker')
-        return String(row?.['heartbeat'])
+        seen.add(row?.['heartbeat'])
       }
-      const seen = new Set<string>()
-      await until(async () => (seen.add(await beat()).size > 6 ? true : null))
       release.open()
       expect(await ended(kalends, held)).toMatchObject({ state: 'success', result: 'the result', attempt: 1 })
       expect(await database.query("SELECT state FROM job WHERE task = 'tick'")).toEqual([
@@ -207,6 +216,7 @@ eachDatabase(({ kind, bare }) => {
       ])
       // Where the tables go back, it goes on by itself.
       await database.query("DELETE FROM kalends_migration WHERE name LIKE '0001_next%'")
+      await beatUntil(async () => kalends.health().worker)
       expect(await ended(kalends, 'after')).toMatchObject({ state: 'success' })
     })
   })
@@ -214,8 +224,7 @@ eachDatabase(({ kind, bare }) => {
   it.skipIf(kind === 'sqlite').each(kind === 'mariadb' ? ['Aria', 'MyISAM'] : ['MyISAM'])(
     'a table with the engine %s, which has no transactions, is rejected with what to do',
     async (engine) => {
-      const database = await own()
-      await migrateDatabase(database.url)
+      const database = await migrated()
       await database.query(`ALTER TABLE job_log ENGINE=${engine}`)
       for (const migrate of [true, false]) {
         const refused = await openStore(database.url, { migrate }).catch((error: unknown) => error)
@@ -232,8 +241,7 @@ eachDatabase(({ kind, bare }) => {
   )
 
   it.skipIf(kind === 'sqlite')('a view with the name of a table is rejected as a view', async () => {
-    const database = await own()
-    await migrateDatabase(database.url)
+    const database = await migrated()
     await database.query('RENAME TABLE job_log TO moved')
     await database.query('CREATE VIEW job_log AS SELECT * FROM moved')
     const refused = await openStore(database.url).catch((error: unknown) => error)

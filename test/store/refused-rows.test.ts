@@ -4,7 +4,7 @@ import { SetAside } from '../../src/model/set-aside.ts'
 import { clock, instant, job, onEachStore, planned, policies, submitDue } from './conformance.ts'
 import { recording } from './recording.ts'
 
-const ROWS = 64
+const ROWS = 32
 /** Both halves of each half that has it, the whole batch, and the row by itself in its own way. */
 const A_FEW = 2 * Math.log2(ROWS) + 4
 const names = Array.from({ length: ROWS - 1 }, (_, index) => `good${String(index).padStart(2, '0')}`)

@@ -410,26 +410,27 @@ onEachStore((under) => {
       for (const id of ['a', 'b', 'c']) expect((await jobRow(under, id))['result'] === result).toBe(true)
     })
 
-    it('or is an error without partial changes if it exceeds one statement of the server', async () => {
-      const result = JSON.stringify('x'.repeat(70 * 1024 * 1024))
-      await running('j')
-      const settling = settle(attempt('j', { kind: 'success', result }))
-      if (under.kind === 'sqlite') {
-        await settling
-        return
-      }
-      await expect(settling).rejects.toThrow('max_allowed_packet')
-      expect(await jobRow(under, 'j')).toMatchObject({ state: 'running' })
-    })
+    it.skipIf(under.kind === 'sqlite')(
+      'or is an error without partial changes if it exceeds one statement of the server',
+      async () => {
+        const result = JSON.stringify('x'.repeat(70 * 1024 * 1024))
+        await running('j')
+        const settling = settle(attempt('j', { kind: 'success', result }))
+        await expect(settling).rejects.toThrow('max_allowed_packet')
+        expect(await jobRow(under, 'j')).toMatchObject({ state: 'running' })
+      },
+    )
   })
 
   it('a batch of 200 jobs of 200 schedules is settled at once', async () => {
     const count = 200
+    await under.query('BEGIN')
     for (let index = 0; index < count; index += 1) {
       const id = `s${String(index).padStart(3, '0')}`
       await planned(under, id, null, { idle: 'done' })
       await running(`${id} job`, { periodic_task_id: id, slot: '2026-01-01 00:00:00.000' })
     }
+    await under.query('COMMIT')
     const attempts = Array.from({ length: count }, (_, index) =>
       attempt(`s${String(index).padStart(3, '0')} job`, index % 2 === 0 ? success : failure),
     )

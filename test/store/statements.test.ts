@@ -14,14 +14,17 @@ import { LEASE_MS, MINUTE, policies, setChanges, setVersion, submitDue, WORKER }
 import { type Recording, recording } from './recording.ts'
 import { write } from './writes.ts'
 
+/** Longer than any test takes. */
+const LATER = 24 * 60 * MINUTE
+
 /** Schedules that are due, marked by others, or come later; jobs of one huge and some small groups in every state. */
 async function fill(database: TestDatabase): Promise<void> {
   const now = Date.now()
   const at = (ms: number) => toText(new Date(now + ms))
   const schedules = Array.from({ length: 8000 }, (_, index) => {
-    const nextrun = at(index < 1000 ? -MINUTE - index : MINUTE + index * 100)
+    const nextrun = at(index < 1000 ? -MINUTE - index : LATER + index * 100)
     const marked = index >= 3000
-    const mark = marked ? ['other/1', at(0), at(LEASE_MS)] : [null, null, null]
+    const mark = marked ? ['other/1', at(0), at(LATER)] : [null, null, null]
     return [
       `s${index}`,
       'task',
@@ -40,7 +43,7 @@ async function fill(database: TestDatabase): Promise<void> {
   const jobs = Array.from({ length: 12_000 }, (_, index) => {
     const state = states[index % states.length] ?? 'waiting'
     const runAt =
-      state === 'waiting' && index % 3 === 0 ? at(index < 3000 ? -MINUTE - index : MINUTE + index) : null
+      state === 'waiting' && index % 3 === 0 ? at(index < 3000 ? -MINUTE - index : LATER + index) : null
     return [
       `j${String(index).padStart(5, '0')}`,
       index % 5 === 0 ? 'other' : 'task',
@@ -500,7 +503,8 @@ eachDatabase(({ kind, bare }) => {
       const { openStore } = await import('../../src/store/open.ts')
       await (await openStore(calm.url)).close()
       const far = toText(new Date(Date.now() + 1_000_000_000))
-      const soon = toText(new Date(Date.now() + LEASE_MS))
+      // A mark of more than two leases would be repaired.
+      const soon = toText(new Date(Date.now() + 1.9 * LEASE_MS))
       await insertAll(
         calm,
         'periodic_task (id, task, timer, nextrun, planned_from, worker, mark_ends)',
