@@ -7,7 +7,7 @@ import { Redaction } from '../../src/model/redaction.ts'
 import { DEFAULT_ARGS_LIMIT } from '../../src/model/task.ts'
 import { Membership } from '../../src/worker/membership.ts'
 import { LEASE_MS, movableTimers } from '../kalends/movable-timers.ts'
-import { ended, scene } from '../kalends/scene.ts'
+import { collect, ended, scene, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 import { LONELY } from '../worker/membership-options.ts'
 import { claimed, executingStore } from './claimed.ts'
@@ -119,7 +119,12 @@ eachDatabase((under) => {
       { task: task('work'), args: { blocks: true }, priority: 9 },
       ...Array.from({ length: 5 }, () => ({ task: task('work') })),
     ])
+    const settled = collect(kalends, 'settled')
     await kalends.start()
+    // Without statements of the test's own: one that is under way for longer than a lease is ended.
+    await until(async () =>
+      settled.filter(({ outcome }) => outcome.state === 'success').length > others.length ? true : null,
+    )
     for (const id of others) expect(await ended(kalends, id)).toMatchObject({ state: 'success', attempt: 1 })
     expect(begun[0]?.job).toBe(blocking)
     // No job starts on a worker that other workers may consider dead, and each of the others starts once.
