@@ -15,6 +15,9 @@ export interface WorkerRecord {
 export type NewWorker = Pick<WorkerRecord, 'id' | 'name' | 'host' | 'pid' | 'tasks'> &
   Partial<Pick<WorkerRecord, 'sets'>>
 
+/** `kept`: its heartbeat has changed, or it is gone; `locked`: another transaction has locked its row. */
+export type Eviction = 'evicted' | 'kept' | 'locked'
+
 export interface WorkerStore {
   register(worker: NewWorker): Promise<void>
   /** @returns false when the row is gone: another worker considered this one dead */
@@ -24,8 +27,8 @@ export interface WorkerStore {
   lowestVersion(): Promise<string | null>
   /** How many jobs each worker runs; workers that run none are omitted. */
   running(): Promise<ReadonlyMap<string, number>>
-  /** Removes a worker whose heartbeat has not changed since it was read. @returns whether it was removed */
-  evict(id: string, heartbeat: Date): Promise<boolean>
+  /** Removes a worker whose heartbeat has not changed since it was read. Does not wait for a locked row. */
+  evict(id: string, heartbeat: Date): Promise<Eviction>
   /** Removes the worker's own row when it stops cleanly. */
   unregister(id: string): Promise<void>
 }

@@ -27,6 +27,8 @@ interface Observation {
 export class DeadWorkers {
   readonly #options: DeadWorkersOptions
   readonly #observed = new Map<string, Observation>()
+  /** In how many checks in a row a dead worker could not be evicted because its row was locked, by its id. */
+  #locked: ReadonlyMap<string, number> = new Map()
   #lastCheck = 0
 
   constructor(options: DeadWorkersOptions) {
@@ -36,6 +38,12 @@ export class DeadWorkers {
   /** Discards all observations. */
   forget(): void {
     this.#observed.clear()
+  }
+
+  /** The dead workers that keep what they held because another transaction has locked their rows. */
+  locked(): string[] {
+    // In a single check, it may be another worker that evicts it.
+    return [...this.#locked].flatMap(([id, checks]) => (checks > 1 ? [id] : []))
   }
 
   /** @returns how many workers were evicted */
@@ -49,21 +57,25 @@ export class DeadWorkers {
     this.#lastCheck = now
     const listed = new Set(list.map((worker) => worker.id))
     for (const id of this.#observed.keys()) if (!listed.has(id)) this.#observed.delete(id)
+    const locked = new Map<string, number>()
     let evicted = 0
     for (const worker of list) {
       if (worker.id === ownId) continue
       const heartbeat = worker.heartbeat.getTime()
       const before = this.#observed.get(worker.id)
-      if (before?.heartbeat !== heartbeat) this.#observed.set(worker.id, { heartbeat, unchangedSince: now })
-      else if (
-        asked - before.unchangedSince >= beatMs * BEATS_UNTIL_DEAD * TOLERANCE &&
-        (await workers.evict(worker.id, worker.heartbeat))
-      ) {
-        this.#observed.delete(worker.id)
-        onDead(worker.id)
-        evicted += 1
+      if (before?.heartbeat !== heartbeat) {
+        this.#observed.set(worker.id, { heartbeat, unchangedSince: now })
+        continue
       }
+      if (asked - before.unchangedSince < beatMs * BEATS_UNTIL_DEAD * TOLERANCE) continue
+      const eviction = await workers.evict(worker.id, worker.heartbeat)
+      if (eviction === 'locked') locked.set(worker.id, (this.#locked.get(worker.id) ?? 0) + 1)
+      if (eviction !== 'evicted') continue
+      this.#observed.delete(worker.id)
+      onDead(worker.id)
+      evicted += 1
     }
+    this.#locked = locked
     return evicted
   }
 }

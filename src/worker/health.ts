@@ -43,11 +43,12 @@ export interface HealthNote {
     | 'locked-ends'
     | 'rejected-ends'
     | 'set-aside'
+    | 'locked-worker'
     | 'lease-lost'
     | 'stall'
     | 'clock'
     | 'handlers-left'
-  /** The name of the loop or task that it concerns; null: the worker. */
+  /** The name of the loop or task, or the id of another worker, that it concerns; null: this worker. */
   readonly subject: string | null
   readonly text: string
 }
@@ -75,6 +76,8 @@ export interface Vitals {
   readonly rejected: number
   /** Schedules and jobs that failed and wait for their back-off. */
   readonly setAside: number
+  /** Dead workers whose rows others have locked. */
+  readonly lockedWorkers: readonly string[]
   /** Whether further ends that cannot be written count against capacity. */
   readonly isLimitReached: boolean
   /** How long the longest-waiting loop has waited for a connection; 0: none waits. */
@@ -250,8 +253,14 @@ function endWarnings({ unwritten, locked, lockedMs, rejected, isLimitReached, lo
   return notes
 }
 
-function lasting({ clock, abandonedHandlers, setAside }: Vitals): HealthNote[] {
-  const notes: HealthNote[] = []
+function lasting({ clock, abandonedHandlers, setAside, lockedWorkers }: Vitals): HealthNote[] {
+  const notes = lockedWorkers.map(
+    (id): HealthNote => ({
+      code: 'locked-worker',
+      subject: id,
+      text: `the worker ${id} is dead, but another transaction has locked its row in the table of workers: what it held waits until that transaction ends`,
+    }),
+  )
   if (setAside > 0) {
     notes.push({
       code: 'set-aside',

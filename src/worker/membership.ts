@@ -97,6 +97,11 @@ export class Membership {
     return this.#takeOver.setAside()
   }
 
+  /** The dead workers that cannot be evicted because another transaction has locked their rows. */
+  lockedWorkers(): string[] {
+    return this.#deadWorkers.locked()
+  }
+
   /** Registers and starts the heartbeat. */
   async start(): Promise<void> {
     await this.#register()

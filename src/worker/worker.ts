@@ -158,6 +158,7 @@ export class Worker {
       rejected: unwritten?.rejected ?? 0,
       setAside:
         this.#membership.setAside() + (this.#scheduler?.setAside() ?? 0) + (this.#executor?.setAside() ?? 0),
+      lockedWorkers: this.#membership.lockedWorkers(),
       isLimitReached: unwritten?.isLimitReached ?? false,
       connectionWaitMs: this.#options.store.longestWaitMs(),
       clock: this.#watch.clock(),

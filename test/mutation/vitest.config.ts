@@ -33,6 +33,8 @@ export default defineConfig({
     isolate: false,
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/mutation/fast-check.ts'],
+    // As many runs of properties as in the full suite.
+    env: { KALENDS_TEST_SUITE: 'full' },
     // A change often makes a test wait for what never comes.
     testTimeout: 15_000,
     hookTimeout: 15_000,

@@ -127,6 +127,50 @@ onEachStore((under) => {
       expect(await jobRow(under, 'c job')).toMatchObject({ state: 'success', priority: 7 })
     })
 
+    it('on a row of `worker`: it is not evicted, and nothing waits for it', async () => {
+      const worker = (name: string) => ({ id: `${name}/1`, name, host: 'h', pid: 1, tasks: [] })
+      for (const name of ['locked', 'dead']) await under.store.workers.register(worker(name))
+      const seen = new Map((await under.store.workers.list()).map(({ id, heartbeat }) => [id, heartbeat]))
+      const evict = (id: string) => under.store.workers.evict(id, seen.get(id) ?? new Date(0))
+      const admin = await administrator()
+      await admin.query('START TRANSACTION')
+      await admin.query("SELECT id FROM worker WHERE id = 'locked/1' FOR UPDATE")
+      expect(await evict('locked/1')).toBe('locked')
+      expect(await evict('dead/1')).toBe('evicted')
+      await under.store.workers.register(worker('new'))
+      expect(await under.store.workers.heartbeat('new/1')).toBe(true)
+      expect(ids(await under.store.workers.list())).toEqual(['locked/1', 'new/1'])
+      await admin.query('COMMIT')
+      expect(await evict('locked/1')).toBe('evicted')
+    })
+
+    it('on a schedule or a job that the sweep repairs: it is repaired after the transaction', async () => {
+      await planned(under, 'waits', null, { idle: 'awaiting finish' })
+      await planned(under, 'unblocks', null, { idle: 'done' })
+      await planned(under, 'free', null, { idle: 'awaiting finish' })
+      await job(under, 'blocked', {
+        periodic_task_id: 'unblocks',
+        slot: '2026-01-01 00:00:00.000',
+        state: 'blocked',
+      })
+      const sweep = async () =>
+        (await under.store.scheduling.sweep(WORKER, LEASE_MS, 'everything')).healed.map(
+          (text) => text.split(' ')[2],
+        )
+      const admin = await administrator()
+      await admin.query('START TRANSACTION')
+      // One by one: otherwise the server may scan the small table, and lock all rows.
+      for (const id of ['waits', 'unblocks'])
+        await admin.query('SELECT id FROM periodic_task WHERE id = ? FOR UPDATE', [id])
+      expect(await sweep()).toEqual(['free'])
+      await admin.query('COMMIT')
+      await admin.query('START TRANSACTION')
+      await admin.query("SELECT id FROM job WHERE id = 'blocked' FOR UPDATE")
+      expect(await sweep()).toEqual(['waits'])
+      await admin.query('COMMIT')
+      expect(await sweep()).toEqual(['blocked'])
+    })
+
     it('on a blocked job delays only the end of the run before it', async () => {
       const attempts = []
       for (const id of ['a', 'b']) {

@@ -50,17 +50,17 @@ onEachStore((under) => {
     await under.store.workers.register(worker('w/1'))
     const [seen] = await under.store.workers.list()
     if (seen === undefined) throw new Error('not registered')
-    expect(await under.store.workers.evict('w/1', seen.heartbeat)).toBe(true)
+    expect(await under.store.workers.evict('w/1', seen.heartbeat)).toBe('evicted')
     expect(await under.store.workers.heartbeat('w/1')).toBe(false)
-    expect(await under.store.workers.evict('w/1', seen.heartbeat)).toBe(false)
+    expect(await under.store.workers.evict('w/1', seen.heartbeat)).toBe('kept')
   })
 
   it('a worker that has sent a heartbeat since it was seen is not evicted', async () => {
     await under.store.workers.register(worker('w/1'))
     await under.query("UPDATE worker SET heartbeat = '2020-01-01 00:00:00.001'")
-    expect(await under.store.workers.evict('w/1', new Date('2020-01-01T00:00:00Z'))).toBe(false)
+    expect(await under.store.workers.evict('w/1', new Date('2020-01-01T00:00:00Z'))).toBe('kept')
     expect(await under.store.workers.heartbeat('w/1')).toBe(true)
-    expect(await under.store.workers.evict('w/1', new Date('2020-01-01T00:00:00.001Z'))).toBe(false)
+    expect(await under.store.workers.evict('w/1', new Date('2020-01-01T00:00:00.001Z'))).toBe('kept')
     expect(await under.store.workers.list()).toHaveLength(1)
   })
 

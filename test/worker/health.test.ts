@@ -30,6 +30,7 @@ const well: Vitals = {
   lockedMs: 0,
   rejected: 0,
   setAside: 0,
+  lockedWorkers: [],
   isLimitReached: false,
   connectionWaitMs: 0,
   clock: { aheadMs: 3, roundTripMs: 2 },
@@ -118,6 +119,11 @@ describe('it is ok, and warns:', () => {
     ['rejected-ends', { rejected: 1 }, /the database rejects the end of 1 run, whose jobs stay running/],
     ['set-aside', { setAside: 1 }, /1 schedule or job is skipped .* the log names it/],
     ['set-aside', { setAside: 2 }, /2 schedules or jobs are skipped .* the log names them/],
+    [
+      'locked-worker',
+      { lockedWorkers: ['w/2'] },
+      /the worker w\/2 is dead, but another transaction has locked/,
+    ],
     ['handlers-left', { abandonedHandlers: ['mail'] }, /a handler of 'mail' did not end .* and continues/],
     ['handlers-left', { abandonedHandlers: ['mail', 'mail'] }, /2 handlers of 'mail' .* continue/],
   ])('%s %#', (code, changes, text) => {

@@ -10,7 +10,7 @@ export const LONELY: Omit<MembershipOptions, 'monotonicNow' | 'leaseMs'> = {
     list: () => Promise.resolve([]),
     lowestVersion: () => Promise.resolve(null),
     running: () => Promise.resolve(new Map()),
-    evict: () => Promise.resolve(true),
+    evict: () => Promise.resolve('evicted'),
     unregister: () => Promise.resolve(),
   },
   executing: {

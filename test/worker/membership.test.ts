@@ -13,16 +13,23 @@ const BEAT_MS = LEASE_MS / BEATS_PER_LEASE
 /** What each beat asks for. */
 const BEAT: ReadonlySet<string> = new Set(['heartbeat', 'lowest version', 'list'])
 
-interface Scene extends Partial<Pick<MembershipOptions, 'executing' | 'onRejected' | 'onError'>> {
+interface Scene extends Partial<Pick<MembershipOptions, 'executing' | 'onRejected' | 'onError' | 'onDead'>> {
   /** How long a sweep of everything takes. */
   readonly sweepMs?: number
   /** Whether sweeps find orphans. */
   readonly orphans?: boolean
   readonly others?: readonly WorkerRecord[]
+  readonly evict?: WorkerStore['evict']
 }
 
 /** A worker whose clock the test moves. */
-function alone({ sweepMs = 0, orphans = false, others = [], ...options }: Scene = {}) {
+function alone({
+  sweepMs = 0,
+  orphans = false,
+  others = [],
+  evict = () => Promise.resolve('evicted'),
+  ...options
+}: Scene = {}) {
   const asked: string[] = []
   const healed: string[] = []
   let now = 0
@@ -36,7 +43,10 @@ function alone({ sweepMs = 0, orphans = false, others = [], ...options }: Scene 
     list: () => ask('list', [...others]),
     lowestVersion: () => ask('lowest version', null),
     running: () => ask('running', new Map()),
-    evict: () => ask('evict', true),
+    evict: (...of) => {
+      asked.push('evict')
+      return evict(...of)
+    },
     unregister: () => ask('unregister', undefined),
   }
   const membership = new Membership({
@@ -203,5 +213,30 @@ describe('a worker never treats others as lost because of its own delays', () =>
     pass(BEAT_MS)
     await membership.beat()
     expect(evicted()).toBe(1)
+  })
+
+  it('a dead worker whose row is locked does not keep others from being evicted, and is named until it is', async () => {
+    const isLocked = new Set(['locked/1'])
+    const dead: string[] = []
+    const others = ['locked/1', 'dead/1'].map((id) => ({ ...SILENT, id }))
+    const { membership, pass } = alone({
+      others,
+      evict: (id) => Promise.resolve(isLocked.has(id) ? 'locked' : 'evicted'),
+      onDead: (id) => void dead.push(id),
+    })
+    const beat = async () => {
+      await membership.beat()
+      pass(BEAT_MS)
+    }
+    for (let beats = 0; beats < 4; beats += 1) await beat()
+    expect(dead).toEqual(['dead/1'])
+    // Another worker may be evicting it at this moment.
+    expect(membership.lockedWorkers()).toEqual([])
+    await beat()
+    expect(membership.lockedWorkers()).toEqual(['locked/1'])
+    isLocked.clear()
+    await beat()
+    expect(dead).toContain('locked/1')
+    expect(membership.lockedWorkers()).toEqual([])
   })
 })

@@ -106,20 +106,31 @@ function unblock(context: TablesContext, id: string): Promise<boolean> {
       [id],
     )
     if (row === undefined) return false
-    await lockRows(tx, { table: schedule, columns: 'id', ids: [row.schedule], locked: 'wait' })
+    // A row that another transaction has locked is left to the next sweep; the schedule may have been deleted.
+    const [free] = await lockRows(tx, { table: schedule, columns: 'id', ids: [row.schedule] })
+    if (free === undefined) {
+      const existing = await tx.rows(`SELECT id FROM ${schedule} WHERE id = ?`, [row.schedule])
+      if (existing.length > 0) return false
+    }
     const active = await tx.rows(`SELECT id FROM ${job} WHERE ${ACTIVE} AND periodic_task_id = ?`, [
       row.schedule,
     ])
     if (active.length > 0) return false
-    return (await updateRows(tx, job, { state: "'waiting'" }, [id], { where: "state = 'blocked'" })) > 0
+    const [blocked] = await lockRows(tx, { table: job, columns: 'id', ids: [id], where: "state = 'blocked'" })
+    if (blocked === undefined) return false
+    return (await updateRows(tx, job, { state: "'waiting'" }, [id])) > 0
   })
 }
 
 /** Plans the schedule from now. @returns whether it was still waiting without an open job */
-async function planAgain(context: Context, id: string): Promise<boolean> {
-  const { tables } = context
-  const where = waitsForNothing(tables, tables.schedule)
-  return (await updateRows(context, tables.schedule, { idle: 'NULL' }, [id], { where })) > 0
+function planAgain(context: TablesContext, id: string): Promise<boolean> {
+  return context.transaction(async (tx) => {
+    const { schedule } = tx.tables
+    const [free] = await lockRows(tx, { table: schedule, columns: 'id', ids: [id] })
+    if (free === undefined) return false
+    const where = waitsForNothing(tx.tables, schedule)
+    return (await updateRows(tx, schedule, { idle: 'NULL' }, [id], { where })) > 0
+  })
 }
 
 async function endMarks(context: TablesContext, marks: readonly Found[]): Promise<number> {

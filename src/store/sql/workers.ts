@@ -1,6 +1,7 @@
 import { fromStored, toText } from '../instant.ts'
 import type { WorkerStore } from '../worker-store.ts'
-import type { Context } from './context.ts'
+import { lockRows } from './by-key.ts'
+import type { Context, TablesContext } from './context.ts'
 import { lowestVersion } from './lowest-version.ts'
 import { instants } from './rows.ts'
 import { textRecordOf, textsOf } from './stored-json.ts'
@@ -16,7 +17,7 @@ interface WorkerRow {
   heartbeat: string
 }
 
-export function workerStore(context: Context): WorkerStore {
+export function workerStore(context: TablesContext): WorkerStore {
   const { dialect, tables } = context
   return {
     async register({ id, name, host, pid, tasks, sets = {} }) {
@@ -57,13 +58,22 @@ export function workerStore(context: Context): WorkerStore {
       return new Map(rows.map(({ worker, amount }) => [worker, amount]))
     },
 
-    async evict(id, heartbeat) {
-      const deleted = await context.run(
-        `DELETE FROM ${tables.worker} WHERE id = ? AND ${dialect.instant('heartbeat')} = ?`,
-        [id, toText(heartbeat)],
-      )
-      return deleted > 0
-    },
+    // A DELETE would wait for a row that an administrator has locked, and with it the heartbeat of this worker.
+    evict: (id, heartbeat) =>
+      context.transaction(async (tx) => {
+        const where = `${dialect.instant('heartbeat')} = ?`
+        const params = [toText(heartbeat)]
+        const [row] = await lockRows(tx, { table: tables.worker, columns: 'id', ids: [id], where, params })
+        if (row === undefined) {
+          const seen = await tx.rows(`SELECT id FROM ${tables.worker} WHERE id = ? AND ${where}`, [
+            id,
+            ...params,
+          ])
+          return seen.length > 0 ? 'locked' : 'kept'
+        }
+        await tx.run(`DELETE FROM ${tables.worker} WHERE id = ?`, [id])
+        return 'evicted'
+      }),
 
     async unregister(id) {
       await context.run(`DELETE FROM ${tables.worker} WHERE id = ?`, [id])
