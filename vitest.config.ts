@@ -15,12 +15,20 @@ const changedByNode = [
   'test/http/{compression,events,mounting,schedules,security}.test.ts',
   'test/cli/cli.test.ts',
 ]
-/** On every database, in both suites. */
-const conformance = ['test/store/**/*.test.ts', 'test/smoke.test.ts']
+/** On every database, in both suites: the store, and what is about the connections and transactions of the application. */
+const conformance = [
+  'test/store/**/*.test.ts',
+  'test/smoke.test.ts',
+  'test/docs/sql.test.ts',
+  'test/jobs/transactions.test.ts',
+  'test/kalends/caller-supplied-pool.test.ts',
+]
 /** Only in the full suite: real time, real kills, random inputs at length, clusters, browsers, and the tools of the tests. */
 const onlyFull = [
   'test/**/*.full.test.ts',
-  'test/{bench,chaos,fuzz,mutation,package,support,system}/**/*.test.ts',
+  'test/{bench,chaos,fuzz,mutation}/**/*.test.ts',
+  'test/support/!(occurrences).test.ts',
+  'test/system/!(environment).test.ts',
   'test/examples/!(machine-watch).test.ts',
   'test/store/interleavings.test.ts',
 ]

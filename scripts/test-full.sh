@@ -5,6 +5,8 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
+# Ends the running part, which ends with its parent, and starts no further one.
+trap 'exit 130' INT TERM
 failed=0
 figures=()
 
@@ -12,11 +14,15 @@ part() {
   local name=$1 started=$SECONDS
   shift
   printf '\n== %s\n' "$name"
-  "$@" 2>&1 | tee "$output" || failed=1
+  "$@" > >(tee "$output") 2>&1 &
+  wait $! || failed=1
   figures+=("$name: $(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$output" | tail -n 1), $((SECONDS - started)) s")
 }
 
 part 'all suites on all databases' env KALENDS_TEST_SUITE=full node scripts/test.mjs "$@"
+# Filters are for files of that part.
+if [ $# -gt 0 ]; then exit "$failed"; fi
+part 'screenshots' env KALENDS_SCREENSHOTS="$(mktemp -d)" npx vitest run --config test/ui/screenshots.config.ts
 # The npm package "node" has the binary. -c sets up its PATH; npx would start tools with the Node that runs npx.
 for version in 20 22 24 26; do
   if [ "$version" = "$(node -p 'process.versions.node.split(".")[0]')" ]; then continue; fi

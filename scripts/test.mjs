@@ -4,7 +4,7 @@
  * A file that fails is run once more, alone, after all the others. If it then passes, the run is green and names the
  * file as flaky; more than two such files make it red. Some failures cannot be flaky and make the run red at once: an
  * error outside a test file, a crashed vitest worker, a failed set-up, and a lost, duplicated or early run
- * (OccurrenceFault in test/support/occurrences.ts).
+ * (OccurrenceFault in test/support/fault.ts).
  *
  * The last line is `N passed, M failed`. It counts the second result of a file that was run again.
  */
@@ -12,6 +12,12 @@ import { relative } from 'node:path'
 import { createVitest, parseCLI } from 'vitest/node'
 
 const MAX_FLAKY_FILES = 2
+/** Longer than the servers of the tests need to stop. */
+const CLOSE_WITHIN_MS = 120_000
+
+// However this run is interrupted, it ends with the process that started it.
+const parent = process.ppid
+setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGTERM'), 1000).unref()
 
 const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)])
 const say = (line) => process.stdout.write(`${line}\n`)
@@ -33,9 +39,8 @@ try {
 } catch (error) {
   red.push('the tests could not be run')
   vitest.logger.printError(error, { fullStack: true })
-} finally {
-  await vitest.close()
 }
+await close()
 
 const tests = [...results.values()].flatMap((module) => [...module.children.allTests()])
 const count = (state) => tests.filter((test) => test.result().state === state).length
@@ -46,7 +51,14 @@ const untested = [...results.values()].filter(
 for (const line of red) say(`failed: ${line}`)
 if (count('skipped') > 0) say(`${count('skipped')} do not apply to a database, or to this machine`)
 say(`${count('passed')} passed, ${Math.max(count('failed') + untested.length, red.length)} failed`)
-process.exitCode = red.length > 0 ? 1 : 0
+process.exit(red.length > 0 ? 1 : 0)
+
+/** Stops the servers of the tests. What hangs must not hide the results. */
+async function close() {
+  const late = new Promise((resolve) => setTimeout(resolve, CLOSE_WITHIN_MS, 'late').unref())
+  if ((await Promise.race([vitest.close(), late])) === 'late')
+    red.push(`the set-up was not undone within ${CLOSE_WITHIN_MS} ms`)
+}
 
 /** Runs each of the files alone, and decides which of them were flaky. */
 async function repeat(modules) {
@@ -75,7 +87,9 @@ function nameOf(module) {
 
 function hasFault(module) {
   // vitest's reporter renames what it has printed as a cause: 'Caused by: OccurrenceFault'.
-  const isFault = (error) => /\bOccurrenceFault$/.test(error?.name) || (error?.cause && isFault(error.cause))
+  const isFault = (error) =>
+    /\bOccurrenceFault$/.test(error?.name) ||
+    [error?.cause, ...(error?.errors ?? [])].some((one) => one && isFault(one))
   return errorsOf(module).some(isFault)
 }
 

@@ -38,6 +38,7 @@ export class DeadWorkers {
   /** Discards all observations. */
   forget(): void {
     this.#observed.clear()
+    this.#locked = new Map()
   }
 
   /** The dead workers that keep what they held because another transaction has locked their rows. */

@@ -258,7 +258,7 @@ function lasting({ clock, abandonedHandlers, setAside, lockedWorkers }: Vitals):
     (id): HealthNote => ({
       code: 'locked-worker',
       subject: id,
-      text: `the worker ${id} is dead, but another transaction has locked its row in the table of workers: what it held waits until that transaction ends`,
+      text: `the worker ${id} has sent no heartbeat for most of a lease, and another transaction has locked its row in the table of workers: what it holds waits until that transaction ends`,
     }),
   )
   if (setAside > 0) {

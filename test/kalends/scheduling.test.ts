@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { type Health, type Kalends, task } from '../../src/index.ts'
 import { collect, collectingLogger, ended, gate, type Scene, scene, signal, until } from './scene.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
-import { expectNoFault } from '../support/fault.ts'
+import { expectNoFault, OccurrenceFault } from '../support/fault.ts'
 
 const tick = task('tick')
 const DAY_MS = 86_400_000
@@ -97,6 +97,21 @@ eachDatabase((under) => {
     expect(await ended(kalends, first)).toMatchObject({ state: 'success' })
     expect(await ended(kalends, third)).toMatchObject({ state: 'success' })
     expect(await kalends.jobs.get(second)).toMatchObject({ state: 'cancelled', attempt: 0 })
+  })
+
+  it('a schedule with an invalid timer is reported, and others run, never early', async () => {
+    const { open, database } = await scene(under)
+    await database.query("INSERT INTO periodic_task (id, task, timer) VALUES ('bad', 'tick', 'nonsense')")
+    const { logger, messages } = collectingLogger()
+    const kalends = await open({ logger })
+    kalends.handle(tick, () => {})
+    await kalends.start()
+    const submitted = signal(kalends, 'submitted', ({ id, jobs }) => id === 'good' && jobs.length > 0)
+    await kalends.schedules.create({ id: 'good', task: tick, timer: '*:*:*' })
+    const job = await ended(kalends, (await submitted).jobs[0] ?? '')
+    if (job.slot === null || job.submitted < job.slot) throw new OccurrenceFault(JSON.stringify(job))
+    expect(await kalends.schedules.get('bad')).toMatchObject({ status: 'invalid' })
+    expect(messages()).toContain('error: Invalid timer; edit it to continue')
   })
 
   it('a burst is submitted completely, in batches', async () => {

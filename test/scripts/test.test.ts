@@ -1,5 +1,5 @@
 /** scripts/test.mjs: which failures are run again, which make a run red, and what its last line counts. */
-import { spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -55,10 +55,11 @@ async function runOf(texts: readonly string[], setup = 'export default () => {}'
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(VITEST|TEST$)/.test(name)),
   )
-  const { status, stdout } = spawnSync(process.execPath, [join(root, 'scripts/test.mjs')], {
-    cwd: folder,
-    encoding: 'utf8',
-    env: { ...env, NO_COLOR: '1' },
+  const [status, stdout] = await new Promise<[number, string]>((resolve) => {
+    const options = { cwd: folder, env: { ...env, NO_COLOR: '1' }, timeout: 100_000 }
+    execFile(process.execPath, [join(root, 'scripts/test.mjs')], options, (error, printed) =>
+      resolve([Number(error?.code ?? 0), printed]),
+    )
   })
   const lines = stdout.trimEnd().split('\n')
   return {

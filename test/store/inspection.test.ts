@@ -68,7 +68,7 @@ onEachStore((under) => {
     await under.query("UPDATE job SET state = 'running', worker = 'gone/1' WHERE id = 'orphan'")
     await under.query("UPDATE job SET state = 'running', worker = 'w/1' WHERE id = 'held'")
     const seen = await under.store.inspection.inspect()
-    expect(Math.abs(seen.now.getTime() - seen.localNow.getTime())).toBeLessThan(60_000)
+    expect(Math.abs(seen.now.getTime() - seen.localNow.getTime())).toBeLessThan(600_000)
     expect(seen.roundTripMs).toBeGreaterThan(0)
     expect(seen.workers).toMatchObject([{ id: 'w/1', tasks: ['a'], running: 1 }])
     expect(seen.marks).toEqual([{ id: 'marked', worker: 'w/1', ends: new Date('2030-01-01T00:00:00Z') }])

@@ -382,6 +382,20 @@ onEachStore((under) => {
       expect(next).toMatchObject({ idle: null, wake_at: next['nextrun'] })
     })
 
+    it('a manual run delays the next run, which is counted from its end', async () => {
+      await inserted()
+      await write(under.store).runNow('s')
+      await come('s', 5)
+      await pass()
+      expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting finish', nextrun: null })
+      const [claimed] = await claim()
+      await ends(claimed?.id ?? '')
+      const finished = instant((await jobRow(under, claimed?.id ?? ''))['finished'])
+      expect(instant((await schedule(under, 's'))['nextrun'])).toEqual(
+        finished && after(finished, 90 * MINUTE),
+      )
+    })
+
     it('whose job was deleted manually is planned from now by the sweep', async () => {
       await inserted()
       await come('s', 5)
@@ -432,6 +446,7 @@ onEachStore((under) => {
       ['jitter = 600000', 600_000],
       ["starts = '2189-01-01 00:00:00'", null],
       ['ends = NULL', 0],
+      ["ends = '2199-01-01 00:00:00'", 0],
     ])('of %s is planned from now', async (assignment, spread) => {
       await write(under.store).create('s', settings({ timer: 'hourly', ends: new Date('2190-01-01T00:00Z') }))
       await pass()

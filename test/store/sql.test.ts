@@ -28,7 +28,7 @@ const wakeAt = async (under: StoreUnderTest, id: string) => instant((await sched
 onEachStore((under) => {
   const near = async (value: unknown) => {
     const now = await clock(under)
-    expect(Math.abs((instant(value)?.getTime() ?? 0) - now.getTime())).toBeLessThan(30_000)
+    expect(Math.abs((instant(value)?.getTime() ?? 0) - now.getTime())).toBeLessThan(600_000)
   }
 
   describe('required columns', () => {
@@ -86,7 +86,7 @@ onEachStore((under) => {
       for (const { id } of first) expect(id).toMatch(UUID7)
       for (const { id } of first) {
         const ms = Number.parseInt(String(id).replaceAll('-', '').slice(0, 12), 16)
-        expect(Math.abs(ms - before.getTime())).toBeLessThan(30_000)
+        expect(Math.abs(ms - before.getTime())).toBeLessThan(600_000)
       }
       while ((await clock(under)).getTime() <= before.getTime() + 1);
       const newest = first

@@ -16,7 +16,7 @@ onEachStore((under) => {
     const list = await under.store.workers.list()
     expect(list).toMatchObject([worker('v/1'), worker('w/1')])
     for (const { started, heartbeat } of list) {
-      expect(Math.abs(started.getTime() - (await clock(under)).getTime())).toBeLessThan(30_000)
+      expect(Math.abs(started.getTime() - (await clock(under)).getTime())).toBeLessThan(600_000)
       expect(heartbeat).toEqual(started)
     }
   })

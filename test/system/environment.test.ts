@@ -106,7 +106,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
 
   it('appears in the health of a worker after it was deleted, and calls are rejected', async () => {
     const { url, path } = await file()
-    const kalends = await Kalends.open(url, { pollInterval: 50, lease: 2000, retention: false })
+    const kalends = await Kalends.open(url, { pollInterval: 50, lease: 30_000, retention: false })
     onTestFinished(() => kalends.stop({ grace: 0 }))
     kalends.handle(tick, () => null)
     await kalends.start()
@@ -186,7 +186,7 @@ eachDatabase(({ kind, fresh }) => {
     it.each(FULL)('%s (%i) is reported by health, and nothing is lost', async (message, errno) => {
       const { url } = await own(fresh)
       const { pool, fail } = faultyPool(url)
-      const kalends = await Kalends.open(pool, { pollInterval: 50, lease: 4000, retention: false })
+      const kalends = await Kalends.open(pool, { pollInterval: 50, lease: 30_000, retention: false })
       onTestFinished(() => kalends.stop({ grace: 0 }))
       const running = gate()
       const release = gate()
@@ -238,7 +238,7 @@ eachDatabase(({ kind, fresh }) => {
       const { url } = await own(fresh)
       const pool = createPool({ uri: url, connectionLimit: CONNECTIONS, queueLimit: 1 })
       onTestFinished(() => pool.end())
-      const kalends = await Kalends.open(pool, { pollInterval: 50, lease: 4000, retention: false })
+      const kalends = await Kalends.open(pool, { pollInterval: 50, lease: 30_000, retention: false })
       onTestFinished(() => kalends.stop({ grace: 0 }))
       kalends.handle(tick, () => null)
       await kalends.start()

@@ -122,7 +122,7 @@ describe('it is ok, and warns:', () => {
     [
       'locked-worker',
       { lockedWorkers: ['w/2'] },
-      /the worker w\/2 is dead, but another transaction has locked/,
+      /the worker w\/2 has sent no heartbeat .* another transaction has locked its row/,
     ],
     ['handlers-left', { abandonedHandlers: ['mail'] }, /a handler of 'mail' did not end .* and continues/],
     ['handlers-left', { abandonedHandlers: ['mail', 'mail'] }, /2 handlers of 'mail' .* continue/],
