@@ -23,7 +23,7 @@ const PAGES = {
     ...upTo('U', 3),
     ...upTo('V', 7),
   ],
-  'docs/lessons.md': [...upTo('', 57), '65', '66'],
+  'docs/lessons.md': [...upTo('', 57), '65', '66', '76', '77'],
 }
 
 /** @returns one line for each problem */

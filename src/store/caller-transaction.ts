@@ -22,6 +22,11 @@ export function callerTransaction(transaction: Transaction, dialect: Dialect): P
 }
 
 function executorOf(transaction: Transaction): (statement: string) => unknown {
+  if (isIdle(transaction))
+    throw new InvalidInputError(
+      'tx',
+      'the connection has no open transaction, so the job would be stored at once: begin one, or leave out tx',
+    )
   if (typeof transaction === 'function') return (statement) => transaction(statement, [])
   if (typeof transaction === 'object' && transaction !== null && !isPool(transaction)) {
     // A mysql2 connection with callbacks: the result of its `query` cannot be awaited.
@@ -42,6 +47,12 @@ function executorOf(transaction: Transaction): (statement: string) => unknown {
     'tx',
     'a drizzle transaction, a connection of mysql2 or SQLite, or a function (sql, params) => Promise is needed; a pool is not a transaction',
   )
+}
+
+/** better-sqlite3 and libsql say whether a transaction is open, and node:sqlite does too. */
+function isIdle(given: Transaction): boolean {
+  if (typeof given !== 'object' || given === null) return false
+  return Reflect.get(given, 'inTransaction') === false || Reflect.get(given, 'isTransaction') === false
 }
 
 /** A pool, or a drizzle database on one, may run each statement on another connection, so it is not a transaction. */

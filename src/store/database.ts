@@ -3,15 +3,17 @@
  * `YYYY-MM-DD HH:MM:SS.mmm`, in both directions.
  */
 
-import type { Pool as CallbackPool } from 'mysql2'
-import type { Pool } from 'mysql2/promise'
+/** A pool of mysql2, with promises or with callbacks. Its types differ between versions of the driver. */
+export interface MysqlPool {
+  /** Never called: Kalends opens its own connections. */
+  readonly getConnection: (...args: never[]) => unknown
+}
 
 /**
  * `mysql://user:password@host:port/database` (also `mariadb://`, and several hosts, `h1:3306,h2`), `sqlite:./file.db`,
- * `sqlite::memory:`, a mysql2 pool, or a drizzle database on one. Kalends never closes a pool that the application
- * passes in.
+ * `sqlite::memory:`, a mysql2 pool, or a drizzle database on one. Of a pool, Kalends only uses the configuration.
  */
-export type DatabaseTarget = string | Pool | CallbackPool | { readonly $client: Pool | CallbackPool }
+export type DatabaseTarget = string | MysqlPool | { readonly $client: MysqlPool }
 
 export type SqlValue = string | number | null
 
@@ -57,6 +59,8 @@ export interface Databases extends Readonly<Record<Use, Database>> {
 export interface OpenOptions {
   /** Milliseconds after which a connection that is still busy with one piece of work is destroyed. */
   readonly longestUseMs?: number | undefined
+  /** The most connections to a server. */
+  readonly connections?: number | undefined
   /** The database's clock, for tests that control time; SQLite only. */
   readonly clock?: (() => Date) | null | undefined
 }
@@ -145,9 +149,10 @@ export interface Dialect {
   /** The statement, alone in its transaction, waited too long for a lock. */
   readonly isLockWait: (error: unknown) => boolean
   /**
-   * Checks that the session of a transaction that the application has started stores values unchanged.
+   * Checks that the application has started a transaction in the database that Kalends uses, and that its session
+   * stores values unchanged.
    *
-   * @throws InvalidInputError naming the session variable
+   * @throws InvalidInputError saying what to do
    */
   readonly checkTransaction?: (execute: (statement: string) => unknown) => Promise<void>
   /**

@@ -1,5 +1,6 @@
-/** Opens a database: from a URL, or on a pool of the application. */
+/** Opens a database: from a URL, or with the configuration of the application's pool. */
 import { InvalidInputError } from '../errors.ts'
+import { checkedWhole } from '../model/input.ts'
 import type { Database, Databases, DatabaseTarget, OpenOptions } from './database.ts'
 import { checkEngines, checkMigrated, checkVersion, migrate } from './migrate.ts'
 import { tablesContext } from './sql/context.ts'
@@ -21,10 +22,19 @@ export interface StoreOptions {
   readonly migrate?: boolean | undefined
   /** Milliseconds after which a connection that is busy with one piece of work is destroyed: a worker's lease. */
   readonly longestUseMs?: number | undefined
+  /**
+   * The most connections that this process opens to a database server, at least 3: about a tenth is for the REST API,
+   * and of the others one half for the worker and one for calls. Default: 22, or 5 if you pass a pool; they are opened
+   * on demand, next to those of the pool. SQLite has one.
+   */
+  readonly connections?: number | undefined
   /** The database's clock, for tests that control time; SQLite only. See `kalends/testing`. */
   readonly clock?: (() => Date) | undefined
 }
 
+/** One for each use. */
+const LEAST_CONNECTIONS = 3
+const MOST_CONNECTIONS = 1000
 const PREFIX = /^[a-z0-9_]{0,32}$/i
 
 /**
@@ -41,6 +51,7 @@ export async function openStore(target: DatabaseTarget, options: StoreOptions = 
 /** Like `openStore`, with a store for each use. */
 export async function openStores(target: DatabaseTarget, options: StoreOptions = {}): Promise<Stores> {
   const prefix = checkedPrefix(options)
+  checkedWhole('connections', options.connections, LEAST_CONNECTIONS, MOST_CONNECTIONS)
   const uses = await openDatabase(target, options)
   const { loops, calls, api, close } = uses
   try {

@@ -19,7 +19,8 @@ import {
 import { timeSpan } from '../timer/index.ts'
 
 /** The options of `Kalends.open`, except those that the test kit sets itself. */
-export interface TestOptions extends Omit<KalendsOptions, 'clock' | 'migrate' | 'tablePrefix'> {
+export interface TestOptions
+  extends Omit<KalendsOptions, 'clock' | 'connections' | 'migrate' | 'tablePrefix'> {
   /** The initial time of the clock; default 2026-01-01T00:00Z. */
   readonly now?: Date | string | undefined
   /**

@@ -1,12 +1,11 @@
 /** A flood of requests never makes the loops wait, and is refused where it cannot be served. */
-import { createConnection, createPool, type RowDataPacket } from 'mysql2/promise'
+import { createConnection } from 'mysql2/promise'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { http } from '../../src/http/index.ts'
 import { Kalends, task, TooSlowError } from '../../src/index.ts'
 import { MysqlDatabase } from '../../src/store/mysql/database.ts'
 import { signal, until } from '../kalends/scene.ts'
 import { eachDatabase, type TestDatabase } from '../support/databases.ts'
-import { apiScene, replyOf, request } from './scene.ts'
+import { apiScene } from './scene.ts'
 
 const noop = task('noop')
 
@@ -58,62 +57,40 @@ eachDatabase(({ kind, fresh }) => {
       expect([...statuses].every((status) => status === 200 || status === 503)).toBe(true)
       expect((await call('GET /api/v1/schedules')).status).toBe(200)
     })
-
-    it('a caller-supplied pool of two connections leaves one to the loops', async () => {
-      const database = await fresh()
-      const pool = createPool({ uri: database.url, connectionLimit: 2 })
-      const kalends = await Kalends.open(pool, { pollInterval: 50, retention: false })
-      onTestFinished(async () => {
-        await kalends.stop({ grace: 0 })
-        await pool.end()
-        await database.drop()
-      })
-      const handler = http(kalends, { authorize: () => ({ role: 'admin' }) })
-      onTestFinished(() => handler.close())
-      kalends.handle(noop, () => {})
-      await kalends.schedules.create({ id: 'held', task: 'noop', timer: 'yearly' })
-      await kalends.start()
-      const release = await holdRow(database)
-      const flood = Array.from({ length: 8 }, async () =>
-        replyOf(await handler(request('PATCH /api/v1/schedules/held', { body: { summary: 'x' } }))),
-      )
-      await waitingSessions(database, 1)
-
-      const ran = signal(kalends, 'settled', ({ scheduleId }) => scheduleId === 'due')
-      await kalends.schedules.create({ id: 'due', task: noop, timer: 'yearly', firstRun: 'now' })
-      expect((await ran).outcome.state).toBe('success')
-      await release()
-      await Promise.all(flood)
-    })
   })
 
   it.skipIf(kind === 'sqlite')('health reports that loops wait for a connection, and why', async () => {
     const database = await fresh()
-    const pool = createPool({ uri: database.url, connectionLimit: 2 })
-    const kalends = await Kalends.open(pool, { pollInterval: 50, retention: false, lease: 1000 })
+    const kalends = await Kalends.open(database.url, {
+      pollInterval: 50,
+      retention: false,
+      lease: 1000,
+      connections: 3,
+    })
     onTestFinished(async () => {
       await kalends.stop({ grace: 0 })
-      await pool.end()
       await database.drop()
     })
     await kalends.start()
-    // The application holds all of its own connections.
-    const held = await Promise.all([pool.getConnection(), pool.getConnection()])
+    // One loop waits for the table, and the others for its connection.
+    const side = await createConnection({ uri: database.url })
+    onTestFinished(() => side.end())
+    await side.query('LOCK TABLES periodic_task WRITE')
     const note = await until(async () => {
       const found = kalends.health().reasons.find(({ code }) => code === 'no-connection')
       return found ?? null
     })
     expect(note.text).toMatch(/has waited .* for a connection/)
-    for (const connection of held) connection.release()
+    await side.query('UNLOCK TABLES')
     await until(async () => (kalends.health().ok ? true : null))
   })
 
   describe.skipIf(kind === 'sqlite')('a statement that exceeds its time limit', () => {
     const SLOW = 'SELECT one FROM (SELECT 1 AS one UNION SELECT 2) AS two WHERE SLEEP(60) = 0'
 
-    it('is ended, on connections of Kalends', async () => {
+    it('is ended', async () => {
       const { url, drop } = await fresh()
-      const limited = MysqlDatabase.open(url, 1, { statementLimitMs: 100 })
+      const limited = new MysqlDatabase(url, 1, { statementLimitMs: 100 })
       onTestFinished(async () => {
         await limited.close()
         await drop()
@@ -122,21 +99,6 @@ eachDatabase(({ kind, fresh }) => {
       const [[session]] = [await limited.rows<{ id: number }>('SELECT CONNECTION_ID() AS id')]
       await expect(limited.transaction((sql) => sql.rows(SLOW))).rejects.toThrow(/longer than 0\.1 s; narrow/)
       expect(await limited.rows('SELECT CONNECTION_ID() AS id')).toEqual([session])
-    })
-
-    it('is ended on a connection of the application, whose own limit is restored', async () => {
-      const { url, drop } = await fresh()
-      const pool = createPool({ uri: url, connectionLimit: 1 })
-      onTestFinished(async () => {
-        await pool.end()
-        await drop()
-      })
-      const variable = kind === 'mariadb' ? 'max_statement_time' : 'max_execution_time'
-      await pool.query(`SET SESSION ${variable} = 77`)
-      const limited = new MysqlDatabase(pool, { isCallerSupplied: true, statementLimitMs: 100 })
-      await expect(limited.rows(SLOW)).rejects.toThrow(TooSlowError)
-      const [rows] = await pool.query<RowDataPacket[]>(`SELECT @@SESSION.${variable} AS most`)
-      expect(Number(rows[0]?.['most'])).toBe(77)
     })
 
     it('is a 503 that says what to do', async () => {

@@ -154,6 +154,32 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
       },
     )
 
+    it('rejects a connection without an open transaction, and one that uses another database', async () => {
+      const { open, database } = await scene(under)
+      const { jobs } = await open()
+      const connection = await connected(database.url)
+      for (const tx of [
+        connection,
+        (sql: string) => connection.query(sql),
+        drizzle({ client: connection }),
+      ]) {
+        const submitting = jobs.submit(mail, {}, { tx })
+        await expect(submitting).rejects.toMatchObject({ code: 'INVALID_INPUT', field: 'tx' })
+        await expect(submitting).rejects.toThrow('has no open transaction')
+      }
+      await connection.query('SET autocommit = 0')
+      await jobs.submit(mail, {}, { tx: connection, id: 'without BEGIN' })
+      expect(await jobs.get('without BEGIN')).toBeNull()
+      await connection.commit()
+      expect(await jobs.get('without BEGIN')).toMatchObject({ state: 'waiting' })
+      await connection.query('USE information_schema')
+      await connection.beginTransaction()
+      await expect(jobs.submit(mail, {}, { tx: connection })).rejects.toThrow(
+        /uses the database 'information_schema', but Kalends uses '\w+': run USE /,
+      )
+      expect((await jobs.list()).total).toBe(1)
+    })
+
     it('submits on a connection of mysql2 with callbacks, also from a pool', async () => {
       const { open, database } = await scene(under)
       const pool = mysqlCallbacks.createPool(database.url)
@@ -238,6 +264,13 @@ for (const under of databases.filter(({ kind }) => kind === 'sqlite')) {
       const { open, database } = await scene(under)
       const connection = opened(database)
       await proves(database, await open(), begun(connection, connection))
+    })
+
+    it('rejects a connection without an open transaction', async () => {
+      const { open, database } = await scene(under)
+      const { jobs } = await open()
+      await expect(jobs.submit(mail, {}, { tx: opened(database) })).rejects.toThrow('has no open transaction')
+      expect((await jobs.list()).total).toBe(0)
     })
 
     it('submits in a drizzle transaction', async () => {

@@ -1,23 +1,19 @@
-/** Databases that the application lends: pools of mysql2 and drizzle. They stay the application's. */
+/** A pool of the application, also within drizzle: Kalends connects as it does, and shares no connection with it. */
+import { connect } from 'node:net'
 import { drizzle } from 'drizzle-orm/mysql2'
 import mysqlCallbacks from 'mysql2'
 import mysql from 'mysql2/promise'
+import { createPool as createOldestPool } from 'mysql2-3.0/promise'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Kalends, task } from '../../src/index.ts'
+import { Kalends, type KalendsOptions, StoreUnavailableError, task } from '../../src/index.ts'
+import type { DatabaseTarget } from '../../src/store/database.ts'
 import { databases, type DatabaseUnderTest, type TestDatabase } from '../support/databases.ts'
 import { ended, signal } from './scene.ts'
 
 const tick = task('tick')
 
-/** A database of the test's own. */
-async function lend(bare: DatabaseUnderTest['bare']): Promise<TestDatabase> {
-  const database = await bare()
-  onTestFinished(() => database.drop())
-  return database
-}
-
-/** Works on the database through a lent pool: a schedule and a job, to their ends. */
-async function work(kalends: Kalends): Promise<Date> {
+/** A schedule and a job, to their ends. */
+async function work(kalends: Kalends): Promise<void> {
   kalends.handle(tick, ({ slot, log, progress }) => {
     log.info('größer 😀')
     progress(1)
@@ -25,113 +21,252 @@ async function work(kalends: Kalends): Promise<Date> {
   })
   await kalends.start()
   const submitted = signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
-  await kalends.schedules.create({ id: 's', task: tick, timer: '*:*:*', args: { name: 'größer 😀' } })
+  await kalends.schedules.create({
+    id: 's',
+    task: tick,
+    timer: 'yearly',
+    firstRun: 'now',
+    args: { name: 'größer 😀' },
+  })
   const [id = ''] = (await submitted).jobs
   const job = await ended(kalends, id)
   expect(job).toMatchObject({ state: 'success', args: { name: 'größer 😀' }, progress: 1 })
   expect(job.result).toEqual({ slot: job.slot?.toISOString(), text: 'größer 😀' })
   expect((await kalends.jobs.logs(id)).map(({ message }) => message)).toEqual(['größer 😀'])
   expect(Math.abs(Date.now() - job.submitted.getTime())).toBeLessThan(600_000)
-  return job.submitted
 }
 
-for (const { kind, bare } of databases.filter((database) => database.kind !== 'sqlite')) {
+for (const { kind, bare, fresh } of databases.filter((database) => database.kind !== 'sqlite')) {
   describe(kind, () => {
-    it('a promise pool works, and is not closed by stop', async () => {
-      const { url } = await lend(bare)
-      const pool = mysql.createPool({ uri: url })
-      onTestFinished(() => pool.end())
-      const kalends = await Kalends.open(pool, { pollInterval: 50 })
-      await work(kalends)
-      await kalends.stop()
-      expect(await pool.query('SELECT 1 AS one')).toMatchObject([[{ one: 1 }], expect.anything()])
-    })
+    const database = async (make: DatabaseUnderTest['fresh'] = fresh): Promise<TestDatabase> => {
+      const made = await make()
+      onTestFinished(() => made.drop())
+      return made
+    }
 
-    it('a callback pool works, and is not closed by stop', async () => {
-      const { url } = await lend(bare)
-      const pool = mysqlCallbacks.createPool({ uri: url })
-      onTestFinished(() => pool.promise().end())
-      const kalends = await Kalends.open(pool, { pollInterval: 50 })
-      await work(kalends)
-      await kalends.stop()
-      expect(await pool.promise().query('SELECT 1 AS one')).toMatchObject([[{ one: 1 }], expect.anything()])
-    })
+    const pool = (url: string, options: mysql.PoolOptions = {}): mysql.Pool => {
+      const made = mysql.createPool({ uri: url, ...options })
+      onTestFinished(() => made.end())
+      return made
+    }
 
-    it('a drizzle database works, on a promise pool and on a callback pool, and is not closed by stop', async () => {
-      const { url } = await lend(bare)
-      const promises = mysql.createPool({ uri: url })
+    const open = async (target: DatabaseTarget, options: KalendsOptions = {}): Promise<Kalends> => {
+      const kalends = await Kalends.open(target, { pollInterval: 50, ...options })
+      onTestFinished(() => kalends.stop({ grace: 0 }))
+      return kalends
+    }
+
+    /** A user of the database, named like it. */
+    const user = async ({ url, query }: TestDatabase, rest: string): Promise<mysql.PoolOptions> => {
+      const name = new URL(url).pathname.slice(1)
+      const account = `'${name}'@'127.0.0.1'`
+      await query(`CREATE USER ${account} IDENTIFIED BY 'first' ${rest}`)
+      onTestFinished(async () => void (await query(`DROP USER ${account}`)))
+      await query(`GRANT ALL ON \`${name}\`.* TO ${account}`)
+      return { user: name, password: 'first' }
+    }
+
+    /** The ids of the sessions that use the database, without the one that asks. */
+    const sessions = async ({ query }: TestDatabase): Promise<number[]> =>
+      (
+        await query(
+          'SELECT id AS id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()',
+        )
+      ).map(({ id }) => Number(id))
+
+    it('a promise pool, a callback pool and drizzle on each work, and stay open', async () => {
+      const { url } = await database(bare)
+      const promises = pool(url)
       const callbacks = mysqlCallbacks.createPool({ uri: url })
-      onTestFinished(async () => {
-        await promises.end()
-        await callbacks.promise().end()
-      })
-      for (const [client, tablePrefix] of [
-        [promises, 'a_'],
-        [callbacks, 'b_'],
-      ] as const) {
-        const database = drizzle({ client })
-        const kalends = await Kalends.open(database, { pollInterval: 50, tablePrefix })
+      onTestFinished(() => callbacks.promise().end())
+      const targets = [promises, callbacks, drizzle({ client: promises }), drizzle({ client: callbacks })]
+      for (const [index, target] of targets.entries()) {
+        const kalends = await open(target, { tablePrefix: `p${index}_` })
         await work(kalends)
         await kalends.stop()
-        await database.execute('SELECT 1')
       }
+      expect(await promises.query('SELECT 1 AS one')).toMatchObject([[{ one: 1 }], expect.anything()])
+      expect(await callbacks.promise().query('SELECT 1 AS one')).toMatchObject([
+        [{ one: 1 }],
+        expect.anything(),
+      ])
     })
 
-    it('a pool of one connection is enough', async () => {
-      const { url } = await lend(bare)
-      const pool = mysql.createPool({ uri: url, connectionLimit: 1 })
-      onTestFinished(() => pool.end())
-      await using kalends = await Kalends.open(pool, { pollInterval: 50 })
-      await work(kalends)
+    it('a pool of the oldest version of the driver works', async () => {
+      const { url } = await database()
+      const oldest = createOldestPool({ uri: url })
+      onTestFinished(() => oldest.end())
+      await work(await open(oldest))
     })
 
-    it('instants are the same for every zone, cast option and row format of the pool', async () => {
-      const { url } = await lend(bare)
-      const pool = mysql.createPool({
-        uri: url,
+    it('options and sessions of the pool change nothing', async () => {
+      const { url } = await database()
+      const odd = pool(url, {
         timezone: '+13:00',
         dateStrings: false,
         rowsAsArray: true,
+        nestTables: '_',
+        charset: 'latin1_swedish_ci',
+        flags: ['-FOUND_ROWS'],
         supportBigNumbers: true,
         bigNumberStrings: true,
         decimalNumbers: true,
         namedPlaceholders: true,
         typeCast: () => 'nonsense',
       })
-      pool.pool.on('connection', (connection) => {
-        connection.query("SET time_zone = '-11:00', sql_mode = ''")
+      odd.pool.on('connection', (connection) => {
+        connection.query("SET time_zone = '-11:00', sql_mode = '', autocommit = 0, sql_select_limit = 1")
       })
-      onTestFinished(() => pool.end())
-      await using kalends = await Kalends.open(pool, { pollInterval: 50 })
+      const kalends = await open(odd)
       await work(kalends)
-      await using own = await Kalends.open(url)
-      expect(await own.schedules.get('s')).toMatchObject({ task: 'tick' })
-      const { items } = await own.jobs.list()
+      const other = await open(url)
+      expect(await other.schedules.get('s')).toMatchObject({ task: 'tick' })
+      const { items } = await other.jobs.list()
       expect(await Promise.all(items.map(({ id }) => kalends.jobs.get(id)))).toMatchObject(
         items.map(({ id, slot, submitted }) => ({ id, slot, submitted })),
       )
     })
 
+    it('what the application leaves behind in its connections harms nothing', async () => {
+      const [own, elsewhere] = [await database(), await database(bare)]
+      const leaking = pool(own.url, { connectionLimit: 2 })
+      const kalends = await open(leaking, { lease: '1h' })
+      await kalends.schedules.create({ id: 'locked', task: tick, timer: 'yearly' })
+      const [forgetful, moved] = [await leaking.getConnection(), await leaking.getConnection()]
+      await forgetful.beginTransaction()
+      await forgetful.query("SELECT id FROM periodic_task WHERE id = 'locked' FOR UPDATE")
+      await moved.query(`SET autocommit = 0`)
+      await moved.query(`USE ${new URL(elsewhere.url).pathname.slice(1)}`)
+      forgetful.release()
+      moved.release()
+      await work(kalends)
+      expect(await own.query('SELECT id FROM worker')).toHaveLength(1)
+      expect(await elsewhere.query('SHOW TABLES')).toEqual([])
+      expect(kalends.health()).toMatchObject({ ok: true, reasons: [] })
+    })
+
+    it('a pool whose connections are all in use harms nothing', async () => {
+      const { url } = await database()
+      const exhausted = pool(url, { connectionLimit: 1, queueLimit: 1 })
+      const held = await exhausted.getConnection()
+      onTestFinished(() => held.release())
+      await work(await open(exhausted))
+    })
+
     it('two instances on one pool do not affect each other', async () => {
-      const { url } = await lend(bare)
-      const pool = mysql.createPool({ uri: url, connectionLimit: 4 })
-      onTestFinished(() => pool.end())
-      const one = await Kalends.open(pool, { pollInterval: 50, worker: 'one' })
-      const other = await Kalends.open(pool, { pollInterval: 50, worker: 'other', tablePrefix: 'other_' })
+      const { url } = await database()
+      const shared = pool(url, { connectionLimit: 4 })
+      const one = await open(shared, { worker: 'one' })
+      const other = await open(shared, { worker: 'other', tablePrefix: 'other_' })
       await Promise.all([work(one), work(other)])
       await one.stop()
       expect((await other.jobs.list()).total).toBeGreaterThan(0)
-      await other.stop()
+    })
+
+    it.each([
+      [undefined, 5],
+      [3, 3],
+    ])(
+      'with `connections: %s`, at most %i connections are opened, and are enough',
+      async (connections, most) => {
+        const own = await database()
+        const given = pool(own.url)
+        const kalends = await open(given, { connections })
+        const busy = Array.from({ length: 40 }, (_, index) =>
+          kalends.schedules.create({ id: `busy-${index}`, task: 'tick', timer: 'yearly' }),
+        )
+        const seen: number[] = []
+        const watching = Promise.all(busy).then(() => work(kalends))
+        const done = watching.then(() => true)
+        while (!(await Promise.race([done, sessions(own).then((ids) => void seen.push(ids.length))])));
+        expect(Math.max(...seen)).toBeGreaterThan(1)
+        expect(Math.max(...seen)).toBeLessThanOrEqual(most)
+      },
+    )
+
+    it('a password that is replaced in the pool is used for new connections', async () => {
+      const own = await database()
+      const credentials = await user(own, '')
+      const given = pool(own.url, credentials)
+      const kalends = await open(given)
+      await kalends.jobs.list()
+      await own.query(`ALTER USER '${credentials.user}'@'127.0.0.1' IDENTIFIED BY 'second'`)
+      Reflect.set(Reflect.get(given.pool.config, 'connectionConfig'), 'password', 'second')
+      for (const id of await sessions(own)) await own.query(`KILL ${id}`)
+      await kalends.jobs.list().catch(() => {})
+      await work(kalends)
+    })
+
+    it('a function that returns a stream is called for each connection', async () => {
+      const { url } = await database()
+      let streams = 0
+      const given = pool(url, {
+        stream: () => {
+          streams += 1
+          return connect(Number(new URL(url).port), '127.0.0.1')
+        },
+      })
+      await work(await open(given))
+      expect(streams).toBeGreaterThan(1)
+    })
+
+    it.runIf(kind === 'mysql')('a plugin of the application signs in', async () => {
+      const own = await database()
+      let used = 0
+      const plugin = mysqlCallbacks.authPlugins.caching_sha2_password({})
+      const given = pool(own.url, {
+        ...(await user(own, '')),
+        authPlugins: {
+          caching_sha2_password: (metadata) => {
+            used += 1
+            return plugin(metadata)
+          },
+        },
+      })
+      await work(await open(given))
+      expect(used).toBeGreaterThan(0)
+    })
+
+    it('a limit of the server is reported by open, with what to do', async () => {
+      const own = await database()
+      const given = pool(own.url, await user(own, 'WITH MAX_USER_CONNECTIONS 1'))
+      const opening = Kalends.open(given)
+      await expect(opening).rejects.toThrow(StoreUnavailableError)
+      await expect(opening).rejects.toThrow(
+        /max_user_connections.*; raise this limit of the database's user, or set a smaller `connections`/,
+      )
     })
   })
 }
 
-it('any other value is rejected with what is expected', async () => {
-  const wrong: object = { $client: {} }
-  // What an application in JavaScript may lend.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  await expect(Kalends.open(wrong as never)).rejects.toMatchObject({
-    field: 'database',
-    code: 'INVALID_INPUT',
+describe('rejects', () => {
+  const at = { host: '127.0.0.1', port: 1 }
+  const pool = (options: mysql.PoolOptions) => {
+    const made = mysql.createPool({ ...at, ...options })
+    onTestFinished(() => made.end())
+    return made
+  }
+
+  it.each([
+    ['a pool cluster', () => mysql.createPoolCluster(), 'not a connection or a pool cluster'],
+    ['drizzle on something else', () => ({ $client: {} }), 'a drizzle database on one is needed'],
+    ['null', () => null, 'a pool of mysql2'],
+    ['a pool without a database', () => pool({}), 'the pool names no database'],
+    [
+      'a pool on a single stream',
+      () => pool({ database: 'app', stream: connect(1, '127.0.0.1').on('error', () => {}) }),
+      'serves only one connection',
+    ],
+  ])('%s, saying what is needed', async (_, target, text) => {
+    // What an application in JavaScript may pass in.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    const opening = Kalends.open(target() as never)
+    await expect(opening).rejects.toMatchObject({ field: 'database', code: 'INVALID_INPUT' })
+    await expect(opening).rejects.toThrow(text)
+  })
+
+  it.each([2, 0, 1.5, 1001])('connections: %d', async (connections) => {
+    const opening = Kalends.open(pool({ database: 'app' }), { connections })
+    await expect(opening).rejects.toMatchObject({ field: 'connections', code: 'INVALID_INPUT' })
   })
 })

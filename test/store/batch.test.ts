@@ -35,7 +35,7 @@ eachDatabase(({ kind, bare }) => {
     const database =
       kind === 'sqlite'
         ? await SqliteDatabase.open(under.url.slice('sqlite:'.length))
-        : MysqlDatabase.open(under.url, 1)
+        : new MysqlDatabase(under.url, 1)
     try {
       const { table, params } = batchTable(database.dialect, COLUMNS, rows)
       const found = await database.rows<Row>(

@@ -93,7 +93,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
   })
 
   it('for a user who cannot read the state of the members, the error names the missing privilege', async () => {
-    const database = MysqlDatabase.open(urlOf(group.members, null, 'app:x'), 2)
+    const database = new MysqlDatabase(urlOf(group.members, null, 'app:x'), 2)
     open.push(database)
     await expect(database.rows(SERVER)).rejects.toThrow(
       'GRANT SELECT ON performance_schema.replication_group_members',
@@ -116,7 +116,7 @@ describe.skipIf(program === null)('a replication group with one primary', () => 
   })
 
   function opened(members: readonly GroupMember[]): MysqlDatabase {
-    const database = MysqlDatabase.open(urlOf(members, members.length > 1 ? null : group.name), 4)
+    const database = new MysqlDatabase(urlOf(members, members.length > 1 ? null : group.name), 4)
     open.push(database)
     return database
   }

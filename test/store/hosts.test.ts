@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidInputError } from '../../src/errors.ts'
-import { groupOf, hostsOf } from '../../src/store/mysql/hosts.ts'
+import { connectTimeoutOf, groupOf, hostsOf } from '../../src/store/mysql/hosts.ts'
 
 describe('the hosts of a URL', () => {
   it.each([
@@ -35,6 +35,15 @@ describe('the hosts of a URL', () => {
     expect(() => groupOf('mysql://h1/app?group=mine')).toThrow(
       "'group' is not a UUID; write the value of the server's group_replication_group_name",
     )
+  })
+
+  it('have the time limit for connecting that the URL sets', () => {
+    expect(connectTimeoutOf('mysql://h1,h2/app?ssl={}&connectTimeout=5000')).toBe(5000)
+    expect(connectTimeoutOf('mysql://h1,h2/app')).toBeNull()
+    for (const wrong of ['', '0', '-1', '5s'])
+      expect(() => connectTimeoutOf(`mysql://h1/app?connectTimeout=${wrong}`)).toThrow(
+        "'connectTimeout' is not a number of milliseconds",
+      )
   })
 
   it.each([

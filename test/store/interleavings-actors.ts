@@ -76,7 +76,7 @@ export class Actor {
 
   static async open(name: string, overseer: TestDatabase, clock: Clock): Promise<Actor> {
     if (overseer.kind !== 'sqlite')
-      return new Actor(name, MysqlDatabase.open(overseer.url, 1), overseer, clock)
+      return new Actor(name, new MysqlDatabase(overseer.url, 1), overseer, clock)
     const inner = await SqliteDatabase.open(overseer.url.slice('sqlite:'.length))
     // No test cuts the power.
     await inner.rows('PRAGMA synchronous = OFF')

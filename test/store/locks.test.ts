@@ -1,11 +1,12 @@
 /** Others in the way: open transactions, deadlocks, lock waits, lost connections, and everyone at once. */
 import { EventEmitter, once } from 'node:events'
-import { createConnection, createPool, type Connection, type Pool } from 'mysql2/promise'
-import { describe, expect, it } from 'vitest'
+import { createConnection, type Connection } from 'mysql2/promise'
+import { describe, expect, it, vi } from 'vitest'
 import { ConflictError, StoreUnavailableError } from '../../src/errors.ts'
+import { Connections } from '../../src/store/mysql/connections.ts'
 import { MysqlDatabase } from '../../src/store/mysql/database.ts'
 import { toText } from '../../src/store/instant.ts'
-import { openStore } from '../../src/store/open.ts'
+import { storeOn } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
   after,
@@ -43,14 +44,11 @@ onEachStore((under) => {
     return connection
   }
 
-  /** A pool whose sessions wait for locks no longer than that. */
-  const impatient = (lockWaitSeconds: number): Pool => {
-    const pool = createPool({ uri: under.url, connectionLimit: 4 })
-    pool.pool.on('connection', (connection) => {
-      connection.query(`SET innodb_lock_wait_timeout = ${lockWaitSeconds}`, () => {})
-    })
-    under.afterwards(() => pool.end())
-    return pool
+  /** A database whose sessions wait for locks no longer than that. */
+  const impatient = (lockWaitSeconds: number): MysqlDatabase => {
+    const database = new MysqlDatabase(under.url, 4, { lockWaitSeconds })
+    under.afterwards(() => database.close())
+    return database
   }
 
   /** Until a statement that contains the text runs in this database. @returns its connection */
@@ -236,7 +234,7 @@ onEachStore((under) => {
     it('a transaction that is rolled back by a deadlock is repeated, and nothing of its first attempt remains', async () => {
       await planned(under, 'a', null, { idle: 'done' })
       await planned(under, 'b', null, { idle: 'done' })
-      const database = new MysqlDatabase(impatient(50), { isCallerSupplied: true })
+      const database = impatient(50)
       let tries = 0
       const crossroads = new EventEmitter()
       const both = once(crossroads, 'both')
@@ -268,7 +266,7 @@ onEachStore((under) => {
       await admin.query('START TRANSACTION')
       await admin.query("UPDATE periodic_task SET summary = 'mine' WHERE id = 'a'")
       let tries = 0
-      await new MysqlDatabase(impatient(1), { isCallerSupplied: true }).transaction(async (sql) => {
+      await impatient(1).transaction(async (sql) => {
         tries += 1
         await sql.run("INSERT INTO job_log (job_id, message) VALUES ('a', 'x')")
         // The second try finds the row free.
@@ -285,7 +283,7 @@ onEachStore((under) => {
       const admin = await administrator()
       await admin.query('START TRANSACTION')
       await admin.query("UPDATE periodic_task SET summary = 'mine' WHERE id = 'a'")
-      const giving = new MysqlDatabase(impatient(1), { isCallerSupplied: true }).transaction(async (sql) => {
+      const giving = impatient(1).transaction(async (sql) => {
         await sql.run("INSERT INTO job_log (job_id, message) VALUES ('a', 'x')")
         await sql.run("UPDATE periodic_task SET run_count = run_count + 1 WHERE id = 'a'")
       })
@@ -299,16 +297,22 @@ onEachStore((under) => {
       const admin = await administrator()
       await admin.query('START TRANSACTION')
       await admin.query("UPDATE periodic_task SET summary = 'mine' WHERE id = 'a'")
-      const pool = impatient(1)
+      const database = impatient(1)
+      // oxlint-disable-next-line typescript/unbound-method -- called with Reflect.apply
+      const { take } = Connections.prototype
       let tries = 0
-      pool.pool.on('acquire', (connection) => {
+      const taking = vi.spyOn(Connections.prototype, 'take').mockImplementation(async function (
+        this: Connections,
+      ) {
+        const connection = await Reflect.apply(take, this, [])
         tries += 1
-        if (tries === 1) return
+        if (tries === 1) return connection
         // The second try waits until the row is free.
-        connection.query('SET innodb_lock_wait_timeout = 50', () => {})
+        await connection.query('SET innodb_lock_wait_timeout = 50')
         void admin.query('COMMIT')
+        return connection
       })
-      const database = new MysqlDatabase(pool, { isCallerSupplied: true })
+      under.afterwards(async () => taking.mockRestore())
       expect(await database.run("UPDATE periodic_task SET group_ = 'g' WHERE id = 'a'")).toBe(1)
       expect(tries).toBe(2)
       expect(await schedule(under, 'a')).toMatchObject({ group_: 'g', summary: 'mine' })
@@ -318,7 +322,7 @@ onEachStore((under) => {
   describe.skipIf(!server)('when a connection is lost', () => {
     it('the database is unavailable, nothing is half-done, and the next call works', async () => {
       await planned(under, 'a', null, { idle: 'done' })
-      const database = MysqlDatabase.open(under.url, 2)
+      const database = new MysqlDatabase(under.url, 2)
       under.afterwards(() => database.close())
       const losing = database.transaction(async (sql) => {
         await sql.run("INSERT INTO job_log (job_id, message) VALUES ('a', 'x')")
@@ -372,7 +376,7 @@ onEachStore((under) => {
       const slot = after(await clock(under), -1000)
       await planned(under, 'held up', slot)
       await planned(under, 'other', slot)
-      const store = await openStore(impatient(1))
+      const store = storeOn(impatient(1), '')
       const marks = await store.scheduling.markDue(WORKER, 10, LEASE_MS)
       const admin = await administrator()
       await admin.query('START TRANSACTION')

@@ -126,7 +126,7 @@ const NEXT = {
 /** What an upgrade does: the migrations of this version, and the next. */
 async function upgrade({ kind, url }: Pick<TestDatabase, 'kind' | 'url'>): Promise<string[]> {
   const database =
-    kind === 'sqlite' ? await SqliteDatabase.open(url.slice('sqlite:'.length)) : MysqlDatabase.open(url, 1)
+    kind === 'sqlite' ? await SqliteDatabase.open(url.slice('sqlite:'.length)) : new MysqlDatabase(url, 1)
   try {
     return await migrate(database, '', () => {}, [...(await readMigrations(database)), NEXT])
   } finally {

@@ -21,7 +21,7 @@ export async function recording(
 ): Promise<Recording> {
   const database = url.startsWith('sqlite:')
     ? await SqliteDatabase.open(url.slice('sqlite:'.length))
-    : MysqlDatabase.open(url, 4)
+    : new MysqlDatabase(url, 4)
   // Its literals depend on the server.
   await database.rows('SELECT 1')
   const statements: string[] = []

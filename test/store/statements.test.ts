@@ -589,7 +589,7 @@ eachDatabase(({ kind, bare }) => {
 
   it.skipIf(kind === 'sqlite')('transactions are READ COMMITTED, for any default of the server', async () => {
     const { MysqlDatabase } = await import('../../src/store/mysql/database.ts')
-    const own = MysqlDatabase.open(database.url, 2)
+    const own = new MysqlDatabase(database.url, 2)
     try {
       const seen = await own.transaction(async (sql) => {
         const count = async () =>

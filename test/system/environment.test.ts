@@ -1,8 +1,9 @@
 /** Failures of the environment: each is a StoreUnavailableError, is retried, and is in the health of the worker. */
 import { rename, rm, writeFile } from 'node:fs/promises'
-import { createPool, type Pool, type PoolConnection } from 'mysql2/promise'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import type { PoolConnection } from 'mysql2/promise'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type Health, Kalends, StoreUnavailableError, task } from '../../src/index.ts'
+import { Connections } from '../../src/store/mysql/connections.ts'
 import { MysqlDatabase } from '../../src/store/mysql/database.ts'
 import { openStore } from '../../src/store/open.ts'
 import { SqliteDatabase } from '../../src/store/sqlite/database.ts'
@@ -138,15 +139,21 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('a full disk, on
   })
 })
 
-/** A pool of the application whose statements can be made to fail as the server fails them. */
-function faultyPool(url: string): { pool: Pool; fail: (error: object | null, statements?: RegExp) => void } {
-  const pool = createPool({ uri: url, connectionLimit: 10 })
-  onTestFinished(() => pool.end())
-  let failure: { readonly error: object; readonly statements: RegExp } | null = null
-  const getConnection = pool.getConnection.bind(pool)
+/** Makes statements, or new connections, fail as the server fails them. */
+function faultyServer(): {
+  readonly fail: (error: object | null, statements?: RegExp) => void
+  readonly refuse: (error: object | null) => void
+} {
+  // oxlint-disable-next-line typescript/unbound-method -- called with Reflect.apply
+  const { take } = Connections.prototype
   const seen = new WeakSet<PoolConnection>()
-  pool.getConnection = async () => {
-    const connection = await getConnection()
+  let failure: { readonly error: object; readonly statements: RegExp } | null = null
+  let refusal: object | null = null
+  const taking = vi.spyOn(Connections.prototype, 'take').mockImplementation(async function (
+    this: Connections,
+  ) {
+    if (refusal !== null) throw Object.assign(new Error('refused'), refusal)
+    const connection = await Reflect.apply(take, this, [])
     if (seen.has(connection)) return connection
     seen.add(connection)
     const query = connection.query.bind(connection)
@@ -158,16 +165,17 @@ function faultyPool(url: string): { pool: Pool; fail: (error: object | null, sta
     }
     Reflect.set(connection, 'query', failing)
     return connection
-  }
+  })
+  onTestFinished(() => taking.mockRestore())
   return {
-    pool,
     fail: (error, statements = /^(INSERT|UPDATE)/) => {
       failure = error === null ? null : { error, statements }
     },
+    refuse: (error) => {
+      refusal = error
+    },
   }
 }
-
-const CONNECTIONS = 10
 
 /** As MariaDB and MySQL tell it. */
 const FULL: readonly [text: string, errno: number][] = [
@@ -185,8 +193,8 @@ eachDatabase(({ kind, fresh }) => {
   describe.skipIf(kind === 'sqlite')('a full disk', () => {
     it.each(FULL)('%s (%i) is reported by health, and nothing is lost', async (message, errno) => {
       const { url } = await own(fresh)
-      const { pool, fail } = faultyPool(url)
-      const kalends = await Kalends.open(pool, { pollInterval: 50, lease: 30_000, retention: false })
+      const { fail } = faultyServer()
+      const kalends = await Kalends.open(url, { pollInterval: 50, lease: 30_000, retention: false })
       onTestFinished(() => kalends.stop({ grace: 0 }))
       const running = gate()
       const release = gate()
@@ -213,8 +221,9 @@ eachDatabase(({ kind, fresh }) => {
       ['Duplicate entry', 1062],
     ])('%s (%i) is not one', async (message, errno) => {
       const { url } = await own(fresh)
-      const { pool, fail } = faultyPool(url)
-      const database = new MysqlDatabase(pool, { isCallerSupplied: true })
+      const { fail } = faultyServer()
+      const database = new MysqlDatabase(url, 1)
+      onTestFinished(() => database.close())
       fail({ errno, message })
       const writing = database.run('INSERT INTO filler VALUES (1)')
       await expect(writing).rejects.not.toThrow(StoreUnavailableError)
@@ -223,47 +232,25 @@ eachDatabase(({ kind, fresh }) => {
 
   it.skipIf(kind === 'sqlite').each([
     ['Cannot execute statement: BINLOG_FORMAT = STATEMENT', 1665, 'set binlog_format = ROW or MIXED'],
-    ['Too many connections', 1040, 'raise max_connections'],
+    ['Too many connections', 1040, 'raise max_connections of the server, or set a smaller `connections`'],
+    ['User app already has more than …', 1203, "raise this limit of the database's user, or set a smaller"],
   ])('%s (%i) says what to do', async (message, errno, fix) => {
     const { url } = await own(fresh)
-    const { pool, fail } = faultyPool(url)
+    const { fail } = faultyServer()
     fail({ errno, message })
-    const writing = new MysqlDatabase(pool, { isCallerSupplied: true }).run('INSERT INTO filler VALUES (1)')
+    const database = new MysqlDatabase(url, 1)
+    onTestFinished(() => database.close())
+    const writing = database.run('INSERT INTO filler VALUES (1)')
     await expect(writing).rejects.toThrow(StoreUnavailableError)
     await expect(writing).rejects.toThrow(`${message}; ${fix}`)
   })
 
-  describe.skipIf(kind === 'sqlite')('a caller-supplied pool', () => {
-    it('whose queueLimit is reached is unavailable, is reported by health, and is retried', async () => {
+  it.skipIf(kind === 'sqlite')(
+    'a server that refuses connections is unavailable, and the end of a run is not lost',
+    async () => {
       const { url } = await own(fresh)
-      const pool = createPool({ uri: url, connectionLimit: CONNECTIONS, queueLimit: 1 })
-      onTestFinished(() => pool.end())
-      const kalends = await Kalends.open(pool, { pollInterval: 50, lease: 30_000, retention: false })
-      onTestFinished(() => kalends.stop({ grace: 0 }))
-      kalends.handle(tick, () => null)
-      await kalends.start()
-      await wellAgain(kalends)
-      const held: PoolConnection[] = []
-      // The loops use the pool as well: each is taken when it is free, and then the queue is full with one.
-      while (held.length < CONNECTIONS) held.push(await until(() => pool.getConnection().catch(() => null)))
-      const waiting = pool.getConnection().catch(() => null)
-      const refused = kalends.jobs.submit(tick, {})
-      await expect(refused).rejects.toThrow(StoreUnavailableError)
-      await expect(refused).rejects.toThrow('queueLimit')
-      expect((await failing(kalends, 'queueLimit')).ok).toBe(false)
-      for (const connection of held) connection.release()
-      ;(await waiting)?.release()
-      const settled = signal(kalends, 'settled')
-      await until(() => kalends.jobs.submit(tick, {}).catch(() => null))
-      expect((await settled).outcome.state).toBe('success')
-      await wellAgain(kalends)
-    })
-
-    it('that returns no connection for any other reason is unavailable, and the end of a run is not lost', async () => {
-      const { url } = await own(fresh)
-      const pool = createPool({ uri: url, connectionLimit: 5 })
-      onTestFinished(() => pool.end())
-      const kalends = await Kalends.open(pool, { pollInterval: 50, lease: 60_000, retention: false })
+      const { refuse } = faultyServer()
+      const kalends = await Kalends.open(url, { pollInterval: 50, lease: 60_000, retention: false })
       onTestFinished(() => kalends.stop({ grace: 0 }))
       const running = gate()
       const release = gate()
@@ -275,16 +262,14 @@ eachDatabase(({ kind, fresh }) => {
       await kalends.start()
       const id = await kalends.jobs.submit(tick, {})
       await running.promise
-      const getConnection = pool.getConnection.bind(pool)
-      pool.getConnection = () =>
-        Promise.reject(Object.assign(new Error('Access denied for user'), { errno: 1045 }))
+      refuse({ message: 'Access denied for user', errno: 1045 })
       release.open()
       await failing(kalends, 'Access denied')
       await expect(kalends.jobs.get(id)).rejects.toThrow(StoreUnavailableError)
-      pool.getConnection = getConnection
+      refuse(null)
       expect(await ended(kalends, id)).toMatchObject({ state: 'success', result: 'the result' })
-    })
-  })
+    },
+  )
 
   it('a healthy worker reports none of it', async () => {
     const { open } = await scene({ fresh })

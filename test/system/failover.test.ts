@@ -21,7 +21,7 @@ eachDatabase(({ kind, fresh }) => {
     const [first, second] = [await Proxy.open(server.url), await Proxy.open(server.url)]
     const hosts = [first, second].map((proxy) => new URL(proxy.url).host)
     const url = new URL(server.url)
-    const database = MysqlDatabase.open(`mysql://root:@${hosts.join(',')}${url.pathname}`, connections, {
+    const database = new MysqlDatabase(`mysql://root:@${hosts.join(',')}${url.pathname}`, connections, {
       longestUseMs: LONGEST_USE_MS,
     })
     cleanups.push(
@@ -93,7 +93,7 @@ eachDatabase(({ kind, fresh }) => {
     const { server, hosts, database } = await twoHosts()
     await works(database)
     await readOnly(server, async () => {
-      const fresh = MysqlDatabase.open(`mysql://root@${hosts.join(',')}${new URL(server.url).pathname}`, 1)
+      const fresh = new MysqlDatabase(`mysql://root@${hosts.join(',')}${new URL(server.url).pathname}`, 1)
       cleanups.push(() => fresh.close())
       await expect(fresh.rows('SELECT 1')).rejects.toThrow(/: it is read-only; .*: it is read-only/)
     })

@@ -13,7 +13,7 @@ eachDatabase(({ kind, fresh }) => {
   it.skipIf(kind === 'sqlite')('a connection that dies silently never blocks a caller forever', async () => {
     const server = await fresh()
     const proxy = await Proxy.open(server.url)
-    const database = MysqlDatabase.open(proxy.url, 1, { longestUseMs: LONGEST_USE_MS })
+    const database = new MysqlDatabase(proxy.url, 1, { longestUseMs: LONGEST_USE_MS })
     await database.rows('SELECT 1')
 
     // In a transaction, whose ROLLBACK would wait as well; and for a statement of its own.

@@ -22,7 +22,7 @@ export interface Access {
 export async function openAccess(url: string): Promise<Access> {
   const database = url.startsWith('sqlite:')
     ? await SqliteDatabase.open(url.slice('sqlite:'.length))
-    : MysqlDatabase.open(url.replace(/^mariadb:/, 'mysql:'), CONNECTIONS)
+    : new MysqlDatabase(url.replace(/^mariadb:/, 'mysql:'), CONNECTIONS)
   return accessOf(database)
 }
 

@@ -1,69 +1,19 @@
-/** Where connections come from: a caller-supplied pool, or our own pools, one for each host. */
-import mysql from 'mysql2/promise'
+/** Our own connections: one pool of the driver for each host. */
+import type mysql from 'mysql2/promise'
 import { StoreUnavailableError } from '../../errors.ts'
+import type { CreatePool } from './application-pool.ts'
 import { condemnsHost } from './errors.ts'
 import { checkGroupName, checkMembership, NotInGroupError } from './group.ts'
-import type { Host } from './hosts.ts'
 import { isSilent, withTimeout } from './timeout.ts'
 
-export interface Connections {
-  /** If this fails, the error is never caused by the work that needs the connection. */
-  take(): Promise<mysql.PoolConnection>
-  give(connection: mysql.PoolConnection): void
-  /** Work on it failed with a server or network error: the connection is not used again. */
-  drop(connection: mysql.PoolConnection, error: unknown): void
-  /**
-   * Whether the server of this connection may still be used. Never throws. If the server's group refused a COMMIT, this
-   * distinguishes a conflict, which undoes the transaction, from the loss of the group, which may leave it committed.
-   */
-  isFit(connection: mysql.PoolConnection): Promise<boolean>
-  /** Whether several servers of a cluster may commit at the same time; known after the first connection. */
-  clustered(): boolean
-  end(): Promise<void>
+/** A host, or the server of the application's pool. */
+export interface Host {
+  /** As written in the URL, such as 'h1:3306'. */
+  readonly name: string
+  readonly pool: CreatePool
 }
 
-export class CallerSuppliedConnections implements Connections {
-  readonly #pool: mysql.Pool
-
-  constructor(pool: mysql.Pool) {
-    this.#pool = pool
-  }
-
-  async take(): Promise<mysql.PoolConnection> {
-    try {
-      return await this.#pool.getConnection()
-    } catch (error) {
-      // The driver's error has no code.
-      if (!(error instanceof Error) || error.message !== 'Queue limit reached.') throw error
-      throw new StoreUnavailableError(
-        'The pool that the application passed in has no free connection, and its queueLimit is reached: raise its connectionLimit, or leave out queueLimit',
-        { cause: error },
-      )
-    }
-  }
-
-  give(connection: mysql.PoolConnection): void {
-    connection.release()
-  }
-
-  drop(connection: mysql.PoolConnection): void {
-    connection.destroy()
-  }
-
-  async isFit(): Promise<boolean> {
-    return true
-  }
-
-  clustered(): boolean {
-    return false
-  }
-
-  async end(): Promise<void> {
-    // The pool belongs to the application.
-  }
-}
-
-export interface OwnOptions {
+export interface ConnectionsOptions {
   /** The most connections to one host. */
   readonly connections: number
   /** Statements that set up each new session. */
@@ -87,7 +37,7 @@ interface Made {
 /** Servers report their uptime in whole seconds. */
 const UPTIME_SLACK_MS = 2000
 
-/** The servers that connections have reached. A URL, a pool or a proxy does not show which server it is. */
+/** The servers that connections have reached. Behind a proxy, the host does not show which server it is. */
 export class SeenServers {
   /** How many new connections reached a different server than the previous connection, or a restarted one. */
   changes = 0
@@ -118,19 +68,20 @@ interface Place {
  * silent, is read-only (a replica or a former primary), or has lost its cluster. A server outside its replication group
  * can still be writable, so members are checked before each use.
  */
-export class OwnConnections implements Connections {
-  readonly #options: OwnOptions
+export class Connections {
+  readonly #options: ConnectionsOptions
   readonly #places: readonly Place[]
   /** The connections that were checked, by the driver's own object. */
   readonly #made = new WeakMap<object, Made>()
   #current = 0
   #clustered = false
 
-  constructor(hosts: readonly Host[], options: OwnOptions) {
+  constructor(hosts: readonly Host[], options: ConnectionsOptions) {
     this.#options = options
     this.#places = hosts.map((host) => ({ host, pool: this.#pool(host), generation: 0 }))
   }
 
+  /** If this fails, the error is never caused by the work that needs the connection. */
   async take(): Promise<mysql.PoolConnection> {
     const first = this.#current
     const failures: { host: Host; error: unknown }[] = []
@@ -160,6 +111,7 @@ export class OwnConnections implements Connections {
     else connection.release()
   }
 
+  /** Work on it failed with a server or network error: the connection is not used again. */
   drop(connection: mysql.PoolConnection, error: unknown): void {
     const made = this.#made.get(connection.connection)
     connection.destroy()
@@ -171,6 +123,10 @@ export class OwnConnections implements Connections {
       this.#current = (this.#current + 1) % this.#places.length
   }
 
+  /**
+   * Whether the server of this connection may still be used. Never throws. If the server's group refused a COMMIT, this
+   * distinguishes a conflict, which undoes the transaction, from the loss of the group, which may leave it committed.
+   */
   async isFit(connection: mysql.PoolConnection): Promise<boolean> {
     if (this.#made.get(connection.connection)?.isMember !== true) return true
     return await this.#inTime(connection, () => checkMembership(connection)).then(
@@ -179,6 +135,7 @@ export class OwnConnections implements Connections {
     )
   }
 
+  /** Whether several servers of a cluster may commit at the same time; known after the first connection. */
   clustered(): boolean {
     return this.#clustered
   }
@@ -188,10 +145,8 @@ export class OwnConnections implements Connections {
   }
 
   #pool(host: Host): mysql.Pool {
-    const pool = mysql.createPool({
-      // Options in the URL override this.
+    const pool = host.pool({
       connectTimeout: this.#options.timeoutMs,
-      uri: host.url,
       timezone: 'Z',
       charset: 'utf8mb4_bin',
       connectionLimit: this.#options.connections,

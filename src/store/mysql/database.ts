@@ -1,36 +1,29 @@
 /**
- * MySQL and MariaDB through mysql2: on our own pool, or on a caller-supplied one.
+ * MySQL and MariaDB through mysql2, on connections of our own.
  *
- * Nothing depends on the session: time zone, character set, sql_mode and the driver's type casts may be anything. The
- * isolation level is READ COMMITTED, because REPEATABLE READ locks the gaps that inserts need.
+ * Nothing depends on the time zone of the session or on the driver's type casts. The isolation level is READ COMMITTED,
+ * because REPEATABLE READ locks the gaps that inserts need.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import type mysql from 'mysql2/promise'
+import mysql from 'mysql2/promise'
 import { messageOf, StoreUnavailableError, TooSlowError } from '../../errors.ts'
 import type { Database, Sql, SqlValue } from '../database.ts'
-import { type Connections, CallerSuppliedConnections, OwnConnections, SeenServers } from './connections.ts'
+import type { CreatePool } from './application-pool.ts'
+import { Connections, type Host, SeenServers } from './connections.ts'
 import { mysqlDialect } from './dialect.ts'
 import { advice, isLockWait, isRefusedByGroup, isTooSlow, isTransient, isUnavailable } from './errors.ts'
 import { NotInGroupError } from './group.ts'
-import { groupOf, hostsOf } from './hosts.ts'
+import { connectTimeoutOf, groupOf, hostsOf } from './hosts.ts'
 import { EITHER_EXACT } from './literal.ts'
 import { examine, type Server, session } from './session.ts'
-import {
-  borrowing,
-  type Borrowing,
-  limitStatements,
-  OWN_SESSION,
-  SESSION_CLOCK,
-  SESSION_STATE,
-  type SessionState,
-} from './session-variables.ts'
+import { limitStatements, OWN_SESSION } from './session-variables.ts'
 import { withTimeout } from './timeout.ts'
 
 /** How often work is tried after deadlocks. */
 const MOST_TRIES = 10
 /** Fewer tries after a lock wait, because each has already cost its timeout. */
 const MOST_TRIES_AFTER_LOCK_WAIT = 3
-/** For our own sessions: waiting longer for a lock happens between statements, not within one. */
+/** Waiting longer for a lock happens between statements, not within one. */
 const LOCK_WAIT_SECONDS = 5
 /**
  * A connection that is busy with one piece of work for longer is destroyed. Otherwise a connection that died silently,
@@ -50,58 +43,69 @@ export interface MysqlOptions {
   readonly longestUseMs?: number | undefined
   /** The server ends a SELECT (on MariaDB, any statement) that takes longer; default: no limit. */
   readonly statementLimitMs?: number | undefined
+  /** How long a statement waits for the lock of a row; default: five seconds. */
+  readonly lockWaitSeconds?: number | undefined
 }
 
 export class MysqlDatabase implements Database {
-  readonly dialect = mysqlDialect(() => this.#server?.exact ?? EITHER_EXACT)
+  readonly dialect = mysqlDialect(
+    () => this.#server?.exact ?? EITHER_EXACT,
+    () => this.#server?.database ?? null,
+  )
   readonly #connections: Connections
-  readonly #isCallerSupplied: boolean
-  readonly #borrowings = new WeakMap<object, Borrowing>()
-  readonly #seen: SeenServers
+  readonly #seen = new SeenServers()
   readonly #longestUseMs: number
   readonly #statementLimitMs: number | null
   /** When each piece of work that waits for a connection began to wait, in order. */
   readonly #waiting = new Set<{ readonly since: number }>()
   #server: Server | null = null
 
-  constructor(
-    pool: mysql.Pool | Connections,
-    options: MysqlOptions & { readonly isCallerSupplied: boolean; readonly seen?: SeenServers },
-  ) {
-    this.#seen = options.seen ?? new SeenServers()
-    this.#connections = 'getConnection' in pool ? new CallerSuppliedConnections(pool) : pool
-    this.#isCallerSupplied = options.isCallerSupplied
-    this.#longestUseMs = options.longestUseMs ?? LONGEST_USE_MS
-    this.#statementLimitMs = options.statementLimitMs ?? null
-  }
-
   /**
-   * Opens our own connections.
+   * Connects when the first work needs it.
    *
-   * @param url  `mysql://user:password@host:port/database`; with several hosts (`h1:3306,h2`), one is used; with
-   * `?group=<uuid>`, only a member of that replication group
+   * @param target  `mysql://user:password@host:port/database`; with several hosts (`h1:3306,h2`), one is used; with
+   *   `?group=<uuid>`, only a member of that replication group. Or how to create a pool
    * @param connections  the most connections to one host
    */
-  static open(
-    url: string,
+  constructor(
+    target: string | CreatePool,
     connections: number,
-    { longestUseMs = LONGEST_USE_MS, statementLimitMs }: MysqlOptions = {},
-  ): MysqlDatabase {
-    const hosts = hostsOf(url)
-    const seen = new SeenServers()
-    const own = new OwnConnections(hosts, {
-      seen,
+    {
+      longestUseMs = LONGEST_USE_MS,
+      statementLimitMs,
+      lockWaitSeconds = LOCK_WAIT_SECONDS,
+    }: MysqlOptions = {},
+  ) {
+    const hosts: Host[] =
+      typeof target === 'string'
+        ? hostsOf(target).map(({ name, url }) => ({
+            name,
+            pool: (options) => mysql.createPool({ ...options, uri: url }),
+          }))
+        : [{ name: '', pool: target }]
+    this.#longestUseMs = longestUseMs
+    this.#statementLimitMs = statementLimitMs ?? null
+    this.#connections = new Connections(hosts, {
+      seen: this.#seen,
       connections,
       setup: [
         'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
         OWN_SESSION,
-        `SET SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
+        `SET SESSION innodb_lock_wait_timeout = ${lockWaitSeconds}`,
         ...(statementLimitMs === undefined ? [] : [limitStatements(statementLimitMs)]),
       ],
-      group: groupOf(url),
-      timeoutMs: Math.min(hosts.length > 1 ? HOST_TIMEOUT_MS : ONLY_HOST_TIMEOUT_MS, longestUseMs),
+      group: typeof target === 'string' ? groupOf(target) : null,
+      timeoutMs: Math.min(
+        (typeof target === 'string' ? connectTimeoutOf(target) : null) ??
+          (hosts.length > 1 ? HOST_TIMEOUT_MS : ONLY_HOST_TIMEOUT_MS),
+        longestUseMs,
+      ),
     })
-    return new MysqlDatabase(own, { isCallerSupplied: false, seen, longestUseMs, statementLimitMs })
+  }
+
+  /** Opens a connection if there is none yet. @throws StoreUnavailableError */
+  async connect(): Promise<void> {
+    await this.#connected(async () => {})
   }
 
   serverChanges(): number {
@@ -180,8 +184,6 @@ export class MysqlDatabase implements Database {
     connection: mysql.PoolConnection,
     work: (sql: Sql) => Promise<Result>,
   ): Promise<Result> {
-    // Our own sessions already have it.
-    if (this.#isCallerSupplied) await connection.query('SET TRANSACTION ISOLATION LEVEL READ COMMITTED')
     await connection.query('START TRANSACTION')
     try {
       const result = await work(sql)
@@ -205,14 +207,7 @@ export class MysqlDatabase implements Database {
       connection = taken
       return await withTimeout(taken, timeoutMs, async () => {
         this.#server ??= await examine(taken)
-        const sql = session(taken, this.#server)
-        const after = this.#isCallerSupplied ? await this.#borrow(taken, sql) : null
-        try {
-          return await work(sql, taken)
-        } finally {
-          // A session that cannot be restored is not returned to the pool.
-          if (after !== null) await taken.query(after).catch(() => taken.destroy())
-        }
+        return await work(session(taken, this.#server), taken)
       })
     } catch (error) {
       if (this.#statementLimitMs !== null && isTooSlow(error)) {
@@ -247,24 +242,6 @@ export class MysqlDatabase implements Database {
     } finally {
       this.#waiting.delete(waiting)
     }
-  }
-
-  /** @returns the statement that restores the session; null: nothing to restore */
-  async #borrow(connection: mysql.PoolConnection, sql: Sql): Promise<string | null> {
-    const key = connection.connection
-    let { before, after } = this.#borrowings.get(key) ?? {}
-    if (before === undefined || after === undefined) {
-      const [state] = await sql.rows<SessionState>(SESSION_STATE)
-      const [later] = await sql.rows<SessionState>(SESSION_CLOCK)
-      // Seen again on each use while the clock is frozen, but the server is the same then.
-      this.#seen.add(String(state?.['server']), null)
-      const found = borrowing(state ?? {}, later ?? {}, this.#statementLimitMs)
-      // By the next use, the application may have unfrozen its clock or set it to another time.
-      if (!found.setsClock) this.#borrowings.set(key, found)
-      ;({ before, after } = found)
-    }
-    if (before !== null) await connection.query(before)
-    return after
   }
 }
 

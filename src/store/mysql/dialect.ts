@@ -3,7 +3,7 @@ import type { BatchColumn, Dialect, SchemaDialect } from '../database.ts'
 import { integerLiteral } from '../literals.ts'
 import { placeholders } from '../sql/tables.ts'
 import { type ExactCollation, withLiterals } from './literal.ts'
-import { checkTransaction, stateIn, TRANSACTION_STATE } from './session-variables.ts'
+import { checkTransaction, TRANSACTION_STATE, TRANSACTION_STATUS } from './session-variables.ts'
 import { isAlreadyApplied, isDuplicate, isLockWait, isTransient } from './errors.ts'
 
 const BATCH_TYPES: Readonly<Record<BatchColumn, string>> = {
@@ -59,8 +59,11 @@ const schema: SchemaDialect = {
   isAlreadyApplied,
 }
 
-/** @param exact  the collation of the connected server */
-export const mysqlDialect = (exact: () => ExactCollation): Dialect => ({
+/**
+ * @param exact  the collation of the connected server
+ * @param database  the database in use; null: not connected yet
+ */
+export const mysqlDialect = (exact: () => ExactCollation, database: () => string | null): Dialect => ({
   name: 'mysql',
   quoted: (name) => `\`${name}\``,
   // Not NOW(), which is in the zone of the session. That may be the application's.
@@ -101,32 +104,19 @@ export const mysqlDialect = (exact: () => ExactCollation): Dialect => ({
   isLockWait,
   isContended: (error) => error instanceof StoreUnavailableError && isTransient(error.cause),
   async checkTransaction(execute) {
-    const state = stateIn(await execute(TRANSACTION_STATE))
-    // The result of a function of the application has an unknown shape.
-    if (state !== null) checkTransaction(state)
+    checkTransaction(database(), await execute(TRANSACTION_STATE), await execute(TRANSACTION_STATUS))
   },
-  changeTokens: (database, tables) =>
-    database.transaction(async (sql) => {
-      const names = tables.map((table) => table.replaceAll('`', ''))
-      // MySQL caches these statistics for a day unless told otherwise. MariaDB has no such cache and reads this as a
-      // comment.
-      await sql.run(
-        'SET @kalends = 0 /*!80000 , @kalends = @@SESSION.information_schema_stats_expiry, SESSION information_schema_stats_expiry = 0 */',
-      )
-      // Plain literals of our table names, so that the server examines no other tables.
-      const literals = names.flatMap((name) => [`'${name}'`, `'${name.toLowerCase()}'`])
-      try {
-        const rows = await sql.rows<{ name: string; updated: string | null }>(
-          `SELECT table_name AS name, CAST(update_time AS CHAR) AS updated
-          FROM information_schema.tables
-          WHERE table_schema = DATABASE() AND table_name IN (${literals.join(', ')})`,
-        )
-        const updated = new Map(rows.map((row) => [row.name.toLowerCase(), row.updated]))
-        return names.map((name) => updated.get(name.toLowerCase()) ?? '')
-      } finally {
-        // Restores the value, because the session may be the application's.
-        await sql.run('SET /*!80000 SESSION information_schema_stats_expiry = @kalends, */ @kalends = NULL')
-      }
-    }),
+  async changeTokens(database, tables) {
+    const names = tables.map((table) => table.replaceAll('`', ''))
+    // Plain literals of our table names, so that the server examines no other tables.
+    const literals = names.flatMap((name) => [`'${name}'`, `'${name.toLowerCase()}'`])
+    const rows = await database.rows<{ name: string; updated: string | null }>(
+      `SELECT table_name AS name, CAST(update_time AS CHAR) AS updated
+      FROM information_schema.tables
+      WHERE table_schema = DATABASE() AND table_name IN (${literals.join(', ')})`,
+    )
+    const updated = new Map(rows.map((row) => [row.name.toLowerCase(), row.updated]))
+    return names.map((name) => updated.get(name.toLowerCase()) ?? '')
+  },
   schema,
 })

@@ -1,7 +1,7 @@
 /** The hosts and the group in a URL, `mysql://user:password@h1:3306,h2,[::1]:3307/name?option=…`. */
 import { InvalidInputError } from '../../errors.ts'
 
-export interface Host {
+export interface HostUrl {
   /** As written in the URL, such as 'h1:3306'. */
   readonly name: string
   /** The URL with only this host and without `group`, as the driver expects it. */
@@ -14,13 +14,13 @@ const EXAMPLE = 'mysql://user@host:3306/name, or mysql://user@host1,host2:3307/n
  * @param url  starts with mysql:// or mariadb://
  * @throws InvalidInputError that never shows what may be a password
  */
-export function hostsOf(url: string): readonly Host[] {
+export function hostsOf(url: string): readonly HostUrl[] {
   const { authority, rest } = partsOf(url)
   // Everything before the last @ is the user name and password.
   const [, user = '', list = ''] = /^(.*@)?(.*)$/s.exec(authority) ?? []
   // An @ only after the host means that a /, ? or # in the user name or password was not encoded.
   if (user === '' && rest.includes('@')) throw refused(UNREADABLE)
-  const hosts = list.split(',').map((entry): Host => {
+  const hosts = list.split(',').map((entry): HostUrl => {
     const name = entry.trim()
     return { name, url: `mysql://${user}${name}${withoutGroup(rest)}` }
   })
@@ -35,13 +35,31 @@ export function hostsOf(url: string): readonly Host[] {
  * @throws InvalidInputError
  */
 export function groupOf(url: string): string | null {
-  const { rest } = partsOf(url)
-  const group = new URLSearchParams(rest.slice(rest.indexOf('?') + 1)).get('group')
+  const group = optionOf(url, 'group')
   if (group === null || UUID.test(group)) return group
   throw refused(`'group' is not a UUID; write the value of the server's group_replication_group_name`)
 }
 
+/**
+ * How long a host may take until a new connection can be used: `?connectTimeout=<milliseconds>`.
+ *
+ * @returns null when the URL does not say
+ * @throws InvalidInputError
+ */
+export function connectTimeoutOf(url: string): number | null {
+  const text = optionOf(url, 'connectTimeout')
+  if (text === null) return null
+  const ms = Number(text)
+  if (Number.isInteger(ms) && ms > 0) return ms
+  throw refused(`'connectTimeout' is not a number of milliseconds`)
+}
+
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+function optionOf(url: string, name: string): string | null {
+  const { rest } = partsOf(url)
+  return new URLSearchParams(rest.slice(rest.indexOf('?') + 1)).get(name)
+}
 
 function partsOf(url: string): { readonly authority: string; readonly rest: string } {
   const [, authority = '', rest = ''] = /^\w+:\/\/([^/?#]*)(.*)$/s.exec(url) ?? []
@@ -59,7 +77,7 @@ function withoutGroup(rest: string): string {
 const UNREADABLE =
   'the URL cannot be read; in a user name or a password write %40 for @, %23 for #, %2F for / and %25 for %'
 
-function check({ name, url }: Host, index: number, all: readonly Host[]): void {
+function check({ name, url }: HostUrl, index: number, all: readonly HostUrl[]): void {
   // Named by its position: the text itself could be anything, even a secret.
   const which = all.length === 1 ? 'the host' : `number ${index + 1} of the ${all.length} hosts`
   if (name === '') throw refused(`${which} is empty`)

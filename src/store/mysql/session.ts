@@ -1,8 +1,9 @@
-/** Runs statements on one connection, independently of its session and the options of its pool. */
+/** Runs statements on one connection, independently of the options in its URL or of the application's pool. */
 import type mysql from 'mysql2/promise'
 import { StoreUnavailableError } from '../../errors.ts'
 import type { Sql, SqlValue } from '../database.ts'
 import { exactCollation, type ExactCollation, withLiterals } from './literal.ts'
+import { CURRENT_DATABASE } from './session-variables.ts'
 
 const NUMBERS: ReadonlySet<string> = new Set([
   'TINY',
@@ -20,20 +21,24 @@ export interface Server {
   readonly exact: ExactCollation
   /** The most bytes in a statement. */
   readonly packetLimit: number
+  /** The database in use. */
+  readonly database: string
 }
 
 export async function examine(connection: mysql.PoolConnection): Promise<Server> {
   // Uses no values, so no collation is needed yet.
-  const unknown: Server = { exact: 'utf8mb4_0900_bin', packetLimit: Number.POSITIVE_INFINITY }
-  const [row] = await session(connection, unknown).rows<{ most: number; version: string }>(
-    // The explicit LIMIT overrides sql_select_limit.
-    'SELECT @@max_allowed_packet AS most, VERSION() AS version LIMIT 1',
+  const unknown = { exact: 'utf8mb4_0900_bin', packetLimit: Number.POSITIVE_INFINITY } as const
+  const [row] = await session(connection, unknown).rows<{ most: number; version: string; name: string }>(
+    `SELECT @@max_allowed_packet AS most, VERSION() AS version, ${CURRENT_DATABASE} AS name`,
   )
   if (row === undefined) throw new StoreUnavailableError('The database did not report its version')
-  return { exact: exactCollation(row.version), packetLimit: row.most }
+  return { exact: exactCollation(row.version), packetLimit: row.most, database: row.name }
 }
 
-export function session(connection: mysql.PoolConnection, { exact, packetLimit }: Server): Sql {
+export function session(
+  connection: mysql.PoolConnection,
+  { exact, packetLimit }: Pick<Server, 'exact' | 'packetLimit'>,
+): Sql {
   const query = async (text: string, params: readonly SqlValue[]) => {
     const statement = withLiterals(text, params, exact)
     // The server would close the connection, which looks like an outage.
@@ -42,7 +47,7 @@ export function session(connection: mysql.PoolConnection, { exact, packetLimit }
         `A statement of ${statement.length} bytes is more than the server's max_allowed_packet of ${packetLimit}`,
       )
     }
-    // Sets every option that a caller-supplied pool may have changed, for this statement only.
+    // Overrides the URL's options.
     const [result] = await connection
       .query({ sql: statement, rowsAsArray: false, nestTables: false, typeCast: castField })
       .catch((error: unknown) => {
@@ -59,7 +64,7 @@ export function session(connection: mysql.PoolConnection, { exact, packetLimit }
   }
 }
 
-/** The number of matched rows, even if a caller-supplied connection counts only changed rows (no CLIENT_FOUND_ROWS). */
+/** The number of matched rows, even if the connection counts only changed rows (no CLIENT_FOUND_ROWS). */
 function matchedRows(result: mysql.QueryResult): number {
   if (!('affectedRows' in result)) return 0
   // 'Rows matched: 1  Changed: 0  Warnings: 0', in the server's language.

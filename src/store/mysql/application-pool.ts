@@ -1,0 +1,91 @@
+/** A pool of the application: only its configuration is used, to open connections of our own. */
+import mysql from 'mysql2/promise'
+import { InvalidInputError } from '../../errors.ts'
+import type { DatabaseTarget } from '../database.ts'
+
+export type CreatePool = (options: mysql.PoolOptions) => mysql.Pool
+
+/** How to reach the server and sign in. Everything else, such as type casts, is as for connections to a URL. */
+const FIELDS = [
+  'host',
+  'port',
+  'localAddress',
+  'socketPath',
+  'stream',
+  'user',
+  'password',
+  'password2',
+  'password3',
+  'passwordSha1',
+  'database',
+  'ssl',
+  'authPlugins',
+  'authSwitchHandler',
+  'insecureAuth',
+  'enableCleartextPlugin',
+  'clientFlags',
+  'compress',
+  'connectAttributes',
+  'keepAliveInitialDelay',
+] as const
+
+/**
+ * Creates pools whose connections reach the server as those of a pool of the application do. That pool's configuration
+ * is read anew for each connection, because the application may replace a password that expires.
+ *
+ * @throws InvalidInputError when it is not a pool, or when no further connection can be opened like its own
+ */
+export function createPoolLike(target: Exclude<DatabaseTarget, string>): CreatePool {
+  const pool = callbackPoolIn(target)
+  if (pool === null)
+    throw refused(
+      'a URL, a pool of mysql2, or a drizzle database on one is needed, not a connection or a pool cluster',
+    )
+  const { database, stream } = settingsOf(pool)
+  if (typeof database !== 'string' || database === '')
+    throw refused('the pool names no database: set `database` in its options, or pass a URL')
+  if (typeof stream === 'object' && stream !== null)
+    throw refused(
+      'the `stream` of the pool is a single stream, which serves only one connection: make it a function that returns a new one, or pass a URL',
+    )
+  return (options) => {
+    const own = mysql.createPool(options)
+    const defaults = connectionConfig(own.pool)
+    Object.defineProperty(own.pool.config, 'connectionConfig', {
+      get: () => Object.assign(Object.create(Object.getPrototypeOf(defaults)), defaults, settingsOf(pool)),
+    })
+    return own
+  }
+}
+
+/** With the driver's promises, a pool contains the actual pool. */
+function callbackPoolIn(target: Exclude<DatabaseTarget, string> | null): object | null {
+  const given: object = (target !== null && '$client' in target ? target.$client : target) ?? {}
+  const pool: unknown = 'pool' in given ? given.pool : given
+  return typeof pool === 'object' &&
+    pool !== null &&
+    'getConnection' in pool &&
+    connectionConfig(pool) !== null
+    ? pool
+    : null
+}
+
+function settingsOf(pool: object): Partial<Record<(typeof FIELDS)[number], unknown>> {
+  const config = connectionConfig(pool) ?? {}
+  // Versions of the driver do not all have the same.
+  return Object.fromEntries(
+    FIELDS.filter((field) => field in config).map((field) => [field, Reflect.get(config, field)]),
+  )
+}
+
+/** The driver's types do not contain it. */
+function connectionConfig(pool: object): object | null {
+  const config: unknown = Reflect.get(pool, 'config')
+  if (typeof config !== 'object' || config === null) return null
+  const found: unknown = Reflect.get(config, 'connectionConfig')
+  return typeof found === 'object' ? found : null
+}
+
+function refused(why: string): InvalidInputError {
+  return new InvalidInputError('database', why)
+}
