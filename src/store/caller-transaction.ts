@@ -22,11 +22,7 @@ export function callerTransaction(transaction: Transaction, dialect: Dialect): P
 }
 
 function executorOf(transaction: Transaction): (statement: string) => unknown {
-  if (isIdle(transaction))
-    throw new InvalidInputError(
-      'tx',
-      'the connection has no open transaction, so the job would be stored at once: begin one, or leave out tx',
-    )
+  if (isIdle(transaction)) throw noTransaction()
   if (typeof transaction === 'function') return (statement) => transaction(statement, [])
   if (typeof transaction === 'object' && transaction !== null && !isPool(transaction)) {
     // A mysql2 connection with callbacks: the result of its `query` cannot be awaited.
@@ -49,7 +45,15 @@ function executorOf(transaction: Transaction): (statement: string) => unknown {
   )
 }
 
-/** better-sqlite3 and libsql say whether a transaction is open, and node:sqlite does too. */
+/** The transaction would not cover the job: a rollback would leave it in the database. */
+export function noTransaction(): InvalidInputError {
+  return new InvalidInputError(
+    'tx',
+    'the connection has no open transaction, so the job would be stored at once: begin one, or leave out tx',
+  )
+}
+
+/** Whether a connection of better-sqlite3, libsql (`inTransaction`) or node:sqlite (`isTransaction`) reports none. */
 function isIdle(given: Transaction): boolean {
   if (typeof given !== 'object' || given === null) return false
   return Reflect.get(given, 'inTransaction') === false || Reflect.get(given, 'isTransaction') === false

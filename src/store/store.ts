@@ -29,7 +29,7 @@ export interface Store {
    * new server may lack the last commits.
    */
   serverChanges(): number
-  /** Closes the connections that Kalends opened itself; a caller-supplied pool stays open. */
+  /** Closes the connections. A pool of the application stays open. */
   close(): Promise<void>
 }
 

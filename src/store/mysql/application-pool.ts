@@ -30,8 +30,8 @@ const FIELDS = [
 ] as const
 
 /**
- * Creates pools whose connections reach the server as those of a pool of the application do. That pool's configuration
- * is read anew for each connection, because the application may replace a password that expires.
+ * Creates pools that connect to the same server, and as the same user, as a pool of the application. Each new connection
+ * reads that pool's configuration again, because the application may replace a password that expires.
  *
  * @throws InvalidInputError when it is not a pool, or when no further connection can be opened like its own
  */

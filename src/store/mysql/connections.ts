@@ -10,7 +10,7 @@ import { isSilent, withTimeout } from './timeout.ts'
 export interface Host {
   /** As written in the URL, such as 'h1:3306'. */
   readonly name: string
-  readonly pool: CreatePool
+  readonly createPool: CreatePool
 }
 
 export interface ConnectionsOptions {
@@ -145,7 +145,7 @@ export class Connections {
   }
 
   #pool(host: Host): mysql.Pool {
-    const pool = host.pool({
+    const pool = host.createPool({
       connectTimeout: this.#options.timeoutMs,
       timezone: 'Z',
       charset: 'utf8mb4_bin',

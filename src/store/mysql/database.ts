@@ -14,7 +14,6 @@ import { mysqlDialect } from './dialect.ts'
 import { advice, isLockWait, isRefusedByGroup, isTooSlow, isTransient, isUnavailable } from './errors.ts'
 import { NotInGroupError } from './group.ts'
 import { connectTimeoutOf, groupOf, hostsOf } from './hosts.ts'
-import { EITHER_EXACT } from './literal.ts'
 import { examine, type Server, session } from './session.ts'
 import { limitStatements, OWN_SESSION } from './session-variables.ts'
 import { withTimeout } from './timeout.ts'
@@ -48,10 +47,10 @@ export interface MysqlOptions {
 }
 
 export class MysqlDatabase implements Database {
-  readonly dialect = mysqlDialect(
-    () => this.#server?.exact ?? EITHER_EXACT,
-    () => this.#server?.database ?? null,
-  )
+  readonly dialect = mysqlDialect(() => {
+    if (this.#server === null) throw new Error('not connected yet')
+    return this.#server
+  })
   readonly #connections: Connections
   readonly #seen = new SeenServers()
   readonly #longestUseMs: number
@@ -80,9 +79,9 @@ export class MysqlDatabase implements Database {
       typeof target === 'string'
         ? hostsOf(target).map(({ name, url }) => ({
             name,
-            pool: (options) => mysql.createPool({ ...options, uri: url }),
+            createPool: (options) => mysql.createPool({ ...options, uri: url }),
           }))
-        : [{ name: '', pool: target }]
+        : [{ name: '', createPool: target }]
     this.#longestUseMs = longestUseMs
     this.#statementLimitMs = statementLimitMs ?? null
     this.#connections = new Connections(hosts, {

@@ -2,7 +2,8 @@ import { StoreUnavailableError } from '../../errors.ts'
 import type { BatchColumn, Dialect, SchemaDialect } from '../database.ts'
 import { integerLiteral } from '../literals.ts'
 import { placeholders } from '../sql/tables.ts'
-import { type ExactCollation, withLiterals } from './literal.ts'
+import { withLiterals } from './literal.ts'
+import type { Server } from './session.ts'
 import { checkTransaction, TRANSACTION_STATE, TRANSACTION_STATUS } from './session-variables.ts'
 import { isAlreadyApplied, isDuplicate, isLockWait, isTransient } from './errors.ts'
 
@@ -59,11 +60,8 @@ const schema: SchemaDialect = {
   isAlreadyApplied,
 }
 
-/**
- * @param exact  the collation of the connected server
- * @param database  the database in use; null: not connected yet
- */
-export const mysqlDialect = (exact: () => ExactCollation, database: () => string | null): Dialect => ({
+/** @param server  the connected server; throws before the first connection */
+export const mysqlDialect = (server: () => Server): Dialect => ({
   name: 'mysql',
   quoted: (name) => `\`${name}\``,
   // Not NOW(), which is in the zone of the session. That may be the application's.
@@ -98,13 +96,13 @@ export const mysqlDialect = (exact: () => ExactCollation, database: () => string
       GROUP BY claim_group, claim_task
       ORDER BY claim_group, claim_task
       LIMIT ${integerLiteral(limit)})`,
-  withLiterals: (text, params) => withLiterals(text, params, exact()),
+  withLiterals: (text, params) => withLiterals(text, params, server().exact),
   writesInParallel: true,
   isDuplicate,
   isLockWait,
   isContended: (error) => error instanceof StoreUnavailableError && isTransient(error.cause),
   async checkTransaction(execute) {
-    checkTransaction(database(), await execute(TRANSACTION_STATE), await execute(TRANSACTION_STATUS))
+    checkTransaction(server().database, await execute(TRANSACTION_STATE), await execute(TRANSACTION_STATUS))
   },
   async changeTokens(database, tables) {
     const names = tables.map((table) => table.replaceAll('`', ''))

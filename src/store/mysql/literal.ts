@@ -5,10 +5,7 @@ import { withLiterals as fill } from '../literals.ts'
 const PLAIN = /^[\x20-\x26\x28-\x5b\x5d-\x7e]*$/
 
 /** Compares byte by byte and does not pad with blanks. Neither server has the other's collation. */
-export type ExactCollation = 'utf8mb4_nopad_bin' | 'utf8mb4_0900_bin' | typeof EITHER_EXACT
-
-/** While the server is unknown, as in a transaction of the application: each server reads only its own comment. */
-export const EITHER_EXACT = '/*!80000 utf8mb4_0900_bin */ /*M! utf8mb4_nopad_bin */'
+export type ExactCollation = 'utf8mb4_nopad_bin' | 'utf8mb4_0900_bin'
 
 /** @param version  as the server reports it */
 export function exactCollation(version: string): ExactCollation {

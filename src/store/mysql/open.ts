@@ -3,14 +3,14 @@ import type { Databases, DatabaseTarget, OpenOptions } from '../database.ts'
 import { createPoolLike } from './application-pool.ts'
 import { MysqlDatabase } from './database.ts'
 
-/** The most connections to a host, by default. */
-const TO_A_URL = 22
-const LIKE_A_POOL = 5
+/** Defaults for the maximum number of connections to a host. */
+const URL_CONNECTIONS = 22
+const POOL_CONNECTIONS = 5
 /** One in this many is for the API. */
 const API_SHARE = 10
 
 /**
- * Connects. A pool of the application stays the application's: only its configuration is used.
+ * Connects. Never closes a pool of the application, because only its configuration is used.
  *
  * @throws InvalidInputError for an invalid target, before it connects
  * @throws StoreUnavailableError
@@ -20,7 +20,7 @@ export async function openMysql(
   { longestUseMs, connections }: OpenOptions,
 ): Promise<Databases> {
   const from = typeof target === 'string' ? target : createPoolLike(target)
-  const most = connections ?? (typeof from === 'string' ? TO_A_URL : LIKE_A_POOL)
+  const most = connections ?? (typeof from === 'string' ? URL_CONNECTIONS : POOL_CONNECTIONS)
   const apiConnections = Math.max(1, Math.floor(most / API_SHARE))
   const others = most - apiConnections
   const loops = new MysqlDatabase(from, Math.ceil(others / 2), { longestUseMs })
@@ -29,8 +29,8 @@ export async function openMysql(
   const close = async () => {
     await Promise.all([loops, calls, api].map((database) => database.close()))
   }
-  // Fails now, instead of on first use, when the server accepts only some of the connections. Neither is closed while it
-  // still connects.
+  // A server that accepts only some of the connections is reported now instead of on first use. A pool that is closed
+  // while it connects would report an error of its own.
   const connected = await Promise.allSettled([loops.connect(), calls.connect()])
   const failed = connected.find((end) => end.status === 'rejected')
   if (failed !== undefined) {

@@ -5,6 +5,7 @@
  * The time zone is not included: no statement depends on it.
  */
 import { InvalidInputError } from '../../errors.ts'
+import { noTransaction } from '../caller-transaction.ts'
 
 /** Wraps the text in a comment that only this server executes. */
 const onMysql = (text: string) => `/*!80000 ${text} */`
@@ -82,22 +83,18 @@ interface TransactionState {
 }
 
 /**
- * @param database  the database that Kalends uses; null: not connected yet
+ * @param database  the database that Kalends uses
  * @param state  the result of TRANSACTION_STATE; a function of the application may return anything
  * @param status  the result of TRANSACTION_STATUS; likewise
  * @throws InvalidInputError when the job would not be part of a transaction of this database, or when the session could
  * store other values than those given
  */
-export function checkTransaction(database: string | null, state: unknown, status: unknown): void {
+export function checkTransaction(database: string, state: unknown, status: unknown): void {
   const open = statusIn(status)
-  if (open !== null && (open & (IN_TRANSACTION | AUTOCOMMIT)) === AUTOCOMMIT)
-    throw new InvalidInputError(
-      'tx',
-      'the connection has no open transaction, so the job would be stored at once: begin one, or leave out tx',
-    )
+  if (open !== null && (open & (IN_TRANSACTION | AUTOCOMMIT)) === AUTOCOMMIT) throw noTransaction()
   const found = stateIn(state)
   if (found === null) return
-  if (database !== null && found.database !== database)
+  if (found.database !== database)
     throw new InvalidInputError(
       'tx',
       `the connection of the transaction uses ${found.database === null ? 'no database' : `the database '${found.database}'`}, but Kalends uses '${database}': run USE ${database} first`,
