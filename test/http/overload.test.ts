@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Kalends, task, TooSlowError } from '../../src/index.ts'
 import { MysqlDatabase } from '../../src/store/mysql/database.ts'
 import { signal, until } from '../kalends/scene.ts'
-import { eachDatabase, type TestDatabase } from '../support/databases.ts'
+import { eachDatabase, sessions, type TestDatabase } from '../support/databases.ts'
 import { apiScene } from './scene.ts'
 
 const noop = task('noop')
@@ -25,10 +25,10 @@ eachDatabase(({ kind, fresh }) => {
     /** Waits until so many sessions wait for the held row. */
     const waitingSessions = (database: TestDatabase, count: number) =>
       until(async () => {
-        const rows = await database.query(
-          "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE '%held%FOR UPDATE'",
-        )
-        return rows.length >= count ? true : null
+        const running = await sessions(database)
+        return running.filter(({ statement }) => /held.*FOR UPDATE$/s.test(statement ?? '')).length >= count
+          ? true
+          : null
       })
 
     it('schedules are submitted and run, and further requests get 503 and Retry-After', async () => {

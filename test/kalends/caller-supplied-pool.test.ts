@@ -7,7 +7,7 @@ import { createPool as createOldestPool } from 'mysql2-3.0/promise'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Kalends, type KalendsOptions, StoreUnavailableError, task } from '../../src/index.ts'
 import type { DatabaseTarget } from '../../src/store/database.ts'
-import { databases, type DatabaseUnderTest, type TestDatabase } from '../support/databases.ts'
+import { databases, type DatabaseUnderTest, sessions, type TestDatabase } from '../support/databases.ts'
 import { ended, signal } from './scene.ts'
 
 const tick = task('tick')
@@ -65,14 +65,6 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       await query(`GRANT ALL ON \`${name}\`.* TO ${account}`)
       return { user: name, password: 'first' }
     }
-
-    /** The ids of the sessions that use the database, without the one that asks. */
-    const sessions = async ({ query }: TestDatabase): Promise<number[]> =>
-      (
-        await query(
-          'SELECT id AS id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()',
-        )
-      ).map(({ id }) => Number(id))
 
     it('a promise pool, a callback pool and drizzle on each work, and stay open', async () => {
       const { url } = await database(bare)
@@ -192,7 +184,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       await kalends.jobs.list()
       await own.query(`ALTER USER '${credentials.user}'@'127.0.0.1' IDENTIFIED BY 'second'`)
       Reflect.set(Reflect.get(given.pool.config, 'connectionConfig'), 'password', 'second')
-      for (const id of await sessions(own)) await own.query(`KILL ${id}`)
+      for (const { id } of await sessions(own)) await own.query(`KILL ${id}`)
       await kalends.jobs.list().catch(() => {})
       await work(kalends)
     })

@@ -28,6 +28,7 @@ import {
   setVersion,
 } from './conformance.ts'
 import { write } from './writes.ts'
+import { sessions } from '../support/databases.ts'
 import { expectNoFault } from '../support/fault.ts'
 
 const tolerate = (error: unknown) => {
@@ -54,11 +55,8 @@ onEachStore((under) => {
   /** Until a statement that contains the text runs in this database. @returns its connection */
   const untilItRuns = async (text: string): Promise<number> => {
     for (;;) {
-      const [running] = await under.query(
-        "SELECT id AS id FROM information_schema.processlist WHERE db = DATABASE() AND command = 'Query' AND info LIKE ? AND id <> CONNECTION_ID()",
-        [`%${text}%`],
-      )
-      if (running !== undefined) return Number(running['id'])
+      const running = (await sessions(under)).find(({ statement }) => statement?.includes(text))
+      if (running !== undefined) return running.id
     }
   }
 
@@ -338,10 +336,7 @@ onEachStore((under) => {
     it('in an idle pool, later calls work', async () => {
       const store = await under.another()
       await store.workers.register({ id: 'w/1', name: 'w', host: 'h', pid: 1, tasks: [] })
-      const others = await under.query(
-        'SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()',
-      )
-      for (const { id } of others) await under.query(`KILL ${Number(id)}`).catch(() => {})
+      for (const { id } of await sessions(under)) await under.query(`KILL ${id}`).catch(() => {})
       const results = []
       for (let call = 0; call < 10; call += 1) {
         results.push(await store.workers.heartbeat('w/1').catch((error: unknown) => error))

@@ -70,6 +70,28 @@ export const databases: readonly DatabaseUnderTest[] = [
   })),
 ]
 
+/** A session of a server, other than the one that asks. */
+export interface Session {
+  readonly id: number
+  /** What it runs; null: nothing. */
+  readonly statement: string | null
+}
+
+/**
+ * The sessions that use a database. Not from information_schema.processlist, which fails on MySQL while any session of
+ * the server runs a statement with characters that the table cannot hold.
+ */
+export async function sessions({ url, query }: Pick<TestDatabase, 'url' | 'query'>): Promise<Session[]> {
+  const name = new URL(url).pathname.slice(1)
+  const rows = await query('SHOW FULL PROCESSLIST')
+  return rows
+    .filter(({ db, Info: info }) => db === name && info !== 'SHOW FULL PROCESSLIST')
+    .map(({ Id: id, Command: command, Info: info }) => ({
+      id: Number(id),
+      statement: command === 'Query' && typeof info === 'string' ? info : null,
+    }))
+}
+
 /** Defines the suite once for each database of this run, in a `describe` of the database's name. */
 export function eachDatabase(suite: (database: DatabaseUnderTest) => void): void {
   for (const database of databases) describe(database.kind, () => suite(database))
