@@ -11,13 +11,14 @@ import type { Reservation } from '../store/scheduling-store.ts'
 import { ABANDON_MS } from './attempt-runner.ts'
 import { Capacity } from './capacity.ts'
 import { ClaimLoop } from './claim-loop.ts'
-import { Journal } from './journal.ts'
+import { Journal, type UnwrittenLog } from './journal.ts'
 import type { JobExecutorOptions } from './options.ts'
 import { RunningAttempts } from './running-attempts.ts'
 import { Settler, type Unwritten } from './settler.ts'
 import { UnansweredStatements } from './unanswered-statements.ts'
 
 const SETTLE_TIMEOUT_MS = 10_000
+const JOURNAL_TIMEOUT_MS = 5000
 /** The most attempts in one call of `runDue`. */
 const MOST_BY_HAND = 10_000
 const TURNS_TO_END = 5
@@ -124,6 +125,11 @@ export class JobExecutor {
     return this.#settler.unwritten()
   }
 
+  /** Log lines and progress that are not written yet. */
+  unwrittenLog(): UnwrittenLog {
+    return this.#journal.unwritten()
+  }
+
   /** The tasks of handlers that continue although their attempts ended without them. */
   abandonedHandlers(): string[] {
     return this.#attempts.abandonedTasks()
@@ -144,8 +150,7 @@ export class JobExecutor {
     await this.#attempts.loop.stop()
     await this.#settler.drain(SETTLE_TIMEOUT_MS)
     await this.#settler.loop.stop()
-    await this.#journal.loop.stop()
-    await this.#journal.flush().catch((error: unknown) => this.#options.onError(error, 'journal'))
+    await this.#journal.stop(JOURNAL_TIMEOUT_MS)
   }
 
   loops(): Loop[] {

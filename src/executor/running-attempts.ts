@@ -130,7 +130,7 @@ export class RunningAttempts {
   }
 
   async #finish(attempt: AttemptRunner): Promise<void> {
-    const { journal, onEnded, onError } = this.#options
+    const { journal, onEnded } = this.#options
     const { job } = attempt
     const end = await attempt.end
     this.#keepAbandoned(attempt)
@@ -138,12 +138,8 @@ export class RunningAttempts {
     // Separates the log lines of this attempt from those of the next one.
     if (isRetryable && job.attempt <= job.policy.maxRetries)
       attempt.log.write('warn', `Attempt ${job.attempt} failed: ${end.error.split('\n', 1)[0] ?? ''}`)
-    try {
-      // The log lines of a job are stored before it becomes final.
-      await journal.flush()
-    } catch (error) {
-      onError(error, 'journal')
-    }
+    // Unless they cannot be written, the log lines of a job are stored before it becomes final.
+    await journal.written(job.id)
     if (this.#running.get(job.id) === attempt) this.#running.delete(job.id)
     onEnded(end === null ? null : { fence: fenceOf(job), end, policy: job.policy })
   }

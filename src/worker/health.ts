@@ -3,6 +3,7 @@
  * neither the database nor a clock.
  */
 import { durationText } from '../duration.ts'
+import type { UnwrittenLog } from '../executor/journal.ts'
 import type { LoopHealth } from '../loop.ts'
 import type { Stall } from './event-loop-stall.ts'
 
@@ -42,6 +43,7 @@ export interface HealthNote {
     | 'unwritten'
     | 'locked-ends'
     | 'rejected-ends'
+    | 'unwritten-log'
     | 'set-aside'
     | 'locked-worker'
     | 'lease-lost'
@@ -74,6 +76,7 @@ export interface Vitals {
   /** How long the oldest locked end has waited. */
   readonly lockedMs: number
   readonly rejected: number
+  readonly log: UnwrittenLog
   /** Schedules and jobs that failed and wait for their back-off. */
   readonly setAside: number
   /** Dead workers whose rows others have locked. */
@@ -100,6 +103,8 @@ const CONNECTION_WAIT_MS = { least: 1000, most: 5000 }
 const STUCK_FOR_GOOD_LEASES = 3
 const STUCK_FOR_GOOD_MS = 180_000
 const CLOCK_MS = 2000
+/** Runs go on without this loop: what it cannot write is a warning. */
+const JOURNAL = 'journal'
 /** Longer than Kalends' own sessions wait for a lock. */
 const SLOW_WRITE_MS = 5000
 
@@ -123,15 +128,16 @@ export function unstarted(isStopped: boolean): Health {
 
 export function judge(vitals: Vitals): Health {
   const { worker, running, unwritten, locked, rejected, loops, clock, leaseMs } = vitals
+  const needed = loops.filter(({ name }) => name !== JOURNAL)
   const reasons = [
-    ...loops.flatMap((loop) => loopReasons(loop, leaseMs)),
+    ...needed.flatMap((loop) => loopReasons(loop, leaseMs)),
     ...connectionReasons(vitals),
     ...leaseReasons(vitals),
   ]
   const forGoodMs = Math.max(STUCK_FOR_GOOD_MS, STUCK_FOR_GOOD_LEASES * leaseMs)
   return {
     ok: reasons.length === 0,
-    live: loops.every(({ busyMs }) => busyMs === null || busyMs <= forGoodMs),
+    live: needed.every(({ busyMs }) => busyMs === null || busyMs <= forGoodMs),
     worker,
     running,
     unwritten,
@@ -139,7 +145,7 @@ export function judge(vitals: Vitals): Health {
     rejected,
     clockAheadMs: clock && Math.round(clock.aheadMs),
     reasons,
-    warnings: [...recent(vitals), ...endWarnings(vitals), ...lasting(vitals)],
+    warnings: [...recent(vitals), ...endWarnings(vitals), ...logWarnings(vitals), ...lasting(vitals)],
     loops,
   }
 }
@@ -251,6 +257,26 @@ function endWarnings({ unwritten, locked, lockedMs, rejected, isLimitReached, lo
     })
   }
   return notes
+}
+
+/** A warning about log lines and progress. */
+function logWarnings({ log: { lines, progress, ms, dropped } }: Vitals): HealthNote[] {
+  if (dropped === 0 && (lines + progress === 0 || ms <= SLOW_WRITE_MS)) return []
+  const waiting = [
+    ...(lines > 0 ? [lines === 1 ? '1 log line' : `${lines} log lines`] : []),
+    ...(progress > 0 ? [`the progress of ${progress === 1 ? '1 job' : `${progress} jobs`}`] : []),
+  ]
+  const lost =
+    dropped > 0
+      ? `; ${dropped === 1 ? '1 further line was' : `${dropped} further lines were`} dropped, because too many wait`
+      : ''
+  return [
+    {
+      code: 'unwritten-log',
+      subject: JOURNAL,
+      text: `what handlers log (${waiting.join(', ')}) has waited ${durationText(ms)} in memory, while runs go on: the database does not respond, or another transaction has locked the table job_log or the row of a job; end that transaction${lost}`,
+    },
+  ]
 }
 
 function lasting({ clock, abandonedHandlers, setAside, lockedWorkers }: Vitals): HealthNote[] {

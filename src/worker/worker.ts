@@ -156,6 +156,7 @@ export class Worker {
       locked: unwritten?.locked ?? 0,
       lockedMs: unwritten?.lockedMs ?? 0,
       rejected: unwritten?.rejected ?? 0,
+      log: this.#executor?.unwrittenLog() ?? { lines: 0, progress: 0, ms: 0, dropped: 0 },
       setAside:
         this.#membership.setAside() + (this.#scheduler?.setAside() ?? 0) + (this.#executor?.setAside() ?? 0),
       lockedWorkers: this.#membership.lockedWorkers(),

@@ -1,13 +1,19 @@
 /** Runs that have ended, and whose end is not in the database: how much capacity they take up, and which ones do not. */
 import { createConnection } from 'mysql2/promise'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { HandledTask } from '../../src/executor/handler.ts'
+import type { HandledTask, Handler } from '../../src/executor/handler.ts'
 import { JobExecutor } from '../../src/executor/job-executor.ts'
+import { OUTCOME_WAIT_MS } from '../../src/executor/journal.ts'
 import { MOST_EXEMPT } from '../../src/executor/settler.ts'
 import { Redaction } from '../../src/model/redaction.ts'
 import { task } from '../../src/index.ts'
 import { DEFAULT_ARGS_LIMIT } from '../../src/model/task.ts'
-import type { EndedAttempt, SettleResult } from '../../src/store/executing-store.ts'
+import type {
+  EndedAttempt,
+  ExecutingStore,
+  NewLogLine,
+  SettleResult,
+} from '../../src/store/executing-store.ts'
 import { standingClock } from '../kalends/movable-timers.ts'
 import { collect, collectingLogger, ended, gate, scene, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
@@ -15,17 +21,23 @@ import { claimed, executingStore } from './claimed.ts'
 
 const NOTHING: SettleResult = { settled: [], lost: [], locked: [] }
 
-/** An executor whose handlers end at once, on a queue of so many jobs whose ends are written as the test says. */
+/**
+ * An executor whose handlers end at once, on a queue of so many jobs whose ends are written as the test says.
+ *
+ * @param handler  what each handler does
+ */
 function busy(
   concurrency: number,
   jobs: number,
   settle: (attempts: readonly EndedAttempt[]) => Promise<SettleResult>,
+  { handler, ...store }: Partial<ExecutingStore> & { readonly handler?: Handler } = {},
 ) {
-  const state = { started: 0, rejected: [] as string[], held: [] as EndedAttempt[] }
+  const state = { started: 0, rejected: [] as string[], held: [] as EndedAttempt[], errors: [] as unknown[] }
   const handled: HandledTask = {
     task: task('noop'),
-    handler: () => {
+    handler: (context) => {
       state.started += 1
+      return handler?.(context)
     },
   }
   let given = 0
@@ -38,6 +50,7 @@ function busy(
         ),
       settle,
       held: () => Promise.resolve(state.held),
+      ...store,
     },
     worker: () => 'w/1',
     handlers: new Map([['noop', handled]]),
@@ -52,7 +65,7 @@ function busy(
     onSettled: () => {},
     onRejected: ({ fence }) => void state.rejected.push(fence.id),
     onUnstartable: () => {},
-    onError: () => {},
+    onError: (error) => void state.errors.push(error),
   })
   executor.start()
   executor.wake()
@@ -178,6 +191,128 @@ describe('a worker', () => {
   })
 })
 
+/** A table of log lines that another transaction locks until the gate opens, and the ends that were written. */
+function lockedLog() {
+  const lock = gate()
+  const lines: string[] = []
+  const ended: string[] = []
+  return {
+    lock,
+    lines,
+    ended,
+    settle: (attempts: readonly EndedAttempt[]) => {
+      ended.push(...attempts.map(({ fence }) => fence.id))
+      return Promise.resolve(NOTHING)
+    },
+    appendLogs: async (some: readonly NewLogLine[]) => {
+      await lock.promise
+      lines.push(...some.map(({ jobId, message }) => `${jobId} ${message}`))
+    },
+  }
+}
+
+describe('while the table of log lines is locked', () => {
+  it('an outcome waits a second for the lines of its attempt, further ones do not wait, and no line is lost', async () => {
+    fakeTimers()
+    const { lock, lines, ended: ends, settle, appendLogs } = lockedLog()
+    const { executor } = busy(2, 10, settle, { appendLogs, handler: ({ log }) => log.info('ran') })
+    await settledDown()
+    await vi.advanceTimersByTimeAsync(OUTCOME_WAIT_MS - 1)
+    await settledDown()
+    expect(ends).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    await settledDown()
+    const all = Array.from({ length: 10 }, (_, index) => `j${index + 1}`)
+    expect(ends).toEqual(all)
+    expect(executor.runningCount()).toBe(0)
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    expect(executor.unwrittenLog()).toMatchObject({ lines: 10, dropped: 0 })
+    expect(executor.unwrittenLog().ms).toBeGreaterThanOrEqual(3_600_000)
+    lock.open()
+    await settledDown()
+    await vi.advanceTimersByTimeAsync(1000)
+    await settledDown()
+    expect(lines).toEqual(all.map((id) => `${id} ran`))
+    expect(executor.unwrittenLog()).toEqual({ lines: 0, progress: 0, ms: 0, dropped: 0 })
+    vi.useRealTimers()
+    await executor.stop(0)
+  })
+
+  it('the outcome of an attempt that logs nothing does not wait', async () => {
+    fakeTimers()
+    const { lock, ended: ends, settle, appendLogs } = lockedLog()
+    const { executor } = busy(2, 10, settle, {
+      appendLogs,
+      handler: ({ job, log }) => void (job.id === 'j1' && log.info('ran')),
+    })
+    await settledDown()
+    expect(ends).toEqual(Array.from({ length: 9 }, (_, index) => `j${index + 2}`))
+    lock.open()
+    await settledDown()
+    expect(ends).toContain('j1')
+    await vi.advanceTimersByTimeAsync(1000)
+    vi.useRealTimers()
+    await executor.stop(0)
+  })
+
+  it('progress is still written before the outcome', async () => {
+    fakeTimers()
+    const { ended: ends, settle, appendLogs } = lockedLog()
+    const saved: [id: string, progress: string, isEnded: boolean][] = []
+    const { executor } = busy(1, 3, settle, {
+      appendLogs,
+      saveProgress: ({ id }, json) => {
+        saved.push([id, json, ends.includes(id)])
+        return Promise.resolve()
+      },
+      handler: ({ job, log, progress }) => {
+        if (job.id === 'j1') log.info('ran')
+        for (const step of [1, 2]) progress(step)
+      },
+    })
+    await settledDown()
+    await vi.advanceTimersByTimeAsync(OUTCOME_WAIT_MS)
+    await settledDown()
+    expect(ends).toEqual(['j1', 'j2', 'j3'])
+    expect(saved).toEqual(['j1', 'j2', 'j3'].map((id) => [id, '2', false]))
+    executor.stop(0).catch(() => {})
+    await vi.advanceTimersByTimeAsync(60_000)
+  })
+
+  it('a worker that stops waits a few seconds for the lines, and reports how many are lost', async () => {
+    fakeTimers()
+    const { settle, appendLogs } = lockedLog()
+    const { executor, state } = busy(1, 3, settle, { appendLogs, handler: ({ log }) => log.info('ran') })
+    await settledDown()
+    let isStopped = false
+    const stopped = executor.stop(30_000).then(() => (isStopped = true))
+    for (const ms of [OUTCOME_WAIT_MS, 4999]) {
+      await vi.advanceTimersByTimeAsync(ms)
+      await settledDown()
+    }
+    expect(isStopped).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    await stopped
+    expect(state.errors.map(String)).toEqual([expect.stringContaining('1 log lines were not written')])
+  })
+})
+
+it('an outcome waits a second for progress that cannot be written, and further ones do not wait', async () => {
+  fakeTimers()
+  const { ended: ends, settle } = lockedLog()
+  const { executor } = busy(1, 3, settle, {
+    saveProgress: () => new Promise(() => {}),
+    handler: ({ progress }) => progress(1),
+  })
+  await settledDown()
+  expect(ends).toEqual([])
+  await vi.advanceTimersByTimeAsync(OUTCOME_WAIT_MS)
+  await settledDown()
+  expect(ends).toEqual(['j1', 'j2', 'j3'])
+  executor.stop(0).catch(() => {})
+  await vi.advanceTimersByTimeAsync(60_000)
+})
+
 it('a rejected end is found by halving its batch', async () => {
   const batches: number[] = []
   const { executor, state } = busy(64, 64, (attempts) => {
@@ -282,6 +417,32 @@ eachDatabase((under) => {
       expect(await ended(kalends, held)).toMatchObject({ state: 'success' })
       await until(async () => (kalends.health().unwritten === 0 ? true : null))
       expect(kalends.health().locked).toBe(0)
+    },
+  )
+
+  it.skipIf(kind === 'sqlite')(
+    'an open REPEATABLE READ transaction that deletes old log lines holds back no outcome, and every line is written after it',
+    async () => {
+      const { open, database } = await scene(under)
+      const kalends = await open()
+      kalends.handle(odd, ({ log }) => log.info('ran'))
+      kalends.handle(quick, () => 'done')
+      const admin = await createConnection(database.url)
+      onTestFinished(() => admin.end())
+      await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+      await admin.query('START TRANSACTION')
+      await admin.query("DELETE FROM job_log WHERE at < '2026-01-01 00:00:00'")
+      await kalends.start({ executor: { concurrency: 1 } })
+      const jobs = await kalends.jobs.submitMany([{ task: odd }, { task: quick }, { task: odd }])
+      for (const id of jobs) expect(await ended(kalends, id)).toMatchObject({ state: 'success' })
+      expect(await database.query('SELECT job_id FROM job_log')).toEqual([])
+      expect(kalends.health()).toMatchObject({ ok: true })
+      await admin.query('COMMIT')
+      const lines = await until(async () => {
+        const rows = await database.query('SELECT job_id, message FROM job_log ORDER BY id')
+        return rows.length === 2 ? rows : null
+      })
+      expect(lines).toEqual([jobs[0], jobs[2]].map((id) => ({ job_id: id, message: 'ran' })))
     },
   )
 })

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { Journal } from '../../src/executor/journal.ts'
+import { MOST_WAITING_BYTES } from '../../src/executor/line-queue.ts'
 import { Settler } from '../../src/executor/settler.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
@@ -181,7 +182,7 @@ describe('the journal', () => {
     expect(done).toBe(false)
     release.open()
     await Promise.all([first, second])
-    expect(written).toEqual(['one', '0.5'])
+    expect(written.toSorted()).toEqual(['0.5', 'one'])
   })
 
   it('keeps everything, in order, while the database is unavailable', async () => {
@@ -193,7 +194,10 @@ describe('the journal', () => {
           if (away) throw new StoreUnavailableError('away')
           written.push(...lines.map(({ message }) => message))
         },
-        saveProgress: async (_, json) => void written.push(json),
+        saveProgress: async (_, json) => {
+          if (away) throw new StoreUnavailableError('away')
+          written.push(json)
+        },
       }),
       unused,
     )
@@ -203,7 +207,76 @@ describe('the journal', () => {
     journal.log(line('two'))
     away = false
     await journal.flush()
-    expect(written).toEqual(['one', 'two', '0.5'])
+    expect(written.filter((one) => one !== '0.5')).toEqual(['one', 'two'])
+    expect(written).toContain('0.5')
+  })
+
+  it('progress does not wait for lines that cannot be written', async () => {
+    const written: string[] = []
+    const journal = new Journal(
+      storeWith({
+        appendLogs: () => new Promise(() => {}),
+        saveProgress: async (_, json) => void written.push(json),
+      }),
+      unused,
+    )
+    journal.log(line('one'))
+    for (const step of ['1', '2']) {
+      journal.progress(fence, step)
+      void journal.flush()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(written).toEqual(['1', '2'])
+  })
+
+  it('progress that cannot be written, because the row of its job is locked, does not delay that of others', async () => {
+    const written: string[] = []
+    const journal = new Journal(
+      storeWith({
+        saveProgress: async ({ id }) => {
+          if (id === 'locked') throw new StoreUnavailableError('Lock wait timeout exceeded')
+          written.push(id)
+        },
+      }),
+      unused,
+    )
+    for (const id of ['locked', 'a', 'b']) journal.progress({ ...fence, id }, '1')
+    await expect(journal.flush()).rejects.toThrow(StoreUnavailableError)
+    await expect(journal.flush()).rejects.toThrow(StoreUnavailableError)
+    expect(written).toEqual(['a', 'b'])
+  })
+
+  it('keeps a limited amount of lines, drops further ones, and reports it once until the lines are written', async () => {
+    const errors: string[] = []
+    let away = true
+    let written = 0
+    const journal = new Journal(
+      storeWith({
+        appendLogs: async (lines) => {
+          if (away) throw new StoreUnavailableError('away')
+          written += lines.length
+        },
+      }),
+      (error) => errors.push(String(error)),
+    )
+    const long = line('x'.repeat(1024 * 1024))
+    const outage = async () => {
+      away = true
+      for (let count = 0; count < 2 * (MOST_WAITING_BYTES / long.message.length); count += 1)
+        journal.log(long)
+      await expect(journal.flush()).rejects.toThrow(StoreUnavailableError)
+    }
+    await outage()
+    const { lines, dropped } = journal.unwritten()
+    expect(lines).toBe(MOST_WAITING_BYTES / long.message.length)
+    expect(dropped).toBe(lines)
+    expect(errors).toEqual([expect.stringContaining(`${lines} log lines wait to be written`)])
+    away = false
+    await journal.flush()
+    expect(written).toBe(lines)
+    expect(journal.unwritten()).toEqual({ lines: 0, progress: 0, ms: 0, dropped: 0 })
+    await outage()
+    expect(errors).toHaveLength(2)
   })
 
   it('drops and reports a line that the database rejects, and keeps the others', async () => {

@@ -1,5 +1,6 @@
 /** Others in the way: open transactions, deadlocks, lock waits, lost connections, and everyone at once. */
 import { EventEmitter, once } from 'node:events'
+import { join } from 'node:path'
 import { createConnection, type Connection } from 'mysql2/promise'
 import { describe, expect, it, vi } from 'vitest'
 import { ConflictError, StoreUnavailableError } from '../../src/errors.ts'
@@ -28,6 +29,7 @@ import {
   setVersion,
 } from './conformance.ts'
 import { write } from './writes.ts'
+import { blocksOf, root } from '../docs/markdown.ts'
 import { sessions } from '../support/databases.ts'
 import { expectNoFault } from '../support/fault.ts'
 
@@ -208,6 +210,77 @@ onEachStore((under) => {
       ])
       await admin.query('ROLLBACK')
       expect(ids(await under.store.executing.claim(WORKER, policies('task'), 10, ''))).toEqual(['b'])
+    })
+
+    it.each([
+      ['without LIMIT', "DELETE FROM job_log WHERE at < '2026-01-01 00:00:00'"],
+      ['in batches', "DELETE FROM job_log WHERE at < '2026-01-01 00:00:00' ORDER BY id LIMIT 1000"],
+    ])(
+      'that deletes old log lines %s under REPEATABLE READ: new lines fail within the lock wait, and can be written after it; outcomes and progress are written',
+      async (_, statement) => {
+        const store = storeOn(impatient(1), '')
+        const running = { state: 'running', worker: WORKER, attempt: 1, claim: 1 }
+        for (const id of ['a', 'b']) await job(under, id, running)
+        const fence = (id: string) => ({ id, worker: WORKER, claim: 1 })
+        const lines = ['one', 'two'].map((message) => ({
+          jobId: 'a',
+          at: new Date(0),
+          level: 'info' as const,
+          message,
+        }))
+        const admin = await administrator()
+        await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+        await admin.query('START TRANSACTION')
+        await admin.query(statement)
+        const refused = await store.executing.appendLogs(lines).catch((error: unknown) => error)
+        expect(refused).toBeInstanceOf(StoreUnavailableError)
+        expect(refused).toMatchObject({ cause: { errno: 1205 } })
+        await store.executing.saveProgress(fence('b'), '0.5')
+        const policy = { timeoutMs: 1, maxRetries: 0, retryDelayMs: 0, retryBackoff: 'fixed' as const }
+        const { settled } = await write(store).settle([
+          { fence: fence('a'), end: { kind: 'success', result: null }, policy },
+        ])
+        expect(ids(settled)).toEqual(['a'])
+        expect(await jobRow(under, 'b')).toMatchObject({ progress: '0.5' })
+        await admin.query('COMMIT')
+        // Its job need not be running.
+        await store.executing.appendLogs(lines)
+        expect(await under.query('SELECT job_id, message FROM job_log ORDER BY id')).toEqual(
+          lines.map(({ jobId, message }) => ({ job_id: jobId, message })),
+        )
+      },
+    )
+
+    it('that deletes old log lines and attempts as documented does not delay new ones', async () => {
+      await job(under, 'a', { state: 'running', worker: WORKER, attempt: 1, claim: 1 })
+      const line = { jobId: 'a', level: 'info' as const, message: 'ran' }
+      await under.store.executing.appendLogs([
+        { ...line, at: new Date('2025-01-01') },
+        { ...line, at: new Date('2026-06-01') },
+      ])
+      const admin = await administrator()
+      const [documented] = blocksOf(join(root, 'docs/tables.md'), ['sql']).filter(({ flags }) =>
+        flags.includes('mysql'),
+      )
+      const [isolation = '', ...deletions] = documented?.text.trim().split('\n') ?? []
+      expect(deletions).toHaveLength(2)
+      await admin.query(isolation)
+      // Even if autocommit is off, against the advice there.
+      await admin.query('START TRANSACTION')
+      for (const deletion of deletions) await admin.query(deletion)
+      const store = storeOn(impatient(1), '')
+      await store.executing.appendLogs([{ ...line, at: new Date('2026-06-02') }])
+      const { settled } = await write(store).settle([
+        {
+          fence: { id: 'a', worker: WORKER, claim: 1 },
+          end: { kind: 'error', error: 'x', permanent: true },
+          policy: { timeoutMs: 1, maxRetries: 0, retryDelayMs: 0, retryBackoff: 'fixed' },
+        },
+      ])
+      expect(ids(settled)).toEqual(['a'])
+      await admin.query('COMMIT')
+      expect(await under.query('SELECT id FROM job_log')).toHaveLength(2)
+      expect(await under.query('SELECT outcome FROM attempt')).toEqual([{ outcome: 'failed' }])
     })
 
     it('on a stale mark does not prevent a worker from starting', async () => {

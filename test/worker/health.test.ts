@@ -29,6 +29,7 @@ const well: Vitals = {
   locked: 0,
   lockedMs: 0,
   rejected: 0,
+  log: { lines: 0, progress: 0, ms: 0, dropped: 0 },
   setAside: 0,
   lockedWorkers: [],
   isLimitReached: false,
@@ -49,6 +50,10 @@ describe('it is ok', () => {
     [
       'with ends of runs that are being written',
       { unwritten: 5, loops: [{ ...busy(100), name: 'settler' }] },
+    ],
+    [
+      'with log lines that are being written',
+      { log: { lines: 500, progress: 1, ms: 5000, dropped: 0 }, loops: [{ ...busy(100), name: 'journal' }] },
     ],
     [
       'with clocks that differ by less than the measurement error',
@@ -117,6 +122,20 @@ describe('it is ok, and warns:', () => {
       /the ends of 200 runs wait.* each further one counts against capacity/,
     ],
     ['rejected-ends', { rejected: 1 }, /the database rejects the end of 1 run, whose jobs stay running/],
+    [
+      'unwritten-log',
+      { log: { lines: 1, progress: 0, ms: 7000, dropped: 0 } },
+      /\(1 log line\) has waited 7 s in memory, .* end that transaction$/,
+    ],
+    [
+      'unwritten-log',
+      // Its loop fails, and runs go on without it.
+      {
+        log: { lines: 500, progress: 2, ms: 3_600_000, dropped: 30 },
+        loops: [idle, { ...busy(3_600_000), name: 'journal', consecutiveErrors: 7, lastError: 'lock wait' }],
+      },
+      /\(500 log lines, the progress of 2 jobs\) has waited 1 h .*; 30 further lines were dropped, because too many wait$/,
+    ],
     ['set-aside', { setAside: 1 }, /1 schedule or job is skipped .* the log names it/],
     ['set-aside', { setAside: 2 }, /2 schedules or jobs are skipped .* the log names them/],
     [
