@@ -18,12 +18,13 @@ const PAGES = {
   'docs/features.md': [
     ...upTo('T', 9),
     ...upTo('S', 12),
+    'S16',
     ...upTo('R', 14),
     ...upTo('D', 9),
     ...upTo('U', 3),
     ...upTo('V', 7),
   ],
-  'docs/lessons.md': [...upTo('', 57), '65', '66', '76', '77'],
+  'docs/lessons.md': [...upTo('', 57), '65', '66', '76', '77', '78'],
 }
 
 /** @returns one line for each problem */

@@ -146,7 +146,7 @@ export interface Dialect {
    * Fewer rows may succeed.
    */
   readonly isContended: (error: unknown) => boolean
-  /** The statement, alone in its transaction, waited too long for a lock. */
+  /** Whether a statement waited for a lock until its timeout. */
   readonly isLockWait: (error: unknown) => boolean
   /**
    * Checks that the application has started a transaction in the database that Kalends uses, and that its session

@@ -55,10 +55,10 @@ export async function openStores(target: DatabaseTarget, options: StoreOptions =
   const uses = await openDatabase(target, options)
   const { loops, calls, api, close } = uses
   try {
-    await checkVersion(loops, prefix)
-    if (options.migrate === false) await checkMigrated(loops, prefix)
-    else await migrate(loops, prefix)
-    await checkEngines(loops, prefix)
+    await checkVersion(calls, prefix)
+    if (options.migrate === false) await checkMigrated(calls, prefix)
+    else await migrate(calls, prefix)
+    await checkEngines(calls, prefix)
   } catch (error) {
     await close()
     throw error

@@ -15,6 +15,7 @@ import { VERSION } from '../model/version.ts'
 import type { SubmitToQueue } from '../scheduler/external-queue.ts'
 import { PeriodicScheduler } from '../scheduler/periodic-scheduler.ts'
 import { type DeclaredSet, syncSet } from '../schedules/declared.ts'
+import type { DeclaredStore } from '../store/declared-store.ts'
 import type { SettledAttempt, SettleResult } from '../store/executing-store.ts'
 import type { Store } from '../store/store.ts'
 import { EventLoopStall } from './event-loop-stall.ts'
@@ -25,6 +26,7 @@ import { Watch } from './watch.ts'
 
 export interface WorkerOptions {
   readonly store: Store
+  readonly declaredStore: DeclaredStore
   readonly name: string
   readonly leaseMs: number
   readonly pollIntervalMs: number
@@ -170,9 +172,9 @@ export class Worker {
   }
 
   async #sync(isStart: boolean): Promise<void> {
-    const { store, sets, logger } = this.#options
+    const { declaredStore, sets, logger } = this.#options
     for (const set of sets) {
-      const report = await syncSet(store.declared, set, logger, isStart)
+      const report = await syncSet(declaredStore, set, logger, isStart)
       if (report.created.length + report.changed.size + report.reactivated.length > 0)
         this.#scheduler?.loop.wake()
     }

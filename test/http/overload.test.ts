@@ -72,10 +72,10 @@ eachDatabase(({ kind, fresh }) => {
       await database.drop()
     })
     await kalends.start()
-    // One loop waits for the table, and the others for its connection.
+    // One loop at a time waits for its table, and the others for its connection.
     const side = await createConnection({ uri: database.url })
     onTestFinished(() => side.end())
-    await side.query('LOCK TABLES periodic_task WRITE')
+    await side.query('LOCK TABLES periodic_task WRITE, job WRITE, worker WRITE')
     const note = await until(async () => {
       const found = kalends.health().reasons.find(({ code }) => code === 'no-connection')
       return found ?? null

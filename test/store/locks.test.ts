@@ -5,9 +5,13 @@ import { createConnection, type Connection } from 'mysql2/promise'
 import { describe, expect, it, vi } from 'vitest'
 import { ConflictError, StoreUnavailableError } from '../../src/errors.ts'
 import { Connections } from '../../src/store/mysql/connections.ts'
-import { MysqlDatabase } from '../../src/store/mysql/database.ts'
+import { IMPATIENT, MysqlDatabase } from '../../src/store/mysql/database.ts'
 import { toText } from '../../src/store/instant.ts'
 import { storeOn } from '../../src/store/open.ts'
+import type { OpenJobs, Plannable } from '../../src/model/plan.ts'
+import { END_RULES } from '../../src/model/end-rules.ts'
+import type { AttemptEnd } from '../../src/model/settle.ts'
+import type { SettleResult } from '../../src/store/executing-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
   after,
@@ -47,11 +51,18 @@ onEachStore((under) => {
     return connection
   }
 
-  /** A database whose sessions wait for locks no longer than that. */
-  const impatient = (lockWaitSeconds: number): MysqlDatabase => {
-    const database = new MysqlDatabase(under.url, 4, { lockWaitSeconds })
+  /** A database whose sessions wait for locks no longer than that, and try three times. */
+  const impatient = (seconds: number): MysqlDatabase => {
+    const database = new MysqlDatabase(under.url, 4, { lockWaits: { seconds, tries: 3 } })
     under.afterwards(() => database.close())
     return database
+  }
+
+  /** The store of the loops. */
+  const loops = (): Store => {
+    const database = new MysqlDatabase(under.url, 20, { lockWaits: IMPATIENT })
+    under.afterwards(() => database.close())
+    return storeOn(database, '')
   }
 
   /** Until a statement that contains the text runs in this database. @returns its connection */
@@ -283,6 +294,142 @@ onEachStore((under) => {
       expect(await under.query('SELECT outcome FROM attempt')).toEqual([{ outcome: 'failed' }])
     })
 
+    it('on a job that would be replaced delays only its schedule', async () => {
+      const past = after(await clock(under), -1000)
+      for (const id of ['a', 'b']) {
+        await planned(under, id, past, { overlap: 'replace' })
+        await job(under, `${id} before`, { periodic_task_id: id, slot: '2026-01-01 00:00:00.000' })
+      }
+      const { scheduling } = storeOn(impatient(50), '')
+      const marks = await scheduling.markDue(WORKER, 10, LEASE_MS)
+      const admin = await administrator()
+      await admin.query('START TRANSACTION')
+      await admin.query("SELECT id FROM job WHERE id = 'b before' FOR UPDATE")
+      const replace = (row: Plannable, now: Date, open: OpenJobs) => ({
+        ...submitDue(row, now, { ...open, waiting: 0 }),
+        replaces: open.waiting > 0,
+      })
+      const result = await scheduling.submit(WORKER, marks, replace)
+      expect([ids(result.submissions), ids(result.locked), result.failed]).toEqual([['a'], ['b'], []])
+      expect(await jobRow(under, 'a before')).toMatchObject({ state: 'cancelled' })
+      await admin.query('COMMIT')
+      expect(ids((await scheduling.submit(WORKER, result.locked, replace)).submissions)).toEqual(['b'])
+      expect(await jobRow(under, 'b before')).toMatchObject({ state: 'cancelled' })
+    })
+
+    it('on the row of a skip delays nothing: the next skip has its own row', async () => {
+      const names = ['a', 'b']
+      for (const id of names) {
+        await planned(under, id, after(await clock(under), -2000))
+        await job(under, `${id} runs`, { periodic_task_id: id, slot: '2026-01-01 00:00:00.000' })
+      }
+      const { scheduling } = storeOn(impatient(50), '')
+      const skip = async () => {
+        const marks = await scheduling.markDue(WORKER, 10, LEASE_MS)
+        return ids((await scheduling.submit(WORKER, marks, submitDue)).submissions).toSorted()
+      }
+      expect(await skip()).toEqual(names)
+      const { id } = await one(under, "SELECT id FROM job WHERE periodic_task_id = 'b' AND state = 'skipped'")
+      const admin = await administrator()
+      await admin.query('START TRANSACTION')
+      await admin.query('SELECT id FROM job WHERE id = ? FOR UPDATE', [id])
+      await under.query('UPDATE periodic_task SET nextrun = ?', [toText(after(await clock(under), -1000))])
+      expect(await skip()).toEqual(names)
+      const skipped = await under.query(
+        "SELECT periodic_task_id AS id, missed FROM job WHERE state = 'skipped' ORDER BY id, missed",
+      )
+      expect(skipped.map(({ id, missed }) => [id, Number(missed)])).toEqual([
+        ['a', 2],
+        ['b', 1],
+        ['b', 1],
+      ])
+    })
+
+    it.each(['worker', 'periodic_task', 'job', 'job_log', 'attempt'])(
+      'that locks the table %s makes no operation of a loop wait for its end',
+      async (table) => {
+        const past = after(await clock(under), -1000)
+        for (const id of ['a', 'b']) await planned(under, id, past)
+        const running = { state: 'running', worker: WORKER, attempt: 1, claim: 1 }
+        for (const id of ['one', 'two']) await job(under, id, running)
+        await job(under, 'waiting')
+        const { workers, scheduling, executing } = loops()
+        const worker = { name: 'w', host: 'h', pid: 1, tasks: [] }
+        await workers.register({ ...worker, id: WORKER })
+        await workers.register({ ...worker, id: 'dead/1' })
+        const marks = await scheduling.markDue(WORKER, 1, LEASE_MS)
+        const heartbeat = (await workers.list()).find(({ id }) => id === 'dead/1')?.heartbeat ?? new Date(0)
+        const fence = (id: string) => ({ id, worker: WORKER, claim: 1 })
+        const policy = { timeoutMs: 1, maxRetries: 0, retryDelayMs: 0, retryBackoff: 'fixed' as const }
+        const end = { kind: 'error' as const, error: 'x', permanent: true }
+        const operations = [
+          () => workers.register({ ...worker, id: 'new/1' }),
+          () => workers.heartbeat(WORKER),
+          () => workers.list(),
+          () => workers.lowestVersion(),
+          () => workers.evict('dead/1', heartbeat),
+          () => workers.unregister('other/1'),
+          () => scheduling.look(['task']),
+          () => scheduling.markDue(WORKER, 10, LEASE_MS),
+          () => scheduling.submit(WORKER, marks, submitDue),
+          () => scheduling.readMarked(WORKER, marks),
+          () => scheduling.clearStaleMarks(WORKER, LEASE_MS),
+          () => scheduling.sweep(WORKER, LEASE_MS, 'everything'),
+          () => executing.promoteDue(10),
+          () => executing.claim(WORKER, policies('task'), 1, ''),
+          () => executing.settle([{ fence: fence('one'), end, policy }], END_RULES),
+          () => executing.stopRequests(WORKER),
+          () => executing.saveProgress(fence('two'), '1'),
+          () => executing.appendLogs([{ jobId: 'two', at: new Date(0), level: 'info', message: 'x' }]),
+          () => executing.held(WORKER),
+          () => executing.orphans(10),
+        ]
+        // A lock on the whole table also makes reads wait.
+        const admin = await administrator()
+        await admin.query(`LOCK TABLES ${table} WRITE`)
+        const results = await Promise.allSettled(operations.map((operation) => operation()))
+        await admin.query('UNLOCK TABLES')
+        for (const [index, result] of results.entries()) {
+          if (result.status === 'fulfilled') continue
+          expect(result.reason).toBeInstanceOf(StoreUnavailableError)
+          expect(result.reason).toMatchObject({ cause: { errno: 1205 } })
+          await operations[index]?.()
+        }
+        // An end is written without its attempt rather than not at all.
+        expect(results.some(({ status }) => status === 'rejected')).toBe(table !== 'attempt')
+      },
+    )
+
+    it('that locks a place in an index delays only the ends that belong there', async () => {
+      const { executing } = loops()
+      const ended = async (id: string, end: AttemptEnd) => {
+        await job(under, id, { state: 'running', worker: WORKER, attempt: 1, claim: 1 })
+        const policy = { timeoutMs: 1, maxRetries: 0, retryDelayMs: 0, retryBackoff: 'fixed' as const }
+        return { fence: { id, worker: WORKER, claim: 1 }, end, policy }
+      }
+      const success = { kind: 'success', result: null } as const
+      const ends = [
+        await ended('a', success),
+        await ended('b', success),
+        await ended('c', success),
+        await ended('d', { kind: 'released' }),
+      ]
+      const admin = await administrator()
+      await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+      await admin.query('START TRANSACTION')
+      await admin.query("SELECT id FROM job WHERE finished > '2000-01-01' FOR UPDATE")
+      const outcome = ({ settled, locked }: SettleResult) => [
+        ids(settled),
+        locked.map(({ fence }) => fence.id),
+      ]
+      const first = await executing.settle(ends, END_RULES)
+      // Each waits; after some, the others are left for the next call, and come first there.
+      expect(outcome(first)).toEqual([[], ['d', 'a', 'b', 'c']])
+      expect(outcome(await executing.settle(first.locked.slice(0, 2), END_RULES))).toEqual([['d'], ['a']])
+      await admin.query('COMMIT')
+      expect(outcome(await executing.settle(ends.slice(0, 3), END_RULES))).toEqual([['a', 'b', 'c'], []])
+    })
+
     it('on a stale mark does not prevent a worker from starting', async () => {
       const now = await clock(under)
       for (const id of ['a', 'b']) {
@@ -444,7 +591,7 @@ onEachStore((under) => {
       const slot = after(await clock(under), -1000)
       await planned(under, 'held up', slot)
       await planned(under, 'other', slot)
-      const store = storeOn(impatient(1), '')
+      const store = loops()
       const marks = await store.scheduling.markDue(WORKER, 10, LEASE_MS)
       const admin = await administrator()
       await admin.query('START TRANSACTION')

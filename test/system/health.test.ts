@@ -135,14 +135,16 @@ eachDatabase(({ kind, fresh }) => {
       await wellAgain(worker)
     })
 
-    it('reports stuck loops, when another transaction has locked the table', async () => {
+    it('reports failing loops, when another transaction has locked the table', async () => {
       const made = await database()
       const worker = await WorkerProcess.start(settings(made.url))
       const admin = await createConnection({ uri: made.url })
       onTestFinished(() => admin.end())
       await admin.query('LOCK TABLES periodic_task WRITE')
-      const health = await healthThat(worker, 'it is told', ({ reasons }) => codes(reasons).includes('stuck'))
-      expect(health.reasons[0]?.text).toMatch(/another transaction holds a lock/)
+      const health = await healthThat(worker, 'it is told', ({ reasons }) =>
+        codes(reasons).includes('failing'),
+      )
+      expect(health.reasons[0]?.text).toMatch(/Another transaction was in the way/)
       await admin.query('UNLOCK TABLES')
       await wellAgain(worker)
     })

@@ -20,10 +20,10 @@ import { withTimeout } from './timeout.ts'
 
 /** How often work is tried after deadlocks. */
 const MOST_TRIES = 10
-/** Fewer tries after a lock wait, because each has already cost its timeout. */
-const MOST_TRIES_AFTER_LOCK_WAIT = 3
-/** Waiting longer for a lock happens between statements, not within one. */
-const LOCK_WAIT_SECONDS = 5
+/** The application's calls wait for others. Fewer tries than after a deadlock, because each has cost its timeout. */
+const PATIENT: LockWaits = { seconds: 5, tries: 3 }
+/** A pass of a loop returns to a locked row later, and must not delay others. The servers count whole seconds. */
+export const IMPATIENT: LockWaits = { seconds: 1, tries: 1 }
 /**
  * A connection that is busy with one piece of work for longer is destroyed. Otherwise a connection that died silently,
  * for example when an address moved to another machine, would block its loop for a quarter of an hour.
@@ -37,13 +37,21 @@ const ONLY_HOST_TIMEOUT_MS = 10_000
 const EXCLUSIVE_WAIT_SECONDS = 600
 /** In a cluster, larger transactions conflict more often with those of other nodes, and are then undone as a whole. */
 const MOST_AT_ONCE_IN_A_CLUSTER = 100
+/** How long work waits for locks of rows and tables that others hold. */
+export interface LockWaits {
+  /** For one statement. */
+  readonly seconds: number
+  /** How often the work is tried. */
+  readonly tries: number
+}
+
 export interface MysqlOptions {
   /** A connection that is busy with one piece of work for longer is destroyed; default: one minute. */
   readonly longestUseMs?: number | undefined
   /** The server ends a SELECT (on MariaDB, any statement) that takes longer; default: no limit. */
   readonly statementLimitMs?: number | undefined
-  /** How long a statement waits for the lock of a row; default: five seconds. */
-  readonly lockWaitSeconds?: number | undefined
+  /** Default: three times five seconds. */
+  readonly lockWaits?: LockWaits | undefined
 }
 
 export class MysqlDatabase implements Database {
@@ -55,6 +63,7 @@ export class MysqlDatabase implements Database {
   readonly #seen = new SeenServers()
   readonly #longestUseMs: number
   readonly #statementLimitMs: number | null
+  readonly #lockWaits: LockWaits
   /** When each piece of work that waits for a connection began to wait, in order. */
   readonly #waiting = new Set<{ readonly since: number }>()
   #server: Server | null = null
@@ -69,11 +78,7 @@ export class MysqlDatabase implements Database {
   constructor(
     target: string | CreatePool,
     connections: number,
-    {
-      longestUseMs = LONGEST_USE_MS,
-      statementLimitMs,
-      lockWaitSeconds = LOCK_WAIT_SECONDS,
-    }: MysqlOptions = {},
+    { longestUseMs = LONGEST_USE_MS, statementLimitMs, lockWaits = PATIENT }: MysqlOptions = {},
   ) {
     const hosts: Host[] =
       typeof target === 'string'
@@ -84,13 +89,14 @@ export class MysqlDatabase implements Database {
         : [{ name: '', createPool: target }]
     this.#longestUseMs = longestUseMs
     this.#statementLimitMs = statementLimitMs ?? null
+    this.#lockWaits = lockWaits
     this.#connections = new Connections(hosts, {
       seen: this.#seen,
       connections,
       setup: [
         'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
         OWN_SESSION,
-        `SET SESSION innodb_lock_wait_timeout = ${lockWaitSeconds}`,
+        waitForLocks(lockWaits.seconds),
         ...(statementLimitMs === undefined ? [] : [limitStatements(statementLimitMs)]),
       ],
       group: typeof target === 'string' ? groupOf(target) : null,
@@ -144,8 +150,11 @@ export class MysqlDatabase implements Database {
         )
       }
       try {
+        // A migration waits for others as long as the server lets it.
+        await sql.run(waitForLocks('DEFAULT'))
         return await work(sql)
       } finally {
+        await sql.run(waitForLocks(this.#lockWaits.seconds))
         await sql.rows('SELECT RELEASE_LOCK(LEFT(CONCAT(DATABASE(), ?), 64))', [`:${name}`])
       }
     }, null)
@@ -162,15 +171,13 @@ export class MysqlDatabase implements Database {
       try {
         return await this.#connected(work)
       } catch (error) {
-        const most = isLockWait(error) ? MOST_TRIES_AFTER_LOCK_WAIT : MOST_TRIES
+        const most = isLockWait(error) ? this.#lockWaits.tries : MOST_TRIES
         if (!isTransient(error)) throw error
         if (attempt >= most) {
-          throw new StoreUnavailableError(
-            `Other transactions were in the way ${attempt} times: ${messageOf(error)}`,
-            {
-              cause: error,
-            },
-          )
+          const often = attempt === 1 ? '' : ` ${attempt} times`
+          throw new StoreUnavailableError(`Another transaction was in the way${often}: ${messageOf(error)}`, {
+            cause: error,
+          })
         }
         // A random delay, so that transactions that collided do not collide again.
         await delay(Math.random() * 5 * 2 ** Math.min(attempt, 6))
@@ -242,6 +249,11 @@ export class MysqlDatabase implements Database {
       this.#waiting.delete(waiting)
     }
   }
+}
+
+/** The statement that limits how long a statement waits for the lock of a row or of a table. */
+function waitForLocks(seconds: number | 'DEFAULT'): string {
+  return `SET SESSION innodb_lock_wait_timeout = ${seconds}, lock_wait_timeout = ${seconds}`
 }
 
 function unavailable(error: unknown): StoreUnavailableError {

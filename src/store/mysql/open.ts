@@ -1,7 +1,7 @@
 import { admittedForApi, API_STATEMENT_MS } from '../admission.ts'
 import type { Databases, DatabaseTarget, OpenOptions } from '../database.ts'
 import { createPoolLike } from './application-pool.ts'
-import { MysqlDatabase } from './database.ts'
+import { IMPATIENT, MysqlDatabase } from './database.ts'
 
 /** Defaults for the maximum number of connections to a host. */
 const URL_CONNECTIONS = 22
@@ -23,7 +23,7 @@ export async function openMysql(
   const most = connections ?? (typeof from === 'string' ? URL_CONNECTIONS : POOL_CONNECTIONS)
   const apiConnections = Math.max(1, Math.floor(most / API_SHARE))
   const others = most - apiConnections
-  const loops = new MysqlDatabase(from, Math.ceil(others / 2), { longestUseMs })
+  const loops = new MysqlDatabase(from, Math.ceil(others / 2), { longestUseMs, lockWaits: IMPATIENT })
   const calls = new MysqlDatabase(from, Math.floor(others / 2), { longestUseMs })
   const api = new MysqlDatabase(from, apiConnections, { longestUseMs, statementLimitMs: API_STATEMENT_MS })
   const close = async () => {

@@ -2,7 +2,7 @@ import { AttemptsLocked, writeAttempts } from './attempts.ts'
 import { Halving } from '../../model/halves.ts'
 import { type ClaimedJob, type Fence, fenceOf } from '../../model/job.ts'
 import type { Turn } from '../database.ts'
-import type { ExecutingStore } from '../executing-store.ts'
+import type { EndedAttempt, ExecutingStore, SettleResult } from '../executing-store.ts'
 import { toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
 import { lockRows, updateRows } from './by-key.ts'
@@ -12,9 +12,11 @@ import { isolated } from './isolated.ts'
 import { jobColumns, type JobRow, policyOf } from './rows.ts'
 import { settleAll } from './settling.ts'
 import { startableColumns, type StartableRow, startAttempts } from './start-attempts.ts'
+import { MOST_LOCK_WAITS } from './submitting.ts'
 import { exceptFor } from './tables.ts'
 import { writeHeartbeat } from './workers.ts'
 
+const NOTHING: SettleResult = { settled: [], lost: [], locked: [] }
 /** The most selections in one statement; SQLite allows 500. */
 const MOST_TURNS = 250
 
@@ -28,18 +30,7 @@ export function executingStore(context: TablesContext): ExecutingStore {
 
     claim: (...of) => claim(context, claiming, of),
 
-    async settle(attempts, rules) {
-      if (attempts.length === 0) return { settled: [], lost: [], locked: [] }
-      // A job that was put back manually since the next one was looked for has the turn.
-      const settle = (record: typeof writeAttempts | null) =>
-        context.transactionOnKeys((tx) => settleAll(tx, attempts, rules, record))
-      try {
-        return await settle(writeAttempts)
-      } catch (error) {
-        if (!(error instanceof AttemptsLocked)) throw error
-        return await settle(null)
-      }
-    },
+    settle: (...of) => settle(context, of),
 
     stopRequests: (worker) =>
       context.rows<Fence>(
@@ -99,6 +90,46 @@ export function executingStore(context: TablesContext): ExecutingStore {
   }
 }
 
+async function settle(
+  context: TablesContext,
+  [attempts, rules]: Parameters<ExecutingStore['settle']>,
+): Promise<SettleResult> {
+  if (attempts.length === 0) return NOTHING
+  // A job that was put back manually since the next one was looked for has the turn.
+  const write = (some: readonly EndedAttempt[], record: typeof writeAttempts | null) =>
+    context.transactionOnKeys((tx) => settleAll(tx, some, rules, record))
+  const unlessLocked = async (some: readonly EndedAttempt[]): Promise<SettleResult | null> => {
+    try {
+      return await write(some, writeAttempts).catch((error: unknown) => {
+        if (error instanceof AttemptsLocked) return write(some, null)
+        throw error
+      })
+    } catch (error) {
+      if (!context.dialect.isLockWait(error)) throw error
+      return null
+    }
+  }
+  const result = await unlessLocked(attempts)
+  if (result !== null) return result
+  // Another transaction has locked the place of one of these rows in an index, which no statement can skip.
+  const results: SettleResult[] = []
+  const waited: EndedAttempt[] = []
+  const left = [...attempts]
+  while (attempts.length > 1 && waited.length < MOST_LOCK_WAITS) {
+    const attempt = left.shift()
+    if (attempt === undefined) break
+    const one = await unlessLocked([attempt])
+    if (one === null) waited.push(attempt)
+    else results.push(one)
+  }
+  return {
+    settled: results.flatMap(({ settled }) => settled),
+    lost: results.flatMap(({ lost }) => lost),
+    // First those that were not tried, so that each gets a turn.
+    locked: [...left, ...results.flatMap(({ locked }) => locked), ...waited],
+  }
+}
+
 async function promoteDue(
   context: TablesContext,
   promoting: Halving,
@@ -121,7 +152,11 @@ async function promoteDue(
         report(due)
         return await promote(tx, due)
       }),
-    some: (jobs) => context.transaction((tx) => promote(tx, jobs)),
+    some: (jobs) =>
+      context.transaction(async (tx) => {
+        const ids = jobs.map(({ id }) => id)
+        return await promote(tx, await lockRows(tx, { table: tables.job, columns: 'id', ids }))
+      }),
   })
   return promoted.reduce((sum, count) => sum + count, 0)
 }

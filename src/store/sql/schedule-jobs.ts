@@ -46,11 +46,11 @@ export interface JobsBefore {
   readonly latestRun: number
 }
 
-export const NO_JOBS: JobsBefore = { jobs: [], open: NO_OPEN_JOBS, latestRun: 0 }
-
 /**
  * The non-final jobs of the schedules, even if the unique key does not cover them: they may have been submitted under
  * another policy. Jobs that may be replaced are locked, so that no worker claims them in the meantime.
+ *
+ * @returns by schedule; without those of which another transaction has locked a job that may be replaced
  */
 export async function jobsBefore(
   tx: Context,
@@ -73,24 +73,36 @@ export async function jobsBefore(
   const open = found.flatMap((one) => (one.id === null ? [] : [one]))
   const replacing = new Set(rows.filter((row) => row.overlap === 'replace').map((row) => row.id))
   // Locks by key, after the keys were found: locks through another index could deadlock with those of a claim.
-  const locked = await lockRows<OpenJob>(tx, {
+  const replaceable = open.filter((one) => replacing.has(one.schedule))
+  const got = await lockRows<OpenJob>(tx, {
     table: job,
     columns: 'id, periodic_task_id AS schedule, state',
-    ids: open.filter((one) => replacing.has(one.schedule)).map((one) => one.id),
-    locked: 'wait',
+    ids: replaceable.map((one) => one.id),
     where: OPEN,
   })
-  const jobs = groupBy(
-    [...open.filter((one) => !replacing.has(one.schedule)), ...locked],
-    (one) => one.schedule,
+  const held = await stillOpen(
+    tx,
+    replaceable.filter((one) => !got.some(({ id }) => id === one.id)),
   )
+  const jobs = groupBy([...open.filter((one) => !replacing.has(one.schedule)), ...got], (one) => one.schedule)
   return new Map(
     found.flatMap((one) => {
-      if (one.id !== null) return []
+      if (one.id !== null || held.has(one.schedule)) return []
       const of = jobs.get(one.schedule) ?? []
       return [[one.schedule, { jobs: of, open: countStates(of), latestRun: one.number ?? 0 }]]
     }),
   )
+}
+
+/** The schedules of the jobs among these that have not ended in the meantime. */
+async function stillOpen(tx: Context, jobs: readonly OpenJob[]): Promise<ReadonlySet<string>> {
+  if (jobs.length === 0) return new Set()
+  const rows = await tx.rows<{ schedule: string }>(
+    `SELECT periodic_task_id AS schedule FROM ${tx.tables.job}
+     WHERE ${OPEN} AND id IN (${placeholders(jobs)})`,
+    jobs.map(({ id }) => id),
+  )
+  return new Set(rows.map(({ schedule }) => schedule))
 }
 
 /** Cancels waiting jobs, and asks running ones to stop. */
@@ -119,7 +131,15 @@ export async function foldSkips(tx: Context, planned: readonly Planned[]): Promi
        AND (${candidates.map(() => '(periodic_task_id = ? AND slot = ?)').join(' OR ')})`,
     candidates.flatMap(({ row }) => [row.id, row.last_slot]),
   )
-  const before = new Map(found.map((skip) => [skip.schedule, skip]))
+  // Merged only if no other transaction has locked it; history must not delay a schedule.
+  const free = await lockRows<{ id: string }>(tx, {
+    table: tx.tables.job,
+    columns: 'id',
+    ids: found.map(({ id }) => id),
+  })
+  const before = new Map(
+    found.filter((skip) => free.some(({ id }) => id === skip.id)).map((skip) => [skip.schedule, skip]),
+  )
   const folded = candidates.flatMap((candidate) => {
     const { runs, skips } = candidate.plan
     const [skip] = skips

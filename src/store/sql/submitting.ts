@@ -22,7 +22,6 @@ import {
   idOf,
   insertScheduleJobs,
   jobsBefore,
-  NO_JOBS,
   type Planned,
   plannedJobs,
   replaceOpen,
@@ -43,6 +42,11 @@ interface How {
 const NO_OTHERS: ReadonlyMap<string, string> = new Map()
 /** How long a row that failed is submitted alone. The first success ends this. */
 const BACK_OFF = { firstMs: 600_000, longestMs: 3_600_000, most: 1000, now: () => performance.now() }
+/**
+ * How many rows one call may find locked only by waiting: another transaction inserts the same job, or has locked the
+ * place of a row in an index, which no statement can skip. The others then wait for the next call.
+ */
+export const MOST_LOCK_WAITS = 3
 const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], failed: [] }
 
 function together(results: readonly SubmitResult[]): SubmitResult {
@@ -67,6 +71,8 @@ async function each<Item, Result>(
 export class Submitting {
   readonly #context: TablesContext
   readonly #failed = new SetAside(BACK_OFF)
+  /** The schedules whose last submission waited for another transaction until the timeout. */
+  readonly #contended = new Set<string>()
   readonly #halving = new Halving()
 
   constructor(context: TablesContext) {
@@ -88,7 +94,14 @@ export class Submitting {
         if (error instanceof StoreUnavailableError) throw error
         return unsubmittable(mark, error)
       })
-    const suspects = marks.filter(({ id }) => this.#failed.has(id))
+    let waits = 0
+    const unlessWaited = async (mark: Mark) => {
+      if (waits >= MOST_LOCK_WAITS) return { ...NOTHING, locked: [mark] }
+      const result = await aloneOrSkipped(mark)
+      if (this.#contended.has(mark.id)) waits += 1
+      return result
+    }
+    const suspects = marks.filter(({ id }) => this.#failed.has(id) || this.#contended.has(id))
     // The limits are for one transaction: two together could start more jobs.
     let first = where === 'here' ? startLimits : null
     const others = marks.filter((mark) => !suspects.includes(mark))
@@ -100,8 +113,8 @@ export class Submitting {
           return await this.#context.transaction((tx) => submitAll(tx, worker, some, all))
         } catch (error) {
           if (some.length === 1 || !this.#context.dialect.isContended(error)) throw error
-          // A lock wait takes seconds. If each is submitted alone, only the locked schedules wait again.
-          return together(await each(some, aloneOrSkipped))
+          // If each is submitted alone, only the locked schedules wait again.
+          return together(await each(some, unlessWaited))
         }
       },
       alone,
@@ -109,9 +122,9 @@ export class Submitting {
       refused: unsubmittable,
       isOfAnItem: (error) => isOfARow(error) || this.#context.dialect.isContended(error),
     })
-    // Schedules that failed before come last, one by one. Jobs that have started must be reported in any case.
+    // Schedules that failed or waited before come last, one by one. Jobs that have started must be reported in any case.
     const last = await each(suspects, (mark) =>
-      aloneOrSkipped(mark).catch((error: unknown) => {
+      unlessWaited(mark).catch((error: unknown) => {
         if (error instanceof StoreUnavailableError) return { ...NOTHING, locked: [mark] }
         throw error
       }),
@@ -125,11 +138,13 @@ export class Submitting {
       const how = { decide, where, startLimits: null, careful: true }
       const result = await this.#context.transaction((tx) => submitAll(tx, worker, [mark], how))
       this.#failed.forget(mark.id)
+      this.#contended.delete(mark.id)
       return result
     } catch (error) {
+      if (!this.#context.dialect.isContended(error)) throw error
       // Another transaction holds a lock: the slot stays due.
-      if (this.#context.dialect.isContended(error)) return { ...NOTHING, locked: [mark] }
-      throw error
+      this.#contended.add(mark.id)
+      return { ...NOTHING, locked: [mark] }
     }
   }
 
@@ -175,11 +190,17 @@ async function submitAll(
     (row) => row.worker === worker && fromText(row.marked)?.getTime() === markedAt.get(row.id),
   )
   const before = await jobsBefore(tx, marked)
+  const held: string[] = []
   const planned: Planned[] = []
   const notDue: PlannableRow[] = []
   const again: string[] = []
   for (const row of marked) {
-    const { open, latestRun } = before.get(row.id) ?? NO_JOBS
+    const of = before.get(row.id)
+    if (of === undefined) {
+      held.push(row.id)
+      continue
+    }
+    const { open, latestRun } = of
     const plan = decide(toPlannable(row), fromStored(row.clock), open)
     if (plan === null) notDue.push(row)
     else if (plan === 'again') again.push(row.id)
@@ -206,7 +227,7 @@ async function submitAll(
       jobs: one.plan.runs.map((run) => idOf(one, run)),
     })) satisfies Submission[],
     started,
-    locked: await stillLocked(tx, marks, rows),
+    locked: [...(await stillLocked(tx, marks, rows)), ...marks.filter(({ id }) => held.includes(id))],
     failed: [],
   }
 }
