@@ -88,6 +88,16 @@ export class LimitError extends KalendsError {
 /** The database cannot be reached or cannot work; try again later. */
 export class StoreUnavailableError extends KalendsError {
   readonly code = 'STORE_UNAVAILABLE'
+  /** Whether the database works, but another transaction holds a lock for too long. */
+  readonly isLockWait: boolean
+
+  constructor(
+    message: string,
+    { isLockWait = false, ...options }: ErrorOptions & { isLockWait?: boolean } = {},
+  ) {
+    super(message, options)
+    this.isLockWait = isLockWait
+  }
 }
 
 /** Too many requests are waiting for the database. Nothing was done; try again later. */

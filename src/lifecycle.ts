@@ -117,12 +117,12 @@ export class Lifecycle {
     const externalQueue = typeof options.scheduler === 'object' ? options.scheduler.submit : null
     const concurrency = externalQueue === null ? concurrencyOf(options.executor) : 0
     const runsJobs = concurrency > 0
-    if (runsJobs) this.#definitions.handleHousekeeping(this.#stores.calls.retention)
+    if (runsJobs) this.#definitions.handleHousekeeping(this.#stores.loops.retention)
     return new Worker({
       ...this.#options,
       store: this.#stores.loops,
-      // They may wait for others, and no loop waits for them.
-      declaredStore: this.#stores.calls.declared,
+      // A start may wait for others as long as any other call.
+      declaredAtStart: this.#stores.calls.declared,
       handlers: this.#definitions.handlers,
       sets: await this.sets(runsJobs),
       schedules: options.scheduler !== false,

@@ -58,6 +58,8 @@ export class Loop {
   #busy: Moment | null = null
   /** When the sleep ends, by performance.now(); null: not until the loop is woken. */
   #due: number | null = null
+  /** Whether the last pass failed after it had waited for a lock: then the next one goes on soon after its end. */
+  #hasWaited = false
   #passes: Passes = { lastGoodPass: null, ...NO_ERRORS }
 
   constructor(options: LoopOptions) {
@@ -121,6 +123,7 @@ export class Loop {
         lastError: error instanceof Error ? error.message : String(error),
         lastErrorAt: new Date(),
       }
+      this.#hasWaited = error instanceof Error && 'isLockWait' in error && error.isLockWait === true
       this.#report(error)
       return null
     }
@@ -137,10 +140,12 @@ export class Loop {
 
   /** Wake-ups do not shorten a back-off; otherwise a busy worker would hammer a database that is down. */
   async #backOff(): Promise<void> {
-    const longest = Math.min(
-      this.#options.longestBackOffMs ?? BACKOFF_MS.longest,
-      BACKOFF_MS.shortest * 2 ** Math.min(this.#passes.consecutiveErrors - 1, 10),
-    )
+    const longest = this.#hasWaited
+      ? BACKOFF_MS.shortest
+      : Math.min(
+          this.#options.longestBackOffMs ?? BACKOFF_MS.longest,
+          BACKOFF_MS.shortest * 2 ** Math.min(this.#passes.consecutiveErrors - 1, 10),
+        )
     const until = performance.now() + longest / 2 + (Math.random() * longest) / 2
     while (!this.#stopping && performance.now() < until) {
       this.#woken = false

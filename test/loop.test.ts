@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { StoreUnavailableError } from '../src/errors.ts'
 import { Loop } from '../src/loop.ts'
 
 /** A loop whose passes are ended by the test. */
@@ -153,6 +154,22 @@ describe('a supervised loop', () => {
       expect(wait).toBeLessThanOrEqual(longest + 2)
     })
     expect(waits.length).toBeGreaterThan(15)
+  })
+
+  it('backs off no longer after a wait for a lock, because the wait was long enough', async () => {
+    const begun: number[] = []
+    const loop = new Loop({
+      name: 'test',
+      pass: async () => {
+        begun.push(Date.now())
+        throw new StoreUnavailableError('Another transaction was in the way', { isLockWait: true })
+      },
+      onError: () => {},
+    })
+    loop.start()
+    await vi.advanceTimersByTimeAsync(60_000)
+    const waits = begun.slice(1).map((at, index) => at - (begun[index] ?? 0))
+    expect(Math.max(...waits)).toBeLessThanOrEqual(202)
   })
 
   it('cannot be woken from its back-off', async () => {

@@ -46,6 +46,11 @@ export class SetAside {
     this.#rows.delete(id)
   }
 
+  /** Whether the work on a row failed and has not succeeded since then, even if its back-off has ended. */
+  isKnown(id: string): boolean {
+    return this.#rows.has(id)
+  }
+
   has(id: string): boolean {
     const row = this.#rows.get(id)
     return row !== undefined && row.until > this.#now()

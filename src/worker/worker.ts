@@ -26,7 +26,7 @@ import { Watch } from './watch.ts'
 
 export interface WorkerOptions {
   readonly store: Store
-  readonly declaredStore: DeclaredStore
+  readonly declaredAtStart: DeclaredStore
   readonly name: string
   readonly leaseMs: number
   readonly pollIntervalMs: number
@@ -172,9 +172,10 @@ export class Worker {
   }
 
   async #sync(isStart: boolean): Promise<void> {
-    const { declaredStore, sets, logger } = this.#options
+    const { store, declaredAtStart, sets, logger } = this.#options
+    const declared = isStart ? declaredAtStart : store.declared
     for (const set of sets) {
-      const report = await syncSet(declaredStore, set, logger, isStart)
+      const report = await syncSet(declared, set, logger, isStart)
       if (report.created.length + report.changed.size + report.reactivated.length > 0)
         this.#scheduler?.loop.wake()
     }

@@ -7,6 +7,8 @@ import { ConflictError, StoreUnavailableError } from '../../src/errors.ts'
 import { Connections } from '../../src/store/mysql/connections.ts'
 import { IMPATIENT, MysqlDatabase } from '../../src/store/mysql/database.ts'
 import { toText } from '../../src/store/instant.ts'
+import { openMysql } from '../../src/store/mysql/open.ts'
+import type { Databases } from '../../src/store/database.ts'
 import { storeOn } from '../../src/store/open.ts'
 import type { OpenJobs, Plannable } from '../../src/model/plan.ts'
 import { END_RULES } from '../../src/model/end-rules.ts'
@@ -63,6 +65,37 @@ onEachStore((under) => {
     const database = new MysqlDatabase(under.url, 20, { lockWaits: IMPATIENT })
     under.afterwards(() => database.close())
     return storeOn(database, '')
+  }
+
+  /** Back-offs end when the test says so. */
+  const stoppedClock = () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    under.afterwards(async () => void vi.useRealTimers())
+  }
+
+  /** Counts how often statements of this process wait for a lock in vain. */
+  const lockWaits = (): (() => number) => {
+    // oxlint-disable-next-line typescript/unbound-method -- called with Reflect.apply
+    const { take } = Connections.prototype
+    const seen = new WeakSet<object>()
+    let waits = 0
+    const taking = vi.spyOn(Connections.prototype, 'take').mockImplementation(async function (
+      this: Connections,
+    ) {
+      const connection = await Reflect.apply(take, this, [])
+      if (seen.has(connection)) return connection
+      seen.add(connection)
+      const query = connection.query.bind(connection)
+      const counting = (...statement: unknown[]) =>
+        Promise.resolve(Reflect.apply(query, connection, statement)).catch((error: unknown) => {
+          if (error instanceof Error && 'errno' in error && error.errno === 1205) waits += 1
+          throw error
+        })
+      Reflect.set(connection, 'query', counting)
+      return connection
+    })
+    under.afterwards(async () => taking.mockRestore())
+    return () => waits
   }
 
   /** Until a statement that contains the text runs in this database. @returns its connection */
@@ -384,6 +417,7 @@ onEachStore((under) => {
           () => executing.held(WORKER),
           () => executing.orphans(10),
         ]
+        const waits = lockWaits()
         // A lock on the whole table also makes reads wait.
         const admin = await administrator()
         await admin.query(`LOCK TABLES ${table} WRITE`)
@@ -395,6 +429,8 @@ onEachStore((under) => {
           expect(result.reason).toMatchObject({ cause: { errno: 1205 } })
           await operations[index]?.()
         }
+        // One wait each, and one more for a submission alone or an end without its attempt.
+        expect(waits()).toBeLessThanOrEqual(results.filter(({ status }) => status === 'rejected').length + 2)
         // An end is written without its attempt rather than not at all.
         expect(results.some(({ status }) => status === 'rejected')).toBe(table !== 'attempt')
       },
@@ -418,16 +454,155 @@ onEachStore((under) => {
       await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')
       await admin.query('START TRANSACTION')
       await admin.query("SELECT id FROM job WHERE finished > '2000-01-01' FOR UPDATE")
+      const waits = lockWaits()
+      stoppedClock()
       const outcome = ({ settled, locked }: SettleResult) => [
         ids(settled),
         locked.map(({ fence }) => fence.id),
       ]
+      // The batch waits, and then two of it; the others are left for the next call, and come first there.
       const first = await executing.settle(ends, END_RULES)
-      // Each waits; after some, the others are left for the next call, and come first there.
-      expect(outcome(first)).toEqual([[], ['d', 'a', 'b', 'c']])
-      expect(outcome(await executing.settle(first.locked.slice(0, 2), END_RULES))).toEqual([['d'], ['a']])
+      expect(outcome(first)).toEqual([[], ['c', 'd', 'a', 'b']])
+      // Those that have waited do not wait again at once.
+      const second = await executing.settle(first.locked, END_RULES)
+      expect(outcome(second)).toEqual([['d'], ['a', 'b', 'c']])
+      expect(outcome(await executing.settle(second.locked, END_RULES))).toEqual([[], ['a', 'b', 'c']])
+      expect(waits()).toBe(3 + 2)
       await admin.query('COMMIT')
-      expect(outcome(await executing.settle(ends.slice(0, 3), END_RULES))).toEqual([['a', 'b', 'c'], []])
+      vi.advanceTimersByTime(60_000)
+      const last = await executing.settle(second.locked, END_RULES)
+      expect(outcome(last)).toEqual([['a', 'b', 'c'], []])
+    })
+
+    it('delays loops for a second at a time, and calls of the application for longer', async () => {
+      const { loops: own, calls, close } = await openMysql(under.url, { longestUseMs: 1000 })
+      under.afterwards(close)
+      const seconds = (database: Databases['loops']) =>
+        database.rows('SELECT @@innodb_lock_wait_timeout AS row_, @@lock_wait_timeout AS table_')
+      expect(await seconds(own)).toEqual([{ row_: 1, table_: 1 }])
+      expect(await seconds(calls)).toEqual([{ row_: 5, table_: 5 }])
+      await planned(under, 'a', null)
+      const admin = await administrator()
+      await admin.query('START TRANSACTION')
+      await admin.query("SELECT id FROM periodic_task WHERE id = 'a' FOR UPDATE")
+      const waits = lockWaits()
+      // Also with a lease that is as short as this wait.
+      const waiting = own.run("UPDATE periodic_task SET summary = 'x' WHERE id = 'a'")
+      await expect(waiting).rejects.toThrow('Another transaction was in the way')
+      expect(waits()).toBe(1)
+    })
+
+    /** Locks the entry of a schedule in an index of `job`, but not the row, so that no statement can skip it. */
+    const lockedEntry = async (schedule: string, state: string) => {
+      const admin = await administrator()
+      await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
+      await admin.query('START TRANSACTION')
+      await admin.query(
+        'SELECT id FROM job FORCE INDEX (job_state_schedule) WHERE state = ? AND periodic_task_id = ? LOCK IN SHARE MODE',
+        [state, schedule],
+      )
+      return admin
+    }
+
+    it('that locks an entry of an index delays only the claim of that job', async () => {
+      const { executing } = loops()
+      for (const id of ['a', 'b', 'c'])
+        await job(under, id, { periodic_task_id: id, slot: '2026-01-01 00:00:00.000' })
+      const admin = await lockedEntry('a', 'waiting')
+      stoppedClock()
+      const waits = lockWaits()
+      const claim = async () => ids(await executing.claim(WORKER, policies('task'), 10, '')).toSorted()
+      expect(await claim()).toEqual(['b', 'c'])
+      expect(waits()).toBe(2)
+      // It is not claimed before its back-off ends, so that it delays no other claim.
+      await job(under, 'd')
+      expect(await claim()).toEqual(['d'])
+      expect(waits()).toBe(2)
+      await admin.query('COMMIT')
+      vi.advanceTimersByTime(1000)
+      expect(await claim()).toEqual(['a'])
+    })
+
+    it('that locks a range of the claim index delays only the jobs that become claimable there', async () => {
+      const { executing } = loops()
+      const past = toText(after(await clock(under), -1000))
+      for (const task of ['x', 'z']) await job(under, task, { task, run_at: past })
+      // The end of the range.
+      await job(under, 'y', { task: 'y' })
+      const admin = await administrator()
+      await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+      await admin.query('START TRANSACTION')
+      await admin.query(
+        "SELECT id FROM job FORCE INDEX (job_claim) WHERE claim_group = '' AND claim_task = 'x' FOR UPDATE",
+      )
+      expect(await executing.promoteDue(10)).toBe(1)
+      expect(await under.query('SELECT id FROM job WHERE claim_task IS NOT NULL ORDER BY id')).toEqual([
+        { id: 'y' },
+        { id: 'z' },
+      ])
+    })
+
+    it('and a row that the database rejects leave the written ends as written', async () => {
+      const { executing } = loops()
+      const ends = []
+      for (const id of ['a', 'b', 'c']) {
+        const running = { state: 'running', worker: WORKER, attempt: 1, claim: 1 }
+        await job(under, id, { ...running, periodic_task_id: id, slot: '2026-01-01 00:00:00.000' })
+        const policy = { timeoutMs: 1, maxRetries: 0, retryDelayMs: 0, retryBackoff: 'fixed' as const }
+        const end = { kind: 'success' as const, result: null }
+        ends.push({ fence: { id, worker: WORKER, claim: 1 }, end, policy })
+      }
+      await under.query(
+        "CREATE TRIGGER rejects BEFORE UPDATE ON job FOR EACH ROW BEGIN IF NEW.id = 'c' THEN SIGNAL SQLSTATE '45000'; END IF; END",
+      )
+      under.afterwards(() => under.query('DROP TRIGGER rejects'))
+      await lockedEntry('a', 'running')
+      const { settled, lost, locked } = await executing.settle(ends, END_RULES)
+      expect([ids(settled), lost, locked.map(({ fence }) => fence.id)]).toEqual([['b'], [], ['c', 'a']])
+    })
+
+    it('on a schedule of a batch starts no more jobs than there is capacity for', async () => {
+      const { scheduling } = loops()
+      const past = after(await clock(under), -1000)
+      for (const id of ['l1', 'l2', 'l3']) await planned(under, id, past)
+      const marks = await scheduling.markDue(WORKER, 10, LEASE_MS)
+      const admin = await administrator()
+      await admin.query('START TRANSACTION')
+      await admin.query(
+        "INSERT INTO job (id, task, periodic_task_id, slot) VALUES ('x', 't', 'l1', '2026-01-01 00:00:00.000')",
+      )
+      const startLimits = { tasks: policies('task'), limit: 1, taskLimits: new Map<string, number>() }
+      const { submissions, started } = await scheduling.submit(WORKER, marks, submitDue, { startLimits })
+      expect(ids(submissions)).toEqual(['l2', 'l3'])
+      expect(started.length).toBeLessThanOrEqual(1)
+    })
+
+    it('on some schedules does not keep others from their turn', async () => {
+      const { scheduling } = loops()
+      const past = after(await clock(under), -1000)
+      // No names of other tests, whose deleted rows the server may still check.
+      for (const id of ['k1', 'k2', 'k3', 'k4']) await planned(under, id, past)
+      const marks = await scheduling.markDue(WORKER, 10, LEASE_MS)
+      const inserting = async (schedule: string) => {
+        const admin = await administrator()
+        await admin.query('START TRANSACTION')
+        await admin.query(
+          "INSERT INTO job (id, task, periodic_task_id, slot) VALUES (?, 't', ?, '2026-01-01 00:00:00.000')",
+          [`of ${schedule}`, schedule],
+        )
+        return admin
+      }
+      await inserting('k1')
+      await inserting('k2')
+      const third = await inserting('k3')
+      stoppedClock()
+      const waits = lockWaits()
+      const first = await scheduling.submit(WORKER, marks, submitDue)
+      // The batch waited, and then two of them.
+      expect([ids(first.submissions), ids(first.locked), waits()]).toEqual([[], ['k3', 'k4', 'k1', 'k2'], 3])
+      await third.query('ROLLBACK')
+      const second = await scheduling.submit(WORKER, first.locked, submitDue)
+      expect([ids(second.submissions), ids(second.locked), waits()]).toEqual([['k3', 'k4'], ['k1', 'k2'], 3])
     })
 
     it('on a stale mark does not prevent a worker from starting', async () => {
@@ -592,6 +767,7 @@ onEachStore((under) => {
       await planned(under, 'held up', slot)
       await planned(under, 'other', slot)
       const store = loops()
+      stoppedClock()
       const marks = await store.scheduling.markDue(WORKER, 10, LEASE_MS)
       const admin = await administrator()
       await admin.query('START TRANSACTION')
@@ -605,6 +781,7 @@ onEachStore((under) => {
         [],
       ])
       await admin.query('ROLLBACK')
+      vi.advanceTimersByTime(1000)
       expect(ids((await store.scheduling.submit(WORKER, result.locked, submitDue)).submissions)).toEqual([
         'held up',
       ])

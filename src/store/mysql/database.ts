@@ -177,6 +177,7 @@ export class MysqlDatabase implements Database {
           const often = attempt === 1 ? '' : ` ${attempt} times`
           throw new StoreUnavailableError(`Another transaction was in the way${often}: ${messageOf(error)}`, {
             cause: error,
+            isLockWait: isLockWait(error),
           })
         }
         // A random delay, so that transactions that collided do not collide again.

@@ -99,7 +99,7 @@ export const mysqlDialect = (server: () => Server): Dialect => ({
   withLiterals: (text, params) => withLiterals(text, params, server().exact),
   writesInParallel: true,
   isDuplicate,
-  isLockWait: (error) => isLockWait(error instanceof StoreUnavailableError ? error.cause : error),
+  isLockWait: (error) => (error instanceof StoreUnavailableError ? error.isLockWait : isLockWait(error)),
   isContended: (error) => error instanceof StoreUnavailableError && isTransient(error.cause),
   async checkTransaction(execute) {
     checkTransaction(server().database, await execute(TRANSACTION_STATE), await execute(TRANSACTION_STATUS))

@@ -6,6 +6,8 @@ import { IMPATIENT, MysqlDatabase } from './database.ts'
 /** Defaults for the maximum number of connections to a host. */
 const URL_CONNECTIONS = 22
 const POOL_CONNECTIONS = 5
+/** With a short lease, loops keep a connection for longer than it, so that they can wait for a lock in two statements. */
+const LEAST_LOOP_USE_MS = 3000
 /** One in this many is for the API. */
 const API_SHARE = 10
 
@@ -23,7 +25,10 @@ export async function openMysql(
   const most = connections ?? (typeof from === 'string' ? URL_CONNECTIONS : POOL_CONNECTIONS)
   const apiConnections = Math.max(1, Math.floor(most / API_SHARE))
   const others = most - apiConnections
-  const loops = new MysqlDatabase(from, Math.ceil(others / 2), { longestUseMs, lockWaits: IMPATIENT })
+  const loops = new MysqlDatabase(from, Math.ceil(others / 2), {
+    longestUseMs: longestUseMs && Math.max(longestUseMs, LEAST_LOOP_USE_MS),
+    lockWaits: IMPATIENT,
+  })
   const calls = new MysqlDatabase(from, Math.floor(others / 2), { longestUseMs })
   const api = new MysqlDatabase(from, apiConnections, { longestUseMs, statementLimitMs: API_STATEMENT_MS })
   const close = async () => {

@@ -7,30 +7,30 @@ import { toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { orphan } from './conditions.ts'
+import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
 import { isolated } from './isolated.ts'
 import { jobColumns, type JobRow, policyOf } from './rows.ts'
 import { settleAll } from './settling.ts'
 import { startableColumns, type StartableRow, startAttempts } from './start-attempts.ts'
-import { MOST_LOCK_WAITS } from './submitting.ts'
 import { exceptFor } from './tables.ts'
 import { writeHeartbeat } from './workers.ts'
 
-const NOTHING: SettleResult = { settled: [], lost: [], locked: [] }
 /** The most selections in one statement; SQLite allows 500. */
 const MOST_TURNS = 250
 
 export function executingStore(context: TablesContext): ExecutingStore {
   const { dialect, tables } = context
-  const promoting = new Halving()
-  const claiming = new Halving()
+  const contention = new Contention(dialect.isLockWait)
+  const promoting = { halving: new Halving(), contention }
+  const claiming = { halving: new Halving(), contention }
 
   return {
     promoteDue: (...of) => promoteDue(context, promoting, of),
 
     claim: (...of) => claim(context, claiming, of),
 
-    settle: (...of) => settle(context, of),
+    settle: (...of) => settle(context, contention, of),
 
     stopRequests: (worker) =>
       context.rows<Fence>(
@@ -92,52 +92,47 @@ export function executingStore(context: TablesContext): ExecutingStore {
 
 async function settle(
   context: TablesContext,
+  contention: Contention,
   [attempts, rules]: Parameters<ExecutingStore['settle']>,
 ): Promise<SettleResult> {
-  if (attempts.length === 0) return NOTHING
+  if (attempts.length === 0) return { settled: [], lost: [], locked: [] }
+  let record: typeof writeAttempts | null = writeAttempts
   // A job that was put back manually since the next one was looked for has the turn.
-  const write = (some: readonly EndedAttempt[], record: typeof writeAttempts | null) =>
+  const write = (some: readonly EndedAttempt[]) =>
     context.transactionOnKeys((tx) => settleAll(tx, some, rules, record))
-  const unlessLocked = async (some: readonly EndedAttempt[]): Promise<SettleResult | null> => {
-    try {
-      return await write(some, writeAttempts).catch((error: unknown) => {
-        if (error instanceof AttemptsLocked) return write(some, null)
-        throw error
-      })
-    } catch (error) {
-      if (!context.dialect.isLockWait(error)) throw error
-      return null
-    }
-  }
-  const result = await unlessLocked(attempts)
-  if (result !== null) return result
-  // Another transaction has locked the place of one of these rows in an index, which no statement can skip.
-  const results: SettleResult[] = []
-  const waited: EndedAttempt[] = []
-  const left = [...attempts]
-  while (attempts.length > 1 && waited.length < MOST_LOCK_WAITS) {
-    const attempt = left.shift()
-    if (attempt === undefined) break
-    const one = await unlessLocked([attempt])
-    if (one === null) waited.push(attempt)
-    else results.push(one)
-  }
+  const { results, left } = await contention.run(
+    attempts.map((attempt) => ({ id: attempt.fence.id, attempt })),
+    async (some) => {
+      const ended = some.map(({ attempt }) => attempt)
+      try {
+        return await write(ended)
+      } catch (error) {
+        if (!(error instanceof AttemptsLocked)) throw error
+        record = null
+        return await write(ended)
+      }
+    },
+  )
   return {
     settled: results.flatMap(({ settled }) => settled),
     lost: results.flatMap(({ lost }) => lost),
-    // First those that were not tried, so that each gets a turn.
-    locked: [...left, ...results.flatMap(({ locked }) => locked), ...waited],
+    locked: [...results.flatMap(({ locked }) => locked), ...left.map(({ attempt }) => attempt)],
   }
+}
+
+interface Isolation {
+  readonly halving: Halving
+  readonly contention: Contention
 }
 
 async function promoteDue(
   context: TablesContext,
-  promoting: Halving,
+  { halving, contention }: Isolation,
   [limit, setAside]: Parameters<ExecutingStore['promoteDue']>,
 ): Promise<number> {
   const { dialect, tables } = context
-  const except = exceptFor(setAside?.ids() ?? [])
-  const promoted = await isolated<{ id: string }, number>(promoting, setAside, {
+  const except = exceptFor([...(setAside?.ids() ?? []), ...contention.ids()])
+  const promoted = await isolated<{ id: string }, number>(halving, contention, setAside, {
     together: (report) =>
       context.transaction(async (tx) => {
         // The index on due_at filters and orders, so only the promoted rows are locked.
@@ -163,18 +158,18 @@ async function promoteDue(
 
 async function claim(
   context: TablesContext,
-  claiming: Halving,
+  { halving, contention }: Isolation,
   [worker, tasks, limit, afterGroup, taskLimits = new Map(), setAside]: Parameters<ExecutingStore['claim']>,
 ): Promise<ClaimedJob[]> {
   const { dialect, tables } = context
   const names = [...tasks.keys()]
   if (names.length === 0 || limit <= 0) return []
-  const except = setAside?.ids() ?? []
+  const except = [...(setAside?.ids() ?? []), ...contention.ids()]
   // One more turn for each job that is set aside, because it may be the only one of its group.
   const most = Math.min(limit + except.length, MOST_TURNS)
   const turns = await findTurns(context, names, most, afterGroup)
   if (turns.length === 0) return []
-  return await isolated<StartableRow, ClaimedJob>(claiming, setAside, {
+  return await isolated<StartableRow, ClaimedJob>(halving, contention, setAside, {
     together: (report) =>
       context.transaction(async (tx) => {
         const rows = await lockTurns(tx, turns, { limit, taskLimits, except })

@@ -1,13 +1,16 @@
 import { type Halving, isOfARow } from '../../model/halves.ts'
 import type { SetAside } from '../../model/set-aside.ts'
+import type { Contention } from './contention.ts'
 
 /**
- * Writes rows together. If the database rejects one of them, it retries in halves until it has found the rejected ones.
+ * Writes rows together. If the database rejects one of them, it retries in halves until it has found the rejected ones;
+ * if one of them waits for a lock in vain, one by one.
  *
  * @param setAside  rejected rows are added
  */
 export async function isolated<Item extends { readonly id: string }, Written>(
   halving: Halving,
+  contention: Contention,
   setAside: SetAside | undefined,
   {
     together,
@@ -27,7 +30,9 @@ export async function isolated<Item extends { readonly id: string }, Written>(
     if (written.length > 0) halving.reset()
     return written
   } catch (error) {
-    if (!isOfARow(error) || found.length === 0) throw error
+    if (found.length === 0) throw error
+    if (contention.isOf(error)) return (await contention.run(found, some, { hasWaited: true })).results.flat()
+    if (!isOfARow(error)) throw error
     const written = await halving.run<Item, Written[]>(found, {
       work: some,
       wrote: ({ length }) => length > 0,

@@ -4,6 +4,7 @@ import { fromStored, fromText, toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
 import type { Mark, SchedulingStore } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
+import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
 import { isolated } from './isolated.ts'
 import { scheduleColumns, type ScheduleRow, toPlannable, toSchedule } from './rows.ts'
@@ -20,7 +21,8 @@ interface DueRow {
 export function schedulingStore(context: TablesContext): SchedulingStore {
   const { dialect, tables, database } = context
   const submitting = new Submitting(context)
-  const marking = new Halving()
+  const marking = { halving: new Halving(), contention: new Contention(dialect.isLockWait) }
+  const sweeping = new Contention(dialect.isLockWait)
 
   return {
     submitsInParallel: dialect.writesInParallel,
@@ -78,18 +80,18 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
 
     clearStaleMarks: (worker, leaseMs) => clearStaleMarks(context, worker, leaseMs),
 
-    sweep: (worker, leaseMs, extent) => sweep(context, worker, leaseMs, extent),
+    sweep: (worker, leaseMs, extent) => sweep(context, sweeping, worker, leaseMs, extent),
   }
 }
 
 function markDue(
   context: TablesContext,
-  marking: Halving,
+  { halving, contention }: { readonly halving: Halving; readonly contention: Contention },
   [worker, limit, leaseMs, setAside]: Parameters<SchedulingStore['markDue']>,
 ): Promise<Mark[]> {
   const { dialect, tables } = context
-  const except = exceptFor(setAside?.ids() ?? [])
-  return isolated<DueRow, Mark>(marking, setAside, {
+  const except = exceptFor([...(setAside?.ids() ?? []), ...contention.ids()])
+  return isolated<DueRow, Mark>(halving, contention, setAside, {
     together: (report) =>
       context.transaction(async (tx) => {
         // The index on wake_at filters and orders, so only the rows that are marked are locked. wake_at includes the

@@ -15,6 +15,7 @@ import type {
 import { updateFromBatch } from './batch.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { UNMARKED } from './conditions.ts'
+import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
 import { plannableColumns, type PlannableRow, plannedFrom, toPlannable } from './rows.ts'
 import {
@@ -42,11 +43,6 @@ interface How {
 const NO_OTHERS: ReadonlyMap<string, string> = new Map()
 /** How long a row that failed is submitted alone. The first success ends this. */
 const BACK_OFF = { firstMs: 600_000, longestMs: 3_600_000, most: 1000, now: () => performance.now() }
-/**
- * How many rows one call may find locked only by waiting: another transaction inserts the same job, or has locked the
- * place of a row in an index, which no statement can skip. The others then wait for the next call.
- */
-export const MOST_LOCK_WAITS = 3
 const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], failed: [] }
 
 function together(results: readonly SubmitResult[]): SubmitResult {
@@ -71,12 +67,12 @@ async function each<Item, Result>(
 export class Submitting {
   readonly #context: TablesContext
   readonly #failed = new SetAside(BACK_OFF)
-  /** The schedules whose last submission waited for another transaction until the timeout. */
-  readonly #contended = new Set<string>()
+  readonly #contention: Contention
   readonly #halving = new Halving()
 
   constructor(context: TablesContext) {
     this.#context = context
+    this.#contention = new Contention(context.dialect.isLockWait)
   }
 
   async submit(
@@ -94,37 +90,27 @@ export class Submitting {
         if (error instanceof StoreUnavailableError) throw error
         return unsubmittable(mark, error)
       })
-    let waits = 0
-    const unlessWaited = async (mark: Mark) => {
-      if (waits >= MOST_LOCK_WAITS) return { ...NOTHING, locked: [mark] }
-      const result = await aloneOrSkipped(mark)
-      if (this.#contended.has(mark.id)) waits += 1
-      return result
-    }
-    const suspects = marks.filter(({ id }) => this.#failed.has(id) || this.#contended.has(id))
+    const suspects = marks.filter(({ id }) => this.#failed.has(id))
     // The limits are for one transaction: two together could start more jobs.
     let first = where === 'here' ? startLimits : null
     const others = marks.filter((mark) => !suspects.includes(mark))
     const results = await this.#halving.run<Mark, SubmitResult>(others, {
       work: async (some) => {
-        const all = { ...how, startLimits: first }
-        first = null
-        try {
-          return await this.#context.transaction((tx) => submitAll(tx, worker, some, all))
-        } catch (error) {
-          if (some.length === 1 || !this.#context.dialect.isContended(error)) throw error
-          // If each is submitted alone, only the locked schedules wait again.
-          return together(await each(some, unlessWaited))
-        }
+        const { results: done, left } = await this.#contention.run(some, (marked) => {
+          const all = { ...how, startLimits: first }
+          first = null
+          return this.#context.transaction((tx) => submitAll(tx, worker, marked, all))
+        })
+        return together([...done, { ...NOTHING, locked: left }])
       },
       alone,
       wrote: ({ submissions }) => submissions.length > 0,
       refused: unsubmittable,
       isOfAnItem: (error) => isOfARow(error) || this.#context.dialect.isContended(error),
     })
-    // Schedules that failed or waited before come last, one by one. Jobs that have started must be reported in any case.
+    // Schedules that failed before come last, one by one. Jobs that have started must be reported in any case.
     const last = await each(suspects, (mark) =>
-      unlessWaited(mark).catch((error: unknown) => {
+      aloneOrSkipped(mark).catch((error: unknown) => {
         if (error instanceof StoreUnavailableError) return { ...NOTHING, locked: [mark] }
         throw error
       }),
@@ -136,15 +122,15 @@ export class Submitting {
   async #submitAlone(worker: string, mark: Mark, decide: Decide, where: How['where']): Promise<SubmitResult> {
     try {
       const how = { decide, where, startLimits: null, careful: true }
-      const result = await this.#context.transaction((tx) => submitAll(tx, worker, [mark], how))
-      this.#failed.forget(mark.id)
-      this.#contended.delete(mark.id)
-      return result
+      const { results, left } = await this.#contention.run([mark], (marked) =>
+        this.#context.transaction((tx) => submitAll(tx, worker, marked, how)),
+      )
+      if (results.length > 0) this.#failed.forget(mark.id)
+      return together([...results, { ...NOTHING, locked: left }])
     } catch (error) {
-      if (!this.#context.dialect.isContended(error)) throw error
-      // Another transaction holds a lock: the slot stays due.
-      this.#contended.add(mark.id)
-      return { ...NOTHING, locked: [mark] }
+      // Another transaction was in the way: the slot stays due.
+      if (this.#context.dialect.isContended(error)) return { ...NOTHING, locked: [mark] }
+      throw error
     }
   }
 

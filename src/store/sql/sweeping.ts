@@ -3,6 +3,7 @@ import { integerLiteral } from '../literals.ts'
 import type { SweepExtent, Swept } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { ACTIVE, blockedByNothing, orphan, UNMARKED, waitsForNothing } from './conditions.ts'
+import type { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
 import { groupBy } from './group-by.ts'
 
@@ -28,6 +29,7 @@ export async function clearStaleMarks(
 
 export async function sweep(
   context: TablesContext,
+  contention: Contention,
   worker: string,
   leaseMs: number,
   extent: SweepExtent,
@@ -41,12 +43,26 @@ export async function sweep(
   const tooFar = of('far mark')
   if ((await endMarks(context, tooFar)) > 0)
     healed.push(`marks that would have ended too late: ${tooFar.map((row) => row.id).join(', ')}`)
-  for (const { id } of of('blocked job'))
+  await eachAlone(contention, of('blocked job'), async (id) => {
     if (await unblock(context, id)) healed.push(`the job ${id} was blocked by nothing`)
-  for (const { id } of of('waits for nothing'))
+  })
+  await eachAlone(contention, of('waits for nothing'), async (id) => {
     if (await planAgain(context, id))
       healed.push(`the schedule ${id} waited for the end of a run whose job was deleted`)
+  })
   return { healed, orphans: of('orphan').length > 0 }
+}
+
+/** Those that wait for a lock in vain are left to a later sweep. */
+async function eachAlone(
+  contention: Contention,
+  found: readonly Found[],
+  repair: (id: string) => Promise<void>,
+): Promise<void> {
+  const work = async (some: readonly Found[]) => {
+    for (const { id } of some) await repair(id)
+  }
+  await contention.run(found, work)
 }
 
 /** Marks of earlier incarnations of this worker, and of unregistered workers. */
