@@ -70,12 +70,12 @@ export class AttemptLog {
   }
 }
 
-/** Cuts a text that is longer than `limit` bytes. */
+/** Cuts a text that is longer than `limit` bytes. Returns a copy, because a part of a text keeps all of it in memory. */
 function cut(text: string, limit: number): string {
-  const bytes = Buffer.byteLength(text)
-  if (bytes <= limit) return text
-  const note = `… (cut, of ${bytes} bytes)`
-  const start = Buffer.from(text).subarray(0, Math.max(0, limit - Buffer.byteLength(note)))
+  const bytes = Buffer.from(text)
+  if (bytes.length <= limit) return bytes.toString()
+  const note = `… (cut, of ${bytes.length} bytes)`
+  const start = bytes.subarray(0, Math.max(0, limit - Buffer.byteLength(note)))
   // The last character may have been cut in half.
   return `${start.toString().replace(/\ufffd$/, '')}${note}`
 }

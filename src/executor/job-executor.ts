@@ -8,7 +8,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Loop } from '../loop.ts'
 import type { EndedAttempt, SettleResult } from '../store/executing-store.ts'
 import type { Reservation } from '../store/scheduling-store.ts'
-import { ABANDON_MS } from './attempt-runner.ts'
 import { Capacity } from './capacity.ts'
 import { ClaimLoop } from './claim-loop.ts'
 import { Journal, type UnwrittenLog } from './journal.ts'
@@ -36,7 +35,7 @@ export class JobExecutor {
 
   constructor(options: JobExecutorOptions) {
     this.#options = options
-    this.#journal = new Journal(options.store, options.onError)
+    this.#journal = new Journal(options)
     this.#settler = new Settler({ ...options, onSettled: (result) => this.#settled(result) })
     const journal = this.#journal
     const settler = this.#settler
@@ -107,6 +106,7 @@ export class JobExecutor {
       for (let turn = 0; turn < TURNS_TO_END && this.#attempts.count() > 0; turn += 1) await nextTurn()
       await this.#settler.settleAll()
     } while (this.#attempts.count() > 0)
+    await this.#journal.flush()
     this.#onWake = null
     return attempts
   }
@@ -146,7 +146,8 @@ export class JobExecutor {
     await this.#capacity.released()
     await this.#attempts.finishedWithin(graceMs)
     this.#attempts.stop()
-    await this.#attempts.finishedWithin(ABANDON_MS + 1000)
+    // Each attempt ends soon after its signal, without its handler if need be.
+    await this.#attempts.finished()
     await this.#attempts.loop.stop()
     await this.#settler.drain(SETTLE_TIMEOUT_MS)
     await this.#settler.loop.stop()
@@ -154,7 +155,7 @@ export class JobExecutor {
   }
 
   loops(): Loop[] {
-    return [this.#claims, this.#attempts, this.#settler, this.#journal].map(({ loop }) => loop)
+    return [this.#claims.loop, this.#attempts.loop, this.#settler.loop, ...this.#journal.loops()]
   }
 
   #ended(end: EndedAttempt | null): void {

@@ -1,27 +1,34 @@
-import { Loop } from '../loop.ts'
+import type { Loop } from '../loop.ts'
 import { Halving, isOfARow } from '../model/halves.ts'
 import type { Fence } from '../model/job.ts'
-import type { ExecutingStore, NewLogLine } from '../store/executing-store.ts'
+import type { ExecutingStore, JobProgress, NewLogLine } from '../store/executing-store.ts'
 import { LineQueue } from './line-queue.ts'
+import type { JobExecutorOptions } from './options.ts'
+import { Writer } from './writer.ts'
 
-/** Lines and progress are collected for this long before they are written. */
-const GATHER_MS = 200
 const LINES_AT_ONCE = 500
-/**
- * The outcome of an attempt waits this long for its lines and its progress. Once none could be written for as long, no
- * outcome waits until a write succeeds.
- */
-export const OUTCOME_WAIT_MS = 1000
+const PROGRESS_AT_ONCE = 100
+/** When the worker stops, a write that failed is repeated after this time. */
+const RETRY_MS = 200
 
 /** Lines and progress that are not in the database yet. */
 export interface UnwrittenLog {
   readonly lines: number
   /** How many jobs have progress that waits. */
   readonly progress: number
-  /** For how long nothing could be written; 0: the last write succeeded. */
+  /** How long the oldest of them has waited; 0: there are none. */
   readonly ms: number
   /** Lines that were dropped because too many waited. */
   readonly dropped: number
+}
+
+interface WaitingProgress extends JobProgress {
+  /** Since when progress of this job waits, by performance.now(). */
+  since: number
+}
+
+interface JournalOptions extends Pick<JobExecutorOptions, 'onDropped' | 'onError'> {
+  readonly store: Pick<ExecutingStore, 'appendLogs' | 'saveProgress'>
 }
 
 /**
@@ -29,197 +36,161 @@ export interface UnwrittenLog {
  * other: a lock on the table of lines does not delay progress.
  */
 export class Journal {
-  readonly loop: Loop
-  readonly #store: Pick<ExecutingStore, 'appendLogs' | 'saveProgress'>
-  readonly #onError: (error: unknown) => void
+  readonly #store: JournalOptions['store']
+  readonly #onDropped: JournalOptions['onDropped']
   readonly #lines: LineQueue
-  /** Never gives up on a batch: each line that the database refuses is dropped at once. */
+  readonly #progress = new Map<string, WaitingProgress>()
+  /** Never gives up on a batch: what the database refuses is dropped at once. */
   readonly #halving = new Halving(Infinity)
-  readonly #progress = new Map<string, { fence: Fence; json: string }>()
-  readonly #lineWriter = new Writer(() => this.#writeLines())
-  readonly #progressWriter = new Writer(() => this.#writeProgress())
-  /** Called after each write. */
-  readonly #onWritten = new Set<() => void>()
+  readonly #lineWriter: Writer
+  readonly #progressWriter: Writer
+  #isOver = false
 
-  constructor(
-    store: Pick<ExecutingStore, 'appendLogs' | 'saveProgress'>,
-    onError: (error: unknown, loop: string) => void,
-  ) {
+  constructor({ store, onError, onDropped }: JournalOptions) {
     this.#store = store
-    this.#onError = (error) => onError(error, 'journal')
-    this.#lines = new LineQueue((waiting) => this.#onError(tooManyLines(waiting)))
-    this.loop = new Loop({ name: 'journal', pass: () => this.#pass(), onError })
+    this.#onDropped = (error) => {
+      if (!this.#isOver) onDropped(error)
+    }
+    this.#lines = new LineQueue(this.#onDropped)
+    const report = (error: unknown, loop: string) => {
+      if (!this.#isOver) onError(error, loop)
+    }
+    this.#lineWriter = new Writer({
+      name: 'journal',
+      write: () => this.#writeLines(),
+      isEmpty: () => this.#lines.length === 0,
+      onError: report,
+    })
+    this.#progressWriter = new Writer({
+      name: 'progress',
+      write: () => this.#writeProgress(),
+      isEmpty: () => this.#progress.size === 0,
+      onError: report,
+    })
+  }
+
+  loops(): Loop[] {
+    return [this.#lineWriter.loop, this.#progressWriter.loop]
   }
 
   log(line: NewLogLine): void {
     this.#lines.add(line)
-    this.loop.wake()
+    this.#lineWriter.loop.wake()
   }
 
   progress(fence: Fence, json: string): void {
-    this.#progress.set(fence.id, { fence, json })
-    this.loop.wake()
+    const since = this.#progress.get(fence.id)?.since ?? performance.now()
+    this.#progress.set(fence.id, { fence, json, since })
+    this.#progressWriter.loop.wake()
   }
 
-  /** Writes what was collected before the call. If a write fails, the rest is left for the next flush. */
+  /** Writes what was collected before the call, for tests with their own clock, which run no loops. */
   async flush(): Promise<void> {
-    const results = await Promise.allSettled([this.#lineWriter.write(), this.#progressWriter.write()])
-    for (const result of results) if (result.status === 'rejected') throw result.reason
+    await Promise.all([this.#lineWriter.write(), this.#progressWriter.write()])
   }
 
   /**
    * Writes the lines and the progress of a job, and waits for a short time until they are written. If they are not, the
-   * loop writes them later.
+   * loops write them later. Does not wait for lines behind those of a long backlog.
    */
   async written(jobId: string): Promise<void> {
-    const writers = this.#writersOf(jobId)
-    if (writers.length === 0 || writers.some((writer) => writer.failingMs() >= OUTCOME_WAIT_MS)) return
-    // If the write fails, the loop repeats it and reports the error.
-    for (const writer of writers) writer.write().catch(() => undefined)
-    await new Promise<void>((resolve) => {
-      const end = () => {
-        clearTimeout(timer)
-        this.#onWritten.delete(check)
-        resolve()
-      }
-      const check = () => {
-        if (this.#writersOf(jobId).length === 0) end()
-      }
-      const timer = setTimeout(end, OUTCOME_WAIT_MS)
-      this.#onWritten.add(check)
-    })
+    const isNext = this.#lines.first(LINES_AT_ONCE).some((line) => line.jobId === jobId)
+    await Promise.all([
+      this.#lineWriter.untilDone(() => !isNext || !this.#lines.hasLinesOf(jobId)),
+      this.#progressWriter.untilDone(() => !this.#progress.has(jobId)),
+    ])
   }
 
   unwritten(): UnwrittenLog {
+    const since = Math.min(this.#lines.since, ...[...this.#progress.values()].map((entry) => entry.since))
     return {
       lines: this.#lines.length,
       progress: this.#progress.size,
-      ms: Math.max(this.#lineWriter.failingMs(), this.#progressWriter.failingMs()),
+      ms: since === Infinity ? 0 : performance.now() - since,
       dropped: this.#lines.dropped,
     }
   }
 
-  /** Stops the loop and writes the rest, for at most `limitMs`. */
+  /** Stops the loops and writes the rest, for at most `limitMs`. Reports lines that are not written by then. */
   async stop(limitMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs)))
-    const rest = this.loop.stop().then(() => this.flush())
-    await Promise.race([rest.catch(this.#onError), timeout])
+    let cause: unknown
+    const finish = async (writer: Writer) => {
+      await writer.loop.stop()
+      while (!this.#isOver && !writer.isEmpty()) {
+        await writer.write().catch((error: unknown) => (cause = error))
+        if (!writer.isEmpty()) await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+      }
+    }
+    await Promise.race([Promise.all([finish(this.#lineWriter), finish(this.#progressWriter)]), timeout])
     clearTimeout(timer)
-    if (this.#lines.length > 0) this.#onError(new Error(`${this.#lines.length} log lines were not written`))
-  }
-
-  /** Those that still have something of this job to write. */
-  #writersOf(jobId: string): Writer[] {
-    return [
-      ...(this.#lines.hasLinesOf(jobId) ? [this.#lineWriter] : []),
-      ...(this.#progress.has(jobId) ? [this.#progressWriter] : []),
-    ]
+    const lost = this.#lines.length + this.#lines.dropped
+    const lines = lost === 1 ? '1 log line' : `${lost} log lines`
+    if (lost > 0) this.#onDropped(new Error(`The worker stopped before it could write ${lines}`, { cause }))
+    this.#isOver = true
   }
 
   async #writeLines(): Promise<void> {
     // Lines that are added meanwhile are left for the next write, so that each one ends.
     for (let left = this.#lines.length; left > 0; left -= LINES_AT_ONCE)
-      await this.#append(this.#lines.first(Math.min(left, LINES_AT_ONCE)))
-  }
-
-  /** A line that the database refuses is reported and dropped, and never affects the others. */
-  async #append(lines: readonly NewLogLine[]): Promise<void> {
-    const done = (some: readonly NewLogLine[]) => {
-      this.#lines.remove(some)
-      this.#wrote(this.#lineWriter)
-    }
-    await this.#halving.run(lines, {
-      work: async (some) => {
-        await this.#store.appendLogs(some)
-        done(some)
-      },
-      refused: (line, error) => {
-        done([line])
-        this.#onError(error)
-      },
-      isOfAnItem: isOfARow,
-    })
+      await this.#isolated(this.#lineWriter, this.#lines.first(Math.min(left, LINES_AT_ONCE)), {
+        write: async (lines) => {
+          await this.#store.appendLogs(lines)
+          this.#lines.remove(lines)
+        },
+        drop: (line) => {
+          this.#lines.remove([line])
+          return `a log line of the job '${line.jobId}'`
+        },
+      })
   }
 
   async #writeProgress(): Promise<void> {
     // Of jobs that are added meanwhile, too, the progress is left for the next write.
-    const entries = [...this.#progress]
-    for (const [id, entry] of entries) {
-      try {
-        await this.#store.saveProgress(entry.fence, entry.json)
-      } catch (error) {
-        if (!isOfARow(error)) {
-          this.#postpone(id)
-          throw error
-        }
-        this.#onError(error)
-      }
-      if (this.#progress.get(id) === entry) this.#progress.delete(id)
-      this.#wrote(this.#progressWriter)
-    }
+    const entries = [...this.#progress.values()]
+    for (let from = 0; from < entries.length; from += PROGRESS_AT_ONCE)
+      await this.#isolated(this.#progressWriter, entries.slice(from, from + PROGRESS_AT_ONCE), {
+        write: async (some) => {
+          const locked = new Set<JobProgress>(await this.#store.saveProgress(some))
+          for (const entry of some) if (!locked.has(entry)) this.#remove(entry)
+        },
+        drop: (entry) => {
+          this.#remove(entry)
+          return `progress of the job '${entry.fence.id}'`
+        },
+      })
   }
 
-  /** If the row of this job is locked, the next write begins with the progress of others. */
-  #postpone(id: string): void {
-    const entry = this.#progress.get(id)
-    this.#progress.delete(id)
-    if (entry !== undefined) this.#progress.set(id, entry)
+  #remove(entry: WaitingProgress): void {
+    const last = this.#progress.get(entry.fence.id)
+    if (last === entry) this.#progress.delete(entry.fence.id)
+    // It was replaced during the write.
+    else if (last !== undefined) last.since = performance.now()
   }
 
-  #wrote(writer: Writer): void {
-    writer.succeeded()
-    for (const check of this.#onWritten) check()
+  /** An item that the database refuses is reported and dropped, and never affects the others. */
+  async #isolated<Item>(
+    writer: Writer,
+    items: readonly Item[],
+    of: {
+      readonly write: (items: readonly Item[]) => Promise<void>
+      /** @returns what the item is */
+      readonly drop: (item: Item) => string
+    },
+  ): Promise<void> {
+    await this.#halving.run(items, {
+      work: async (some) => {
+        await of.write(some)
+        writer.succeeded()
+      },
+      refused: (item, error) => {
+        this.#onDropped(
+          new Error(`The database rejected ${of.drop(item)}, which is dropped`, { cause: error }),
+        )
+        writer.succeeded()
+      },
+      isOfAnItem: isOfARow,
+    })
   }
-
-  async #pass(): Promise<number> {
-    if (this.#lines.length === 0 && this.#progress.size === 0) return Infinity
-    await new Promise((resolve) => setTimeout(resolve, GATHER_MS))
-    await this.flush()
-    return this.#lines.length > 0 ? 0 : Infinity
-  }
-}
-
-/** Runs writes one after the other. Calls during a write share the next one. */
-class Writer {
-  readonly #work: () => Promise<void>
-  #last: Promise<void> = Promise.resolve()
-  #next: Promise<void> | null = null
-  /** When the first write after the last success began, by performance.now(); null: there was none. */
-  #since: number | null = null
-
-  constructor(work: () => Promise<void>) {
-    this.#work = work
-  }
-
-  write(): Promise<void> {
-    if (this.#next !== null) return this.#next
-    const next = this.#last.then(() => this.#run())
-    this.#next = next
-    this.#last = next.catch(() => undefined)
-    return next
-  }
-
-  async #run(): Promise<void> {
-    this.#next = null
-    this.#since ??= performance.now()
-    await this.#work()
-    this.#since = null
-  }
-
-  /** A part of the work was done. */
-  succeeded(): void {
-    this.#since = performance.now()
-  }
-
-  /** For how long nothing could be written; 0: the last write succeeded. */
-  failingMs(): number {
-    return this.#since === null ? 0 : performance.now() - this.#since
-  }
-}
-
-function tooManyLines(waiting: number): Error {
-  return new Error(
-    `${waiting} log lines wait to be written, so further ones are dropped until these are written: the database does not respond, or another transaction has locked the table job_log`,
-  )
 }

@@ -1,24 +1,31 @@
 import type { NewLogLine } from '../store/executing-store.ts'
 
-/** The most memory of waiting lines, in bytes, at one byte for each character. */
+/** The most memory of waiting lines, in bytes. */
 export const MOST_WAITING_BYTES = 64 * 1024 * 1024
 /** What a line takes beside its message. */
 const LINE_BYTES = 256
+/** A text with any character outside of Latin-1 takes this for each character. */
+const CHARACTER_BYTES = 2
+
+interface WaitingLine extends NewLogLine {
+  /** When it was added, by performance.now(). */
+  readonly since: number
+}
 
 /**
  * Log lines that wait to be written, in order, and within a limited amount of memory: while it is full, further lines
  * are dropped, so that what is logged during a long outage is complete up to a time.
  */
 export class LineQueue {
-  readonly #onFull: (waiting: number) => void
-  #lines: NewLogLine[] = []
+  readonly #onDropped: (error: Error) => void
+  #lines: WaitingLine[] = []
   #bytes = 0
   #dropped = 0
   readonly #linesOfJobs = new Map<string, number>()
 
-  /** @param onFull  called when the first line is dropped, and again only after the queue was empty */
-  constructor(onFull: (waiting: number) => void) {
-    this.#onFull = onFull
+  /** @param onDropped  called when the first line is dropped, and with the total when the queue is empty again */
+  constructor(onDropped: (error: Error) => void) {
+    this.#onDropped = onDropped
   }
 
   get length(): number {
@@ -30,6 +37,11 @@ export class LineQueue {
     return this.#dropped
   }
 
+  /** When the first line was added, by performance.now(); Infinity: there is none. */
+  get since(): number {
+    return this.#lines[0]?.since ?? Infinity
+  }
+
   hasLinesOf(jobId: string): boolean {
     return this.#linesOfJobs.has(jobId)
   }
@@ -37,10 +49,10 @@ export class LineQueue {
   add(line: NewLogLine): void {
     if (this.#bytes >= MOST_WAITING_BYTES) {
       this.#dropped += 1
-      if (this.#dropped === 1) this.#onFull(this.#lines.length)
+      if (this.#dropped === 1) this.#onDropped(tooManyLines(this.#lines.length))
       return
     }
-    this.#lines.push(line)
+    this.#lines.push({ ...line, since: performance.now() })
     this.#count(line, 1)
   }
 
@@ -51,16 +63,26 @@ export class LineQueue {
   /** @param lines  consecutive lines of the queue */
   remove(lines: readonly NewLogLine[]): void {
     const [first] = lines
-    if (first === undefined) return
-    this.#lines.splice(this.#lines.indexOf(first), lines.length)
+    const from = this.#lines.findIndex((line) => line === first)
+    if (from === -1) return
+    this.#lines.splice(from, lines.length)
     for (const line of lines) this.#count(line, -1)
-    if (this.#lines.length === 0) this.#dropped = 0
+    if (this.#lines.length > 0 || this.#dropped === 0) return
+    const dropped = this.#dropped
+    this.#dropped = 0
+    this.#onDropped(new Error(`The waiting log lines are written; ${dropped} further lines were dropped`))
   }
 
   #count({ jobId, message }: NewLogLine, by: 1 | -1): void {
-    this.#bytes += by * (LINE_BYTES + message.length)
+    this.#bytes += by * (LINE_BYTES + CHARACTER_BYTES * message.length)
     const lines = (this.#linesOfJobs.get(jobId) ?? 0) + by
     if (lines > 0) this.#linesOfJobs.set(jobId, lines)
     else this.#linesOfJobs.delete(jobId)
   }
+}
+
+function tooManyLines(waiting: number): Error {
+  return new Error(
+    `${waiting} log lines wait to be written, so further ones are dropped until these are written: the database does not respond, or another transaction has locked the table job_log`,
+  )
 }

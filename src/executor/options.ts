@@ -30,5 +30,7 @@ export interface JobExecutorOptions extends AttemptOptions {
   readonly onRejected: (attempt: EndedAttempt, error: unknown) => void
   /** The job cannot be started; it is retried after its back-off. */
   readonly onUnstartable: (jobId: string, error: unknown) => void
+  /** Log lines or progress will not be written. */
+  readonly onDropped: (error: Error) => void
   readonly onError: (error: unknown, loop: string) => void
 }

@@ -15,6 +15,13 @@ export interface NewLogLine {
 /** The level of a line in a job's log. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
+/** The progress of a running job. It is written only if the worker still holds the job. */
+export interface JobProgress {
+  readonly fence: Fence
+  /** JSON text */
+  readonly json: string
+}
+
 /** The end of an attempt. It is written only if the worker still holds the job. */
 export interface EndedAttempt {
   readonly fence: Fence
@@ -82,8 +89,12 @@ export interface ExecutingStore {
   /** The jobs of this worker that were asked to stop. */
   stopRequests(worker: string): Promise<readonly Fence[]>
 
-  /** @param progress  JSON text */
-  saveProgress(fence: Fence, progress: string): Promise<void>
+  /**
+   * Stores the progress of different jobs.
+   *
+   * @returns those whose rows are locked by other transactions: save these again
+   */
+  saveProgress(progress: readonly JobProgress[]): Promise<readonly JobProgress[]>
 
   appendLogs(lines: readonly NewLogLine[]): Promise<void>
 

@@ -103,8 +103,9 @@ const CONNECTION_WAIT_MS = { least: 1000, most: 5000 }
 const STUCK_FOR_GOOD_LEASES = 3
 const STUCK_FOR_GOOD_MS = 180_000
 const CLOCK_MS = 2000
-/** Runs go on without this loop: what it cannot write is a warning. */
 const JOURNAL = 'journal'
+/** Runs go on without these loops: what they cannot write is a warning. */
+const UNNEEDED = new Set([JOURNAL, 'progress'])
 /** Longer than Kalends' own sessions wait for a lock. */
 const SLOW_WRITE_MS = 5000
 
@@ -128,7 +129,7 @@ export function unstarted(isStopped: boolean): Health {
 
 export function judge(vitals: Vitals): Health {
   const { worker, running, unwritten, locked, rejected, loops, clock, leaseMs } = vitals
-  const needed = loops.filter(({ name }) => name !== JOURNAL)
+  const needed = loops.filter(({ name }) => !UNNEEDED.has(name))
   const reasons = [
     ...needed.flatMap((loop) => loopReasons(loop, leaseMs)),
     ...connectionReasons(vitals),

@@ -102,6 +102,12 @@ export class Reporter {
     this.#events.emit('error', { where: 'settler', error: new Error(text, { cause: error }) })
   }
 
+  /** Log lines or progress will not be written. */
+  dropped(error: Error): void {
+    this.#logger.error({ err: error }, error.message)
+    this.#events.emit('error', { where: 'journal', error })
+  }
+
   failed(where: string, error: unknown): void {
     this.#logger.error({ err: error, where }, `The ${where} failed; it will be retried`)
     this.#events.emit('error', { where, error })

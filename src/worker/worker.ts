@@ -244,6 +244,7 @@ export class Worker {
       onSettled: (result) => this.#settled(result),
       onRejected: (attempt, error) => reporter.rejected(attempt, error),
       onUnstartable: (job, error) => reporter.notStarted(job, error),
+      onDropped: (error) => reporter.dropped(error),
       onError: this.#onError,
     })
   }

@@ -1,9 +1,38 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
+import { AttemptLog } from '../../src/executor/attempt-log.ts'
+import { Journal } from '../../src/executor/journal.ts'
 import { task } from '../../src/index.ts'
+import { Redaction } from '../../src/model/redaction.ts'
 import { ended, scene, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
+import { claimed, executingStore } from './claimed.ts'
 
 const flaky = task('flaky', { retries: 2, retryDelay: 20 })
+
+it('a line that waits does not keep the text that it is a part of in memory', () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage: unknown = runInNewContext('gc')
+  if (typeof collectGarbage !== 'function') throw new Error('there is no gc')
+  const heap = () => {
+    collectGarbage()
+    return process.memoryUsage().heapUsed
+  }
+  const journal = new Journal({ store: executingStore, onError: () => {}, onDropped: () => {} })
+  const log = new AttemptLog(
+    claimed('j'),
+    journal,
+    new Redaction([]).secretsOf({ args: {} }),
+    () => new Date(0),
+  )
+  const before = heap()
+  // Small enough for the heap of V8: larger texts may be elsewhere.
+  for (let count = 0; count < 100; count += 1)
+    log.logger().info(Buffer.alloc(500_000, `${count}`).toString().slice(0, 200))
+  expect(heap() - before).toBeLessThan(10_000_000)
+  expect(journal.unwritten().lines).toBe(100)
+})
 
 eachDatabase((under) => {
   it('the outcomes of earlier attempts are in the log of the job', async () => {

@@ -49,6 +49,7 @@ it('jobs that end together free capacity for one full claim and are written as o
     onSettled: () => {},
     onRejected: () => {},
     onUnstartable: () => {},
+    onDropped: () => {},
     onError: (error) => {
       throw error
     },

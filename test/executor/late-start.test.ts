@@ -62,6 +62,7 @@ async function runDue({ claimMs = 0, handlerMs = 0 }: { claimMs?: number; handle
     onSettled: () => {},
     onRejected: () => {},
     onUnstartable: () => {},
+    onDropped: () => {},
     onError: (error) => {
       throw error
     },

@@ -86,6 +86,7 @@ async function started(concurrency: number, own: number | null = null) {
     onSettled: () => {},
     onRejected: () => {},
     onUnstartable: () => {},
+    onDropped: () => {},
     onError: () => {},
   })
   expect(executor.reserve(WORKER, 5)).toBeNull()

@@ -55,6 +55,7 @@ function running() {
     onSettled: () => {},
     onRejected: () => {},
     onUnstartable: () => {},
+    onDropped: () => {},
     onError: () => {},
   })
   onTestFinished(() => executor.stop(0))

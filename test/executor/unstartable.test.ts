@@ -30,6 +30,7 @@ function scene(store: Partial<ExecutingStore>) {
       problems.push(id)
       errors.push(error)
     },
+    onDropped: () => {},
     onError: (error) => void errors.push(error),
   })
   return { executor, ran, errors, problems }
@@ -115,7 +116,7 @@ it('jobs that cannot be made claimable do not prevent the claim of others', asyn
   })
   executor.wakeForTime()
   executor.start()
-  expect(await claim.promise).toEqual([0, 0, 0, 0])
+  expect(await claim.promise).toEqual([0, 0, 0, 0, 0])
   await executor.stop(0)
   expect(errors.map(String)).toEqual(['Error: a row is refused'])
 })

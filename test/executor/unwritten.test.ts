@@ -1,10 +1,11 @@
 /** Runs that have ended, and whose end is not in the database: how much capacity they take up, and which ones do not. */
 import { createConnection } from 'mysql2/promise'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { ABANDON_MS } from '../../src/executor/attempt-runner.ts'
 import type { HandledTask, Handler } from '../../src/executor/handler.ts'
 import { JobExecutor } from '../../src/executor/job-executor.ts'
-import { OUTCOME_WAIT_MS } from '../../src/executor/journal.ts'
 import { MOST_EXEMPT } from '../../src/executor/settler.ts'
+import { OUTCOME_WAIT_MS } from '../../src/executor/writer.ts'
 import { Redaction } from '../../src/model/redaction.ts'
 import { task } from '../../src/index.ts'
 import { DEFAULT_ARGS_LIMIT } from '../../src/model/task.ts'
@@ -32,7 +33,13 @@ function busy(
   settle: (attempts: readonly EndedAttempt[]) => Promise<SettleResult>,
   { handler, ...store }: Partial<ExecutingStore> & { readonly handler?: Handler } = {},
 ) {
-  const state = { started: 0, rejected: [] as string[], held: [] as EndedAttempt[], errors: [] as unknown[] }
+  const state = {
+    started: 0,
+    rejected: [] as string[],
+    held: [] as EndedAttempt[],
+    errors: [] as unknown[],
+    dropped: [] as string[],
+  }
   const handled: HandledTask = {
     task: task('noop'),
     handler: (context) => {
@@ -65,6 +72,7 @@ function busy(
     onSettled: () => {},
     onRejected: ({ fence }) => void state.rejected.push(fence.id),
     onUnstartable: () => {},
+    onDropped: ({ message }) => void state.dropped.push(message),
     onError: (error) => void state.errors.push(error),
   })
   executor.start()
@@ -261,9 +269,9 @@ describe('while the table of log lines is locked', () => {
     const saved: [id: string, progress: string, isEnded: boolean][] = []
     const { executor } = busy(1, 3, settle, {
       appendLogs,
-      saveProgress: ({ id }, json) => {
-        saved.push([id, json, ends.includes(id)])
-        return Promise.resolve()
+      saveProgress: (entries) => {
+        for (const { fence, json } of entries) saved.push([fence.id, json, ends.includes(fence.id)])
+        return Promise.resolve([])
       },
       handler: ({ job, log, progress }) => {
         if (job.id === 'j1') log.info('ran')
@@ -293,8 +301,57 @@ describe('while the table of log lines is locked', () => {
     expect(isStopped).toBe(false)
     await vi.advanceTimersByTimeAsync(1)
     await stopped
-    expect(state.errors.map(String)).toEqual([expect.stringContaining('1 log lines were not written')])
+    // The handlers of the other two were not started.
+    expect(state.dropped).toEqual(['The worker stopped before it could write 1 log line'])
+    expect(state.errors).toEqual([])
   })
+
+  it('a worker that stops writes the outcome of a handler that ignores its signal', async () => {
+    fakeTimers()
+    const { ended: ends, settle, appendLogs } = lockedLog()
+    const { executor } = busy(1, 1, settle, {
+      appendLogs,
+      handler: ({ log, signal }) => {
+        // So late that the attempt ends without it while this line is being written.
+        signal.addEventListener('abort', () => setTimeout(() => log.info('stops'), ABANDON_MS - 1))
+        return new Promise(() => {})
+      },
+    })
+    await settledDown()
+    const stopped = executor.stop(0)
+    await vi.advanceTimersByTimeAsync(ABANDON_MS + 1)
+    await settledDown()
+    expect(ends).toEqual([])
+    await vi.advanceTimersByTimeAsync(OUTCOME_WAIT_MS)
+    await settledDown()
+    expect(ends).toEqual(['j1'])
+    await vi.advanceTimersByTimeAsync(5000)
+    await stopped
+  })
+})
+
+it('an outcome waits for its lines although no progress can be written', async () => {
+  fakeTimers()
+  const { settle, ended: ends } = lockedLog()
+  const written: [line: string, isEnded: boolean][] = []
+  const { executor } = busy(1, 3, settle, {
+    appendLogs: async (lines) => {
+      for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+      written.push(...lines.map(({ jobId }): [string, boolean] => [jobId, ends.includes(jobId)]))
+    },
+    saveProgress: () => new Promise(() => {}),
+    handler: ({ progress, log }) => {
+      progress(1)
+      log.info('ran')
+    },
+  })
+  await settledDown()
+  await vi.advanceTimersByTimeAsync(OUTCOME_WAIT_MS)
+  await settledDown()
+  expect(written).toEqual(['j1', 'j2', 'j3'].map((id) => [id, false]))
+  expect(ends).toEqual(['j1', 'j2', 'j3'])
+  executor.stop(0).catch(() => {})
+  await vi.advanceTimersByTimeAsync(60_000)
 })
 
 it('an outcome waits a second for progress that cannot be written, and further ones do not wait', async () => {
@@ -388,6 +445,29 @@ eachDatabase((under) => {
     await database.query('DROP TRIGGER no_end')
     await kalends.stop()
     expect(await web.jobs.get(bad)).toMatchObject({ state: 'success', result: 'done', attempt: 1 })
+  })
+
+  it('a log line that the database rejects is reported as dropped, and affects nothing else', async () => {
+    const { open, database } = await scene(under)
+    const { logger, messages } = collectingLogger()
+    const kalends = await open({ logger })
+    const errors = collect(kalends, 'error')
+    kalends.handle(odd, ({ log }) => {
+      for (const message of ['one', 'bad', 'three']) log.info(message)
+    })
+    await database.query(
+      kind === 'sqlite'
+        ? "CREATE TRIGGER no_line BEFORE INSERT ON job_log WHEN NEW.message = 'bad' BEGIN SELECT RAISE(ABORT, 'no line'); END"
+        : "CREATE TRIGGER no_line BEFORE INSERT ON job_log FOR EACH ROW IF NEW.message = 'bad' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no line'; END IF",
+    )
+    await kalends.start()
+    const id = await kalends.jobs.submit(odd)
+    expect(await ended(kalends, id)).toMatchObject({ state: 'success' })
+    expect((await kalends.jobs.logs(id)).map(({ message }) => message)).toEqual(['one', 'three'])
+    const message = `The database rejected a log line of the job '${id}', which is dropped`
+    // It is not retried.
+    expect(messages().filter((text) => text.startsWith('error'))).toEqual([`error: ${message}`])
+    expect(errors).toMatchObject([{ where: 'journal', error: { message } }])
   })
 
   it.skipIf(kind === 'sqlite')(

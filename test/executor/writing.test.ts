@@ -1,5 +1,5 @@
 /** What runs leave behind is written although the database refuses, or goes away for a while. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { Journal } from '../../src/executor/journal.ts'
 import { MOST_WAITING_BYTES } from '../../src/executor/line-queue.ts'
@@ -9,6 +9,7 @@ import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import type {
   EndedAttempt,
   ExecutingStore,
+  JobProgress,
   NewLogLine,
   SettleResult,
 } from '../../src/store/executing-store.ts'
@@ -157,205 +158,369 @@ describe('the end of a run', () => {
 const line = (message: string): NewLogLine => ({ jobId: 'j', at: new Date(0), level: 'info', message })
 const fence = { id: 'j', worker: 'w/1', claim: 1 }
 
+/** A journal whose loops run on fake timers, with the errors of its loops and the reports of what it dropped. */
+function journalOn(parts: Partial<ExecutingStore>) {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const errors: string[] = []
+  const dropped: string[] = []
+  const journal = new Journal({
+    store: storeWith(parts),
+    onError: (error, loop) => errors.push(`${loop}: ${String(error)}`),
+    onDropped: ({ message }) => dropped.push(message),
+  })
+  for (const loop of journal.loops()) loop.start()
+  return { journal, errors, dropped }
+}
+
+/** Longer than it takes to collect lines and write them. */
+const PASS_MS = 300
+const pass = (ms = PASS_MS) => vi.advanceTimersByTimeAsync(ms)
+const away = () => Promise.reject(new StoreUnavailableError('away'))
+const forever = () => new Promise<never>(() => {})
+
+/** Parts of a store that collect what is written. */
+function collecting() {
+  const lines: string[] = []
+  const progress: string[] = []
+  const appendLogs = (some: readonly NewLogLine[]) => {
+    lines.push(...some.map(({ message }) => message))
+    return Promise.resolve()
+  }
+  const saveProgress = (some: readonly JobProgress[]): Promise<readonly JobProgress[]> => {
+    progress.push(...some.map(({ fence: { id }, json }) => `${id} ${json}`))
+    return Promise.resolve([])
+  }
+  return { lines, progress, appendLogs, saveProgress }
+}
+
 describe('the journal', () => {
-  it('a flush waits for the one in progress, so that every earlier line is written after it', async () => {
+  it('a flush waits for the write in progress, so that every earlier line is written after it', async () => {
     const release = gate()
-    const written: string[] = []
-    const journal = new Journal(
-      storeWith({
-        appendLogs: async (lines) => {
-          if (written.length === 0) await release.promise
-          written.push(...lines.map(({ message }) => message))
-        },
-        saveProgress: async (_, json) => void written.push(json),
-      }),
-      unused,
-    )
+    const { lines, progress, appendLogs, saveProgress } = collecting()
+    const { journal } = journalOn({
+      appendLogs: async (some) => {
+        await release.promise
+        await appendLogs(some)
+      },
+      saveProgress,
+    })
     journal.log(line('one'))
     journal.progress(fence, '0.5')
     const first = journal.flush()
+    await Promise.resolve()
+    journal.log(line('two'))
     let done = false
     const second = journal.flush().finally(() => {
       done = true
     })
-    await Promise.resolve()
+    await pass()
     expect(done).toBe(false)
     release.open()
     await Promise.all([first, second])
-    expect(written.toSorted()).toEqual(['0.5', 'one'])
+    expect(lines).toEqual(['one', 'two'])
+    expect(progress).toEqual(['j 0.5'])
   })
 
   it('keeps everything, in order, while the database is unavailable', async () => {
-    let away = true
-    const written: string[] = []
-    const journal = new Journal(
-      storeWith({
-        appendLogs: async (lines) => {
-          if (away) throw new StoreUnavailableError('away')
-          written.push(...lines.map(({ message }) => message))
-        },
-        saveProgress: async (_, json) => {
-          if (away) throw new StoreUnavailableError('away')
-          written.push(json)
-        },
-      }),
-      unused,
-    )
+    let isAway = true
+    const { lines, progress, appendLogs, saveProgress } = collecting()
+    const { journal, errors } = journalOn({
+      appendLogs: (some) => (isAway ? away() : appendLogs(some)),
+      saveProgress: (some) => (isAway ? away() : saveProgress(some)),
+    })
     journal.log(line('one'))
     journal.progress(fence, '0.5')
-    await expect(journal.flush()).rejects.toThrow(StoreUnavailableError)
+    await pass()
     journal.log(line('two'))
-    away = false
-    await journal.flush()
-    expect(written.filter((one) => one !== '0.5')).toEqual(['one', 'two'])
-    expect(written).toContain('0.5')
+    expect(new Set(errors)).toEqual(
+      new Set(['journal', 'progress'].map((loop) => `${loop}: StoreUnavailableError: away`)),
+    )
+    isAway = false
+    await pass(1000)
+    expect(lines).toEqual(['one', 'two'])
+    expect(progress).toEqual(['j 0.5'])
   })
 
-  it('progress does not wait for lines that cannot be written', async () => {
-    const written: string[] = []
-    const journal = new Journal(
-      storeWith({
-        appendLogs: () => new Promise(() => {}),
-        saveProgress: async (_, json) => void written.push(json),
-      }),
-      unused,
-    )
-    journal.log(line('one'))
-    for (const step of ['1', '2']) {
-      journal.progress(fence, step)
-      void journal.flush()
-      await new Promise((resolve) => setImmediate(resolve))
+  it.each([
+    ['are not answered', forever],
+    ['fail', away],
+  ])('progress does not wait for lines whose writes %s', async (_, appendLogs) => {
+    const { progress, saveProgress } = collecting()
+    const { journal } = journalOn({ appendLogs, saveProgress })
+    for (let step = 0; step < 20; step += 1) {
+      journal.log(line('one'))
+      journal.progress(fence, `${step}`)
+      await pass()
     }
-    expect(written).toEqual(['1', '2'])
+    expect(progress).toHaveLength(20)
   })
 
-  it('progress that cannot be written, because the row of its job is locked, does not delay that of others', async () => {
-    const written: string[] = []
-    const journal = new Journal(
-      storeWith({
-        saveProgress: async ({ id }) => {
-          if (id === 'locked') throw new StoreUnavailableError('Lock wait timeout exceeded')
-          written.push(id)
-        },
-      }),
-      unused,
-    )
-    for (const id of ['locked', 'a', 'b']) journal.progress({ ...fence, id }, '1')
-    await expect(journal.flush()).rejects.toThrow(StoreUnavailableError)
-    await expect(journal.flush()).rejects.toThrow(StoreUnavailableError)
-    expect(written).toEqual(['a', 'b'])
+  it.each([
+    ['is not answered', forever],
+    ['fails', away],
+  ])('lines do not wait for progress whose write %s', async (_, saveProgress) => {
+    const { lines, appendLogs } = collecting()
+    const { journal } = journalOn({ appendLogs, saveProgress })
+    for (let step = 0; step < 20; step += 1) {
+      journal.progress(fence, '1')
+      journal.log(line(`${step}`))
+      await pass()
+      expect(lines).toHaveLength(step + 1)
+    }
   })
 
-  it('keeps a limited amount of lines, drops further ones, and reports it once until the lines are written', async () => {
-    const errors: string[] = []
-    let away = true
-    let written = 0
-    const journal = new Journal(
-      storeWith({
-        appendLogs: async (lines) => {
-          if (away) throw new StoreUnavailableError('away')
-          written += lines.length
-        },
-      }),
-      (error) => errors.push(String(error)),
-    )
+  it('the progress of a job whose row is locked waits, and does not delay that of others', async () => {
+    let isLocked = true
+    const { progress, saveProgress } = collecting()
+    const { journal, errors } = journalOn({
+      saveProgress: async (some) => {
+        const locked = some.filter(({ fence: { id } }) => isLocked && id === 'locked')
+        await saveProgress(some.filter((entry) => !locked.includes(entry)))
+        return locked
+      },
+    })
+    for (let step = 0; step < 20; step += 1) {
+      for (const id of ['locked', 'free']) journal.progress({ ...fence, id }, `${step}`)
+      await pass()
+      expect(progress).toHaveLength(step + 1)
+    }
+    expect(journal.unwritten().progress).toBe(1)
+    expect(journal.unwritten().ms).toBeGreaterThanOrEqual(20 * PASS_MS)
+    isLocked = false
+    await pass()
+    expect(progress.at(-1)).toBe('locked 19')
+    expect(journal.unwritten()).toMatchObject({ progress: 0, ms: 0 })
+    expect(errors).toEqual([])
+  })
+
+  it('saves the progress of many jobs in batches', async () => {
+    const batches: number[] = []
+    const { journal } = journalOn({
+      saveProgress: async (some) => {
+        batches.push(some.length)
+        return []
+      },
+    })
+    for (let id = 0; id < 250; id += 1) journal.progress({ ...fence, id: `${id}` }, '1')
+    await pass()
+    expect(batches).toEqual([100, 100, 50])
+  })
+
+  it('keeps a limited amount of lines, drops further ones, and reports the first and the total of each outage', async () => {
+    let isAway = true
+    const { lines, appendLogs } = collecting()
+    const { journal, dropped } = journalOn({ appendLogs: (some) => (isAway ? away() : appendLogs(some)) })
     const long = line('x'.repeat(1024 * 1024))
+    // In memory, a character may take two bytes.
+    const most = MOST_WAITING_BYTES / (2 * long.message.length)
     const outage = async () => {
-      away = true
-      for (let count = 0; count < 2 * (MOST_WAITING_BYTES / long.message.length); count += 1)
-        journal.log(long)
-      await expect(journal.flush()).rejects.toThrow(StoreUnavailableError)
+      isAway = true
+      for (let count = 0; count < 3 * most; count += 1) journal.log(long)
+      await pass()
+      expect(journal.unwritten()).toMatchObject({ lines: most, dropped: 2 * most })
+      isAway = false
+      await pass(1000)
+      expect(journal.unwritten()).toEqual({ lines: 0, progress: 0, ms: 0, dropped: 0 })
     }
     await outage()
-    const { lines, dropped } = journal.unwritten()
-    expect(lines).toBe(MOST_WAITING_BYTES / long.message.length)
-    expect(dropped).toBe(lines)
-    expect(errors).toEqual([expect.stringContaining(`${lines} log lines wait to be written`)])
-    away = false
-    await journal.flush()
-    expect(written).toBe(lines)
-    expect(journal.unwritten()).toEqual({ lines: 0, progress: 0, ms: 0, dropped: 0 })
+    expect(lines).toHaveLength(most)
+    const reports = [
+      expect.stringContaining(`${most} log lines wait to be written`),
+      expect.stringContaining(`${2 * most} further lines were dropped`),
+    ]
+    expect(dropped).toEqual(reports)
     await outage()
-    expect(errors).toHaveLength(2)
+    expect(dropped).toEqual([...reports, ...reports])
   })
 
-  it('drops and reports a line that the database rejects, and keeps the others', async () => {
-    const errors: unknown[] = []
-    const written: string[] = []
-    const journal = new Journal(
-      storeWith({
-        appendLogs: async (lines) => {
-          if (lines.some(({ message }) => message === 'bad')) throw new RangeError('Incorrect string value')
-          written.push(...lines.map(({ message }) => message))
-        },
-      }),
-      (error) => errors.push(error),
-    )
-    for (const message of ['one', 'bad', 'three']) journal.log(line(message))
-    await journal.flush()
-    await journal.flush()
-    expect(written).toEqual(['one', 'three'])
-    expect(errors).toHaveLength(1)
+  it('while the lines of an outage are written, no outcome waits for its lines, and afterwards each one does', async () => {
+    let isAway = true
+    const { lines, appendLogs } = collecting()
+    const { journal } = journalOn({
+      appendLogs: async (some) => {
+        if (isAway) return away()
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        return appendLogs(some)
+      },
+    })
+    const ends: string[] = []
+    const end = (id: string) => {
+      journal.log({ ...line(id), jobId: id })
+      void journal.written(id).then(() => ends.push(id))
+    }
+    for (let count = 0; count < 10_000; count += 1) journal.log(line('old'))
+    await pass()
+    isAway = false
+    while (lines.length === 0) await pass(10)
+    for (const id of ['a', 'b']) {
+      end(id)
+      await pass(0)
+    }
+    expect(ends).toEqual(['a', 'b'])
+    expect(lines).not.toContain('a')
+    while (!lines.includes('b')) await pass(100)
+    end('c')
+    await pass(0)
+    expect(ends).toEqual(['a', 'b'])
+    await pass()
+    expect(ends).toEqual(['a', 'b', 'c'])
+    expect(lines.slice(10_000)).toEqual(['a', 'b', 'c'])
+  })
+
+  it('tells how long the oldest line or progress has waited', async () => {
+    const { journal } = journalOn({ appendLogs: away, saveProgress: async () => [] })
+    await pass(60_000)
+    journal.log(line('one'))
+    await pass(1000)
+    journal.log(line('two'))
+    await pass(1000)
+    expect(journal.unwritten().ms).toBe(2000)
+  })
+
+  it('progress that is often replaced has waited only since the last write', async () => {
+    const { journal } = journalOn({
+      saveProgress: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 150))
+        return []
+      },
+    })
+    for (let step = 0; step < 100; step += 1) {
+      journal.progress(fence, `${step}`)
+      await pass(100)
+      expect(journal.unwritten().ms).toBeLessThan(1000)
+    }
+  })
+
+  it('drops and reports a line or progress that the database rejects, and keeps the others', async () => {
+    const { lines, progress, appendLogs, saveProgress } = collecting()
+    const bad = () => Promise.reject(new RangeError('Incorrect string value'))
+    const { journal, errors, dropped } = journalOn({
+      appendLogs: (some) => (some.some(({ message }) => message === 'bad') ? bad() : appendLogs(some)),
+      saveProgress: (some) => (some.some(({ json }) => json === 'bad') ? bad() : saveProgress(some)),
+    })
+    for (const message of ['one', 'bad', 'three']) {
+      journal.log(line(message))
+      journal.progress({ ...fence, id: message }, message)
+    }
+    await pass()
+    expect(lines).toEqual(['one', 'three'])
+    expect(progress).toEqual(['one one', 'three three'])
+    expect(dropped.toSorted()).toEqual([
+      "The database rejected a log line of the job 'j', which is dropped",
+      "The database rejected progress of the job 'bad', which is dropped",
+    ])
+    expect(errors).toEqual([])
   })
 
   it('finds the line that the database rejects by halving, and writes the others once', async () => {
-    let away = false
+    let isAway = false
     let tries = 0
-    const written: string[] = []
-    const journal = new Journal(
-      storeWith({
-        appendLogs: async (lines) => {
-          tries += 1
-          if (away) throw new StoreUnavailableError('away')
-          if (lines.some(({ message }) => message === '200')) throw new RangeError('Incorrect string value')
-          written.push(...lines.map(({ message }) => message))
-          // In the middle of the work.
-          away = tries > 1 && tries < 5
-        },
-      }),
-      () => {},
-    )
+    const { lines, appendLogs } = collecting()
+    const { journal } = journalOn({
+      appendLogs: async (some) => {
+        tries += 1
+        if (isAway) return away()
+        if (some.some(({ message }) => message === '200')) throw new RangeError('Incorrect string value')
+        await appendLogs(some)
+        // In the middle of the work.
+        isAway = tries > 1 && tries < 5
+      },
+    })
     const messages = Array.from({ length: 512 }, (_, number) => String(number))
     for (const message of messages) journal.log(line(message))
-    await expect(journal.flush()).rejects.toThrow(StoreUnavailableError)
-    away = false
-    await journal.flush()
-    expect(written).toEqual(messages.filter((message) => message !== '200'))
+    await pass()
+    expect(journal.unwritten().lines).toBeGreaterThan(0)
+    isAway = false
+    await pass(1000)
+    expect(lines).toEqual(messages.filter((message) => message !== '200'))
     expect(tries).toBeLessThanOrEqual(4 * Math.log2(512))
   })
 
   it('progress that arrives while the previous progress is being written is written next', async () => {
-    const [begun, release] = [gate(), gate()]
-    const written: string[] = []
-    const journal = new Journal(
-      storeWith({
-        saveProgress: async (_, json) => {
-          begun.open()
-          await release.promise
-          written.push(json)
-        },
-      }),
-      unused,
-    )
+    const { progress, saveProgress } = collecting()
+    const release = gate()
+    const { journal } = journalOn({
+      saveProgress: async (some) => {
+        await release.promise
+        return saveProgress(some)
+      },
+    })
     journal.progress(fence, '1')
-    const first = journal.flush()
-    await begun.promise
+    await pass()
     journal.progress(fence, '2')
     release.open()
-    await first
-    await journal.flush()
-    await journal.flush()
-    expect(written).toEqual(['1', '2'])
+    await pass()
+    await pass()
+    expect(progress).toEqual(['j 1', 'j 2'])
   })
 
   it('writes only the last of many progress updates', async () => {
-    const written: string[] = []
-    const journal = new Journal(
-      storeWith({ saveProgress: async (_, json) => void written.push(json) }),
-      unused,
-    )
+    const { progress, saveProgress } = collecting()
+    const { journal } = journalOn({ saveProgress })
     for (const step of [1, 2, 3]) journal.progress(fence, `${step}`)
-    await journal.flush()
-    expect(written).toEqual(['3'])
+    await pass()
+    expect(progress).toEqual(['j 3'])
+  })
+})
+
+describe('a journal that stops', () => {
+  it('repeats writes that fail, until everything is written', async () => {
+    let failures = 5
+    const { lines, progress, appendLogs, saveProgress } = collecting()
+    const { journal, dropped } = journalOn({
+      appendLogs: (some) => ((failures -= 1) >= 0 ? away() : appendLogs(some)),
+      saveProgress: (some) => (failures >= 0 ? away() : saveProgress(some)),
+    })
+    journal.log(line('one'))
+    journal.progress(fence, '1')
+    const stopped = journal.stop(5000)
+    await pass(4999)
+    await stopped
+    expect(lines).toEqual(['one'])
+    expect(progress).toEqual(['j 1'])
+    expect(dropped).toEqual([])
+  })
+
+  it('reports once, after its limit, how many lines are lost, and nothing of a write that fails later', async () => {
+    const late = gate()
+    let tries = 0
+    const { journal, errors, dropped } = journalOn({
+      appendLogs: async () => {
+        tries += 1
+        if (tries > 3) await late.promise
+        throw tries > 3 ? new RangeError('closed') : new StoreUnavailableError('away')
+      },
+    })
+    for (const message of ['one', 'two']) journal.log(line(message))
+    const stopped = journal.stop(5000)
+    await pass(4999)
+    expect(dropped).toEqual([])
+    const before = errors.length
+    await pass(1)
+    await stopped
+    late.open()
+    await pass(60_000)
+    expect(dropped).toEqual(['The worker stopped before it could write 2 log lines'])
+    expect(errors).toHaveLength(before)
+  })
+
+  it('after its limit, also reports nothing of a pass that was under way', async () => {
+    const late = gate()
+    const { journal, errors, dropped } = journalOn({
+      appendLogs: async () => {
+        await late.promise
+        return away()
+      },
+    })
+    journal.log(line('one'))
+    await pass()
+    const stopped = journal.stop(5000)
+    await pass(5000)
+    await stopped
+    late.open()
+    await pass(60_000)
+    expect(errors).toEqual([])
+    expect(dropped).toEqual(['The worker stopped before it could write 1 log line'])
   })
 })

@@ -195,6 +195,7 @@ eachDatabase((under) => {
       'stop requests',
       'settler',
       'journal',
+      'progress',
     ])
     await kalends.stop()
     expect(kalends.health()).toMatchObject({ ok: false, loops: [], reasons: [{ code: 'stopped' }] })

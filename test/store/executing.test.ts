@@ -213,12 +213,22 @@ onEachStore((under) => {
     })
 
     it('progress is stored if the attempt still belongs to its worker', async () => {
-      await under.store.jobs.submit([newJob('j')])
-      await claim(1)
-      const progress = JSON.stringify({ text: ODD })
-      await under.store.executing.saveProgress({ id: 'j', worker: WORKER, claim: 1 }, progress)
-      await under.store.executing.saveProgress({ id: 'j', worker: WORKER, claim: 2 }, '2')
-      await under.store.executing.saveProgress({ id: 'j', worker: 'w/2', claim: 1 }, '3')
+      await under.store.jobs.submit(['j', 'k', 'l', 'm'].map((id) => newJob(id)))
+      await claim(4)
+      await under.query(
+        "UPDATE job SET state = 'success', finished = '2026-01-01 00:00:00.000' WHERE id = 'm'",
+      )
+      const fence = (id: string) => ({ id, worker: WORKER, claim: 1 })
+      const locked = await under.store.executing.saveProgress([
+        { fence: { ...fence('k'), worker: 'w/2' }, json: '1' },
+        { fence: { ...fence('l'), claim: 2 }, json: '2' },
+        { fence: fence('m'), json: '3' },
+        { fence: fence('gone'), json: '4' },
+        { fence: fence('j'), json: JSON.stringify({ text: ODD }) },
+      ])
+      expect(locked).toEqual([])
+      expect(await under.store.executing.saveProgress([])).toEqual([])
+      for (const id of ['k', 'l', 'm']) expect((await under.store.jobs.get(id))?.progress).toBeNull()
       expect((await under.store.jobs.get('j'))?.progress).toEqual({ text: ODD })
     })
 

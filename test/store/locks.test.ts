@@ -169,6 +169,35 @@ onEachStore((under) => {
       expect(await jobRow(under, 'c job')).toMatchObject({ state: 'success', priority: 7 })
     })
 
+    it('on a job delays only the progress of that job', async () => {
+      const running = { state: 'running', worker: WORKER, attempt: 1, claim: 1 }
+      for (const id of ['a', 'b', 'c', 'lost']) await job(under, id, running)
+      const of = (id: string, claim = 1) => ({ fence: { id, worker: WORKER, claim }, json: '0.5' })
+      const admin = await administrator()
+      await admin.query('START TRANSACTION')
+      for (const id of ['b', 'lost']) await admin.query('UPDATE job SET priority = 7 WHERE id = ?', [id])
+      // Waiting for the lock would fail.
+      const store = storeOn(impatient(1), '')
+      const locked = await store.executing.saveProgress([
+        of('a'),
+        of('b'),
+        of('c'),
+        of('lost', 0),
+        of('gone'),
+      ])
+      expect(locked).toEqual([of('b')])
+      const stored = () => under.query("SELECT id, progress FROM job WHERE id <> 'lost' ORDER BY id")
+      expect(await stored()).toEqual([
+        { id: 'a', progress: '0.5' },
+        { id: 'b', progress: null },
+        { id: 'c', progress: '0.5' },
+      ])
+      await admin.query('COMMIT')
+      expect(await store.executing.saveProgress(locked)).toEqual([])
+      expect(await jobRow(under, 'b')).toMatchObject({ progress: '0.5', priority: 7 })
+      expect(await jobRow(under, 'lost')).toMatchObject({ progress: null })
+    })
+
     it('on a row of `worker`: it is not evicted, and nothing waits for it', async () => {
       const worker = (name: string) => ({ id: `${name}/1`, name, host: 'h', pid: 1, tasks: [] })
       for (const name of ['locked', 'dead']) await under.store.workers.register(worker(name))
@@ -279,7 +308,7 @@ onEachStore((under) => {
         const refused = await store.executing.appendLogs(lines).catch((error: unknown) => error)
         expect(refused).toBeInstanceOf(StoreUnavailableError)
         expect(refused).toMatchObject({ cause: { errno: 1205 } })
-        await store.executing.saveProgress(fence('b'), '0.5')
+        await store.executing.saveProgress([{ fence: fence('b'), json: '0.5' }])
         const policy = { timeoutMs: 1, maxRetries: 0, retryDelayMs: 0, retryBackoff: 'fixed' as const }
         const { settled } = await write(store).settle([
           { fence: fence('a'), end: { kind: 'success', result: null }, policy },
@@ -295,8 +324,16 @@ onEachStore((under) => {
       },
     )
 
-    it('that deletes old log lines and attempts as documented does not delay new ones', async () => {
+    it('that deletes old log lines, attempts and jobs as documented does not delay new ones', async () => {
+      const finished = { state: 'success', finished: '2025-01-01 00:00:00.000' }
+      const slot = after(await clock(under), -1000)
+      for (const id of ['s', 't']) await planned(under, id, slot)
+      await job(under, 'old', { ...finished, periodic_task_id: 's', slot: '2025-01-01 00:00:00.000' })
+      await job(under, 'recent', { ...finished, finished: '2026-06-01 00:00:00.000' })
       await job(under, 'a', { state: 'running', worker: WORKER, attempt: 1, claim: 1 })
+      await under.query(
+        "INSERT INTO attempt (job_id, claim, attempt, worker, started, ended, outcome) VALUES ('old', 1, 1, 'w/1', '2025-01-01', '2025-01-01', 'failed')",
+      )
       const line = { jobId: 'a', level: 'info' as const, message: 'ran' }
       await under.store.executing.appendLogs([
         { ...line, at: new Date('2025-01-01') },
@@ -307,12 +344,16 @@ onEachStore((under) => {
         flags.includes('mysql'),
       )
       const [isolation = '', ...deletions] = documented?.text.trim().split('\n') ?? []
-      expect(deletions).toHaveLength(2)
+      expect(deletions).toHaveLength(3)
       await admin.query(isolation)
       // Even if autocommit is off, against the advice there.
       await admin.query('START TRANSACTION')
       for (const deletion of deletions) await admin.query(deletion)
       const store = storeOn(impatient(1), '')
+      await store.jobs.submit([newJob('new')])
+      const marks = await store.scheduling.markDue(WORKER, 10, LEASE_MS)
+      const submitted = await store.scheduling.submit(WORKER, marks, submitDue)
+      expect(ids(submitted.submissions).toSorted()).toEqual(['s', 't'])
       await store.executing.appendLogs([{ ...line, at: new Date('2026-06-02') }])
       const { settled } = await write(store).settle([
         {
@@ -324,7 +365,12 @@ onEachStore((under) => {
       expect(ids(settled)).toEqual(['a'])
       await admin.query('COMMIT')
       expect(await under.query('SELECT id FROM job_log')).toHaveLength(2)
-      expect(await under.query('SELECT outcome FROM attempt')).toEqual([{ outcome: 'failed' }])
+      expect(await under.query('SELECT job_id, outcome FROM attempt')).toEqual([
+        { job_id: 'a', outcome: 'failed' },
+      ])
+      expect(await under.query("SELECT id FROM job WHERE id IN ('old', 'recent')")).toEqual([
+        { id: 'recent' },
+      ])
     })
 
     it('on a job that would be replaced delays only its schedule', async () => {
@@ -412,7 +458,7 @@ onEachStore((under) => {
           () => executing.claim(WORKER, policies('task'), 1, ''),
           () => executing.settle([{ fence: fence('one'), end, policy }], END_RULES),
           () => executing.stopRequests(WORKER),
-          () => executing.saveProgress(fence('two'), '1'),
+          () => executing.saveProgress([{ fence: fence('two'), json: '1' }]),
           () => executing.appendLogs([{ jobId: 'two', at: new Date(0), level: 'info', message: 'x' }]),
           () => executing.held(WORKER),
           () => executing.orphans(10),

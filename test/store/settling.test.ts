@@ -211,7 +211,7 @@ onEachStore((under) => {
       const before = await jobRow(under, 'j')
       for (const end of [{ kind: 'released' }, success, failure, { kind: 'lost', error: 'gone' }] as const)
         expect(await settle({ fence, end, policy })).toEqual({ settled: [], lost: [fence], locked: [] })
-      await under.store.executing.saveProgress(fence, '0.5')
+      await under.store.executing.saveProgress([{ fence, json: '0.5' }])
       expect(await jobRow(under, 'j')).toEqual(before)
     })
 

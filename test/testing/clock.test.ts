@@ -10,6 +10,7 @@ import {
   TimeoutError,
 } from '../../src/index.ts'
 import { open, TestKalends } from '../../src/testing/index.ts'
+import { gate } from '../kalends/scene.ts'
 
 const report = task('report', { args: z.object({ of: z.string().default('all') }) })
 const step = task('step', { retries: 3, retryDelay: '1min' })
@@ -57,6 +58,30 @@ test('all instants are from the clock', async () => {
   const hour = new Date('2031-05-06T08:00:00Z')
   expect(run).toMatchObject({ slot: hour, submitted: hour, started: hour, finished: hour })
   expect(await schedules.get('s')).toMatchObject({ lastRun: hour, lastFinished: hour })
+})
+
+test('all lines of a run are stored when it has ended, even behind many lines of another run', async () => {
+  const logged = gate()
+  await using app = await open((kalends) => {
+    kalends.handle(report, async ({ args, log }) => {
+      if (args.of === 'many') {
+        for (let line = 0; line < 9000; line += 1) log.info('here')
+        logged.open()
+        return
+      }
+      // By then, the lines of the other run are being written.
+      await logged.promise
+      for (let turn = 0; turn < 100; turn += 1) await Promise.resolve()
+      log.info('here')
+    })
+  })
+  const { jobs } = app.kalends
+  const [, id = ''] = await jobs.submitMany([
+    { task: report, args: { of: 'many' } },
+    { task: report, args: { of: 'one' } },
+  ])
+  await app.drain()
+  expect(await jobs.logs(id)).toHaveLength(1)
 })
 
 test('a year of a daily schedule passes at once, and each day runs once', async () => {

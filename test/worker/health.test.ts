@@ -129,10 +129,18 @@ describe('it is ok, and warns:', () => {
     ],
     [
       'unwritten-log',
-      // Its loop fails, and runs go on without it.
+      // Its loops fail, and runs go on without it.
       {
         log: { lines: 500, progress: 2, ms: 3_600_000, dropped: 30 },
-        loops: [idle, { ...busy(3_600_000), name: 'journal', consecutiveErrors: 7, lastError: 'lock wait' }],
+        loops: [
+          idle,
+          ...['journal', 'progress'].map((name) => ({
+            ...busy(3_600_000),
+            name,
+            consecutiveErrors: 7,
+            lastError: 'lock wait',
+          })),
+        ],
       },
       /\(500 log lines, the progress of 2 jobs\) has waited 1 h .*; 30 further lines were dropped, because too many wait$/,
     ],

@@ -10,6 +10,7 @@ import { orphan } from './conditions.ts'
 import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
 import { isolated } from './isolated.ts'
+import { saveProgress } from './progress.ts'
 import { jobColumns, type JobRow, policyOf } from './rows.ts'
 import { settleAll } from './settling.ts'
 import { startableColumns, type StartableRow, startAttempts } from './start-attempts.ts'
@@ -39,12 +40,9 @@ export function executingStore(context: TablesContext): ExecutingStore {
         [worker],
       ),
 
-    async saveProgress({ id, worker, claim }, progress) {
-      await context.run(
-        `UPDATE ${tables.job} SET progress = ?
-         WHERE id = ? AND worker = ? AND claim = ? AND state = 'running'`,
-        [progress, id, worker, claim],
-      )
+    async saveProgress(progress) {
+      if (progress.length === 0) return []
+      return await context.transaction((tx) => saveProgress(tx, progress))
     },
 
     async appendLogs(lines) {

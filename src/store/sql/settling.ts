@@ -83,7 +83,7 @@ async function heldAmong(tx: Context, turns: ReadonlyMap<string, string>): Promi
 }
 
 /** The running jobs that could not be locked because others have locked their rows. */
-async function runningAmong(tx: Context, ids: readonly string[]): Promise<ReadonlySet<string>> {
+export async function runningAmong(tx: Context, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set()
   const rows = await tx.rows<Fence>(
     `SELECT id, worker, claim FROM ${tx.tables.job}

@@ -1,0 +1,86 @@
+import { Loop } from '../loop.ts'
+
+/** What is collected for this long is written together. */
+const GATHER_MS = 200
+/**
+ * The outcome of an attempt waits this long for what the attempt leaves behind. Once nothing could be written for as
+ * long, no outcome waits until a write succeeds.
+ */
+export const OUTCOME_WAIT_MS = 1000
+
+export interface WriterOptions {
+  /** The name of its loop. */
+  readonly name: string
+  /** Writes what was collected before the call. */
+  readonly write: () => Promise<void>
+  readonly isEmpty: () => boolean
+  readonly onError: (error: unknown, loop: string) => void
+}
+
+/** Writes what is collected in the background, in its own loop. Calls during a write share the next one. */
+export class Writer {
+  readonly loop: Loop
+  readonly #options: WriterOptions
+  #last: Promise<void> = Promise.resolve()
+  #next: Promise<void> | null = null
+  /** When the first write after the last success began, by performance.now(); null: there was none. */
+  #since: number | null = null
+  /** Called after each success. */
+  readonly #onSuccess = new Set<() => void>()
+
+  constructor(options: WriterOptions) {
+    this.#options = options
+    this.loop = new Loop({ name: options.name, pass: () => this.#pass(), onError: options.onError })
+  }
+
+  isEmpty(): boolean {
+    return this.#options.isEmpty()
+  }
+
+  write(): Promise<void> {
+    if (this.#next !== null) return this.#next
+    const next = this.#last.then(() => this.#run())
+    this.#next = next
+    this.#last = next.catch(() => undefined)
+    return next
+  }
+
+  /** A part of a write was done. */
+  succeeded(): void {
+    this.#since = performance.now()
+    for (const check of this.#onSuccess) check()
+  }
+
+  /** Writes, and waits until it is done, for a short time, and not at all while every write fails. */
+  async untilDone(isDone: () => boolean): Promise<void> {
+    if (isDone() || (this.#since !== null && performance.now() - this.#since >= OUTCOME_WAIT_MS)) return
+    // If the write fails, the loop repeats it and reports the error.
+    this.write().catch(() => undefined)
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        clearTimeout(timer)
+        this.#onSuccess.delete(check)
+        resolve()
+      }
+      const check = () => {
+        if (isDone()) end()
+      }
+      const timer = setTimeout(end, OUTCOME_WAIT_MS)
+      this.#onSuccess.add(check)
+    })
+  }
+
+  async #run(): Promise<void> {
+    this.#next = null
+    this.#since ??= performance.now()
+    await this.#options.write()
+    this.#since = null
+  }
+
+  async #pass(): Promise<number> {
+    if (this.isEmpty()) return Infinity
+    await new Promise((resolve) => setTimeout(resolve, GATHER_MS))
+    await this.write()
+    return this.isEmpty() ? Infinity : 0
+  }
+}
