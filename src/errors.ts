@@ -130,7 +130,7 @@ export class CancelledError extends KalendsError {
   readonly code = 'CANCELLED'
 }
 
-/** The abort reason of a handler's signal: this worker was considered dead, so another worker may run the job now. */
+/** The abort reason of a handler's signal: other workers may consider this worker dead, and may run the job now. */
 export class LeaseLostError extends KalendsError {
   readonly code = 'LEASE_LOST'
 }

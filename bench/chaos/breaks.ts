@@ -112,6 +112,11 @@ export const BREAKS: readonly Break[] = [
         find: 'if (attempt.job.worker === workerId)',
         put: 'if (attempt.job.worker === null)',
       },
+      {
+        file: 'worker/membership.js',
+        find: 'this.#options.onCutOff(this.#id);',
+        put: 'void 0;',
+      },
     ],
     sql: [],
     faults: ['worker.stop'],

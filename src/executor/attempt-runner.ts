@@ -6,7 +6,7 @@ import {
   LeaseLostError,
   messageOf,
   PermanentError,
-  StoppedError,
+  type StoppedError,
   TimeoutError,
 } from '../errors.ts'
 import { type ClaimedJob, fenceOf } from '../model/job.ts'
@@ -19,6 +19,8 @@ import type { AttemptOptions } from './options.ts'
 
 /** How long a handler may continue after its signal was aborted. Then its attempt ends without it. */
 export const ABANDON_MS = 5000
+/** How many claims of a job may end without counting as attempts before this worker's being cut off counts. */
+const MOST_RELEASES = 10
 
 /** Runs one attempt of a job in this process. */
 export class AttemptRunner {
@@ -30,6 +32,7 @@ export class AttemptRunner {
   readonly #journal: Journal
   readonly #options: AttemptOptions
   readonly #controller = new AbortController()
+  #isReleased = false
   #isOver = false
   #abandoned: Promise<unknown> | null = null
 
@@ -48,7 +51,13 @@ export class AttemptRunner {
   }
 
   /** Aborts the handler's signal. Only the first reason counts. */
-  abort(reason: CancelledError | LeaseLostError | StoppedError | TimeoutError): void {
+  abort(reason: CancelledError | LeaseLostError | TimeoutError): void {
+    this.#controller.abort(reason)
+  }
+
+  /** The same; the job goes back to the queue if this worker still holds it, and the attempt does not count. */
+  release(reason: LeaseLostError | StoppedError): void {
+    this.#isReleased ||= !this.#controller.signal.aborted
     this.#controller.abort(reason)
   }
 
@@ -73,6 +82,7 @@ export class AttemptRunner {
     clearTimeout(abandonTimer)
     // Once the signal is aborted, its reason is the outcome: a handler that returns early because of it has not done
     // its work.
+    if (this.#isReleased) return releasedEnd(this.job, signal.reason)
     if (signal.aborted) return attemptEnd(signal.reason, first === 'abandoned')
     return first === 'abandoned' ? null : first
   }
@@ -159,12 +169,17 @@ export class AttemptRunner {
   }
 }
 
+/** A job that was released too often counts: its handler may be what cuts this worker off, each time. */
+function releasedEnd({ claim, attempt }: ClaimedJob, reason: unknown): AttemptEnd {
+  const isTooOften = isA(reason, LeaseLostError) && claim - attempt >= MOST_RELEASES
+  return isTooOften ? { kind: 'lost', error: messageOf(reason) } : { kind: 'released' }
+}
+
 function attemptEnd(reason: unknown, isAbandoned: boolean): AttemptEnd | null {
   const note = isAbandoned
     ? `; the handler did not end within ${ABANDON_MS} ms after its signal fired and was abandoned`
     : ''
   if (reason instanceof LeaseLostError) return null
-  if (reason instanceof StoppedError) return { kind: 'released' }
   if (reason instanceof CancelledError) return { kind: 'cancelled', error: `${reason.message}${note}` }
   return {
     kind: 'timeout',

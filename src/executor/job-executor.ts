@@ -140,6 +140,11 @@ export class JobExecutor {
     this.#attempts.leaseLost(workerId)
   }
 
+  /** Other workers may soon take this worker for dead, and it may not learn of it. */
+  cutOff(): void {
+    this.#attempts.cutOff()
+  }
+
   /** Stops claiming, waits for handlers during the grace period, aborts their signals, and releases remaining jobs. */
   async stop(graceMs: number): Promise<void> {
     await this.#claims.stop()

@@ -89,9 +89,19 @@ export class RunningAttempts {
     }
   }
 
+  /** Releases all attempts: their jobs go back to the queue, unless another worker has taken them over by then. */
+  cutOff(): void {
+    for (const attempt of this.#running.values())
+      attempt.release(
+        new LeaseLostError(
+          `The worker ${attempt.job.worker} has no connection to the database; another worker may run the job`,
+        ),
+      )
+  }
+
   stop(): void {
     for (const attempt of this.#running.values())
-      attempt.abort(new StoppedError('The worker stops; the job goes back to the queue'))
+      attempt.release(new StoppedError('The worker stops; the job goes back to the queue'))
   }
 
   /** Resolves when all attempts that have started so far have ended. */

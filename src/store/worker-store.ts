@@ -18,10 +18,14 @@ export type NewWorker = Pick<WorkerRecord, 'id' | 'name' | 'host' | 'pid' | 'tas
 /** `kept`: its heartbeat has changed, or it is gone; `locked`: another transaction has locked its row. */
 export type Eviction = 'evicted' | 'kept' | 'locked'
 
+/** `gone`: another worker considered this one dead; `locked`: another transaction has locked the row. */
+export type Heartbeat = 'written' | 'gone' | 'locked'
+
 export interface WorkerStore {
+  /** Whether one worker can lose the database while others keep it: not if it is a file of this machine. */
+  readonly canBeCutOff: boolean
   register(worker: NewWorker): Promise<void>
-  /** @returns false when the row is gone: another worker considered this one dead */
-  heartbeat(id: string): Promise<boolean>
+  heartbeat(id: string): Promise<Heartbeat>
   list(): Promise<WorkerRecord[]>
   /** The lowest version of Kalends that may use the tables; null: any. */
   lowestVersion(): Promise<string | null>

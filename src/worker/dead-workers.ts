@@ -1,10 +1,13 @@
 import type { WorkerStore } from '../store/worker-store.ts'
 
-export const BEATS_UNTIL_DEAD = 3
+const BEATS_UNTIL_DEAD = 3
 /** After a longer break between two checks, earlier observations are discarded. */
 const MOST_BEATS_BETWEEN_CHECKS = 2
 /** Checks may be early by this factor. */
 const TOLERANCE = 0.99
+
+/** No worker is evicted sooner than this after it sent its last successful heartbeat. */
+export const deadAfterMs = (beatMs: number): number => beatMs * BEATS_UNTIL_DEAD * TOLERANCE
 
 interface DeadWorkersOptions {
   readonly workers: Pick<WorkerStore, 'list' | 'evict'>
@@ -68,7 +71,7 @@ export class DeadWorkers {
         this.#observed.set(worker.id, { heartbeat, unchangedSince: now })
         continue
       }
-      if (asked - before.unchangedSince < beatMs * BEATS_UNTIL_DEAD * TOLERANCE) continue
+      if (asked - before.unchangedSince < deadAfterMs(beatMs)) continue
       const eviction = await workers.evict(worker.id, worker.heartbeat)
       if (eviction === 'locked') locked.set(worker.id, (this.#locked.get(worker.id) ?? 0) + 1)
       if (eviction !== 'evicted') continue

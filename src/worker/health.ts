@@ -79,6 +79,8 @@ export interface Vitals {
   readonly log: UnwrittenLog
   /** Schedules and jobs that failed and wait for their back-off. */
   readonly setAside: number
+  /** Whether another transaction has locked the row of this worker. */
+  readonly isRowLocked: boolean
   /** Dead workers whose rows others have locked. */
   readonly lockedWorkers: readonly string[]
   /** Whether further ends that cannot be written count against capacity. */
@@ -190,7 +192,7 @@ function connectionReasons({ connectionWaitMs, leaseMs }: Vitals): HealthNote[] 
   ]
 }
 
-function leaseReasons({ worker, sinceHeartbeatMs }: Vitals): HealthNote[] {
+function leaseReasons({ worker, sinceHeartbeatMs, isRowLocked }: Vitals): HealthNote[] {
   if (worker !== null) return []
   const last =
     sinceHeartbeatMs === null
@@ -200,7 +202,9 @@ function leaseReasons({ worker, sinceHeartbeatMs }: Vitals): HealthNote[] {
     {
       code: 'no-lease',
       subject: null,
-      text: `${last}: it takes on no work until a heartbeat succeeds, and other workers take over what it runs`,
+      text: isRowLocked
+        ? `${last}, because another transaction has locked its row of the table worker: it takes on no work, and what it runs goes on; end that transaction`
+        : `${last}: it takes on no work until a heartbeat succeeds, and other workers take over what it runs`,
     },
   ]
 }

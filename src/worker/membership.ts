@@ -4,6 +4,9 @@
  * A worker whose own row is gone was evicted, because others considered it dead. It aborts its handlers and registers
  * again under a new id.
  *
+ * A worker that is cut off from the database does not learn that it was evicted. It counts by its own clock: before
+ * others may evict it, it gives up what it runs, and takes on nothing until a heartbeat succeeds.
+ *
  * The heartbeat is every fifth of the lease, and a worker is evicted after three missed heartbeats. So what a dead
  * worker held is free within one lease: one beat until the last heartbeat is seen, the three missed ones, and one by
  * which the other worker may be late.
@@ -14,8 +17,12 @@ import { SchemaError } from '../errors.ts'
 import { Loop } from '../loop.ts'
 import { versionProblem } from '../model/version.ts'
 import type { WorkerStore } from '../store/worker-store.ts'
-import { BEATS_UNTIL_DEAD, DeadWorkers } from './dead-workers.ts'
+import { CutOff } from './cut-off.ts'
+import { deadAfterMs, DeadWorkers } from './dead-workers.ts'
 import { TakeOver, type TakeOverOptions } from './take-over.ts'
+
+/** How soon a heartbeat is repeated that waited for a lock on this worker's row: no time for others to evict it. */
+const LOCKED_RETRY_MS = 50
 
 export interface MembershipOptions
   extends Omit<TakeOverOptions, 'worker' | 'beatMs' | 'beatsPerLease' | 'renew'> {
@@ -28,6 +35,8 @@ export interface MembershipOptions
   readonly version: string
   /** This worker was evicted: others own what it runs now. */
   readonly onLost: (workerId: string) => void
+  /** No response to a heartbeat has arrived for so long that others may evict this worker and run its jobs. */
+  readonly onCutOff: (workerId: string) => void
   /** This worker has a new id. */
   readonly onRegistered: () => void
   /** Another worker was evicted. */
@@ -43,8 +52,12 @@ export class Membership {
   readonly #deadWorkers: DeadWorkers
   readonly #takeOver: TakeOver
   #id: string | null = null
-  /** By the monotonic clock; null before the first. */
+  /** When the last successful heartbeat was sent, by the monotonic clock; null before the first. */
   #lastBeat: number | null = null
+  /** Null while no heartbeats are sent, because `beat` is called by hand, or where no worker can be cut off. */
+  #cutOff: CutOff | null = null
+  /** Whether the last heartbeat waited for a lock on this worker's row. */
+  #isLocked = false
   /** When this worker last found that it had been evicted, by the monotonic clock. */
   #lostAt: number | null = null
   /** Why this version can no longer use the tables; null: it can. */
@@ -79,7 +92,7 @@ export class Membership {
   id(): string | null {
     const sinceMs = this.sinceHeartbeatMs()
     if (this.#outdated !== null) return null
-    return sinceMs !== null && sinceMs < this.#beatMs * BEATS_UNTIL_DEAD ? this.#id : null
+    return sinceMs !== null && sinceMs < deadAfterMs(this.#beatMs) ? this.#id : null
   }
 
   /** The time since the last successful heartbeat; null before the first one. */
@@ -102,8 +115,22 @@ export class Membership {
     return this.#deadWorkers.locked()
   }
 
+  /** Whether another transaction has locked the row of this worker. */
+  isLocked(): boolean {
+    return this.#isLocked
+  }
+
   /** Registers and starts the heartbeat. */
   async start(): Promise<void> {
+    const { workers, monotonicNow, onCutOff } = this.#options
+    if (workers.canBeCutOff)
+      this.#cutOff = new CutOff({
+        beatMs: this.#beatMs,
+        monotonicNow,
+        onCutOff: () => {
+          if (this.#id !== null) onCutOff(this.#id)
+        },
+      })
     await this.#register()
     this.loop.start()
   }
@@ -111,6 +138,7 @@ export class Membership {
   /** Ends the heartbeat and removes the registration. Comes last: until then, others must see this worker alive. */
   async stop(): Promise<void> {
     await this.loop.stop()
+    this.#cutOff?.stop()
     const id = this.#id
     this.#id = null
     if (id !== null) await this.#options.workers.unregister(id)
@@ -120,14 +148,27 @@ export class Membership {
   async beat(): Promise<number> {
     const { workers, version, monotonicNow } = this.#options
     const started = monotonicNow()
-    if (this.#id === null || !(await workers.heartbeat(this.#id))) await this.#renew()
-    this.#lastBeat = started
+    this.#cutOff?.sending()
+    const heartbeat = this.#id === null ? 'gone' : await workers.heartbeat(this.#id)
+    this.#isLocked = heartbeat === 'locked'
+    if (this.#isLocked) {
+      // Nobody can evict this worker before that transaction ends.
+      this.#cutOff?.answered(started)
+      return LOCKED_RETRY_MS
+    }
+    if (heartbeat === 'gone') await this.#renew()
+    this.#beaten(started)
     // Checked after the heartbeat, so that attempts that still run here are not taken over and can end.
     this.#outdated = versionProblem(await workers.lowestVersion(), version)
     if (this.#outdated !== null) throw new SchemaError(`${this.#outdated}; it takes on no work until then`)
     const evicted = await this.#deadWorkers.evict(this.#id)
     await this.#takeOver.beat(evicted > 0)
     return Math.max(0, this.#beatMs - (monotonicNow() - started))
+  }
+
+  #beaten(sentAt: number): void {
+    this.#lastBeat = sentAt
+    this.#cutOff?.answered(sentAt)
   }
 
   /** Continues under a new id: this worker is not registered, or was evicted. */
@@ -145,7 +186,7 @@ export class Membership {
     const started = monotonicNow()
     await workers.register({ id, name, host: hostname(), pid: process.pid, tasks: tasks(), sets })
     this.#id = id
-    this.#lastBeat = started
+    this.#beaten(started)
     await scheduling.clearStaleMarks(id, leaseMs)
     this.#options.onRegistered()
   }

@@ -38,6 +38,13 @@ export class Reporter {
     this.#events.emit('leaseLost', { worker })
   }
 
+  cutOff(worker: string): void {
+    this.#logger.warn(
+      { worker },
+      'No heartbeat has succeeded for three fifths of the lease, so other workers may take over: the signals of all handlers fire',
+    )
+  }
+
   workerLost(worker: string): void {
     this.#logger.warn({ worker }, 'A worker is dead; what it held is taken over')
     this.#events.emit('workerLost', { worker })

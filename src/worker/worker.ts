@@ -161,6 +161,7 @@ export class Worker {
       log: this.#executor?.unwrittenLog() ?? { lines: 0, progress: 0, ms: 0, dropped: 0 },
       setAside:
         this.#membership.setAside() + (this.#scheduler?.setAside() ?? 0) + (this.#executor?.setAside() ?? 0),
+      isRowLocked: this.#membership.isLocked(),
       lockedWorkers: this.#membership.lockedWorkers(),
       isLimitReached: unwritten?.isLimitReached ?? false,
       connectionWaitMs: this.#options.store.longestWaitMs(),
@@ -201,6 +202,10 @@ export class Worker {
       onLost: (worker) => {
         this.#executor?.leaseLost(worker)
         reporter.leaseLost(worker)
+      },
+      onCutOff: (worker) => {
+        this.#executor?.cutOff()
+        reporter.cutOff(worker)
       },
       onDead: (worker) => reporter.workerLost(worker),
       onTakenOver: (result) => this.#settled(result),

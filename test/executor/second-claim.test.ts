@@ -59,9 +59,9 @@ function running() {
     onError: () => {},
   })
   onTestFinished(() => executor.stop(0))
-  const claim = (number: number) => {
-    reasons.set(number, gate<unknown>())
-    queue.push({ ...claimed('j'), attempt: number, claim: number })
+  const claim = (number: number, attempt = number) => {
+    reasons.set(attempt, gate<unknown>())
+    queue.push({ ...claimed('j'), attempt, claim: number })
     executor.wake()
   }
   executor.start()
@@ -116,6 +116,41 @@ it('a worker that was evicted stops what it runs under that id, and writes nothi
   await settledDown()
   expect(executor.runningCount()).toBe(0)
   expect(settled).toEqual([])
+})
+
+it('a worker that is cut off fires all signals, and releases its jobs when it can write again', async () => {
+  const { executor, claim, reasons, settled, stop } = running()
+  stop.answer.open([])
+  claim(1)
+  await settledDown()
+  executor.cutOff()
+  const reason = await reasons.get(1)?.promise
+  expect(reason).toBeInstanceOf(LeaseLostError)
+  expect(reason).toHaveProperty('message', expect.stringContaining('w/1 has no connection'))
+  await settledDown()
+  // The fence keeps the row of a worker that has taken the job over.
+  expect(settled).toMatchObject([{ fence: { id: 'j', worker: 'w/1', claim: 1 }, end: { kind: 'released' } }])
+  expect(executor.runningCount()).toBe(0)
+})
+
+it('a job that was released ten times before is lost with a worker that is cut off, because it may be the cause', async () => {
+  const { executor, claim, settled, stop } = running()
+  stop.answer.open([])
+  claim(11, 1)
+  await settledDown()
+  executor.cutOff()
+  await settledDown()
+  expect(settled).toMatchObject([{ end: { kind: 'lost', error: expect.stringContaining('no connection') } }])
+})
+
+it('a worker that was cut off after a cancellation still writes the cancellation', async () => {
+  const { executor, claim, reasons, settled, stop } = running()
+  stop.answer.open([{ id: 'j', worker: 'w/1', claim: 1 }])
+  claim(1)
+  expect(await reasons.get(1)?.promise).toBeInstanceOf(CancelledError)
+  executor.cutOff()
+  await settledDown()
+  expect(settled).toMatchObject([{ end: { kind: 'cancelled' } }])
 })
 
 it('a worker that stops claims nothing more, also within the grace period', async () => {

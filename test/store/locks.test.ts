@@ -208,8 +208,9 @@ onEachStore((under) => {
       await admin.query("SELECT id FROM worker WHERE id = 'locked/1' FOR UPDATE")
       expect(await evict('locked/1')).toBe('locked')
       expect(await evict('dead/1')).toBe('evicted')
+      expect(await loops().workers.heartbeat('locked/1')).toBe('locked')
       await under.store.workers.register(worker('new'))
-      expect(await under.store.workers.heartbeat('new/1')).toBe(true)
+      expect(await under.store.workers.heartbeat('new/1')).toBe('written')
       expect(ids(await under.store.workers.list())).toEqual(['locked/1', 'new/1'])
       await admin.query('COMMIT')
       expect(await evict('locked/1')).toBe('evicted')
@@ -783,9 +784,9 @@ onEachStore((under) => {
         results.push(await store.workers.heartbeat('w/1').catch((error: unknown) => error))
       }
       for (const result of results) {
-        if (result !== true) expect(result).toBeInstanceOf(StoreUnavailableError)
+        if (result !== 'written') expect(result).toBeInstanceOf(StoreUnavailableError)
       }
-      expect(results.at(-1)).toBe(true)
+      expect(results.at(-1)).toBe('written')
     })
 
     it('a killed query does not make its slot unsubmittable', async () => {

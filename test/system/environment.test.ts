@@ -52,7 +52,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     await expect(read).rejects.toThrow(`'${path}' was deleted or moved`)
     await expect(store.workers.heartbeat('w/1')).rejects.toThrow(StoreUnavailableError)
     await back(path)
-    expect(await store.workers.heartbeat('w/1')).toBe(false)
+    expect(await store.workers.heartbeat('w/1')).toBe('gone')
   })
 
   it('is not used after it was replaced by another', async () => {
@@ -75,7 +75,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('the file of a S
     await expect(beating).rejects.toThrow(StoreUnavailableError)
     await expect(beating).rejects.toThrow(`'${path}-wal' was deleted or replaced`)
     await rename(`${path}-kept`, `${path}-wal`)
-    expect(await store.workers.heartbeat('w/1')).toBe(false)
+    expect(await store.workers.heartbeat('w/1')).toBe('gone')
   })
 
   it('keeps nothing of a transaction during which it was moved away', async () => {

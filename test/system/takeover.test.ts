@@ -246,7 +246,13 @@ eachDatabase(({ kind, fresh }) => {
             })),
           )
 
+          const from = workers.map((worker) => worker.reports.length)
           outage(proxy)
+          // It cannot know that the others are cut off, too.
+          expect(await holder.worker.report('aborted')).toMatchObject({
+            job: holder.job,
+            reason: 'LeaseLostError',
+          })
           await pause(LEASE_MS * 2)
           proxy.mend()
           await until('every loop of every worker is well again', async () => {
@@ -270,12 +276,15 @@ eachDatabase(({ kind, fresh }) => {
             expect(worker.exitCode).toBeNull()
           }
           expect((await idsOf(database)).toSorted()).toEqual(workers.map((worker) => worker.id).toSorted())
-          // Nobody has taken its job away meanwhile.
-          holder.worker.order({ do: 'release' })
-          await holder.worker.report(
-            'settled',
-            (report) => report.job === holder.job && report.state === 'success',
+          // Nobody has taken its job away meanwhile: it went back to the queue, and its attempt does not count.
+          const again = await Promise.any(
+            workers.map(async (worker, index) => {
+              await worker.report('handling', (report) => report.job === holder.job, from[index])
+              return worker
+            }),
           )
+          again.order({ do: 'release' })
+          await again.report('settled', (report) => report.job === holder.job && report.state === 'success')
           const [row] = await database.query(`SELECT attempt FROM job WHERE id = '${holder.job}'`)
           expect(row).toEqual({ attempt: 1 })
           for (const worker of workers) await worker.stop()

@@ -31,6 +31,7 @@ const well: Vitals = {
   rejected: 0,
   log: { lines: 0, progress: 0, ms: 0, dropped: 0 },
   setAside: 0,
+  isRowLocked: false,
   lockedWorkers: [],
   isLimitReached: false,
   connectionWaitMs: 0,
@@ -92,6 +93,12 @@ describe('it is not ok, and says why:', () => {
       /failed 7 times in a row, last with: disk full/,
     ],
     ['no-lease', null, { worker: null, sinceHeartbeatMs: 45_000 }, /last heartbeat was 45 s ago/],
+    [
+      'no-lease',
+      null,
+      { worker: null, sinceHeartbeatMs: 45_000, isRowLocked: true },
+      /another transaction has locked its row of the table worker/,
+    ],
     ['no-lease', null, { worker: null, sinceHeartbeatMs: null }, /has not sent a heartbeat yet/],
   ])('%s %#', (code, subject, changes, text) => {
     const health = judge({ ...well, ...changes })

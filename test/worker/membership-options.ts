@@ -5,8 +5,9 @@ const nothing = () => {}
 /** The options of a worker that runs no tasks, on a database without other workers and without work. */
 export const LONELY: Omit<MembershipOptions, 'monotonicNow' | 'leaseMs'> = {
   workers: {
+    canBeCutOff: true,
     register: () => Promise.resolve(),
-    heartbeat: () => Promise.resolve(true),
+    heartbeat: () => Promise.resolve('written'),
     list: () => Promise.resolve([]),
     lowestVersion: () => Promise.resolve(null),
     running: () => Promise.resolve(new Map()),
@@ -26,6 +27,7 @@ export const LONELY: Omit<MembershipOptions, 'monotonicNow' | 'leaseMs'> = {
   sets: {},
   version: '0.1.0',
   onLost: nothing,
+  onCutOff: nothing,
   onTakenOver: nothing,
   onRejected: nothing,
   onRegistered: nothing,

@@ -1,15 +1,18 @@
 /** Which statements a heartbeat executes, and when. */
-import { describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { StoreUnavailableError } from '../../src/errors.ts'
 import { Membership, type MembershipOptions } from '../../src/worker/membership.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import type { EndedAttempt, SettledAttempt } from '../../src/store/executing-store.ts'
 import type { SweepExtent } from '../../src/store/scheduling-store.ts'
-import type { WorkerRecord, WorkerStore } from '../../src/store/worker-store.ts'
+import type { Heartbeat, WorkerRecord, WorkerStore } from '../../src/store/worker-store.ts'
 import { LONELY } from './membership-options.ts'
 
 const LEASE_MS = 60_000
 const BEATS_PER_LEASE = 5
 const BEAT_MS = LEASE_MS / BEATS_PER_LEASE
+/** Others may evict a worker so long after it sent its last heartbeat: three beats, less the time of a check. */
+const DEAD_AFTER_MS = 3 * BEAT_MS * 0.99
 /** What each beat asks for. */
 const BEAT: ReadonlySet<string> = new Set(['heartbeat', 'lowest version', 'list'])
 
@@ -38,8 +41,9 @@ function alone({
     return Promise.resolve(answer)
   }
   const workers: WorkerStore = {
+    canBeCutOff: true,
     register: () => ask('register', undefined),
-    heartbeat: () => ask('heartbeat', true),
+    heartbeat: () => ask('heartbeat', 'written'),
     list: () => ask('list', [...others]),
     lowestVersion: () => ask('lowest version', null),
     running: () => ask('running', new Map()),
@@ -179,19 +183,33 @@ const settledAs = ({ fence: { id } }: EndedAttempt): SettledAttempt => ({
 })
 
 describe('a worker never treats others as lost because of its own delays', () => {
-  it('trusts its own id for three fifths of a lease after a heartbeat, and no longer', async () => {
+  it('trusts its own id after a heartbeat until others may evict it, and no longer', async () => {
     const { membership, pass } = alone()
     expect(membership.id()).toBeNull()
     await membership.beat()
     const id = membership.id()
     expect(id).toMatch(/^w\//)
-    pass(LEASE_MS * 0.6 - 1)
+    pass(DEAD_AFTER_MS - 1)
     expect(membership.id()).toBe(id)
     pass(1)
     // Others may take it for dead from now on.
     expect(membership.id()).toBeNull()
     await membership.beat()
     expect(membership.id()).toBe(id)
+  })
+
+  it('does not evict another sooner than the other one gives up what it runs', async () => {
+    const { membership, pass, asked } = alone({ others: [SILENT] })
+    // It sees the last heartbeat in the moment in which it is sent.
+    await membership.beat()
+    for (const ms of [BEAT_MS, BEAT_MS, DEAD_AFTER_MS - 2 * BEAT_MS - 1]) {
+      pass(ms)
+      await membership.beat()
+    }
+    expect(asked).not.toContain('evict')
+    pass(1)
+    await membership.beat()
+    expect(asked).toContain('evict')
   })
 
   it('ignores observations from before its own stall', async () => {
@@ -238,5 +256,127 @@ describe('a worker never treats others as lost because of its own delays', () =>
     await beat()
     expect(dead).toContain('locked/1')
     expect(membership.lockedWorkers()).toEqual([])
+  })
+})
+
+describe('a worker that is cut off from the database', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  /** A started worker. @param heartbeat  the response to each heartbeat, from the first one */
+  async function beating(
+    heartbeat: (number: number) => Promise<Heartbeat>,
+    { canBeCutOff = true, leaseMs = LEASE_MS } = {},
+  ) {
+    const started = performance.now()
+    const cutOff: { readonly ms: number; readonly worker: string; readonly id: string | null }[] = []
+    let beats = 0
+    const membership = new Membership({
+      ...LONELY,
+      workers: { ...LONELY.workers, canBeCutOff, heartbeat: () => heartbeat((beats += 1)) },
+      leaseMs,
+      monotonicNow: () => performance.now(),
+      onCutOff: (worker) =>
+        void cutOff.push({ ms: performance.now() - started, worker, id: membership.id() }),
+      onError: () => {},
+    })
+    await membership.start()
+    return { membership, cutOff, id: membership.id() }
+  }
+  const never = () => new Promise<never>(() => {})
+  const after = (ms: number) => new Promise<Heartbeat>((resolve) => setTimeout(() => resolve('written'), ms))
+
+  it('gives up what it runs before others may evict it, while a heartbeat hangs', async () => {
+    const { cutOff, id } = await beating((number) =>
+      number === 1 ? Promise.resolve<Heartbeat>('written') : never(),
+    )
+    await vi.advanceTimersByTimeAsync(DEAD_AFTER_MS - 1)
+    expect(cutOff).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    // From the same moment on, it takes on no work.
+    expect(cutOff).toEqual([{ ms: DEAD_AFTER_MS, worker: id, id: null }])
+    await vi.advanceTimersByTimeAsync(10 * LEASE_MS)
+    expect(cutOff).toHaveLength(1)
+  })
+
+  it('gives up what it runs while heartbeats fail', async () => {
+    const { cutOff } = await beating((number) =>
+      number === 1
+        ? Promise.resolve<Heartbeat>('written')
+        : Promise.reject(new StoreUnavailableError('away')),
+    )
+    await vi.advanceTimersByTimeAsync(LEASE_MS)
+    expect(cutOff.map(({ ms }) => ms)).toEqual([DEAD_AFTER_MS])
+  })
+
+  it('counts from when the last heartbeat was sent, not from its response', async () => {
+    const { cutOff } = await beating((number) => (number === 1 ? after(5000) : never()))
+    await vi.advanceTimersByTimeAsync(LEASE_MS)
+    expect(cutOff.map(({ ms }) => ms)).toEqual([DEAD_AFTER_MS])
+  })
+
+  it('gives up nothing as long as heartbeats succeed, and nothing after it has stopped', async () => {
+    const { membership, cutOff } = await beating((number) =>
+      // Two in a row fail, which a worker survives.
+      number % 5 < 2 ? Promise.reject(new StoreUnavailableError('away')) : after(1000),
+    )
+    await vi.advanceTimersByTimeAsync(10 * LEASE_MS)
+    const stopped = membership.stop()
+    await vi.advanceTimersByTimeAsync(10 * LEASE_MS)
+    await stopped
+    expect(cutOff).toEqual([])
+  })
+
+  it.each<[string, () => Promise<Heartbeat>, number]>([
+    ['succeeds', () => Promise.resolve('written'), 0],
+    ['hangs', never, 1],
+  ])(
+    'after a stall of its process waits for the response to the next heartbeat, which %s',
+    async (_, response, expected) => {
+      vi.useRealTimers()
+      const leaseMs = 500
+      const { membership, cutOff } = await beating(
+        (number) => (number === 1 ? Promise.resolve('written') : response()),
+        { leaseMs },
+      )
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      const stalled = performance.now()
+      while (performance.now() - stalled < leaseMs);
+      // The timer of the heartbeat and that of the cut-off are both overdue.
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      expect(cutOff).toHaveLength(0)
+      await new Promise((resolve) => setTimeout(resolve, 1500))
+      expect(cutOff).toHaveLength(expected)
+      void membership.stop()
+    },
+  )
+
+  it('goes on while its own row is locked: others cannot evict it either', async () => {
+    const { membership, cutOff } = await beating(async (number) => {
+      if (number === 1) return 'written'
+      await after(1000)
+      return 'locked'
+    })
+    await vi.advanceTimersByTimeAsync(2 * LEASE_MS)
+    expect(cutOff).toEqual([])
+    expect(membership.isLocked()).toBe(true)
+    // It takes on no work meanwhile.
+    expect(membership.id()).toBeNull()
+  })
+
+  it('goes on where the database is a file of its machine', async () => {
+    const { cutOff } = await beating((number) => (number === 1 ? Promise.resolve('written') : never()), {
+      canBeCutOff: false,
+    })
+    await vi.advanceTimersByTimeAsync(2 * LEASE_MS)
+    expect(cutOff).toEqual([])
+  })
+
+  it('is cut off again if heartbeats fail again', async () => {
+    const { cutOff } = await beating((number) =>
+      number === 1 || number === 3 ? Promise.resolve<Heartbeat>('written') : after(2 * LEASE_MS),
+    )
+    await vi.advanceTimersByTimeAsync(4 * LEASE_MS)
+    expect(cutOff).toHaveLength(2)
   })
 })

@@ -27,7 +27,16 @@ export function workerStore(context: TablesContext): WorkerStore {
       )
     },
 
-    heartbeat: async (id) => (await writeHeartbeat(context, id)) > 0,
+    canBeCutOff: dialect.writesInParallel,
+
+    async heartbeat(id) {
+      try {
+        return (await writeHeartbeat(context, id)) > 0 ? 'written' : 'gone'
+      } catch (error) {
+        if (dialect.isLockWait(error)) return 'locked'
+        throw error
+      }
+    },
 
     async list() {
       const rows = await context.rows<WorkerRow>(
