@@ -85,12 +85,11 @@ const full = [
     { include: onlyFull, exclude: alone },
     { maxConcurrency: 3, sequence: { groupOrder: 1 } },
   ),
-  // Most of a run of chaos is waiting.
   project(
     'alone',
     'all',
     { include: alone },
-    { maxWorkers: 1, maxConcurrency: 2, sequence: { groupOrder: 2 } },
+    { maxWorkers: 1, maxConcurrency: 1, sequence: { groupOrder: 2 } },
   ),
 ]
 

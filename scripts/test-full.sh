@@ -16,13 +16,13 @@ part() {
   printf '\n== %s\n' "$name"
   "$@" > >(tee "$output") 2>&1 &
   wait $! || failed=1
-  figures+=("$name: $(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$output" | tail -n 1), $((SECONDS - started)) s")
+  figures+=("$name: $(grep -E '^([0-9]+ passed, [0-9]+ failed| +Tests .*)$' "$output" | tail -n 1 | xargs), $((SECONDS - started)) s")
 }
 
 part 'all suites on all databases' env KALENDS_TEST_SUITE=full node scripts/test.mjs "$@"
 # Filters are for files of that part.
 if [ $# -gt 0 ]; then exit "$failed"; fi
-part 'screenshots' env KALENDS_SCREENSHOTS="$(mktemp -d)" npx vitest run --config test/ui/screenshots.config.ts
+part 'screenshots' env NO_COLOR=1 KALENDS_SCREENSHOTS="$(mktemp -d)" npx vitest run --config test/ui/screenshots.config.ts
 # The npm package "node" has the binary. -c sets up its PATH; npx would start tools with the Node that runs npx.
 for version in 20 22 24 26; do
   if [ "$version" = "$(node -p 'process.versions.node.split(".")[0]')" ]; then continue; fi

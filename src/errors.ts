@@ -187,6 +187,7 @@ const STACK_LINE = /^\s+at .*$/
 const URL_WORD = /^["'`(<[]*https?:\/\/[\w.-]+(?::\d+)?(?:[/?#][\w.~%?&=#+@/-]*)?["'`)>\],;:!]*$/
 /** The slash is within a word, as in `text/html` or `src/app.js`. */
 const RELATIVE = /^[^/\\]*\w[/\\]/
+const SLASH = /[/\\]/
 const QUOTE = /["'`]/
 /** An id starts with the worker's name, which may contain spaces, and has at most 255 characters. */
 const LOST_WORKER = /\b(the worker) .{1,255}? (?=was (?:lost|taken for dead)\b)/gi
@@ -211,8 +212,10 @@ export function logTextForOwner(text: string): string {
 
 /** Replaces each word with a slash or backslash, and what may be the rest of a path with spaces, with `[path]`. */
 function lineForOwner(line: string): string {
+  const text = line.replace(LOST_WORKER, '$1 ')
+  if (!SLASH.test(text)) return text
   // Items with odd indexes are whitespace.
-  const items = line.replace(LOST_WORKER, '$1 ').split(/(\s+)/)
+  const items = text.split(/(\s+)/)
   const last = items.findLastIndex(isPath)
   const shown: string[] = []
   for (let at = 0; at < items.length; at += 1) {
@@ -228,13 +231,13 @@ function lineForOwner(line: string): string {
 }
 
 function isPath(word: string): boolean {
-  return /[/\\]/.test(word) && !URL_WORD.test(word)
+  return SLASH.test(word) && !URL_WORD.test(word)
 }
 
 /** A quoted path ends at its quote. Other absolute paths may contain spaces, so they end at the line's last path. */
 function pathEnd(items: readonly string[], at: number, last: number): number {
   const word = items[at] ?? ''
-  const slash = word.search(/[/\\]/)
+  const slash = word.search(SLASH)
   const quote = QUOTE.exec(word.slice(0, slash))?.[0]
   if (quote === undefined) return RELATIVE.test(word) ? at : last
   if (word.includes(quote, slash)) return at

@@ -1,5 +1,5 @@
 /**
- * Nothing lost, nothing doubled, while everything breaks that can: a short run of `npm run chaos` on each target, two at a
+ * Nothing lost, nothing doubled, while everything breaks that can: a short run of `npm run chaos` on each target, one at a
  * time, because the time that workers need to recover is checked. Longer runs are made by hand (docs/reliability.md).
  */
 import { spawn } from 'node:child_process'
@@ -31,7 +31,7 @@ const targets: { target: string; seed: number }[] = []
 for (const [index, target] of TARGETS.entries())
   if (await isAvailable(target)) targets.unshift({ target, seed: SEED + index })
 
-describe.concurrent('while workers, databases, networks and clocks break', { timeout: LIMIT_MS }, () => {
+describe('while workers, databases, networks and clocks break', { timeout: LIMIT_MS }, () => {
   test.each(targets)('nothing is lost or duplicated on $target', async ({ target, seed }) => {
     const folder = mkdtempSync(join(tmpdir(), `kalends-chaos-${target}-`))
     const { code, output } = await chaos([

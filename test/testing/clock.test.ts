@@ -1,5 +1,5 @@
 /** kalends/testing: an application's schedules on a clock that the test moves. */
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
   DeclarationError,
@@ -36,6 +36,17 @@ test('nothing runs by itself; advance runs what is due at its time', async () =>
   expect(await app.kalends.schedules.elapses('report', { limit: 1 })).toEqual([
     new Date('2026-03-01T13:00:00Z'),
   ])
+})
+
+test('a step may take longer than the lease', async () => {
+  let ran = 0
+  await using app = await open((kalends) => kalends.handle(step, () => void (ran += 1)))
+  await app.kalends.jobs.submit(step)
+  let now = performance.now()
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 20_000))
+  onTestFinished(() => clock.mockRestore())
+  await app.drain()
+  expect(ran).toBe(1)
 })
 
 test('all instants are from the clock', async () => {
