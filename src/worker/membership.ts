@@ -25,7 +25,7 @@ import { TakeOver, type TakeOverOptions } from './take-over.ts'
 const LOCKED_RETRY_MS = 50
 
 export interface MembershipOptions
-  extends Omit<TakeOverOptions, 'worker' | 'beatMs' | 'beatsPerLease' | 'renew'> {
+  extends Omit<TakeOverOptions, 'worker' | 'beatMs' | 'beatsPerLease' | 'onEvicted'> {
   readonly workers: WorkerStore
   readonly name: string
   readonly tasks: () => readonly string[]
@@ -50,7 +50,7 @@ export class Membership {
   readonly #options: MembershipOptions
   readonly #beatMs: number
   readonly #deadWorkers: DeadWorkers
-  readonly #takeOver: TakeOver
+  readonly takeOver: TakeOver
   #id: string | null = null
   /** When the last successful heartbeat was sent, by the monotonic clock; null before the first. */
   #lastBeat: number | null = null
@@ -67,12 +67,12 @@ export class Membership {
     this.#options = options
     this.#beatMs = options.leaseMs / BEATS_PER_LEASE
     this.#deadWorkers = new DeadWorkers({ ...options, beatMs: this.#beatMs })
-    this.#takeOver = new TakeOver({
+    this.takeOver = new TakeOver({
       ...options,
-      worker: () => this.#id,
+      worker: () => this.id(),
       beatMs: this.#beatMs,
       beatsPerLease: BEATS_PER_LEASE,
-      renew: () => this.#renew(),
+      onEvicted: () => this.loop.wake(),
     })
     this.loop = new Loop({
       name: 'lease',
@@ -107,7 +107,7 @@ export class Membership {
 
   /** How many orphaned jobs wait for their back-off. */
   setAside(): number {
-    return this.#takeOver.setAside()
+    return this.takeOver.setAside()
   }
 
   /** The dead workers that cannot be evicted because another transaction has locked their rows. */
@@ -133,10 +133,12 @@ export class Membership {
       })
     await this.#register()
     this.loop.start()
+    this.takeOver.loop.start()
   }
 
   /** Ends the heartbeat and removes the registration. Comes last: until then, others must see this worker alive. */
   async stop(): Promise<void> {
+    await this.takeOver.loop.stop()
     await this.loop.stop()
     this.#cutOff?.stop()
     const id = this.#id
@@ -161,8 +163,7 @@ export class Membership {
     // Checked after the heartbeat, so that attempts that still run here are not taken over and can end.
     this.#outdated = versionProblem(await workers.lowestVersion(), version)
     if (this.#outdated !== null) throw new SchemaError(`${this.#outdated}; it takes on no work until then`)
-    const evicted = await this.#deadWorkers.evict(this.#id)
-    await this.#takeOver.beat(evicted > 0)
+    if ((await this.#deadWorkers.evict(this.#id)) > 0) this.takeOver.wake()
     return Math.max(0, this.#beatMs - (monotonicNow() - started))
   }
 
@@ -173,11 +174,14 @@ export class Membership {
 
   /** Continues under a new id: this worker is not registered, or was evicted. */
   async #renew(): Promise<void> {
+    const isEvicted = this.#id !== null
     if (this.#id !== null) {
       this.#lostAt = this.#options.monotonicNow()
       this.#options.onLost(this.#id)
     }
     await this.#register()
+    // Others may not have taken over yet what it ran under its earlier id.
+    if (isEvicted) this.takeOver.wake()
   }
 
   async #register(): Promise<void> {

@@ -1,4 +1,5 @@
 import { REJECTED_RETRY_MS, settleIsolated } from '../executor/settle-isolated.ts'
+import { Loop } from '../loop.ts'
 import { AllRefusedError, Halving, isOfARow } from '../model/halves.ts'
 import { SetAside } from '../model/set-aside.ts'
 import type { EndedAttempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
@@ -12,10 +13,10 @@ export interface TakeOverOptions {
   readonly beatsPerLease: number
   /** Milliseconds of a clock that is never set, such as performance.now(). */
   readonly monotonicNow: () => number
-  /** The id of this worker, even if its last heartbeat was long ago. */
+  /** The id of this worker; null while its last heartbeat is too long ago. */
   readonly worker: () => string | null
-  /** This worker was evicted: registers it again. */
-  readonly renew: () => Promise<void>
+  /** Jobs of this worker are orphans: it was evicted, and does not know it yet. */
+  readonly onEvicted: () => void
   /** Orphaned jobs were settled. */
   readonly onTakenOver: (result: SettleResult) => void
   /** The database rejects the end of this orphaned job. */
@@ -36,16 +37,25 @@ const MOST_REJECTED = 1000
  * per lease, it also repairs what manual edits and interrupted take-overs leave behind.
  */
 export class TakeOver {
+  /** Not that of the heartbeat, which waits only for the row of this worker. */
+  readonly loop: Loop
   readonly #options: TakeOverOptions
   readonly #halving = new Halving()
   /** Orphans whose end the database rejects. */
   readonly #rejected: SetAside
   #mayHaveOrphans = false
+  /** A pass is as long as a beat. */
   #beatsUntilSweep = 0
   #sweepsUntilWhole = 0
 
   constructor(options: TakeOverOptions) {
     this.#options = options
+    this.loop = new Loop({
+      name: 'take-over',
+      pass: () => this.pass(),
+      longestBackOffMs: options.beatMs,
+      onError: options.onError,
+    })
     this.#rejected = new SetAside({
       firstMs: REJECTED_RETRY_MS,
       longestMs: REJECTED_RETRY_MS,
@@ -59,28 +69,34 @@ export class TakeOver {
     return this.#rejected.ids().length
   }
 
-  /** @param hasEvicted  whether workers were evicted since the last call */
-  async beat(hasEvicted: boolean): Promise<void> {
-    const { scheduling, worker, leaseMs } = this.#options
-    if (hasEvicted) this.#mayHaveOrphans = true
+  /** There may be orphans. */
+  wake(): void {
+    this.#mayHaveOrphans = true
+    this.loop.wake()
+  }
+
+  /** @returns milliseconds until the next pass: one beat after the start of this one */
+  async pass(): Promise<number> {
+    const { scheduling, worker, leaseMs, beatMs, monotonicNow } = this.#options
+    const started = monotonicNow()
+    const id = worker()
+    if (id === null) return beatMs
     if (this.#mayHaveOrphans) {
-      const id = worker()
-      if (id !== null) await scheduling.clearStaleMarks(id, leaseMs)
+      await scheduling.clearStaleMarks(id, leaseMs)
       await this.#settleRemainingOrphans()
     }
     this.#beatsUntilSweep -= 1
-    if (this.#beatsUntilSweep <= 0) await this.#sweep()
+    if (this.#beatsUntilSweep <= 0) await this.#sweep(id)
+    return Math.max(0, beatMs - (monotonicNow() - started))
   }
 
   /** Runs once per lease, so that nothing is held for longer than by a dead worker. */
-  async #sweep(): Promise<void> {
-    const { scheduling, leaseMs, beatsPerLease, monotonicNow, worker, onHealed } = this.#options
-    const id = worker()
-    if (id === null) return
+  async #sweep(id: string): Promise<void> {
+    const { scheduling, leaseMs, beatsPerLease, monotonicNow, onHealed } = this.#options
     this.#beatsUntilSweep = beatsPerLease
     this.#sweepsUntilWhole -= 1
     const isWhole = this.#sweepsUntilWhole <= 0
-    // Set before the sweep, so that a failing sweep is not repeated in each beat, which would delay the heartbeat.
+    // Set before the sweep, so that a failing sweep is not repeated in each beat, which would delay what follows.
     if (isWhole) this.#sweepsUntilWhole = LEASES_PER_WHOLE_SWEEP.slow
     const started = monotonicNow()
     // If the sweep fails, the next beat looks for orphans.
@@ -93,7 +109,7 @@ export class TakeOver {
     if (this.#mayHaveOrphans) await this.#settleRemainingOrphans()
   }
 
-  /** An error about orphans does not count as an error of the heartbeat: the next beat is on time, and retries. */
+  /** An error about orphans does not count as an error of this loop: the next pass is on time, and retries. */
   async #settleRemainingOrphans(): Promise<void> {
     const { beatMs, monotonicNow, onError } = this.#options
     const started = monotonicNow()
@@ -103,7 +119,7 @@ export class TakeOver {
         return
       } catch (error) {
         if (!isOfARow(error)) throw error
-        onError(error, 'lease')
+        onError(error, 'take-over')
         // Retries at once, because each time more orphans are tried, and ones that can be settled may follow the
         // rejected ones.
         if (!(error instanceof AllRefusedError) || monotonicNow() - started > beatMs) return
@@ -113,14 +129,18 @@ export class TakeOver {
 
   /** @param started  by the monotonic clock */
   async #settleOrphans(started: number): Promise<void> {
-    const { executing, beatMs, monotonicNow, worker, renew, onRejected, onTakenOver } = this.#options
+    const { executing, beatMs, monotonicNow, worker, onEvicted, onRejected, onTakenOver } = this.#options
     for (;;) {
       const orphans = await executing.orphans(ORPHANS_AT_ONCE, this.#rejected.ids())
       this.#mayHaveOrphans = orphans.length > 0
-      // However many orphans there are, the heartbeat of this worker comes first.
+      // However many orphans there are, sweeps get their turn.
       if (!this.#mayHaveOrphans || monotonicNow() - started > beatMs) return
-      // This worker was evicted since its last heartbeat: its handlers must be aborted before others get their jobs.
-      if (orphans.some(({ fence }) => fence.worker === worker())) await renew()
+      const id = worker()
+      if (id === null || orphans.some(({ fence }) => fence.worker === id)) {
+        // Its handlers must be aborted before others get their jobs.
+        onEvicted()
+        return
+      }
       let rejected = 0
       const result = await settleIsolated(executing, orphans, this.#halving, (attempt, error) => {
         rejected += 1
@@ -128,7 +148,7 @@ export class TakeOver {
         onRejected(attempt, error)
       })
       onTakenOver(result)
-      // Orphans that another transaction has locked are taken over in the next beat.
+      // Orphans that another transaction has locked are taken over in the next pass.
       if (result.settled.length + rejected === 0) return
     }
   }

@@ -101,7 +101,10 @@ export class Worker {
     this.#isByHand = !heartbeat
     try {
       if (heartbeat) await this.#membership.start()
-      else await this.#membership.beat()
+      else {
+        await this.#membership.beat()
+        await this.#membership.takeOver.pass()
+      }
       await this.#sync(true)
     } catch (error) {
       await this.#leave()
@@ -144,7 +147,7 @@ export class Worker {
   }
 
   health(): Health {
-    const loops = [this.#watch.loop, this.#membership.loop, this.#declared]
+    const loops = [this.#watch.loop, this.#membership.loop, this.#membership.takeOver.loop, this.#declared]
     if (this.#scheduler !== null) loops.push(this.#scheduler.loop)
     if (this.#executor !== null) loops.push(...this.#executor.loops())
     const unwritten = this.#executor?.unwritten()

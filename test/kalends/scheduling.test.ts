@@ -154,6 +154,7 @@ eachDatabase((under) => {
     expect(scheduler.health().loops.map(({ name }) => name)).toEqual([
       'watch',
       'lease',
+      'take-over',
       'declared sets',
       'scheduler',
     ])
@@ -189,6 +190,7 @@ eachDatabase((under) => {
     expect(health.loops.map(({ name }) => name)).toEqual([
       'watch',
       'lease',
+      'take-over',
       'declared sets',
       'scheduler',
       'executor',

@@ -1,5 +1,5 @@
 /** Which statements a heartbeat executes, and when. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import { Membership, type MembershipOptions } from '../../src/worker/membership.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
@@ -72,23 +72,27 @@ function alone({
     onHealed: (text) => void healed.push(text),
     ...options,
   })
+  const beat = async () => {
+    await membership.beat()
+    await membership.takeOver.pass()
+  }
   /** What a lease asks for beside heartbeats and the workers there are. */
   const oneLease = async () => {
     asked.length = 0
-    for (let beat = 0; beat < BEATS_PER_LEASE; beat += 1) {
+    for (let beats = 0; beats < BEATS_PER_LEASE; beats += 1) {
       now += LEASE_MS / BEATS_PER_LEASE
-      await membership.beat()
+      await beat()
     }
     expect(asked.filter((what) => BEAT.has(what))).toHaveLength(BEAT.size * BEATS_PER_LEASE)
     return asked.filter((what) => !BEAT.has(what))
   }
   const pass = (ms: number) => void (now += ms)
-  return { membership, oneLease, healed, asked, pass }
+  return { membership, beat, oneLease, healed, asked, pass }
 }
 
 it('a lease has a few heartbeats, and one full sweep', async () => {
-  const { membership, oneLease, healed } = alone()
-  await membership.beat()
+  const { beat, oneLease, healed } = alone()
+  await beat()
   for (let leases = 1; leases <= 7; leases += 1) {
     expect(await oneLease()).toEqual(['sweep: everything'])
     expect(healed).toHaveLength(leases + 1)
@@ -96,21 +100,21 @@ it('a lease has a few heartbeats, and one full sweep', async () => {
 })
 
 it('while a full sweep takes long, four of five sweeps are quick', async () => {
-  const { membership, oneLease } = alone({ sweepMs: 5000 })
-  await membership.beat()
+  const { beat, oneLease } = alone({ sweepMs: 5000 })
+  await beat()
   for (let round = 0; round < 3; round += 1) {
     for (let quick = 0; quick < 4; quick += 1) expect(await oneLease()).toEqual(['sweep: left by workers'])
     expect(await oneLease()).toEqual(['sweep: everything'])
   }
 })
 
-it('if a sweep reports orphans, they are settled in the same heartbeat', async () => {
-  const { membership, oneLease } = alone({ orphans: true })
-  await membership.beat()
+it('if a sweep reports orphans, they are settled in the same pass', async () => {
+  const { beat, oneLease } = alone({ orphans: true })
+  await beat()
   expect(await oneLease()).toEqual(['sweep: everything', 'orphans'])
 })
 
-it('an orphan whose end the database rejects blocks neither other orphans nor heartbeats', async () => {
+it('an orphan whose end the database rejects does not block other orphans', async () => {
   const taken: string[] = []
   const rejected: string[] = []
   const orphan = (id: string): EndedAttempt => ({
@@ -123,7 +127,7 @@ it('an orphan whose end the database rejects blocks neither other orphans nor he
   let orphans = ['a', ...bad, 'c'].map(orphan)
   let tries = 0
   const errors: string[] = []
-  const { membership, oneLease, pass } = alone({
+  const { beat, oneLease, pass } = alone({
     orphans: true,
     executing: {
       orphans: (limit, except = []) =>
@@ -144,7 +148,7 @@ it('an orphan whose end the database rejects blocks neither other orphans nor he
     do {
       errors.length = 0
       pass(BEAT_MS)
-      await membership.beat()
+      await beat()
     } while (errors.length > 0)
   }
   await takeOver()
@@ -257,6 +261,54 @@ describe('a worker never treats others as lost because of its own delays', () =>
     expect(dead).toContain('locked/1')
     expect(membership.lockedWorkers()).toEqual([])
   })
+})
+
+it('an eviction wakes the take-over, and no heartbeat waits for it', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  let beats = 0
+  const orphans = vi.fn(() => new Promise<never>(() => {}))
+  const membership = new Membership({
+    ...LONELY,
+    workers: {
+      ...LONELY.workers,
+      heartbeat: () => {
+        beats += 1
+        return Promise.resolve('written')
+      },
+      list: () => Promise.resolve([SILENT]),
+    },
+    executing: { ...LONELY.executing, orphans },
+    leaseMs: LEASE_MS,
+    monotonicNow: () => performance.now(),
+  })
+  await membership.start()
+  await vi.advanceTimersByTimeAsync(2 * BEAT_MS)
+  expect(orphans).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(BEAT_MS + 1)
+  expect(orphans).toHaveBeenCalledOnce()
+  beats = 0
+  await vi.advanceTimersByTimeAsync(LEASE_MS)
+  expect(beats).toBe(BEATS_PER_LEASE)
+})
+
+it('an evicted worker whose jobs are orphans sends a heartbeat first, which aborts its handlers', async () => {
+  const settle = vi.fn(() => Promise.reject(new Error('too soon')))
+  const orphans: EndedAttempt[] = []
+  const { membership, beat } = alone({
+    orphans: true,
+    executing: { orphans: () => Promise.resolve(orphans), settle },
+  })
+  await membership.beat()
+  const woken = vi.spyOn(membership.loop, 'wake')
+  orphans.push({
+    fence: { id: 'j', worker: String(membership.id()), claim: 1 },
+    end: { kind: 'lost', error: 'gone' },
+    policy: DEFAULT_POLICY,
+  })
+  await beat()
+  expect(woken).toHaveBeenCalledOnce()
+  expect(settle).not.toHaveBeenCalled()
 })
 
 describe('a worker that is cut off from the database', () => {
