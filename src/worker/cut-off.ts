@@ -1,7 +1,12 @@
 import { deadAfterMs } from './dead-workers.ts'
 
-/** The response to a heartbeat that a stall of this process delayed is awaited for this long. */
-const RESPONSE_MS = 1000
+/**
+ * The response to the first heartbeat since the last one is awaited for at least this long: longer than the wait for a
+ * lock on its row, which takes up to two seconds.
+ */
+const RESPONSE_MS = 2500
+/** A worker whose row is locked repeats its heartbeat, so the next response comes within this time. */
+const NEXT_RESPONSE_MS = 4000
 
 interface CutOffOptions {
   readonly beatMs: number
@@ -16,6 +21,8 @@ interface CutOffOptions {
 export class CutOff {
   readonly #options: CutOffOptions
   #timer: NodeJS.Timeout | undefined
+  /** When the last written heartbeat was sent. */
+  #writtenAt = 0
   /** When the first heartbeat since the last response was sent; null: none was. */
   #sentAt: number | null = null
 
@@ -28,11 +35,15 @@ export class CutOff {
     this.#sentAt ??= this.#options.monotonicNow()
   }
 
-  /** @param sentAt  when the heartbeat was sent, because others may have seen it since then */
-  answered(sentAt: number): void {
-    const { beatMs, monotonicNow } = this.#options
-    this.#sentAt = null
-    this.#restart(sentAt + deadAfterMs(beatMs) - monotonicNow(), () => this.#due())
+  /** A heartbeat was written. @param sentAt  when it was sent, because others may have seen it since then */
+  written(sentAt: number): void {
+    this.#writtenAt = sentAt
+    this.#answered(0)
+  }
+
+  /** A heartbeat waited for the lock of another transaction. Nobody can evict this worker before that one ends. */
+  locked(): void {
+    this.#answered(NEXT_RESPONSE_MS)
   }
 
   stop(): void {
@@ -49,6 +60,13 @@ export class CutOff {
     const waitMs = (this.#sentAt ?? now) + RESPONSE_MS - now
     if (waitMs > 0) this.#restart(waitMs, onCutOff)
     else onCutOff()
+  }
+
+  #answered(leastMs: number): void {
+    const { beatMs, monotonicNow } = this.#options
+    this.#sentAt = null
+    const leftMs = this.#writtenAt + deadAfterMs(beatMs) - monotonicNow()
+    this.#restart(Math.max(leastMs, leftMs), () => this.#due())
   }
 
   #restart(ms: number, then: () => void): void {

@@ -154,8 +154,9 @@ export class Membership {
     const heartbeat = this.#id === null ? 'gone' : await workers.heartbeat(this.#id)
     this.#isLocked = heartbeat === 'locked'
     if (this.#isLocked) {
-      // Nobody can evict this worker before that transaction ends.
-      this.#cutOff?.answered(started)
+      this.#cutOff?.locked()
+      // Others may have waited as well, and have sent no heartbeat.
+      this.#deadWorkers.forget()
       return LOCKED_RETRY_MS
     }
     if (heartbeat === 'gone') await this.#renew()
@@ -169,7 +170,7 @@ export class Membership {
 
   #beaten(sentAt: number): void {
     this.#lastBeat = sentAt
-    this.#cutOff?.answered(sentAt)
+    this.#cutOff?.written(sentAt)
   }
 
   /** Continues under a new id: this worker is not registered, or was evicted. */

@@ -9,7 +9,7 @@ import { lockRows, updateRows } from './by-key.ts'
 import { orphan } from './conditions.ts'
 import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
-import { isolated } from './isolated.ts'
+import { type Isolation, isolated } from './isolated.ts'
 import { saveProgress } from './progress.ts'
 import { jobColumns, type JobRow, policyOf } from './rows.ts'
 import { settleAll } from './settling.ts'
@@ -17,21 +17,24 @@ import { startableColumns, type StartableRow, startAttempts } from './start-atte
 import { exceptFor } from './tables.ts'
 import { writeHeartbeat } from './workers.ts'
 
+/** Short, because a worker that stops tries for some seconds to write the ends of its runs. */
+const LONGEST_SETTLE_BACK_OFF_MS = 4000
 /** The most selections in one statement; SQLite allows 500. */
 const MOST_TURNS = 250
 
 export function executingStore(context: TablesContext): ExecutingStore {
   const { dialect, tables } = context
-  const contention = new Contention(dialect.isLockWait)
-  const promoting = { halving: new Halving(), contention }
-  const claiming = { halving: new Halving(), contention }
+  const { isLockWait } = dialect
+  const promoting = { halving: new Halving(), contention: new Contention({ isLockWait }) }
+  const claiming = { halving: new Halving(), contention: new Contention({ isLockWait }) }
+  const settling = new Contention({ isLockWait, longestBackOffMs: LONGEST_SETTLE_BACK_OFF_MS })
 
   return {
     promoteDue: (...of) => promoteDue(context, promoting, of),
 
     claim: (...of) => claim(context, claiming, of),
 
-    settle: (...of) => settle(context, contention, of),
+    settle: (...of) => settle(context, settling, of),
 
     stopRequests: (worker) =>
       context.rows<Fence>(
@@ -118,19 +121,14 @@ async function settle(
   }
 }
 
-interface Isolation {
-  readonly halving: Halving
-  readonly contention: Contention
-}
-
 async function promoteDue(
   context: TablesContext,
-  { halving, contention }: Isolation,
+  isolation: Isolation,
   [limit, setAside]: Parameters<ExecutingStore['promoteDue']>,
 ): Promise<number> {
   const { dialect, tables } = context
-  const except = exceptFor([...(setAside?.ids() ?? []), ...contention.ids()])
-  const promoted = await isolated<{ id: string }, number>(halving, contention, setAside, {
+  const except = exceptFor([...(setAside?.ids() ?? []), ...isolation.contention.ids()])
+  const promoted = await isolated<{ id: string }, number>(isolation, setAside, {
     together: (report) =>
       context.transaction(async (tx) => {
         // The index on due_at filters and orders, so only the promoted rows are locked.
@@ -156,18 +154,18 @@ async function promoteDue(
 
 async function claim(
   context: TablesContext,
-  { halving, contention }: Isolation,
+  isolation: Isolation,
   [worker, tasks, limit, afterGroup, taskLimits = new Map(), setAside]: Parameters<ExecutingStore['claim']>,
 ): Promise<ClaimedJob[]> {
   const { dialect, tables } = context
   const names = [...tasks.keys()]
   if (names.length === 0 || limit <= 0) return []
-  const except = [...(setAside?.ids() ?? []), ...contention.ids()]
+  const except = [...(setAside?.ids() ?? []), ...isolation.contention.ids()]
   // One more turn for each job that is set aside, because it may be the only one of its group.
   const most = Math.min(limit + except.length, MOST_TURNS)
   const turns = await findTurns(context, names, most, afterGroup)
   if (turns.length === 0) return []
-  return await isolated<StartableRow, ClaimedJob>(halving, contention, setAside, {
+  return await isolated<StartableRow, ClaimedJob>(isolation, setAside, {
     together: (report) =>
       context.transaction(async (tx) => {
         const rows = await lockTurns(tx, turns, { limit, taskLimits, except })

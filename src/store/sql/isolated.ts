@@ -2,15 +2,21 @@ import { type Halving, isOfARow } from '../../model/halves.ts'
 import type { SetAside } from '../../model/set-aside.ts'
 import type { Contention } from './contention.ts'
 
+/** What an operation remembers of the rows that it could not write. */
+export interface Isolation {
+  readonly halving: Halving
+  readonly contention: Contention
+}
+
 /**
  * Writes rows together. If the database rejects one of them, it retries in halves until it has found the rejected ones;
  * if one of them waits for a lock in vain, one by one.
  *
  * @param setAside  rejected rows are added
+ * @throws errors that are not about a row: it is not known what was written
  */
 export async function isolated<Item extends { readonly id: string }, Written>(
-  halving: Halving,
-  contention: Contention,
+  { halving, contention }: Isolation,
   setAside: SetAside | undefined,
   {
     together,
@@ -23,18 +29,26 @@ export async function isolated<Item extends { readonly id: string }, Written>(
   },
 ): Promise<Written[]> {
   let found: readonly Item[] = []
+  const failed = ({ id }: Item, error: unknown) => {
+    if (!isOfARow(error)) throw error
+    setAside?.add(id, error)
+  }
   try {
     const written = await together((items) => {
       found = items
     })
     if (written.length > 0) halving.reset()
+    contention.forget(found)
     return written
   } catch (error) {
     if (found.length === 0) throw error
-    if (contention.isOf(error)) return (await contention.run(found, some, { hasWaited: true })).results.flat()
+    if (contention.isOf(error)) {
+      const { results } = await contention.run(found, some, { hasWaited: true, failed })
+      return results.flat()
+    }
     if (!isOfARow(error)) throw error
     const written = await halving.run<Item, Written[]>(found, {
-      work: some,
+      work: async (items) => (await contention.run(items, some, { failed })).results.flat(),
       wrote: ({ length }) => length > 0,
       refused: ({ id }, refusal) => {
         setAside?.add(id, refusal)

@@ -6,7 +6,7 @@ import type { Mark, SchedulingStore } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
-import { isolated } from './isolated.ts'
+import { type Isolation, isolated } from './isolated.ts'
 import { scheduleColumns, type ScheduleRow, toPlannable, toSchedule } from './rows.ts'
 import { Submitting } from './submitting.ts'
 import { clearStaleMarks, sweep } from './sweeping.ts'
@@ -21,8 +21,8 @@ interface DueRow {
 export function schedulingStore(context: TablesContext): SchedulingStore {
   const { dialect, tables, database } = context
   const submitting = new Submitting(context)
-  const marking = { halving: new Halving(), contention: new Contention(dialect.isLockWait) }
-  const sweeping = new Contention(dialect.isLockWait)
+  const marking = { halving: new Halving(), contention: new Contention(dialect) }
+  const sweeping = new Contention(dialect)
 
   return {
     submitsInParallel: dialect.writesInParallel,
@@ -86,12 +86,12 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
 
 function markDue(
   context: TablesContext,
-  { halving, contention }: { readonly halving: Halving; readonly contention: Contention },
+  isolation: Isolation,
   [worker, limit, leaseMs, setAside]: Parameters<SchedulingStore['markDue']>,
 ): Promise<Mark[]> {
   const { dialect, tables } = context
-  const except = exceptFor([...(setAside?.ids() ?? []), ...contention.ids()])
-  return isolated<DueRow, Mark>(halving, contention, setAside, {
+  const except = exceptFor([...(setAside?.ids() ?? []), ...isolation.contention.ids()])
+  return isolated<DueRow, Mark>(isolation, setAside, {
     together: (report) =>
       context.transaction(async (tx) => {
         // The index on wake_at filters and orders, so only the rows that are marked are locked. wake_at includes the

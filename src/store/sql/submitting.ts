@@ -72,7 +72,7 @@ export class Submitting {
 
   constructor(context: TablesContext) {
     this.#context = context
-    this.#contention = new Contention(context.dialect.isLockWait)
+    this.#contention = new Contention(context.dialect)
   }
 
   async submit(
