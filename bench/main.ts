@@ -19,6 +19,7 @@ import { calendarSuite } from './suites/calendar.ts'
 import { claimsSuite } from './suites/claims.ts'
 import { idleSuite } from './suites/idle.ts'
 import { latenessSuite } from './suites/lateness.ts'
+import { locksSuite } from './suites/locks.ts'
 import { queueSuite } from './suites/queue.ts'
 import { sizeSuite } from './suites/size.ts'
 import { startSuite } from './suites/start.ts'
@@ -32,6 +33,7 @@ const SUITES: readonly Suite[] = [
   burstSuite,
   queueSuite,
   latenessSuite,
+  locksSuite,
   claimsSuite,
   workersSuite,
   sizeSuite,

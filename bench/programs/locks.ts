@@ -1,0 +1,39 @@
+/** A worker that runs its own task every second; tells when each of its runs started. */
+import { Kalends, task } from 'kalends'
+import { setTimeout as pause } from 'node:timers/promises'
+import { z } from 'zod'
+import { program } from './program.ts'
+
+const params = z.object({
+  url: z.string(),
+  name: z.string(),
+  leaseMs: z.number(),
+  schedules: z.number(),
+  seconds: z.number(),
+})
+
+await program(params, async ({ url, name, leaseMs, schedules, seconds }, line) => {
+  await using kalends = await Kalends.open(url, { worker: name, lease: leaseMs, retention: false })
+  const starts: number[] = []
+  const beat = task(name, { retries: 0 })
+  kalends.handle(beat, ({ log }) => {
+    starts.push(Date.now())
+    log.info('started')
+    // Leaves a row of `attempt` behind.
+    if (starts.length % 2 === 0) throw new Error('as it should')
+  })
+  const hold = task(`${name}-hold`)
+  kalends.handle(hold, async ({ signal }) => {
+    await pause(seconds * 2000, undefined, { signal }).catch(() => {})
+  })
+  for (let number = 0; number < schedules; number += 1)
+    await kalends.schedules.create({ id: `${name}-${number}`, task: beat, timer: 'every 1s' })
+  await kalends.start()
+  await kalends.jobs.submit(hold)
+  await line.ready()
+  starts.length = 0
+  await pause(seconds * 1000)
+  const measured = [...starts]
+  await kalends.stop({ grace: 0 })
+  return measured
+})

@@ -1,0 +1,105 @@
+/** One row of each table is locked for three leases: how long are other workers without a run? */
+import { createConnection } from 'mysql2/promise'
+import { setTimeout as pause } from 'node:timers/promises'
+import { z } from 'zod'
+import { Child } from '../child.ts'
+import type { BenchDatabase } from '../database.ts'
+import { interleave } from '../rounds.ts'
+import type { DatabaseName } from '../servers.ts'
+import { median } from '../statistics.ts'
+import type { Bench, Findings, Measure, Suite } from '../suite.ts'
+import { atMost } from '../target.ts'
+
+const LEASE_MS = 10_000
+const QUICK_LEASE_MS = 5000
+const HEARTBEATS_PER_LEASE = 5
+const LEASES = 3
+const SCHEDULES = 10
+const LEAD_S = 3
+const startsSchema = z.array(z.number())
+
+/** What selects one row of each table; `other` is the worker that is measured. */
+const ROWS = {
+  worker: "name = 'locked'",
+  periodic_task: "id = 'other-0'",
+  job: "task = 'other-hold' AND state = 'running'",
+  job_log: '1 = 1',
+  attempt: '1 = 1',
+} as const
+
+export const locksSuite: Suite = {
+  name: 'locks',
+  title: 'One row of each table is locked for three leases',
+  run: async (bench) => {
+    const leaseMs = bench.quick ? QUICK_LEASE_MS : LEASE_MS
+    const work = 'time without a run on other workers'
+    const subjects = (['MariaDB', 'MySQL'] as const).map((kind) => ({ name: `Kalends on ${kind}`, kind }))
+    const notes = [
+      `Two workers with a lease of ${leaseMs / 1000} s and ${SCHEDULES} schedules each that run every second. An open transaction holds the row of one worker, a schedule and a running job of the other, a log line and an attempt. Measured is the longest time between two runs of the other worker.`,
+    ]
+    if ('missing' in (await bench.servers.get('MySQL'))) {
+      notes.push('MySQL could not be had')
+      subjects.pop()
+    }
+    const results = await interleave(subjects, bench.quick ? 1 : bench.runs, async ({ name, kind }) => {
+      bench.say(name)
+      return await longestGapMs(bench, kind, leaseMs)
+    })
+    const measures = [...results].map(
+      ([{ name }, values]): Measure => ({ work, subject: name, unit: 'ms', values }),
+    )
+    const most = (2 * leaseMs) / HEARTBEATS_PER_LEASE
+    return {
+      measures,
+      notes,
+      targets: measures.map(({ subject, values }) =>
+        atMost(`${work}, ${subject}: at most two heartbeats (${most} ms)`, median(values), most, ' ms'),
+      ),
+    } satisfies Findings
+  },
+}
+
+async function longestGapMs(bench: Bench, kind: DatabaseName, leaseMs: number): Promise<number> {
+  const database = await bench.servers.database(kind)
+  if (database === null) throw new Error(`${kind} was there, and is not any more`)
+  const seconds = (LEASES * leaseMs) / 1000 + 2 * LEAD_S
+  const workers = ['locked', 'other'].map(
+    (name) =>
+      new Child('programs/locks', { url: database.url, name, leaseMs, schedules: SCHEDULES, seconds }),
+  )
+  const admin = await createConnection({ uri: database.url })
+  try {
+    await Promise.all(workers.map((worker) => worker.ready()))
+    await pause(LEAD_S * 1000)
+    for (const worker of workers) worker.go()
+    const began = Date.now()
+    await pause(LEAD_S * 1000)
+    await admin.query('START TRANSACTION')
+    for (const [table, where] of Object.entries(ROWS)) await lockOne(database, admin, table, where)
+    await pause(LEASES * leaseMs)
+    await admin.query('ROLLBACK')
+    const [, other] = await Promise.all(workers.map((worker) => worker.result(startsSchema)))
+    const starts = [began, ...(other ?? []).toSorted((a, b) => a - b), began + seconds * 1000]
+    return Math.max(...starts.slice(1).map((at, index) => at - (starts[index] ?? at)))
+  } finally {
+    await Promise.all(workers.map((worker) => worker.kill()))
+    await admin.end()
+    await database.drop()
+  }
+}
+
+/** By its key, so that no other row is locked. */
+async function lockOne(
+  database: BenchDatabase,
+  admin: Awaited<ReturnType<typeof createConnection>>,
+  table: string,
+  where: string,
+): Promise<void> {
+  const key = table === 'attempt' ? ['job_id', 'claim'] : ['id']
+  const [row] = await database.query(`SELECT ${key.join(', ')} FROM ${table} WHERE ${where} LIMIT 1`)
+  if (row === undefined) throw new Error(`No row of ${table} could be locked`)
+  await admin.query(
+    `SELECT 1 FROM ${table} WHERE ${key.map((column) => `${column} = ?`).join(' AND ')} FOR UPDATE`,
+    key.map((column) => row[column]),
+  )
+}
