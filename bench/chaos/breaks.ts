@@ -35,6 +35,8 @@ export const BREAK_NAMES = [
   'advance',
   'missed-count',
   'take-over',
+  'evict',
+  'skip-locked',
   'early',
 ] as const
 export type BreakName = (typeof BREAK_NAMES)[number]
@@ -114,7 +116,7 @@ export const BREAKS: readonly Break[] = [
       },
       {
         file: 'worker/membership.js',
-        find: 'this.#options.onCutOff(this.#id);',
+        find: 'onCutOff(this.#id);',
         put: 'void 0;',
       },
     ],
@@ -174,8 +176,8 @@ export const BREAKS: readonly Break[] = [
     mutations: [
       {
         file: 'store/sql/submitting.js',
-        find: 'return await this.#context.transaction((tx) => submitAll(tx, worker, some, all));',
-        put: `const result = await this.#context.transaction((tx) => submitAll(tx, worker, some, all)); const { later } = globalThis; ${pause(500)} await this.#context.transaction((tx) => insertScheduleJobs(tx, later)); return result;`,
+        find: 'return this.#context.transaction((tx) => submitAll(tx, worker, marked, all));',
+        put: `return this.#context.transaction((tx) => submitAll(tx, worker, marked, all)).then(async (result) => { const { later } = globalThis; ${pause(500)} await this.#context.transaction((tx) => insertScheduleJobs(tx, later)); return result; });`,
       },
       {
         file: 'store/sql/submitting.js',
@@ -211,6 +213,35 @@ export const BREAKS: readonly Break[] = [
     sql: [],
     faults: ['worker.kill'],
     rules: ['unfinished'],
+  },
+  {
+    name: 'evict',
+    removes:
+      'the eviction of a dead worker waits until its row is no longer locked, and writes no heartbeat meanwhile, so that all workers stop',
+    mutations: [
+      {
+        file: 'worker/dead-workers.js',
+        find: "if (eviction === 'locked')",
+        put: `if (eviction === 'locked') while ((await workers.evict(worker.id, worker.heartbeat)) === 'locked') ${pause(50)} if (eviction === 'locked')`,
+      },
+    ],
+    sql: [],
+    faults: ['locks.killed-worker'],
+    rules: ['stalled'],
+  },
+  {
+    name: 'skip-locked',
+    removes: 'marking waits for locked schedules, so that one locked row stops all submissions',
+    mutations: [
+      {
+        file: 'store/sql/scheduling.js',
+        find: "LIMIT ${integerLiteral(limit)} ${dialect.locked('skip')}`, except.params);",
+        put: 'LIMIT ${integerLiteral(limit)} FOR UPDATE`, except.params);',
+      },
+    ],
+    sql: [],
+    faults: ['locks.row-schedule'],
+    rules: ['stalled'],
   },
   {
     name: 'early',

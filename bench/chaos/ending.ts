@@ -3,12 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { databaseNow, msOf } from './dates.ts'
 import type { Journal, Target } from './fault.ts'
 import type { RowText } from './record.ts'
+import { ONLY } from './workload.ts'
 
 /** Longer than all attempts of a job with their time limits, and than the sweep that heals marks set by hand. */
 const LIMIT_MS = 120_000
 /** A job that an edit has put off for longer is not waited for. */
 const FAR_MS = 20_000
-const HANDLED = ['tick', 'slow', 'hang', 'throw', 'exit', 'deaf', 'block']
+const HANDLED: readonly string[] = ['tick', 'slow', 'hang', 'throw', 'exit', 'deaf', 'block']
 
 /** Disables all schedules, one after the other, as people would, so that the harness makes no deadlocks. */
 export async function disableAll(target: Target): Promise<void> {
@@ -63,7 +64,8 @@ async function cancelStranded(target: Target, journal: Journal): Promise<void> {
   )
   for (const { id, task, run_at: runAt } of open) {
     const isFar = (msOf(runAt) ?? now) - now > FAR_MS
-    if (typeof id !== 'string' || (HANDLED.includes(String(task)) && !isFar)) continue
+    const isHandled = HANDLED.includes(String(task)) || String(task).startsWith(ONLY)
+    if (typeof id !== 'string' || (isHandled && !isFar)) continue
     await target.transaction(async (query) => {
       const from = await databaseNow(target, query)
       const before = await one(query, id)

@@ -1,6 +1,15 @@
 /** What can go wrong, and what a fault gets hold of to make it so. */
 import type { Random } from './random.ts'
-import type { EditEntry, FaultEntry, JournalEntry, PruneEntry, RowText, ScheduleEntry } from './record.ts'
+import type {
+  EditEntry,
+  FaultEntry,
+  JournalEntry,
+  PruneEntry,
+  Reach,
+  RowText,
+  ScheduleEntry,
+  Scope,
+} from './record.ts'
 
 export interface Fault {
   /** `worker.kill`, `network.cut`: where, and what. */
@@ -9,10 +18,10 @@ export interface Fault {
   readonly weight: number
   /**
    * How long it may take in all, in ms: what the script leaves room for. No two faults that take `whole` run at
-   * the same time: they hit what all workers need.
+   * the same time, because they affect what all workers need; `single` ones never run in a burst with `whole` ones.
    */
   readonly lastsMs: number
-  readonly scope: 'worker' | 'whole' | 'rows'
+  readonly scope: Scope
   /**
    * Breaks it, waits, mends it, and returns when everything is as before but for what the workers must mend
    * themselves. Must mend in any case, also when it throws.
@@ -25,6 +34,8 @@ export interface FaultReport {
   readonly detail: string
   readonly trouble?: string
   readonly seen?: boolean
+  /** What it affects, if that is known: the checker judges everything else as if there were no fault. */
+  readonly reach?: Reach
 }
 
 /** What a run is played on. */
@@ -43,7 +54,7 @@ export interface Journal {
   write(entry: Unstamped<JournalEntry>): void
 }
 type Unstamped<Entry> = Entry extends JournalEntry ? Omit<Entry, 'host' | 'mono'> : never
-export type { EditEntry, FaultEntry, PruneEntry, ScheduleEntry }
+export type { EditEntry, FaultEntry, PruneEntry, Reach, ScheduleEntry }
 
 /** Those of our own, from begin to end. */
 export const TARGETS = ['sqlite', 'mariadb', 'mysql', 'galera', 'group', 'group-multi', 'replica'] as const
@@ -94,9 +105,22 @@ export interface WayProxy {
 /** The worker processes. There are always the same number of places; a place is never empty for long. */
 export interface Fleet {
   readonly members: readonly Member[]
-  /** A member that no other fault has in its hands; held until `release`. null: all are taken. */
-  take(random: Random): Member | null
+  /**
+   * A member that no other fault has in its hands; held until `release`. null: all are taken.
+   *
+   * @param isLent  only one that uses a pool of its application
+   */
+  take(random: Random, isLent?: boolean): Member | null
   release(member: Member): void
+}
+
+/** `leak`: a transaction with a locked schedule is left open; `session`: USE and SET; `exhaust`: all connections. */
+export type Misuse = 'leak' | 'session' | 'exhaust'
+
+export interface Misused {
+  readonly detail: string
+  /** Schedules that it has locked. */
+  readonly schedules: readonly string[]
 }
 
 export interface Member {
@@ -117,4 +141,8 @@ export interface Member {
   moveClock(clockMs: number): void
   /** What its health() says, over IPC; null: it did not answer within 2 s. */
   health(): Promise<unknown>
+  /** Whether it uses a pool of mysql2 that its application has opened. */
+  readonly isLent: boolean
+  /** Lets its application misuse that pool, and returns what it did; null: the process did not answer. */
+  misuse(how: Misuse, ms: number): Promise<Misused | null>
 }

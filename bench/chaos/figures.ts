@@ -1,6 +1,8 @@
 /** What a run did, in numbers, from its record. */
+import { type Gap, gapsOf } from './checker/rules/stalled.ts'
 import { msOf } from './dates.ts'
 import type { RowText, RunRecord } from './record.ts'
+import { windowsOf } from './checker/times.ts'
 import type { Recovery } from './recovery.ts'
 
 export interface Figures {
@@ -17,6 +19,10 @@ export interface Figures {
   readonly faults: readonly FaultFigures[]
   readonly deadlocks: number | null
   readonly lateness: readonly Lateness[]
+  /** The longest time without the start of a run on a worker that no fault affected; null: there was none. */
+  readonly longestGap: Gap | null
+  /** The same during faults that affected others. */
+  readonly longestGapBeside: Gap | null
 }
 
 export interface FaultFigures {
@@ -58,11 +64,22 @@ export function figuresOf(record: RunRecord, recovery: Recovery): Figures {
     deadlocks: record.deadlocks,
     lateness: [
       lateness('canaries, submitted, no fault meanwhile', recovery.quiet),
+      lateness('canaries, submitted, during faults that did not affect them', recovery.beside),
       lateness('canaries, submitted, during faults', recovery.troubled),
       lateness('all, submitted', differences(runs, 'submitted')),
       lateness('all, started (last attempt)', differences(runs, 'started')),
     ],
+    ...longestGaps(record),
   }
+}
+
+function longestGaps(record: RunRecord): Pick<Figures, 'longestGap' | 'longestGapBeside'> {
+  const faults = windowsOf(record.journal, () => true)
+  const gaps = gapsOf(record)
+    .filter(({ isUnaffected }) => isUnaffected)
+    .toSorted((one, other) => other.until - other.from - (one.until - one.from))
+  const isBeside = (gap: Gap) => faults.some(({ from, until }) => from <= gap.until && gap.from <= until)
+  return { longestGap: gaps[0] ?? null, longestGapBeside: gaps.find(isBeside) ?? null }
 }
 
 function faultFigures(record: RunRecord, { worst }: Recovery): FaultFigures[] {

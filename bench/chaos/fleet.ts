@@ -37,6 +37,8 @@ export class WorkerFleet implements Fleet {
         ...rest,
         name,
         way,
+        // Every second one, unless there are several nodes: a pool takes no list of nodes.
+        isLent: index % 2 === 0 && ['mariadb', 'mysql'].includes(target.kind),
         environment: { ...target.environment, ...environment },
       })
     })
@@ -50,9 +52,11 @@ export class WorkerFleet implements Fleet {
     return fleet
   }
 
-  take(random: Random): WorkerMember | null {
+  take(random: Random, isLent = false): WorkerMember | null {
     if (this.#held.size >= mostInTrouble(this.members.length)) return null
-    const free = this.members.filter((member) => !this.#held.has(member) && member.isUp)
+    const free = this.members.filter(
+      (member) => !this.#held.has(member) && member.isUp && (member.isLent || !isLent),
+    )
     if (free.length === 0) return null
     const member = random.pick(free)
     this.#held.add(member)

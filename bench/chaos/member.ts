@@ -6,13 +6,15 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { fleetDeclarations, FLEET_SET, type FleetDeclaration, type Version } from './declared.ts'
-import type { Member, Way } from './fault.ts'
+import type { Member, Misuse, Misused, Way } from './fault.ts'
 import { WorkerClock } from './worker-clock.ts'
 
 const program = fileURLToPath(new URL('worker.mjs', import.meta.url))
 
 export interface WorkerSettings {
   readonly url: string
+  /** Whether the worker uses a pool that its application has opened. */
+  readonly isLent: boolean
   readonly worker: string
   readonly leaseMs: number
   readonly pollIntervalMs: number
@@ -24,12 +26,17 @@ export interface WorkerSettings {
 export type WorkerReport =
   | { readonly event: 'ready'; readonly worker: string }
   | { readonly event: 'health'; readonly health: unknown }
+  | ({ readonly event: 'misused' } & Misused)
 
-export type WorkerOrder = { readonly do: 'stop'; readonly graceMs: number } | { readonly do: 'health' }
+export type WorkerOrder =
+  | { readonly do: 'stop'; readonly graceMs: number }
+  | { readonly do: 'health' }
+  | { readonly do: 'misuse'; readonly how: Misuse; readonly ms: number }
 
 export interface MemberOptions {
   readonly name: string
   readonly way: Way
+  readonly isLent: boolean
   readonly leaseMs: number
   readonly pollIntervalMs: number
   /** Where its logs go. */
@@ -47,12 +54,15 @@ const GRACE_MS = 1000
 const STOP_LIMIT_MS = 45_000
 const START_LIMIT_MS = 300_000
 const HEALTH_LIMIT_MS = 2000
+/** Longer than an application waits for connections of its own pool. */
+const MISUSE_LIMIT_MS = 5000
 /** Between two tries to start, as supervisors do. */
 const RESTART_MS = 300
 
 export class WorkerMember implements Member {
   readonly name: string
   readonly way: Way
+  readonly isLent: boolean
   version: Version = 'old'
   /** How often the process ended without being told to. */
   ownEnds = 0
@@ -66,6 +76,7 @@ export class WorkerMember implements Member {
     this.#options = options
     this.name = options.name
     this.way = options.way
+    this.isLent = options.isLent
     this.#clock = new WorkerClock(join(options.folder, `${options.name}.clock`), options.environment)
   }
 
@@ -118,20 +129,33 @@ export class WorkerMember implements Member {
   }
 
   async health(): Promise<unknown> {
+    const report = await this.#answer({ do: 'health' }, 'health', HEALTH_LIMIT_MS)
+    return report?.event === 'health' ? report.health : null
+  }
+
+  async misuse(how: Misuse, ms: number): Promise<Misused | null> {
+    const report = await this.#answer({ do: 'misuse', how, ms }, 'misused', ms + MISUSE_LIMIT_MS)
+    return report?.event === 'misused' ? report : null
+  }
+
+  async #answer(
+    order: WorkerOrder,
+    event: WorkerReport['event'],
+    withinMs: number,
+  ): Promise<WorkerReport | null> {
     const child = this.#child
     if (!isAlive(child) || !child.connected) return null
     const limit = new AbortController()
-    const answer = new Promise<unknown>((resolve) => {
+    const answer = new Promise<WorkerReport>((resolve) => {
       const onMessage = (message: unknown) => {
-        if (!isReport(message) || message.event !== 'health') return
-        resolve(message.health)
+        if (isReport(message) && message.event === event) resolve(message)
       }
       child.on('message', onMessage)
       limit.signal.addEventListener('abort', () => child.off('message', onMessage))
     })
-    this.#order({ do: 'health' })
+    this.#order(order)
     try {
-      return await Promise.race([answer, delay(HEALTH_LIMIT_MS, null)])
+      return await Promise.race([answer, delay(withinMs, null)])
     } finally {
       limit.abort()
     }
@@ -162,6 +186,7 @@ export class WorkerMember implements Member {
     const { leaseMs, pollIntervalMs, folder, execArgv } = this.#options
     const settings: WorkerSettings = {
       url: this.way.url,
+      isLent: this.isLent,
       worker: this.name,
       leaseMs,
       pollIntervalMs,

@@ -2,7 +2,7 @@
 import type { Ground } from './fault.ts'
 import { randomOf } from './random.ts'
 import type { FaultEntry } from './record.ts'
-import type { Play, Script } from './script.ts'
+import { type Play, type Script, SINGLE_AT_ONCE } from './script.ts'
 
 export interface Playing {
   readonly ground: Ground
@@ -19,7 +19,12 @@ export async function playScript({ plays, bursts }: Script, playing: Playing): P
   let played = 0
   for (const burst of bursts.keys()) {
     if (playing.signal.aborted) break
-    const gates = { worker: gate(playing.mostInTrouble), whole: gate(1), rows: gate(Infinity) }
+    const gates = {
+      worker: gate(playing.mostInTrouble),
+      whole: gate(1),
+      single: gate(SINGLE_AT_ONCE),
+      rows: gate(Infinity),
+    }
     const begin = performance.now()
     await Promise.all(
       plays
@@ -62,6 +67,7 @@ async function playOne(play: Play, { ground, passed }: Playing): Promise<void> {
     detail: report.detail,
     trouble: report.trouble ?? null,
     seen: report.seen ?? null,
+    ...(report.reach === undefined ? {} : { reach: report.reach }),
   } as const
   ground.journal.write(entry)
   passed(play, entry)

@@ -60,6 +60,20 @@ export interface PruneEntry extends Stamped {
   readonly jobs: readonly RowText[]
 }
 
+/** What a fault affects. Everything else continues as if there were no fault. */
+export interface Reach {
+  /** By their names. */
+  readonly workers: readonly string[]
+  /** Absent: any may be delayed, for example because a worker that died had marked it. */
+  readonly rows?: { readonly schedules: readonly string[]; readonly jobs: readonly string[] }
+}
+
+/**
+ * What a fault can affect: one worker, everything, or rows. `rows` are those of schedules that no other fault and no
+ * rule about time concerns; for `single` rows, the fault tells its reach.
+ */
+export type Scope = 'worker' | 'whole' | 'rows' | 'single'
+
 /** A fault, written when it has passed. Times are of `host`. */
 export interface FaultEntry extends Stamped {
   readonly kind: 'fault'
@@ -73,8 +87,9 @@ export interface FaultEntry extends Stamped {
   readonly trouble: string | null
   /** Whether health() told of it while it lasted; null: nothing to tell, by its nature. */
   readonly seen: boolean | null
-  /** What it can reach: `rows` are those of single schedules that other faults leave alone. */
-  readonly scope: 'worker' | 'whole' | 'rows'
+  readonly scope: Scope
+  /** Absent: not known, so that it excuses everything. */
+  readonly reach?: Reach
 }
 
 /** From here on the database's clock is the host's plus this. */

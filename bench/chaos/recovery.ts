@@ -1,10 +1,11 @@
 /**
  * Whether the workers recover by themselves, and how soon: measured by the canaries, which have a slot each second
  * that must be submitted. After a fault, or after the last of several that overlap, each of them must be submitted
- * within lease + poll interval; outside of faults too.
+ * and started within lease + poll interval. During faults that do not affect it, two heartbeats are enough.
  */
 import { msOf } from './dates.ts'
-import type { FaultEntry, RunRecord } from './record.ts'
+import { Times, type Window, windowsOf } from './checker/times.ts'
+import type { Reach, RunRecord } from './record.ts'
 import { CANARY } from './workload.ts'
 
 /**
@@ -20,47 +21,82 @@ export interface Recovery {
   readonly windows: number
   /** submitted − slot, in ms: of slots that no fault came near, from when they were due until they were submitted. */
   readonly quiet: readonly number[]
+  /** Of slots during faults that did not affect their schedule. */
+  readonly beside: readonly number[]
   /** Of the others. */
   readonly troubled: readonly number[]
   readonly violations: readonly string[]
 }
 
-interface Span {
-  readonly from: number
-  readonly until: number
+/** How long the workers may take to recover from a fault. */
+export function recoveryLimitMs({ leaseMs, pollIntervalMs }: RunRecord): number {
+  return leaseMs + pollIntervalMs + ALLOWANCE_MS
 }
 
-interface Window extends Span {
-  readonly faults: readonly FaultEntry[]
+/** How long something may take that no fault affects: two heartbeats. */
+export function goingLimitMs({ leaseMs }: RunRecord): number {
+  return (leaseMs * 2) / 5 + ALLOWANCE_MS
 }
 
 export function recoveryOf(record: RunRecord): Recovery {
-  const limitMs = record.leaseMs + record.pollIntervalMs + ALLOWANCE_MS
+  const limitMs = recoveryLimitMs(record)
   const clock = clockOf(record)
-  const faults = record.journal.filter((entry) => entry.kind === 'fault' && entry.scope !== 'rows')
-  const windows = merged(faults.filter((entry): entry is FaultEntry => entry.kind === 'fault'))
-  const measured = { windows: windows.length, quiet: [] as number[], troubled: [] as number[] }
+  const all = windowsOf(record.journal, () => true)
+  const general = windowsOf(record.journal, ({ reach }) => reach?.rows === undefined)
+  const reaches = record.journal.flatMap((entry) => (entry.kind === 'fault' ? (entry.reach ?? []) : []))
+  const reached = new Map(
+    reaches
+      .flatMap(({ rows }) => rows?.schedules ?? [])
+      .map((id) => [
+        id,
+        windowsOf(record.journal, ({ reach }) => reach?.rows?.schedules.includes(id) ?? true),
+      ]),
+  )
+  const isStartExcused = startExcuses(record, reaches)
+  const measured = {
+    windows: all.length,
+    quiet: [] as number[],
+    beside: [] as number[],
+    troubled: [] as number[],
+  }
   const violations: string[] = []
   const worst = new Map<string, number>()
-  for (const { schedule, slot, submitted } of canarySlots(record, clock)) {
+  for (const { job, schedule, slot, submitted, begun } of canarySlots(record, clock)) {
+    const windows = reached.get(schedule) ?? general
     const window = windows.findLast(({ from }) => from <= slot)
     const isTroubled = window !== undefined && slot <= window.until
     const late = submitted - slot
-    const isHit = windows.some(({ from, until }) => from <= submitted && slot <= until)
-    ;(isHit ? measured.troubled : measured.quiet).push(late)
+    const isMet = ({ from, until }: Window) => from <= submitted && slot <= until
+    const measures = windows.some(isMet) ? 'troubled' : all.some(isMet) ? 'beside' : 'quiet'
+    measured[measures].push(late)
     if (isTroubled && submitted > window.until) noteWorst(worst, window, submitted - window.until, limitMs)
     // What comes between excuses: the windows that began before it had to be there.
-    let deadline = (isTroubled ? window.until : slot) + limitMs
+    const isRecovered = window === undefined || window.until + limitMs <= slot
+    const isBeside = isRecovered && all.some(({ from, until }) => from <= slot && slot <= until)
+    let deadline = (isTroubled ? window.until : slot) + (isBeside ? goingLimitMs(record) : limitMs)
     for (const { from, until } of windows)
       if (from > slot && from <= deadline && until > slot) deadline = Math.max(deadline, until + limitMs)
-    if (submitted > deadline) {
-      const after = windows.findLast(({ from }) => from <= submitted)?.faults.map(({ name }) => name)
+    const tell = (what: string, at: number) => {
+      if (at <= deadline) return
+      const last = all.findLast(({ from }) => from <= at)?.faults.map(({ name }) => name)
+      const after = last?.join(', ') ?? 'none'
       violations.push(
-        `${schedule} at ${new Date(slot).toISOString()}: submitted after ${late} ms, ${submitted - deadline} ms later than the workers should have recovered by; the last faults: ${after?.join(', ') ?? 'none'}`,
+        `${schedule} at ${new Date(slot).toISOString()}: ${what} after ${Math.round(at - slot)} ms, ${Math.round(at - deadline)} ms later than the workers should have recovered by; the last faults: ${after}`,
       )
     }
+    tell('submitted', submitted)
+    if (submitted <= deadline && begun !== null && !isStartExcused(job)) tell('started', begun)
   }
   return { ...measured, worst, violations }
+}
+
+/** Jobs whose row a fault has locked, and those that an affected worker lost: they wait until it is over. */
+function startExcuses({ attempts }: RunRecord, reaches: readonly Reach[]): (job: string) => boolean {
+  const jobs = new Set(reaches.flatMap(({ rows }) => rows?.jobs ?? []))
+  const workers = new Set(reaches.flatMap((reach) => reach.workers))
+  for (const { job_id: job, worker } of attempts)
+    if (workers.has(String(worker).replace(/\/.*/, ''))) jobs.add(String(job))
+  return (job) => jobs.has(job)
 }
 
 /** Of several that overlapped, those that were there last. */
@@ -70,32 +106,29 @@ function noteWorst(worst: Map<string, number>, window: Window, ms: number, limit
   }
 }
 
-function merged(faults: readonly FaultEntry[]): Window[] {
-  const windows: { from: number; until: number; faults: FaultEntry[] }[] = []
-  for (const fault of faults.toSorted((a, b) => a.from - b.from)) {
-    const last = windows.at(-1)
-    if (last !== undefined && fault.from <= last.until) {
-      last.until = Math.max(last.until, fault.until)
-      last.faults.push(fault)
-    } else windows.push({ from: fault.from, until: fault.until, faults: [fault] })
-  }
-  return windows
-}
-
 interface CanarySlot {
+  readonly job: string
   readonly schedule: string
   /** By the host's clock. */
   readonly slot: number
   readonly submitted: number
+  /** When its handler began first; null: it never did. */
+  readonly begun: number | null
 }
 
 function* canarySlots(record: RunRecord, clock: Clock): Generator<CanarySlot> {
-  for (const { periodic_task_id: schedule, slot, submitted, state } of record.jobs) {
+  const times = new Times(record.journal)
+  const begun = new Map<string, number>()
+  for (const { event, job, mono } of record.runs)
+    if (event === 'start' && !begun.has(job)) begun.set(job, times.hostOfMono(mono))
+  for (const { id, periodic_task_id: schedule, slot, submitted, state } of record.jobs) {
     if (typeof schedule !== 'string' || !schedule.startsWith(CANARY) || state === 'skipped') continue
     const [due, done] = [msOf(slot), msOf(submitted)]
     if (due === null || done === null || due < clock.from || due > clock.until) continue
     const [dueHost, doneHost] = [clock.hostOf(due), clock.hostOf(done)]
-    if (dueHost !== null && doneHost !== null) yield { schedule, slot: dueHost, submitted: doneHost }
+    const job = String(id)
+    if (dueHost !== null && doneHost !== null)
+      yield { job, schedule, slot: dueHost, submitted: doneHost, begun: begun.get(job) ?? null }
   }
 }
 

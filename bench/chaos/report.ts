@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Figures, Lateness } from './figures.ts'
+import type { Gap } from './checker/rules/stalled.ts'
 import type { Violation } from './judging.ts'
 import type { RunRecord } from './record.ts'
 
@@ -14,6 +15,7 @@ export function reportText(
   command: string | null,
 ): string {
   const { occurrences, runs, skipped, states, attempts, attemptsMost, faults, deadlocks } = figures
+  const { longestGap, longestGapBeside } = figures
   const played = faults.reduce((sum, { count }) => sum + count, 0)
   return [
     `# Chaos on ${record.target}, seed ${record.seed}`,
@@ -27,6 +29,7 @@ export function reportText(
     `- ${occurrences} occurrences decided: ${runs} runs (${counts(states)}), and skipped: ${counts(skipped)}`,
     `- ${attempts} attempts, at most ${attemptsMost} of one run`,
     `- ${played} faults of ${faults.length} kinds; deadlocks on the server: ${deadlocks ?? 'not counted'}`,
+    `- longest time without a start on a worker that no fault affected: ${gapText(longestGap)}; while faults affected others: ${gapText(longestGapBeside)}`,
     '',
     '| fault | times | longest, s | recovered after, at worst, s | told by health() |',
     '| --- | ---: | ---: | ---: | ---: |',
@@ -57,6 +60,12 @@ export function saveReport(folder: string, text: string, violations: readonly Vi
 
 function item({ rule, schedule, text }: Violation): string {
   return `- ${rule}${schedule === null ? '' : `, ${schedule}`}: ${text}`
+}
+
+function gapText(gap: Gap | null): string {
+  return gap === null
+    ? 'not measured'
+    : `${seconds(gap.until - gap.from)} s (${gap.worker}, ${new Date(gap.from).toISOString()})`
 }
 
 function byRule(violations: readonly Violation[]): Record<string, number> {

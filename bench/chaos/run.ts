@@ -83,7 +83,8 @@ export async function run(target: Target, faults: readonly Fault[], options: Run
       pause: (ms) => interruptible(ms, signal),
     }
     await tellClock(ground)
-    await writeSchedules(target, journal, workload(options.schedules, random.fork('workload')))
+    const workers = fleet.members.map(({ name }) => name)
+    await writeSchedules(target, journal, workload(options.schedules, random.fork('workload'), workers))
     const begin = performance.now()
     await phase(ground, 'begin')
     await ground.pause(WARM_UP_MS)

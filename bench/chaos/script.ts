@@ -43,6 +43,8 @@ const BURST_MS = 18_000
 const TRIES = 30
 /** Faults do not lie side by side without gaps. */
 const LOOSENESS = 1.2
+/** How many faults on single rows run at once. */
+export const SINGLE_AT_ONCE = 2
 
 /** @throws RangeError when there is nothing to draw from */
 export function scriptOf(options: ScriptOptions): Script {
@@ -65,23 +67,34 @@ export function scriptOf(options: ScriptOptions): Script {
 
 /** As many as there is time for, with the quiet after each: faults of the same scope take their time one by one. */
 function burstsFor(drawn: readonly Fault[], { totalMs, quietMs, mostInTrouble }: ScriptOptions): number {
-  const busyMs = LOOSENESS * Math.max(sum(drawn, 'whole'), sum(drawn, 'worker') / mostInTrouble)
+  const apartMs = sum(drawn, 'whole') + sum(drawn, 'single') / SINGLE_AT_ONCE
+  const busyMs = LOOSENESS * Math.max(apartMs, sum(drawn, 'worker') / mostInTrouble)
   const most = Math.min(drawn.length, Math.floor(totalMs / (BURST_MS + quietMs)))
-  return Math.max(1, Math.min(most, Math.floor((totalMs - busyMs) / quietMs)))
+  const least = sum(drawn, 'whole') > 0 && sum(drawn, 'single') > 0 ? 2 : 1
+  return Math.max(least, Math.min(most, Math.floor((totalMs - busyMs) / quietMs)))
 }
 
 function sum(faults: readonly Fault[], scope: Fault['scope']): number {
   return faults.filter((fault) => fault.scope === scope).reduce((ms, { lastsMs }) => ms + lastsMs, 0)
 }
 
-/** Those of each scope in turn, so that no burst gets more than its share of what takes long. */
+/**
+ * Those of each scope in turn, so that no burst gets more than its share of what takes long. If there are faults on
+ * single rows, they get every other burst and `whole` ones get the rest: what affects everything would excuse whatever
+ * a locked row stops.
+ */
 function dealt(drawn: readonly Fault[], bursts: number): Fault[][] {
   const hands = Array.from({ length: bursts }, (): Fault[] => [])
-  for (const scope of ['whole', 'worker', 'rows'] as const) {
-    for (const [index, fault] of drawn.filter((each) => each.scope === scope).entries())
-      hands[index % bursts]?.push(fault)
-  }
+  const of = (scope: Fault['scope']) => drawn.filter((each) => each.scope === scope)
+  const isApart = of('whole').length > 0 && of('single').length > 0
+  for (const [index, scope] of (['whole', 'single'] as const).entries())
+    deal(of(scope), isApart ? hands.filter((_, burst) => burst % 2 === index) : hands)
+  for (const scope of ['worker', 'rows'] as const) deal(of(scope), hands)
   return hands
+}
+
+function deal(faults: readonly Fault[], to: readonly Fault[][]): void {
+  for (const [index, fault] of faults.entries()) to[index % to.length]?.push(fault)
 }
 
 /** Each kind once in a random order while there is room, then by weight, among those that there is time for. */
@@ -91,7 +104,15 @@ function draw({ faults, count, totalMs, quietMs, mostInTrouble }: ScriptOptions,
   while (left.length > 0 && drawn.length < count)
     drawn.push(...left.splice(random.int(0, left.length - 1), 1))
   const busyMs = ((BURST_MS / (BURST_MS + quietMs)) * totalMs) / LOOSENESS
-  const most = { whole: busyMs, worker: busyMs * mostInTrouble, rows: Number.POSITIVE_INFINITY }
+  const isApart =
+    faults.some(({ scope }) => scope === 'single') && faults.some(({ scope }) => scope === 'whole')
+  const apartMs = isApart ? busyMs / 2 : busyMs
+  const most = {
+    whole: apartMs,
+    single: apartMs * SINGLE_AT_ONCE,
+    worker: busyMs * mostInTrouble,
+    rows: Number.POSITIVE_INFINITY,
+  }
   while (drawn.length < count) {
     const fitting = faults.filter(({ scope, lastsMs }) => sum(drawn, scope) + lastsMs <= most[scope])
     drawn.push(byWeight(fitting.length === 0 ? faults : fitting, random))
@@ -151,10 +172,11 @@ function fits(one: Placed, placed: readonly Placed[], mostInTrouble: number): bo
     .filter(({ fault }) => fault.scope === one.fault.scope)
     .filter((other) => meet(one, other))
   if (one.fault.scope === 'whole') return meeting.length === 0
+  const atOnce = one.fault.scope === 'single' ? SINGLE_AT_ONCE : mostInTrouble
   // At the begin of each of those that it meets, and at its own.
   return [one, ...meeting].every(({ at }) => {
     const then = [one, ...meeting].filter((other) => other.at <= at && at < other.at + other.fault.lastsMs)
-    return then.length <= mostInTrouble
+    return then.length <= atOnce
   })
 }
 

@@ -8,6 +8,7 @@
 import { openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import mysql from 'mysql2/promise'
 import { Kalends, task } from '../../dist/index.js'
 
 /** @type {import('./member.ts').WorkerSettings} */
@@ -52,7 +53,9 @@ function log(event, { job, slot, attempt }) {
  */
 const behaviours = {
   tick: async () => ({ by: process.pid }),
-  slow: async ({ args, signal }) => {
+  [`only-${settings.worker}`]: async () => ({ by: process.pid }),
+  slow: async ({ args, signal, log: lines }) => {
+    lines.info(`for ${args.ms ?? 300} ms`)
     await pause(args.ms ?? 300, undefined, { signal })
     return { ms: args.ms ?? 300 }
   },
@@ -82,7 +85,9 @@ const behaviours = {
   },
 }
 
-const kalends = await Kalends.open(settings.url, {
+const POOL_SIZE = 5
+const lent = settings.isLent ? mysql.createPool({ uri: settings.url, connectionLimit: POOL_SIZE }) : null
+const kalends = await Kalends.open(lent ?? settings.url, {
   retention: false,
   worker: settings.worker,
   lease: settings.leaseMs,
@@ -94,6 +99,7 @@ const quick = /** @type {const} */ ({ timeout: '5s', retries: 2, retryDelay: '50
 const tasks = new Map(
   Object.entries({
     tick: task('tick', quick),
+    [`only-${settings.worker}`]: task(`only-${settings.worker}`, quick),
     slow: task('slow', quick),
     hang: task('hang', { ...quick, timeout: '1500ms', retries: 1, concurrency: 6 }),
     throw: task('throw', quick),
@@ -133,6 +139,54 @@ kalends.on('error', ({ where, error }) => {
   writeSync(errors, `${JSON.stringify({ mono: monotonicMs(), where, message })}\n`)
 })
 
+/**
+ * What a careless application does with its own pool.
+ *
+ * @param {import('mysql2/promise').Pool} pool
+ * @param {Extract<import('./member.ts').WorkerOrder, { do: 'misuse' }>} order
+ * @returns {Promise<import('./fault.ts').Misused>}
+ */
+async function misuse(pool, { how, ms }) {
+  /** @type {import('mysql2/promise').PoolConnection[]} */
+  const taken = []
+  const schedules = []
+  try {
+    for (let left = how === 'leak' ? 2 : POOL_SIZE; left > 0; left -= 1)
+      taken.push(await pool.getConnection())
+    if (how === 'leak') {
+      for (const connection of taken) {
+        const [found] = await connection.query(
+          'SELECT id FROM periodic_task WHERE enabled = 1 ORDER BY RAND() LIMIT 1',
+        )
+        const ids = Array.isArray(found) ? found.map((row) => String(Reflect.get(row, 'id'))) : []
+        await connection.beginTransaction()
+        // By its key: a condition on another column would lock every row that is read.
+        for (const id of ids)
+          await connection.query('SELECT id FROM periodic_task WHERE id = ? FOR UPDATE', [id])
+        schedules.push(...ids)
+      }
+    }
+    if (how === 'session') {
+      for (const connection of taken) {
+        await connection.query('SET autocommit = 0')
+        await connection.query('USE information_schema')
+      }
+    }
+    if (how !== 'exhaust') for (const connection of taken) connection.release()
+    await pause(ms)
+    const what = {
+      leak: `left transactions open that had locked ${schedules.join(' and ') || 'nothing'}`,
+      session: 'changed the database and autocommit of its connections',
+      exhaust: 'used all connections of its pool',
+    }[how]
+    return { detail: `the application ${what} for ${ms} ms`, schedules }
+  } catch (error) {
+    return { detail: `the application's pool failed: ${String(error)}`, schedules }
+  } finally {
+    for (const connection of taken) connection.destroy()
+  }
+}
+
 process.on('message', (/** @type {import('./member.ts').WorkerOrder} */ order) => {
   switch (order.do) {
     case 'stop':
@@ -141,6 +195,9 @@ process.on('message', (/** @type {import('./member.ts').WorkerOrder} */ order) =
       break
     case 'health':
       tell({ event: 'health', health: kalends.health() })
+      break
+    case 'misuse':
+      if (lent !== null) void misuse(lent, order).then((misused) => tell({ event: 'misused', ...misused }))
       break
   }
 })

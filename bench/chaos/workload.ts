@@ -14,6 +14,8 @@ export interface NewSchedule {
 export const CANARY = 'canary-'
 /** Longer, in seconds, than a fault keeps the workers from their work; a clock that jumps by an hour is no outage. */
 export const CANARY_CATCH_UP = 120
+/** Each worker has a schedule with a slot each second that it alone can run: `only-w1`. Its task has the same name. */
+export const ONLY = 'only-'
 /** These are there to be edited. */
 export const EDIT = 'edit-'
 
@@ -71,8 +73,11 @@ const WORK: readonly Columns[] = [
   { task: 'throw', args: '{}' },
 ]
 
-/** @param count  of all schedules, 10 or more */
-export function workload(count: number, random: Random): NewSchedule[] {
+/**
+ * @param count  of all schedules, 10 or more, without those of the workers
+ * @param workers  the names of the workers
+ */
+export function workload(count: number, random: Random, workers: readonly string[]): NewSchedule[] {
   const canaries = Math.max(4, Math.round(count * SHARES.canary))
   const edits = Math.max(2, Math.round(count * SHARES.edit))
   const others = Math.max(4, count - canaries - edits)
@@ -91,6 +96,10 @@ export function workload(count: number, random: Random): NewSchedule[] {
       ...QUICK_RETRY,
     })),
     ...mixed(others, random),
+    ...workers.map((name) => ({
+      id: `${ONLY}${name}`,
+      columns: { task: `${ONLY}${name}`, timer: '*:*:*', ...STUBBORN },
+    })),
   ]
 }
 

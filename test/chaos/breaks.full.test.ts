@@ -46,7 +46,7 @@ async function verdictOf(broken: Break | null): Promise<Verdict> {
   const target = await openUrlTarget(`${server}/${name}`, { workers: WORKERS, leaseMs: LEASE_MS })
   try {
     const wanted = broken?.faults ?? BREAKS.flatMap((each) => each.faults)
-    const faults = [...workerFaults(target, LEASE_MS), ...editFaults].filter((fault) =>
+    const faults = [...workerFaults(target, LEASE_MS), ...editFaults, ...target.faults].filter((fault) =>
       wanted.includes(fault.name),
     )
     await run(target, faults, {

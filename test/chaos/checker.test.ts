@@ -2,7 +2,14 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { check, type Rule } from '../../bench/chaos/checker/check.ts'
-import type { EditEntry, JournalEntry, RowText, RunRecord } from '../../bench/chaos/record.ts'
+import type {
+  EditEntry,
+  FaultEntry,
+  JournalEntry,
+  RowText,
+  RunLine,
+  RunRecord,
+} from '../../bench/chaos/record.ts'
 import { Times } from '../../bench/chaos/checker/times.ts'
 import { Imitation } from './imitation.ts'
 
@@ -81,6 +88,29 @@ describe('a correct record passes', () => {
     }
     expect(rulesOf({ ...record, jobs: [...record.jobs, before] })).toEqual(['unfinished'])
     expect(rulesOf({ ...record, journal: [...record.journal, deletion] })).toEqual([])
+  })
+
+  const startedAgain = (released: boolean): RunRecord => {
+    const record = goodRecord()
+    const job = record.jobs.find(({ periodic_task_id: id }) => id === 'canary-1')
+    const again = (line: RunLine): RunLine[] =>
+      line.job === job?.['id'] && line.event === 'start'
+        ? [line, { ...line, event: 'aborted' }, { ...line, mono: line.mono + 1 }]
+        : [line]
+    const attempt = { job_id: job?.['id'] ?? null, claim: 1, attempt: 1, worker: 'w1/1', outcome: 'released' }
+    return {
+      ...record,
+      jobs: record.jobs.map((row) => (row === job && released ? { ...row, claim: 2 } : row)),
+      attempts: released ? [...record.attempts, attempt] : record.attempts,
+      runs: record.runs
+        .flatMap(again)
+        .map((line) => ({ ...line, mono: line.mono + Number(line.event === 'aborted') * 0.5 })),
+    }
+  }
+
+  it('with an attempt that a worker started again because it was cut off and released it', () => {
+    expect(rulesOf(startedAgain(true))).toEqual([])
+    expect(rulesOf(startedAgain(false))).toEqual(['doubled'])
   })
 
   const timers = fc.constantFrom(
@@ -565,5 +595,67 @@ describe('the order of events that a changed database clock dates', () => {
     ['meanwhile, with a clock that went back', 99_700, { ...at(100_500, -3_600_000), from: 99_500 }, 0],
   ])('%s', (_, instant, happening, order) => {
     expect(times.order(instant, happening)).toBe(order)
+  })
+})
+
+describe('a worker that starts no run for 12 s', () => {
+  const run = new Imitation({ begin: NOON })
+  run.add('only-w1', { timer: '*:*:*' })
+  run.pass(60_000)
+  const record = run.end()
+  const begin = record.journal[0]?.host ?? 0
+  const { mono: beginMono = 0 } = record.journal[0] ?? {}
+  const isStopped = ({ mono }: RunLine) => mono > beginMono + 20_000 && mono < beginMono + 32_000
+  const stopped = { ...record, runs: record.runs.filter((line) => !isStopped(line)) }
+
+  const stalledWith = (fault: Partial<FaultEntry>) => {
+    const entry: FaultEntry = {
+      kind: 'fault',
+      name: 'locks.row-worker',
+      from: begin + 19_000,
+      until: begin + 31_000,
+      hit: 'worker',
+      detail: 'a row was locked',
+      trouble: null,
+      seen: null,
+      scope: 'single',
+      host: begin + 31_000,
+      mono: beginMono + 31_000,
+      ...fault,
+    }
+    const { violations } = check({ ...stopped, journal: [...record.journal, entry] })
+    return violations.filter(({ rule }) => rule === 'stalled').map(({ text }) => text)
+  }
+  const rows = { schedules: ['another'], jobs: ['another'] }
+
+  it.each([
+    ['another worker', { reach: { workers: ['w2'], rows } }],
+    ['another worker and what it held', { reach: { workers: ['w2'] } }],
+    ['rows', { reach: { workers: [], rows } }],
+    ['only edited schedules', { scope: 'rows' as const }],
+    ['this worker, but was over long before', { from: begin, until: begin + 5000 }],
+  ])('is reported if the fault affected %s', (_, fault) => {
+    expect(stalledWith(fault)).toEqual([expect.stringMatching(/^w1 started no run for 1[12]\d{3} ms/)])
+  })
+
+  it('is reported with the faults of that time', () => {
+    expect(stalledWith({ reach: { workers: ['w2'] } })).toEqual([
+      expect.stringContaining('meanwhile there were: locks.row-worker worker (a row was locked)'),
+    ])
+  })
+
+  it.each([
+    ['this worker', { reach: { workers: ['w1'] } }],
+    [
+      'the schedule that only it runs',
+      { reach: { workers: [], rows: { schedules: ['only-w1'], jobs: [] } } },
+    ],
+    ['everything', {}],
+  ])('is not reported if the fault affected %s', (_, fault) => {
+    expect(stalledWith(fault)).toEqual([])
+  })
+
+  it('is not reported if it did start runs', () => {
+    expect(check(record).violations).toEqual([])
   })
 })

@@ -2,12 +2,12 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Fault } from '../../bench/chaos/fault.ts'
-import { type Play, scriptOf } from '../../bench/chaos/script.ts'
+import { type Play, scriptOf, SINGLE_AT_ONCE } from '../../bench/chaos/script.ts'
 
 const fault = fc.record({
   weight: fc.integer({ min: 1, max: 20 }),
   lastsMs: fc.integer({ min: 100, max: 40_000 }),
-  scope: fc.constantFrom('worker' as const, 'whole' as const, 'rows' as const),
+  scope: fc.constantFrom('worker' as const, 'whole' as const, 'rows' as const, 'single' as const),
 })
 
 const options = fc.record({
@@ -74,6 +74,24 @@ describe('the script of a run', () => {
           for (const [index, play] of whole.entries()) {
             const next = whole[index + 1]
             if (next !== undefined) expect(next.at).toBeGreaterThanOrEqual(ends(play))
+          }
+        }
+      }),
+    )
+  })
+
+  it('never has a fault on single rows in a burst with one that affects the whole system', () => {
+    fc.assert(
+      fc.property(options, (given) => {
+        const { plays, bursts } = scriptOf(given)
+        for (const burst of bursts.keys()) {
+          const those = plays.filter((play) => play.burst === burst)
+          const scopes = new Set(those.map(({ fault: { scope } }) => scope))
+          expect(scopes.has('single') && scopes.has('whole')).toBe(false)
+          const single = those.filter(({ fault: { scope } }) => scope === 'single')
+          for (const { at } of single) {
+            const then = single.filter((play) => play.at <= at && at < ends(play))
+            expect(then.length).toBeLessThanOrEqual(SINGLE_AT_ONCE)
           }
         }
       }),

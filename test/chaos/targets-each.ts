@@ -308,8 +308,30 @@ export const onLocks: Readonly<Record<string, Expectation>> = {
   'locks.schedules': lockedRows('periodic_task'),
   'locks.jobs': lockedRows('job'),
   'locks.workers': lockedRows('worker'),
+  // Of another table if there is no such row.
+  ...Object.fromEntries(
+    ['schedule', 'waiting', 'running', 'log', 'attempt', 'worker'].map((what) => [
+      `locks.row-${what}`,
+      { reports: /^a transaction held one row of \w+ / },
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['schedule', 'running', 'worker'].map((what) => [
+      `locks.killed-${what}`,
+      { reports: /^kill -9; a transaction held one row of \w+ / },
+    ]),
+  ),
   'locks.deadlocks': { reports: /: [1-9] deadlocks, [1-9] of them ours$/ },
   'locks.long-read': { reports: /^a read of all \d+ jobs stayed open/ },
+}
+
+/** Of a worker on a pool of its application. */
+export const onApplications: Readonly<Record<string, Expectation>> = {
+  'application.leak': {
+    reports: /^the application left transactions open that had locked \S+ and \S+ for \d+ ms$/,
+  },
+  'application.session': { reports: /^the application changed the database and autocommit/ },
+  'application.exhaust': { reports: /^the application used all connections/ },
 }
 
 export const onTables: Readonly<Record<string, Expectation>> = {

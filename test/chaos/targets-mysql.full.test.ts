@@ -1,5 +1,6 @@
 import {
   eachFault,
+  onApplications,
   onClocks,
   onDisks,
   onLocks,
@@ -11,6 +12,7 @@ import {
 
 await eachFault('mysql', 180_000, {
   ...onNetworks,
+  ...onApplications,
   ...onServerProcesses,
   ...onServers,
   ...onLocks,

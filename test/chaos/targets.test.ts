@@ -1,5 +1,6 @@
 import {
   eachFault,
+  onApplications,
   onClocks,
   onDisks,
   onFiles,
@@ -13,6 +14,7 @@ import {
 await eachFault('sqlite', 60_000, { ...onFiles, ...onDisks, ...onClocks })
 await eachFault('mariadb', 120_000, {
   ...onNetworks,
+  ...onApplications,
   ...onServerProcesses,
   ...onServers,
   ...onLocks,

@@ -12,6 +12,7 @@ import { growing } from './rules/growing.ts'
 import { lost } from './rules/lost.ts'
 import { marks } from './rules/marks.ts'
 import { once } from './rules/once.ts'
+import { stalled } from './rules/stalled.ts'
 import { together } from './rules/together.ts'
 import { zombie } from './rules/zombie.ts'
 import { missed } from './rules/missed.ts'
@@ -36,6 +37,7 @@ const RULES: readonly ((evidence: Evidence) => Violation[])[] = [
   copies,
   attempts,
   deadlocks,
+  stalled,
 ]
 
 export function check(record: RunRecord): Verdict {

@@ -10,6 +10,13 @@ interface Piece {
   readonly offsetMs: number
 }
 
+/** A period with one or several faults, by the harness's clock. */
+export interface Window {
+  readonly from: number
+  readonly until: number
+  readonly faults: readonly FaultEntry[]
+}
+
 /** Something that took its time. */
 export interface Happening {
   /** By the database's clock. */
@@ -22,7 +29,7 @@ export interface Happening {
 export class Times {
   readonly #pieces: readonly Piece[]
   /** By the harness's clock; disjoint, in order. */
-  readonly #windows: readonly { from: number; until: number }[]
+  readonly #windows: readonly Window[]
   /** By the database's clock. */
   readonly #repeated: readonly { readonly from: number; readonly until: number }[]
   readonly #monoToHost: number
@@ -31,7 +38,7 @@ export class Times {
     const clocks = journal.filter((entry): entry is ClockEntry => entry.kind === 'clock')
     this.#pieces = clocks.map(({ host, offsetMs }) => ({ from: host, offsetMs }))
     this.#repeated = repeatedRanges(this.#pieces)
-    this.#windows = merged(journal.filter((entry) => entry.kind === 'fault' && entry.scope !== 'rows'))
+    this.#windows = windowsOf(journal, () => true)
     const [first] = journal
     this.#monoToHost = first === undefined ? 0 : first.host - first.mono
   }
@@ -128,10 +135,11 @@ export class Times {
    * Until when something must have been done that could be done from an instant on: `allowedMs` without a fault.
    *
    * @param host  by the harness's clock, as is the answer
+   * @param windows  the faults that count; default: all of them
    */
-  deadline(host: number, allowedMs: number): number {
+  deadline(host: number, allowedMs: number, windows = this.#windows): number {
     let deadline = host + allowedMs
-    for (const { from, until } of this.#windows) {
+    for (const { from, until } of windows) {
       if (until < host) continue
       if (from > deadline) break
       deadline = Math.max(deadline, until + allowedMs)
@@ -157,15 +165,29 @@ function repeatedRanges(pieces: readonly Piece[]): { from: number; until: number
   return ranges
 }
 
-function merged(faults: readonly JournalEntry[]): { from: number; until: number }[] {
-  const windows: { from: number; until: number }[] = []
-  const sorted = faults
-    .filter((entry): entry is FaultEntry => entry.kind === 'fault')
+/**
+ * The periods with faults, apart from those of scope `rows`.
+ *
+ * @param isCounted  counts only these faults
+ * @param moreMs  how much longer than its faults each period lasts
+ */
+export function windowsOf(
+  journal: readonly JournalEntry[],
+  isCounted: (fault: FaultEntry) => boolean,
+  moreMs = 0,
+): Window[] {
+  const windows: { from: number; until: number; faults: FaultEntry[] }[] = []
+  const sorted = journal
+    .filter((entry) => entry.kind === 'fault')
+    .filter((fault) => fault.scope !== 'rows' && isCounted(fault))
     .toSorted((a, b) => a.from - b.from)
-  for (const { from, until } of sorted) {
+  for (const fault of sorted) {
+    const until = fault.until + moreMs
     const last = windows.at(-1)
-    if (last !== undefined && from <= last.until) last.until = Math.max(last.until, until)
-    else windows.push({ from, until })
+    if (last !== undefined && fault.from <= last.until) {
+      last.until = Math.max(last.until, until)
+      last.faults.push(fault)
+    } else windows.push({ from: fault.from, until, faults: [fault] })
   }
   return windows
 }

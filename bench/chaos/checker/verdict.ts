@@ -25,6 +25,8 @@ export const RULES = [
   /** The stored attempts of a job are not those that its claims say. */
   'attempt',
   'deadlock',
+  /** A worker that started no run, although no fault affected it. */
+  'stalled',
   /** A job that has not ended, or not as it should. */
   'unfinished',
 ] as const

@@ -127,12 +127,21 @@ async function submitAndWatch(troubled: Troubled, ground: Ground, random: Random
   else await ground.target.transaction((query) => insertWith(query, 'job', { id, ...columns }))
   const job = await finalJob(ground, isScheduled ? 'periodic_task_id' : 'id', id)
   const hit = String(job?.['worker'] ?? 'no worker')
+  const reach = { workers: await workersOf(ground, job) }
   const detail = `${isScheduled ? 'one-off schedule' : 'job'} of '${troubled.task}': ${String(job?.['state'])} in attempt ${String(job?.['attempt'])}`
   if (job === null) return { hit, detail, trouble: `its job has not ended within ${LIMIT_MS} ms` }
   // Attempts are lost to other faults as well, so that what would succeed may fail; not the other way round.
   if (troubled.ends === 'failed' && job['state'] !== 'failed')
     return { hit, detail, trouble: `it should have failed` }
-  return { hit, detail }
+  // There, a process that stands still may hold the lock of the whole file.
+  return ground.target.kind === 'sqlite' ? { hit, detail } : { hit, detail, reach }
+}
+
+/** Those that ran it, by their names. */
+async function workersOf({ target }: Ground, job: RowText | null): Promise<string[]> {
+  if (job === null) return []
+  const lost = await target.query('SELECT worker FROM attempt WHERE job_id = ?', [job['id'] ?? null])
+  return [...new Set([job, ...lost].map(({ worker }) => String(worker).replace(/\/.*/, '')))]
 }
 
 async function scheduleOnce(
@@ -166,7 +175,7 @@ async function insertWith(
 async function finalJob({ target }: Ground, column: string, id: string): Promise<RowText | null> {
   const deadline = performance.now() + LIMIT_MS
   for (;;) {
-    const [job] = await target.query(`SELECT worker, state, attempt FROM job WHERE ${column} = ?`, [id])
+    const [job] = await target.query(`SELECT id, worker, state, attempt FROM job WHERE ${column} = ?`, [id])
     if (job !== undefined && FINAL.includes(job['state'])) return job
     if (performance.now() > deadline) return null
     await delay(200)

@@ -4,6 +4,7 @@ import type { Connection, RowDataPacket } from 'mysql2/promise'
 import type { Fault, FaultReport, Ground } from '../fault.ts'
 import type { Random } from '../random.ts'
 import type { Admin } from '../targets/admin.ts'
+import { rowLockFaults } from './row-locks.ts'
 
 export interface LockOptions {
   /** Deadlocks that the server has counted so far; null: it does not tell. */
@@ -12,6 +13,7 @@ export interface LockOptions {
   readonly made: (deadlocks: number) => void
   /** Whether the whole table may be locked: a cluster knows no such locks. */
   readonly ofTables: boolean
+  readonly leaseMs: number
 }
 
 export function lockFaults(admin: Admin, options: LockOptions): Fault[] {
@@ -19,6 +21,7 @@ export function lockFaults(admin: Admin, options: LockOptions): Fault[] {
     openTransaction(admin, 'locks.schedules', 5, 'periodic_task'),
     openTransaction(admin, 'locks.jobs', 5, 'job'),
     openTransaction(admin, 'locks.workers', 3, 'worker'),
+    ...rowLockFaults(admin, options.leaseMs),
     deadlocks(admin, options),
     longRead(admin),
     ...(options.ofTables ? [tableLock(admin), ddl(admin)] : []),

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Fault, FaultReport, Ground, Member } from '../fault.ts'
 import type { Random } from '../random.ts'
 import type { SqliteProcess } from '../targets/sqlite-process.ts'
-import { withMember } from './held.ts'
+import { reachingAll, withMember } from './held.ts'
 
 export interface SqliteFile {
   readonly path: string
@@ -14,7 +14,7 @@ export interface SqliteFile {
 
 export function sqliteFaults(file: SqliteFile): Fault[] {
   return [
-    killInWrite(file),
+    reachingAll(killInWrite(file)),
     beside(file, 'sqlite.write-lock', 5, 7500, async (other, ground, random) => {
       const ms = random.int(1000, 6000)
       await other.rows('BEGIN IMMEDIATE')

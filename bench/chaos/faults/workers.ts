@@ -3,18 +3,22 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Fault, Ground, Member, Target } from '../fault.ts'
 import type { Random } from '../random.ts'
 import { faketimeLibrary } from '../worker-clock.ts'
-import { tells, timed, withMember } from './held.ts'
+import { reachingAll, tells, timed, withMember } from './held.ts'
 
 /** How long a process takes to be a worker, on a machine that is busy. */
 const START_MS = 2500
 
 export function workerFaults(target: Pick<Target, 'kind'>, leaseMs: number): Fault[] {
+  // A process that stands still may hold the lock of the whole file.
+  const ofProcess = (fault: Fault) => (target.kind === 'sqlite' ? reachingAll(fault) : fault)
   return [
     kill('worker.kill', 12, () => 0, leaseMs),
     kill('worker.kill-late', 5, (random) => leaseMs + random.int(500, 2500), leaseMs),
     killInWork,
-    standStill('worker.stop', 8, (random) => leaseMs + random.int(2000, 4000), leaseMs),
-    standStill('worker.stop-short', 6, (random) => random.int(200, Math.round(leaseMs * 0.7)), leaseMs),
+    ofProcess(standStill('worker.stop', 8, (random) => leaseMs + random.int(2000, 4000), leaseMs)),
+    ofProcess(
+      standStill('worker.stop-short', 6, (random) => random.int(200, Math.round(leaseMs * 0.7)), leaseMs),
+    ),
     restart,
     deploy,
     rollingDeploy,
@@ -151,7 +155,8 @@ const rollingDeploy: Fault = {
         done.add(member.name)
         return { detail: '' }
       })
-      if (report.trouble !== undefined) return { ...report, hit: 'all workers' }
+      if (report.trouble !== undefined)
+        return { detail: report.detail, trouble: report.trouble, hit: 'all workers' }
     }
     return { hit: 'all workers', detail: `one after the other to the ${version} version` }
   },

@@ -90,6 +90,7 @@ export async function clusterTarget(
         counted: () => deadlocks.look(),
         made: (count) => deadlocks.leaveOut(count),
         ofTables: parts.locksTables,
+        leaseMs,
       }),
       ...(clock === null ? [] : clockFaults(clock)),
     ],

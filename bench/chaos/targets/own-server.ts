@@ -5,6 +5,7 @@ import { steadyPort } from '../../../test/support/servers-private.ts'
 import { KeptFolder, RestartableServer } from '../../../test/support/servers-restartable.ts'
 import { say } from '../../../test/support/servers-programs.ts'
 import type { Fault, LeftOut, Target } from '../fault.ts'
+import { applicationFaults } from '../faults/application.ts'
 import { clockFaults } from '../faults/clock.ts'
 import { diskFaults } from '../faults/disk.ts'
 import { lockFaults } from '../faults/locks.ts'
@@ -99,12 +100,14 @@ export async function openOwnServer(own: OwnServer, options: TargetOptions): Pro
     clock?.beginAt(options.beginAt)
     const faults: Fault[] = [
       ...networkFaults(ways, leaseMs),
+      ...applicationFaults(leaseMs),
       ...serverProcessFaults(process, leaseMs),
       ...serverAdminFaults([{ name: 'database', admin, workerUrl }], kind),
       ...lockFaults(admin, {
         counted: () => deadlocks.look(),
         made: (count) => deadlocks.leaveOut(count),
         ofTables: true,
+        leaseMs,
       }),
       ...(disk === null
         ? []

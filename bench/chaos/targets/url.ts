@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import mysql from 'mysql2/promise'
 import type { Target } from '../fault.ts'
 import type { RowText } from '../record.ts'
+import { applicationFaults } from '../faults/application.ts'
 import { lockFaults } from '../faults/locks.ts'
 import { networkFaults } from '../faults/network.ts'
 import { type OpenWay, openWay } from '../proxy.ts'
@@ -87,6 +88,7 @@ async function openOnServer(
     counted: () => deadlocks.look(),
     made: (count) => deadlocks.leaveOut(count),
     ofTables: true,
+    leaseMs,
   })
   return {
     kind: isMariaDb ? 'mariadb' : 'mysql',
@@ -98,7 +100,7 @@ async function openOnServer(
       const unmade = await deadlocks.unmade()
       return unmade === null ? null : unmade - before
     },
-    faults: [...networkFaults(ways, leaseMs), ...locks],
+    faults: [...networkFaults(ways, leaseMs), ...applicationFaults(leaseMs), ...locks],
     leftOut: {},
     async close() {
       for (const way of ways) await way.close()

@@ -1,6 +1,6 @@
 /** Each occurrence is decided once, and each attempt of it begins once. */
 import { groupBy } from '../../../../src/store/sql/group-by.ts'
-import type { RunLine } from '../../record.ts'
+import type { RunLine, RunRecord } from '../../record.ts'
 import { type Evidence, jobText } from '../evidence.ts'
 import type { Violation } from '../verdict.ts'
 import { instantText } from '../times.ts'
@@ -32,8 +32,9 @@ function rowsOnce({ schedules, twins, jobs }: Evidence): Violation[] {
   return violations
 }
 
-function runsOnce({ runs, jobs, jobEdits }: Evidence): Violation[] {
+function runsOnce({ runs, jobs, jobEdits, record }: Evidence): Violation[] {
   const violations: Violation[] = []
+  const isReleased = releases(record)
   const bySlot = new Map<string, string>()
   for (const [id, lines] of runs) {
     const [first] = lines
@@ -51,7 +52,7 @@ function runsOnce({ runs, jobs, jobEdits }: Evidence): Violation[] {
     }
     // Who puts a job back by hand wants its attempts again.
     if (jobEdits.has(id)) continue
-    violations.push(...attemptsOnce(id, first.schedule, lines))
+    violations.push(...attemptsOnce(id, first.schedule, lines, isReleased))
     const job = jobs.get(id)
     const ended = job?.state === 'success' ? lastEnd(lines, job.attempt) : undefined
     const late =
@@ -73,8 +74,34 @@ function lastEnd(lines: readonly RunLine[], attempt: number): RunLine | undefine
   return lines.findLast((line) => line.event === 'end' && line.attempt === attempt)
 }
 
-/** A worker that stops gives its runs back, and that attempt has not been: the same number begins again elsewhere. */
-function attemptsOnce(job: string, schedule: string | null, lines: readonly RunLine[]): Violation[] {
+const attemptKey = (job: unknown, attempt: unknown, worker: unknown) => [job, attempt, worker].join(' ')
+
+type IsReleased = (start: RunLine, starts: number) => boolean
+
+/**
+ * Whether a worker that was cut off has returned this attempt to the queue, so that it does not count: as often as it has
+ * started it. The attempts of pruned jobs are not known.
+ */
+function releases({ attempts, journal }: RunRecord): IsReleased {
+  const counts = new Map<string, number>()
+  for (const { job_id: job, attempt, worker, outcome } of attempts) {
+    const key = attemptKey(job, attempt, worker)
+    if (outcome === 'released') counts.set(key, (counts.get(key) ?? 0) + 1)
+  }
+  const pruned = new Set(
+    journal.flatMap((entry) => (entry.kind === 'prune' ? entry.jobs.map(({ id }) => id) : [])),
+  )
+  return ({ job, attempt, worker }, starts) =>
+    pruned.has(job) || (counts.get(attemptKey(job, attempt, worker)) ?? 0) >= starts
+}
+
+/** A worker that stops or is cut off releases its jobs, and these attempts do not count: the same number starts again. */
+function attemptsOnce(
+  job: string,
+  schedule: string | null,
+  lines: readonly RunLine[],
+  isReleased: IsReleased,
+): Violation[] {
   const violations: Violation[] = []
   for (const [attempt, of] of groupBy(lines, (line) => String(line.attempt))) {
     const starts = of.filter(({ event }) => event === 'start')
@@ -85,7 +112,14 @@ function attemptsOnce(job: string, schedule: string | null, lines: readonly RunL
         ({ event, worker, mono }) =>
           worker === before.worker && mono < start.mono && (event === 'end' || event === 'throw'),
       )
-      if (before.worker === start.worker || ended !== undefined)
+      // Its signal has fired, and its handler has returned.
+      const aborted = of.find(
+        ({ event, worker, mono }) =>
+          worker === before.worker && event === 'aborted' && mono > before.mono && mono < start.mono,
+      )
+      const same = starts.slice(0, index).filter(({ worker }) => worker === start.worker).length
+      const isAgain = before.worker === start.worker && (aborted === undefined || !isReleased(before, same))
+      if (isAgain || ended !== undefined)
         violations.push({
           rule: 'doubled',
           schedule,
