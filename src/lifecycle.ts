@@ -121,7 +121,7 @@ export class Lifecycle {
     return new Worker({
       ...this.#options,
       store: this.#stores.loops,
-      // A start may wait for others as long as any other call.
+      // Its waits for locks are longer than those of a loop, so that a start does not fail for a brief one.
       declaredAtStart: this.#stores.calls.declared,
       handlers: this.#definitions.handlers,
       sets: await this.sets(runsJobs),

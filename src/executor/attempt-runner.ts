@@ -19,7 +19,7 @@ import type { AttemptOptions } from './options.ts'
 
 /** How long a handler may continue after its signal was aborted. Then its attempt ends without it. */
 export const ABANDON_MS = 5000
-/** How many claims of a job may end without counting as attempts before this worker's being cut off counts. */
+/** After so many claims of a job that did not count, an attempt of a worker that is cut off counts. */
 const MOST_RELEASES = 10
 
 /** Runs one attempt of a job in this process. */
@@ -169,7 +169,7 @@ export class AttemptRunner {
   }
 }
 
-/** A job that was released too often counts: its handler may be what cuts this worker off, each time. */
+/** An attempt of a job that was released too often counts, because its handler may be what cuts its workers off. */
 function releasedEnd({ claim, attempt }: ClaimedJob, reason: unknown): AttemptEnd {
   const isTooOften = isA(reason, LeaseLostError) && claim - attempt >= MOST_RELEASES
   return isTooOften ? { kind: 'lost', error: messageOf(reason) } : { kind: 'released' }

@@ -41,7 +41,7 @@ export class CutOff {
     this.#answered(0)
   }
 
-  /** A heartbeat waited for the lock of another transaction. Nobody can evict this worker before that one ends. */
+  /** A heartbeat waited for the lock of another transaction. No other worker can evict this one before that transaction ends. */
   locked(): void {
     this.#answered(NEXT_RESPONSE_MS)
   }

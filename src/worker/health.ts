@@ -106,7 +106,7 @@ const STUCK_FOR_GOOD_LEASES = 3
 const STUCK_FOR_GOOD_MS = 180_000
 const CLOCK_MS = 2000
 const JOURNAL = 'journal'
-/** Runs go on without these loops: what they cannot write is a warning. */
+/** Runs go on without these loops, so what they cannot write is only a warning. */
 const UNNEEDED = new Set([JOURNAL, 'progress'])
 /** Longer than Kalends' own sessions wait for a lock. */
 const SLOW_WRITE_MS = 5000

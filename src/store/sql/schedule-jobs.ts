@@ -80,9 +80,10 @@ export async function jobsBefore(
     ids: replaceable.map((one) => one.id),
     where: OPEN,
   })
+  const gotIds = new Set(got.map(({ id }) => id))
   const held = await stillOpen(
     tx,
-    replaceable.filter((one) => !got.some(({ id }) => id === one.id)),
+    replaceable.filter(({ id }) => !gotIds.has(id)),
   )
   const jobs = groupBy([...open.filter((one) => !replacing.has(one.schedule)), ...got], (one) => one.schedule)
   return new Map(
@@ -137,9 +138,8 @@ export async function foldSkips(tx: Context, planned: readonly Planned[]): Promi
     columns: 'id',
     ids: found.map(({ id }) => id),
   })
-  const before = new Map(
-    found.filter((skip) => free.some(({ id }) => id === skip.id)).map((skip) => [skip.schedule, skip]),
-  )
+  const freeIds = new Set(free.map(({ id }) => id))
+  const before = new Map(found.filter(({ id }) => freeIds.has(id)).map((skip) => [skip.schedule, skip]))
   const folded = candidates.flatMap((candidate) => {
     const { runs, skips } = candidate.plan
     const [skip] = skips

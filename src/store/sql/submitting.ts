@@ -176,14 +176,14 @@ async function submitAll(
     (row) => row.worker === worker && fromText(row.marked)?.getTime() === markedAt.get(row.id),
   )
   const before = await jobsBefore(tx, marked)
-  const held: string[] = []
+  const held = new Set<string>()
   const planned: Planned[] = []
   const notDue: PlannableRow[] = []
   const again: string[] = []
   for (const row of marked) {
     const of = before.get(row.id)
     if (of === undefined) {
-      held.push(row.id)
+      held.add(row.id)
       continue
     }
     const { open, latestRun } = of
@@ -213,7 +213,7 @@ async function submitAll(
       jobs: one.plan.runs.map((run) => idOf(one, run)),
     })) satisfies Submission[],
     started,
-    locked: [...(await stillLocked(tx, marks, rows)), ...marks.filter(({ id }) => held.includes(id))],
+    locked: [...(await stillLocked(tx, marks, rows)), ...marks.filter(({ id }) => held.has(id))],
     failed: [],
   }
 }

@@ -43,18 +43,18 @@ export async function sweep(
   const tooFar = of('far mark')
   if ((await endMarks(context, tooFar)) > 0)
     healed.push(`marks that would have ended too late: ${tooFar.map((row) => row.id).join(', ')}`)
-  await eachAlone(contention, of('blocked job'), async (id) => {
+  await repairEach(contention, of('blocked job'), async (id) => {
     if (await unblock(context, id)) healed.push(`the job ${id} was blocked by nothing`)
   })
-  await eachAlone(contention, of('waits for nothing'), async (id) => {
+  await repairEach(contention, of('waits for nothing'), async (id) => {
     if (await planAgain(context, id))
       healed.push(`the schedule ${id} waited for the end of a run whose job was deleted`)
   })
   return { healed, orphans: of('orphan').length > 0 }
 }
 
-/** Those that wait for a lock in vain are left to a later sweep. */
-async function eachAlone(
+/** Leaves rows whose repair waits for a lock in vain to a later sweep. */
+async function repairEach(
   contention: Contention,
   found: readonly Found[],
   repair: (id: string) => Promise<void>,
