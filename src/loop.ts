@@ -153,8 +153,9 @@ export class Loop {
     }
   }
 
+  /** At least for a turn of the event loop, because a pass may have waited for nothing. */
   #sleep(delayMs: number): Promise<void> {
-    if (delayMs <= 0 || this.#woken || this.#stopping) return Promise.resolve()
+    if (delayMs <= 0 || this.#woken || this.#stopping) return new Promise((resolve) => setImmediate(resolve))
     return new Promise((resolve) => {
       const end = () => {
         clearTimeout(timer)

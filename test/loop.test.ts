@@ -282,3 +282,12 @@ describe('a supervised loop', () => {
     expect(loop.health()).toMatchObject({ nextPass: null, lateMs: 0, busySince: null })
   })
 })
+
+it('a pass that always asks for the next one at once leaves turns to timers and signals', async () => {
+  let passes = 0
+  const loop = new Loop({ name: 'eager', pass: () => Promise.resolve(-1 * (passes += 1)), onError: () => {} })
+  loop.start()
+  await new Promise((resolve) => setTimeout(resolve, 1))
+  await loop.stop()
+  expect(passes).toBeGreaterThan(0)
+})

@@ -1,5 +1,6 @@
 /** The operations on jobs: submit, wait, inspect, cancel, retry. */
 import { ConflictError, InvalidInputError, NotFoundError } from '../errors.ts'
+import { betweenParts } from '../event-loop.ts'
 import type { Attempt } from '../model/attempt.ts'
 import { type Authority, checkOpenJobs, checkWithin, requireTask } from '../model/authority.ts'
 import { checkedSettings } from '../model/checked-settings.ts'
@@ -103,7 +104,8 @@ export class Jobs {
   }
 
   /**
-   * Submits many jobs: all of them or none.
+   * Submits many jobs in one transaction: all of them or none. On SQLite, nothing else can write to the file until all
+   * are written.
    *
    * @returns their ids, in order
    * @throws as `submit` does
@@ -116,7 +118,11 @@ export class Jobs {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const inputs = jobs as readonly AnyJobInput[]
     const ready: NewJob[] = []
-    for (const input of inputs) ready.push(await this.#newJob(input))
+    const pause = betweenParts()
+    for (const input of inputs) {
+      ready.push(await this.#newJob(input))
+      await pause()
+    }
     return this.#submit(ready, options.tx)
   }
 

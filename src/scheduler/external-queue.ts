@@ -7,6 +7,7 @@
  * passed by then that `catch_up` drops the submitted one, it is recorded as missed although the external queue has it,
  * because no record of the hand-over exists here.
  */
+import { betweenParts } from '../event-loop.ts'
 import { occurrenceId } from '../model/occurrence.ts'
 import { elapsesOf, NO_OPEN_JOBS, type Plan, type Plannable, plan } from '../model/plan.ts'
 import type { Mark, MarkedSchedule, SchedulingStore, SubmitResult } from '../store/scheduling-store.ts'
@@ -48,9 +49,12 @@ export async function submitToQueue(
   missedAfterMs: number,
 ): Promise<SubmitResult> {
   const marked = await store.readMarked(worker, marks)
-  const planned = new Map(
-    marked.map((one) => [one.schedule.id, { before: one.plannable, plan: planFor(one, missedAfterMs) }]),
-  )
+  const planned = new Map<string, { readonly before: Plannable; readonly plan: Plan | null }>()
+  const pause = betweenParts()
+  for (const one of marked) {
+    planned.set(one.schedule.id, { before: one.plannable, plan: planFor(one, missedAfterMs) })
+    await pause()
+  }
   const batches = marked
     .map((one) => jobsOf(one, planned.get(one.schedule.id)?.plan ?? null))
     .filter((jobs) => jobs.length > 0)

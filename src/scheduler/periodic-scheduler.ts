@@ -28,7 +28,7 @@ export interface PeriodicSchedulerOptions {
   /** Submits to an external queue; null: jobs go to the queue in this database. */
   readonly externalQueue: SubmitToQueue | null
   /** The most schedules in one transaction. */
-  readonly batch: number
+  readonly batch: () => number
   /** Reserves capacity of this worker, so that jobs start in the transaction that submits them; null: there is none. */
   readonly reserve: (worker: string, most: number) => Reservation | null
   readonly onSubmitted: (submissions: readonly Submission[]) => void
@@ -102,9 +102,10 @@ export class PeriodicScheduler {
 
   /** Submits batch after batch, as long as they are full. */
   async #lane(first: Batch | null): Promise<void> {
-    for (let batch = first ?? (await this.#mark()); ; batch = await this.#mark()) {
-      await this.#submit(batch)
-      if (!batch.isFull) return
+    for (let batch = first ?? (await this.#mark()); ; ) {
+      const left = await this.#submit(batch)
+      if (left.length === 0 && !batch.isFull) return
+      batch = left.length > 0 ? { ...batch, marks: left } : await this.#mark()
     }
   }
 
@@ -114,30 +115,35 @@ export class PeriodicScheduler {
     const id = worker()
     // Currently not registered: deferred marks wait.
     if (id === null) return NOTHING
-    const marks = await store.markDue(id, batch, leaseMs, this.#notMarked)
-    return { worker: id, marks, isFull: marks.length === batch }
+    const most = batch()
+    const marks = await store.markDue(id, most, leaseMs, this.#notMarked)
+    return { worker: id, marks, isFull: marks.length === most }
   }
 
   /** Adds the schedules that an earlier pass could not submit; they come first. */
   #withDeferred(batch: Batch): Batch {
     const deferred = this.#deferred.filter((mark) => !batch.marks.some((again) => again.id === mark.id))
     const marks = [...deferred, ...batch.marks]
-    this.#deferred = marks.slice(this.#options.batch)
-    return { ...batch, marks: marks.slice(0, this.#options.batch) }
+    const most = this.#options.batch()
+    this.#deferred = marks.slice(most)
+    return { ...batch, marks: marks.slice(0, most) }
   }
 
-  async #submit({ worker, marks }: Batch): Promise<void> {
-    if (marks.length === 0) return
+  /** @returns the marks that are left for the next transaction */
+  async #submit({ worker, marks }: Batch): Promise<readonly Mark[]> {
+    if (marks.length === 0) return []
     const { externalQueue, reserve, onUnsubmittable, onSubmitted, onProgress } = this.#options
     const reservation = externalQueue === null ? reserve(worker, marks.length) : null
-    const { submissions, started, locked, failed } = await this.#write(worker, marks, reservation).catch(
-      (error: unknown) => {
-        // Marked schedules that could not be submitted are retried in the next pass.
-        this.#deferred = [...this.#deferred, ...marks]
-        reservation?.abandon(error)
-        throw error
-      },
-    )
+    const { submissions, started, locked, left, failed } = await this.#write(
+      worker,
+      marks,
+      reservation,
+    ).catch((error: unknown) => {
+      // Marked schedules that could not be submitted are retried in the next pass.
+      this.#deferred = [...this.#deferred, ...marks]
+      reservation?.abandon(error)
+      throw error
+    })
     this.#deferred = [...this.#deferred, ...locked]
     try {
       for (const { id, error } of failed) onUnsubmittable(id, error)
@@ -147,6 +153,7 @@ export class PeriodicScheduler {
     }
     const jobs = submissions.reduce((sum, submission) => sum + submission.jobs.length, 0)
     if (locked.length < marks.length) onProgress(jobs > started.length)
+    return left
   }
 
   #write(worker: string, marks: readonly Mark[], startLimits: Reservation | null): Promise<SubmitResult> {

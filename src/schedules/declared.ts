@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { DeclarationError, InvalidInputError } from '../errors.ts'
+import { betweenParts } from '../event-loop.ts'
 import type { Logger } from '../logger.ts'
 import { ANY_OWNER, newId } from '../model/owner.ts'
 import { dueAtOnce, type FirstRun } from '../model/first-run.ts'
@@ -88,9 +89,11 @@ export class DeclaredSets {
     const problems: string[] = []
     const setOf = new Map<string, string>()
     const sets: DeclaredSet[] = []
+    const pause = betweenParts()
     for (const { name, declarations, onRemoved } of this.#declared) {
       const schedules: DeclaredSchedule[] = []
       for (const declaration of declarations) {
+        await pause()
         const id = declaration.id ?? declaration.task.name
         const problem = (text: string) => problems.push(`set '${name}', schedule '${id}': ${text}`)
         const other = setOf.get(id)

@@ -66,6 +66,8 @@ export interface SubmitResult {
   readonly started: readonly ClaimedJob[]
   /** Still marked, because another transaction has locked the row: submit again. */
   readonly locked: readonly Mark[]
+  /** Not planned yet, because the others were enough for one transaction: submit them next. */
+  readonly left: readonly Mark[]
   /** Schedules that the database permanently rejects. They keep their mark as back-off. */
   readonly failed: readonly { readonly id: string; readonly error: unknown }[]
 }
@@ -93,7 +95,10 @@ export interface Swept {
 
 /** The database operations of the scheduler. */
 export interface SchedulingStore {
-  /** The most schedules per transaction; lower on clusters, where servers commit at the same time. */
+  /**
+   * The most schedules per transaction; lower on clusters, where servers commit at the same time. On SQLite it depends
+   * on how long the last ones took, because they keep the event loop.
+   */
   mostAtOnce(): number
   /** Whether two transactions can submit different schedules without waiting for each other. */
   readonly submitsInParallel: boolean
@@ -113,7 +118,8 @@ export interface SchedulingStore {
 
   /**
    * Plans and submits marked schedules in one transaction: it commits the jobs, the next run and the end of the mark
-   * together. Schedules that this worker no longer marks are left out.
+   * together. Schedules that this worker no longer marks are left out. When planning takes long or results in many
+   * jobs, the other schedules are left for another transaction.
    */
   submit(
     worker: string,

@@ -10,6 +10,9 @@ export interface BuilderOptions {
   readonly zone?: string | undefined
 }
 
+/** Shorter spans must name their unit, because a bare number was probably meant in seconds or minutes. */
+const SHORTEST_BARE_MS = 1000
+
 /** A day for `weekly`. */
 export type Weekday = 'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'
 
@@ -19,7 +22,7 @@ const WEEKDAYS: readonly string[] = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', '
 /**
  * Elapses at fixed intervals from the creation of the schedule, or a span after the end of each run.
  *
- * @param span  a time span such as `5min`, or milliseconds
+ * @param span  a time span such as `5min`, or milliseconds, at least 1000
  * @throws InvalidInputError
  */
 export function every(
@@ -29,6 +32,11 @@ export function every(
   const { after } = options
   if (after !== undefined && after !== 'finish')
     throw new InvalidInputError('after', `'finish' is needed, or nothing, not ${JSON.stringify(after)}`)
+  if (typeof span === 'number' && span > 0 && span < SHORTEST_BARE_MS)
+    throw new InvalidInputError(
+      'span',
+      `${span} would be milliseconds; write '${span}ms' if you mean it, or another unit, such as '${span}min'`,
+    )
   return checked('span', () => {
     const text = typeof span === 'number' ? spanText(timeSpan(span)) : span
     // Text that is not a span could still form a valid timer: '5min after finish'.

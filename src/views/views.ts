@@ -1,5 +1,6 @@
 /** Overviews of large tables at a bounded cost: counts and searches stop at a limit, and the result says so. */
 import { setImmediate as turn } from 'node:timers/promises'
+import { betweenParts } from '../event-loop.ts'
 import { checkedInstant, checkedPage, checkedWhole } from '../model/input.ts'
 import {
   type JobConditions,
@@ -178,12 +179,9 @@ export class Views {
 /** Yields to other work if the last break was too long ago. @returns false when a view has computed for too long */
 function pauses(): () => Promise<boolean> {
   const deadline = performance.now() + COMPUTE_MS
-  let turned = performance.now()
+  const pause = betweenParts(TURN_MS)
   return async () => {
-    if (performance.now() - turned >= TURN_MS) {
-      await turn()
-      turned = performance.now()
-    }
+    await pause()
     return performance.now() < deadline
   }
 }

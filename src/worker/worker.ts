@@ -229,7 +229,7 @@ export class Worker {
       leaseMs,
       missedAfterMs: leaseMs + pollIntervalMs,
       externalQueue,
-      batch: Math.min(BATCH, store.scheduling.mostAtOnce()),
+      batch: () => Math.min(BATCH, store.scheduling.mostAtOnce()),
       reserve: (worker, most) => this.#executor?.reserve(worker, most) ?? null,
       onSubmitted: (submissions) => {
         for (const submission of submissions) this.#reporter.submitted(submission)

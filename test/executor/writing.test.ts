@@ -160,7 +160,7 @@ const fence = { id: 'j', worker: 'w/1', claim: 1 }
 
 /** A journal whose loops run on fake timers, with the errors of its loops and the reports of what it dropped. */
 function journalOn(parts: Partial<ExecutingStore>) {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const errors: string[] = []
   const dropped: string[] = []

@@ -16,6 +16,7 @@ const written = (locked: readonly Mark[] = []): SubmitResult => ({
   submissions: [],
   started: [],
   locked,
+  left: [],
   failed: [],
 })
 
@@ -59,7 +60,7 @@ function burst(
     leaseMs: 60_000,
     missedAfterMs: 61_000,
     externalQueue,
-    batch: BATCH,
+    batch: () => BATCH,
     reserve: () => null,
     onSubmitted: nothing,
     onProgress: nothing,
@@ -127,6 +128,20 @@ it('a batch that fails ends the pass when the other has ended, and is submitted 
   expect(first.flat()).toHaveLength(2 * BATCH)
   const again = await letAll(scheduler.pass(), () => written())
   expect(again.flat()).toEqual(first.find((ids) => ids.includes('s0')))
+})
+
+it('what one transaction leaves is submitted in the next, before anything else is marked', async () => {
+  const { scheduler, letAll } = burst(BATCH + 2, { inParallel: false })
+  const batches = await letAll(scheduler.pass(), (ids) => ({
+    ...written(),
+    left: ids.slice(4).map((id) => ({ id, marked: new Date(0) })),
+  }))
+  expect(batches).toEqual([
+    ['s0', 's1', 's2', 's3', 's4', 's5', 's6', 's7', 's8', 's9'],
+    ['s4', 's5', 's6', 's7', 's8', 's9'],
+    ['s8', 's9'],
+    ['s10', 's11'],
+  ])
 })
 
 it('rows that another transaction locks are submitted with the next pass, from either lane', async () => {

@@ -166,7 +166,7 @@ async function schedulerPass(
     leaseMs: LEASE_MS,
     missedAfterMs: LEASE_MS + POLL_INTERVAL_MS,
     externalQueue: null,
-    batch: 100,
+    batch: () => 100,
     reserve: () =>
       limits === null ? null : { ...limits, commit: (jobs) => void running.push(...jobs), abandon: () => {} },
     onSubmitted: () => undefined,

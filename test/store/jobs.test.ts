@@ -14,6 +14,7 @@ import {
   schedule,
   WORKER,
 } from './conformance.ts'
+import { recording, START } from './recording.ts'
 import { write } from './writes.ts'
 
 onEachStore((under) => {
@@ -73,6 +74,20 @@ onEachStore((under) => {
       )
       await under.store.jobs.submit(Array.from({ length: 1000 }, (_, index) => newJob(`j${index}`)))
       expect(await under.store.jobs.countOpen(2000)).toBe(1001)
+    })
+
+    it('very many are inserted by statements of at most 500 rows, in one transaction', async () => {
+      const begun: string[] = []
+      const { store, statements } = await recording(
+        under.url,
+        async (statement) => void begun.push(statement),
+      )
+      under.afterwards(() => store.close())
+      statements.length = 0
+      await store.jobs.submit(Array.from({ length: 1001 }, (_, index) => newJob(`j${index}`)))
+      expect(begun.filter((statement) => statement === START)).toHaveLength(1)
+      expect(statements).toHaveLength(3)
+      expect(await under.query('SELECT COUNT(*) AS n FROM job')).toEqual([{ n: 1001 }])
     })
 
     it('a row that the table rejects is an error, not a job', async () => {

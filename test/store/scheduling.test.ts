@@ -102,6 +102,46 @@ onEachStore((under) => {
     })
   })
 
+  describe('schedules with many slots to make up', () => {
+    const SLOTS = 300
+    /** Decides 300 slots of each schedule. */
+    const catchUp: Decide = (schedule, now, open) => {
+      const single = submitDue(schedule, now, open)
+      const from = schedule.nextRun ?? now
+      const slots = Array.from({ length: SLOTS }, (_, index) => after(from, index * 1000))
+      return {
+        ...single,
+        runs: slots.map((slot, index) => ({ slot, missed: 0, state: index === 0 ? 'waiting' : 'blocked' })),
+        lastSlot: slots.at(-1) ?? null,
+      }
+    }
+
+    it('are submitted in transactions of about 500 jobs, and each slot once', async () => {
+      for (const id of ['a', 'b', 'c', 'd', 'e']) await planned(under, id, await ago(SLOTS * 1000))
+      const marks = await mark()
+      const transactions: string[][] = []
+      for (let left: readonly Mark[] = marks; left.length > 0; ) {
+        const result = await submit(left, catchUp)
+        expect(result).toMatchObject({ locked: [], failed: [] })
+        transactions.push(ids(result.submissions))
+        expect(await stillMarked()).toEqual(ids(result.left))
+        left = result.left
+      }
+      expect(transactions.flat()).toEqual(['a', 'b', 'c', 'd', 'e'])
+      expect(Math.max(...transactions.map(({ length }) => length))).toBeLessThanOrEqual(2)
+      expect(await count(under, 'job')).toBe(5 * SLOTS)
+    })
+
+    it('are left alone in an external queue, which already has their jobs', async () => {
+      for (const id of ['a', 'b', 'c']) await planned(under, id, await ago(SLOTS * 1000))
+      const { left, submissions } = await under.store.scheduling.submit(WORKER, await mark(), catchUp, {
+        where: 'external',
+      })
+      expect(left).toEqual([])
+      expect(ids(submissions)).toEqual(['a', 'b', 'c'])
+    })
+  })
+
   it('a poll at an invalid instant does not hide later due rows', async () => {
     await planned(under, 'due', new Date('2020-01-01'))
     // In the strict mode of a session nobody can write it.
@@ -415,7 +455,13 @@ onEachStore((under) => {
       const marks = await mark()
       await under.query(edit)
       const before = await schedule(under, 's')
-      expect(await submit(marks, never)).toEqual({ submissions: [], started: [], locked: [], failed: [] })
+      expect(await submit(marks, never)).toEqual({
+        submissions: [],
+        started: [],
+        locked: [],
+        left: [],
+        failed: [],
+      })
       expect(await schedule(under, 's')).toEqual(before)
     })
 
@@ -427,7 +473,7 @@ onEachStore((under) => {
       await under.query("DELETE FROM periodic_task WHERE id = 'a'")
       const result = await submit(marks)
       expect(ids(result.submissions)).toEqual(['b'])
-      expect(result).toMatchObject({ locked: [], failed: [] })
+      expect(result).toMatchObject({ locked: [], left: [], failed: [] })
     })
 
     describe('if the worker has capacity', () => {
@@ -535,7 +581,13 @@ onEachStore((under) => {
       await planned(under, 's', await ago(1000))
       const marks = await mark()
       await submit(marks)
-      expect(await submit(marks, never)).toEqual({ submissions: [], started: [], locked: [], failed: [] })
+      expect(await submit(marks, never)).toEqual({
+        submissions: [],
+        started: [],
+        locked: [],
+        left: [],
+        failed: [],
+      })
       expect(await count(under, 'job')).toBe(1)
     })
 

@@ -1,6 +1,6 @@
 /** Who uses SQLite's one connection next, and what of the API is admitted. */
 import { setImmediate as turn } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { OverloadedError } from '../../src/errors.ts'
 import { admitted } from '../../src/store/admission.ts'
 import type { Database, Use } from '../../src/store/database.ts'
@@ -57,18 +57,52 @@ it('while loops are busy, the application and the API alternate in their reserve
   ])
 })
 
-it('the event loop runs between two turns of the API', async () => {
-  const turns = new Turns()
+it.each(['loops', 'calls', 'api'] as const)(
+  'the event loop runs between two turns of %s, also of work that follows its own results',
+  async (use) => {
+    const turns = new Turns()
+    const order: string[] = []
+    const work = async () => {
+      for (let step = 0; step < 3; step += 1) await turns.take(use, async () => void order.push('work'))
+    }
+    const ticks = (async () => {
+      for (let tick = 0; tick < 6; tick += 1) {
+        await turn()
+        order.push('tick')
+      }
+    })()
+    await settled([work(), work(), ticks])
+    expect(order.filter((what) => what === 'work')).toHaveLength(6)
+    expect(order.join(' ')).not.toMatch(/work work/)
+  },
+)
+
+it('the event loop runs between the statements of a long transaction, and no other work gets into it', async () => {
+  const database = await SqliteDatabase.open(':memory:')
+  await database.run('CREATE TABLE t (id INTEGER)')
+  let now = 0
+  vi.spyOn(performance, 'now').mockImplementation(() => (now += 60))
+  onTestFinished(() => void vi.restoreAllMocks())
   const order: string[] = []
-  const api = Array.from({ length: 3 }, () => turns.take('api', async () => void order.push('api')))
-  const ticks = (async () => {
-    for (let tick = 0; tick < 3; tick += 1) {
+  const long = database.transaction(async (sql) => {
+    for (let id = 1; id <= 3; id += 1) {
+      await sql.run('INSERT INTO t VALUES (?)', [id])
+      order.push('statement')
+    }
+    throw new Error('rolled back')
+  })
+  const other = database.run('INSERT INTO t VALUES (9)')
+  void (async () => {
+    while (order.length < 8) {
       await turn()
       order.push('tick')
     }
   })()
-  await settled([...api, ticks])
-  expect(order.join(' ')).not.toMatch(/api api/)
+  await expect(long).rejects.toThrow('rolled back')
+  await other
+  expect(order.join(' ')).not.toMatch(/statement statement/)
+  expect(await database.rows('SELECT id FROM t')).toEqual([{ id: 9 }])
+  await database.close()
 })
 
 it('an error in a turn frees the connection, and a wait is reported while it lasts', async () => {

@@ -8,7 +8,7 @@ const START = new Date('2026-11-21T12:00:00.000Z')
 const POLL_MS = 60_000
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
 })
 

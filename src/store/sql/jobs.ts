@@ -14,8 +14,9 @@ import { jobColumns, type JobRow, plannableColumns, type PlannableRow, toJob } f
 import { countUpTo } from './selection.ts'
 import { placeholders } from './tables.ts'
 
-/** The most characters of one INSERT, well below the packet limit of any server. */
+/** The most characters of one INSERT, well below the packet limit of any server, and the most rows. */
 const LARGEST_INSERT = 1_000_000
+const MOST_ROWS = 500
 
 /** The most names in one lookup: each takes two parameters, and SQLite allows 32,766 in a statement. */
 const NAMES_AT_ONCE = 1000
@@ -227,7 +228,7 @@ function batches(jobs: readonly NewJob[]): NewJob[][] {
   for (const job of jobs) {
     // Text that is not plain ASCII doubles in hexadecimal.
     size += 2 * job.args.length + 500
-    if (size > LARGEST_INSERT) {
+    if (size > LARGEST_INSERT || parts.at(-1)?.length === MOST_ROWS) {
       parts.push([])
       size = 2 * job.args.length + 500
     }

@@ -19,7 +19,7 @@ interface DueRow {
 }
 
 export function schedulingStore(context: TablesContext): SchedulingStore {
-  const { dialect, tables, database } = context
+  const { dialect, tables } = context
   const submitting = new Submitting(context)
   const marking = { halving: new Halving(), contention: new Contention(dialect) }
   const sweeping = new Contention(dialect)
@@ -27,7 +27,7 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
   return {
     submitsInParallel: dialect.writesInParallel,
 
-    mostAtOnce: () => database.mostAtOnce(),
+    mostAtOnce: () => submitting.mostAtOnce(),
 
     async look(tasks) {
       const { now, turns } = dialect

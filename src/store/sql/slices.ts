@@ -4,6 +4,7 @@
  * other work runs in between, and the scan ends at its time limit, whatever the rows contain.
  */
 import { setImmediate as turn } from 'node:timers/promises'
+import { Fitting } from '../../event-loop.ts'
 import type { ListBounds } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
 import { and, both, type Condition, NOTHING } from './conditions.ts'
@@ -18,11 +19,7 @@ export interface Slice {
 }
 
 /** Starts small, because one row may contain megabytes. */
-const FIRST_ROWS = 64
-const MOST_ROWS = 5000
-const SLICE_MS = 20
-/** The largest growth factor from one slice to the next. */
-const GROWTH = 8
+const SLICE = { first: 64, most: 5000, ms: 20 }
 /** Used as a LIMIT: with one, SQLite reads the slice in order instead of choosing another index. */
 const ALL_ROWS = Number.MAX_SAFE_INTEGER
 
@@ -41,9 +38,9 @@ export async function forEachSlice(
   const byKey = /^id( DESC)?$/.exec(range.order.join())
   const deadline = performance.now() + searchMs
   let from = NOTHING
-  let size = FIRST_ROWS
+  const size = new Fitting(SLICE)
   for (let scanned = 0; ; ) {
-    const rows = Math.min(size, searchWithin - scanned)
+    const rows = Math.min(size.rows(), searchWithin - scanned)
     const remaining = { ...range, where: both(range.where, from) }
     const started = performance.now()
     // If the order has a key, continues from the last key, because rows skipped by an offset are read as well.
@@ -62,8 +59,7 @@ export async function forEachSlice(
     const now = performance.now()
     if (scanned >= searchWithin || now >= deadline) return false
     if (byKey !== null) from = keyed(byKey[1] === undefined ? '>' : '<', last)
-    const fitting = (rows * SLICE_MS) / Math.max(1, now - started)
-    size = Math.round(Math.min(MOST_ROWS, rows * GROWTH, Math.max(1, fitting)))
+    size.took(rows, now - started)
     await turn()
   }
 }

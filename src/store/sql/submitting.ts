@@ -1,4 +1,5 @@
 import { messageOf, StoreUnavailableError } from '../../errors.ts'
+import { Fitting, PART_MS } from '../../event-loop.ts'
 import { Halving, isOfARow } from '../../model/halves.ts'
 import { newJobId, occurrenceId } from '../../model/occurrence.ts'
 import { type PlannedRun, planUnsubmittable, withRuns } from '../../model/plan.ts'
@@ -43,13 +44,18 @@ interface How {
 const NO_OTHERS: ReadonlyMap<string, string> = new Map()
 /** How long a row that failed is submitted alone. The first success ends this. */
 const BACK_OFF = { firstMs: 600_000, longestMs: 3_600_000, most: 1000, now: () => performance.now() }
-const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], failed: [] }
+const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], left: [], failed: [] }
+/** Schedules per transaction, if the event loop waits for it. */
+const BATCH = { first: 64, most: 500, ms: PART_MS }
+/** The most jobs per transaction, but all of one schedule: catching up may need many for each. */
+const MOST_JOBS = 500
 
 function together(results: readonly SubmitResult[]): SubmitResult {
   return {
     submissions: results.flatMap((result) => result.submissions),
     started: results.flatMap((result) => result.started),
     locked: results.flatMap((result) => result.locked),
+    left: results.flatMap((result) => result.left),
     failed: results.flatMap((result) => result.failed),
   }
 }
@@ -69,10 +75,17 @@ export class Submitting {
   readonly #failed = new SetAside(BACK_OFF)
   readonly #contention: Contention
   readonly #halving = new Halving()
+  readonly #batch = new Fitting(BATCH)
 
   constructor(context: TablesContext) {
     this.#context = context
     this.#contention = new Contention(context.dialect)
+  }
+
+  /** The most schedules of the next transaction. */
+  mostAtOnce(): number {
+    const { database, dialect } = this.#context
+    return dialect.writesInParallel ? database.mostAtOnce() : this.#batch.rows()
   }
 
   async submit(
@@ -99,7 +112,12 @@ export class Submitting {
         const { results: done, left } = await this.#contention.run(some, (marked) => {
           const all = { ...how, startLimits: first }
           first = null
-          return this.#context.transaction((tx) => submitAll(tx, worker, marked, all))
+          return this.#context.transaction(async (tx) => {
+            const started = performance.now()
+            const result = await submitAll(tx, worker, marked, all)
+            this.#batch.took(marked.length - result.left.length, performance.now() - started)
+            return result
+          })
         })
         return together([...done, { ...NOTHING, locked: left }])
       },
@@ -180,7 +198,14 @@ async function submitAll(
   const planned: Planned[] = []
   const notDue: PlannableRow[] = []
   const again: string[] = []
+  const left = new Set<string>()
+  const began = performance.now()
+  let jobs = 0
   for (const row of marked) {
+    if (where === 'here' && (jobs >= MOST_JOBS || (jobs > 0 && performance.now() - began >= PART_MS))) {
+      left.add(row.id)
+      continue
+    }
     const of = before.get(row.id)
     if (of === undefined) {
       held.add(row.id)
@@ -193,6 +218,7 @@ async function submitAll(
     else {
       const one = { row, plan, open, latestRun, otherIds: NO_OTHERS }
       planned.push(careful ? await withoutDecided(tx, one) : one)
+      jobs += plan.runs.length
     }
   }
   await replaceOpen(
@@ -214,6 +240,7 @@ async function submitAll(
     })) satisfies Submission[],
     started,
     locked: [...(await stillLocked(tx, marks, rows)), ...marks.filter(({ id }) => held.has(id))],
+    left: marks.filter(({ id }) => left.has(id)),
     failed: [],
   }
 }

@@ -7,6 +7,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import Libsql from 'libsql'
 import { messageOf, StoreUnavailableError } from '../../errors.ts'
+import { betweenParts } from '../../event-loop.ts'
 import type { Database, Dialect, Sql, SqlValue, Use } from '../database.ts'
 import { sqliteDialect } from './dialect.ts'
 import { isBusy, isUnavailable } from './errors.ts'
@@ -113,7 +114,7 @@ export class SqliteDatabase implements Database {
       this.#file?.mustBeThere()
       await this.#retryWhileBusy(async () => this.#connection.exec('BEGIN IMMEDIATE'))
       try {
-        const result = await work(this.#direct)
+        const result = await work(this.#inParts())
         this.#file?.mustBeThere()
         await this.#retryWhileBusy(async () => this.#connection.exec('COMMIT'))
         return result
@@ -134,6 +135,15 @@ export class SqliteDatabase implements Database {
       this.#statements.clear()
       this.#connection.close()
     })
+  }
+
+  /** For a transaction of many statements: the event loop runs between them, while the transaction stays open. */
+  #inParts(): Sql {
+    const pause = betweenParts()
+    return {
+      rows: (text, params) => pause().then(() => this.#direct.rows(text, params)),
+      run: (text, params) => pause().then(() => this.#direct.run(text, params)),
+    }
   }
 
   #prepared(text: string): Statement {

@@ -2,8 +2,8 @@
  * Decides which use gets the one connection next. The loops come before the application's calls, and both come before
  * the API.
  *
- * The driver is synchronous. Each API turn starts after the event loop has run once, so that a flood of requests never
- * blocks timers and sockets for longer than one statement.
+ * The driver is synchronous, and what follows a result runs as microtasks. Therefore the event loop runs once between
+ * two turns: whatever there is to do, timers, sockets and signals wait for one turn at most.
  */
 import type { Use } from '../database.ts'
 
@@ -32,7 +32,7 @@ export class Turns {
     try {
       return await work()
     } finally {
-      this.#next()
+      setImmediate(() => this.#next())
     }
   }
 
@@ -43,32 +43,22 @@ export class Turns {
   }
 
   #turn(use: Use): Promise<void> {
-    if (!this.#isTaken && use !== 'api') {
+    if (!this.#isTaken) {
       this.#isTaken = true
       return Promise.resolve()
     }
     return new Promise((begin) => {
       this.#waiting[use].push({ begin, since: performance.now() })
-      if (this.#isTaken) return
-      this.#isTaken = true
-      this.#next()
     })
   }
 
   #next(): void {
-    const { loops, calls, api } = this.#waiting
-    if (loops.length + calls.length + api.length === 0) this.#isTaken = false
-    else if (loops.length + calls.length > 0 && this.#overtaking < MOST_OVERTAKING) this.#begin()
-    else setImmediate(() => this.#begin())
-  }
-
-  #begin(): void {
-    const uses = ORDER.filter((use) => this.#waiting[use].length > 0)
-    const [first, ...overtaken] = uses
+    const [first, ...overtaken] = ORDER.filter((use) => this.#waiting[use].length > 0)
     const isReserved = this.#overtaking >= MOST_OVERTAKING && overtaken.length > 0
     this.#overtaking = overtaken.length > 0 && !isReserved ? this.#overtaking + 1 : 0
     const use = isReserved ? this.#reserved(overtaken) : first
-    if (use !== undefined) this.#waiting[use].shift()?.begin()
+    if (use === undefined) this.#isTaken = false
+    else this.#waiting[use].shift()?.begin()
   }
 
   #reserved(overtaken: readonly Use[]): Use | undefined {

@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { betweenParts, Fitting } from '../src/event-loop.ts'
+
+describe('between the parts of a piece of work', () => {
+  let now = 0
+  beforeEach(() => {
+    now = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => now)
+  })
+  afterEach(() => void vi.restoreAllMocks())
+
+  it('the event loop gets a turn as soon as it has had none for 50 ms, and only then', async () => {
+    const pause = betweenParts()
+    let turns = 0
+    const count = (): void => {
+      turns += 1
+      immediate = setImmediate(count)
+    }
+    let immediate = setImmediate(count)
+    const after = async (ms: number) => {
+      now += ms
+      const before = turns
+      await pause()
+      return turns - before
+    }
+    expect(await after(49)).toBe(0)
+    expect(await after(1)).toBe(1)
+    expect(await after(49)).toBe(0)
+    expect(await after(5000)).toBe(1)
+    clearImmediate(immediate)
+  })
+})
+
+describe('the number of rows that fit', () => {
+  const fitting = () => new Fitting({ first: 64, most: 500, ms: 50 })
+
+  it('grows at most eightfold at a time, up to the limit', () => {
+    const size = fitting()
+    expect(size.rows()).toBe(64)
+    size.took(64, 20)
+    expect(size.rows()).toBe(160)
+    size.took(160, 1)
+    expect(size.rows()).toBe(500)
+  })
+
+  it('shrinks to what the time allows, but not to nothing', () => {
+    const size = fitting()
+    size.took(64, 500)
+    expect(size.rows()).toBe(6)
+    size.took(6, 5000)
+    expect(size.rows()).toBe(1)
+    size.took(1, 0)
+    expect(size.rows()).toBe(8)
+  })
+
+  it('does not follow from fewer rows that were quick', () => {
+    const size = fitting()
+    size.took(1, 5)
+    expect(size.rows()).toBe(64)
+    size.took(1, 100)
+    expect(size.rows()).toBe(1)
+  })
+})

@@ -1,0 +1,28 @@
+/** A schedule that is due again at once, on a database whose driver is synchronous. */
+import { expect, it } from 'vitest'
+import { task } from '../../src/index.ts'
+import { scene, signal } from '../kalends/scene.ts'
+import { eachDatabase } from '../support/databases.ts'
+
+eachDatabase((under) => {
+  it.each(['allow', 'replace'])(
+    'a schedule that is always due (overlap %s) leaves the event loop to jobs, timers and the shutdown',
+    async (overlap) => {
+      const { open, database } = await scene(under)
+      const kalends = await open()
+      kalends.handle(task('busy'), async () => undefined)
+      kalends.handle(task('other'), async () => undefined)
+      await database.query(
+        'INSERT INTO periodic_task (id, task, timer, overlap) VALUES (?, ?, ?, ?), (?, ?, ?, ?)',
+        ['always', 'busy', 'every 1ms', overlap, 'other', 'other', '*:*:*', 'skip'],
+      )
+      const ran = signal(kalends, 'settled', ({ task }) => task === 'other')
+      await kalends.start()
+      await ran
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      await kalends.stop()
+      const [row] = await database.query("SELECT COUNT(*) AS n FROM job WHERE periodic_task_id = 'always'")
+      expect(Number(row?.['n'])).toBeGreaterThan(0)
+    },
+  )
+})
