@@ -1,6 +1,6 @@
 /** Detects problems of a database and its workers, and suggests fixes. Pure: it judges one snapshot. */
 import { durationText } from '../duration.ts'
-import { timer } from '../timer/index.ts'
+import { elapsesWithin, timer } from '../timer/index.ts'
 
 /** A snapshot of the whole database. Instants are by its clock. */
 export interface DoctorInput {
@@ -22,6 +22,8 @@ export interface DoctorInput {
   readonly schedules: readonly DoctorSchedule[]
   /** Claimable jobs; `since` is when the first of them was submitted. */
   readonly waiting: readonly { readonly task: string; readonly count: number; readonly since: Date }[]
+  /** Schedules of which several of the last few slots were missed, although they are submitted all the time. */
+  readonly behind: readonly { readonly id: string }[]
   /** Blocked jobs that no other job blocks. */
   readonly blocked: readonly { readonly id: string; readonly schedule: string }[]
   /** Schedules that wait for the end of a run whose job was deleted. */
@@ -66,6 +68,7 @@ export interface Finding {
     | 'invalid-schedule'
     | 'dead-schedule'
     | 'late-schedule'
+    | 'cannot-keep-up'
     | 'unhandled-task'
     | 'unclaimed-job'
     | 'orphaned-job'
@@ -83,6 +86,7 @@ export interface Finding {
 const CLOCK_SKEW_MS = 2000
 /** A running scheduler submits within a fraction of this time, and an idle executor claims within it. */
 const LATE_MS = 10_000
+const FREQUENT_MS = 60_000
 const MOST_SUBJECTS = 10
 /** Stands for the engine of a view. */
 export const VIEW = 'VIEW'
@@ -138,6 +142,7 @@ export function doctorFindings(seen: DoctorInput, leaseMs: number): Finding[] {
     ...invalidSchedules(seen),
     ...deadSchedules(seen),
     ...lateSchedules(seen),
+    ...schedulesBehind(seen),
     ...unhandledTasks(seen, new Set(alive.flatMap(({ tasks }) => tasks))),
     ...unclaimedJobs(seen, alive),
     ...orphanedJobs(seen, alive.length),
@@ -241,6 +246,28 @@ function lateSchedules({ schedules, now }: DoctorInput): Finding[] {
     problem: `${counted(late.length, 'schedule is', 'schedules are')} due and not submitted; '${worst.id}' for ${durationText(now.getTime() - since(worst))}`,
     fix: 'start a worker that schedules; if one is running, look for an open transaction that locks the row',
   })
+}
+
+function schedulesBehind({ behind }: DoctorInput): Finding[] {
+  return findings('cannot-keep-up', idsOf(behind), {
+    problem: `the slots of ${counted(behind.length, 'schedule', 'schedules')} come faster than they can be submitted, and some are missed each time`,
+    fix: "give them timers with longer intervals: `kalends schedules edit … --timer '…'`",
+  })
+}
+
+/** Whether two slots of a timer that come next are so close to each other that workers may fail to submit each of them. */
+export function isFrequent(
+  { timer: text, created }: Pick<DoctorSchedule, 'timer' | 'created'>,
+  now: Date,
+): boolean {
+  try {
+    const event = elapsesWithin(timer(text), { anchor: created, shiftMs: 0, starts: null, ends: null })
+    const first = event.next(now)
+    const second = first && event.next(first)
+    return first !== null && second !== null && second.getTime() - first.getTime() <= FREQUENT_MS
+  } catch {
+    return false
+  }
 }
 
 function unhandledTasks({ waiting, now }: DoctorInput, handled: ReadonlySet<string>): Finding[] {

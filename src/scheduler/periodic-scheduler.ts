@@ -17,6 +17,7 @@ import type {
   SubmitResult,
 } from '../store/scheduling-store.ts'
 import { submitToQueue, type SubmitToQueue } from './external-queue.ts'
+import { Pace } from './pace.ts'
 
 export interface PeriodicSchedulerOptions {
   readonly store: SchedulingStore
@@ -64,6 +65,7 @@ export class PeriodicScheduler {
   #deferred: readonly Mark[] = []
   /** Due schedules that the database refuses to mark. */
   readonly #notMarked: SetAside
+  readonly #pace = new Pace()
 
   constructor(options: PeriodicSchedulerOptions) {
     this.#options = options
@@ -78,6 +80,11 @@ export class PeriodicScheduler {
   /** How many schedules wait for their back-off. */
   setAside(): number {
     return this.#notMarked.ids().length
+  }
+
+  /** The ids of schedules whose slots come faster than they can be submitted. */
+  behind(): string[] {
+    return this.#pace.behind()
   }
 
   /**
@@ -145,6 +152,7 @@ export class PeriodicScheduler {
       throw error
     })
     this.#deferred = [...this.#deferred, ...locked]
+    for (const submission of submissions) this.#pace.submitted(submission)
     try {
       for (const { id, error } of failed) onUnsubmittable(id, error)
       if (submissions.length > 0) onSubmitted(submissions)

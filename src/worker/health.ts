@@ -45,12 +45,13 @@ export interface HealthNote {
     | 'rejected-ends'
     | 'unwritten-log'
     | 'set-aside'
+    | 'cannot-keep-up'
     | 'locked-worker'
     | 'lease-lost'
     | 'stall'
     | 'clock'
     | 'handlers-left'
-  /** The name of the loop or task, or the id of another worker, that it concerns; null: this worker. */
+  /** The name of the loop or task, or the id of the schedule or other worker, that it concerns; null: this worker. */
   readonly subject: string | null
   readonly text: string
 }
@@ -79,6 +80,8 @@ export interface Vitals {
   readonly log: UnwrittenLog
   /** Schedules and jobs that failed and wait for their back-off. */
   readonly setAside: number
+  /** Schedules whose slots come faster than they can be submitted. */
+  readonly behind: readonly string[]
   /** Whether another transaction has locked the row of this worker. */
   readonly isRowLocked: boolean
   /** Dead workers whose rows others have locked. */
@@ -106,6 +109,8 @@ const STUCK_FOR_GOOD_LEASES = 3
 const STUCK_FOR_GOOD_MS = 180_000
 const CLOCK_MS = 2000
 const JOURNAL = 'journal'
+/** A longer list would not help. */
+const MOST_NAMED = 10
 /** Runs go on without these loops, so what they cannot write is only a warning. */
 const UNNEEDED = new Set([JOURNAL, 'progress'])
 /** Longer than Kalends' own sessions wait for a lock. */
@@ -284,7 +289,7 @@ function logWarnings({ log: { lines, progress, ms, dropped } }: Vitals): HealthN
   ]
 }
 
-function lasting({ clock, abandonedHandlers, setAside, lockedWorkers }: Vitals): HealthNote[] {
+function lasting({ clock, abandonedHandlers, setAside, behind, lockedWorkers }: Vitals): HealthNote[] {
   const notes = lockedWorkers.map(
     (id): HealthNote => ({
       code: 'locked-worker',
@@ -297,6 +302,13 @@ function lasting({ clock, abandonedHandlers, setAside, lockedWorkers }: Vitals):
       code: 'set-aside',
       subject: null,
       text: `${setAside === 1 ? '1 schedule or job is' : `${setAside} schedules or jobs are`} skipped for up to five minutes after an error: the log names ${setAside === 1 ? 'it' : 'them'}; repair the row, or what refuses to write it`,
+    })
+  }
+  for (const id of behind.slice(0, MOST_NAMED)) {
+    notes.push({
+      code: 'cannot-keep-up',
+      subject: id,
+      text: `the slots of the schedule '${id}' come faster than they can be submitted, and some are missed each time: give it a timer with longer intervals`,
     })
   }
   if (clock !== null && Math.abs(clock.aheadMs) > CLOCK_MS + clock.roundTripMs / 2) {

@@ -164,6 +164,7 @@ export class Worker {
       log: this.#executor?.unwrittenLog() ?? { lines: 0, progress: 0, ms: 0, dropped: 0 },
       setAside:
         this.#membership.setAside() + (this.#scheduler?.setAside() ?? 0) + (this.#executor?.setAside() ?? 0),
+      behind: this.#scheduler?.behind() ?? [],
       isRowLocked: this.#membership.isLocked(),
       lockedWorkers: this.#membership.lockedWorkers(),
       isLimitReached: unwritten?.isLimitReached ?? false,

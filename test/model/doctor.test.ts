@@ -20,6 +20,7 @@ const healthy: DoctorInput = {
   schedules: [],
   waiting: [],
   orphans: [],
+  behind: [],
   blocked: [],
   endless: [],
 }
@@ -161,6 +162,12 @@ describe('a problem is found:', () => {
       /open transaction/,
     ],
     ['late-schedule', { schedules: [schedule({ nextRun: null, isDue: true })] }, /for 1 h/, /worker/],
+    [
+      'cannot-keep-up',
+      { behind: [{ id: 's' }, { id: 't' }] },
+      /the slots of 2 schedules come faster than they can be submitted/,
+      /longer intervals/,
+    ],
     [
       'unhandled-task',
       { waiting: [{ task: 'send.mail', count: 1, since: ago(50_000) }] },

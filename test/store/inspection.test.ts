@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { openStore, openToInspect } from '../../src/store/open.ts'
-import { newJob, onEachStore, settings } from './conformance.ts'
+import { toText } from '../../src/store/instant.ts'
+import { after, clock, job, newJob, onEachStore, planned, settings } from './conformance.ts'
 import { write } from './writes.ts'
 
 onEachStore((under) => {
@@ -53,6 +54,39 @@ onEachStore((under) => {
         version: null,
       })
     })
+
+  it('frequent schedules that miss slots all the time are behind', async () => {
+    const now = await clock(under)
+    const timers = {
+      fast: 'every 1ms',
+      punctual: 'every 1s',
+      overlapping: 'every 1s',
+      rare: 'every 5min',
+      once: 'every 1s',
+      earlier: 'every 1s',
+      wrong: 'every',
+    }
+    for (const [id, timer] of Object.entries(timers)) await planned(under, id, now, { timer })
+    const rows = (schedule: string, more: (index: number) => Record<string, string | number | null>) =>
+      Promise.all(
+        Array.from({ length: 6 }, (_, index) =>
+          job(under, `${schedule}${index}`, {
+            periodic_task_id: schedule,
+            slot: toText(after(now, -1000 * index)),
+            state: 'success',
+            ...more(index),
+          }),
+        ),
+      )
+    const skipped = (reason: string) => ({ state: 'skipped', reason, missed: 9 })
+    await rows('fast', (index) => (index % 2 === 0 ? skipped('missed') : {}))
+    await rows('punctual', () => ({}))
+    await rows('overlapping', () => skipped('overlap'))
+    await rows('rare', () => skipped('missed'))
+    await rows('once', (index) => (index === 2 ? { missed: 50 } : {}))
+    await rows('earlier', (index) => ({ missed: 3, slot: toText(after(now, -100_000 - index)) }))
+    expect((await under.store.inspection.inspect()).behind).toEqual([{ id: 'fast' }])
+  })
 
   it('one inspection reads clocks, workers, marks, schedules, waiting jobs and orphans', async () => {
     await under.store.workers.register({ id: 'w/1', name: 'w', host: 'h', pid: 1, tasks: ['a'] })

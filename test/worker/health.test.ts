@@ -31,6 +31,7 @@ const well: Vitals = {
   rejected: 0,
   log: { lines: 0, progress: 0, ms: 0, dropped: 0 },
   setAside: 0,
+  behind: [],
   isRowLocked: false,
   lockedWorkers: [],
   isLimitReached: false,
@@ -153,6 +154,11 @@ describe('it is ok, and warns:', () => {
     ],
     ['set-aside', { setAside: 1 }, /1 schedule or job is skipped .* the log names it/],
     ['set-aside', { setAside: 2 }, /2 schedules or jobs are skipped .* the log names them/],
+    [
+      'cannot-keep-up',
+      { behind: ['s'] },
+      /the slots of the schedule 's' come faster than they can be submitted.* longer intervals/,
+    ],
     [
       'locked-worker',
       { lockedWorkers: ['w/2'] },

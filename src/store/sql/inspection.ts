@@ -1,6 +1,6 @@
-import type { DoctorSchedule, DoctorInput } from '../../model/doctor.ts'
+import { type DoctorInput, type DoctorSchedule, isFrequent } from '../../model/doctor.ts'
 import type { InspectionStore } from '../inspection-store.ts'
-import { fromStored, fromText } from '../instant.ts'
+import { fromStored, fromText, toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
 import { schemaDrift } from '../migrate.ts'
 import { blockedByNothing, orphan, waitsForNothing } from './conditions.ts'
@@ -11,6 +11,13 @@ import { workerStore } from './workers.ts'
 const MOST = 10_000
 /** Waiting jobs are counted up to this number. */
 const MOST_WAITING = 100_000
+
+/** The most frequent schedules whose last slots are read. */
+const MOST_FREQUENT = 100
+/** How many of its last rows are read, and how many with missed slots mean that a schedule cannot keep up. */
+const LAST_SLOTS = 10
+const TOO_MANY = 3
+const RECENT_MS = 60_000
 
 interface ScheduleRow {
   id: string
@@ -34,11 +41,13 @@ export function inspectionStore(context: TablesContext, prefix: string): Inspect
       // Read after the waiting jobs: a worker that has claimed some in the meantime is not idle.
       const running = await store.running()
       const workers = await store.list()
+      const active = await schedules(context)
       return {
         ...clock,
         workers: workers.map((worker) => ({ ...worker, running: running.get(worker.id) ?? 0 })),
         marks: await marks(context),
-        schedules: await schedules(context),
+        schedules: active,
+        behind: await behind(context, active, clock.now),
         waiting,
         ...(await broken(context)),
       }
@@ -88,6 +97,37 @@ async function schedules({ rows, dialect, tables }: Context): Promise<DoctorSche
     lastError: row.last_error,
     isDue: row.due === 1,
   }))
+}
+
+/** Schedules that missed slots in several of their last submissions. Frequent ones only: others need not hurry. */
+async function behind(
+  context: Context,
+  active: readonly DoctorSchedule[],
+  now: Date,
+): Promise<DoctorInput['behind']> {
+  const { dialect, tables } = context
+  const ids = active
+    .filter((schedule) => isFrequent(schedule, now))
+    .slice(0, MOST_FREQUENT)
+    .map(({ id }) => id)
+  if (ids.length === 0) return []
+  const since = toText(new Date(now.getTime() - RECENT_MS))
+  const rows = await context.rows<{ id: string; is_missed: number }>(
+    dialect.union(
+      ids.map(
+        () =>
+          `SELECT periodic_task_id AS id,
+             CASE WHEN missed > 0 AND (state <> 'skipped' OR reason = 'missed') THEN 1 ELSE 0 END AS is_missed
+           FROM ${tables.job}
+           WHERE periodic_task_id = ? AND slot >= ?
+           ORDER BY slot DESC
+           LIMIT ${integerLiteral(LAST_SLOTS)}`,
+      ),
+    ),
+    ids.flatMap((id) => [id, since]),
+  )
+  const missed = rows.filter((row) => row.is_missed === 1).map(({ id }) => id)
+  return ids.filter((id) => missed.filter((other) => other === id).length >= TOO_MANY).map((id) => ({ id }))
 }
 
 async function waitingJobs({ rows, tables }: Context): Promise<DoctorInput['waiting']> {

@@ -1,12 +1,12 @@
 /** A schedule that is due again at once, on a database whose driver is synchronous. */
 import { expect, it } from 'vitest'
 import { task } from '../../src/index.ts'
-import { scene, signal } from '../kalends/scene.ts'
+import { scene, signal, until } from './scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 
 eachDatabase((under) => {
   it.each(['allow', 'replace'])(
-    'a schedule that is always due (overlap %s) leaves the event loop to jobs, timers and the shutdown',
+    'a schedule that is always due (overlap %s) leaves the event loop to jobs, timers and the shutdown, and is named',
     async (overlap) => {
       const { open, database } = await scene(under)
       const kalends = await open()
@@ -20,6 +20,19 @@ eachDatabase((under) => {
       await kalends.start()
       await ran
       await new Promise((resolve) => setTimeout(resolve, 1))
+      const found = { code: 'cannot-keep-up', subject: 'always' }
+      await until(
+        async () =>
+          kalends
+            .health()
+            .warnings.some(({ code, subject }) => code === found.code && subject === found.subject) || null,
+      )
+      await until(async () => {
+        const findings = await kalends.doctor()
+        return (
+          findings.some(({ code, subjects }) => code === found.code && subjects.join() === 'always') || null
+        )
+      })
       await kalends.stop()
       const [row] = await database.query("SELECT COUNT(*) AS n FROM job WHERE periodic_task_id = 'always'")
       expect(Number(row?.['n'])).toBeGreaterThan(0)

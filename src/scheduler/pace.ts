@@ -1,0 +1,31 @@
+import type { Submission } from '../store/scheduling-store.ts'
+
+/** So many submissions in a row with missed slots mean that slots come faster than they can be submitted. */
+const TOO_MANY = 5
+/** Longer ago, it may have been changed, or another worker submits it. */
+const RECENT_MS = 60_000
+/** The most schedules to remember: after an outage, each may have missed slots once. */
+const MOST = 1000
+
+/** Which schedules cannot keep up: they miss slots in one submission after the other. */
+export class Pace {
+  readonly #behind = new Map<string, { readonly times: number; readonly at: number }>()
+
+  submitted({ id, plan }: Pick<Submission, 'id' | 'plan'>): void {
+    const times = (this.#behind.get(id)?.times ?? 0) + 1
+    // Deleted first, so that the map stays in the order of the last submissions.
+    this.#behind.delete(id)
+    if (!plan.skips.some(({ reason }) => reason === 'missed')) return
+    this.#behind.set(id, { times, at: performance.now() })
+    for (const [oldest] of this.#behind) {
+      if (this.#behind.size <= MOST) break
+      this.#behind.delete(oldest)
+    }
+  }
+
+  /** The ids of such schedules. */
+  behind(): string[] {
+    const since = performance.now() - RECENT_MS
+    return [...this.#behind].filter(([, { times, at }]) => times >= TOO_MANY && at >= since).map(([id]) => id)
+  }
+}
