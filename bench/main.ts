@@ -14,6 +14,7 @@ import { writePage } from './page.ts'
 import { type Report, tellReport } from './report.ts'
 import { Servers } from './servers.ts'
 import type { Suite } from './suite.ts'
+import { blocksSuite } from './suites/blocks.ts'
 import { burstSuite } from './suites/burst.ts'
 import { calendarSuite } from './suites/calendar.ts'
 import { claimsSuite } from './suites/claims.ts'
@@ -31,6 +32,7 @@ const SUITES: readonly Suite[] = [
   startSuite,
   idleSuite,
   burstSuite,
+  blocksSuite,
   queueSuite,
   latenessSuite,
   locksSuite,

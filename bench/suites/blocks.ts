@@ -1,0 +1,79 @@
+/** Many schedules due at one instant: how long is the event loop of the worker blocked by one piece of work? */
+import { z } from 'zod'
+import { Child } from '../child.ts'
+import { insertSchedules, rewind } from '../fixtures.ts'
+import { interleave } from '../rounds.ts'
+import { DATABASES, type DatabaseName } from '../servers.ts'
+import { median } from '../statistics.ts'
+import { type Bench, type Findings, type Measure, scaled, type Suite } from '../suite.ts'
+import { atMost } from '../target.ts'
+
+const SCHEDULES = 20_000
+const LEAD_MS = 3000
+const MOST_MS = 100
+const FAR = new Date('2100-01-01T00:00:00Z')
+const resultSchema = z.object({ longest: z.number(), longestCommit: z.number() })
+
+export const blocksSuite: Suite = {
+  name: 'blocks',
+  title: 'Longest block of the event loop',
+  run: async (bench) => {
+    const count = scaled(bench, SCHEDULES)
+    const work = `${count.toLocaleString('en')} schedules due at one instant, submitted and run`
+    const notes: string[] = []
+    const subjects: { readonly name: string; readonly kind: DatabaseName }[] = []
+    for (const kind of DATABASES) {
+      if (kind !== 'SQLite' && 'missing' in (await bench.servers.get(kind)))
+        notes.push(`${kind} could not be had`)
+      else subjects.push({ name: `Kalends on ${kind}`, kind })
+    }
+    const commits: number[] = []
+    const results = await interleave(subjects, bench.runs, async ({ name, kind }) => {
+      bench.say(name)
+      const { longest, longestCommit } = await blocked(bench, kind, count)
+      if (kind === 'SQLite') commits.push(longestCommit)
+      return longest
+    })
+    const measures = [...results].map(
+      ([{ name }, values]): Measure => ({ work, subject: name, unit: 'ms', values }),
+    )
+    return {
+      measures: [
+        ...measures,
+        {
+          work: `${work}: longest COMMIT, with its fsync`,
+          subject: 'Kalends on SQLite',
+          unit: 'ms',
+          values: commits,
+        },
+      ],
+      notes: [...notes, 'On SQLite, the time of COMMIT is not included, but is a row of its own.'],
+      targets: measures.map(({ subject, values }) =>
+        atMost(`longest block of the event loop, ${subject}`, median(values), MOST_MS, ' ms'),
+      ),
+    } satisfies Findings
+  },
+}
+
+async function blocked(
+  { servers }: Bench,
+  kind: DatabaseName,
+  count: number,
+): Promise<z.infer<typeof resultSchema>> {
+  const database = await servers.database(kind)
+  if (database === null) throw new Error(`${kind} was there, and is not any more`)
+  try {
+    await insertSchedules(database, { count, at: FAR })
+    const child = new Child('programs/blocks', { url: database.url, schedules: count })
+    try {
+      await child.ready()
+      await rewind(database, new Date(Math.ceil((Date.now() + LEAD_MS) / 1000) * 1000))
+      child.go()
+      return await child.result(resultSchema)
+    } finally {
+      await child.kill()
+    }
+  } finally {
+    await database.drop()
+  }
+}
