@@ -1,5 +1,9 @@
+import { execFileSync } from 'node:child_process'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+// The modules that the sources import, also without a build.
+execFileSync(process.execPath, ['scripts/generate.mjs'], { cwd: import.meta.dirname })
 
 /**
  * What runs where. `npm test` proves the contract: the conformance suite of the store on every database, everything

@@ -24,13 +24,15 @@ const ROOT_FILES = [
 
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(BASE.map((file) => [file, []])),
+  // Written by scripts/generate.mjs: the version, the migrations, the page.
+  generated: [],
   calendar: [],
   timer: ['calendar', ...BASE],
   // The table that flags, schemas, columns and documents are made of: plain data, so that a command loads it alone.
   settings: [],
-  model: ['settings', 'timer', ...BASE],
+  model: ['settings', 'timer', 'generated', ...BASE],
   'store interface': ['settings', 'model', ...BASE],
-  store: ['store interface', 'settings', 'model', ...BASE],
+  store: ['store interface', 'settings', 'model', 'generated', ...BASE],
   ...Object.fromEntries(PARTS.map((part) => [part, ['store interface', 'settings', 'model', ...BASE]])),
   // People write, read and preview timers through it; the planner alone would not show them the elapses.
   schedules: ['store interface', 'settings', 'model', 'timer', ...BASE],
@@ -39,7 +41,16 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   // A take-over writes the ends of lost attempts in the same way as the executor.
   'worker part': ['executor', 'store interface', 'model', ...BASE],
   // It brings declared sets to the database.
-  worker: ['worker part', 'scheduler', 'executor', 'schedules', 'store interface', 'model', ...BASE],
+  worker: [
+    'generated',
+    'worker part',
+    'scheduler',
+    'executor',
+    'schedules',
+    'store interface',
+    'model',
+    ...BASE,
+  ],
   'owner-turns': BASE,
   options: ['scheduler', 'executor', 'jobs', 'store', 'timer', 'model', ...BASE],
   definitions: ['executor', 'jobs', 'schedules', 'store interface', 'model', ...BASE],
@@ -68,8 +79,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   kalends: [...INNER, 'options', 'definitions', 'lifecycle', 'scopes', 'worker part'],
   index: [...INNER, 'options', 'scopes', 'worker part', 'kalends'],
   // It checks timers before there is a schedule, and serves the metrics.
-  http: ['kalends', 'index', 'settings', 'calendar', 'timer', 'telemetry', ...BASE],
-  cli: ['kalends', 'index', 'settings', 'calendar', 'timer', 'http', ...BASE],
+  http: ['kalends', 'index', 'settings', 'calendar', 'timer', 'telemetry', 'generated', ...BASE],
+  cli: ['kalends', 'index', 'settings', 'calendar', 'timer', 'http', 'generated', ...BASE],
   testing: ['kalends', 'index', 'timer', ...BASE],
   telemetry: ['index'],
   // The page shows durations and relative times in the same text as the command line and doctor.

@@ -1,5 +1,5 @@
 /** The commands by name. Only the requested one is loaded, so that `kalends --help` and completions are fast. */
-import { readFileSync } from 'node:fs'
+import { VERSION } from '../generated/version.ts'
 import { type AnyCommand, Command } from './commander.ts'
 import { harmlessLines } from './output.ts'
 
@@ -38,12 +38,9 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 conflict with the cu
 /** @param args  the command line: the command that it names is loaded, the others are only known by name */
 export async function program(args: readonly string[]): Promise<AnyCommand> {
   const named = args.find((arg) => !arg.startsWith('-') && arg !== 'help')
-  const { version }: { version: string } = JSON.parse(
-    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-  )
   const main = new Command('kalends')
     .description("Periodic tasks in the application's own SQL database.")
-    .version(version, '-V, --version', 'print the version')
+    .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'explain a command')
     .helpCommand('help [command]', 'explain a command')
     .option('--verbose', 'print errors with their stack and causes, and log details')

@@ -1,5 +1,6 @@
 /** The metrics of this process, if prom-client is installed. */
 import type { Kalends } from '../index.ts'
+import { collectMetrics } from '../telemetry/metrics.ts'
 import { Problem } from './problem.ts'
 
 /** What serves metrics: a registry of prom-client. */
@@ -26,10 +27,9 @@ export function metricsOf(kalends: Kalends, given: MetricsRegistry | undefined):
 /** Starts counting now, so that the first scrape includes what happened before it. */
 async function ownRegistry(kalends: Kalends): Promise<MetricsRegistry | null> {
   try {
-    const { Registry } = await import('prom-client')
-    const { prometheus } = await import('../telemetry/prometheus.ts')
-    const registry = new Registry()
-    prometheus(kalends, { registry })
+    const client = await import('prom-client')
+    const registry = new client.Registry()
+    collectMetrics(client, kalends, { registry })
     return registry
   } catch {
     return null

@@ -1,17 +1,10 @@
 /**
- * The web page: the files of dist/ui, under any base path. They are the same for every caller and contain no data of
+ * The web page: the files that vite builds of src/ui, under any base path. They are the same for every caller and contain no data of
  * the database, so they need no sign-in. The page gets its data from the API, with the caller's permissions.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
+import { PAGE } from '../generated/page.ts'
 import { acceptsGzip } from './response.ts'
-
-/** Built by vite, even if the sources run without a build. */
-const FOLDER = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? '../../dist/ui' : '../ui', import.meta.url),
-)
 
 const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
@@ -42,18 +35,16 @@ interface File {
 }
 
 export class WebPage {
-  readonly #html: string | null
+  /** null: the sources run without a build of the page. */
+  readonly #html = PAGE['index.html'] ?? null
   readonly #files = new Map<string, File>()
 
   constructor() {
-    const index = join(FOLDER, 'index.html')
-    this.#html = existsSync(index) ? readFileSync(index, 'utf8') : null
-    if (this.#html === null) return
-    for (const name of readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })) {
+    for (const [name, content] of Object.entries(PAGE)) {
       const type = TYPES[name.split('.').at(-1) ?? '']
       if (type === undefined) continue
-      const bytes = new Uint8Array(readFileSync(join(FOLDER, name)))
-      this.#files.set(name.replaceAll('\\', '/'), { type, bytes, zipped: new Uint8Array(gzipSync(bytes)) })
+      const bytes = new TextEncoder().encode(content)
+      this.#files.set(name, { type, bytes, zipped: new Uint8Array(gzipSync(bytes)) })
     }
   }
 

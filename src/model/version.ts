@@ -1,7 +1,6 @@
 /** Decides which version of Kalends may use the tables. Pure. */
 
-/** The version of this package, the same as in package.json. */
-export const VERSION = '0.1.0'
+import { VERSION } from '../generated/version.ts'
 
 /** Why this version cannot use the tables, and what to do; null: it can. */
 export function versionProblem(needed: string | null, own: string = VERSION): string | null {

@@ -3,16 +3,13 @@
  * of its journal. Each statement is recorded when it is done, so that an interrupted run can continue (MySQL commits
  * each CREATE TABLE separately).
  */
-import { readFile } from 'node:fs/promises'
 import { SchemaError } from '../errors.ts'
+import { MIGRATIONS } from '../generated/migrations.ts'
 import { type SchemaDrift, VIEW } from '../model/doctor.ts'
 import type { Database, Dialect, Sql } from './database.ts'
 import { lowestVersion } from './sql/lowest-version.ts'
 import { TABLE_NAMES, tables } from './sql/tables.ts'
 import { versionProblem } from '../model/version.ts'
-
-const FOLDER = new URL('../../drizzle/', import.meta.url)
-const BREAKPOINT = '--> statement-breakpoint'
 
 /** The lowest version that may use the tables once a migration has started. Migrations without one change nothing. */
 const LOWEST_VERSIONS: Readonly<Record<string, string>> = { '0000_first': '0.1.0' }
@@ -47,7 +44,7 @@ export async function migrate(
   migrations?: readonly Migration[],
 ): Promise<string[]> {
   const { dialect } = database
-  const steps = stepsOf(migrations ?? (await readMigrations(database)), prefix)
+  const steps = stepsOf(migrations ?? migrationsFor(database), prefix)
   const before = await appliedSteps(database, dialect, prefix)
   if (before !== null && steps.every((step) => before.has(step.name))) return []
   // In a cluster, the lock belongs to one server. Another process may migrate through another server at the same time.
@@ -117,7 +114,7 @@ async function tablesVersionProblem(database: Database, prefix: string): Promise
 /** @throws SchemaError when the tables are not what this version needs */
 export async function checkMigrated(database: Database, prefix: string): Promise<void> {
   const applied = await appliedSteps(database, database.dialect, prefix)
-  const steps = stepsOf(await readMigrations(database), prefix)
+  const steps = stepsOf(migrationsFor(database), prefix)
   const missing = steps.filter((step) => applied?.has(step.name) !== true)
   if (missing.length > 0)
     throw new SchemaError(
@@ -151,7 +148,7 @@ async function wrongEngines(database: Database, prefix: string): Promise<SchemaD
 
 /** How the tables differ from the migrations: which migrations are pending, and which columns and indexes are missing. */
 export async function schemaDrift(database: Database, prefix: string): Promise<SchemaDrift> {
-  const steps = stepsOf(await readMigrations(database), prefix)
+  const steps = stepsOf(migrationsFor(database), prefix)
   const applied = await appliedSteps(database, database.dialect, prefix)
   const pending = steps.filter((step) => applied?.has(step.name) !== true)
   const made = new Set<string>()
@@ -221,24 +218,10 @@ async function refuseForeignTables(sql: Sql, { schema }: Dialect, prefix: string
   )
 }
 
-export async function readMigrations(database: Database): Promise<Migration[]> {
-  const folder = new URL(`${database.dialect.name}/`, FOLDER)
-  const journal: { entries: { tag: string }[] } = JSON.parse(
-    await readFile(new URL('meta/_journal.json', folder), 'utf8'),
-  )
-  const files = await Promise.all(
-    journal.entries.map(async ({ tag }) => ({
-      tag,
-      text: await readFile(new URL(`${tag}.sql`, folder), 'utf8'),
-    })),
-  )
-  return files.map(({ tag, text }) => ({
+export function migrationsFor({ dialect }: Database): Migration[] {
+  return MIGRATIONS[dialect.name].map(({ tag, statements }) => ({
     tag,
-    statements: text
-      .split(BREAKPOINT)
-      .map((statement) => statement.trim())
-      .filter((statement) => statement !== '')
-      .map((statement) => withTableOptions(statement, database.dialect)),
+    statements: statements.map((statement) => withTableOptions(statement, dialect)),
     lowestVersion: LOWEST_VERSIONS[tag] ?? null,
   }))
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { InvalidInputError, SchemaError, StoreUnavailableError } from '../../src/errors.ts'
 import { Kalends, task } from '../../src/index.ts'
-import { VERSION } from '../../src/model/version.ts'
-import { migrate, readMigrations } from '../../src/store/migrate.ts'
+import { VERSION } from '../../src/generated/version.ts'
+import { migrate, migrationsFor } from '../../src/store/migrate.ts'
 import { MysqlDatabase } from '../../src/store/mysql/database.ts'
 import { migrateDatabase, openStore } from '../../src/store/open.ts'
 import { SqliteDatabase } from '../../src/store/sqlite/database.ts'
@@ -128,7 +128,7 @@ async function upgrade({ kind, url }: Pick<TestDatabase, 'kind' | 'url'>): Promi
   const database =
     kind === 'sqlite' ? await SqliteDatabase.open(url.slice('sqlite:'.length)) : new MysqlDatabase(url, 1)
   try {
-    return await migrate(database, '', () => {}, [...(await readMigrations(database)), NEXT])
+    return await migrate(database, '', () => {}, [...migrationsFor(database), NEXT])
   } finally {
     await database.close()
   }

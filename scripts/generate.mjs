@@ -1,0 +1,59 @@
+/**
+ * Writes src/generated: the version, the migrations of drizzle/ and the page that vite has built, as modules. A bundle of
+ * an application contains them, and nothing is read from the folder of the package at run time.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const root = join(import.meta.dirname, '..')
+const folder = join(root, 'src/generated')
+const page = join(root, 'dist/ui')
+const BREAKPOINT = '--> statement-breakpoint'
+
+mkdirSync(folder, { recursive: true })
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+write('version.ts', `/** The version of this package. */\nexport const VERSION = ${literal(version)}\n`)
+write(
+  'migrations.ts',
+  `/** In order, by dialect. Names of tables, indexes and constraints start with \`{prefix}\`. */
+export const MIGRATIONS: Readonly<
+  Record<'mysql' | 'sqlite', readonly { readonly tag: string; readonly statements: readonly string[] }[]>
+> = ${literal({ mysql: migrations('mysql'), sqlite: migrations('sqlite') })}\n`,
+)
+write(
+  'page.ts',
+  `/** The files of the page, by path; empty when it was not built. */
+export const PAGE: Readonly<Record<string, string>> = ${literal(pageFiles())}\n`,
+)
+
+/** In the order of the journal. */
+function migrations(dialect) {
+  const read = (name) => readFileSync(join(root, 'drizzle', dialect, name), 'utf8')
+  return JSON.parse(read('meta/_journal.json')).entries.map(({ tag }) => ({
+    tag,
+    statements: read(`${tag}.sql`)
+      .split(BREAKPOINT)
+      .map((statement) => statement.trim())
+      .filter((statement) => statement !== ''),
+  }))
+}
+
+/** By their paths; empty when the page was not built. */
+function pageFiles() {
+  if (!existsSync(page)) return {}
+  const names = readdirSync(page, { recursive: true, encoding: 'utf8' })
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => /\.(?:html|js|css|svg)$/.test(name))
+  return Object.fromEntries(names.toSorted().map((name) => [name, readFileSync(join(page, name), 'utf8')]))
+}
+
+/** Only if it is different, so that what watches the sources is not disturbed. */
+function write(name, content) {
+  const file = join(folder, name)
+  const whole = `/** Written by scripts/generate.mjs. */\n${content}`
+  if (!existsSync(file) || readFileSync(file, 'utf8') !== whole) writeFileSync(file, whole)
+}
+
+function literal(value) {
+  return JSON.stringify(value, null, 2)
+}

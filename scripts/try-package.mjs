@@ -1,0 +1,30 @@
+/**
+ * `node scripts/try-package.mjs <tarball> <application…>`: copies each of these applications of
+ * test/package/applications into an empty folder, installs the package into it, runs its script `try`, and removes it.
+ */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+const [tarball, ...applications] = process.argv.slice(2)
+if (tarball === undefined || applications.length === 0)
+  throw new Error('usage: node scripts/try-package.mjs <tarball> <application…>')
+
+for (const application of applications) {
+  const folder = mkdtempSync(join(tmpdir(), `kalends-${application}-`))
+  const npm = (...args) => {
+    const { status } = spawnSync('npm', args, { cwd: folder, stdio: 'inherit' })
+    if (status !== 0) throw new Error(`The application '${application}' failed: npm ${args.join(' ')}`)
+  }
+  try {
+    cpSync(join(import.meta.dirname, '../test/package/applications', application), folder, {
+      recursive: true,
+    })
+    npm('install', '--prefer-offline', '--no-audit', '--no-fund', '--silent', resolve(tarball))
+    npm('run', '--silent', 'try')
+    process.stdout.write(`The application '${application}' works\n`)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

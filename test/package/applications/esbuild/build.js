@@ -1,0 +1,22 @@
+// The bundle contains everything but the driver of SQLite, a native addon. The package is removed afterwards.
+import { build } from 'esbuild'
+import { rm } from 'node:fs/promises'
+
+const common = {
+  entryPoints: ['app.js'],
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  external: ['libsql'],
+}
+await build({ ...common, format: 'cjs', outfile: 'bundle/app.cjs' })
+await build({
+  ...common,
+  format: 'esm',
+  outfile: 'bundle/app.mjs',
+  // Dependencies in CommonJS call require, which esbuild does not define in ES modules.
+  banner: {
+    js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)",
+  },
+})
+await rm('node_modules/kalends', { recursive: true })
