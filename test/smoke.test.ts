@@ -17,7 +17,7 @@ eachDatabase(({ fresh }) => {
     } as const
     const first = await WorkerProcess.start(settings)
     await database.query(
-      "INSERT INTO periodic_task (id, task, timer, nextrun) VALUES ('quick', 'tick', 'yearly', '2020-01-01'), ('long', 'hold', 'yearly', '2020-01-01')",
+      "INSERT INTO periodic_task (id, task, timer, nextrun) VALUES ('quick', 'tick', 'yearly', '2020-01-01 00:00:00'), ('long', 'hold', 'yearly', '2020-01-01 00:00:00')",
     )
     await first.report('settled', ({ task, state }) => task === 'tick' && state === 'success')
     const { job } = await first.report('handling', ({ schedule }) => schedule === 'long')

@@ -72,7 +72,10 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT `{prefix}job_reason` CHECK(`reason` in ('overlap', 'missed', 'max runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'replaced', 'run now')),
 	CONSTRAINT `{prefix}job_exclusive` CHECK(`exclusive` between 0 and 1),
 	CONSTRAINT `{prefix}job_attempt` CHECK(`attempt` between 0 and 2147483647),
-	CONSTRAINT `{prefix}job_claim` CHECK(`claim` between 0 and 2147483647)
+	CONSTRAINT `{prefix}job_claim` CHECK(`claim` between 0 and 2147483647),
+	CONSTRAINT `{prefix}job_run_at_valid_date` CHECK(month(`run_at`) > 0 and day(`run_at`) between 1 and day(last_day(`run_at`))),
+	CONSTRAINT `{prefix}job_finished_valid_date` CHECK(month(`finished`) > 0 and day(`finished`) between 1 and day(last_day(`finished`))),
+	CONSTRAINT `{prefix}job_stop_requested_valid_date` CHECK(month(`stop_requested`) > 0 and day(`stop_requested`) between 1 and day(last_day(`stop_requested`)))
 );
 --> statement-breakpoint
 CREATE TABLE `{prefix}job_log` (
@@ -132,6 +135,8 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT `{prefix}periodic_task_overlap` CHECK(`overlap` in ('skip', 'queue_one', 'replace', 'allow')),
 	CONSTRAINT `{prefix}periodic_task_catch_up` CHECK(`catch_up` between 0 and 1000),
 	CONSTRAINT `{prefix}periodic_task_jitter` CHECK(`jitter` between 0 and 2147483647),
+	CONSTRAINT `{prefix}periodic_task_starts_valid_date` CHECK(month(`starts`) > 0 and day(`starts`) between 1 and day(last_day(`starts`))),
+	CONSTRAINT `{prefix}periodic_task_ends_valid_date` CHECK(month(`ends`) > 0 and day(`ends`) between 1 and day(last_day(`ends`))),
 	CONSTRAINT `{prefix}periodic_task_max_runs` CHECK(`max_runs` between 1 and 9007199254740991),
 	CONSTRAINT `{prefix}periodic_task_timeout` CHECK(`timeout` between 1 and 2147483647),
 	CONSTRAINT `{prefix}periodic_task_max_retries` CHECK(`max_retries` between 0 and 1000),
@@ -140,6 +145,8 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT `{prefix}periodic_task_on_exhausted` CHECK(`on_exhausted` in ('continue', 'stop')),
 	CONSTRAINT `{prefix}periodic_task_after_done` CHECK(`after_done` in ('keep', 'delete')),
 	CONSTRAINT `{prefix}periodic_task_priority` CHECK(`priority` between -2147483647 and 2147483647),
+	CONSTRAINT `{prefix}periodic_task_nextrun_valid_date` CHECK(month(`nextrun`) > 0 and day(`nextrun`) between 1 and day(last_day(`nextrun`))),
+	CONSTRAINT `{prefix}periodic_task_created_valid_date` CHECK(month(`created`) > 0 and day(`created`) between 1 and day(last_day(`created`))),
 	CONSTRAINT `{prefix}periodic_task_idle` CHECK(`idle` in ('awaiting finish', 'done', 'dead', 'invalid', 'retired')),
 	CONSTRAINT `{prefix}periodic_task_run_count` CHECK(`run_count` between 0 and 9007199254740991),
 	CONSTRAINT `{prefix}periodic_task_error_count` CHECK(`error_count` between 0 and 9007199254740991)

@@ -81,7 +81,10 @@ CREATE TABLE `{prefix}job` (
 	CONSTRAINT "{prefix}job_exclusive" CHECK(typeof(`exclusive`) in ('integer', 'null') and `exclusive` between 0 and 1),
 	CONSTRAINT "{prefix}job_worker" CHECK(typeof(`worker`) in ('text', 'null') and instr(`worker`, char(0)) = 0 and length(`worker`) <= 255),
 	CONSTRAINT "{prefix}job_attempt" CHECK(typeof(`attempt`) in ('integer', 'null') and `attempt` between 0 and 2147483647),
-	CONSTRAINT "{prefix}job_claim" CHECK(typeof(`claim`) in ('integer', 'null') and `claim` between 0 and 2147483647)
+	CONSTRAINT "{prefix}job_claim" CHECK(typeof(`claim`) in ('integer', 'null') and `claim` between 0 and 2147483647),
+	CONSTRAINT "{prefix}job_run_at: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`run_at` is null or `run_at` between '0001' and ':' and (`run_at` is strftime('%Y-%m-%d %H:%M:%f', `run_at`, '+0 days') or replace(substr(`run_at`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`run_at`, 1, 19), '+0 days') and strftime('%s', `run_at`) is not null and substr(`run_at`, 20) not glob '*[^-+.:Z0-9]*' and instr(`run_at`, char(0)) = 0)),
+	CONSTRAINT "{prefix}job_finished: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`finished` is null or `finished` between '0001' and ':' and (`finished` is strftime('%Y-%m-%d %H:%M:%f', `finished`, '+0 days') or replace(substr(`finished`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`finished`, 1, 19), '+0 days') and strftime('%s', `finished`) is not null and substr(`finished`, 20) not glob '*[^-+.:Z0-9]*' and substr(`finished`, 11) not glob '*[-+TZ]*' and instr(`finished`, char(0)) = 0)),
+	CONSTRAINT "{prefix}job_stop_requested: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`stop_requested` is null or `stop_requested` between '0001' and ':' and (`stop_requested` is strftime('%Y-%m-%d %H:%M:%f', `stop_requested`, '+0 days') or replace(substr(`stop_requested`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`stop_requested`, 1, 19), '+0 days') and strftime('%s', `stop_requested`) is not null and substr(`stop_requested`, 20) not glob '*[^-+.:Z0-9]*' and instr(`stop_requested`, char(0)) = 0))
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `{prefix}job_occurrence` ON `{prefix}job` (`periodic_task_id`,`slot`);--> statement-breakpoint
@@ -159,6 +162,8 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT "{prefix}periodic_task_overlap" CHECK(`overlap` in ('skip', 'queue_one', 'replace', 'allow')),
 	CONSTRAINT "{prefix}periodic_task_catch_up" CHECK(typeof(`catch_up`) in ('integer', 'null') and `catch_up` between 0 and 1000),
 	CONSTRAINT "{prefix}periodic_task_jitter" CHECK(typeof(`jitter`) in ('integer', 'null') and `jitter` between 0 and 2147483647),
+	CONSTRAINT "{prefix}periodic_task_starts: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`starts` is null or `starts` between '0001' and ':' and (`starts` is strftime('%Y-%m-%d %H:%M:%f', `starts`, '+0 days') or replace(substr(`starts`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`starts`, 1, 19), '+0 days') and strftime('%s', `starts`) is not null and substr(`starts`, 20) not glob '*[^-+.:Z0-9]*' and instr(`starts`, char(0)) = 0)),
+	CONSTRAINT "{prefix}periodic_task_ends: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`ends` is null or `ends` between '0001' and ':' and (`ends` is strftime('%Y-%m-%d %H:%M:%f', `ends`, '+0 days') or replace(substr(`ends`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`ends`, 1, 19), '+0 days') and strftime('%s', `ends`) is not null and substr(`ends`, 20) not glob '*[^-+.:Z0-9]*' and instr(`ends`, char(0)) = 0)),
 	CONSTRAINT "{prefix}periodic_task_max_runs" CHECK(typeof(`max_runs`) in ('integer', 'null') and `max_runs` between 1 and 9007199254740991),
 	CONSTRAINT "{prefix}periodic_task_timeout" CHECK(typeof(`timeout`) in ('integer', 'null') and `timeout` between 1 and 2147483647),
 	CONSTRAINT "{prefix}periodic_task_max_retries" CHECK(typeof(`max_retries`) in ('integer', 'null') and `max_retries` between 0 and 1000),
@@ -170,7 +175,9 @@ CREATE TABLE `{prefix}periodic_task` (
 	CONSTRAINT "{prefix}periodic_task_group_" CHECK(typeof(`group_`) in ('text', 'null') and instr(`group_`, char(0)) = 0 and length(`group_`) <= 100),
 	CONSTRAINT "{prefix}periodic_task_submitter" CHECK(typeof(`submitter`) in ('text', 'null') and instr(`submitter`, char(0)) = 0 and length(`submitter`) <= 190),
 	CONSTRAINT "{prefix}periodic_task_subject" CHECK(typeof(`subject`) in ('text', 'null') and instr(`subject`, char(0)) = 0 and length(`subject`) <= 255),
+	CONSTRAINT "{prefix}periodic_task_nextrun: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`nextrun` is null or `nextrun` between '0001' and ':' and (`nextrun` is strftime('%Y-%m-%d %H:%M:%f', `nextrun`, '+0 days') or replace(substr(`nextrun`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`nextrun`, 1, 19), '+0 days') and strftime('%s', `nextrun`) is not null and substr(`nextrun`, 20) not glob '*[^-+.:Z0-9]*' and instr(`nextrun`, char(0)) = 0)),
 	CONSTRAINT "{prefix}periodic_task_declared_by" CHECK(typeof(`declared_by`) in ('text', 'null') and instr(`declared_by`, char(0)) = 0 and length(`declared_by`) <= 190),
+	CONSTRAINT "{prefix}periodic_task_created: write UTC as YYYY-MM-DD HH:MM:SS" CHECK(`created` is null or `created` between '0001' and ':' and (`created` is strftime('%Y-%m-%d %H:%M:%f', `created`, '+0 days') or replace(substr(`created`, 1, 19), 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', substr(`created`, 1, 19), '+0 days') and strftime('%s', `created`) is not null and substr(`created`, 20) not glob '*[^-+.:Z0-9]*' and substr(`created`, 11) not glob '*[-+TZ]*' and instr(`created`, char(0)) = 0)),
 	CONSTRAINT "{prefix}periodic_task_worker" CHECK(typeof(`worker`) in ('text', 'null') and instr(`worker`, char(0)) = 0 and length(`worker`) <= 255),
 	CONSTRAINT "{prefix}periodic_task_idle" CHECK(`idle` in ('awaiting finish', 'done', 'dead', 'invalid', 'retired')),
 	CONSTRAINT "{prefix}periodic_task_run_count" CHECK(typeof(`run_count`) in ('integer', 'null') and `run_count` between 0 and 9007199254740991),

@@ -18,6 +18,8 @@ export interface Column {
   readonly values?: readonly string[]
   /** Whether a CHECK enforces the kind, the length and the range; false where only Kalends writes. */
   readonly isChecked?: boolean
+  /** Whether statements compare the stored values of an instant, so that SQLite takes only text that sorts by time. */
+  readonly isSorted?: boolean
   readonly isRequired?: boolean
   readonly isKey?: boolean
   /** A row number that defaults to the next one. */
@@ -78,7 +80,11 @@ const SHORT: Column = { kind: 'text', most: 16 }
 const NAME = text(190)
 const WORKER = text(255)
 const LONG_TEXT: Column = { kind: 'long text' }
+/** An instant that only Kalends writes. */
 const INSTANT: Column = { kind: 'instant' }
+/** An instant that people write, too. */
+const TIME: Column = { kind: 'instant', isChecked: true }
+const SORTED_TIME: Column = { ...TIME, isSorted: true }
 const CREATED = withDefault(INSTANT, NOW)
 
 /** The columns of settings. A default other than null is also the default of the column. */
@@ -93,7 +99,7 @@ function settingColumn(name: SettingName): Column {
     case 'flag':
       return flag(value ? 1 : 0)
     case 'instant':
-      return INSTANT
+      return TIME
     case 'text':
       return value === undefined ? required(text(setting.most)) : orNull(text(setting.most), value)
     case 'whole':
@@ -122,9 +128,9 @@ export const PERIODIC_TASK: Table = {
   columns: {
     id: key(NAME),
     ...settings(SETTING_NAMES),
-    nextrun: INSTANT,
+    nextrun: TIME,
     declared_by: NAME,
-    created: CREATED,
+    created: withDefault(SORTED_TIME, NOW),
     worker: WORKER,
     marked: INSTANT,
     mark_ends: INSTANT,
@@ -177,13 +183,13 @@ export const JOB: Table = {
     attempt: count(INT),
     claim: count(INT),
     submitted: CREATED,
-    run_at: INSTANT,
+    run_at: TIME,
     started: INSTANT,
-    finished: INSTANT,
+    finished: SORTED_TIME,
     progress: LONG_TEXT,
     result: LONG_TEXT,
     error: LONG_TEXT,
-    stop_requested: INSTANT,
+    stop_requested: TIME,
     active_key: generated(NAME),
     claim_group: generated(text(SETTINGS.group.most)),
     claim_task: generated(NAME),
@@ -267,25 +273,57 @@ export const DECLARED_SET: Table = {
   },
 }
 
-/** The CHECKs of a table, by the suffix of their names. `forServer`: column types have lengths. */
+/**
+ * The CHECKs of a table, by the suffix of their names. `forServer`: column types have lengths, and the instants of the
+ * column type are valid dates or zero.
+ */
 export function checksOf({ columns, json }: Table, forServer: boolean): [name: string, condition: string][] {
   const conditions = Object.entries(columns).flatMap(([name, column]): [string, string][] => {
     const condition = conditionOf(`\`${name}\``, column, forServer)
-    return condition === null ? [] : [[name, condition]]
+    if (condition === null) return []
+    if (column.kind !== 'instant') return [[name, condition]]
+    // Databases report the name. On servers, a name has at most 64 characters, and the prefix up to 32.
+    return [[forServer ? `${name}_valid_date` : `${name}: write UTC as YYYY-MM-DD HH:MM:SS`, condition]]
   })
   return json === undefined ? conditions : [['json', `json_valid(\`${json}\`)`], ...conditions]
 }
 
 /** SQLite columns accept values of any type, and texts of any length, which drivers cut off at NUL. */
 function conditionOf(name: string, column: Column, forServer: boolean): string | null {
-  const { kind, range, values, most, isChecked } = column
+  const { kind, range, values, most, isChecked, isSorted } = column
   if (values !== undefined) return `${name} in (${values.map((value) => `'${value}'`).join(', ')})`
   if (isChecked !== true) return null
   if (range !== undefined) {
     const between = `${name} between ${range[0]} and ${range[1]}`
     return forServer ? between : `typeof(${name}) in ('integer', 'null') and ${between}`
   }
+  if (kind === 'instant') return forServer ? dateOnServer(name) : timeOnSqlite(name, isSorted === true)
   if (forServer) return null
   const isText = `typeof(${name}) in ('text', 'null') and instr(${name}, char(0)) = 0`
   return kind === 'long text' ? isText : `${isText} and length(${name}) <= ${most}`
+}
+
+/** Depending on `sql_mode`, servers store zero, 0 as a month or a day, and 30 February, also in place of other text. */
+function dateOnServer(name: string): string {
+  return `month(${name}) > 0 and day(${name}) between 1 and day(last_day(${name}))`
+}
+
+/**
+ * `YYYY-MM-DD HH:MM:SS`, with any fraction of a second, `T` instead of the space, and `Z` or `±HH:MM`; sorted text has
+ * only the fraction. SQLite's own functions also accept other forms, such as a Julian day, and 30 February; the
+ * modifier makes all its versions turn 30 February into 2 March. Kalends' own form comes first, because each function
+ * takes time.
+ */
+function timeOnSqlite(name: string, isSorted: boolean): string {
+  const seconds = `substr(${name}, 1, 19)`
+  const others = [
+    `replace(${seconds}, 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', ${seconds}, '+0 days')`,
+    `strftime('%s', ${name}) is not null`,
+    `substr(${name}, 20) not glob '*[^-+.:Z0-9]*'`,
+    ...(isSorted ? [`substr(${name}, 11) not glob '*[-+TZ]*'`] : []),
+    `instr(${name}, char(0)) = 0`,
+  ]
+  const own = `${name} is strftime('%Y-%m-%d %H:%M:%f', ${name}, '+0 days')`
+  // Years from 0001; no text such as 'now', and no BLOB.
+  return `${name} is null or ${name} between '0001' and ':' and (${own} or ${others.join(' and ')})`
 }

@@ -77,7 +77,7 @@ eachDatabase(({ fresh }) => {
       status: 200,
       body: { text: 'Sit down', timer: 'every 1min' },
     })
-    await database.query("UPDATE periodic_task SET nextrun = '2020-01-01'")
+    await database.query("UPDATE periodic_task SET nextrun = '2020-01-01 00:00:00'")
     await worker.until(/^to anna: Sit down \(2\d{3}-.*Z\)$/m)
 
     expect(await anna('POST', `${path}/pause`)).toMatchObject({ status: 200, body: { status: 'paused' } })

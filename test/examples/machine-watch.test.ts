@@ -51,7 +51,7 @@ eachDatabase(({ fresh }) => {
     await database.query(`INSERT INTO job_log (job_id, at, message) VALUES ('gone', ${old}, 'old')`)
     await database.query("INSERT INTO machine_sample VALUES ('test', 'load', '', 1, 1, 1)")
     await database.query(
-      "UPDATE periodic_task SET nextrun = '2020-01-01' WHERE id IN ('disk-alarm', 'daily-digest', 'prune')",
+      "UPDATE periodic_task SET nextrun = '2020-01-01 00:00:00' WHERE id IN ('disk-alarm', 'daily-digest', 'prune')",
     )
     await watch.until(/done +disk-alarm +WARNING: nearly full: \//)
     await watch.until(/done +daily-digest +wrote digests\/\d{4}-\d\d-\d\d-daily\.md/)

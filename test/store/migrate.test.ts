@@ -56,6 +56,14 @@ onEachStore((under) => {
     },
   )
 
+  it('the longest prefix leaves room for the names of all tables, indexes and constraints', async () => {
+    const database = await under.bare()
+    const tablePrefix = 'p'.repeat(32)
+    const store = await openStore(database.url, { tablePrefix })
+    await store.close()
+    expect(await tableNames(database)).toEqual(OURS.map((name) => tablePrefix + name))
+  })
+
   it('two prefixes exist side by side, beside the tables of the application', async () => {
     const database = await under.bare()
     await database.query('CREATE TABLE job (mine INTEGER)')

@@ -3,13 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { fromText, toText } from '../../src/store/instant.ts'
 import { LIST_BOUNDS } from '../../src/store/list-store.ts'
 import {
-  after,
   clock,
   ids,
   instant,
   job,
   LEASE_MS,
-  MINUTE,
   onEachStore,
   one,
   planned,
@@ -276,54 +274,7 @@ onEachStore((under) => {
     })
   })
 
-  describe('instants written manually', () => {
-    it
-      .skipIf(under.kind !== 'sqlite')
-      .each([
-        '2026-11-21T10:20:30Z',
-        '2026-11-21T10:20:30.000Z',
-        '2026-11-21 10:20:30',
-        '2026-11-21 10:20:30.0004',
-        '2026-11-21T12:20:30+02:00',
-      ])('on SQLite, %s has its documented meaning', async (text) => {
-      await planned(under, 's', new Date('2099-01-01T00:00:00Z'))
-      await under.query('UPDATE periodic_task SET nextrun = ?', [text])
-      expect((await under.store.schedules.get('s'))?.nextRun).toEqual(new Date('2026-11-21T10:20:30Z'))
-      const planned2 = `1|minutely|0||||${toText(new Date('2026-11-21T10:20:30Z'))}`
-      await under.query('UPDATE periodic_task SET planned_from = ?', [planned2])
-      expect(await wakeAt(under, 's')).toEqual(new Date('2026-11-21T10:20:30Z'))
-    })
-
-    it.skipIf(under.kind !== 'sqlite')(
-      'on SQLite, a time with T is not later than one with a space',
-      async () => {
-        const now = await clock(under)
-        const soon = after(now, MINUTE).toISOString()
-        const ago = after(now, -MINUTE).toISOString()
-        await job(under, 'soon', { run_at: soon })
-        await job(under, 'ago', { run_at: ago })
-        expect(await under.store.executing.promoteDue(10)).toBe(1)
-        expect(await under.store.jobs.get('ago')).toMatchObject({ runAt: null })
-        expect(await under.store.jobs.get('soon')).toMatchObject({ runAt: new Date(soon) })
-        expect((await under.store.scheduling.look([])).dueAt).toEqual(new Date(soon))
-      },
-    )
-
-    it.skipIf(under.kind !== 'sqlite')('on SQLite, an invalid instant means: plan now', async () => {
-      await planned(under, 's', new Date('2099-01-01T00:00:00Z'))
-      await under.query("UPDATE periodic_task SET nextrun = 'tomorrow'")
-      expect(await wakeAt(under, 's')).toEqual(EPOCH)
-      const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
-      await under.store.scheduling.submit(WORKER, marks, (row) => {
-        expect(row.nextRun).toBeNull()
-        return null
-      })
-      await under.query(
-        "UPDATE periodic_task SET nextrun = '2099-01-01T00:00:00Z', planned_from = '1|minutely|0||||2099-01-01 00:00:00.000'",
-      )
-      expect(await wakeAt(under, 's')).toEqual(new Date('2099-01-01T00:00:00Z'))
-    })
-
+  describe('values written manually', () => {
     it('text that only this database accepts as JSON stays text, and hides no other row', async () => {
       await under.query(`INSERT INTO job (id, task, result, progress) VALUES ('j', 't', 'not json', '{')`)
       await job(under, 'k')

@@ -184,7 +184,7 @@ eachDatabase(({ kind, fresh }) => {
       expect(worker.told('handling').filter((report) => report.job === 'dropped')).toEqual([])
 
       await admin(
-        "INSERT INTO periodic_task (id, task, timer, nextrun) VALUES ('pruned', 'tick', 'yearly', '2020-01-01')",
+        "INSERT INTO periodic_task (id, task, timer, nextrun) VALUES ('pruned', 'tick', 'yearly', '2020-01-01 00:00:00')",
       )
       await until('it has run', async () => (await jobs('pruned'))[0]?.['state'] === 'success')
       await admin("DELETE FROM job WHERE periodic_task_id = 'pruned'")

@@ -207,7 +207,7 @@ eachDatabase(({ kind, fresh }) => {
         const worker = await WorkerProcess.start({ ...settings(database, 'w'), url: proxy.url })
         const lost = proxy.loseAnswer(statement)
         await database.query(
-          "INSERT INTO periodic_task (id, task, timer, nextrun) VALUES ('once', 'tick', 'yearly', '2020-01-01')",
+          "INSERT INTO periodic_task (id, task, timer, nextrun) VALUES ('once', 'tick', 'yearly', '2020-01-01 00:00:00')",
         )
         await lost
         await worker.report('settled', (report) => report.state === 'success')

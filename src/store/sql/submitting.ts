@@ -312,8 +312,7 @@ async function noteNotDue(tx: Context, rows: readonly PlannableRow[]): Promise<v
     tx,
     tx.tables.schedule,
     { id: 'id', planned_from: 'text' },
-    // Uses the text as it was read: otherwise, a nextrun that is not an instant would keep the row due forever.
-    rows.map((row) => ({ id: row.id, planned_from: `${row.definition}|${row.nextrun ?? ''}` })),
+    rows.map((row) => ({ id: row.id, planned_from: plannedFrom(row.definition, fromText(row.nextrun)) })),
     { planned_from: 'b.planned_from', ...UNMARKED },
   )
 }

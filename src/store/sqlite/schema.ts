@@ -2,9 +2,9 @@
  * The tables on SQLite. `npm run schema` generates the migrations in drizzle/sqlite from this file; `{prefix}` becomes
  * the `tablePrefix` when they run. Nothing imports it at run time.
  *
- * Instants are UTC text, `YYYY-MM-DD HH:MM:SS.mmm`. Manually written instants may use another of SQLite's formats, so
- * strftime normalises them wherever they are compared: as plain text, `…T00:00:00Z` would sort after the rest of that
- * day.
+ * Instants are UTC text, `YYYY-MM-DD HH:MM:SS.mmm`. Manually written instants may have another form, so strftime
+ * normalises them wherever they are compared: as plain text, `…T00:00:00Z` would sort after the rest of that day. The
+ * CHECKs reject text that strftime cannot read, and instants of the sorted columns that are not in this form.
  */
 import { sql } from 'drizzle-orm'
 import {
