@@ -127,9 +127,19 @@ onEachStore((under) => {
         expect(await stillMarked()).toEqual(ids(result.left))
         left = result.left
       }
-      expect(transactions.flat()).toEqual(['a', 'b', 'c', 'd', 'e'])
-      expect(Math.max(...transactions.map(({ length }) => length))).toBeLessThanOrEqual(2)
+      expect(transactions).toEqual([['a', 'b'], ['c', 'd'], ['e']])
       expect(await count(under, 'job')).toBe(5 * SLOTS)
+    })
+
+    it('or that missed very many are planned in transactions of about 10,000 slots', async () => {
+      for (const id of ['a', 'b', 'c', 'd']) await planned(under, id, await ago(MINUTE))
+      const missed: Decide = (schedule, now, open) => ({
+        ...submitDue(schedule, now, open),
+        skips: [{ slot: after(now, -2 * MINUTE), reason: 'missed', count: 6000, error: null }],
+      })
+      const { left, submissions } = await submit(await mark(), missed)
+      expect(ids(submissions)).toEqual(['a', 'b'])
+      expect(ids(left)).toEqual(['c', 'd'])
     })
 
     it('are left alone in an external queue, which already has their jobs', async () => {

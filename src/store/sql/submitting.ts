@@ -49,6 +49,8 @@ const NOTHING: SubmitResult = { submissions: [], started: [], locked: [], left: 
 const BATCH = { first: 64, most: 500, ms: PART_MS }
 /** The most jobs per transaction, but all of one schedule: catching up may need many for each. */
 const MOST_JOBS = 500
+/** The most slots that one transaction plans, but all of one schedule: after a long absence, many were missed. */
+const MOST_SLOTS = 10_000
 
 function together(results: readonly SubmitResult[]): SubmitResult {
   return {
@@ -199,10 +201,10 @@ async function submitAll(
   const notDue: PlannableRow[] = []
   const again: string[] = []
   const left = new Set<string>()
-  const began = performance.now()
   let jobs = 0
+  let slots = 0
   for (const row of marked) {
-    if (where === 'here' && (jobs >= MOST_JOBS || (jobs > 0 && performance.now() - began >= PART_MS))) {
+    if (where === 'here' && (jobs >= MOST_JOBS || slots >= MOST_SLOTS)) {
       left.add(row.id)
       continue
     }
@@ -219,6 +221,7 @@ async function submitAll(
       const one = { row, plan, open, latestRun, otherIds: NO_OTHERS }
       planned.push(careful ? await withoutDecided(tx, one) : one)
       jobs += plan.runs.length
+      slots += plan.runs.length + plan.skips.reduce((sum, { count }) => sum + count, 0)
     }
   }
   await replaceOpen(
