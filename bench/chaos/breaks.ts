@@ -52,8 +52,8 @@ const ANY_MARK: Mutation = {
 /** Whoever is stopped has marked something, as a rule. */
 const SLOW_SUBMIT: Mutation = {
   file: 'scheduler/periodic-scheduler.js',
-  find: 'const marks = await store.markDue(id, batch, leaseMs, this.#notMarked);',
-  put: `const marks = await store.markDue(id, batch, leaseMs, this.#notMarked); if (marks.length > 0) ${pause(800)}`,
+  find: 'const marks = await store.markDue(id, most, leaseMs, this.#notMarked);',
+  put: `const marks = await store.markDue(id, most, leaseMs, this.#notMarked); if (marks.length > 0) ${pause(800)}`,
 }
 const LOCK_SCHEDULES = 'const rows = await lockRows(tx, {'
 
@@ -176,8 +176,8 @@ export const BREAKS: readonly Break[] = [
     mutations: [
       {
         file: 'store/sql/submitting.js',
-        find: 'return this.#context.transaction((tx) => submitAll(tx, worker, marked, all));',
-        put: `return this.#context.transaction((tx) => submitAll(tx, worker, marked, all)).then(async (result) => { const { later } = globalThis; ${pause(500)} await this.#context.transaction((tx) => insertScheduleJobs(tx, later)); return result; });`,
+        find: 'return this.#context.transaction((tx) => this.#submitTogether(tx, worker, marked, all));',
+        put: `return this.#context.transaction((tx) => this.#submitTogether(tx, worker, marked, all)).then(async (result) => { const { later } = globalThis; ${pause(500)} await this.#context.transaction((tx) => insertScheduleJobs(tx, later)); return result; });`,
       },
       {
         file: 'store/sql/submitting.js',

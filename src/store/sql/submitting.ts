@@ -114,12 +114,7 @@ export class Submitting {
         const { results: done, left } = await this.#contention.run(some, (marked) => {
           const all = { ...how, startLimits: first }
           first = null
-          return this.#context.transaction(async (tx) => {
-            const started = performance.now()
-            const result = await submitAll(tx, worker, marked, all)
-            this.#batch.took(marked.length - result.left.length, performance.now() - started)
-            return result
-          })
+          return this.#context.transaction((tx) => this.#submitTogether(tx, worker, marked, all))
         })
         return together([...done, { ...NOTHING, locked: left }])
       },
@@ -136,6 +131,19 @@ export class Submitting {
       }),
     )
     return together([...results, ...last])
+  }
+
+  /** How long it takes decides how many are submitted in the next transaction. */
+  async #submitTogether(
+    tx: Context,
+    worker: string,
+    marks: readonly Mark[],
+    how: How,
+  ): Promise<SubmitResult> {
+    const started = performance.now()
+    const result = await submitAll(tx, worker, marks, how)
+    this.#batch.took(marks.length - result.left.length, performance.now() - started)
+    return result
   }
 
   /** Submits one schedule on its own. @throws when the database rejects it */
