@@ -7,5 +7,5 @@ trap 'rm -rf "$folder"' EXIT
 test -f dist/index.js || { echo 'There is no dist/: run npm run build first.'; exit 1; }
 npm pack --ignore-scripts --silent --pack-destination "$folder"
 npx publint "$folder"/*.tgz
-npx attw "$folder"/*.tgz --profile esm-only
+npx attw "$folder"/*.tgz
 node scripts/try-package.mjs "$folder"/*.tgz plain esbuild

@@ -26,6 +26,10 @@ write(
 export const PAGE: Readonly<Record<string, string>> = ${literal(pageFiles())}\n`,
 )
 
+// tsc writes the CommonJS files beside it; without it they would count as ES modules.
+mkdirSync(join(root, 'dist/cjs'), { recursive: true })
+writeFileSync(join(root, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n')
+
 /** In the order of the journal. */
 function migrations(dialect) {
   const read = (name) => readFileSync(join(root, 'drizzle', dialect, name), 'utf8')

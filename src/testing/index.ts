@@ -56,7 +56,7 @@ export async function open(setup: Setup, options: TestOptions = {}): Promise<Tes
   }
 }
 
-type Step = Awaited<ReturnType<Kalends['startByHand']>>
+type Step = () => Promise<{ readonly acted: boolean; readonly next: Date | null }>
 
 /** A Kalends on a clock that the test controls. Nothing runs between calls. */
 export class TestKalends {

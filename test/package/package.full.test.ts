@@ -10,12 +10,13 @@ import { blocksOf, root } from '../docs/markdown.ts'
 const run = promisify(execFile)
 
 let folder = ''
+let tarball = ''
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kalends-package-'))
   // Without scripts: it was built before, and other tests are using what was built.
   await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: root })
-  const [tarball = ''] = (await readdir(folder)).filter((file) => file.endsWith('.tgz'))
+  tarball = (await readdir(folder)).find((file) => file.endsWith('.tgz')) ?? ''
   await writeFile(join(folder, 'package.json'), '{ "name": "empty", "private": true, "type": "module" }')
   await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${tarball}`], {
     cwd: folder,
@@ -124,4 +125,10 @@ test('the package contains only what it needs: no test sources, no drizzle at ru
     'pino',
     'zod',
   ])
+})
+
+test.each(['jest-nest'])('the application %s works', async (application) => {
+  const script = join(root, 'scripts/try-package.mjs')
+  const { stdout } = await run(process.execPath, [script, join(folder, tarball), application])
+  expect(stdout).toContain(`The application '${application}' works`)
 })
