@@ -1,6 +1,8 @@
 /** Detects problems of a database and its workers, and suggests fixes. Pure: it judges one snapshot. */
 import { durationText } from '../duration.ts'
 import { timer } from '../timer/index.ts'
+import { plannedInFuture } from './future-slots.ts'
+import type { Plannable } from './plan.ts'
 
 /** A snapshot of the whole database. Instants are by its clock. */
 export interface DoctorInput {
@@ -18,7 +20,10 @@ export interface DoctorInput {
   }[]
   /** Schedules that a worker is submitting. */
   readonly marks: readonly { readonly id: string; readonly worker: string; readonly ends: Date | null }[]
-  /** Schedules that are neither paused nor idle, and those that could not be planned or have failed permanently. */
+  /**
+   * Schedules that are neither paused nor idle, those that could not be planned or have failed permanently, and those that
+   * are done with a slot in the future.
+   */
   readonly schedules: readonly DoctorSchedule[]
   /** Claimable jobs; `since` is when the first of them was submitted. */
   readonly waiting: readonly { readonly task: string; readonly count: number; readonly since: Date }[]
@@ -30,14 +35,8 @@ export interface DoctorInput {
   readonly orphans: readonly { readonly id: string; readonly worker: string }[]
 }
 
-export interface DoctorSchedule {
-  readonly id: string
-  readonly task: string
-  readonly timer: string
-  readonly idle: 'invalid' | 'dead' | null
-  readonly nextRun: Date | null
-  readonly created: Date
-  readonly lastError: string | null
+export interface DoctorSchedule extends Plannable {
+  readonly idle: 'invalid' | 'dead' | 'done' | null
   /** Whether a scheduler would submit it now. */
   readonly isDue: boolean
 }
@@ -66,6 +65,7 @@ export interface Finding {
     | 'invalid-schedule'
     | 'dead-schedule'
     | 'late-schedule'
+    | 'slot-in-the-future'
     | 'unhandled-task'
     | 'unclaimed-job'
     | 'orphaned-job'
@@ -138,6 +138,7 @@ export function doctorFindings(seen: DoctorInput, leaseMs: number): Finding[] {
     ...invalidSchedules(seen),
     ...deadSchedules(seen),
     ...lateSchedules(seen),
+    ...slotsInFuture(seen),
     ...unhandledTasks(seen, new Set(alive.flatMap(({ tasks }) => tasks))),
     ...unclaimedJobs(seen, alive),
     ...orphanedJobs(seen, alive.length),
@@ -165,7 +166,7 @@ function heartbeatSkew({ now, workers }: DoctorInput): Finding[] {
   if (worst === undefined) return []
   return findings('clock-skew', idsOf(ahead), {
     problem: `the last heartbeat of ${worst.id} is ${durationText(worst.aheadMs)} in the future`,
-    fix: 'synchronise the clocks of all nodes of the database with NTP; if its clock was set back, schedules wait until it has caught up with their `nextrun`',
+    fix: 'synchronise the clocks of all nodes of the database with NTP; if its clock was set back, see `slot-in-the-future`',
   })
 }
 
@@ -240,6 +241,23 @@ function lateSchedules({ schedules, now }: DoctorInput): Finding[] {
   return findings('late-schedule', idsOf(late), {
     problem: `${counted(late.length, 'schedule is', 'schedules are')} due and not submitted; '${worst.id}' for ${durationText(now.getTime() - since(worst))}`,
     fix: 'start a worker that schedules; if one is running, look for an open transaction that locks the row',
+  })
+}
+
+function slotsInFuture({ schedules, now }: DoctorInput): Finding[] {
+  const ahead = schedules
+    .flatMap((schedule) => {
+      const { id, idle } = schedule
+      const slot = idle === null || idle === 'done' ? plannedInFuture(schedule, now) : null
+      return slot === null ? [] : [{ id, slot }]
+    })
+    .toSorted((a, b) => b.slot.getTime() - a.slot.getTime())
+  const [worst] = ahead
+  if (worst === undefined) return []
+  const id = quoted(worst.id)
+  return findings('slot-in-the-future', idsOf(ahead), {
+    problem: `${counted(ahead.length, 'schedule has a slot that its timer does not explain', 'schedules have slots that their timers do not explain')}, and ${ahead.length === 1 ? 'submits' : 'submit'} nothing before that time; '${worst.id}': ${worst.slot.toISOString()}. The database's clock was ahead, or was set back`,
+    fix: `correct the clock of the database; then plan each of them from now: \`kalends schedules pause ${id} && kalends schedules resume ${id}\`, or \`nextrun = NULL\` in SQL; reset a schedule that is done`,
   })
 }
 

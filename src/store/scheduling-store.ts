@@ -91,6 +91,13 @@ export interface Swept {
   readonly orphans: boolean
 }
 
+/** Schedules that are active or done, and whose next run or last slot is in the future. */
+export interface FurthestSchedules {
+  readonly schedules: readonly Plannable[]
+  /** The database's clock. */
+  readonly now: Date
+}
+
 /** The database operations of the scheduler. */
 export interface SchedulingStore {
   /** The most schedules per transaction; lower on clusters, where servers commit at the same time. */
@@ -135,4 +142,7 @@ export interface SchedulingStore {
    * @param worker  as for `clearStaleMarks`
    */
   sweep(worker: string, leaseMs: number, extent: SweepExtent): Promise<Swept>
+
+  /** Reads up to `most` schedules: first those with a `last_slot` in the future, then those with the latest `nextrun`. */
+  furthest(most: number): Promise<FurthestSchedules>
 }

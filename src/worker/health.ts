@@ -46,11 +46,12 @@ export interface HealthNote {
     | 'unwritten-log'
     | 'set-aside'
     | 'locked-worker'
+    | 'slot-in-the-future'
     | 'lease-lost'
     | 'stall'
     | 'clock'
     | 'handlers-left'
-  /** The name of the loop or task, or the id of another worker, that it concerns; null: this worker. */
+  /** The name of the loop or task, or the id of the schedule or other worker, that it concerns; null: this worker. */
   readonly subject: string | null
   readonly text: string
 }
@@ -83,6 +84,8 @@ export interface Vitals {
   readonly isRowLocked: boolean
   /** Dead workers whose rows others have locked. */
   readonly lockedWorkers: readonly string[]
+  /** Schedules whose slots are further in the future than their timers explain. */
+  readonly slotsInFuture: readonly string[]
   /** Whether further ends that cannot be written count against capacity. */
   readonly isLimitReached: boolean
   /** How long the longest-waiting loop has waited for a connection; 0: none waits. */
@@ -284,7 +287,8 @@ function logWarnings({ log: { lines, progress, ms, dropped } }: Vitals): HealthN
   ]
 }
 
-function lasting({ clock, abandonedHandlers, setAside, lockedWorkers }: Vitals): HealthNote[] {
+function lasting(vitals: Vitals): HealthNote[] {
+  const { clock, abandonedHandlers, setAside, lockedWorkers, slotsInFuture } = vitals
   const notes = lockedWorkers.map(
     (id): HealthNote => ({
       code: 'locked-worker',
@@ -292,6 +296,14 @@ function lasting({ clock, abandonedHandlers, setAside, lockedWorkers }: Vitals):
       text: `the worker ${id} has sent no heartbeat for most of a lease, and another transaction has locked its row in the table of workers: what it holds waits until that transaction ends`,
     }),
   )
+  const [first, ...others] = slotsInFuture
+  if (first !== undefined) {
+    notes.push({
+      code: 'slot-in-the-future',
+      subject: first,
+      text: `the schedule ${first}${others.length === 0 ? ' has a slot that its timer does not' : ` and ${others.length} more have slots that their timers do not`} explain, because the database's clock was ahead: nothing is submitted before that time; pause and resume, or set nextrun = NULL (done: reset)`,
+    })
+  }
   if (setAside > 0) {
     notes.push({
       code: 'set-aside',

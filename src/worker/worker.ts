@@ -166,6 +166,7 @@ export class Worker {
         this.#membership.setAside() + (this.#scheduler?.setAside() ?? 0) + (this.#executor?.setAside() ?? 0),
       isRowLocked: this.#membership.isLocked(),
       lockedWorkers: this.#membership.lockedWorkers(),
+      slotsInFuture: this.#membership.slotsInFuture(),
       isLimitReached: unwritten?.isLimitReached ?? false,
       connectionWaitMs: this.#options.store.longestWaitMs(),
       clock: this.#watch.clock(),

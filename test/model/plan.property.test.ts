@@ -160,6 +160,18 @@ describe('during absences, overlaps and changes of the clock', () => {
   })
 })
 
+/** Whether the row has a slot of a clock that was ahead, and is planned again: nextrun was set, or is NULL. */
+function isRepaired({ lastSlot, nextRun, plannedRun }: Plannable, now: Date): boolean {
+  const isPlannedAgain = nextRun === null || nextRun.getTime() !== plannedRun?.getTime()
+  return isPlannedAgain && lastSlot !== null && lastSlot.getTime() - now.getTime() > MINUTE
+}
+
+/** The last slot that holds the plan back. One of a clock that was ahead is replaced if the row is planned again. */
+function heldBackBy(row: Plannable, now: Date): number {
+  if (!isRepaired(row, now)) return row.lastSlot?.getTime() ?? -Infinity
+  return required(plan({ ...row, nextRun: null, plannedRun: null }, at(now))).lastSlot?.getTime() ?? -Infinity
+}
+
 const anyRow = fc
   .record({
     timer: fc.constantFrom(...TIMERS.map(([timer]) => timer)),
@@ -178,7 +190,7 @@ describe('for any row, clock and previous run', () => {
         if (planned === null) return
         const { runs, skips, nextRun, lastSlot } = planned
         const slots = times([...skips, ...runs])
-        const least = row.lastSlot?.getTime() ?? -Infinity
+        const least = heldBackBy(row, now)
         expect(slots).toEqual([...new Set(slots)].toSorted((a, b) => a - b))
         for (const slot of slots) {
           expect(slot).toBeGreaterThan(least)
@@ -194,17 +206,30 @@ describe('for any row, clock and previous run', () => {
     )
   })
 
+  test('a slot of a clock that was ahead is replaced by the newest slot that is not after now', () => {
+    fc.assert(
+      fc.property(anyRow, start, (given, now) => {
+        const row = { ...given, nextRun: null }
+        fc.pre(isRepaired(row, now))
+        const slot = required(plan(row, at(now))).lastSlot ?? new Date(Number.NaN)
+        expect(slot.getTime()).toBeLessThanOrEqual(now.getTime())
+        expect(calendar(row.timer).next(slot)?.getTime() ?? Infinity).toBeGreaterThan(now.getTime())
+        if (slot < now) expect(calendar(row.timer).next(new Date(slot.getTime() - 1))).toEqual(slot)
+      }),
+      runs(1000),
+    )
+  })
+
   test('an edit fires nothing and is planned from now', () => {
     fc.assert(
       fc.property(anyRow, start, fc.boolean(), fc.constantFrom(...TIMERS), (given, now, active, [timer]) => {
         const row = edited({ ...given, definition: 'before', plannedDefinition: 'before' }, timer)
-        const from = new Date(Math.max(now.getTime(), row.lastSlot?.getTime() ?? -Infinity))
-        expect(plan(row, at(now, active))).toMatchObject({
-          runs: [],
-          skips: [],
-          nextRun: calendar(timer).next(from),
-          lastSlot: row.lastSlot,
-        })
+        const planned = required(plan(row, at(now, active)))
+        const from = isRepaired(row, now)
+          ? now.getTime()
+          : Math.max(now.getTime(), row.lastSlot?.getTime() ?? 0)
+        expect(planned).toMatchObject({ runs: [], skips: [], nextRun: calendar(timer).next(new Date(from)) })
+        if (!isRepaired(row, now)) expect(planned.lastSlot).toEqual(row.lastSlot)
       }),
       runs(500),
     )
@@ -220,8 +245,9 @@ describe('for any row, clock and previous run', () => {
         (given, now, active, ago) => {
           const nextRun = new Date(now.getTime() - ago)
           fc.pre(given.plannedRun?.getTime() !== nextRun.getTime())
-          const planned = required(plan({ ...given, nextRun }, at(now, active)))
-          const slot = Math.max(now.getTime(), (given.lastSlot?.getTime() ?? -Infinity) + 1)
+          const row = { ...given, nextRun }
+          const planned = required(plan(row, at(now, active)))
+          const slot = Math.max(now.getTime(), heldBackBy(row, now) + 1)
           expect(times(active ? planned.skips : planned.runs)).toEqual([slot])
           expect(active ? planned.runs : planned.skips).toEqual([])
           if (active) expect(planned.skips[0]).toMatchObject({ reason: 'overlap', count: 1 })

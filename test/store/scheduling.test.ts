@@ -326,6 +326,7 @@ onEachStore((under) => {
         ],
         replaces: false,
         nextRun: null,
+        isByHand: false,
         idle: 'done',
         lastSlot: after(slot, 1000),
         lastError: 'e',
