@@ -20,11 +20,10 @@ export interface DoctorInput {
   }[]
   /** Schedules that a worker is submitting. */
   readonly marks: readonly { readonly id: string; readonly worker: string; readonly ends: Date | null }[]
-  /**
-   * Schedules that are neither paused nor idle, those that could not be planned or have failed permanently, and those that
-   * are done with a slot in the future.
-   */
+  /** Schedules that are neither paused nor idle, and those that could not be planned or have failed permanently. */
   readonly schedules: readonly DoctorSchedule[]
+  /** Schedules whose next run or last slot is in the future, the latest of them. */
+  readonly furthest: readonly Plannable[]
   /** Claimable jobs; `since` is when the first of them was submitted. */
   readonly waiting: readonly { readonly task: string; readonly count: number; readonly since: Date }[]
   /** Blocked jobs that no other job blocks. */
@@ -35,8 +34,14 @@ export interface DoctorInput {
   readonly orphans: readonly { readonly id: string; readonly worker: string }[]
 }
 
-export interface DoctorSchedule extends Plannable {
-  readonly idle: 'invalid' | 'dead' | 'done' | null
+export interface DoctorSchedule {
+  readonly id: string
+  readonly task: string
+  readonly timer: string
+  readonly idle: 'invalid' | 'dead' | null
+  readonly nextRun: Date | null
+  readonly created: Date
+  readonly lastError: string | null
   /** Whether a scheduler would submit it now. */
   readonly isDue: boolean
 }
@@ -244,12 +249,11 @@ function lateSchedules({ schedules, now }: DoctorInput): Finding[] {
   })
 }
 
-function slotsInFuture({ schedules, now }: DoctorInput): Finding[] {
-  const ahead = schedules
+function slotsInFuture({ furthest, now }: DoctorInput): Finding[] {
+  const ahead = furthest
     .flatMap((schedule) => {
-      const { id, idle } = schedule
-      const slot = idle === null || idle === 'done' ? plannedInFuture(schedule, now) : null
-      return slot === null ? [] : [{ id, slot }]
+      const slot = plannedInFuture(schedule, now)
+      return slot === null ? [] : [{ id: schedule.id, slot }]
     })
     .toSorted((a, b) => b.slot.getTime() - a.slot.getTime())
   const [worst] = ahead

@@ -4,7 +4,7 @@
  */
 import { type Elapses, elapsesWithin, timer } from '../timer/index.ts'
 import { isAhead } from './clock-ahead.ts'
-import { type DueSlots, dueSlots, lastElapse } from './due-slots.ts'
+import { type DueSlots, dueSlots, justBefore, lastElapse } from './due-slots.ts'
 import { jitterShiftMs } from './jitter.ts'
 import type { SkipReason } from './job.ts'
 import type { Idle } from './schedule.ts'
@@ -227,7 +227,8 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
   const { now } = circumstances
   if (schedule.nextRun === null) return planFromNow(readable, circumstances)
   const decided = schedule.lastSlot !== null && schedule.nextRun <= schedule.lastSlot
-  const first = decided ? nowAfter(now, schedule.lastSlot) : schedule.nextRun
+  const first = decided ? nowAfter(now, schedule.lastSlot) : slotOf(readable, schedule.nextRun)
+  if (first === null || (!decided && first > now)) return withNextRun(schedule, first)
   const due = afterFinish
     ? singleSlot(first, schedule.catchUp, now.getTime() - first.getTime() > circumstances.missedAfterMs)
     : dueSlots(event, first, now, schedule.catchUp, circumstances.missedAfterMs)
@@ -235,6 +236,22 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
   // More slots than are counted, in an hour that the clock repeats: continue from now.
   const nextRun = afterLast !== null && afterLast <= now ? event.next(now) : afterLast
   return decide({ ...readable, schedule: { ...schedule, lastSlot: due.last } }, nextRun, due, circumstances)
+}
+
+/**
+ * The slot that is due at nextRun. If the zone data has changed since it was planned, as with another version of Node.js,
+ * nextRun is no elapse. Then it stands for the nearest one that is not decided: otherwise, a run would come an hour early
+ * and once more on time, or not at all. @returns null when there is none
+ */
+function slotOf({ schedule, event, afterFinish }: Readable, nextRun: Date): Date | null {
+  const isElapse = event.next(justBefore(nextRun))?.getTime() === nextRun.getTime()
+  if (isElapse || afterFinish || schedule.isByHand) return nextRun
+  const earlier = lastElapse(event, nextRun)
+  const later = event.next(nextRun)
+  if (earlier === null || (schedule.lastSlot !== null && earlier <= schedule.lastSlot)) return later
+  const isLaterNearer =
+    later !== null && later.getTime() - nextRun.getTime() <= nextRun.getTime() - earlier.getTime()
+  return isLaterNearer ? later : earlier
 }
 
 /** A timer that counts from the end of a run has only the slot that is due. */

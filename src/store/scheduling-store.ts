@@ -94,7 +94,7 @@ export interface Swept {
 /** Schedules that are active or done, and whose next run or last slot is in the future. */
 export interface FurthestSchedules {
   readonly schedules: readonly Plannable[]
-  /** The database's clock. */
+  /** The database's clock; meaningless if there are none. */
   readonly now: Date
 }
 
@@ -143,6 +143,6 @@ export interface SchedulingStore {
    */
   sweep(worker: string, leaseMs: number, extent: SweepExtent): Promise<Swept>
 
-  /** Reads up to `most` schedules: first those with a `last_slot` in the future, then those with the latest `nextrun`. */
+  /** Reads up to `most` schedules with a `last_slot` in the future, and up to `most` with the latest `nextrun`. */
   furthest(most: number): Promise<FurthestSchedules>
 }

@@ -6,6 +6,7 @@ import {
   type DoctorInput,
   schemaFindings,
 } from '../../src/model/doctor.ts'
+import type { Plannable } from '../../src/model/plan.ts'
 import { schedule as planned } from './plannable.ts'
 
 const NOW = new Date('2026-11-21T12:00:00Z')
@@ -19,6 +20,7 @@ const healthy: DoctorInput = {
   workers: [{ id: 'w/1', heartbeat: ago(5000), tasks: ['a'], running: 0 }],
   marks: [],
   schedules: [],
+  furthest: [],
   waiting: [],
   orphans: [],
   blocked: [],
@@ -26,9 +28,21 @@ const healthy: DoctorInput = {
 }
 
 function schedule(changes: Partial<DoctorSchedule>): DoctorSchedule {
-  const row = { id: 's', timer: 'daily', nextRun: ago(-1000), created: ago(3_600_000), ...changes }
-  return { ...planned(row), idle: null, isDue: false, ...changes }
+  return {
+    id: 's',
+    task: 'a',
+    timer: 'daily',
+    idle: null,
+    nextRun: ago(-1000),
+    created: ago(3_600_000),
+    lastError: null,
+    isDue: false,
+    ...changes,
+  }
 }
+
+const furthest = (changes: Partial<Plannable>): Plannable =>
+  planned({ id: 's', timer: 'daily', nextRun: ago(-1000), ...changes })
 
 function findings(changes: Partial<DoctorInput>): Finding[] {
   return doctorFindings({ ...healthy, ...changes }, LEASE_MS)
@@ -89,19 +103,19 @@ describe('no problem is found', () => {
     ],
     [
       'with slots that are ahead by no more than clocks are set back',
-      { schedules: [schedule({ timer: 'hourly', nextRun: ago(-60_000), lastSlot: ago(-60_000) })] },
+      { furthest: [furthest({ timer: 'hourly', nextRun: ago(-60_000), lastSlot: ago(-60_000) })] },
     ],
     [
       'with a next run that was set by hand',
-      { schedules: [schedule({ nextRun: ago(-1e12), isByHand: true })] },
+      { furthest: [furthest({ nextRun: ago(-1e12), isByHand: true })] },
     ],
     [
       'with a schedule that succeeded as often as it may',
-      { schedules: [schedule({ idle: 'done', maxRuns: 3, successes: 3, lastSlot: ago(-1e12) })] },
+      { furthest: [furthest({ idle: 'done', maxRuns: 3, successes: 3, lastSlot: ago(-1e12) })] },
     ],
     [
       'with a schedule that ended',
-      { schedules: [schedule({ idle: 'done', ends: ago(1), lastSlot: ago(-1e12) })] },
+      { furthest: [furthest({ idle: 'done', ends: ago(1), lastSlot: ago(-1e12) })] },
     ],
     ['with a mark of a whole lease', { marks: [{ id: 's', worker: 'w/1', ends: ago(-LEASE_MS) }] }],
     ['with clocks that differ no more than they can be known', { localNow: ago(3000), roundTripMs: 1500 }],
@@ -172,10 +186,10 @@ describe('a problem is found:', () => {
     [
       'slot-in-the-future',
       {
-        schedules: [
-          schedule({ nextRun: ago(-3 * 86_400_000), lastSlot: ago(-2 * 86_400_000) }),
-          schedule({ id: "it's", nextRun: new Date('2098-01-02') }),
-          schedule({ id: 'done', idle: 'done', nextRun: null, lastSlot: ago(-61_000) }),
+        furthest: [
+          furthest({ nextRun: ago(-3 * 86_400_000), lastSlot: ago(-2 * 86_400_000) }),
+          furthest({ id: "it's", nextRun: new Date('2098-01-02') }),
+          furthest({ id: 'done', idle: 'done', nextRun: null, lastSlot: ago(-61_000) }),
         ],
       },
       /^3 schedules have slots .* submit nothing before that time; 'it's': 2098-01-02T00:00:00\.000Z\./,
@@ -183,7 +197,7 @@ describe('a problem is found:', () => {
     ],
     [
       'slot-in-the-future',
-      { schedules: [schedule({ lastSlot: ago(-61_000) })] },
+      { furthest: [furthest({ lastSlot: ago(-61_000) })] },
       /^1 schedule has a slot .* submits nothing/,
       /`nextrun = NULL` in SQL/,
     ],

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { calendar } from '../../src/calendar/index.ts'
 import { MOST_COUNTED } from '../../src/model/due-slots.ts'
-import { type Plan, type Plannable, plan } from '../../src/model/plan.ts'
+import { elapsesOf, type Plan, type Plannable, plan } from '../../src/model/plan.ts'
 import { applied, at, edited, inserted, MISSED_AFTER_MS, schedule } from './plannable.ts'
 import { runs } from '../support/runs.ts'
 
@@ -180,6 +180,84 @@ const anyRow = fc
     lastSlot: fc.option(start),
   })
   .map((given): Plannable => schedule(given))
+
+describe('who set nextrun decides what it stands for', () => {
+  const anyTimer = fc.constantFrom(
+    ...TIMERS.map(([timer]) => timer),
+    'cron 0,30 1-3 * * 1-5 Europe/Berlin',
+    'cron 30 2 * * * America/Sao_Paulo',
+    '*:*:0/0.3337',
+    'every 7ms',
+    'every 13h',
+  )
+  const anyJitter = fc.constantFrom(0, 0, 1, 1000, 7 * MINUTE)
+
+  test('the next elapse after any instant is an elapse: what the planner wrote is never planned again', () => {
+    fc.assert(
+      fc.property(
+        anyTimer,
+        anyJitter,
+        fc.option(start),
+        start,
+        start,
+        (timer, jitterMs, starts, one, other) => {
+          const [created, now] = one < other ? [one, other] : [other, one]
+          const row = inserted({ timer, jitterMs, starts, created, catchUp: 0 })
+          const first = applied(row, required(plan(row, at(now))))
+          if (first.nextRun === null) return
+          const { runs: ran, lastSlot } = required(plan(first, at(first.nextRun)))
+          expect(times(ran)).toContain(first.nextRun.getTime())
+          expect(lastSlot).toEqual(first.nextRun)
+        },
+      ),
+      runs(2000),
+    )
+  })
+
+  test('a nextrun of the planner that is no elapse runs for an elapse, once, or waits for the next one', () => {
+    fc.assert(
+      fc.property(anyTimer, start, fc.integer({ min: 1, max: 2 * HOUR }), (timer, at1, ms) => {
+        const lastSlot = new Date(at1.getTime() - ms)
+        const row = schedule({ timer, created: new Date(0), nextRun: at1, lastSlot })
+        const { runs: ran, skips, nextRun } = required(plan(row, at(at1)))
+        const event = elapsesOf(row, at1)
+        for (const { slot } of [...ran, ...skips]) {
+          expect(event.next(new Date(slot.getTime() - 1))).toEqual(slot)
+          expect(slot.getTime()).toBeGreaterThan(lastSlot.getTime())
+        }
+        expect(ran.length + skips.length).toBeLessThanOrEqual(3)
+        if (nextRun !== null) expect(event.next(new Date(nextRun.getTime() - 1))).toEqual(nextRun)
+      }),
+      runs(2000),
+    )
+  })
+})
+
+describe('workers with different zone data', () => {
+  test('run a daily schedule once on each day, whichever of them plans', () => {
+    fc.assert(
+      fc.property(fc.array(fc.boolean(), { minLength: 60, maxLength: 60 }), (isFirst) => {
+        // What one of them takes for 09:00 is 08:00 for the other.
+        const as = (row: Plannable, first: boolean) => ({ ...row, timer: first ? '09:00' : '08:00' })
+        const created = inserted({ timer: '09:00', definition: 'daily' })
+        let row = applied(created, required(plan(created, at('2026-03-01T00:00Z'))))
+        const days: string[] = []
+        for (const first of isFirst) {
+          if (row.nextRun === null) break
+          const planned = required(plan(as(row, first), at(row.nextRun)))
+          days.push(...planned.runs.map(({ slot }) => slot.toISOString().slice(0, 10)))
+          expect(planned.skips).toEqual([])
+          row = applied(row, planned)
+        }
+        expect(days.length).toBeGreaterThanOrEqual(30)
+        expect(days).toEqual(
+          days.map((_, day) => new Date(Date.UTC(2026, 2, 1 + day)).toISOString().slice(0, 10)),
+        )
+      }),
+      runs(500),
+    )
+  })
+})
 
 describe('for any row, clock and previous run', () => {
   test('slots increase, nothing is early, the next run is in the future, and a second plan changes nothing', () => {

@@ -578,6 +578,87 @@ describe('after the clock was ahead', () => {
   })
 })
 
+describe('after the zone data changed', () => {
+  /** Planned with data by which Berlin's clock is an hour off, for 08:00 Z instead of 07:00 Z or the reverse. */
+  const daily = (nextRun: string, lastSlot: string, timer = '09:00 Europe/Berlin') =>
+    schedule({ timer, nextRun: new Date(nextRun), lastSlot: new Date(lastSlot) })
+  const summer = '2026-07-02'
+
+  test('a nextrun that is an hour early runs once, on time', () => {
+    const early = daily(`${summer}T06:00Z`, '2026-07-01T06:00Z')
+    const planned = plan(early, at(`${summer}T06:00Z`))
+    expect(shown(planned)).toEqual({ runs: [], skips: [], next: '2026-07-02 07:00' })
+    expect(planned?.lastSlot).toEqual(early.lastSlot)
+    if (planned === null) return
+    expect(shown(plan(applied(early, planned), at(`${summer}T07:00Z`)))).toEqual({
+      runs: ['2026-07-02 07:00'],
+      skips: [],
+      next: '2026-07-03 07:00',
+    })
+  })
+
+  test('a nextrun that is an hour late runs at once, for the slot of that day', () => {
+    const late = daily(`${summer}T08:00Z`, '2026-07-01T08:00Z')
+    expect(plan(late, at(`${summer}T07:00Z`))).toBeNull()
+    expect(shown(plan(late, at(`${summer}T08:00Z`)))).toEqual({
+      runs: ['2026-07-02 07:00'],
+      skips: [],
+      next: '2026-07-03 07:00',
+    })
+    expect(shown(plan({ ...late, catchUp: 0 }, at(`${summer}T08:00Z`)))).toEqual({
+      runs: [],
+      skips: ['1 missed to 2026-07-02 07:00'],
+      next: '2026-07-03 07:00',
+    })
+  })
+
+  test('after an absence, each slot is a run or counted, and none twice', () => {
+    for (const [nextRun, lastSlot] of [
+      ['2026-07-02T06:00Z', '2026-07-01T06:00Z'],
+      ['2026-07-02T08:00Z', '2026-07-01T08:00Z'],
+    ] as const)
+      expect(shown(plan(daily(nextRun, lastSlot), at('2026-07-05T12:00Z')))).toEqual({
+        runs: ['2026-07-05 07:00 after 3'],
+        skips: ['3 missed to 2026-07-04 07:00'],
+        next: '2026-07-06 07:00',
+      })
+  })
+
+  test('a slot that is decided is not decided again', () => {
+    const row = daily('2026-07-02T06:20Z', '2026-07-02T06:10Z', '*:0/30')
+    expect(shown(plan(row, at('2026-07-02T06:20Z')))).toEqual({
+      runs: [],
+      skips: [],
+      next: '2026-07-02 06:30',
+    })
+    const between = daily('2026-07-02T06:10Z', '2026-07-02T06:05Z', '*:0/30')
+    expect(shown(plan(between, at('2026-07-02T06:10Z')))).toMatchObject({
+      runs: [],
+      next: '2026-07-02 06:30',
+    })
+  })
+
+  test('a one-off that has moved is late rather than never', () => {
+    const once = schedule({ timer: '2026-07-02 09:00 Europe/Berlin', nextRun: new Date('2026-07-02T08:00Z') })
+    expect(shown(plan(once, at('2026-07-02T08:00Z')))).toEqual({
+      runs: ['2026-07-02 07:00'],
+      skips: [],
+      next: 'done',
+    })
+    const decided = { ...once, lastSlot: new Date('2026-07-02T07:30Z') }
+    expect(shown(plan(decided, at('2026-07-02T08:00Z')))).toEqual({ runs: [], skips: [], next: 'done' })
+  })
+
+  test('a nextrun that was set by hand, or counts from the end of a run, is no elapse and runs', () => {
+    const nextRun = new Date('2026-07-02T06:17Z')
+    for (const row of [
+      schedule({ timer: '09:00 Europe/Berlin', nextRun, isByHand: true }),
+      schedule({ timer: 'every 5min after finish', nextRun }),
+    ])
+      expect(shown(plan(row, at(nextRun)))).toMatchObject({ runs: ['2026-07-02 06:17'] })
+  })
+})
+
 const byHand = (nextRun: string) => ({ ...hourly, nextRun: new Date(nextRun) })
 
 describe('a nextrun set manually', () => {

@@ -42,12 +42,12 @@ onEachStore((under) => {
     return found
   }
 
-  /** Lets a slot of a schedule have come, so many seconds ago. */
+  /** Lets a slot that was set by hand have come, so many seconds ago. */
   const come = async (id: string, seconds: number): Promise<Date> => {
     const slot = after(await clock(under), -1000 * seconds)
     const text = toText(slot)
     await under.query(
-      'UPDATE periodic_task SET planned_from = REPLACE(planned_from, nextrun, ?), nextrun = ? WHERE id = ?',
+      "UPDATE periodic_task SET planned_from = CONCAT(definition, '|', ?, '|by hand'), nextrun = ? WHERE id = ?",
       [text, text, id],
     )
     return slot

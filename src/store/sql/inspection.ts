@@ -5,16 +5,24 @@ import { integerLiteral } from '../literals.ts'
 import { schemaDrift } from '../migrate.ts'
 import { blockedByNothing, orphan, waitsForNothing } from './conditions.ts'
 import { type Context, readClock, type TablesContext } from './context.ts'
-import { plannableColumns, type PlannableRow, toPlannable } from './rows.ts'
+import { furthest } from './furthest.ts'
 import { workerStore } from './workers.ts'
 
 /** The most rows of each kind: a longer list would not help. */
 const MOST = 10_000
 /** Waiting jobs are counted up to this number. */
 const MOST_WAITING = 100_000
+/** Of those with a slot in the future, and of those with the latest next runs. */
+const MOST_FURTHEST = 1000
 
-interface ScheduleRow extends PlannableRow {
+interface ScheduleRow {
+  id: string
+  task: string
+  timer: string
   idle: DoctorSchedule['idle']
+  nextrun: string | null
+  created: string
+  last_error: string | null
   due: number
 }
 
@@ -34,6 +42,7 @@ export function inspectionStore(context: TablesContext, prefix: string): Inspect
         workers: workers.map((worker) => ({ ...worker, running: running.get(worker.id) ?? 0 })),
         marks: await marks(context),
         schedules: await schedules(context),
+        furthest: (await furthest(context, MOST_FURTHEST)).schedules,
         waiting,
         ...(await broken(context)),
       }
@@ -63,16 +72,26 @@ async function marks({ rows, dialect, tables }: Context): Promise<DoctorInput['m
 }
 
 async function schedules({ rows, dialect, tables }: Context): Promise<DoctorSchedule[]> {
+  const { instant, now } = dialect
   const found = await rows<ScheduleRow>(
-    `SELECT ${plannableColumns(dialect)},
-       CASE WHEN worker IS NULL AND wake_at <= ${dialect.now} THEN 1 ELSE 0 END AS due
+    `SELECT id, task, timer, idle, last_error,
+       ${instant('nextrun')} AS nextrun, ${instant('created')} AS created,
+       CASE WHEN worker IS NULL AND wake_at <= ${now} THEN 1 ELSE 0 END AS due
      FROM ${tables.schedule}
-     WHERE enabled = 1
-       AND (idle IS NULL OR idle IN ('invalid', 'dead') OR (idle = 'done' AND last_slot > ${dialect.now}))
+     WHERE enabled = 1 AND (idle IS NULL OR idle IN ('invalid', 'dead'))
      ORDER BY id
      LIMIT ${integerLiteral(MOST)}`,
   )
-  return found.map((row) => ({ ...toPlannable(row), idle: row.idle, isDue: row.due === 1 }))
+  return found.map((row) => ({
+    id: row.id,
+    task: row.task,
+    timer: row.timer,
+    idle: row.idle,
+    nextRun: fromText(row.nextrun),
+    created: fromStored(row.created),
+    lastError: row.last_error,
+    isDue: row.due === 1,
+  }))
 }
 
 async function waitingJobs({ rows, tables }: Context): Promise<DoctorInput['waiting']> {

@@ -2,19 +2,13 @@ import { StoreUnavailableError } from '../../errors.ts'
 import { Halving } from '../../model/halves.ts'
 import { fromStored, fromText, toText } from '../instant.ts'
 import { integerLiteral } from '../literals.ts'
-import type { FurthestSchedules, Mark, SchedulingStore } from '../scheduling-store.ts'
+import type { Mark, SchedulingStore } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
+import { furthest } from './furthest.ts'
 import { type Isolation, isolated } from './isolated.ts'
-import {
-  plannableColumns,
-  type PlannableRow,
-  scheduleColumns,
-  type ScheduleRow,
-  toPlannable,
-  toSchedule,
-} from './rows.ts'
+import { scheduleColumns, type ScheduleRow, toPlannable, toSchedule } from './rows.ts'
 import { Submitting } from './submitting.ts'
 import { clearStaleMarks, sweep } from './sweeping.ts'
 import { exceptFor, placeholders } from './tables.ts'
@@ -91,24 +85,6 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
 
     furthest: (most) => furthest(context, most),
   }
-}
-
-/** Leaves out schedules that are paused, being submitted, or waiting for an edit. */
-async function furthest(context: TablesContext, most: number): Promise<FurthestSchedules> {
-  const { dialect, tables } = context
-  const rows = await context.rows<PlannableRow>(
-    `SELECT ${plannableColumns(dialect)}
-     FROM ${tables.schedule}
-     WHERE id IN (SELECT id FROM (
-       SELECT id FROM ${tables.schedule}
-       WHERE (wake_at > ${dialect.now} AND worker IS NULL)
-         OR (idle = 'done' AND enabled = 1 AND last_slot > ${dialect.now})
-       ORDER BY CASE WHEN last_slot > ${dialect.now} THEN 0 ELSE 1 END, wake_at DESC
-       LIMIT ${integerLiteral(most)}
-     ) AS furthest)
-     ORDER BY id`,
-  )
-  return { schedules: rows.map(toPlannable), now: fromStored(rows[0]?.clock ?? '') }
 }
 
 function markDue(
