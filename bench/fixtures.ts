@@ -17,14 +17,14 @@ export interface ScheduleRows {
   readonly spread?: boolean
 }
 
-/** Schedules as the last planning would have left them, due at a time of our choosing. */
+/** Schedules as the last planning would have left them, due at a time of our choosing, which need be no elapse. */
 export async function insertSchedules(
   database: BenchDatabase,
   { count, at, timer = TIMER, prefix = 's', task = 'noop', spread = false }: ScheduleRows,
 ): Promise<void> {
   for (let from = 0; from < count; from += CHUNK) {
     await database.query(
-      `INSERT INTO periodic_task (id, task, timer, overlap, nextrun, planned_from) SELECT CONCAT('${prefix}', 10000000 + ${from} + n), '${task}', '${timer}', 'allow', nextrun, CONCAT('1|${timer}|0||||', nextrun) FROM (SELECT n, ${spread ? laterBy(at, from) : `'${text(at)}'`} AS nextrun FROM ${numbers(Math.min(CHUNK, count - from))}) AS planned`,
+      `INSERT INTO periodic_task (id, task, timer, overlap, nextrun, planned_from) SELECT CONCAT('${prefix}', 10000000 + ${from} + n), '${task}', '${timer}', 'allow', nextrun, CONCAT('1|${timer}|0||||', nextrun, '|by hand') FROM (SELECT n, ${spread ? laterBy(at, from) : `'${text(at)}'`} AS nextrun FROM ${numbers(Math.min(CHUNK, count - from))}) AS planned`,
     )
   }
   const [row] = await database.query(
@@ -38,7 +38,7 @@ export async function insertSchedules(
 export async function rewind(database: BenchDatabase, at: Date): Promise<void> {
   await database.query(database.kind === 'SQLite' ? 'DELETE FROM job' : 'TRUNCATE job')
   await database.query(
-    `UPDATE periodic_task SET nextrun = '${text(at)}', last_slot = NULL, planned_from = '1|${TIMER}|0||||${text(at)}'`,
+    `UPDATE periodic_task SET nextrun = '${text(at)}', last_slot = NULL, planned_from = '1|${TIMER}|0||||${text(at)}|by hand'`,
   )
   const [row] = await database.query(
     `SELECT COUNT(*) AS wrong FROM periodic_task WHERE wake_at IS NULL OR wake_at <> '${text(at)}'`,

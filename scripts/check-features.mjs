@@ -18,13 +18,14 @@ const PAGES = {
   'docs/features.md': [
     ...upTo('T', 9),
     ...upTo('S', 12),
+    'S14',
     'S16',
     ...upTo('R', 14),
     ...upTo('D', 9),
     ...upTo('U', 3),
     ...upTo('V', 7),
   ],
-  'docs/lessons.md': [...upTo('', 57), '65', '66', '67', '69', '76', '77', '78', '80'],
+  'docs/lessons.md': [...upTo('', 57), '65', '66', '67', '68', '69', '76', '77', '78', '80'],
 }
 
 /** @returns one line for each problem */

@@ -235,7 +235,12 @@ describe('the source follows the design', () => {
         .filter((node) => node.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword)
         .map((node) => node.moduleSpecifier.getText()),
     )
-    expect(imports).toEqual(["'../timer/index.ts'", "'./due-slots.ts'", "'./jitter.ts'"])
+    expect(imports).toEqual([
+      "'../timer/index.ts'",
+      "'./clock-ahead.ts'",
+      "'./due-slots.ts'",
+      "'./jitter.ts'",
+    ])
   })
 
   test('the planner and all other rules get time and randomness as arguments', () => {

@@ -1,6 +1,8 @@
 /** Detects problems of a database and its workers, and suggests fixes. Pure: it judges one snapshot. */
 import { durationText } from '../duration.ts'
 import { elapsesWithin, timer } from '../timer/index.ts'
+import { plannedInFuture } from './future-slots.ts'
+import type { Plannable } from './plan.ts'
 
 /** A snapshot of the whole database. Instants are by its clock. */
 export interface DoctorInput {
@@ -20,6 +22,8 @@ export interface DoctorInput {
   readonly marks: readonly { readonly id: string; readonly worker: string; readonly ends: Date | null }[]
   /** Schedules that are neither paused nor idle, and those that could not be planned or have failed permanently. */
   readonly schedules: readonly DoctorSchedule[]
+  /** Schedules whose next run or last slot is in the future, the latest of them. */
+  readonly furthest: readonly Plannable[]
   /** Claimable jobs; `since` is when the first of them was submitted. */
   readonly waiting: readonly { readonly task: string; readonly count: number; readonly since: Date }[]
   /** Schedules of which several of the last few slots were missed, although they are submitted all the time. */
@@ -69,6 +73,7 @@ export interface Finding {
     | 'dead-schedule'
     | 'late-schedule'
     | 'cannot-keep-up'
+    | 'slot-in-the-future'
     | 'unhandled-task'
     | 'unclaimed-job'
     | 'orphaned-job'
@@ -143,6 +148,7 @@ export function doctorFindings(seen: DoctorInput, leaseMs: number): Finding[] {
     ...deadSchedules(seen),
     ...lateSchedules(seen),
     ...schedulesBehind(seen),
+    ...slotsInFuture(seen),
     ...unhandledTasks(seen, new Set(alive.flatMap(({ tasks }) => tasks))),
     ...unclaimedJobs(seen, alive),
     ...orphanedJobs(seen, alive.length),
@@ -170,7 +176,7 @@ function heartbeatSkew({ now, workers }: DoctorInput): Finding[] {
   if (worst === undefined) return []
   return findings('clock-skew', idsOf(ahead), {
     problem: `the last heartbeat of ${worst.id} is ${durationText(worst.aheadMs)} in the future`,
-    fix: 'synchronise the clocks of all nodes of the database with NTP; if its clock was set back, schedules wait until it has caught up with their `nextrun`',
+    fix: 'synchronise the clocks of all nodes of the database with NTP; if its clock was set back, see `slot-in-the-future`',
   })
 }
 
@@ -268,6 +274,22 @@ export function isFrequent(
   } catch {
     return false
   }
+}
+
+function slotsInFuture({ furthest, now }: DoctorInput): Finding[] {
+  const ahead = furthest
+    .flatMap((schedule) => {
+      const slot = plannedInFuture(schedule, now)
+      return slot === null ? [] : [{ id: schedule.id, slot }]
+    })
+    .toSorted((a, b) => b.slot.getTime() - a.slot.getTime())
+  const [worst] = ahead
+  if (worst === undefined) return []
+  const id = quoted(worst.id)
+  return findings('slot-in-the-future', idsOf(ahead), {
+    problem: `${counted(ahead.length, 'schedule has a slot that its timer does not explain', 'schedules have slots that their timers do not explain')}, and ${ahead.length === 1 ? 'submits' : 'submit'} nothing before that time; '${worst.id}': ${worst.slot.toISOString()}. The database's clock was ahead, or was set back`,
+    fix: `correct the clock of the database; then plan each of them from now: \`kalends schedules pause ${id} && kalends schedules resume ${id}\`, or \`nextrun = NULL\` in SQL; reset a schedule that is done`,
+  })
 }
 
 function unhandledTasks({ waiting, now }: DoctorInput, handled: ReadonlySet<string>): Finding[] {

@@ -71,7 +71,7 @@ function chain(event: Elapses, first: Date, end: Date): Date[] {
  * The last elapse, at or before an instant, that repeated calls of next() reach. When the clock repeats an hour, a
  * timer's own previous() may return the instant itself, which would cause a second run.
  */
-function lastElapse(event: Elapses, at: Date): Date | null {
+export function lastElapse(event: Elapses, at: Date): Date | null {
   const latest = event.previous(at)
   if (latest === null || latest < at) return latest
   const before = event.previous(justBefore(latest))
@@ -79,6 +79,6 @@ function lastElapse(event: Elapses, at: Date): Date | null {
   return before !== null && (following === null || following > latest) ? before : latest
 }
 
-function justBefore(instant: Date): Date {
+export function justBefore(instant: Date): Date {
   return new Date(instant.getTime() - 1)
 }

@@ -1,5 +1,6 @@
 /** Running a schedule now, retrying and cancelling jobs. Pure; the store calls these while it holds the locks. */
 import { ConflictError } from '../errors.ts'
+import { isAhead } from './clock-ahead.ts'
 import { isFinal, type Job, type JobState } from './job.ts'
 import type { Schedule } from './schedule.ts'
 import type { Overlap } from './settings.ts'
@@ -35,10 +36,15 @@ export function runNow(schedule: ScheduleToRun, now: Date): ManualRun {
   const { id, overlap, lastSlot, runCount, open, latestRun } = schedule
   if (open !== null && overlap !== 'allow') throw openJobConflict(`The schedule '${id}' cannot run now`, open)
   return {
-    // Slots only increase, so that each run has its own.
-    slot: new Date(Math.max(now.getTime(), (lastSlot?.getTime() ?? 0) + 1)),
+    slot: slotOfNow(lastSlot, now),
     run: nextRunNumber(Math.max(runCount + (open?.number ?? 0), latestRun)),
   }
+}
+
+/** Slots only increase, so that each run has its own. A slot of a clock that was ahead does not count. */
+function slotOfNow(lastSlot: Date | null, now: Date): Date {
+  if (lastSlot === null || lastSlot < now || isAhead(lastSlot, now)) return now
+  return new Date(lastSlot.getTime() + 1)
 }
 
 /** The number of the next run; it stops at the largest safe integer. */

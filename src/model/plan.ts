@@ -3,7 +3,8 @@
  * jobs. It knows no database, and all policies are here.
  */
 import { type Elapses, elapsesWithin, timer } from '../timer/index.ts'
-import { type DueSlots, dueSlots } from './due-slots.ts'
+import { isAhead } from './clock-ahead.ts'
+import { type DueSlots, dueSlots, justBefore, lastElapse } from './due-slots.ts'
 import { jitterShiftMs } from './jitter.ts'
 import type { SkipReason } from './job.ts'
 import type { Idle } from './schedule.ts'
@@ -30,7 +31,12 @@ export interface Plannable
   readonly plannedDefinition: string | null
   /** The nextRun that the last planning set. */
   readonly plannedRun: Date | null
+  /** Whether plannedRun was set by hand and kept, instead of computed from the timer. */
+  readonly isByHand: boolean
 }
+
+/** What determines the elapses of a schedule. */
+export type TimedSchedule = Pick<Plannable, 'id' | 'timer' | 'created' | 'jitterMs' | 'starts' | 'ends'>
 
 /** How many jobs of a schedule are not final. */
 export interface OpenJobs {
@@ -67,7 +73,10 @@ export interface Plan {
   /** Waiting jobs are replaced by the new one, and running jobs are asked to stop. */
   readonly replaces: boolean
   readonly nextRun: Date | null
+  /** Whether nextRun was set by hand. */
+  readonly isByHand: boolean
   readonly idle: Idle | null
+  /** Lower than before only if the clock was ahead, and the schedule is planned again by hand. */
   readonly lastSlot: Date | null
   readonly lastError: string | null
 }
@@ -90,13 +99,11 @@ interface Readable {
 
 /** @returns what to write; null when the schedule is not due, in which case nothing may be written */
 export function plan(schedule: Plannable, circumstances: Circumstances): Plan | null {
-  const edited =
-    schedule.definition !== schedule.plannedDefinition ||
-    schedule.nextRun?.getTime() !== schedule.plannedRun?.getTime()
+  const edited = schedule.definition !== schedule.plannedDefinition || isSetByHand(schedule)
   if (!edited && !isDue(schedule, circumstances.now)) return null
   let readable: Readable
   try {
-    readable = read(schedule)
+    readable = read(schedule, circumstances.now)
   } catch (error) {
     return {
       ...unchanged(schedule),
@@ -108,17 +115,27 @@ export function plan(schedule: Plannable, circumstances: Circumstances): Plan | 
   return edited ? planEdited(readable, circumstances) : planDue(readable, circumstances)
 }
 
-/** The elapses of a schedule. @throws CalendarSyntaxError, CronSyntaxError, InvalidTimeSpanError */
-export function elapsesOf(
-  schedule: Pick<Plannable, 'id' | 'timer' | 'created' | 'jitterMs' | 'starts' | 'ends'>,
-): Elapses {
+/**
+ * The elapses of a schedule.
+ *
+ * @param now  by the database's clock, or an earlier instant to search from
+ * @throws CalendarSyntaxError, CronSyntaxError, InvalidTimeSpanError
+ */
+export function elapsesOf(schedule: TimedSchedule, now: Date): Elapses {
   const { id, created, jitterMs, starts, ends } = schedule
-  return elapsesWithin(timer(schedule.timer), {
-    anchor: created,
+  const parsed = timer(schedule.timer)
+  return elapsesWithin(parsed, {
+    anchor: anchorOf(created, parsed.spanMs, now),
     shiftMs: jitterShiftMs(id, jitterMs),
     starts,
     ends,
   })
+}
+
+/** If the clock was ahead when the schedule was created, its slots also extend back from there. */
+function anchorOf(created: Date, spanMs: number | null, now: Date): Date {
+  if (spanMs === null || !isAhead(created, now)) return created
+  return new Date((created.getTime() % spanMs) - spanMs)
 }
 
 /** Skips slots that permanently cannot be submitted, so that they affect no other schedule. */
@@ -143,15 +160,30 @@ export function withRuns(planned: Plan, runs: readonly PlannedRun[]): Plan {
   return { ...planned, runs, replaces: false, ...(waitsForNothing && { idle: null, nextRun: null }) }
 }
 
-function read(schedule: Plannable): Readable {
-  const event = elapsesOf(schedule)
+function read(schedule: Plannable, now: Date): Readable {
+  const event = elapsesOf(schedule, now)
+  const isPlannedAgain = schedule.nextRun === null || isSetByHand(schedule)
   // An edit clears the error of an invalid timer; errors of runs remain.
   const lastError = schedule.idle === 'invalid' ? null : schedule.lastError
   return {
-    schedule: { ...schedule, lastError },
+    schedule: {
+      ...schedule,
+      lastError,
+      lastSlot: isPlannedAgain ? decidedUntil(schedule.lastSlot, event, now) : schedule.lastSlot,
+    },
     event,
     afterFinish: timer(schedule.timer).kind === 'after finish',
   }
+}
+
+/** Whether nextRun was written since the last planning. */
+function isSetByHand({ nextRun, plannedRun }: Plannable): boolean {
+  return nextRun?.getTime() !== plannedRun?.getTime()
+}
+
+/** A slot that was decided while the clock was ahead holds nothing back once the schedule is planned again by hand. */
+function decidedUntil(lastSlot: Date | null, event: Elapses, now: Date): Date | null {
+  return lastSlot === null || !isAhead(lastSlot, now) ? lastSlot : (lastElapse(event, now) ?? now)
 }
 
 function isDue(schedule: Plannable, now: Date): boolean {
@@ -164,9 +196,8 @@ function planEdited(readable: Readable, circumstances: Circumstances): Plan {
   const { schedule, event } = readable
   const { now } = circumstances
   if (!schedule.enabled) return { ...unchanged(schedule), nextRun: null, idle: null }
-  const setByHand = schedule.nextRun !== null && schedule.nextRun.getTime() !== schedule.plannedRun?.getTime()
-  if (!setByHand || schedule.nextRun === null) return planFromNow(readable, circumstances)
-  if (schedule.nextRun > now) return withNextRun(schedule, schedule.nextRun)
+  if (!isSetByHand(schedule) || schedule.nextRun === null) return planFromNow(readable, circumstances)
+  if (schedule.nextRun > now) return { ...withNextRun(schedule, schedule.nextRun), isByHand: true }
   const slot = nowAfter(now, schedule.lastSlot)
   const due = { madeUp: [], current: slot, dropped: 0, newestDropped: null }
   return decide(
@@ -196,7 +227,8 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
   const { now } = circumstances
   if (schedule.nextRun === null) return planFromNow(readable, circumstances)
   const decided = schedule.lastSlot !== null && schedule.nextRun <= schedule.lastSlot
-  const first = decided ? nowAfter(now, schedule.lastSlot) : schedule.nextRun
+  const first = decided ? nowAfter(now, schedule.lastSlot) : slotOf(readable, schedule.nextRun)
+  if (first === null || (!decided && first > now)) return withNextRun(schedule, first)
   const due = afterFinish
     ? singleSlot(first, schedule.catchUp, now.getTime() - first.getTime() > circumstances.missedAfterMs)
     : dueSlots(event, first, now, schedule.catchUp, circumstances.missedAfterMs)
@@ -204,6 +236,22 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
   // More slots than are counted, in an hour that the clock repeats: continue from now.
   const nextRun = afterLast !== null && afterLast <= now ? event.next(now) : afterLast
   return decide({ ...readable, schedule: { ...schedule, lastSlot: due.last } }, nextRun, due, circumstances)
+}
+
+/**
+ * The slot that is due at nextRun. If the zone data has changed since it was planned, as with another version of Node.js,
+ * nextRun is no elapse. Then it stands for the nearest one that is not decided: otherwise, a run would come an hour early
+ * and once more on time, or not at all. @returns null when there is none
+ */
+function slotOf({ schedule, event, afterFinish }: Readable, nextRun: Date): Date | null {
+  const isElapse = event.next(justBefore(nextRun))?.getTime() === nextRun.getTime()
+  if (isElapse || afterFinish || schedule.isByHand) return nextRun
+  const earlier = lastElapse(event, nextRun)
+  const later = event.next(nextRun)
+  if (earlier === null || (schedule.lastSlot !== null && earlier <= schedule.lastSlot)) return later
+  const isLaterNearer =
+    later !== null && later.getTime() - nextRun.getTime() <= nextRun.getTime() - earlier.getTime()
+  return isLaterNearer ? later : earlier
 }
 
 /** A timer that counts from the end of a run has only the slot that is due. */
@@ -294,7 +342,7 @@ function withNextRun(schedule: Plannable, nextRun: Date | null): Plan {
 
 function unchanged(schedule: Plannable): Plan {
   const { nextRun, idle, lastSlot, lastError } = schedule
-  return { runs: [], skips: [], replaces: false, nextRun, idle, lastSlot, lastError }
+  return { runs: [], skips: [], replaces: false, nextRun, isByHand: false, idle, lastSlot, lastError }
 }
 
 function laterOf(now: Date, lastSlot: Date | null): Date {

@@ -1,4 +1,5 @@
 /** Explains in words why a schedule did or did not run, and when it will run next. Pure. */
+import { slotInFuture } from '../model/future-slots.ts'
 import type { Job } from '../model/job.ts'
 import { elapsesOf } from '../model/plan.ts'
 import type { Schedule } from '../model/schedule.ts'
@@ -77,6 +78,10 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
       }
       if (ends !== null && ends < now)
         return [`It is done: it ended at ${shown(ends, schedule)}. A later end reactivates it.`]
+      if (nextAfter(schedule, now) !== null)
+        return [
+          `It is done, although its timer '${schedule.timer}' elapses again, because the database's clock was ahead. Reset it to plan it from now.`,
+        ]
       return [
         `It is done: its timer '${schedule.timer}' does not elapse any more. Another timer reactivates it.`,
       ]
@@ -98,8 +103,22 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
             : `${due}: a scheduler submits it within its poll interval, unless none is running or an open transaction locks its row.`,
         ]
       }
-      return [`It runs ${inWords(timer(schedule.timer))}; next at ${shown(nextRun, schedule)}.`]
+      return [
+        `It runs ${inWords(timer(schedule.timer))}; next at ${shown(nextRun, schedule)}.`,
+        ...aboutFutureSlot(schedule, nextRun, now),
+      ]
   }
+}
+
+function aboutFutureSlot(schedule: Schedule, nextRun: Date, now: Date): string[] {
+  const slot = slotInFuture(schedule, now)
+  if (slot === null) return []
+  const repair = 'Pause and resume it, or set nextrun = NULL, to plan it from now.'
+  return [
+    slot < nextRun
+      ? `Its last slot, ${shown(slot, schedule)}, is in the future, because the database's clock was ahead. ${repair}`
+      : `Its timer elapses earlier: nextrun was set by hand, or planned while the database's clock was ahead. ${repair}`,
+  ]
 }
 
 function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evidence): string[] {
@@ -242,7 +261,7 @@ function standsFor(job: Job, slot: Date, elapse: Date, schedule: Schedule): bool
 
 function nextAfter(schedule: Schedule, after: Date): Date | null {
   try {
-    return elapsesOf(schedule).next(after)
+    return elapsesOf(schedule, after).next(after)
   } catch {
     return null
   }

@@ -289,7 +289,7 @@ export class Schedules {
   async elapses(id: string, options: { after?: Date; limit?: number } = {}): Promise<Date[]> {
     const limit = options.limit === undefined ? DEFAULT_ELAPSES : checkedPage(options).limit
     const after = checkedInstant('after', options.after) ?? (await this.#stores.schedules.now())
-    const event = elapsesOf(await this.#existing(id))
+    const event = elapsesOf(await this.#existing(id), after)
     const elapses: Date[] = []
     for (let at = event.next(after); at !== null && elapses.length < limit; at = event.next(at))
       elapses.push(at)

@@ -93,6 +93,13 @@ export interface Swept {
   readonly orphans: boolean
 }
 
+/** Schedules that are active or done, and whose next run or last slot is in the future. */
+export interface FurthestSchedules {
+  readonly schedules: readonly Plannable[]
+  /** The database's clock; meaningless if there are none. */
+  readonly now: Date
+}
+
 /** The database operations of the scheduler. */
 export interface SchedulingStore {
   /**
@@ -141,4 +148,7 @@ export interface SchedulingStore {
    * @param worker  as for `clearStaleMarks`
    */
   sweep(worker: string, leaseMs: number, extent: SweepExtent): Promise<Swept>
+
+  /** Reads up to `most` schedules with a `last_slot` in the future, and up to `most` with the latest `nextrun`. */
+  furthest(most: number): Promise<FurthestSchedules>
 }

@@ -59,7 +59,7 @@ export class UpcomingRuns {
     try {
       // These timers have no run time until the current run has ended.
       if (timer(row.timer).kind === 'after finish') return []
-      const event = elapsesOf(row)
+      const event = elapsesOf(row, this.#before)
       for (
         let at = event.next(this.#before);
         at !== null && at < this.#until && elapses.length <= this.#limit;

@@ -47,6 +47,7 @@ export interface HealthNote {
     | 'set-aside'
     | 'cannot-keep-up'
     | 'locked-worker'
+    | 'slot-in-the-future'
     | 'lease-lost'
     | 'stall'
     | 'clock'
@@ -86,6 +87,8 @@ export interface Vitals {
   readonly isRowLocked: boolean
   /** Dead workers whose rows others have locked. */
   readonly lockedWorkers: readonly string[]
+  /** Schedules whose slots are further in the future than their timers explain. */
+  readonly slotsInFuture: readonly string[]
   /** Whether further ends that cannot be written count against capacity. */
   readonly isLimitReached: boolean
   /** How long the longest-waiting loop has waited for a connection; 0: none waits. */
@@ -289,7 +292,8 @@ function logWarnings({ log: { lines, progress, ms, dropped } }: Vitals): HealthN
   ]
 }
 
-function lasting({ clock, abandonedHandlers, setAside, behind, lockedWorkers }: Vitals): HealthNote[] {
+function lasting(vitals: Vitals): HealthNote[] {
+  const { clock, abandonedHandlers, setAside, behind, lockedWorkers, slotsInFuture } = vitals
   const notes = lockedWorkers.map(
     (id): HealthNote => ({
       code: 'locked-worker',
@@ -297,6 +301,14 @@ function lasting({ clock, abandonedHandlers, setAside, behind, lockedWorkers }: 
       text: `the worker ${id} has sent no heartbeat for most of a lease, and another transaction has locked its row in the table of workers: what it holds waits until that transaction ends`,
     }),
   )
+  const [first, ...others] = slotsInFuture
+  if (first !== undefined) {
+    notes.push({
+      code: 'slot-in-the-future',
+      subject: first,
+      text: `the schedule ${first}${others.length === 0 ? ' has a slot that its timer does not' : ` and ${others.length} more have slots that their timers do not`} explain, because the database's clock was ahead: nothing is submitted before that time; pause and resume, or set nextrun = NULL (done: reset)`,
+    })
+  }
   if (setAside > 0) {
     notes.push({
       code: 'set-aside',

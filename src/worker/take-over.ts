@@ -1,13 +1,14 @@
 import { REJECTED_RETRY_MS, settleIsolated } from '../executor/settle-isolated.ts'
 import { Loop } from '../loop.ts'
 import { AllRefusedError, Halving, isOfARow } from '../model/halves.ts'
+import { plannedInFuture } from '../model/future-slots.ts'
 import { SetAside } from '../model/set-aside.ts'
 import type { EndedAttempt, ExecutingStore, SettleResult } from '../store/executing-store.ts'
 import type { SchedulingStore } from '../store/scheduling-store.ts'
 
 export interface TakeOverOptions {
   readonly executing: Pick<ExecutingStore, 'orphans' | 'settle'>
-  readonly scheduling: Pick<SchedulingStore, 'clearStaleMarks' | 'sweep'>
+  readonly scheduling: Pick<SchedulingStore, 'clearStaleMarks' | 'sweep' | 'furthest'>
   readonly leaseMs: number
   readonly beatMs: number
   readonly beatsPerLease: number
@@ -31,6 +32,8 @@ const LEASES_PER_WHOLE_SWEEP = { quick: 1, slow: 5 }
 const QUICK_SWEEP = { share: 1 / 500, ms: 50 }
 const ORPHANS_AT_ONCE = 200
 const MOST_REJECTED = 1000
+/** The most schedules with a slot in the future that health counts. */
+const MOST_IN_FUTURE = 100
 
 /**
  * Takes over what dead workers held: ends their marks, and settles their running jobs (orphans) as lost attempts. Once
@@ -44,6 +47,7 @@ export class TakeOver {
   /** Orphans whose end the database rejects. */
   readonly #rejected: SetAside
   #mayHaveOrphans = false
+  #slotsInFuture: readonly string[] = []
   /** A pass is as long as a beat. */
   #beatsUntilSweep = 0
   #sweepsUntilWhole = 0
@@ -67,6 +71,11 @@ export class TakeOver {
   /** How many orphans wait for their back-off. */
   setAside(): number {
     return this.#rejected.ids().length
+  }
+
+  /** The schedules whose slots are further in the future than their timers explain, at the last sweep of everything. */
+  slotsInFuture(): readonly string[] {
+    return this.#slotsInFuture
   }
 
   /** There may be orphans. */
@@ -104,6 +113,10 @@ export class TakeOver {
     const swept = await scheduling.sweep(id, leaseMs, isWhole ? 'everything' : 'left by workers')
     this.#mayHaveOrphans = swept.orphans
     for (const text of swept.healed) onHealed(text)
+    if (isWhole) {
+      const { schedules, now } = await scheduling.furthest(MOST_IN_FUTURE)
+      this.#slotsInFuture = schedules.flatMap((one) => (plannedInFuture(one, now) === null ? [] : [one.id]))
+    }
     if (isWhole && monotonicNow() - started < Math.max(QUICK_SWEEP.ms, leaseMs * QUICK_SWEEP.share))
       this.#sweepsUntilWhole = LEASES_PER_WHOLE_SWEEP.quick
     if (this.#mayHaveOrphans) await this.#settleRemainingOrphans()

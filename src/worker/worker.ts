@@ -167,6 +167,7 @@ export class Worker {
       behind: this.#scheduler?.behind() ?? [],
       isRowLocked: this.#membership.isLocked(),
       lockedWorkers: this.#membership.lockedWorkers(),
+      slotsInFuture: this.#membership.slotsInFuture(),
       isLimitReached: unwritten?.isLimitReached ?? false,
       connectionWaitMs: this.#options.store.longestWaitMs(),
       clock: this.#watch.clock(),

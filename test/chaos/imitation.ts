@@ -186,7 +186,7 @@ export class Imitation {
     schedule.idle = planned.idle
     schedule.last_slot = text(planned.lastSlot?.getTime() ?? null)
     schedule.last_error = planned.lastError
-    schedule.planned_from = plannedFrom(schedule.definition, planned.nextRun)
+    schedule.planned_from = plannedFrom(schedule.definition, planned)
     schedule.worker = null
     schedule.marked = null
     schedule.mark_ends = null
@@ -293,7 +293,7 @@ export class Imitation {
     if (next === null) return
     schedule.nextrun = text(next.nextRun?.getTime() ?? null)
     schedule.idle = next.idle
-    schedule.planned_from = plannedFrom(schedule.definition, next.nextRun)
+    schedule.planned_from = plannedFrom(schedule.definition, { ...next, isByHand: false })
   }
 
   #open(schedule: string): OpenJobs {

@@ -20,6 +20,10 @@ function statements(blocks: readonly Block[]): string[] {
 async function seed(database: TestDatabase): Promise<void> {
   for (const id of ['greet', 'load'])
     await database.query("INSERT INTO periodic_task (id, task, timer) VALUES (?, ?, '*:*:0/2')", [id, id])
+  // Done in 2098, and planned: no worker changes it.
+  await database.query(
+    "INSERT INTO periodic_task (id, task, timer, idle, last_slot, planned_from) VALUES ('early', 'load', 'daily', 'done', '2098-01-01 00:00:00', '1|daily|0||||')",
+  )
   for (const [number, state] of ['waiting', 'running', 'failed'].entries()) {
     const id = `019a0000-0000-7000-8000-00000000000${number + 1}`
     await database.query('INSERT INTO job (id, task, state) VALUES (?, ?, ?)', [id, 'mail', state])

@@ -6,6 +6,8 @@ import {
   type DoctorInput,
   schemaFindings,
 } from '../../src/model/doctor.ts'
+import type { Plannable } from '../../src/model/plan.ts'
+import { schedule as planned } from './plannable.ts'
 
 const NOW = new Date('2026-11-21T12:00:00Z')
 const LEASE_MS = 60_000
@@ -18,6 +20,7 @@ const healthy: DoctorInput = {
   workers: [{ id: 'w/1', heartbeat: ago(5000), tasks: ['a'], running: 0 }],
   marks: [],
   schedules: [],
+  furthest: [],
   waiting: [],
   orphans: [],
   behind: [],
@@ -38,6 +41,9 @@ function schedule(changes: Partial<DoctorSchedule>): DoctorSchedule {
     ...changes,
   }
 }
+
+const furthest = (changes: Partial<Plannable>): Plannable =>
+  planned({ id: 's', timer: 'daily', nextRun: ago(-1000), ...changes })
 
 function findings(changes: Partial<DoctorInput>): Finding[] {
   return doctorFindings({ ...healthy, ...changes }, LEASE_MS)
@@ -95,6 +101,22 @@ describe('no problem is found', () => {
         workers: [...healthy.workers, { id: 'w/2', heartbeat: ago(1), tasks: ['a'], running: 1 }],
         waiting: [{ task: 'a', count: 1, since: ago(1e9) }],
       },
+    ],
+    [
+      'with slots that are ahead by no more than clocks are set back',
+      { furthest: [furthest({ timer: 'hourly', nextRun: ago(-60_000), lastSlot: ago(-60_000) })] },
+    ],
+    [
+      'with a next run that was set by hand',
+      { furthest: [furthest({ nextRun: ago(-1e12), isByHand: true })] },
+    ],
+    [
+      'with a schedule that succeeded as often as it may',
+      { furthest: [furthest({ idle: 'done', maxRuns: 3, successes: 3, lastSlot: ago(-1e12) })] },
+    ],
+    [
+      'with a schedule that ended',
+      { furthest: [furthest({ idle: 'done', ends: ago(1), lastSlot: ago(-1e12) })] },
     ],
     ['with a mark of a whole lease', { marks: [{ id: 's', worker: 'w/1', ends: ago(-LEASE_MS) }] }],
     ['with clocks that differ no more than they can be known', { localNow: ago(3000), roundTripMs: 1500 }],
@@ -167,6 +189,24 @@ describe('a problem is found:', () => {
       { behind: [{ id: 's' }, { id: 't' }] },
       /the slots of 2 schedules come faster than they can be submitted/,
       /longer intervals/,
+    ],
+    [
+      'slot-in-the-future',
+      {
+        furthest: [
+          furthest({ nextRun: ago(-3 * 86_400_000), lastSlot: ago(-2 * 86_400_000) }),
+          furthest({ id: "it's", nextRun: new Date('2098-01-02') }),
+          furthest({ id: 'done', idle: 'done', nextRun: null, lastSlot: ago(-61_000) }),
+        ],
+      },
+      /^3 schedules have slots .* submit nothing before that time; 'it's': 2098-01-02T00:00:00\.000Z\./,
+      /kalends schedules pause 'it'\\''s' && kalends schedules resume 'it'\\''s'/,
+    ],
+    [
+      'slot-in-the-future',
+      { furthest: [furthest({ lastSlot: ago(-61_000) })] },
+      /^1 schedule has a slot .* submits nothing/,
+      /`nextrun = NULL` in SQL/,
     ],
     [
       'unhandled-task',

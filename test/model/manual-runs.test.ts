@@ -24,6 +24,11 @@ describe('a manual run', () => {
     expect(runNow(schedule(), NOW).slot).toEqual(NOW)
     const lastSlot = new Date(NOW.getTime() + 5000)
     expect(runNow(schedule({ lastSlot }), NOW).slot).toEqual(new Date(NOW.getTime() + 5001))
+    expect(runNow(schedule({ lastSlot: NOW }), NOW).slot).toEqual(new Date(NOW.getTime() + 1))
+  })
+
+  it('has the present as its slot also where the last slot is of a clock that was ahead', () => {
+    expect(runNow(schedule({ lastSlot: new Date('2098-01-01') }), NOW).slot).toEqual(NOW)
   })
 
   it('is numbered after all runs that ended or are open, and after the newest that was counted', () => {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { calendar } from '../../src/calendar/index.ts'
 import { MOST_COUNTED } from '../../src/model/due-slots.ts'
-import { type Plan, type Plannable, plan } from '../../src/model/plan.ts'
+import { elapsesOf, type Plan, type Plannable, plan } from '../../src/model/plan.ts'
 import { applied, at, edited, inserted, MISSED_AFTER_MS, schedule } from './plannable.ts'
 import { runs } from '../support/runs.ts'
 
@@ -160,6 +160,18 @@ describe('during absences, overlaps and changes of the clock', () => {
   })
 })
 
+/** Whether the row has a slot of a clock that was ahead, and is planned again: nextrun was set, or is NULL. */
+function isRepaired({ lastSlot, nextRun, plannedRun }: Plannable, now: Date): boolean {
+  const isPlannedAgain = nextRun === null || nextRun.getTime() !== plannedRun?.getTime()
+  return isPlannedAgain && lastSlot !== null && lastSlot.getTime() - now.getTime() > MINUTE
+}
+
+/** The last slot that holds the plan back. One of a clock that was ahead is replaced if the row is planned again. */
+function heldBackBy(row: Plannable, now: Date): number {
+  if (!isRepaired(row, now)) return row.lastSlot?.getTime() ?? -Infinity
+  return required(plan({ ...row, nextRun: null, plannedRun: null }, at(now))).lastSlot?.getTime() ?? -Infinity
+}
+
 const anyRow = fc
   .record({
     timer: fc.constantFrom(...TIMERS.map(([timer]) => timer)),
@@ -168,6 +180,84 @@ const anyRow = fc
     lastSlot: fc.option(start),
   })
   .map((given): Plannable => schedule(given))
+
+describe('who set nextrun decides what it stands for', () => {
+  const anyTimer = fc.constantFrom(
+    ...TIMERS.map(([timer]) => timer),
+    'cron 0,30 1-3 * * 1-5 Europe/Berlin',
+    'cron 30 2 * * * America/Sao_Paulo',
+    '*:*:0/0.3337',
+    'every 7ms',
+    'every 13h',
+  )
+  const anyJitter = fc.constantFrom(0, 0, 1, 1000, 7 * MINUTE)
+
+  test('the next elapse after any instant is an elapse: what the planner wrote is never planned again', () => {
+    fc.assert(
+      fc.property(
+        anyTimer,
+        anyJitter,
+        fc.option(start),
+        start,
+        start,
+        (timer, jitterMs, starts, one, other) => {
+          const [created, now] = one < other ? [one, other] : [other, one]
+          const row = inserted({ timer, jitterMs, starts, created, catchUp: 0 })
+          const first = applied(row, required(plan(row, at(now))))
+          if (first.nextRun === null) return
+          const { runs: ran, lastSlot } = required(plan(first, at(first.nextRun)))
+          expect(times(ran)).toContain(first.nextRun.getTime())
+          expect(lastSlot).toEqual(first.nextRun)
+        },
+      ),
+      runs(2000),
+    )
+  })
+
+  test('a nextrun of the planner that is no elapse runs for an elapse, once, or waits for the next one', () => {
+    fc.assert(
+      fc.property(anyTimer, start, fc.integer({ min: 1, max: 2 * HOUR }), (timer, at1, ms) => {
+        const lastSlot = new Date(at1.getTime() - ms)
+        const row = schedule({ timer, created: new Date(0), nextRun: at1, lastSlot })
+        const { runs: ran, skips, nextRun } = required(plan(row, at(at1)))
+        const event = elapsesOf(row, at1)
+        for (const { slot } of [...ran, ...skips]) {
+          expect(event.next(new Date(slot.getTime() - 1))).toEqual(slot)
+          expect(slot.getTime()).toBeGreaterThan(lastSlot.getTime())
+        }
+        expect(ran.length + skips.length).toBeLessThanOrEqual(3)
+        if (nextRun !== null) expect(event.next(new Date(nextRun.getTime() - 1))).toEqual(nextRun)
+      }),
+      runs(2000),
+    )
+  })
+})
+
+describe('workers with different zone data', () => {
+  test('run a daily schedule once on each day, whichever of them plans', () => {
+    fc.assert(
+      fc.property(fc.array(fc.boolean(), { minLength: 60, maxLength: 60 }), (isFirst) => {
+        // What one of them takes for 09:00 is 08:00 for the other.
+        const as = (row: Plannable, first: boolean) => ({ ...row, timer: first ? '09:00' : '08:00' })
+        const created = inserted({ timer: '09:00', definition: 'daily' })
+        let row = applied(created, required(plan(created, at('2026-03-01T00:00Z'))))
+        const days: string[] = []
+        for (const first of isFirst) {
+          if (row.nextRun === null) break
+          const planned = required(plan(as(row, first), at(row.nextRun)))
+          days.push(...planned.runs.map(({ slot }) => slot.toISOString().slice(0, 10)))
+          expect(planned.skips).toEqual([])
+          row = applied(row, planned)
+        }
+        expect(days.length).toBeGreaterThanOrEqual(30)
+        expect(days).toEqual(
+          days.map((_, day) => new Date(Date.UTC(2026, 2, 1 + day)).toISOString().slice(0, 10)),
+        )
+      }),
+      runs(500),
+    )
+  })
+})
 
 describe('for any row, clock and previous run', () => {
   test('slots increase, nothing is early, the next run is in the future, and a second plan changes nothing', () => {
@@ -178,7 +268,7 @@ describe('for any row, clock and previous run', () => {
         if (planned === null) return
         const { runs, skips, nextRun, lastSlot } = planned
         const slots = times([...skips, ...runs])
-        const least = row.lastSlot?.getTime() ?? -Infinity
+        const least = heldBackBy(row, now)
         expect(slots).toEqual([...new Set(slots)].toSorted((a, b) => a - b))
         for (const slot of slots) {
           expect(slot).toBeGreaterThan(least)
@@ -194,17 +284,30 @@ describe('for any row, clock and previous run', () => {
     )
   })
 
+  test('a slot of a clock that was ahead is replaced by the newest slot that is not after now', () => {
+    fc.assert(
+      fc.property(anyRow, start, (given, now) => {
+        const row = { ...given, nextRun: null }
+        fc.pre(isRepaired(row, now))
+        const slot = required(plan(row, at(now))).lastSlot ?? new Date(Number.NaN)
+        expect(slot.getTime()).toBeLessThanOrEqual(now.getTime())
+        expect(calendar(row.timer).next(slot)?.getTime() ?? Infinity).toBeGreaterThan(now.getTime())
+        if (slot < now) expect(calendar(row.timer).next(new Date(slot.getTime() - 1))).toEqual(slot)
+      }),
+      runs(1000),
+    )
+  })
+
   test('an edit fires nothing and is planned from now', () => {
     fc.assert(
       fc.property(anyRow, start, fc.boolean(), fc.constantFrom(...TIMERS), (given, now, active, [timer]) => {
         const row = edited({ ...given, definition: 'before', plannedDefinition: 'before' }, timer)
-        const from = new Date(Math.max(now.getTime(), row.lastSlot?.getTime() ?? -Infinity))
-        expect(plan(row, at(now, active))).toMatchObject({
-          runs: [],
-          skips: [],
-          nextRun: calendar(timer).next(from),
-          lastSlot: row.lastSlot,
-        })
+        const planned = required(plan(row, at(now, active)))
+        const from = isRepaired(row, now)
+          ? now.getTime()
+          : Math.max(now.getTime(), row.lastSlot?.getTime() ?? 0)
+        expect(planned).toMatchObject({ runs: [], skips: [], nextRun: calendar(timer).next(new Date(from)) })
+        if (!isRepaired(row, now)) expect(planned.lastSlot).toEqual(row.lastSlot)
       }),
       runs(500),
     )
@@ -220,8 +323,9 @@ describe('for any row, clock and previous run', () => {
         (given, now, active, ago) => {
           const nextRun = new Date(now.getTime() - ago)
           fc.pre(given.plannedRun?.getTime() !== nextRun.getTime())
-          const planned = required(plan({ ...given, nextRun }, at(now, active)))
-          const slot = Math.max(now.getTime(), (given.lastSlot?.getTime() ?? -Infinity) + 1)
+          const row = { ...given, nextRun }
+          const planned = required(plan(row, at(now, active)))
+          const slot = Math.max(now.getTime(), heldBackBy(row, now) + 1)
           expect(times(active ? planned.skips : planned.runs)).toEqual([slot])
           expect(active ? planned.runs : planned.skips).toEqual([])
           if (active) expect(planned.skips[0]).toMatchObject({ reason: 'overlap', count: 1 })

@@ -511,6 +511,154 @@ describe('edits', () => {
   })
 })
 
+describe('after the clock was ahead', () => {
+  const ahead = schedule({
+    timer: 'hourly',
+    nextRun: new Date('2098-01-01T02:00Z'),
+    lastSlot: new Date('2098-01-01T01:00Z'),
+  })
+  const now = '2026-03-01T09:30Z'
+
+  test('a schedule continues from now when it is resumed, or nextrun is NULL', () => {
+    const continued = { runs: [], skips: [], next: '2026-03-01 10:00' }
+    const planned = plan({ ...ahead, nextRun: null }, at(now))
+    expect(shown(planned)).toEqual(continued)
+    expect(planned?.lastSlot).toEqual(new Date('2026-03-01T09:00Z'))
+
+    const paused = { ...ahead, enabled: false, definition: 'disabled hourly' }
+    const pausing = plan(paused, at(now))
+    if (pausing === null) throw new Error('a pause is planned')
+    const resumed = { ...applied(paused, pausing), enabled: true, definition: 'enabled hourly' }
+    expect(plan(resumed, at(now))).toEqual(planned)
+  })
+
+  test('a nextrun that is set by hand is used, and then the timer continues from there', () => {
+    expect(shown(plan({ ...ahead, nextRun: new Date('2000-01-01') }, at(now)))).toEqual({
+      runs: ['2026-03-01 09:30'],
+      skips: [],
+      next: '2026-03-01 10:00',
+    })
+    const tomorrow = { ...ahead, nextRun: new Date('2026-03-02T09:30Z') }
+    const planned = plan(tomorrow, at(now))
+    if (planned === null) throw new Error('an edit is planned')
+    expect(shown(plan(applied(tomorrow, planned), at('2026-03-02T09:30Z')))).toEqual({
+      runs: ['2026-03-02 09:30'],
+      skips: [],
+      next: '2026-03-02 10:00',
+    })
+  })
+
+  test('the last slot is never NULL: where the timer has no earlier slot, it is now', () => {
+    for (const timer of ['2026-03-05 09:00', 'every 5min after finish', 'every 100y'])
+      expect(plan(edited({ ...ahead, nextRun: null }, timer), at(now))?.lastSlot).toEqual(new Date(now))
+    const starting = { ...ahead, nextRun: null, starts: new Date('2026-04-01') }
+    expect(plan(starting, at(now))).toMatchObject({ lastSlot: new Date(now), nextRun: starting.starts })
+  })
+
+  test('a clock that was set back by seconds repeats no slot', () => {
+    const lastSlot = new Date('2026-03-01T10:00Z')
+    for (const [now, next] of [
+      ['2026-03-01T09:59Z', '2026-03-01 11:00'],
+      ['2026-03-01T09:58:59.999Z', '2026-03-01 10:00'],
+    ] as const)
+      expect(shown(plan({ ...hourly, lastSlot, nextRun: null }, at(now)))).toMatchObject({ next })
+  })
+
+  test('an every timer that was created then continues on its slots', () => {
+    const created = new Date('2098-01-01T00:10Z')
+    const every = schedule({ timer: 'every 1h', created, nextRun: new Date('2098-01-01T01:10Z') })
+    const planned = plan({ ...every, nextRun: null }, at(now))
+    expect(shown(planned)).toEqual({ runs: [], skips: [], next: '2026-03-01 10:10' })
+    if (planned === null) return
+    expect(shown(plan(applied(every, planned), at('2026-03-01T13:30Z')))).toEqual({
+      runs: ['2026-03-01 13:10 after 3'],
+      skips: ['3 missed to 2026-03-01 12:10'],
+      next: '2026-03-01 14:10',
+    })
+  })
+})
+
+describe('after the zone data changed', () => {
+  /** Planned with data by which Berlin's clock is an hour off, for 08:00 Z instead of 07:00 Z or the reverse. */
+  const daily = (nextRun: string, lastSlot: string, timer = '09:00 Europe/Berlin') =>
+    schedule({ timer, nextRun: new Date(nextRun), lastSlot: new Date(lastSlot) })
+  const summer = '2026-07-02'
+
+  test('a nextrun that is an hour early runs once, on time', () => {
+    const early = daily(`${summer}T06:00Z`, '2026-07-01T06:00Z')
+    const planned = plan(early, at(`${summer}T06:00Z`))
+    expect(shown(planned)).toEqual({ runs: [], skips: [], next: '2026-07-02 07:00' })
+    expect(planned?.lastSlot).toEqual(early.lastSlot)
+    if (planned === null) return
+    expect(shown(plan(applied(early, planned), at(`${summer}T07:00Z`)))).toEqual({
+      runs: ['2026-07-02 07:00'],
+      skips: [],
+      next: '2026-07-03 07:00',
+    })
+  })
+
+  test('a nextrun that is an hour late runs at once, for the slot of that day', () => {
+    const late = daily(`${summer}T08:00Z`, '2026-07-01T08:00Z')
+    expect(plan(late, at(`${summer}T07:00Z`))).toBeNull()
+    expect(shown(plan(late, at(`${summer}T08:00Z`)))).toEqual({
+      runs: ['2026-07-02 07:00'],
+      skips: [],
+      next: '2026-07-03 07:00',
+    })
+    expect(shown(plan({ ...late, catchUp: 0 }, at(`${summer}T08:00Z`)))).toEqual({
+      runs: [],
+      skips: ['1 missed to 2026-07-02 07:00'],
+      next: '2026-07-03 07:00',
+    })
+  })
+
+  test('after an absence, each slot is a run or counted, and none twice', () => {
+    for (const [nextRun, lastSlot] of [
+      ['2026-07-02T06:00Z', '2026-07-01T06:00Z'],
+      ['2026-07-02T08:00Z', '2026-07-01T08:00Z'],
+    ] as const)
+      expect(shown(plan(daily(nextRun, lastSlot), at('2026-07-05T12:00Z')))).toEqual({
+        runs: ['2026-07-05 07:00 after 3'],
+        skips: ['3 missed to 2026-07-04 07:00'],
+        next: '2026-07-06 07:00',
+      })
+  })
+
+  test('a slot that is decided is not decided again', () => {
+    const row = daily('2026-07-02T06:20Z', '2026-07-02T06:10Z', '*:0/30')
+    expect(shown(plan(row, at('2026-07-02T06:20Z')))).toEqual({
+      runs: [],
+      skips: [],
+      next: '2026-07-02 06:30',
+    })
+    const between = daily('2026-07-02T06:10Z', '2026-07-02T06:05Z', '*:0/30')
+    expect(shown(plan(between, at('2026-07-02T06:10Z')))).toMatchObject({
+      runs: [],
+      next: '2026-07-02 06:30',
+    })
+  })
+
+  test('a one-off that has moved is late rather than never', () => {
+    const once = schedule({ timer: '2026-07-02 09:00 Europe/Berlin', nextRun: new Date('2026-07-02T08:00Z') })
+    expect(shown(plan(once, at('2026-07-02T08:00Z')))).toEqual({
+      runs: ['2026-07-02 07:00'],
+      skips: [],
+      next: 'done',
+    })
+    const decided = { ...once, lastSlot: new Date('2026-07-02T07:30Z') }
+    expect(shown(plan(decided, at('2026-07-02T08:00Z')))).toEqual({ runs: [], skips: [], next: 'done' })
+  })
+
+  test('a nextrun that was set by hand, or counts from the end of a run, is no elapse and runs', () => {
+    const nextRun = new Date('2026-07-02T06:17Z')
+    for (const row of [
+      schedule({ timer: '09:00 Europe/Berlin', nextRun, isByHand: true }),
+      schedule({ timer: 'every 5min after finish', nextRun }),
+    ])
+      expect(shown(plan(row, at(nextRun)))).toMatchObject({ runs: ['2026-07-02 06:17'] })
+  })
+})
+
 const byHand = (nextRun: string) => ({ ...hourly, nextRun: new Date(nextRun) })
 
 describe('a nextrun set manually', () => {

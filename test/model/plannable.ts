@@ -30,6 +30,7 @@ export function schedule(given: Partial<Plannable> & { readonly timer: string })
     definition,
     plannedDefinition: definition,
     plannedRun: given.nextRun ?? null,
+    isByHand: false,
     ...given,
   }
 }
@@ -40,9 +41,9 @@ export function inserted(given: Partial<Plannable> & { readonly timer: string })
 }
 
 /** The row once the plan is written. */
-export function applied(row: Plannable, { nextRun, idle, lastSlot, lastError }: Plan): Plannable {
-  const { definition } = row
-  return { ...row, nextRun, idle, lastSlot, lastError, plannedDefinition: definition, plannedRun: nextRun }
+export function applied(row: Plannable, { nextRun, isByHand, idle, lastSlot, lastError }: Plan): Plannable {
+  const planned = { plannedDefinition: row.definition, plannedRun: nextRun, isByHand }
+  return { ...row, nextRun, idle, lastSlot, lastError, ...planned }
 }
 
 /** The row after UPDATE … SET timer = … */

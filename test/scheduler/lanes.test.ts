@@ -37,6 +37,7 @@ function burst(
     look: unused,
     clearStaleMarks: unused,
     sweep: unused,
+    furthest: unused,
     readMarked: () => Promise.resolve([]),
     markDue: (_worker, limit) => {
       const ids = Array.from({ length: Math.min(limit, due - next) }, (_, index) => `s${next + index}`)

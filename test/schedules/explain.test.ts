@@ -166,10 +166,28 @@ eachDatabase((under) => {
     [
       'all well',
       'Mon..Fri 09:00 Europe/Berlin',
-      { nextrun: '2099-01-05 08:00:00.000' },
+      { nextrun: '2099-01-05 08:00:00.000', starts: '2099-01-05 00:00:00.000' },
       [
         /^It runs at 09:00, Monday to Friday \(Europe\/Berlin\); next at Mon 2099-01-05 09:00:00 \+01:00 \(Europe\/Berlin\)\.$/,
         /not run/,
+      ],
+    ],
+    [
+      'a last slot of a clock that was ahead',
+      'hourly',
+      { nextrun: '2098-01-01 02:00:00.000', last_slot: '2098-01-01 01:00:00.000' },
+      [
+        /; next at Wed 2098-01-01 02:00:00 \+00:00 \(UTC\)\.$/,
+        /^Its timer elapses earlier: .* Pause and resume it, or set nextrun = NULL, to plan it from now\.$/,
+      ],
+    ],
+    [
+      'a last slot of a clock that was ahead, where the timer explains the next run',
+      '2099-01-01 02:00',
+      { nextrun: '2099-01-01 02:00:00.000', last_slot: '2098-01-01 01:00:00.000' },
+      [
+        /next at Thu 2099-01-01/,
+        /^Its last slot, Wed 2098-01-01 01:00:00 \+00:00 \(UTC\), is in the future, because the database's clock was ahead\. Pause/,
       ],
     ],
   ])('explains the state: %s', async (_, timer, columns, expected) => {
@@ -218,7 +236,7 @@ eachDatabase((under) => {
     ['blocked', 'blocked', {}, ['work'], /^The job the-job waits for the end of the previous job\.$/],
   ])('explains an unfinished job: %s', async (_, state, columns, tasks, expected) => {
     const stage = await opened()
-    await schedule(stage, 'hourly', { nextrun: '2099-01-05 08:00:00.000' })
+    await schedule(stage, '2099-01-05 08:00', { nextrun: '2099-01-05 08:00:00.000' })
     await job(stage.database, '2026-01-01 01:00:00.000', state, columns)
     await worker(stage.database, tasks)
     expect((await stage.reasons())[1]).toMatch(expected)
@@ -226,7 +244,7 @@ eachDatabase((under) => {
 
   it('explains that no live worker handles a task, before a job waits for it', async () => {
     const stage = await opened()
-    await schedule(stage, 'hourly', { nextrun: '2099-01-05 08:00:00.000' })
+    await schedule(stage, '2099-01-05 08:00', { nextrun: '2099-01-05 08:00:00.000' })
     await worker(stage.database, ['other'])
     expect((await stage.reasons())[1]).toBe("No live worker handles the task 'work': its jobs will wait.")
   })

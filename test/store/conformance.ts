@@ -206,6 +206,7 @@ export const submitDue = (schedule: Plannable, now: Date, open: OpenJobs): Plan 
     skips: active ? [{ slot, reason: 'overlap', count: 1, error: null }] : [],
     replaces: false,
     nextRun: after(slot, MINUTE),
+    isByHand: false,
     idle: null,
     lastSlot: slot,
     lastError: schedule.lastError,

@@ -164,7 +164,11 @@ onEachStore((under) => {
     const name = freshSet()
     const slot = after(await clock(under), -1000)
     // No further slot can become due meanwhile.
-    await planned(under, 's', slot, { declared_by: name, timer: 'yearly' })
+    await planned(under, 's', slot, {
+      declared_by: name,
+      timer: 'yearly',
+      planned_from: `1|yearly|0||||${toText(slot)}|by hand`,
+    })
     const marks = await under.store.scheduling.markDue(WORKER, 10, LEASE_MS)
     await change(setVersion(name, ['s']), {
       change: [{ id: 's', settings: { args: '{"new":1}', catchUp: 3 } }],

@@ -283,6 +283,7 @@ const queueOne: Decide = (schedule, now, open) => {
     skips: [],
     replaces: false,
     nextRun: new Date(slot.getTime() + 60_000),
+    isByHand: false,
     idle: null,
     lastSlot: slot,
     lastError: null,

@@ -372,6 +372,7 @@ onEachStore((under) => {
         ],
         replaces: false,
         nextRun: null,
+        isByHand: false,
         idle: 'done',
         lastSlot: after(slot, 1000),
         lastError: 'e',

@@ -121,7 +121,7 @@ it('the earliest run times are those that a sort of all of them begins with', ()
         (one) => !['no timer at all', 'every 5min after finish'].includes(one.timer),
       )
       const expected = readable.flatMap((one) => {
-        const event = elapsesOf(one)
+        const event = elapsesOf(one, from)
         const found = []
         for (let at = event.next(new Date(from.getTime() - 1)); at !== null && at < to; at = event.next(at))
           found.push({ at, schedule: one.id, task: one.task })

@@ -34,6 +34,7 @@ const well: Vitals = {
   behind: [],
   isRowLocked: false,
   lockedWorkers: [],
+  slotsInFuture: [],
   isLimitReached: false,
   connectionWaitMs: 0,
   clock: { aheadMs: 3, roundTripMs: 2 },
@@ -129,6 +130,12 @@ describe('it is ok, and warns:', () => {
       { unwritten: 200, locked: 200, lockedMs: 10, isLimitReached: true },
       /the ends of 200 runs wait.* each further one counts against capacity/,
     ],
+    [
+      'slot-in-the-future',
+      { slotsInFuture: ['a'] },
+      /^the schedule a has a slot that its timer does not explain.* pause and resume, or set nextrun = NULL/,
+    ],
+    ['slot-in-the-future', { slotsInFuture: ['a', 'b', 'c'] }, /^the schedule a and 2 more have slots/],
     ['rejected-ends', { rejected: 1 }, /the database rejects the end of 1 run, whose jobs stay running/],
     [
       'unwritten-log',

@@ -21,6 +21,7 @@ export const LONELY: Omit<MembershipOptions, 'monotonicNow' | 'leaseMs'> = {
   scheduling: {
     clearStaleMarks: () => Promise.resolve(0),
     sweep: () => Promise.resolve({ healed: [], orphans: false }),
+    furthest: () => Promise.resolve({ schedules: [], now: new Date(0) }),
   },
   name: 'w',
   tasks: () => [],

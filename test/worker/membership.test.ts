@@ -5,8 +5,9 @@ import { CutOff } from '../../src/worker/cut-off.ts'
 import { Membership, type MembershipOptions } from '../../src/worker/membership.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
 import type { EndedAttempt, SettledAttempt } from '../../src/store/executing-store.ts'
-import type { SweepExtent } from '../../src/store/scheduling-store.ts'
+import type { SchedulingStore, SweepExtent } from '../../src/store/scheduling-store.ts'
 import type { Heartbeat, WorkerRecord, WorkerStore } from '../../src/store/worker-store.ts'
+import { schedule } from '../model/plannable.ts'
 import { LONELY } from './membership-options.ts'
 
 const LEASE_MS = 60_000
@@ -22,6 +23,7 @@ interface Scene extends Partial<Pick<MembershipOptions, 'executing' | 'onRejecte
   readonly sweepMs?: number
   /** Whether sweeps find orphans. */
   readonly orphans?: boolean
+  readonly furthest?: SchedulingStore['furthest']
   readonly others?: readonly WorkerRecord[]
   readonly evict?: WorkerStore['evict']
 }
@@ -30,6 +32,7 @@ interface Scene extends Partial<Pick<MembershipOptions, 'executing' | 'onRejecte
 function alone({
   sweepMs = 0,
   orphans = false,
+  furthest = LONELY.scheduling.furthest,
   others = [],
   evict = () => Promise.resolve('evicted'),
   ...options
@@ -67,6 +70,7 @@ function alone({
         now += extent === 'everything' ? sweepMs : 0
         return ask(`sweep: ${extent}`, { healed: ['a mark'], orphans })
       },
+      furthest,
     },
     leaseMs: LEASE_MS,
     monotonicNow: () => now,
@@ -107,6 +111,28 @@ it('while a full sweep takes long, four of five sweeps are quick', async () => {
     for (let quick = 0; quick < 4; quick += 1) expect(await oneLease()).toEqual(['sweep: left by workers'])
     expect(await oneLease()).toEqual(['sweep: everything'])
   }
+})
+
+it('a full sweep finds the schedules whose slots only a wrong clock explains, and forgets those that were repaired', async () => {
+  const asked: number[] = []
+  const lastSlot = new Date('2098-01-01')
+  let isRepaired = false
+  const { membership, beat, oneLease } = alone({
+    furthest: (most) => {
+      asked.push(most)
+      const schedules = ['a', 'b'].map((id) =>
+        schedule({ id, timer: 'yearly', lastSlot: isRepaired || id === 'b' ? null : lastSlot }),
+      )
+      return Promise.resolve({ schedules, now: new Date('2026-03-01') })
+    },
+  })
+  expect(membership.slotsInFuture()).toEqual([])
+  await beat()
+  expect(membership.slotsInFuture()).toEqual(['a'])
+  isRepaired = true
+  expect(await oneLease()).toEqual(['sweep: everything'])
+  expect(membership.slotsInFuture()).toEqual([])
+  expect(asked).toEqual([100, 100])
 })
 
 it('if a sweep reports orphans, they are settled in the same pass', async () => {

@@ -34,6 +34,7 @@ function watching(answers: readonly Partial<Look>[]) {
     readMarked: unused,
     clearStaleMarks: unused,
     sweep: unused,
+    furthest: unused,
   }
   const changes = { count: 0 }
   const watch = new Watch({

@@ -30,17 +30,30 @@ export function beginOf(row: ScheduleRow): Begin {
 }
 
 /** Whether its definition or nextrun are not what the last planning left behind. */
-export function isEdited({ plannedFrom, definition, nextRun }: ScheduleRow): boolean {
-  if (plannedFrom === null || definition === null) return true
-  return (
-    plannedFrom.slice(0, plannedFrom.lastIndexOf('|')) !== definition || plannedRunOf(plannedFrom) !== nextRun
-  )
+export function isEdited(row: ScheduleRow): boolean {
+  const planned = plannedOf(row)
+  return planned === null || planned.definition !== row.definition || planned.run !== row.nextRun
 }
 
-function plannedRun({ plannedFrom }: ScheduleRow): number | null {
-  return plannedFrom === null ? null : plannedRunOf(plannedFrom)
+/** Slots that are further ahead than this are given up when nextrun is given again. */
+const AHEAD_MS = 60_000
+/** How inexactly the harness knows the database's clock. */
+const MARGIN_MS = 5000
+
+/** Whether the planner may set last_slot back. @param clock  the earliest that the database's clock showed */
+export function mayLowerLastSlot(row: ScheduleRow, clock: number): boolean {
+  const isGivenAgain = isEdited(row) && (row.nextRun === null || row.nextRun !== plannedRun(row))
+  return isGivenAgain && (row.lastSlot ?? 0) > clock + AHEAD_MS - MARGIN_MS
 }
 
-function plannedRunOf(plannedFrom: string): number | null {
-  return msOf(plannedFrom.slice(plannedFrom.lastIndexOf('|') + 1))
+function plannedRun(row: ScheduleRow): number | null {
+  return plannedOf(row)?.run ?? null
+}
+
+function plannedOf({ plannedFrom }: ScheduleRow): { definition: string; run: number | null } | null {
+  if (plannedFrom === null) return null
+  // The end of a nextrun that was set by hand.
+  const text = plannedFrom.replace(/\|by hand$/u, '')
+  const bar = text.lastIndexOf('|')
+  return { definition: text.slice(0, bar), run: msOf(text.slice(bar + 1)) }
 }

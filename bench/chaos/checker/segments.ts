@@ -6,6 +6,7 @@
  * which slots came before: those up to its last_slot. Clocks tell it only where a hand has moved last_slot itself.
  */
 import type { EditEntry, ScheduleEntry } from '../record.ts'
+import { mayLowerLastSlot } from './begin.ts'
 import { type JobRow, jobRow, type ScheduleRow, scheduleRow } from './rows.ts'
 import type { Happening, Times } from './times.ts'
 
@@ -34,7 +35,10 @@ export interface Segment {
   readonly endHost: number
   /** After it came no edit: what was done to the row then was the end of the run. */
   readonly isLast: boolean
-  /** An edit on one of its sides may have taken effect twice, or a slot may be of this segment or another. */
+  /**
+   * An edit on one of its sides may have taken effect twice, a slot may be of this segment or another, or the planner may
+   * have given up slots of a clock that was ahead.
+   */
   isUncertain: boolean
   readonly pieces: Piece[]
 }
@@ -79,7 +83,10 @@ export function segmentsOf(
       endUntil: next?.until ?? end.at,
       endHost: next?.host ?? end.host,
       isLast: next === undefined,
-      isUncertain: cut.tries > 1 || (next?.tries ?? 1) > 1,
+      isUncertain:
+        cut.tries > 1 ||
+        (next?.tries ?? 1) > 1 ||
+        mayLowerLastSlot(cut.after, times.range(cut.host, next?.host ?? end.host).low),
       pieces: [],
     }
     if (next !== undefined) endingAt.set(next, segment)

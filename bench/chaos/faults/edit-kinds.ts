@@ -117,8 +117,11 @@ export const EDIT_KINDS: readonly EditKind[] = [
     // As if it were the planner's own: only last_slot keeps what was decided from being decided again.
     name: 'set back unseen',
     weight: 3,
-    columns: ({ row, random, now }) => {
-      const nextrun = instant((msOf(row['last_slot']) ?? now) - random.int(0, 8) * 500)
+    columns: ({ row, random }) => {
+      const lastSlot = msOf(row['last_slot'])
+      // Without a slot that was decided, it would be an elapse that the timer does not have.
+      if (lastSlot === null) return {}
+      const nextrun = instant(lastSlot - random.int(0, 8) * 500)
       return { nextrun, planned_from: `${String(row['definition'])}|${nextrun}` }
     },
   },

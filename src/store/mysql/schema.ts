@@ -57,6 +57,8 @@ const uuidv7 = sql.raw(
 const EPOCH = "timestamp'1970-01-01 00:00:00.000'"
 /** Everything that determines the next run, as one text. */
 const DEFINITION = `concat(${DEFINITION_COLUMNS.join(", '|', ")})`
+/** `planned_from` if neither has changed since the last planning, in parts. */
+const PLANNED = `${DEFINITION}, '|', coalesce(\`nextrun\`, '')`
 const WAITS = "`state` = 'waiting' and `run_at` is null"
 
 const GENERATED: Readonly<Record<string, string>> = {
@@ -65,7 +67,7 @@ const GENERATED: Readonly<Record<string, string>> = {
   definition: DEFINITION,
   wake_at: [
     `case when \`worker\` is not null then coalesce(\`mark_ends\`, ${EPOCH})`,
-    `when \`planned_from\` is null or \`planned_from\` <> concat(${DEFINITION}, '|', coalesce(\`nextrun\`, ''))`,
+    `when coalesce(\`planned_from\`, '') not in (concat(${PLANNED}), concat(${PLANNED}, '|by hand'))`,
     `then ${EPOCH} when \`enabled\` = 0 or \`idle\` is not null then null else coalesce(\`nextrun\`, ${EPOCH}) end`,
   ].join(' '),
   active_key: "case when `exclusive` = 1 and `state` in ('waiting', 'running') then `periodic_task_id` end",

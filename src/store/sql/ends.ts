@@ -232,7 +232,7 @@ function scheduleAfter(
     moved: Number(next !== null),
     nextrun: next?.nextRun ? toText(next.nextRun) : null,
     idle: next?.idle ?? null,
-    planned_from: next === null ? null : plannedFrom(row.definition, next.nextRun),
+    planned_from: next === null ? null : plannedFrom(row.definition, { ...next, isByHand: false }),
   }
 }
 

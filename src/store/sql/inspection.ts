@@ -5,12 +5,15 @@ import { integerLiteral } from '../literals.ts'
 import { schemaDrift } from '../migrate.ts'
 import { blockedByNothing, orphan, waitsForNothing } from './conditions.ts'
 import { type Context, readClock, type TablesContext } from './context.ts'
+import { furthest } from './furthest.ts'
 import { workerStore } from './workers.ts'
 
 /** The most rows of each kind: a longer list would not help. */
 const MOST = 10_000
 /** Waiting jobs are counted up to this number. */
 const MOST_WAITING = 100_000
+/** Of those with a slot in the future, and of those with the latest next runs. */
+const MOST_FURTHEST = 1000
 
 /** The most frequent schedules whose last slots are read. */
 const MOST_FREQUENT = 100
@@ -48,6 +51,7 @@ export function inspectionStore(context: TablesContext, prefix: string): Inspect
         marks: await marks(context),
         schedules: active,
         behind: await behind(context, active, clock.now),
+        furthest: (await furthest(context, MOST_FURTHEST)).schedules,
         waiting,
         ...(await broken(context)),
       }

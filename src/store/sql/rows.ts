@@ -224,17 +224,26 @@ export function toPlannable(row: PlannableRow): Finishing {
     definition: row.definition,
     plannedDefinition: planned?.definition ?? null,
     plannedRun: planned?.run ?? null,
+    isByHand: planned?.isByHand ?? false,
   }
 }
 
+/** The end of `planned_from` if nextrun was set by hand; `wake_at` accepts it. */
+const BY_HAND = '|by hand'
+
 /** The value of `planned_from`, which `wake_at` compares: the definition and the nextrun of the last planning. */
-export function plannedFrom(definition: string, nextRun: Date | null): string {
-  return `${definition}|${nextRun === null ? '' : toText(nextRun)}`
+export function plannedFrom(
+  definition: string,
+  { nextRun, isByHand }: { readonly nextRun: Date | null; readonly isByHand: boolean },
+): string {
+  return `${definition}|${nextRun === null ? '' : toText(nextRun)}${isByHand ? BY_HAND : ''}`
 }
 
-function splitPlannedFrom(text: string): { definition: string; run: Date | null } {
-  const bar = text.lastIndexOf('|')
-  return { definition: text.slice(0, bar), run: fromText(text.slice(bar + 1)) }
+function splitPlannedFrom(text: string) {
+  const isByHand = text.endsWith(BY_HAND)
+  const planned = isByHand ? text.slice(0, -BY_HAND.length) : text
+  const bar = planned.lastIndexOf('|')
+  return { definition: planned.slice(0, bar), run: fromText(planned.slice(bar + 1)), isByHand }
 }
 
 export function toSchedule(row: ScheduleRow): Schedule {

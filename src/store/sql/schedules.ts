@@ -65,7 +65,10 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
     update: (name, changes, check) =>
       changing(name, check, async (tx, current) => {
         await changeSchedule(tx, current.id, changes)
-        return withSettings(current, changes)
+        if (changes.enabled !== true || current.enabled) return withSettings(current, changes)
+        // Planned from now, even if no worker has seen that it was paused.
+        await updateRows(tx, tables.schedule, { nextrun: 'NULL' }, [current.id])
+        return withSettings({ ...current, nextRun: null }, changes)
       }),
 
     delete: (name, check) =>

@@ -6,6 +6,7 @@ import type { Mark, SchedulingStore } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'
 import { Contention } from './contention.ts'
 import type { Context, TablesContext } from './context.ts'
+import { furthest } from './furthest.ts'
 import { type Isolation, isolated } from './isolated.ts'
 import { scheduleColumns, type ScheduleRow, toPlannable, toSchedule } from './rows.ts'
 import { Submitting } from './submitting.ts'
@@ -81,6 +82,8 @@ export function schedulingStore(context: TablesContext): SchedulingStore {
     clearStaleMarks: (worker, leaseMs) => clearStaleMarks(context, worker, leaseMs),
 
     sweep: (worker, leaseMs, extent) => sweep(context, sweeping, worker, leaseMs, extent),
+
+    furthest: (most) => furthest(context, most),
   }
 }
 

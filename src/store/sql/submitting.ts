@@ -257,23 +257,30 @@ async function submitAll(
 }
 
 /**
- * Leaves out the slots that already have a row in the job table, although the schedule does not know it. Only schedule
+ * Leaves out the slots that already have a row in the job table, although the schedule does not know it. A run takes the
+ * place of a skip that was written while the clock was ahead, because that slot is not missed after all. Only schedule
  * and slot decide: if another row has the id of an occurrence, the occurrence gets another id.
  */
 async function withoutDecided(tx: Context, planned: Planned): Promise<Planned> {
   const { row, plan } = planned
   const decided = new Set<string>()
   const otherIds = new Map<string, string>()
-  for (const { slot } of [...plan.runs, ...plan.skips]) {
-    const id = occurrenceId(row.id, slot)
-    const found = await tx.rows<{ own: number }>(
-      `SELECT CASE WHEN periodic_task_id = ? AND slot = ? THEN 1 ELSE 0 END AS own
-       FROM ${tx.tables.job}
+  const { job } = tx.tables
+  for (const planned of [...plan.runs, ...plan.skips]) {
+    const id = occurrenceId(row.id, planned.slot)
+    const slot = toText(planned.slot)
+    const found = await tx.rows<{ id: string; own: number; early_skip: number }>(
+      `SELECT id,
+         CASE WHEN periodic_task_id = ? AND slot = ? THEN 1 ELSE 0 END AS own,
+         CASE WHEN state = 'skipped' AND finished > ? THEN 1 ELSE 0 END AS early_skip
+       FROM ${job}
        WHERE (periodic_task_id = ? AND slot = ?) OR id = ?`,
-      [row.id, toText(slot), row.id, toText(slot), id],
+      [row.id, slot, row.clock, row.id, slot, id],
     )
-    if (found.some(({ own }) => own === 1)) decided.add(toText(slot))
-    else if (found.length > 0) otherIds.set(id, newJobId(slot))
+    const own = found.find((one) => one.own === 1)
+    if (own?.early_skip === 1 && 'state' in planned) await tx.run(`DELETE FROM ${job} WHERE id = ?`, [own.id])
+    else if (own !== undefined) decided.add(slot)
+    else if (found.length > 0) otherIds.set(id, newJobId(planned.slot))
   }
   const isNew = ({ slot }: { slot: Date }) => !decided.has(toText(slot))
   // The first remaining run is blocked only if the first planned run was.
@@ -304,7 +311,7 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
       last_slot: plan.lastSlot && toText(plan.lastSlot),
       last_error: plan.lastError,
       // Uses the row as it was read under lock; the column itself would already include a later edit.
-      planned_from: plannedFrom(row.definition, plan.nextRun),
+      planned_from: plannedFrom(row.definition, plan),
     })),
     {
       nextrun: 'b.nextrun',
@@ -323,7 +330,7 @@ async function noteNotDue(tx: Context, rows: readonly PlannableRow[]): Promise<v
     tx,
     tx.tables.schedule,
     { id: 'id', planned_from: 'text' },
-    rows.map((row) => ({ id: row.id, planned_from: plannedFrom(row.definition, fromText(row.nextrun)) })),
+    rows.map((row) => ({ id: row.id, planned_from: plannedFrom(row.definition, toPlannable(row)) })),
     { planned_from: 'b.planned_from', ...UNMARKED },
   )
 }

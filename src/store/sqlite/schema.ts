@@ -47,6 +47,8 @@ const EPOCH = "'1970-01-01 00:00:00.000'"
 const normalised = (column: string) => `strftime('%Y-%m-%d %H:%M:%f', \`${column}\`)`
 /** Everything that determines the next run, as one text. */
 const DEFINITION = DEFINITION_COLUMNS.join(" || '|' || ")
+/** `planned_from` if neither has changed since the last planning. */
+const PLANNED = `${DEFINITION} || '|' || coalesce(${normalised('nextrun')}, '')`
 /** Must match the condition in statements word for word; otherwise SQLite does not use the partial index. */
 const IS_OPEN = "`state` in ('waiting', 'blocked', 'running')"
 /** SQLite accepts a BLOB as an id, but no statement would find it by a text. Such a row is never due or claimed. */
@@ -60,7 +62,7 @@ const GENERATED: Readonly<Record<string, string>> = {
   wake_at: [
     `case when not ${FINDABLE} then null`,
     `when \`worker\` is not null then coalesce(${normalised('mark_ends')}, ${EPOCH})`,
-    `when \`planned_from\` is not ${DEFINITION} || '|' || coalesce(${normalised('nextrun')}, '') then ${EPOCH}`,
+    `when coalesce(\`planned_from\`, '') not in (${PLANNED}, ${PLANNED} || '|by hand') then ${EPOCH}`,
     'when `enabled` = 0 or `idle` is not null then null',
     `else coalesce(${normalised('nextrun')}, ${EPOCH}) end`,
   ].join(' '),

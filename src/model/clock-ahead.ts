@@ -1,0 +1,14 @@
+/** How far ahead of the database's clock an instant may be that this clock has written. */
+
+/** Clocks are set back by seconds when they are synchronized. */
+const TOLERANCE_MS = 60_000
+
+/** Whether the database's clock was ahead when it wrote this instant. @param now  by the database's clock */
+export function isAhead(at: Date, now: Date): boolean {
+  return at.getTime() - now.getTime() > TOLERANCE_MS
+}
+
+/** The latest instant that is not ahead. */
+export function latestNotAhead(now: Date): Date {
+  return new Date(now.getTime() + TOLERANCE_MS)
+}
