@@ -56,16 +56,18 @@ export async function open(setup: Setup, options: TestOptions = {}): Promise<Tes
   }
 }
 
-type Step = () => Promise<{ readonly acted: boolean; readonly next: Date | null }>
-
 /** A Kalends on a clock that the test controls. Nothing runs between calls. */
 export class TestKalends {
   readonly kalends: Kalends
   readonly #clock: { now: Date }
-  readonly #step: Step
+  readonly #step: () => Promise<{ readonly acted: boolean; readonly next: Date | null }>
 
   /** Use `open`. */
-  constructor(kalends: Kalends, clock: { now: Date }, step: Step) {
+  constructor(
+    kalends: Kalends,
+    clock: { now: Date },
+    step: () => Promise<{ readonly acted: boolean; readonly next: Date | null }>,
+  ) {
     this.kalends = kalends
     this.#clock = clock
     this.#step = step

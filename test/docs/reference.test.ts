@@ -27,14 +27,14 @@ test('every public name has a doc comment, and refers only to public names', asy
 })
 
 test('the reference has the entry points of the package', () => {
-  const packed: { exports: Record<string, { default?: string }> } = JSON.parse(
+  const packed: { exports: Record<string, { default?: { default: string } }> } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
   )
   const { entryPoints }: { entryPoints: string[] } = JSON.parse(
     readFileSync(join(root, 'typedoc.json'), 'utf8'),
   )
   const sources = Object.values(packed.exports).flatMap(({ default: built }) =>
-    built === undefined ? [] : [built.replace('./dist/', 'src/').replace(/\.js$/, '.ts')],
+    built === undefined ? [] : [built.default.replace('./dist/', 'src/').replace(/\.js$/, '.ts')],
   )
   // The REST API has a page of its own, docs/api.md.
   expect(new Set(entryPoints)).toEqual(new Set(sources.filter((file) => file !== 'src/http/index.ts')))

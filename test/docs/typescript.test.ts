@@ -9,7 +9,7 @@ const blocks = pages().flatMap((page) => blocksOf(page, ['ts']))
 
 /** What applications import, from the sources: what was built may be older. */
 function entryPoints(): Record<string, string[]> {
-  const { exports }: { exports: Record<string, { default?: string }> } = JSON.parse(
+  const { exports }: { exports: Record<string, { default?: { default: string } }> } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
   )
   return Object.fromEntries(
@@ -19,7 +19,7 @@ function entryPoints(): Record<string, string[]> {
         : [
             [
               `kalends${entry.slice(1)}`,
-              [join(root, built.replace('./dist/', 'src/').replace(/\.js$/, '.ts'))],
+              [join(root, built.default.replace('./dist/', 'src/').replace(/\.js$/, '.ts'))],
             ],
           ],
     ),
