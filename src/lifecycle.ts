@@ -137,7 +137,7 @@ export class Lifecycle {
     await this.#starting?.catch(() => undefined)
     await this.#worker?.stop(graceMs)
     this.#worker = null
-    this.#removeSignalHandlers()
     await this.#stores.close()
+    this.#removeSignalHandlers()
   }
 }

@@ -54,7 +54,10 @@ export interface StartOptions {
   readonly scheduler?: boolean | { readonly submit: SubmitToQueue } | undefined
   /** Whether this worker runs jobs, and how many at the same time; default 10. */
   readonly executor?: boolean | { readonly concurrency?: number | undefined } | undefined
-  /** Whether SIGTERM and SIGINT stop the worker; default false. */
+  /**
+   * Whether SIGTERM and SIGINT stop the worker; default false. After the stop, the signal takes its course: it ends the
+   * process, unless the application handles it, too. A second signal ends the process at once.
+   */
   readonly signals?: boolean | undefined
 }
 

@@ -49,6 +49,12 @@ const ANY_MARK: Mutation = {
   find: 'row.worker === worker && fromText(row.marked)?.getTime() === markedAt.get(row.id)',
   put: 'markedAt.has(row.id)',
 }
+/** The planner takes what is not due for due. */
+const PLANS_EARLY: Mutation = {
+  file: 'model/plan.js',
+  find: 'if (first === null || (!decided && first > now))',
+  put: 'if (first === null)',
+}
 /** Whoever is stopped has marked something, as a rule. */
 const SLOW_SUBMIT: Mutation = {
   file: 'scheduler/periodic-scheduler.js',
@@ -69,6 +75,7 @@ export const BREAKS: readonly Break[] = [
         find: 'if (!edited && !isDue(schedule, circumstances.now))\n        return null;',
         put: '',
       },
+      PLANS_EARLY,
       SLOW_SUBMIT,
     ],
     sql: [],
@@ -257,6 +264,7 @@ export const BREAKS: readonly Break[] = [
         find: 'schedule.nextRun <= now;\n}',
         put: 'schedule.nextRun <= new Date(now.getTime() + 1000);\n}',
       },
+      PLANS_EARLY,
     ],
     sql: [],
     faults: [],

@@ -37,6 +37,9 @@ function explainWord(text: string, at: number, token: string): Explanation | und
   if (word === undefined) return undefined
   const folded = word.toLowerCase()
   if (SHORTHANDS.has(folded)) {
+    const zone = at === 0 ? /^\S+ ([A-Za-z]\S*)$/.exec(text)?.[1] : undefined
+    const explained = zone === undefined ? undefined : explainZone(text, text.length - zone.length, zone)
+    if (explained !== undefined) return explained
     return {
       problem: `${word} stands for a whole event`,
       hint: 'write it alone, or with a time zone behind it',

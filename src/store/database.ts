@@ -50,6 +50,9 @@ export interface Database extends Sql {
   close(): Promise<void>
 }
 
+/** The message of the ConflictError of every use after `close`. */
+export const CLOSED = 'This Kalends was stopped, so its connections are closed; open another one'
+
 /** The same database for each use. */
 export interface Databases extends Readonly<Record<Use, Database>> {
   readonly close: () => Promise<void>

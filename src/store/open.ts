@@ -131,6 +131,11 @@ function checkedPrefix({ tablePrefix = '' }: StoreOptions): string {
 
 /** Loads a dialect and its driver only when they are needed. */
 async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): Promise<Databases> {
+  if (target === null || !['string', 'object', 'function'].includes(typeof target))
+    throw new InvalidInputError(
+      'database',
+      `the URL of a database is needed, such as mysql://user@host/name or sqlite:./file.db, not ${target === null ? 'null' : typeof target}`,
+    )
   if (typeof target !== 'string' || /^(mysql|mariadb):\/\//.test(target)) {
     if (options.clock)
       throw new InvalidInputError('clock', 'only SQLite accepts a clock: a server uses its own')

@@ -1,10 +1,13 @@
 import { InvalidTimeSpanError } from './error.ts'
 import { spanText } from '../duration.ts'
-import { timeSpan } from './span.ts'
+import { timeSpan, varyingUnit } from './span.ts'
 import type { TimerSpec } from './elapses.ts'
 
 /** The last instant of the years 1970 to 2199, as for calendar events. */
 const LAST_INSTANT = Date.UTC(2200, 0, 1) - 1
+
+const BY_CALENDAR =
+  "write a calendar event, such as 'monthly', 'quarterly', 'yearly' or '*-*-15 09:00', or a number of days"
 
 /**
  * `every <span>`: the n-th slot is n spans after the anchor.
@@ -44,6 +47,9 @@ export function afterFinish(text: string): TimerSpec {
 
 function positiveSpan(text: string): number {
   const spanMs = timeSpan(text)
+  const unit = varyingUnit(text)
+  if (unit !== null)
+    throw new InvalidTimeSpanError(text, `has the unit '${unit}', which varies in length: ${BY_CALENDAR}`)
   if (spanMs < 1) throw new InvalidTimeSpanError(text, 'is shorter than 1 ms')
   return spanMs
 }

@@ -1,26 +1,40 @@
+import { constants } from 'node:os'
 import type { Logger } from '../logger.ts'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
-/** Signals within this time count as one request to stop. */
+/**
+ * The terminal signals both npm and this process, and npm forwards its signal, so one request arrives twice: signals
+ * within this time count as one.
+ */
 const SAME_REQUEST_MS = 1000
 
-/** @returns a function that removes the handlers */
+/**
+ * The first signal stops, and then takes its course: the process ends as it would without a handler, unless the
+ * application has a handler of its own, which then decides. Another signal ends the process at once.
+ *
+ * @returns a function that removes the handlers
+ */
 export function stopOnSignals(kalends: { readonly stop: () => Promise<void> }, logger: Logger): () => void {
+  let stoppingSince: number | null = null
   const removeHandlers = () => {
-    for (const signal of SIGNALS) process.off(signal, stop)
+    for (const signal of SIGNALS) process.off(signal, onSignal)
   }
-  let removal: NodeJS.Timeout | undefined
-  const stop = (signal: NodeJS.Signals) => {
-    // The terminal signals both npm and this process, and npm forwards its signal, so one request arrives twice. After
-    // that, another signal ends the process at once, without the grace period.
-    if (removal !== undefined) return
-    removal = setTimeout(removeHandlers, SAME_REQUEST_MS).unref()
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (stoppingSince === null) {
+      stoppingSince = performance.now()
+      void stop(signal)
+    } else if (performance.now() - stoppingSince > SAME_REQUEST_MS)
+      process.exit(128 + constants.signals[signal])
+  }
+  const stop = async (signal: NodeJS.Signals) => {
     logger.info({ signal }, 'Stopping')
-    kalends.stop().catch((error: unknown) => logger.error({ err: error }, 'The stop failed'))
-  }
-  for (const signal of SIGNALS) process.on(signal, stop)
-  return () => {
-    clearTimeout(removal)
+    await kalends.stop().catch((error: unknown) => logger.error({ err: error }, 'The stop failed'))
     removeHandlers()
+    if (process.listenerCount(signal) > 0) return
+    // Process 1, as in a container, is not ended by a signal without a handler.
+    if (process.pid === 1) process.exit(128 + constants.signals[signal])
+    process.kill(process.pid, signal)
   }
+  for (const signal of SIGNALS) process.on(signal, onSignal)
+  return removeHandlers
 }

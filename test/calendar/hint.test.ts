@@ -84,6 +84,13 @@ describe('zones:', () => {
     expect(refusal(text)).toMatchObject({ column: 7, token, hint })
   })
 
+  test.each([
+    ['daily Europe/Berln', 'Europe/Berln is not a time zone', 'did you mean Europe/Berlin?'],
+    ['hourly CEST', 'CEST is not a time zone', `abbreviations are ambiguous; ${PLACE}`],
+  ])('%s: the zone is at fault, not the word before it', (text, problem, hint) => {
+    expect(refusal(text)).toMatchObject({ message: expect.stringContaining(problem), hint })
+  })
+
   test('a zone without an event is rejected', () => {
     expect(refusal('Europe/Berlin').hint).toBe('write 00:00 Europe/Berlin')
   })

@@ -92,10 +92,11 @@ eachDatabase(({ fresh }) => {
     })
     expect(await anna('DELETE', path)).toMatchObject({ status: 204 })
     expect(await anna('GET', path)).toMatchObject({ status: 404 })
-    for (const { child, ended } of [worker, server]) {
-      child.kill('SIGTERM')
-      expect(await ended).toMatchObject({ code: 0, stderr: '' })
-    }
+    worker.child.kill('SIGTERM')
+    expect(await worker.ended).toMatchObject({ code: null, stderr: '' })
+    expect(worker.child.signalCode).toBe('SIGTERM')
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toMatchObject({ code: 0, stderr: '' })
   })
 
   test("no route reaches another user's reminder, or a schedule that is not a reminder", async () => {

@@ -67,7 +67,7 @@ const VALID = [
   'every 5min',
   'every 1h 30min',
   'every 90s after finish',
-  'every 1month',
+  'every 30d',
   'every 0.5s',
   'cron 0 9 * * 1-5',
   'cron 0 0 29 2 *',

@@ -142,6 +142,17 @@ describe.each(Object.entries(mounts))('%s', (_name, mount) => {
   })
 })
 
+it('what does not ask for HTML gets a text that helps, at the address of the page', async () => {
+  const { handler } = await kalendsAndHandler()
+  for (const path of ['', '/'])
+    for (const accept of ['*/*', 'application/json']) {
+      const request = new Request(`http://localhost/kalends${path}`, { headers: { accept } })
+      const response = await handler(request, { basePath: '/kalends' })
+      expect(response.status).toBe(200)
+      expect(await response.text()).toMatch(/browser .*\n.* \/kalends\/api\/v1\/schedules;/)
+    }
+})
+
 describe('without basePath', () => {
   it.each(['/evil/api/v1/me', '/evil/health', '/api/v1x/api/v1/me', '/kalends/', '/evil/'])(
     '%s is 404: nothing is mounted there',

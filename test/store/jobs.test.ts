@@ -90,6 +90,14 @@ onEachStore((under) => {
       expect(await under.query('SELECT COUNT(*) AS n FROM job')).toEqual([{ n: 1001 }])
     })
 
+    it('after close, it is an error that says so', async () => {
+      const stopped = await under.another()
+      await stopped.close()
+      await expect(stopped.jobs.submit([newJob('late')])).rejects.toThrow(ConflictError)
+      await expect(stopped.jobs.get('late')).rejects.toThrow(/was stopped, so its connections are closed/)
+      expect(await under.store.jobs.get('late')).toBeNull()
+    })
+
     it('a row that the table rejects is an error, not a job', async () => {
       await expect(under.store.jobs.submit([newJob('j', { args: '{' })])).rejects.toThrow()
       expect(await under.store.jobs.get('j')).toBeNull()

@@ -27,7 +27,7 @@ eachDatabase(({ fresh }) => {
       const worker = await WorkerProcess.start(settings(database, 'idle'))
       const asked = performance.now()
       worker.signal('SIGTERM')
-      expect(await worker.ended()).toBe(0)
+      expect(await worker.ended()).toBe('SIGTERM')
       // Were it to wait for anything, it would wait for the grace period of 30 s.
       expect(performance.now() - asked).toBeLessThan(10_000)
       expect(await database.query('SELECT * FROM worker')).toEqual([])
@@ -51,7 +51,7 @@ eachDatabase(({ fresh }) => {
       expect(worker.exitCode).toBeNull()
 
       worker.order({ do: 'release' })
-      expect(await worker.ended()).toBe(0)
+      expect(await worker.ended()).toBe('SIGTERM')
       expect(await database.query('SELECT state, attempt, worker FROM job WHERE id = ?', [job])).toEqual([
         { state: 'success', attempt: 1, worker: worker.id },
       ])
@@ -73,7 +73,7 @@ eachDatabase(({ fresh }) => {
       await worker.health()
     }
     worker.order({ do: 'release' })
-    expect(await worker.ended()).toBe(0)
+    expect(await worker.ended()).toBe('SIGINT')
     expect(await database.query('SELECT state, attempt FROM job WHERE id = ?', [job])).toEqual([
       { state: 'success', attempt: 1 },
     ])
@@ -88,7 +88,7 @@ eachDatabase(({ fresh }) => {
     worker.signal('SIGTERM')
     await pause(1200)
     worker.signal('SIGTERM')
-    expect(await worker.ended()).toBe('SIGTERM')
+    expect(await worker.ended()).toBe(143)
     await database.drop()
   })
 

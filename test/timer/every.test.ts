@@ -108,6 +108,13 @@ describe('every <span>', () => {
     expect(() => timer(text)).toThrow(InvalidTimeSpanError)
   })
 
+  test.each(['every 1 month', 'every 2w 1M', 'every 1year', 'every 3y after finish'])(
+    '%j is rejected, because its unit varies in length',
+    (text) => {
+      expect(() => timer(text)).toThrow(/varies in length: write a calendar event, such as 'monthly'/)
+    },
+  )
+
   test('of any length gets a response', () => {
     for (const text of [`every x${' '.repeat(100_000)}x`, `every ${'after finish '.repeat(20_000)}`])
       expect(() => timer(text)).toThrow(InvalidTimeSpanError)

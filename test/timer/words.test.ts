@@ -126,7 +126,6 @@ const rows: readonly (readonly [text: string, words: string])[] = [
   ['every 1min', 'every minute, counted from the creation of the schedule'],
   ['every 90', 'every 1 minute 30 seconds, counted from the creation of the schedule'],
   ['every 1h30min', 'every 1 hour 30 minutes, counted from the creation of the schedule'],
-  ['every 1month', 'every 30 days 10 hours 30 minutes, counted from the creation of the schedule'],
   ['every 10d', 'every 10 days, counted from the creation of the schedule'],
   ['every 2w', 'every 2 weeks, counted from the creation of the schedule'],
   ['every 1h after finish', '1 hour after the end of each run'],

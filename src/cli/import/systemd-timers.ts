@@ -1,5 +1,7 @@
 /** Reads `.timer` units and the services that they start. */
+import { spanText } from '../../duration.ts'
 import { timer as readTimer, timeSpan, withZone } from '../../timer/index.ts'
+import { varyingUnit } from '../../timer/span.ts'
 import { type Candidate, candidate, Refusal } from './candidate.ts'
 import { serviceCommand, type ServiceCommand } from './service.ts'
 import { flagOf, lastOf, type UnitFile, valuesOf } from './unit-file.ts'
@@ -10,9 +12,11 @@ export type Units = ReadonlyMap<string, UnitFile>
 /** The settings that become timers. */
 const TIMES: readonly (readonly [key: string, timerOf: (value: string) => string])[] = [
   ['OnCalendar', (event) => event],
-  ['OnUnitActiveSec', (span) => `every ${span}`],
-  ['OnUnitInactiveSec', (span) => `every ${span} after finish`],
+  ['OnUnitActiveSec', (span) => `every ${fixed(span)}`],
+  ['OnUnitInactiveSec', (span) => `every ${fixed(span)} after finish`],
 ]
+/** systemd's month is 30.44 days, and its year 365.25. */
+const fixed = (span: string) => (varyingUnit(span) === null ? span : spanText(timeSpan(span)))
 const BOOT = ['OnBootSec', 'OnStartupSec', 'OnActiveSec'] as const
 const KNOWN: ReadonlySet<string> = new Set([
   ...BOOT,

@@ -6,8 +6,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import mysql from 'mysql2/promise'
-import { messageOf, StoreUnavailableError, TooSlowError } from '../../errors.ts'
-import type { Database, Sql, SqlValue } from '../database.ts'
+import { ConflictError, messageOf, StoreUnavailableError, TooSlowError } from '../../errors.ts'
+import { CLOSED, type Database, type Sql, type SqlValue } from '../database.ts'
 import type { CreatePool } from './application-pool.ts'
 import { Connections, type Host, SeenServers } from './connections.ts'
 import { mysqlDialect } from './dialect.ts'
@@ -67,6 +67,7 @@ export class MysqlDatabase implements Database {
   /** When each piece of work that waits for a connection began to wait, in order. */
   readonly #waiting = new Set<{ readonly since: number }>()
   #server: Server | null = null
+  #isClosed = false
 
   /**
    * Connects when the first work needs it.
@@ -161,6 +162,8 @@ export class MysqlDatabase implements Database {
   }
 
   async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
     await this.#connections.end()
   }
 
@@ -208,6 +211,7 @@ export class MysqlDatabase implements Database {
     work: (sql: Sql, connection: mysql.PoolConnection) => Promise<Result>,
     timeoutMs: number | null = this.#longestUseMs,
   ): Promise<Result> {
+    if (this.#isClosed) throw new ConflictError(CLOSED)
     let connection: mysql.PoolConnection | null = null
     try {
       const taken = await this.#take()

@@ -6,9 +6,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import Libsql from 'libsql'
-import { messageOf, StoreUnavailableError } from '../../errors.ts'
+import { ConflictError, messageOf, StoreUnavailableError } from '../../errors.ts'
 import { betweenParts } from '../../event-loop.ts'
-import type { Database, Dialect, Sql, SqlValue, Use } from '../database.ts'
+import { CLOSED, type Database, type Dialect, type Sql, type SqlValue, type Use } from '../database.ts'
 import { sqliteDialect } from './dialect.ts'
 import { isBusy, isUnavailable } from './errors.ts'
 import { DatabaseFile, makePrivate } from './file.ts'
@@ -131,9 +131,9 @@ export class SqliteDatabase implements Database {
   }
 
   async close(): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#turns.take(this.#use, async () => {
       this.#statements.clear()
-      this.#connection.close()
+      if (this.#connection.open) this.#connection.close()
     })
   }
 
@@ -156,7 +156,10 @@ export class SqliteDatabase implements Database {
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    return this.#turns.take(this.#use, work)
+    return this.#turns.take(this.#use, () => {
+      if (!this.#connection.open) throw new ConflictError(CLOSED)
+      return work()
+    })
   }
 
   async #retryWhileBusy<Result>(work: () => Promise<Result>): Promise<Result> {

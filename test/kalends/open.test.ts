@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { InvalidInputError, Kalends } from '../../src/index.ts'
+
+/** What JavaScript may pass in spite of the types. */
+function wrong(value: unknown): never {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return value as never
+}
+
+test.each([
+  ['undefined', wrong(undefined)],
+  ['null', wrong(null)],
+  ['number', wrong(5)],
+])('open(%s) says what is needed', async (text, target) => {
+  const error = await Kalends.open(target).catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(InvalidInputError)
+  expect(String(error)).toContain(`the URL of a database is needed, such as`)
+  expect(String(error)).toContain(`not ${text}`)
+})
