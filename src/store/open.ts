@@ -143,13 +143,26 @@ async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): 
     return openMysql(target, options)
   }
   if (target.startsWith('sqlite:')) {
-    const { openSqlite } = await import('./sqlite/open.ts')
+    const { openSqlite } = await import('./sqlite/open.ts').catch((error: unknown) => {
+      throw isMissing(error, 'libsql')
+        ? new InvalidInputError('database', NO_SQLITE, { cause: error })
+        : error
+    })
     return openSqlite(target, options)
   }
   throw new InvalidInputError(
     'database',
     `'${withoutPassword(target)}' is not the URL of a database that Kalends supports; write mysql://user@host/name or sqlite:./file.db`,
   )
+}
+
+const NO_SQLITE = 'SQLite needs its driver, the package libsql, beside kalends: npm install libsql'
+
+/** Whether the error says that a package is not installed. */
+function isMissing(error: unknown, name: string): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false
+  const isNotFound = error.code === 'ERR_MODULE_NOT_FOUND' || error.code === 'MODULE_NOT_FOUND'
+  return isNotFound && error.message.includes(`'${name}'`)
 }
 
 /** Everything before the last @ may be, or contain, a password. */
