@@ -66,7 +66,7 @@ const VALUES: readonly unknown[] = [
   'daily',
   'every 0s',
   'every 5min after finish',
-  'every 999999999999999999y',
+  'every 999999999999999999d',
   'cron * * * * *',
   '2026-02-30',
   '*-*-* *:*:*.*',

@@ -242,7 +242,7 @@ describe('rejects', () => {
   it.each([
     ['a pool cluster', () => mysql.createPoolCluster(), 'not a connection or a pool cluster'],
     ['drizzle on something else', () => ({ $client: {} }), 'a drizzle database on one is needed'],
-    ['null', () => null, 'a pool of mysql2'],
+    ['null', () => null, 'the URL of a database is needed'],
     ['a pool without a database', () => pool({}), 'the pool names no database'],
     [
       'a pool on a single stream',

@@ -288,7 +288,7 @@ onEachStore((under) => {
 
     it('with a span beyond all years lets its run be retried at their end', async () => {
       await ofSchedule('s')
-      await under.query("UPDATE periodic_task SET timer = 'every 9000y' WHERE id = 's'")
+      await under.query("UPDATE periodic_task SET timer = 'every 3500000d' WHERE id = 's'")
       const { fence, end } = attempt('s job', passing)
       await settle({ fence, end, policy: { ...policy, retryDelayMs: null } })
       expect(await jobRow(under, 's job')).toMatchObject({

@@ -1,0 +1,17 @@
+// A web process with connections that stay open ends by SIGTERM, and leaves no row of its worker.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import Database from 'libsql'
+
+const child = spawn(process.execPath, ['app.js'], { stdio: ['ignore', 'pipe', 'inherit'] })
+const [port] = await once(child.stdout, 'data')
+const url = `http://127.0.0.1:${Number(port)}`
+const { result } = await (await fetch(`${url}/greet/world`, { method: 'POST' })).json()
+if (result !== 'Hello world') throw new Error(result)
+const page = await fetch(`${url}/kalends/`, { headers: { accept: 'text/html' } })
+if (!(await page.text()).includes('<title>Kalends')) throw new Error('There is no page')
+child.kill('SIGTERM')
+const [code, signal] = await once(child, 'exit')
+if (signal !== 'SIGTERM') throw new Error(`It ended with ${code ?? signal}`)
+const { workers } = new Database('app.db').prepare('SELECT COUNT(*) AS workers FROM worker').get()
+if (workers !== 0) throw new Error('The worker is still registered')

@@ -1,0 +1,5 @@
+/** Everything but the native addon is in the bundle. */
+export default {
+  build: { ssr: 'app.js' },
+  ssr: { noExternal: true, external: ['libsql'] },
+}
