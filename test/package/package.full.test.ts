@@ -130,7 +130,7 @@ test('the package contains only what it needs: no test sources, no drizzle at ru
   ])
 })
 
-test.each(['jest-nest'])('the application %s works', async (application) => {
+test.each(['express', 'jest-nest', 'next', 'vite-ssr'])('the application %s works', async (application) => {
   const script = join(root, 'scripts/try-package.mjs')
   const { stdout } = await run(process.execPath, [script, join(folder, tarball), application])
   expect(stdout).toContain(`The application '${application}' works`)
