@@ -45,6 +45,8 @@ export interface PeriodicSchedulerOptions {
  * only one core of the database server; see docs/contributing/benchmarks.md.
  */
 const LANES = 2
+/** A pass ends after this time even if more is due, so that the worker can stop, and deferred marks have their turn. */
+const LONGEST_PASS_MS = 1000
 /** Rows that another transaction has locked are retried after this time. */
 const LOCKED_RETRY_MS = 250
 
@@ -98,20 +100,26 @@ export class PeriodicScheduler {
     const first = this.#withDeferred(marked)
     // An external queue gets one batch at a time: it may not support concurrent calls.
     const { store, externalQueue } = this.#options
+    const until = performance.now() + LONGEST_PASS_MS
     const lanes = first.isFull && externalQueue === null && store.submitsInParallel ? LANES : 1
     const ends = await Promise.allSettled(
-      Array.from({ length: lanes }, (_, index) => this.#lane(index === 0 ? first : null)),
+      Array.from({ length: lanes }, (_, index) => this.#lane(index === 0 ? first : null, until)),
     )
     const failed = ends.find((end) => end.status === 'rejected')
     if (failed !== undefined) throw failed.reason
+    if (ends.some((end) => end.status === 'fulfilled' && end.value === 'more')) return 0
     return this.#deferred.length > 0 ? LOCKED_RETRY_MS : Infinity
   }
 
-  /** Submits batch after batch, as long as they are full. */
-  async #lane(first: Batch | null): Promise<void> {
+  /** Submits batch after batch, as long as they are full. @returns whether more may be due */
+  async #lane(first: Batch | null, until: number): Promise<'more' | 'done'> {
     for (let batch = first ?? (await this.#mark()); ; ) {
       const left = await this.#submit(batch)
-      if (left.length === 0 && !batch.isFull) return
+      if (left.length === 0 && !batch.isFull) return 'done'
+      if (performance.now() >= until) {
+        this.#deferred = [...this.#deferred, ...left]
+        return 'more'
+      }
       batch = left.length > 0 ? { ...batch, marks: left } : await this.#mark()
     }
   }

@@ -309,7 +309,7 @@ function dateOnServer(name: string): string {
 }
 
 /**
- * `YYYY-MM-DD HH:MM:SS`, with any fraction of a second, `T` instead of the space, and `Z` or `±HH:MM`; sorted text has
+ * `YYYY-MM-DD HH:MM:SS`, with up to three digits of a fraction, `T` instead of the space, and `Z` or `±HH:MM`; sorted text has
  * only the fraction. SQLite's own functions also accept other forms, such as a Julian day, and 30 February; the
  * modifier makes all its versions turn 30 February into 2 March. Kalends' own form comes first, because each function
  * takes time.
@@ -320,6 +320,8 @@ function timeOnSqlite(name: string, isSorted: boolean): string {
     `replace(${seconds}, 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', ${seconds}, '+0 days')`,
     `strftime('%s', ${name}) is not null`,
     `substr(${name}, 20) not glob '*[^-+.:Z0-9]*'`,
+    // SQLite rounds further digits up into the next day, but only the date of it.
+    `${name} not glob '*.[0-9][0-9][0-9][0-9]*'`,
     ...(isSorted ? [`substr(${name}, 11) not glob '*[-+TZ]*'`] : []),
     `instr(${name}, char(0)) = 0`,
   ]

@@ -7,6 +7,8 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const
  * within this time count as one.
  */
 const SAME_REQUEST_MS = 1000
+/** The handlers of all instances. */
+const OWN = new Set<unknown>()
 
 /**
  * The first signal stops, and then takes its course: the process ends as it would without a handler, unless the
@@ -17,24 +19,30 @@ const SAME_REQUEST_MS = 1000
 export function stopOnSignals(kalends: { readonly stop: () => Promise<void> }, logger: Logger): () => void {
   let stoppingSince: number | null = null
   const removeHandlers = () => {
+    OWN.delete(onSignal)
     for (const signal of SIGNALS) process.off(signal, onSignal)
   }
   const onSignal = (signal: NodeJS.Signals) => {
     if (stoppingSince === null) {
       stoppingSince = performance.now()
-      void stop(signal)
+      // Before handlers that are called once have removed themselves: this one is the first.
+      void stop(
+        signal,
+        process.listeners(signal).every((listener) => OWN.has(listener)),
+      )
     } else if (performance.now() - stoppingSince > SAME_REQUEST_MS)
       process.exit(128 + constants.signals[signal])
   }
-  const stop = async (signal: NodeJS.Signals) => {
+  const stop = async (signal: NodeJS.Signals, isOurs: boolean) => {
     logger.info({ signal }, 'Stopping')
     await kalends.stop().catch((error: unknown) => logger.error({ err: error }, 'The stop failed'))
     removeHandlers()
-    if (process.listenerCount(signal) > 0) return
+    if (!isOurs || process.listenerCount(signal) > 0) return
     // Process 1, as in a container, is not ended by a signal without a handler.
     if (process.pid === 1) process.exit(128 + constants.signals[signal])
     process.kill(process.pid, signal)
   }
-  for (const signal of SIGNALS) process.on(signal, onSignal)
+  OWN.add(onSignal)
+  for (const signal of SIGNALS) process.prependListener(signal, onSignal)
   return removeHandlers
 }

@@ -1,5 +1,5 @@
 /** A burst: how many batches are under way at the same time, and what becomes of one that fails. */
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Mark, SchedulingStore, SubmitResult } from '../../src/store/scheduling-store.ts'
 import type { SubmitToQueue } from '../../src/scheduler/external-queue.ts'
 import { PeriodicScheduler } from '../../src/scheduler/periodic-scheduler.ts'
@@ -143,6 +143,25 @@ it('what one transaction leaves is submitted in the next, before anything else i
     ['s8', 's9'],
     ['s10', 's11'],
   ])
+})
+
+it('a pass ends after a second although more is due, and the next one begins with what is left', async () => {
+  const { scheduler, letAll } = burst(100 * BATCH, { inParallel: false })
+  let now = 0
+  vi.spyOn(performance, 'now').mockImplementation(() => now)
+  onTestFinished(() => void vi.restoreAllMocks())
+  const pass = scheduler.pass()
+  const batches = await letAll(pass, (ids) => {
+    now += 400
+    return { ...written(), left: ids.slice(5).map((id) => ({ id, marked: new Date(0) })) }
+  })
+  expect(await pass).toBe(0)
+  expect(batches.map(([first]) => first)).toEqual(['s0', 's5', 's10'])
+  const [again] = await letAll(scheduler.pass(), () => {
+    now += 5000
+    return written()
+  })
+  expect(again).toEqual(['s15', 's16', 's17', 's18', 's19', 's20', 's21', 's22', 's23', 's24'])
 })
 
 it('rows that another transaction locks are submitted with the next pass, from either lane', async () => {

@@ -125,6 +125,23 @@ onEachStore((under) => {
     expect(decided).toEqual(['alice/digest'])
   })
 
+  it('to resume plans from now, but what is due stays due, unless the last slot is ahead', async () => {
+    const now = await clock(under)
+    const rows = {
+      due: { nextRun: after(now, -MINUTE), last_slot: null },
+      later: { nextRun: after(now, MINUTE), last_slot: null },
+      ahead: { nextRun: after(now, -MINUTE), last_slot: toText(after(now, 5 * MINUTE)) },
+    }
+    const resumed: Record<string, Date | null | undefined> = {}
+    for (const [id, { nextRun, last_slot }] of Object.entries(rows)) {
+      await planned(under, id, nextRun, { last_slot })
+      await under.store.schedules.update(id, { enabled: false })
+      resumed[id] = (await under.store.schedules.update(id, { enabled: true }))?.nextRun
+      expect((await under.store.schedules.get(id))?.nextRun).toEqual(resumed[id])
+    }
+    expect(resumed).toEqual({ due: rows.due.nextRun, later: null, ahead: null })
+  })
+
   it('an update changes only the given columns', async () => {
     await write(under.store).create('s', ALL)
     const updated = await under.store.schedules.update('s', { enabled: true, group: 'new', subject: null })

@@ -105,6 +105,14 @@ it('the event loop runs between the statements of a long transaction, and no oth
   await database.close()
 })
 
+it('goes on although a test has replaced the timers', async () => {
+  vi.stubGlobal('setImmediate', () => {})
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const database = await SqliteDatabase.open(':memory:')
+  for (const one of [1, 2, 3]) expect(await database.rows('SELECT ? AS one', [one])).toEqual([{ one }])
+  await database.close()
+})
+
 it('an error in a turn frees the connection, and a wait is reported while it lasts', async () => {
   const turns = new Turns()
   const held = gate()

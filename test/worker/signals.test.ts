@@ -78,6 +78,28 @@ it('a handler of the application decides how the process ends', async () => {
   expect(kill).not.toHaveBeenCalled()
 })
 
+it('also one that is called once, although it is gone when the stop has ended', async () => {
+  const { stopped } = stoppable()
+  const own = vi.fn<() => void>()
+  process.once('SIGTERM', own)
+  process.emit('SIGTERM', 'SIGTERM')
+  expect(own).toHaveBeenCalledTimes(1)
+  stopped.open()
+  await turn()
+  expect(kill).not.toHaveBeenCalled()
+})
+
+it('two instances take each other for none', async () => {
+  const [one, two] = [stoppable(), stoppable()]
+  process.emit('SIGTERM', 'SIGTERM')
+  one.stopped.open()
+  await turn()
+  expect(kill).not.toHaveBeenCalled()
+  two.stopped.open()
+  await turn()
+  expect(kill).toHaveBeenCalledTimes(1)
+})
+
 it('signals within a second are one request; a later one ends the process at once', async () => {
   const { stops } = stoppable()
   process.emit('SIGINT', 'SIGINT')
