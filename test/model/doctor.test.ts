@@ -4,6 +4,7 @@ import {
   type Finding,
   type DoctorSchedule,
   type DoctorInput,
+  isFrequent,
   schemaFindings,
 } from '../../src/model/doctor.ts'
 import type { Plannable } from '../../src/model/plan.ts'
@@ -464,4 +465,16 @@ test('tables: what was not applied is listed', () => {
   expect(schemaFindings({ pending, missing: [], engines: [], version: null })).toMatchObject([
     { subjects: pending, problem: expect.stringMatching(/not applied 0001_x, 0002_y$/) },
   ])
+})
+
+test.each([
+  ['every 1ms', true],
+  ['*:0/1', true],
+  ['every 60001ms', false],
+  ['daily', false],
+  ['2026-12-24 18:00', false],
+  ['2020-12-24 18:00', false],
+  ['every', false],
+])('%s elapses at least once a minute: %s', (timer, expected) => {
+  expect(isFrequent({ timer, created: ago(90_000) }, NOW)).toBe(expected)
 })

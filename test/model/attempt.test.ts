@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { STORED_OUTCOMES, storedEnd } from '../../src/model/attempt.ts'
+import type { AttemptEnd } from '../../src/model/settle.ts'
+
+test.each<[AttemptEnd, ReturnType<typeof storedEnd>]>([
+  [{ kind: 'success', result: null }, null],
+  [{ kind: 'released' }, { outcome: 'released', error: null }],
+  [
+    { kind: 'error', error: 'Error: no', permanent: false },
+    { outcome: 'failed', error: 'Error: no' },
+  ],
+  [
+    { kind: 'timeout', error: 'too long' },
+    { outcome: 'timeout', error: 'too long' },
+  ],
+  [
+    { kind: 'cancelled', error: 'asked to' },
+    { outcome: 'cancelled', error: 'asked to' },
+  ],
+  [
+    { kind: 'lost', error: 'dead' },
+    { outcome: 'lost', error: 'dead' },
+  ],
+])('%o is stored as %o', (end, stored) => {
+  expect(storedEnd(end)).toEqual(stored)
+})
+
+test('every outcome but a success is stored', () => {
+  expect(STORED_OUTCOMES).toEqual(['failed', 'timeout', 'cancelled', 'released', 'lost'])
+})
