@@ -1,12 +1,14 @@
 /**
- * `node scripts/try-package.mjs <tarball> <application…>`: copies each of these applications of
- * test/package/applications into an empty folder, installs the package into it, runs its script `try`, and removes it.
+ * `node scripts/try-package.mjs <tarball> <application…>`: tries each of these applications of test/package/applications.
+ * Copies it and the files in `shared` into an empty folder, installs the package there, runs the script `try`, and
+ * removes the folder.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
+const APPLICATIONS = join(import.meta.dirname, '../test/package/applications')
 const [tarball, ...applications] = process.argv.slice(2)
 if (tarball === undefined || applications.length === 0)
   throw new Error('usage: node scripts/try-package.mjs <tarball> <application…>')
@@ -18,9 +20,7 @@ for (const application of applications) {
     if (status !== 0) throw new Error(`The application '${application}' failed: npm ${args.join(' ')}`)
   }
   try {
-    cpSync(join(import.meta.dirname, '../test/package/applications', application), folder, {
-      recursive: true,
-    })
+    for (const part of ['shared', application]) cpSync(join(APPLICATIONS, part), folder, { recursive: true })
     npm('install', '--prefer-offline', '--no-audit', '--no-fund', '--silent', resolve(tarball))
     npm('run', '--silent', 'try')
     process.stdout.write(`The application '${application}' works\n`)

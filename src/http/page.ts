@@ -1,6 +1,7 @@
 /**
- * The web page: the files that vite builds of src/ui, under any base path. They are the same for every caller and contain no data of
- * the database, so they need no sign-in. The page gets its data from the API, with the caller's permissions.
+ * The web page: the files that vite builds from src/ui, under any base path. They are the same for every caller and
+ * contain no data of the database, so they need no sign-in. The page gets its data from the API, with the caller's
+ * permissions.
  */
 import { gzipSync } from 'node:zlib'
 import { PAGE } from '../generated/page.ts'

@@ -125,8 +125,8 @@ export interface SchedulingStore {
 
   /**
    * Plans and submits marked schedules in one transaction: it commits the jobs, the next run and the end of the mark
-   * together. Schedules that this worker no longer marks are left out. When some of them have many
-   * slots or jobs, the others are left for another transaction.
+   * together. Schedules that this worker no longer marks are left out. When some of them
+   * have many slots or jobs, the others are left for another transaction.
    */
   submit(
     worker: string,

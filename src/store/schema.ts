@@ -309,8 +309,8 @@ function dateOnServer(name: string): string {
 }
 
 /**
- * `YYYY-MM-DD HH:MM:SS`, with up to three digits of a fraction, `T` instead of the space, and `Z` or `±HH:MM`; sorted text has
- * only the fraction. SQLite's own functions also accept other forms, such as a Julian day, and 30 February; the
+ * `YYYY-MM-DD HH:MM:SS`, with up to three digits after the dot, `T` instead of the space, and `Z` or `±HH:MM`; sorted
+ * text has only the dot and its digits. SQLite's own functions also accept other forms, such as a Julian day, and 30 February; the
  * modifier makes all its versions turn 30 February into 2 March. Kalends' own form comes first, because each function
  * takes time.
  */

@@ -11,8 +11,8 @@ const SAME_REQUEST_MS = 1000
 const OWN = new Set<unknown>()
 
 /**
- * The first signal stops, and then takes its course: the process ends as it would without a handler, unless the
- * application has a handler of its own, which then decides. Another signal ends the process at once.
+ * The first signal stops Kalends. Then the process ends as if there had been no handler. If the application handles the
+ * signal too, its handler decides when the process ends. A second signal ends it at once.
  *
  * @returns a function that removes the handlers
  */

@@ -1,5 +1,5 @@
 /** A burst: how many batches are under way at the same time, and what becomes of one that fails. */
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { Mark, SchedulingStore, SubmitResult } from '../../src/store/scheduling-store.ts'
 import type { SubmitToQueue } from '../../src/scheduler/external-queue.ts'
 import { PeriodicScheduler } from '../../src/scheduler/periodic-scheduler.ts'
@@ -7,6 +7,10 @@ import { type Gate, gate } from '../kalends/scene.ts'
 
 const BATCH = 10
 const nothing = () => {}
+
+// A pass ends after a second.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+afterEach(() => void vi.useRealTimers())
 
 function unused(): never {
   throw new Error('not asked for here')
@@ -147,18 +151,15 @@ it('what one transaction leaves is submitted in the next, before anything else i
 
 it('a pass ends after a second although more is due, and the next one begins with what is left', async () => {
   const { scheduler, letAll } = burst(100 * BATCH, { inParallel: false })
-  let now = 0
-  vi.spyOn(performance, 'now').mockImplementation(() => now)
-  onTestFinished(() => void vi.restoreAllMocks())
   const pass = scheduler.pass()
   const batches = await letAll(pass, (ids) => {
-    now += 400
+    vi.advanceTimersByTime(400)
     return { ...written(), left: ids.slice(5).map((id) => ({ id, marked: new Date(0) })) }
   })
   expect(await pass).toBe(0)
   expect(batches.map(([first]) => first)).toEqual(['s0', 's5', 's10'])
   const [again] = await letAll(scheduler.pass(), () => {
-    now += 5000
+    vi.advanceTimersByTime(5000)
     return written()
   })
   expect(again).toEqual(['s15', 's16', 's17', 's18', 's19', 's20', 's21', 's22', 's23', 's24'])

@@ -266,9 +266,9 @@ async function withoutDecided(tx: Context, planned: Planned): Promise<Planned> {
   const decided = new Set<string>()
   const otherIds = new Map<string, string>()
   const { job } = tx.tables
-  for (const planned of [...plan.runs, ...plan.skips]) {
-    const id = occurrenceId(row.id, planned.slot)
-    const slot = toText(planned.slot)
+  for (const one of [...plan.runs, ...plan.skips]) {
+    const id = occurrenceId(row.id, one.slot)
+    const slot = toText(one.slot)
     const found = await tx.rows<{ id: string; own: number; early_skip: number }>(
       `SELECT id,
          CASE WHEN periodic_task_id = ? AND slot = ? THEN 1 ELSE 0 END AS own,
@@ -277,10 +277,11 @@ async function withoutDecided(tx: Context, planned: Planned): Promise<Planned> {
        WHERE (periodic_task_id = ? AND slot = ?) OR id = ?`,
       [row.id, slot, row.clock, row.id, slot, id],
     )
-    const own = found.find((one) => one.own === 1)
-    if (own?.early_skip === 1 && 'state' in planned) await tx.run(`DELETE FROM ${job} WHERE id = ?`, [own.id])
-    else if (own !== undefined) decided.add(slot)
-    else if (found.length > 0) otherIds.set(id, newJobId(planned.slot))
+    const existing = found.find(({ own }) => own === 1)
+    if (existing?.early_skip === 1 && 'state' in one)
+      await tx.run(`DELETE FROM ${job} WHERE id = ?`, [existing.id])
+    else if (existing !== undefined) decided.add(slot)
+    else if (found.length > 0) otherIds.set(id, newJobId(one.slot))
   }
   const isNew = ({ slot }: { slot: Date }) => !decided.has(toText(slot))
   // The first remaining run is blocked only if the first planned run was.

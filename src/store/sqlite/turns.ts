@@ -3,7 +3,8 @@
  * the API.
  *
  * The driver is synchronous, and what follows a result runs as microtasks. Therefore the event loop runs once between
- * two turns (also in tests that replace the global timers): whatever there is to do, timers, sockets and signals wait for one turn at most.
+ * two turns: whatever there is to do, timers, sockets and signals wait for one turn at most. This setImmediate also works
+ * in tests that replace the global timers.
  */
 import { setImmediate } from 'node:timers'
 import type { Use } from '../database.ts'

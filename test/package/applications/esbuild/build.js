@@ -3,17 +3,17 @@ import { build } from 'esbuild'
 import { rm } from 'node:fs/promises'
 
 const common = {
-  entryPoints: ['app.js'],
+  entryPoints: ['bundled.js'],
   bundle: true,
   platform: 'node',
   target: 'node20',
   external: ['libsql'],
 }
-await build({ ...common, format: 'cjs', outfile: 'bundle/app.cjs' })
+await build({ ...common, format: 'cjs', outfile: 'bundle/bundled.cjs' })
 await build({
   ...common,
   format: 'esm',
-  outfile: 'bundle/app.mjs',
+  outfile: 'bundle/bundled.mjs',
   // Dependencies in CommonJS call require, which esbuild does not define in ES modules.
   banner: {
     js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)",

@@ -1,5 +1,5 @@
 /** Everything but the native addon is in the bundle. */
 export default {
-  build: { ssr: 'app.js' },
+  build: { ssr: 'bundled.js' },
   ssr: { noExternal: true, external: ['libsql'] },
 }
