@@ -83,6 +83,7 @@ export class Kalends {
     this.#scopeOf = scopes({
       ...options,
       taskNamed: definitions.taskNamed,
+      handlers: definitions.handlers,
       events: this.#events,
       lifecycle: this.#lifecycle,
     })

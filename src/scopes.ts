@@ -1,6 +1,7 @@
 import { InvalidInputError } from './errors.ts'
 import type { Emitter } from './events.ts'
 import { Jobs } from './jobs/jobs.ts'
+import { UnhandledTasks } from './jobs/unhandled-tasks.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { type Authority, checkedLimits, checkedTasks } from './model/authority.ts'
 import { ANY_OWNER, prefixOf } from './model/owner.ts'
@@ -29,6 +30,7 @@ const SCOPE_FIELDS: ReadonlySet<string> = new Set(['group', 'submitter', 'tasks'
 /** What the scopes of one Kalends share. */
 interface ScopesContext extends CheckedOptions {
   readonly taskNamed: (name: string) => Task | null
+  readonly handlers: ReadonlyMap<string, unknown>
   readonly events: Emitter<KalendsEvents>
   readonly lifecycle: Lifecycle
 }
@@ -36,8 +38,9 @@ interface ScopesContext extends CheckedOptions {
 /** Builds the schedules, jobs and views of an authority. */
 export type ScopeOf = (authority: Authority, store: Store) => Scope
 
-export function scopes({ events, lifecycle, ...options }: ScopesContext): ScopeOf {
+export function scopes({ events, lifecycle, handlers, ...options }: ScopesContext): ScopeOf {
   const turns = new OwnerTurns()
+  const unhandledTasks = new UnhandledTasks(handlers, options.logger)
   return (authority, store) => {
     const { owner, limits } = authority
     const prefix = prefixOf(owner)
@@ -64,6 +67,7 @@ export function scopes({ events, lifecycle, ...options }: ScopesContext): ScopeO
         { jobs, lists },
         {
           ...context,
+          unhandled: (task) => unhandledTasks.find(task, store),
           onWrite: () => lifecycle.wakeForJobs(),
           onSettled: (listener) => events.on('settled', ({ id }) => listener(id)),
         },

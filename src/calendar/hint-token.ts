@@ -1,4 +1,4 @@
-import { nearest } from './nearest.ts'
+import { nearest } from '../nearest.ts'
 import { SHORTHANDS } from './shorthand.ts'
 import { zoneNames } from './zone-names.ts'
 

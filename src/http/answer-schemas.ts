@@ -72,6 +72,11 @@ export const Job = z.strictObject({
   error: orNull(z.string()),
   stopRequested: orNull(instant),
 })
+export const SubmittedJob = Job.extend({
+  warning: z.string().optional().meta({
+    description: 'No worker has ever handled the task; names the most similar one',
+  }),
+})
 export const ListedJob = Job.extend({ truncated })
 export const JobPage = z.strictObject({ items: z.array(ListedJob), ...total })
 export const History = z.strictObject({ items: z.array(ListedJob) })

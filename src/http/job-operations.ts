@@ -48,17 +48,18 @@ export const jobOperations: readonly Operation[] = [
     description: 'A request with an id of your choosing can be repeated: the job is submitted once.',
     body: bodies.NewJob,
     answers: {
-      200: { description: 'The same job already exists', schema: answers.Job },
-      201: { description: 'The new job', schema: answers.Job },
+      200: { description: 'The same job already exists', schema: answers.SubmittedJob },
+      201: { description: 'The new job', schema: answers.SubmittedJob },
     },
     run: async (call) => {
       checkOwner(call.body, call.access)
       await call.permit({ task: call.body.task, job: call.body.id ?? null })
       const { job, isNew } = await submitted(call)
       if (isNew) call.writes.job(job.id, null, job)
+      const warning = await call.reach.jobs.taskWarning(job.task)
       return {
         status: isNew ? 201 : 200,
-        body: shownJob(job, call),
+        body: { ...shownJob(job, call), ...(warning !== null && { warning }) },
         headers: { location: `${call.base}api/v1/jobs/${encodeURIComponent(job.id)}` },
       }
     },

@@ -9,7 +9,7 @@ import { checkedConditions, checkedInstant, checkedPage, checkedWhole } from '..
 import { isFinal, type Job, type JobState, type JobId, type Stored } from '../model/job.ts'
 import { cancel, retry } from '../model/manual-runs.ts'
 import { isOccurrenceId, newJobId } from '../model/occurrence.ts'
-import { newId, ownedSettings, requireOwnFields, shownId } from '../model/owner.ts'
+import { newId, ownedSettings, prefixOf, requireOwnFields, shownId } from '../model/owner.ts'
 import { defaultsOf, JOB_OPTION_NAMES } from '../model/settings.ts'
 import { checkedTaskName, storedArgs, type Task } from '../model/task.ts'
 import type { JobStore, NewJob, Transaction } from '../store/job-store.ts'
@@ -33,11 +33,14 @@ import {
   type ManyResult,
 } from './many.ts'
 import type { AnyJobInput, JobInput, SubmitArguments, SubmitOptions, TransactionOption } from './options.ts'
+import { type UnhandledTask, unhandledText } from './unhandled-tasks.ts'
 import { untilFinal, type WaitOptions } from './wait.ts'
 
 export interface JobsContext {
   /** Returns the task with a name, if this process knows it. */
   readonly taskNamed: (name: string) => Task | null
+  /** Whether no worker has ever handled a task; null: one has. */
+  readonly unhandled: (task: string) => Promise<UnhandledTask | null>
   /** What the caller may do. Its owner overrides the input. */
   readonly authority: Authority
   /** Runs work that counts against a limit of this owner, one call after the other. */
@@ -85,7 +88,8 @@ export class Jobs {
   }
 
   /**
-   * Submits a job without a schedule. The args must match the task's schema; they are stored as JSON.
+   * Submits a job without a schedule. The args must match the task's schema; they are stored as JSON. If no worker has
+   * ever handled the task, the job waits, and the logger gets a warning; see `taskWarning`.
    *
    * @returns the job's id
    * @throws InvalidInputError naming the field
@@ -124,6 +128,21 @@ export class Jobs {
       await pause()
     }
     return this.#submit(ready, options.tx)
+  }
+
+  /**
+   * A warning if no worker has ever handled a task. Mostly it is misspelt, so the warning names the most similar task that
+   * is known; in a scope, it names none.
+   *
+   * @returns null when a worker handles the task or has claimed a job of it
+   * @throws ForbiddenError when the scope does not include the task
+   */
+  async taskWarning(task: string): Promise<string | null> {
+    const { authority, unhandled } = this.#context
+    requireTask(authority, task)
+    const found = await unhandled(task)
+    if (found === null) return null
+    return unhandledText(task, prefixOf(authority.owner) === '' ? found : { nearest: undefined })
   }
 
   /** @returns null when the job does not exist or was pruned */
@@ -305,16 +324,24 @@ export class Jobs {
 
   /** @returns the ids, as their owner sees them */
   async #submit(jobs: readonly NewJob[], tx: Transaction | undefined): Promise<string[]> {
-    const { authority, inTurn, onWrite } = this.#context
+    const { authority, inTurn, onWrite, unhandled } = this.#context
+    const warnings = async () => {
+      for (const task of new Set(jobs.map(({ task }) => task))) await unhandled(task)
+    }
     // No turn here: a turn could wait for a lock of this very transaction, and a query for a connection that it holds.
-    if (tx !== undefined) await this.#store.submit(jobs, tx)
-    else
+    if (tx !== undefined) {
+      await this.#store.submit(jobs, tx)
+      onWrite()
+      void warnings()
+    } else {
       await inTurn(async () => {
         await this.#checkNames(jobs)
         await this.#checkOpen(jobs.length)
         await this.#store.submit(jobs)
       })
-    onWrite()
+      onWrite()
+      await warnings()
+    }
     return jobs.map(({ id }) => shownId(authority.owner, id))
   }
 

@@ -1,7 +1,7 @@
 /** How far ahead of the database's clock an instant may be that this clock has written. */
 
 /** Clocks are set back by seconds when they are synchronized. */
-export const TOLERANCE_MS = 60_000
+const TOLERANCE_MS = 60_000
 
 /** Whether the database's clock was ahead when it wrote this instant. @param now  by the database's clock */
 export function isAhead(at: Date, now: Date): boolean {

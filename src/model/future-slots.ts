@@ -8,7 +8,7 @@ import { justBefore, lastElapse } from './due-slots.ts'
 import { elapsesOf, type Plannable, type TimedSchedule } from './plan.ts'
 
 /** Judged by `last_slot` and `nextrun`. */
-export interface SlottedSchedule extends TimedSchedule, Pick<Plannable, 'nextRun' | 'lastSlot'> {}
+export type SlottedSchedule = TimedSchedule & Pick<Plannable, 'nextRun' | 'lastSlot'>
 
 /**
  * The `nextrun` or `last_slot` that is further ahead than the timer explains.

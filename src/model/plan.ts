@@ -36,7 +36,11 @@ export interface Plannable
 }
 
 /** What determines the elapses of a schedule. */
-export type TimedSchedule = Pick<Plannable, 'id' | 'timer' | 'created' | 'jitterMs' | 'starts' | 'ends'>
+export interface TimedSchedule
+  extends Pick<Plannable, 'id' | 'timer' | 'created' | 'jitterMs' | 'starts' | 'ends'> {
+  /** Left out: not planned yet. */
+  readonly nextRun?: Date | null | undefined
+}
 
 /** How many jobs of a schedule are not final. */
 export interface OpenJobs {
@@ -122,19 +126,23 @@ export function plan(schedule: Plannable, circumstances: Circumstances): Plan | 
  * @throws CalendarSyntaxError, CronSyntaxError, InvalidTimeSpanError
  */
 export function elapsesOf(schedule: TimedSchedule, now: Date): Elapses {
-  const { id, created, jitterMs, starts, ends } = schedule
+  const { id, jitterMs, starts, ends } = schedule
   const parsed = timer(schedule.timer)
   return elapsesWithin(parsed, {
-    anchor: anchorOf(created, parsed.spanMs, now),
+    anchor: anchorOf(schedule, parsed.spanMs, now),
     shiftMs: jitterShiftMs(id, jitterMs),
     starts,
     ends,
   })
 }
 
-/** If the clock was ahead when the schedule was created, its slots also extend back from there. */
-function anchorOf(created: Date, spanMs: number | null, now: Date): Date {
-  if (spanMs === null || !isAhead(created, now)) return created
+/**
+ * If the clock was ahead when the schedule was created, its slots also extend back from there, until all of these are
+ * decided.
+ */
+function anchorOf({ created, nextRun = null }: TimedSchedule, spanMs: number | null, now: Date): Date {
+  const precedesCreation = isAhead(created, now) || (nextRun !== null && nextRun <= created)
+  if (spanMs === null || !precedesCreation) return created
   return new Date((created.getTime() % spanMs) - spanMs)
 }
 
@@ -225,9 +233,12 @@ function passedUnseen({ plannedDefinition, lastSlot, created }: Plannable, event
 function planDue(readable: Readable, circumstances: Circumstances): Plan {
   const { schedule, event, afterFinish } = readable
   const { now } = circumstances
+  const { lastSlot } = schedule
   if (schedule.nextRun === null) return planFromNow(readable, circumstances)
-  const decided = schedule.lastSlot !== null && schedule.nextRun <= schedule.lastSlot
-  const first = decided ? nowAfter(now, schedule.lastSlot) : slotOf(readable, schedule.nextRun)
+  // A run by hand may have passed this slot. One of a clock that was ahead does not count: it would hold back all slots
+  // until then.
+  const decided = lastSlot !== null && schedule.nextRun <= lastSlot && !isAhead(lastSlot, now)
+  const first = decided ? nowAfter(now, lastSlot) : slotOf(readable, schedule.nextRun)
   if (first === null || (!decided && first > now)) return withNextRun(schedule, first)
   const due = afterFinish
     ? singleSlot(first, schedule.catchUp, now.getTime() - first.getTime() > circumstances.missedAfterMs)

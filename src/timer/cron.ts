@@ -6,7 +6,7 @@
  * another. Error messages suggest a calendar event with the intended meaning.
  */
 import { calendar } from '../calendar/index.ts'
-import { nearest } from '../calendar/nearest.ts'
+import { nearest } from '../nearest.ts'
 import { zoneNames } from '../calendar/zone-names.ts'
 import { endsWithYears, insteadOf } from './cron-hint.ts'
 import { CronSyntaxError, InvalidTimeSpanError } from './error.ts'

@@ -166,9 +166,17 @@ function isRepaired({ lastSlot, nextRun, plannedRun }: Plannable, now: Date): bo
   return isPlannedAgain && lastSlot !== null && lastSlot.getTime() - now.getTime() > MINUTE
 }
 
-/** The last slot that holds the plan back. One of a clock that was ahead is replaced if the row is planned again. */
+/**
+ * The last slot that holds the plan back. One of a clock that was ahead is replaced if the row is planned again, and does
+ * not count if a slot is due.
+ */
 function heldBackBy(row: Plannable, now: Date): number {
-  if (!isRepaired(row, now)) return row.lastSlot?.getTime() ?? -Infinity
+  if (!isRepaired(row, now)) {
+    const { lastSlot, nextRun } = row
+    const isAhead = lastSlot !== null && lastSlot.getTime() - now.getTime() > MINUTE
+    if (isAhead && nextRun !== null && nextRun <= now) return nextRun.getTime() - 1
+    return lastSlot?.getTime() ?? -Infinity
+  }
   return required(plan({ ...row, nextRun: null, plannedRun: null }, at(now))).lastSlot?.getTime() ?? -Infinity
 }
 
@@ -275,7 +283,8 @@ describe('for any row, clock and previous run', () => {
           // Only where a slot of the future was decided already, the next millisecond is taken.
           expect(slot).toBeLessThanOrEqual(Math.max(now.getTime(), least + 1))
         }
-        expect(lastSlot?.getTime() ?? -Infinity).toBe(slots.at(-1) ?? least)
+        const unchanged = isRepaired(row, now) ? least : (row.lastSlot?.getTime() ?? -Infinity)
+        expect(lastSlot?.getTime() ?? -Infinity).toBe(slots.at(-1) ?? unchanged)
         expect(nextRun?.getTime() ?? Infinity).toBeGreaterThan(now.getTime())
         expect(runs.length).toBeLessThanOrEqual(row.catchUp + 1)
         expect(plan(applied(row, planned), at(now, active))).toBeNull()

@@ -57,10 +57,10 @@ describe('a schedule that is due', () => {
   })
 
   test('a slot is never used twice, even if nextrun is not later than the last slot', () => {
-    const back = schedule({ ...hourly, lastSlot: new Date('2026-03-01T12:00Z') })
+    const back = schedule({ ...hourly, lastSlot: new Date('2026-03-01T09:01Z') })
     const planned = plan(back, at('2026-03-01T09:00Z'))
-    expect(planned?.runs.map(({ slot }) => slot.toISOString())).toEqual(['2026-03-01T12:00:00.001Z'])
-    expect(planned?.nextRun).toEqual(new Date('2026-03-01T13:00Z'))
+    expect(planned?.runs.map(({ slot }) => slot.toISOString())).toEqual(['2026-03-01T09:01:00.001Z'])
+    expect(planned?.nextRun).toEqual(new Date('2026-03-01T10:00Z'))
     const same = schedule({ ...hourly, lastSlot: hourly.nextRun })
     expect(plan(same, at('2026-03-01T09:00Z'))?.runs).toMatchObject([
       { slot: new Date('2026-03-01T09:00:00.001Z') },
@@ -562,6 +562,36 @@ describe('after the clock was ahead', () => {
       ['2026-03-01T09:58:59.999Z', '2026-03-01 10:00'],
     ] as const)
       expect(shown(plan({ ...hourly, lastSlot, nextRun: null }, at(now)))).toMatchObject({ next })
+  })
+
+  test('a slot that is due runs, and the ones after it, although a run by hand has a slot of that clock', () => {
+    const byHand = schedule({ ...hourly, lastSlot: new Date('2026-03-04T09:17Z') })
+    const planned = plan(byHand, at('2026-03-01T09:00:00.300Z'))
+    expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: '2026-03-01 10:00' })
+    expect(planned?.lastSlot).toEqual(new Date('2026-03-01T09:00Z'))
+  })
+
+  test('an every timer that was created then loses no slot when its creation comes', () => {
+    for (const [span, between] of [
+      ['10s', 10_000],
+      ['1h', 3_600_000],
+      ['7h', 25_200_000],
+    ] as const) {
+      const created = new Date('2026-03-02T00:10Z')
+      let row = inserted({ timer: `every ${span}`, created })
+      let previous = 0
+      for (let now = new Date('2026-03-01T23:59:59Z'); now.getTime() - created.getTime() < 3 * between; ) {
+        const planned = plan(row, at(now))
+        if (planned === null) throw new Error('it is due')
+        for (const { slot } of planned.runs) {
+          if (previous > 0) expect(slot.getTime() - previous).toBe(between)
+          previous = slot.getTime()
+        }
+        row = applied(row, planned)
+        now = row.nextRun ?? now
+      }
+      expect(previous).toBeGreaterThan(created.getTime())
+    }
   })
 
   test('an every timer that was created then continues on its slots', () => {

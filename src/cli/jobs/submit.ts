@@ -41,6 +41,8 @@ export function submitCommand(): AnyCommand {
       id,
       runAt: await instantOption('--run-at', runAt),
     })
+    const warning = await kalends.jobs.taskWarning(task)
+    if (warning !== null) say(warning)
     await showSubmitted(kalends, job, flags)
   })
 }

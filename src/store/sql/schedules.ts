@@ -1,5 +1,4 @@
 import { ConflictError } from '../../errors.ts'
-import { TOLERANCE_MS } from '../../model/clock-ahead.ts'
 import { occurrenceId } from '../../model/occurrence.ts'
 import { ANY_OWNER, newId, type Owner, shownId } from '../../model/owner.ts'
 import { type Schedule, type ScheduleSettings, withSettings } from '../../model/schedule.ts'
@@ -67,11 +66,9 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
       changing(name, check, async (tx, current) => {
         await changeSchedule(tx, current.id, changes)
         if (changes.enabled !== true || current.enabled) return withSettings(current, changes)
-        // Planned from now, even if no worker has seen that it was paused. What is due stays due, unless the clock was
-        // ahead when its last slot was decided.
-        const { now, nowPlus, instant } = dialect
-        const nextrun = `CASE WHEN ${instant('nextrun')} <= ${now}
-          AND COALESCE(last_slot, ${now}) <= ${nowPlus(TOLERANCE_MS)} THEN nextrun END`
+        // Planned from now, even if no worker has seen that it was paused. What is due stays due.
+        const { now, instant } = dialect
+        const nextrun = `CASE WHEN ${instant('nextrun')} <= ${now} THEN nextrun END`
         await updateRows(tx, tables.schedule, { nextrun }, [current.id])
         const [row] = await tx.rows<{ nextrun: string | null }>(
           `SELECT ${instant('nextrun')} AS nextrun FROM ${tables.schedule} WHERE id = ?`,

@@ -969,6 +969,45 @@ export interface components {
             error: string | null;
             stopRequested: string | null;
         };
+        SubmittedJob: {
+            id: string;
+            scheduleId: string | null;
+            slot: string | null;
+            missed: number;
+            run: number | null;
+            task: string;
+            /** @description Any JSON */
+            args: unknown;
+            timeoutMs: number | null;
+            maxRetries: number | null;
+            retryDelayMs: number | null;
+            retryBackoff: ("exponential" | "fixed") | null;
+            priority: number;
+            group: string;
+            submitter: string | null;
+            subject: string | null;
+            /** @enum {string} */
+            state: "waiting" | "blocked" | "running" | "success" | "failed" | "cancelled" | "skipped";
+            reason: string | null;
+            worker: string | null;
+            attempt: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339, in UTC
+             */
+            submitted: string;
+            runAt: string | null;
+            started: string | null;
+            finished: string | null;
+            /** @description Any JSON */
+            progress: unknown;
+            /** @description Any JSON */
+            result: unknown;
+            error: string | null;
+            stopRequested: string | null;
+            /** @description No worker has ever handled the task; names the most similar one */
+            warning?: string;
+        };
         ListedJob: {
             id: string;
             scheduleId: string | null;
@@ -1340,6 +1379,7 @@ export type RecentRun = components['schemas']['RecentRun'];
 export type ListedSchedule = components['schemas']['ListedSchedule'];
 export type SchedulePage = components['schemas']['SchedulePage'];
 export type Job = components['schemas']['Job'];
+export type SubmittedJob = components['schemas']['SubmittedJob'];
 export type ListedJob = components['schemas']['ListedJob'];
 export type JobPage = components['schemas']['JobPage'];
 export type History = components['schemas']['History'];
@@ -2876,7 +2916,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Job"];
+                    "application/json": components["schemas"]["SubmittedJob"];
                 };
             };
             /** @description The new job */
@@ -2885,7 +2925,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Job"];
+                    "application/json": components["schemas"]["SubmittedJob"];
                 };
             };
             /** @description The request cannot be parsed, or is not possible in this state */
