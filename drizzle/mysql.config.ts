@@ -2,6 +2,6 @@ import { defineConfig } from 'drizzle-kit'
 
 export default defineConfig({
   dialect: 'mysql',
-  schema: './src/store/mysql/schema.ts',
+  schema: './drizzle/mysql.tables.ts',
   out: './drizzle/mysql',
 })

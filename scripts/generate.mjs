@@ -1,6 +1,7 @@
 /**
- * Writes src/generated: the version, the migrations of drizzle/ and the page that vite has built, as modules. A bundle of
- * an application contains them, and nothing is read from the folder of the package at run time.
+ * Writes src/generated: the version, the migrations of drizzle/, what the tables consist of after them, and the page that
+ * vite has built, as modules. A bundle of an application contains them, and nothing is read from the folder of the package
+ * at run time.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,6 +22,11 @@ export const MIGRATIONS: Readonly<
 > = ${literal({ mysql: migrations('mysql'), sqlite: migrations('sqlite') })}\n`,
 )
 write(
+  'parts.ts',
+  `/** The columns, indexes and CHECKs of the tables, by dialect. Names of tables start with \`{prefix}\`. */
+export const PARTS: Readonly<Record<'mysql' | 'sqlite', readonly string[]>> = ${literal({ mysql: parts('mysql'), sqlite: parts('sqlite') })}\n`,
+)
+write(
   'page.ts',
   `/** The files of the page, by path; empty when it was not built. */
 export const PAGE: Readonly<Record<string, string>> = ${literal(pageFiles())}\n`,
@@ -32,14 +38,32 @@ writeFileSync(join(root, 'dist/cjs/package.json'), '{ "type": "commonjs" }\n')
 
 /** In the order of the journal. */
 function migrations(dialect) {
-  const read = (name) => readFileSync(join(root, 'drizzle', dialect, name), 'utf8')
-  return JSON.parse(read('meta/_journal.json')).entries.map(({ tag }) => ({
+  return journal(dialect).map(({ tag }) => ({
     tag,
-    statements: read(`${tag}.sql`)
+    statements: read(dialect, `${tag}.sql`)
       .split(BREAKPOINT)
       .map((statement) => statement.trim())
       .filter((statement) => statement !== ''),
   }))
+}
+
+/** Of the tables as they are after the last migration: drizzle-kit has recorded them. */
+function parts(dialect) {
+  const { idx } = journal(dialect).at(-1)
+  const { tables } = JSON.parse(read(dialect, `meta/${String(idx).padStart(4, '0')}_snapshot.json`))
+  return Object.values(tables).flatMap(({ name, columns, indexes, checkConstraint, checkConstraints }) => [
+    ...Object.keys(columns).map((column) => `column ${name}.${column}`),
+    ...Object.keys(indexes).map((index) => `index ${index}`),
+    ...Object.keys(checkConstraint ?? checkConstraints).map((check) => `check ${check}`),
+  ])
+}
+
+function journal(dialect) {
+  return JSON.parse(read(dialect, 'meta/_journal.json')).entries
+}
+
+function read(dialect, name) {
+  return readFileSync(join(root, 'drizzle', dialect, name), 'utf8')
 }
 
 /** By their paths; empty when the page was not built. */

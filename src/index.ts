@@ -48,7 +48,12 @@ export type {
 export type { Scope } from './scopes.ts'
 export type { LogLevel, SettledAttempt } from './store/executing-store.ts'
 export type { Transaction } from './store/job-store.ts'
-export type { DatabaseTarget, MysqlPool } from './store/database.ts'
+export type {
+  DatabaseTarget,
+  MysqlPool,
+  SqliteClient,
+  SqliteConnection,
+} from './store/database.ts'
 export type { MigrateOptions } from './store/open.ts'
 export type { FirstRun } from './model/first-run.ts'
 export type { PutResult } from './store/schedule-store.ts'

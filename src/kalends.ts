@@ -29,7 +29,13 @@ import {
   scopes,
 } from './scopes.ts'
 import type { DatabaseTarget } from './store/database.ts'
-import { migrateDatabase, type MigrateOptions, openStores, openToInspect } from './store/open.ts'
+import {
+  migrateDatabase,
+  printMigrations,
+  type MigrateOptions,
+  openStores,
+  openToInspect,
+} from './store/open.ts'
 import type { Store, Stores } from './store/store.ts'
 import type { Views } from './views/views.ts'
 import type { Health } from './worker/health.ts'
@@ -127,6 +133,19 @@ export class Kalends {
    */
   static migrate(target: DatabaseTarget, options: MigrateOptions = {}): Promise<string[]> {
     return migrateDatabase(target, options)
+  }
+
+  /**
+   * The statements that `migrate` would run, for a deployment that runs them itself. Changes nothing.
+   *
+   * @returns none when the tables are up to date
+   * @throws as `open` does
+   */
+  static migrationStatements(
+    target: DatabaseTarget,
+    options: Pick<MigrateOptions, 'tablePrefix'> = {},
+  ): Promise<string[]> {
+    return printMigrations(target, options)
   }
 
   /**

@@ -31,6 +31,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   // The table that flags, schemas, columns and documents are made of: plain data, so that a command loads it alone.
   settings: [],
   model: ['settings', 'timer', 'generated', ...BASE],
+  // The tables for applications that use drizzle, which the migrations are made of.
+  drizzle: ['settings', 'model'],
   'store interface': ['settings', 'model', ...BASE],
   store: ['store interface', 'settings', 'model', 'generated', ...BASE],
   ...Object.fromEntries(PARTS.map((part) => [part, ['store interface', 'settings', 'model', ...BASE]])),
@@ -226,6 +228,13 @@ describe('the source follows the design', () => {
       .flatMap(([file, source]) => importsOf(source).map((specifier) => `${file} → ${specifier}`))
       .filter((arrow) => !arrow.includes('→ .') && !pure.includes(arrow))
     expect(outside).toEqual([])
+  })
+
+  test('only the drizzle tables need drizzle, which is optional', () => {
+    const users = [...sources]
+      .filter(([, source]) => importsOf(source).some((specifier) => specifier.startsWith('drizzle-orm')))
+      .map(([file]) => file)
+    expect(users).toEqual(['src/drizzle/mysql.ts', 'src/drizzle/sqlite.ts'])
   })
 
   test('the planner imports timers and nothing else', () => {

@@ -16,9 +16,9 @@ import {
   type SettingName,
   settingOf,
 } from '../src/model/settings.ts'
-import { checksOf, JOB, PERIODIC_TASK } from '../src/store/schema.ts'
-import * as mysql from '../src/store/mysql/schema.ts'
-import * as sqlite from '../src/store/sqlite/schema.ts'
+import * as mysql from '../src/drizzle/mysql.ts'
+import * as sqlite from '../src/drizzle/sqlite.ts'
+import { PARTS } from '../src/generated/parts.ts'
 import { eachDatabase } from './support/databases.ts'
 
 const columnsOf = (names: readonly SettingName[]) => names.map((name) => settingOf(name).column)
@@ -26,12 +26,12 @@ const propertiesOf = (names: readonly SettingName[]) => names.map((name) => prop
 const keysOf = (schema: { readonly shape: object }) => Object.keys(schema.shape)
 
 test.each([
-  ['MySQL', mysql.periodicTask, mysql.job],
-  ['SQLite', sqlite.periodicTask, sqlite.job],
-])('the tables of %s have a column for each, with its default', (_, schedule, job) => {
+  ['MySQL', mysql.tables()],
+  ['SQLite', sqlite.tables()],
+])('the tables of %s have a column for each, with its default', (_, tables) => {
   for (const [table, names] of [
-    [schedule, SETTING_NAMES],
-    [job, JOB_SETTING_NAMES],
+    [tables.periodicTask, SETTING_NAMES],
+    [tables.job, JOB_SETTING_NAMES],
   ] as const) {
     const columns = Object.values(getTableColumns(table))
     for (const name of names) {
@@ -46,14 +46,13 @@ test.each([
 })
 
 test('the database checks the range of each setting that has one', () => {
-  for (const [checks, names] of [
-    [checksOf(PERIODIC_TASK, false), SETTING_NAMES],
-    [checksOf(JOB, false), JOB_SETTING_NAMES],
+  for (const [table, names] of [
+    ['periodic_task', SETTING_NAMES],
+    ['job', JOB_SETTING_NAMES],
   ] as const) {
-    const checked = checks.map(([column]) => column)
-    const instants = names.filter((name) => settingOf(name).kind === 'instant')
-    expect(checked).toEqual(
-      expect.arrayContaining(columnsOf(names.filter((name) => !instants.includes(name)))),
+    const checked = columnsOf(names.filter((name) => settingOf(name).kind !== 'instant'))
+    expect(PARTS.sqlite).toEqual(
+      expect.arrayContaining(checked.map((column) => `check {prefix}${table}_${column}`)),
     )
   }
 })

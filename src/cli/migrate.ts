@@ -4,6 +4,7 @@ import { type AnyCommand, Command, examples } from './commander.ts'
 import { configurationOf, shownUrl, withDatabaseOptions } from './configuration.ts'
 import { print, printJson } from './output.ts'
 import { progressBar } from './progress-bar.ts'
+import { mustExist } from './session.ts'
 
 export default function migrateCommand(): AnyCommand {
   const command = new Command('migrate')
@@ -12,6 +13,7 @@ export default function migrateCommand(): AnyCommand {
         'nothing if they are up to date. Several may run at once: one migrates, the others wait. The command fails\n' +
         'without a change if a table of the application has a name that Kalends needs.',
     )
+    .option('--print', 'print the statements instead of running them')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -19,16 +21,25 @@ export default function migrateCommand(): AnyCommand {
         'migrate',
         'migrate --database mysql://root@localhost/app',
         'migrate --database mysql://root@localhost/app --table-prefix kalends_',
+        'migrate --print > kalends.sql',
       ),
     )
     .addHelpText(
       'after',
       `
 Kalends.open does the same, unless it is called with { migrate: false }. Run this command if the user of the
-application may not create tables.`,
+application may not create tables. With --print, it only reads which statements are missing, and somebody else runs them.`,
     )
-  return withDatabaseOptions(command).action(async ({ json, ...flags }) => {
-    const { database, tablePrefix } = configurationOf(flags)
+  return withDatabaseOptions(command).action(async ({ json, print: isPrinted, ...flags }) => {
+    const configuration = configurationOf(flags)
+    const { database, tablePrefix } = configuration
+    if (isPrinted === true) {
+      mustExist(configuration)
+      const statements = await Kalends.migrationStatements(database, { tablePrefix })
+      if (json === true) printJson({ statements })
+      else print(statements.map((statement) => `${statement};\n`).join(''))
+      return
+    }
     const bar = progressBar('Migrating')
     const applied = await Kalends.migrate(database, {
       tablePrefix,

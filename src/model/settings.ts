@@ -30,7 +30,8 @@ type Value<Definition> = Definition extends { kind: 'choice'; values: infer Choi
     ? Values[Definition['kind']]
     : never
 // Conditional types, so that editors show the resulting type.
-type StoredValue<Name extends SettingName> = Definitions[Name] extends { default: null }
+/** The value of a setting in a row. */
+export type StoredValue<Name extends SettingName> = Definitions[Name] extends { default: null }
   ? Value<Definitions[Name]> | null
   : Value<Definitions[Name]>
 type GivenValue<Name extends SettingName> = Definitions[Name] extends { kind: 'span' }

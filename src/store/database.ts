@@ -9,11 +9,36 @@ export interface MysqlPool {
   readonly getConnection: (...args: never[]) => unknown
 }
 
+/** A connection of better-sqlite3 or libsql to a file. */
+export interface SqliteConnection {
+  /** Called once, with a statement that reads the path of the file. */
+  readonly prepare: (statement: string) => { all(): unknown }
+}
+
+/** A client of @libsql/client to a file. */
+export interface SqliteClient {
+  readonly protocol: string
+  /** Called once, with a statement that reads the path of the file. */
+  readonly execute: (statement: string) => Promise<{ readonly rows: readonly unknown[] }>
+}
+
+export type MysqlTarget = MysqlPool | { readonly $client: MysqlPool }
+export type SqliteTarget =
+  | SqliteConnection
+  | SqliteClient
+  | { readonly $client: SqliteConnection | SqliteClient }
+
 /**
  * `mysql://user:password@host:port/database` (also `mariadb://`, and several hosts, `h1:3306,h2`), `sqlite:./file.db`,
- * `sqlite::memory:`, a mysql2 pool, or a drizzle database on one. Of a pool, Kalends only uses the configuration.
+ * `sqlite::memory:`, a mysql2 pool, a connection of better-sqlite3 or libsql, a client of @libsql/client, or a drizzle
+ * database on one of these. Kalends only uses how they connect, and opens connections of its own.
  */
-export type DatabaseTarget = string | MysqlPool | { readonly $client: MysqlPool }
+export type DatabaseTarget =
+  | string
+  | MysqlPool
+  | SqliteConnection
+  | SqliteClient
+  | { readonly $client: MysqlPool | SqliteConnection | SqliteClient }
 
 export type SqlValue = string | number | null
 
@@ -178,7 +203,7 @@ export interface SchemaDialect {
     sql: Sql,
     names: readonly string[],
   ) => Promise<{ readonly name: string; readonly engine: string }[]>
-  /** The columns and indexes of these tables, such as `column job.state` and `index job_claim`. */
+  /** What these tables consist of, such as `column job.state`, `index job_claim` and `check job_state`. */
   readonly parts: (sql: Sql, names: readonly string[]) => Promise<string[]>
   /** Whether the error of a migration statement means that it has already been applied. */
   readonly isAlreadyApplied: (error: unknown) => boolean

@@ -5,6 +5,7 @@
  */
 import { SchemaError } from '../errors.ts'
 import { MIGRATIONS } from '../generated/migrations.ts'
+import { PARTS } from '../generated/parts.ts'
 import { type SchemaDrift, VIEW } from '../model/doctor.ts'
 import type { Database, Dialect, Sql } from './database.ts'
 import { lowestVersion } from './sql/lowest-version.ts'
@@ -61,15 +62,50 @@ export async function migrate(
   })
 }
 
+/**
+ * The statements that `migrate` would run, each complete, for a deployment that runs them itself.
+ *
+ * @returns none when the tables are up to date
+ * @throws SchemaError when the application has a table with one of our names
+ */
+export async function pendingStatements(database: Database, prefix: string): Promise<string[]> {
+  const { dialect } = database
+  const applied = await appliedSteps(database, dialect, prefix)
+  if (applied === null) await refuseForeignTables(database, dialect, prefix)
+  const pending = stepsOf(migrationsFor(database), prefix).filter(({ name }) => applied?.has(name) !== true)
+  const record = recording(dialect, prefix)
+  return [
+    ...(applied === null ? [bookkeeping(dialect, prefix)] : []),
+    ...pending.flatMap((step) => [
+      ...(step.lowest === null
+        ? []
+        : [dialect.withLiterals(record, recorded(migrationOf(step), step.lowest))]),
+      step.statement,
+      dialect.withLiterals(record, recorded(step.name, null)),
+    ]),
+  ].map((statement) => dialect.withLiterals(statement, []).replace(/;$/, ''))
+}
+
+function bookkeeping(dialect: Dialect, prefix: string): string {
+  return `CREATE TABLE ${tables(prefix, dialect).migration} (
+  name VARCHAR(190) NOT NULL PRIMARY KEY, applied VARCHAR(32) NOT NULL, lowest VARCHAR(32)
+)${dialect.schema.tableOptions}`
+}
+
+function recording(dialect: Dialect, prefix: string): string {
+  return `INSERT INTO ${tables(prefix, dialect).migration} (name, applied, lowest) VALUES (?, ?, ?)`
+}
+
+/** The parameters of `recording`. */
+function recorded(name: string, lowest: string | null): [string, string, string | null] {
+  return [name, new Date().toISOString(), lowest]
+}
+
 /** @returns the steps that another process has applied in the meantime */
 async function begin(sql: Sql, dialect: Dialect, prefix: string): Promise<ReadonlySet<string>> {
   try {
     await refuseForeignTables(sql, dialect, prefix)
-    await sql.run(
-      `CREATE TABLE ${tables(prefix, dialect).migration} (
-         name VARCHAR(190) NOT NULL PRIMARY KEY, applied VARCHAR(32) NOT NULL, lowest VARCHAR(32)
-       )${dialect.schema.tableOptions}`,
-    )
+    await sql.run(bookkeeping(dialect, prefix))
     return new Set()
   } catch (error) {
     const applied = await appliedSteps(sql, dialect, prefix)
@@ -81,10 +117,7 @@ async function begin(sql: Sql, dialect: Dialect, prefix: string): Promise<Readon
 async function apply(sql: Sql, dialect: Dialect, prefix: string, step: Step): Promise<void> {
   const record = async (name: string, lowest: string | null) => {
     try {
-      await sql.run(
-        `INSERT INTO ${tables(prefix, dialect).migration} (name, applied, lowest) VALUES (?, ?, ?)`,
-        [name, new Date().toISOString(), lowest],
-      )
+      await sql.run(recording(dialect, prefix), recorded(name, lowest))
     } catch (error) {
       if (!dialect.isDuplicate(error)) throw error
     }
@@ -146,53 +179,26 @@ async function wrongEngines(database: Database, prefix: string): Promise<SchemaD
   return found.map(({ name, engine }) => ({ table: name, engine }))
 }
 
-/** How the tables differ from the migrations: which migrations are pending, and which columns and indexes are missing. */
+/** How the tables differ from what the migrations make: which of them are pending, and what is missing. */
 export async function schemaDrift(database: Database, prefix: string): Promise<SchemaDrift> {
+  const { name, schema } = database.dialect
   const steps = stepsOf(migrationsFor(database), prefix)
   const applied = await appliedSteps(database, database.dialect, prefix)
   const pending = steps.filter((step) => applied?.has(step.name) !== true)
-  const made = new Set<string>()
-  for (const { statement } of steps) {
-    for (const part of partsOf(statement)) made.add(part)
-    for (const part of droppedBy(statement)) made.delete(part)
-  }
-  const ours = TABLE_NAMES.map((name) => `${prefix}${name}`)
-  const parts = await database.dialect.schema.parts(database, ours)
+  const parts = await schema.parts(
+    database,
+    TABLE_NAMES.map((table) => `${prefix}${table}`),
+  )
   // Some servers store table names in lower case.
   const there = new Set(parts.map((part) => part.toLowerCase()))
   return {
     pending: [...new Set(pending.map((step) => migrationOf(step)))],
-    missing: [...made].filter((part) => !there.has(part.toLowerCase())),
+    missing: PARTS[name]
+      .map((part) => part.replaceAll('{prefix}', prefix))
+      .filter((part) => !there.has(part.toLowerCase())),
     engines: await wrongEngines(database, prefix),
     version: await tablesVersionProblem(database, prefix),
   }
-}
-
-/** The columns and indexes that a migration statement creates: `column job.state`, `index job_claim`. */
-function partsOf(statement: string): string[] {
-  const [, index] = /^CREATE (?:UNIQUE )?INDEX `(\w+)`/.exec(statement) ?? []
-  if (index !== undefined) return [`index ${index}`]
-  const [, table] = /^CREATE TABLE `(\w+)`/.exec(statement) ?? []
-  const [, altered, added] = /^ALTER TABLE `(\w+)` ADD (?:COLUMN )?`(\w+)`/.exec(statement) ?? []
-  if (altered !== undefined) return [`column ${altered}.${added}`]
-  if (table === undefined) return []
-  return statement.split('\n').flatMap((line) => {
-    const [, column] = /^\s+`(\w+)` /.exec(line) ?? []
-    const [, unique] = /^\s+CONSTRAINT `(\w+)` UNIQUE/.exec(line) ?? []
-    if (column !== undefined) return [`column ${table}.${column}`]
-    return unique === undefined ? [] : [`index ${unique}`]
-  })
-}
-
-/** The columns and indexes that a migration statement drops. */
-function droppedBy(statement: string): string[] {
-  const [, index] = /^(?:ALTER TABLE `\w+` )?DROP INDEX `(\w+)`/.exec(statement) ?? []
-  const [, table, column] = /^ALTER TABLE `(\w+)` DROP (?:COLUMN )?`(\w+)`/.exec(statement) ?? []
-  return [
-    ...(index === undefined ? [] : [`index ${index}`]),
-    // A column that is dropped and added again remains.
-    ...(table === undefined || statement.includes(` ADD \`${column}\``) ? [] : [`column ${table}.${column}`]),
-  ]
 }
 
 function migrationOf({ name }: Step): string {

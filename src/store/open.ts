@@ -1,8 +1,8 @@
 /** Opens a database: from a URL, or with the configuration of the application's pool. */
 import { InvalidInputError } from '../errors.ts'
 import { checkedWhole } from '../model/input.ts'
-import type { Database, Databases, DatabaseTarget, OpenOptions } from './database.ts'
-import { checkEngines, checkMigrated, checkVersion, migrate } from './migrate.ts'
+import type { Database, Databases, DatabaseTarget, MysqlTarget, OpenOptions } from './database.ts'
+import { checkEngines, checkMigrated, checkVersion, migrate, pendingStatements } from './migrate.ts'
 import { tablesContext } from './sql/context.ts'
 import { declaredStore } from './sql/declared.ts'
 import { executingStore } from './sql/executing.ts'
@@ -13,6 +13,7 @@ import { retentionStore } from './sql/retention.ts'
 import { scheduleStore } from './sql/schedules.ts'
 import { schedulingStore } from './sql/scheduling.ts'
 import { workerStore } from './sql/workers.ts'
+import { fileOf, isSqlite } from './sqlite/application-file.ts'
 import type { Store, Stores } from './store.ts'
 
 export interface StoreOptions {
@@ -121,6 +122,21 @@ export async function migrateDatabase(
   }
 }
 
+/** The statements that `migrateDatabase` would run. */
+export async function printMigrations(
+  target: DatabaseTarget,
+  options: Pick<StoreOptions, 'tablePrefix'> = {},
+): Promise<string[]> {
+  const prefix = checkedPrefix(options)
+  const { calls, close } = await openDatabase(target)
+  try {
+    await checkVersion(calls, prefix)
+    return await pendingStatements(calls, prefix)
+  } finally {
+    await close()
+  }
+}
+
 function checkedPrefix({ tablePrefix = '' }: StoreOptions): string {
   if (typeof tablePrefix === 'string' && PREFIX.test(tablePrefix)) return tablePrefix
   throw new InvalidInputError(
@@ -136,24 +152,30 @@ async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): 
       'database',
       `the URL of a database is needed, such as mysql://user@host/name or sqlite:./file.db, not ${target === null ? 'null' : typeof target}`,
     )
-  if (typeof target !== 'string' || /^(mysql|mariadb):\/\//.test(target)) {
-    if (options.clock)
-      throw new InvalidInputError('clock', 'only SQLite accepts a clock: a server uses its own')
-    const { openMysql } = await import('./mysql/open.ts')
-    return openMysql(target, options)
-  }
-  if (target.startsWith('sqlite:')) {
+  const file = typeof target === 'string' ? pathIn(target) : isSqlite(target) ? await fileOf(target) : null
+  if (file !== null) {
     const { openSqlite } = await import('./sqlite/open.ts').catch((error: unknown) => {
       throw isMissing(error, 'libsql')
         ? new InvalidInputError('database', NO_SQLITE, { cause: error })
         : error
     })
-    return openSqlite(target, options)
+    return openSqlite(file, options)
   }
-  throw new InvalidInputError(
-    'database',
-    `'${withoutPassword(target)}' is not the URL of a database that Kalends supports; write mysql://user@host/name or sqlite:./file.db`,
-  )
+  if (typeof target === 'string' && !/^(mysql|mariadb):\/\//.test(target))
+    throw new InvalidInputError(
+      'database',
+      `'${withoutPassword(target)}' is not the URL of a database that Kalends supports; write mysql://user@host/name or sqlite:./file.db`,
+    )
+  if (options.clock)
+    throw new InvalidInputError('clock', 'only SQLite accepts a clock: a server uses its own')
+  const { openMysql } = await import('./mysql/open.ts')
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is no database of SQLite; openMysql checks it
+  return openMysql(target as string | MysqlTarget, options)
+}
+
+/** @returns null when it is not a URL of SQLite */
+function pathIn(url: string): string | null {
+  return url.startsWith('sqlite:') ? url.slice('sqlite:'.length).replace(/^\/\//, '') : null
 }
 
 const NO_SQLITE = 'SQLite needs its driver, the package libsql, beside kalends: npm install libsql'

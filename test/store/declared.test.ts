@@ -2,7 +2,7 @@
 /* oxlint-disable unicorn/consistent-function-scoping -- what a test needs stands in the test */
 import { describe, expect, it } from 'vitest'
 import { plan } from '../../src/model/plan.ts'
-import { toText } from '../../src/store/instant.ts'
+import { toText } from '../../src/model/instant.ts'
 import type { SetChanges, SetState, SetVersion } from '../../src/store/declared-store.ts'
 import type { Decide } from '../../src/store/scheduling-store.ts'
 import {

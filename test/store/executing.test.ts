@@ -1,6 +1,6 @@
 /** From waiting to running: times that come, turns, claims, and what a running job writes. */
 import { describe, expect, it } from 'vitest'
-import { toText } from '../../src/store/instant.ts'
+import { toText } from '../../src/model/instant.ts'
 import {
   after,
   clock,

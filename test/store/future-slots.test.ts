@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { runNow } from '../../src/model/manual-runs.ts'
 import { plan } from '../../src/model/plan.ts'
-import { toText } from '../../src/store/instant.ts'
+import { toText } from '../../src/model/instant.ts'
 import type { Decide } from '../../src/store/scheduling-store.ts'
 import {
   after,

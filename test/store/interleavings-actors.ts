@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { StoreUnavailableError } from '../../src/errors.ts'
 import type { Database, Sql, SqlValue } from '../../src/store/database.ts'
-import { toText } from '../../src/store/instant.ts'
+import { toText } from '../../src/model/instant.ts'
 import { MysqlDatabase } from '../../src/store/mysql/database.ts'
 import { storeOn } from '../../src/store/open.ts'
 import { SqliteDatabase } from '../../src/store/sqlite/database.ts'

@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import type { TestDatabase } from '../support/databases.ts'
 import { type Clock } from './interleavings-actors.ts'
 import { FIRST_SLOT, LEASE_MS, type Program } from './interleavings-scene.ts'
-import { fromText, toText } from '../../src/store/instant.ts'
+import { fromText, toText } from '../../src/model/instant.ts'
 
 type Row = Readonly<Record<string, unknown>>
 

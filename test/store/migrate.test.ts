@@ -33,6 +33,19 @@ onEachStore((under) => {
     expect(await migrateDatabase(under.url)).toEqual([])
   })
 
+  it('the statements that would run make the same tables if somebody else runs them', async () => {
+    const database = await under.bare()
+    const options = { tablePrefix: 'own_' }
+    const statements = await Kalends.migrationStatements(database.url, options)
+    expect(await tableNames(database)).toEqual([])
+    expect(statements.join('\n')).not.toMatch(/[{}]prefix|\{exact\}|\?/)
+    for (const statement of statements) await database.query(statement)
+    const store = await openStore(database.url, { ...options, migrate: false })
+    under.afterwards(() => store.close())
+    expect(await store.inspection.schemaDrift()).toMatchObject({ pending: [], missing: [], engines: [] })
+    expect(await Kalends.migrationStatements(database.url, options)).toEqual([])
+  })
+
   it('six processes that open an empty database at once all get a store', async () => {
     const database = await under.bare()
     const stores = await Promise.all(Array.from({ length: 6 }, () => openStore(database.url)))

@@ -5,7 +5,7 @@ import { occurrenceId } from '../../src/model/occurrence.ts'
 import { plan } from '../../src/model/plan.ts'
 import type { AttemptEnd } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../src/model/task.ts'
-import { fromStored, toText } from '../../src/store/instant.ts'
+import { fromStored, toText } from '../../src/model/instant.ts'
 import type { Decide } from '../../src/store/scheduling-store.ts'
 import {
   after,

@@ -1,7 +1,7 @@
 /** What is pruned, and what stays. */
 import { expect, it } from 'vitest'
 import type { Retention } from '../../src/store/retention-store.ts'
-import { toText } from '../../src/store/instant.ts'
+import { toText } from '../../src/model/instant.ts'
 import {
   after,
   clock,

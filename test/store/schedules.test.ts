@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { ConflictError } from '../../src/errors.ts'
 import { occurrenceId } from '../../src/model/occurrence.ts'
 import type { Schedule } from '../../src/model/schedule.ts'
-import { toText } from '../../src/store/instant.ts'
+import { toText } from '../../src/model/instant.ts'
 import {
   after,
   clock,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { occurrenceId } from '../../src/model/occurrence.ts'
 import type { Plan } from '../../src/model/plan.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
-import { toText } from '../../src/store/instant.ts'
+import { toText } from '../../src/model/instant.ts'
 import type { Decide, Mark, SweepExtent } from '../../src/store/scheduling-store.ts'
 import {
   after,

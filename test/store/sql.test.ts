@@ -1,6 +1,6 @@
 /** SQL is an interface: what people and other languages write by hand takes effect, and means what it says. */
 import { describe, expect, it } from 'vitest'
-import { fromText, toText } from '../../src/store/instant.ts'
+import { fromText, toText } from '../../src/model/instant.ts'
 import { LIST_BOUNDS } from '../../src/store/list-store.ts'
 import {
   clock,

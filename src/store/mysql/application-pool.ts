@@ -1,7 +1,7 @@
 /** A pool of the application: only its configuration is used, to open connections of our own. */
 import mysql from 'mysql2/promise'
 import { InvalidInputError } from '../../errors.ts'
-import type { DatabaseTarget } from '../database.ts'
+import type { MysqlTarget } from '../database.ts'
 
 export type CreatePool = (options: mysql.PoolOptions) => mysql.Pool
 
@@ -35,7 +35,7 @@ const FIELDS = [
  *
  * @throws InvalidInputError when it is not a pool, or when no further connection can be opened like its own
  */
-export function createPoolLike(target: Exclude<DatabaseTarget, string>): CreatePool {
+export function createPoolLike(target: MysqlTarget): CreatePool {
   const pool = callbackPoolIn(target)
   if (pool === null)
     throw refused(
@@ -59,7 +59,7 @@ export function createPoolLike(target: Exclude<DatabaseTarget, string>): CreateP
 }
 
 /** With the driver's promises, a pool contains the actual pool. */
-function callbackPoolIn(target: Exclude<DatabaseTarget, string> | null): object | null {
+function callbackPoolIn(target: MysqlTarget | null): object | null {
   const given: object = (target !== null && '$client' in target ? target.$client : target) ?? {}
   const pool: unknown = 'pool' in given ? given.pool : given
   return typeof pool === 'object' &&

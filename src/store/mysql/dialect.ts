@@ -52,8 +52,12 @@ const schema: SchemaDialect = {
        UNION
        SELECT CONCAT('index ', index_name) AS part
        FROM information_schema.statistics
-       WHERE ${isNamed(names)} AND index_type = 'BTREE'`,
-      [...names, ...names],
+       WHERE ${isNamed(names)} AND index_type = 'BTREE'
+       UNION
+       SELECT CONCAT('check ', constraint_name) AS part
+       FROM information_schema.table_constraints
+       WHERE ${isNamed(names)} AND constraint_type = 'CHECK'`,
+      [...names, ...names, ...names],
     )
     return rows.map(({ part }) => part)
   },

@@ -1,5 +1,5 @@
 import { admittedForApi, API_STATEMENT_MS } from '../admission.ts'
-import type { Databases, DatabaseTarget, OpenOptions } from '../database.ts'
+import type { Databases, MysqlTarget, OpenOptions } from '../database.ts'
 import { createPoolLike } from './application-pool.ts'
 import { IMPATIENT, MysqlDatabase } from './database.ts'
 
@@ -18,7 +18,7 @@ const API_SHARE = 10
  * @throws StoreUnavailableError
  */
 export async function openMysql(
-  target: DatabaseTarget,
+  target: string | MysqlTarget,
   { longestUseMs, connections }: OpenOptions,
 ): Promise<Databases> {
   const from = typeof target === 'string' ? target : createPoolLike(target)

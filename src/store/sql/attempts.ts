@@ -3,7 +3,7 @@ import { type Attempt, storedEnd, type StoredOutcome } from '../../model/attempt
 import type { JobState } from '../../model/job.ts'
 import type { Owner } from '../../model/owner.ts'
 import type { AttemptEnd } from '../../model/settle.ts'
-import { fromStored, fromText, toText } from '../instant.ts'
+import { fromStored, fromText, toText } from '../../model/instant.ts'
 import type { Listed } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
 import type { EndingRow } from './ends.ts'

@@ -1,5 +1,5 @@
 import type { Database, Dialect, Sql } from '../database.ts'
-import { fromStored } from '../instant.ts'
+import { fromStored } from '../../model/instant.ts'
 import { type Tables, tables } from './tables.ts'
 
 /** What statements need: the tables, the dialect, and the connection or transaction that runs them. */

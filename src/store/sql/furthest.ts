@@ -1,5 +1,5 @@
 /** Finds schedules that a clock in the future may have planned. */
-import { fromStored } from '../instant.ts'
+import { fromStored } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import type { FurthestSchedules } from '../scheduling-store.ts'
 import type { Context } from './context.ts'

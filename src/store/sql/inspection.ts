@@ -1,6 +1,6 @@
 import { type DoctorInput, type DoctorSchedule, isFrequent } from '../../model/doctor.ts'
 import type { InspectionStore } from '../inspection-store.ts'
-import { fromStored, fromText, toText } from '../instant.ts'
+import { fromStored, fromText, toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import { schemaDrift } from '../migrate.ts'
 import { blockedByNothing, orphan, waitsForNothing } from './conditions.ts'

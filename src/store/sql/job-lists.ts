@@ -1,7 +1,7 @@
 import { FINAL_STATES, type JobState, OPEN_STATES } from '../../model/job.ts'
 import { type Owner, shownId } from '../../model/owner.ts'
 import type { LogLevel } from '../executing-store.ts'
-import { fromStored } from '../instant.ts'
+import { fromStored } from '../../model/instant.ts'
 import type { JobConditions, ListStore } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
 import { and, both, NOTHING, scopeCondition } from './conditions.ts'

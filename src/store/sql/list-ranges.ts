@@ -1,7 +1,7 @@
 /** Chooses the index that serves a list, and the conditions that remain as a filter. */
 import { type Owner, prefixOf, storedIds } from '../../model/owner.ts'
 import type { Dialect } from '../database.ts'
-import { toText } from '../instant.ts'
+import { toText } from '../../model/instant.ts'
 import type { JobConditions, ScheduleConditions } from '../list-store.ts'
 import { and, both, type Condition, NOTHING } from './conditions.ts'
 import type { Context } from './context.ts'

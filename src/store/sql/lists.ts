@@ -1,6 +1,6 @@
 import type { JobState } from '../../model/job.ts'
 import { ANY_OWNER, type Owner, shownId } from '../../model/owner.ts'
-import { fromText, toText } from '../instant.ts'
+import { fromText, toText } from '../../model/instant.ts'
 import type { ListStore, RecentRun } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
 import { scopeCondition } from './conditions.ts'

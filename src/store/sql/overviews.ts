@@ -1,6 +1,6 @@
 /** The data of overviews: failures, timers and hours, read slice by slice. */
 import type { JobState } from '../../model/job.ts'
-import { fromStored, fromText } from '../instant.ts'
+import { fromStored, fromText } from '../../model/instant.ts'
 import type { Failure, HourCount, ListBounds, TimerGroup, TimerRow } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
 import { and, both, NOTHING } from './conditions.ts'

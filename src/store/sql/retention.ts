@@ -1,4 +1,4 @@
-import { toText } from '../instant.ts'
+import { toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import type { RetentionStore } from '../retention-store.ts'
 import { lockRows } from './by-key.ts'

@@ -15,7 +15,7 @@ import {
 } from '../../model/settings.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
 import type { Dialect, SqlValue } from '../database.ts'
-import { fromStored, fromText, toText } from '../instant.ts'
+import { fromStored, fromText, toText } from '../../model/instant.ts'
 
 /** The settings that planning reads. */
 const PLANNING = [

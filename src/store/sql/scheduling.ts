@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from '../../errors.ts'
 import { Halving } from '../../model/halves.ts'
-import { fromStored, fromText, toText } from '../instant.ts'
+import { fromStored, fromText, toText } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import type { Mark, SchedulingStore } from '../scheduling-store.ts'
 import { lockRows, updateRows } from './by-key.ts'

@@ -2,7 +2,7 @@
 import type { EndRules } from '../../model/end-rules.ts'
 import { type Fence, fenceText } from '../../model/job.ts'
 import type { EndedAttempt, SettledAttempt, SettleResult } from '../executing-store.ts'
-import { fromStored } from '../instant.ts'
+import { fromStored } from '../../model/instant.ts'
 import type { AttemptOfRow, writeAttempts } from './attempts.ts'
 import { lockRows } from './by-key.ts'
 import type { Context } from './context.ts'

@@ -1,7 +1,7 @@
 import type { ClaimedJob } from '../../model/job.ts'
 import { DEFAULT_POLICY, type RunPolicy } from '../../model/task.ts'
 import type { Dialect } from '../database.ts'
-import { fromStored } from '../instant.ts'
+import { fromStored } from '../../model/instant.ts'
 import { integerLiteral } from '../literals.ts'
 import { updateRows } from './by-key.ts'
 import type { Context } from './context.ts'

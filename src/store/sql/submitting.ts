@@ -4,7 +4,7 @@ import { Halving, isOfARow } from '../../model/halves.ts'
 import { newJobId, occurrenceId } from '../../model/occurrence.ts'
 import { type PlannedRun, planUnsubmittable, withRuns } from '../../model/plan.ts'
 import { SetAside } from '../../model/set-aside.ts'
-import { fromStored, fromText, toText } from '../instant.ts'
+import { fromStored, fromText, toText } from '../../model/instant.ts'
 import type {
   Decide,
   Mark,

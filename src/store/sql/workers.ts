@@ -1,4 +1,4 @@
-import { fromStored, toText } from '../instant.ts'
+import { fromStored, toText } from '../../model/instant.ts'
 import type { WorkerStore } from '../worker-store.ts'
 import { lockRows } from './by-key.ts'
 import type { Context, TablesContext } from './context.ts'

@@ -168,10 +168,9 @@ export class SqliteDatabase implements Database {
       try {
         return await work()
       } catch (error) {
-        if (isUnavailable(error) || (isBusy(error) && performance.now() > deadline)) {
-          throw unavailable(error)
-        }
+        if (isUnavailable(error)) throw unavailable(error)
         if (!isBusy(error)) throw error
+        if (performance.now() > deadline) throw locked(error)
         await delay(Math.random() * Math.min(2 ** attempt, 25))
       }
     }
@@ -180,6 +179,14 @@ export class SqliteDatabase implements Database {
 
 function unavailable(error: unknown): StoreUnavailableError {
   return new StoreUnavailableError(`The database file cannot be used: ${messageOf(error)}`, { cause: error })
+}
+
+/** If the application waits for a call of Kalends inside its own transaction, each waits for the other. */
+function locked(error: unknown): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `The database file was locked for ${LOCK_TIMEOUT_MS / 1000} s: another connection holds a write transaction. If it is one of this process, pass it as tx, or end it before the call`,
+    { cause: error },
+  )
 }
 
 /** Rejects objects, which code without types may pass: the driver would end the process. @throws RangeError */

@@ -1,5 +1,5 @@
 import type { Dialect, SchemaDialect } from '../database.ts'
-import { toText } from '../instant.ts'
+import { toText } from '../../model/instant.ts'
 import { integerLiteral, withLiterals as fill } from '../literals.ts'
 import { groupBy } from '../sql/group-by.ts'
 import { placeholders } from '../sql/tables.ts'
@@ -28,7 +28,12 @@ const schema: SchemaDialect = {
        WHERE type = 'index' AND tbl_name IN (${placeholders(names)})`,
       [...names, ...names],
     )
-    return rows.map(({ part }) => part)
+    const tables = await sql.rows<{ sql: string }>(
+      `SELECT sql FROM sqlite_master WHERE type = 'table' AND name IN (${placeholders(names)})`,
+      names,
+    )
+    const checks = tables.flatMap((table) => [...table.sql.matchAll(/CONSTRAINT "([^"]+)" CHECK/gi)])
+    return [...rows.map(({ part }) => part), ...checks.map(([, name]) => `check ${name ?? ''}`)]
   },
   isAlreadyApplied,
 }

@@ -4,12 +4,11 @@ import type { Databases, OpenOptions } from '../database.ts'
 import { SqliteDatabase } from './database.ts'
 
 /**
- * @param url  `sqlite:./file.db` or `sqlite::memory:`
- * @throws InvalidInputError when the URL does not name a file
+ * @param path  of a file, or `:memory:`
+ * @throws InvalidInputError when it is empty
  * @throws StoreUnavailableError when the file cannot be opened
  */
-export async function openSqlite(url: string, { clock = null }: OpenOptions): Promise<Databases> {
-  const path = url.slice('sqlite:'.length).replace(/^\/\//, '')
+export async function openSqlite(path: string, { clock = null }: OpenOptions): Promise<Databases> {
   if (path === '')
     throw new InvalidInputError(
       'database',

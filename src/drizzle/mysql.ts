@@ -1,0 +1,367 @@
+/**
+ * The tables on MySQL and MariaDB, as drizzle tables: to read them in an application, and to join its own tables with
+ * them. Kalends creates and migrates them; leave them out of the schema of drizzle-kit (see the guide "Beside migration
+ * tools").
+ *
+ * Texts are compared exactly, whatever the database's default: `{exact}` becomes the server's collation that compares
+ * byte by byte and does not pad with blanks. The engine is added when a migration runs. Instants are DATETIME(3) in
+ * UTC: TIMESTAMP would depend on the session's zone and end in 2038.
+ */
+import { type HasDefault, type NotNull, sql } from 'drizzle-orm'
+import {
+  bigint,
+  check,
+  customType,
+  index,
+  int,
+  type MySqlCustomColumnBuilder,
+  mysqlTable,
+  primaryKey,
+  uniqueIndex,
+} from 'drizzle-orm/mysql-core'
+import type { ScheduleStatus } from '../model/schedule.ts'
+import {
+  JOB_SETTING_NAMES,
+  SETTING_NAMES,
+  type SettingName,
+  settingOf,
+  type StoredValue,
+} from '../model/settings.ts'
+import { fromStored, toText } from '../model/instant.ts'
+import {
+  ACTIVE_KEY,
+  type Check,
+  DEFINITION_PARTS,
+  IDLE,
+  INT,
+  LARGE,
+  LEVELS,
+  OUTCOMES,
+  oneOf,
+  REASONS,
+  settingChecks,
+  STATES,
+  STATUS,
+  type TablesOptions,
+} from './shared.ts'
+
+export type { TablesOptions } from './shared.ts'
+
+const EXACT = 'CHARACTER SET utf8mb4 COLLATE {exact}'
+
+function text<Value extends string = string>(column: string, most: number) {
+  return customType<{ data: Value }>({ dataType: () => `varchar(${most}) ${EXACT}` })(column)
+}
+function word<const Values extends readonly string[]>(column: string, _values: Values) {
+  return text<Values[number]>(column, 16)
+}
+const longText = customType<{ data: string }>({ dataType: () => `longtext ${EXACT}` })
+const json = customType<{ data: unknown; driverData: string }>({
+  dataType: () => `longtext ${EXACT}`,
+  toDriver: (value) => JSON.stringify(value),
+  fromDriver: (value): unknown => JSON.parse(value),
+})
+const flag = customType<{ data: boolean; driverData: number }>({
+  dataType: () => 'tinyint',
+  toDriver: Number,
+  fromDriver: (value) => value === 1,
+})
+/** drizzle reads instants as text. */
+const instant = customType<{ data: Date; driverData: string }>({
+  dataType: () => 'datetime(3)',
+  toDriver: toText,
+  fromDriver: fromStored,
+})
+const long = (column: string) => bigint(column, { mode: 'number' })
+const count = (column: string) => int(column).notNull().default(0)
+
+const now = sql`(utc_timestamp(3))`
+const MILLISECONDS = "hex(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000)"
+const ZERO = "_utf8mb4'0' collate {exact}"
+const RANDOM = `lpad(hex(floor(rand() * 4096)), 3, ${ZERO})`
+/**
+ * Sorts by time, as UUIDv7 of RFC 9562 does, so that manually inserted jobs keep their order. The server makes the
+ * start of uuid() different each time; rand() distinguishes the servers of a cluster. MySQL 9 does not allow a hash
+ * here. Without an explicit collation, MariaDB would mix that of the session with that of the table and reject every
+ * statement.
+ */
+const uuidv7 = sql.raw(
+  `(lower(concat(${[
+    `left(lpad(${MILLISECONDS}, 12, ${ZERO}), 8), '-', right(${MILLISECONDS}, 4)`,
+    `'-7', ${RANDOM}, '-8', ${RANDOM}`,
+    "'-', left(uuid(), 8), right(uuid(), 4)",
+  ].join(', ')})))`,
+)
+
+const EPOCH = "timestamp'1970-01-01 00:00:00.000'"
+const DEFINITION = `concat(${DEFINITION_PARTS.join(", '|', ")})`
+/** `planned_from` if neither has changed since the last planning, in parts. */
+const PLANNED = `${DEFINITION}, '|', coalesce(\`nextrun\`, '')`
+const WAKE_AT = [
+  `case when \`worker\` is not null then coalesce(\`mark_ends\`, ${EPOCH})`,
+  `when coalesce(\`planned_from\`, '') not in (concat(${PLANNED}), concat(${PLANNED}, '|by hand'))`,
+  `then ${EPOCH} when \`enabled\` = 0 or \`idle\` is not null then null else coalesce(\`nextrun\`, ${EPOCH}) end`,
+].join(' ')
+const whenWaiting = (value: string) =>
+  sql.raw(`case when \`state\` = 'waiting' and \`run_at\` is null then ${value} end`)
+/** Stored, because these columns are indexed, and MariaDB handles stored columns more reliably. */
+const STORED = { mode: 'stored' } as const
+
+type Builder<Data> = MySqlCustomColumnBuilder<{
+  name: string
+  dataType: 'custom'
+  columnType: 'MySqlCustomColumn'
+  data: Data
+  driverParam: unknown
+  enumValues: undefined
+}>
+type SettingColumn<Name extends SettingName> = Name extends 'task' | 'timer'
+  ? NotNull<Builder<string>>
+  : Name extends 'args'
+    ? HasDefault<NotNull<Builder<unknown>>>
+    : null extends StoredValue<Name>
+      ? Builder<NonNullable<StoredValue<Name>>>
+      : HasDefault<NotNull<Builder<StoredValue<Name>>>>
+
+/** The columns of settings, by the name of the setting. A default other than null is also the default of the column. */
+function settings<Name extends SettingName>(
+  names: readonly Name[],
+): { [Column in Name]: SettingColumn<Column> } {
+  const columns = names.map((name) => [name, settingColumn(name)])
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- SettingColumn follows settingColumn
+  return Object.fromEntries(columns) as { [Column in Name]: SettingColumn<Column> }
+}
+
+function settingColumn(name: SettingName) {
+  const setting = settingOf(name)
+  const { kind, column, default: value } = setting
+  switch (kind) {
+    case 'flag':
+      return flag(column)
+        .notNull()
+        .default(sql.raw(value ? '1' : '0'))
+    case 'instant':
+      return instant(column)
+    case 'json':
+      // MySQL accepts a default for a long text only as an expression.
+      return json(column)
+        .notNull()
+        .default(sql.raw(`('${value}')`))
+    case 'text':
+    case 'choice': {
+      const builder = text(column, kind === 'text' ? setting.most : 16)
+      if (value === null) return builder
+      return value === undefined ? builder.notNull() : builder.notNull().default(value)
+    }
+    case 'whole':
+    case 'span': {
+      const builder = setting.most > INT ? long(column) : int(column)
+      return value === null ? builder : builder.notNull().default(value)
+    }
+    default:
+      return setting satisfies never
+  }
+}
+
+const between =
+  (least: number, most: number): Check =>
+  (column) =>
+    `${column} between ${least} and ${most}`
+/** Depending on `sql_mode`, servers store zero, 0 as a month or a day, and 30 February, also in place of other text. */
+const validDate: Check = (column) =>
+  `month(${column}) > 0 and day(${column}) between 1 and day(last_day(${column}))`
+const OF_SETTINGS = { text: () => null, whole: between, instant: validDate, json: null }
+
+/** Databases report the name of a CHECK. It has at most 64 characters, and the prefix up to 32. */
+function checks(table: string, conditions: Readonly<Record<string, Check | null>>) {
+  return Object.entries(conditions).flatMap(([column, condition]) => {
+    if (condition === null) return []
+    const name = condition === validDate ? `${table}_${column}_valid_date` : `${table}_${column}`
+    return [check(name, sql.raw(condition(`\`${column}\``)))]
+  })
+}
+
+const validJson: Check = () => 'json_valid(`args`)'
+
+/**
+ * The tables of Kalends, for statements with drizzle. The columns of args, progress and result are JSON, instants are
+ * Dates.
+ */
+export function tables({ prefix = '' }: TablesOptions = {}) {
+  const name = <Table extends string>(table: Table) => `${prefix}${table}` as const
+  return {
+    periodicTask: mysqlTable(
+      name('periodic_task'),
+      {
+        id: text('id', 190).primaryKey(),
+        ...settings(SETTING_NAMES),
+        nextRunAt: instant('nextrun'),
+        declaredBy: text('declared_by', 190),
+        createdAt: instant('created').notNull().default(now),
+        worker: text('worker', 255),
+        markedAt: instant('marked'),
+        markEndsAt: instant('mark_ends'),
+        idle: word('idle', IDLE),
+        lastSlot: instant('last_slot'),
+        runCount: long('run_count').notNull().default(0),
+        errorCount: long('error_count').notNull().default(0),
+        lastRunAt: instant('last_run'),
+        lastFinishedAt: instant('last_finished'),
+        lastJobId: text('last_job', 190),
+        lastError: longText('last_error'),
+        plannedFrom: text('planned_from', 800),
+        status: text<ScheduleStatus>('status', 16).generatedAlwaysAs(sql.raw(STATUS), STORED),
+        definition: text('definition', 720).generatedAlwaysAs(sql.raw(DEFINITION), STORED),
+        wakeAt: instant('wake_at').generatedAlwaysAs(sql.raw(WAKE_AT), STORED),
+      },
+      (table) => [
+        index(name('periodic_task_wake_at')).on(table.wakeAt),
+        index(name('periodic_task_declared_by')).on(table.declaredBy),
+        index(name('periodic_task_idle')).on(table.idle),
+        // For lists, paged in the order of the key, with which InnoDB ends every index.
+        index(name('periodic_task_status')).on(table.status),
+        index(name('periodic_task_task')).on(table.task),
+        index(name('periodic_task_group')).on(table.group),
+        index(name('periodic_task_submitter')).on(table.submitter),
+        ...checks(name('periodic_task'), {
+          json: validJson,
+          ...settingChecks(SETTING_NAMES, OF_SETTINGS),
+          nextrun: validDate,
+          created: validDate,
+          idle: oneOf(IDLE),
+          run_count: between(0, LARGE),
+          error_count: between(0, LARGE),
+        }),
+      ],
+    ),
+    job: mysqlTable(
+      name('job'),
+      {
+        id: text('id', 190).primaryKey().default(uuidv7),
+        scheduleId: text('periodic_task_id', 190),
+        slot: instant('slot'),
+        missed: count('missed'),
+        run: long('run'),
+        ...settings(JOB_SETTING_NAMES),
+        state: word('state', STATES).notNull().default('waiting'),
+        reason: word('reason', REASONS),
+        exclusive: flag('exclusive').notNull().default(sql`1`),
+        worker: text('worker', 255),
+        attempt: count('attempt'),
+        claim: count('claim'),
+        submittedAt: instant('submitted').notNull().default(now),
+        runAt: instant('run_at'),
+        startedAt: instant('started'),
+        finishedAt: instant('finished'),
+        progress: json('progress'),
+        result: json('result'),
+        error: longText('error'),
+        stopRequestedAt: instant('stop_requested'),
+        activeKey: text('active_key', 190).generatedAlwaysAs(sql.raw(ACTIVE_KEY), STORED),
+        claimGroup: text('claim_group', 100).generatedAlwaysAs(whenWaiting('`group_`'), STORED),
+        claimTask: text('claim_task', 190).generatedAlwaysAs(whenWaiting('`task`'), STORED),
+        // Wider than the priority, so that its negative always fits.
+        claimRank: long('claim_rank').generatedAlwaysAs(whenWaiting('-`priority`'), STORED),
+        dueAt: instant('due_at').generatedAlwaysAs(
+          sql`case when \`state\` = 'waiting' then \`run_at\` end`,
+          STORED,
+        ),
+        heldBy: text('held_by', 255).generatedAlwaysAs(
+          sql`case when \`state\` = 'running' then \`worker\` end`,
+          STORED,
+        ),
+      },
+      (table) => [
+        uniqueIndex(name('job_occurrence')).on(table.scheduleId, table.slot),
+        uniqueIndex(name('job_active')).on(table.activeKey),
+        // If the index named the key on MariaDB, the server would not treat it as covering the base columns of the
+        // generated ones, and would scan all claimable jobs to find the groups.
+        index(name('job_claim')).on(table.claimGroup, table.claimTask, table.claimRank),
+        index(name('job_due')).on(table.dueAt),
+        index(name('job_held')).on(table.heldBy),
+        index(name('job_finished')).on(table.finishedAt),
+        index(name('job_state_schedule')).on(table.state, table.scheduleId),
+        // For lists, newest first, which is the order of the key.
+        index(name('job_state')).on(table.state),
+        index(name('job_task')).on(table.task),
+        index(name('job_group')).on(table.group),
+        index(name('job_submitter')).on(table.submitter),
+        // For the limit on an owner's open jobs; an owner's history may be long.
+        index(name('job_open_group')).on(table.group, table.state),
+        index(name('job_open_submitter')).on(table.submitter, table.state),
+        ...checks(name('job'), {
+          json: validJson,
+          missed: between(0, INT),
+          run: between(0, LARGE),
+          ...settingChecks(JOB_SETTING_NAMES, OF_SETTINGS),
+          state: oneOf(STATES),
+          reason: oneOf(REASONS),
+          exclusive: between(0, 1),
+          attempt: between(0, INT),
+          claim: between(0, INT),
+          run_at: validDate,
+          finished: validDate,
+          stop_requested: validDate,
+        }),
+      ],
+    ),
+    /** The attempts that did not succeed. An attempt's number is not unique within its job; its claim is. */
+    attempt: mysqlTable(
+      name('attempt'),
+      {
+        jobId: text('job_id', 190).notNull(),
+        claim: int('claim').notNull(),
+        attempt: int('attempt').notNull(),
+        worker: text('worker', 255).notNull(),
+        startedAt: instant('started').notNull(),
+        endedAt: instant('ended').notNull(),
+        outcome: word('outcome', OUTCOMES).notNull(),
+        error: longText('error'),
+      },
+      (table) => [
+        primaryKey({ columns: [table.jobId, table.claim] }),
+        ...checks(name('attempt'), {
+          claim: between(0, INT),
+          attempt: between(0, INT),
+          outcome: oneOf(OUTCOMES),
+        }),
+      ],
+    ),
+    jobLog: mysqlTable(
+      name('job_log'),
+      {
+        id: long('id').autoincrement().primaryKey(),
+        jobId: text('job_id', 190).notNull(),
+        at: instant('at').notNull().default(now),
+        level: word('level', LEVELS).notNull().default('info'),
+        message: longText('message').notNull(),
+      },
+      (table) => [
+        index(name('job_log_job')).on(table.jobId, table.id),
+        ...checks(name('job_log'), { level: oneOf(LEVELS) }),
+      ],
+    ),
+    worker: mysqlTable(name('worker'), {
+      id: text('id', 255).primaryKey(),
+      name: text('name', 190).notNull(),
+      host: text('host', 255).notNull(),
+      pid: int('pid').notNull(),
+      tasks: json('tasks').notNull(),
+      sets: json('sets').notNull().default(sql`('{}')`),
+      startedAt: instant('started').notNull().default(now),
+      heartbeatAt: instant('heartbeat').notNull().default(now),
+    }),
+    /** Every version of a declared set that was ever seen. The one that was first seen last is the newest. */
+    declaredSet: mysqlTable(
+      name('declared_set'),
+      {
+        name: text('name', 190).notNull(),
+        hash: text('hash', 64).notNull(),
+        /** The ids that this version declares. */
+        schedules: json('schedules').notNull(),
+        firstSeenAt: instant('first_seen').notNull().default(now),
+      },
+      (table) => [primaryKey({ columns: [table.name, table.hash] })],
+    ),
+  }
+}

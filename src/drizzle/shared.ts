@@ -1,0 +1,107 @@
+/** What the tables have in common on every database: their options, allowed values, and CHECKs of settings. */
+import type { AttemptOutcome } from '../model/attempt.ts'
+import type { JobState } from '../model/job.ts'
+import type { Idle } from '../model/schedule.ts'
+import { type Setting, SETTING_NAMES, type SettingName, settingOf } from '../model/settings.ts'
+
+export interface TablesOptions {
+  /** The `tablePrefix` of `Kalends.open`; default: none. */
+  readonly prefix?: string | undefined
+}
+
+/** The largest values of INT, and of numbers in JavaScript. */
+export const INT = 2_147_483_647
+export const LARGE = Number.MAX_SAFE_INTEGER
+
+export const OPEN = ['waiting', 'blocked', 'running'] as const satisfies readonly JobState[]
+export const STATES = [
+  ...OPEN,
+  'success',
+  'failed',
+  'cancelled',
+  'skipped',
+] as const satisfies readonly JobState[]
+
+/** Of skipped, failed and cancelled jobs, and of those that a person asked for. */
+// biome-ignore format: by state
+export const REASONS = [
+  'overlap', 'missed', 'max runs', 'unsubmittable',
+  'exhausted', 'permanent', 'lost',
+  'replaced',
+  'run now',
+] as const
+
+export const IDLE = [
+  'awaiting finish',
+  'done',
+  'dead',
+  'invalid',
+  'retired',
+] as const satisfies readonly Idle[]
+
+/** Of attempts that did not succeed. */
+export const OUTCOMES = [
+  'failed',
+  'timeout',
+  'cancelled',
+  'released',
+  'lost',
+] as const satisfies readonly AttemptOutcome[]
+
+export const LEVELS = ['debug', 'info', 'warn', 'error'] as const
+
+/** `status` of a schedule. */
+export const STATUS =
+  "case when `enabled` = 0 then 'paused' when `idle` is not null and `idle` <> 'awaiting finish' then `idle` else 'active' end"
+
+/** `active_key` of a job: unique, so that runs of a schedule exclude each other. */
+export const ACTIVE_KEY =
+  "case when `exclusive` = 1 and `state` in ('waiting', 'running') then `periodic_task_id` end"
+
+/** The settings that decide the next run, as SQL that is never null. */
+export const DEFINITION_PARTS: readonly string[] = SETTING_NAMES.map((name) => settingOf(name))
+  .filter(({ replans }) => replans === true)
+  .map(({ column, default: value }) => (value === null ? `coalesce(\`${column}\`, '')` : `\`${column}\``))
+
+/** The condition of a CHECK, by the quoted name of its column. */
+export type Check = (column: string) => string
+
+export function oneOf(values: readonly string[]): Check {
+  return (column) => `${column} in (${values.map((value) => `'${value}'`).join(', ')})`
+}
+
+/** The CHECKs of a dialect, by the kind of a setting. */
+export interface ChecksOfKinds {
+  readonly text: (most: number) => Check | null
+  readonly whole: (least: number, most: number) => Check
+  readonly instant: Check
+  readonly json: Check | null
+}
+
+/** The CHECKs of settings, by column. */
+export function settingChecks(
+  names: readonly SettingName[],
+  of: ChecksOfKinds,
+): Readonly<Record<string, Check | null>> {
+  return Object.fromEntries(names.map((name) => [settingOf(name).column, checkOf(settingOf(name), of)]))
+}
+
+function checkOf(setting: Setting, of: ChecksOfKinds): Check | null {
+  switch (setting.kind) {
+    case 'flag':
+      return of.whole(0, 1)
+    case 'text':
+      return of.text(setting.most)
+    case 'whole':
+    case 'span':
+      return of.whole(setting.least, setting.most)
+    case 'choice':
+      return oneOf(Object.keys(setting.values))
+    case 'instant':
+      return of.instant
+    case 'json':
+      return of.json
+    default:
+      return setting satisfies never
+  }
+}

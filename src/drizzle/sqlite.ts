@@ -1,0 +1,392 @@
+/**
+ * The tables on SQLite, as drizzle tables: to read them in an application, and to join its own tables with them. Kalends
+ * creates and migrates them; leave them out of the schema of drizzle-kit (see the guide "Beside migration tools").
+ *
+ * Instants are UTC text, `YYYY-MM-DD HH:MM:SS.mmm`. Manually written instants may have another form, so strftime
+ * normalises them wherever they are compared: as plain text, `…T00:00:00Z` would sort after the rest of that day. The
+ * CHECKs reject text that strftime cannot read, and instants of the sorted columns that are not in this form.
+ */
+import { type HasDefault, type NotNull, sql } from 'drizzle-orm'
+import {
+  check,
+  customType,
+  index,
+  integer,
+  primaryKey,
+  type SQLiteCustomColumnBuilder,
+  sqliteTable,
+  text as plainText,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core'
+import { toText } from '../model/instant.ts'
+import type { ScheduleStatus } from '../model/schedule.ts'
+import {
+  JOB_SETTING_NAMES,
+  SETTING_NAMES,
+  type SettingName,
+  settingOf,
+  type StoredValue,
+} from '../model/settings.ts'
+import {
+  ACTIVE_KEY,
+  type Check,
+  DEFINITION_PARTS,
+  IDLE,
+  INT,
+  LARGE,
+  LEVELS,
+  OPEN,
+  OUTCOMES,
+  oneOf,
+  REASONS,
+  settingChecks,
+  STATES,
+  STATUS,
+  type TablesOptions,
+} from './shared.ts'
+
+export type { TablesOptions } from './shared.ts'
+
+const text = (column: string) => plainText(column)
+function word<const Values extends readonly string[]>(column: string, _values: Values) {
+  return plainText(column).$type<Values[number]>()
+}
+const json = customType<{ data: unknown; driverData: string }>({
+  dataType: () => 'text',
+  toDriver: (value) => JSON.stringify(value),
+  fromDriver: (value): unknown => JSON.parse(value),
+})
+const flag = customType<{ data: boolean; driverData: number }>({
+  dataType: () => 'integer',
+  toDriver: Number,
+  fromDriver: (value) => value === 1,
+})
+/** Without a zone, as Kalends writes them, instants are in UTC. */
+const instant = customType<{ data: Date; driverData: string }>({
+  dataType: () => 'text',
+  toDriver: toText,
+  fromDriver: (value) => new Date(/Z|[+-]\d\d:\d\d$/.test(value) ? value : `${value.replace(' ', 'T')}Z`),
+})
+const count = (column: string) => integer(column).notNull().default(0)
+
+const now = sql`(strftime('%Y-%m-%d %H:%M:%f', 'now'))`
+const MILLISECONDS = "cast((julianday('now') - 2440587.5) * 86400000 as integer)"
+/** Sorts by time, as UUIDv7 of RFC 9562 does, so that manually inserted jobs keep their order. */
+const uuidv7 = sql.raw(
+  `(lower(${[
+    `printf('%08x-%04x-7', ${MILLISECONDS} >> 16, ${MILLISECONDS} & 65535)`,
+    "substr(hex(randomblob(2)), 1, 3) || '-8' || substr(hex(randomblob(2)), 1, 3) || '-' || hex(randomblob(6))",
+  ].join(' || ')}))`,
+)
+
+const EPOCH = "'1970-01-01 00:00:00.000'"
+const normalised = (column: string) => `strftime('%Y-%m-%d %H:%M:%f', \`${column}\`)`
+const DEFINITION = DEFINITION_PARTS.join(" || '|' || ")
+/** `planned_from` if neither has changed since the last planning. */
+const PLANNED = `${DEFINITION} || '|' || coalesce(${normalised('nextrun')}, '')`
+/** Must match the condition in statements word for word; otherwise SQLite does not use the partial index. */
+const IS_OPEN = sql.raw(oneOf(OPEN)('`state`'))
+/** SQLite accepts a BLOB as an id, but no statement would find it by a text. Such a row is never due or claimed. */
+const FINDABLE = "typeof(`id`) = 'text'"
+const WAKE_AT = [
+  `case when not ${FINDABLE} then null`,
+  `when \`worker\` is not null then coalesce(${normalised('mark_ends')}, ${EPOCH})`,
+  `when coalesce(\`planned_from\`, '') not in (${PLANNED}, ${PLANNED} || '|by hand') then ${EPOCH}`,
+  'when `enabled` = 0 or `idle` is not null then null',
+  `else coalesce(${normalised('nextrun')}, ${EPOCH}) end`,
+].join(' ')
+const whenWaiting = (value: string) =>
+  sql.raw(`case when \`state\` = 'waiting' and \`run_at\` is null and ${FINDABLE} then ${value} end`)
+const DUE_AT = `case when \`state\` = 'waiting' and ${FINDABLE} then ${normalised('run_at')} end`
+
+type Builder<Data> = SQLiteCustomColumnBuilder<{
+  name: string
+  dataType: 'custom'
+  columnType: 'SQLiteCustomColumn'
+  data: Data
+  driverParam: unknown
+  enumValues: undefined
+}>
+type SettingColumn<Name extends SettingName> = Name extends 'task' | 'timer'
+  ? NotNull<Builder<string>>
+  : Name extends 'args'
+    ? HasDefault<NotNull<Builder<unknown>>>
+    : null extends StoredValue<Name>
+      ? Builder<NonNullable<StoredValue<Name>>>
+      : HasDefault<NotNull<Builder<StoredValue<Name>>>>
+
+/** The columns of settings, by the name of the setting. A default other than null is also the default of the column. */
+function settings<Name extends SettingName>(
+  names: readonly Name[],
+): { [Column in Name]: SettingColumn<Column> } {
+  const columns = names.map((name) => [name, settingColumn(name)])
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- SettingColumn follows settingColumn
+  return Object.fromEntries(columns) as { [Column in Name]: SettingColumn<Column> }
+}
+
+function settingColumn(name: SettingName) {
+  const { kind, column, default: value } = settingOf(name)
+  switch (kind) {
+    case 'flag':
+      return flag(column)
+        .notNull()
+        .default(sql.raw(value ? '1' : '0'))
+    case 'instant':
+      return instant(column)
+    case 'json':
+      return json(column)
+        .notNull()
+        .default(sql.raw(`'${value}'`))
+    case 'text':
+    case 'choice': {
+      if (value === null) return text(column)
+      return value === undefined ? text(column).notNull() : text(column).notNull().default(value)
+    }
+    case 'whole':
+    case 'span':
+      return value === null ? integer(column) : integer(column).notNull().default(value)
+    default:
+      return kind satisfies never
+  }
+}
+
+const isText = (column: string) => `typeof(${column}) in ('text', 'null') and instr(${column}, char(0)) = 0`
+/** SQLite columns accept values of any type, and texts of any length, which drivers cut off at NUL. */
+const upTo =
+  (most: number): Check =>
+  (column) =>
+    `${isText(column)} and length(${column}) <= ${most}`
+const between =
+  (least: number, most: number): Check =>
+  (column) =>
+    `typeof(${column}) in ('integer', 'null') and ${column} between ${least} and ${most}`
+const time: Check = (column) => timeCondition(column, false)
+/** For columns whose stored values statements compare. */
+const sortedTime: Check = (column) => timeCondition(column, true)
+
+/**
+ * `YYYY-MM-DD HH:MM:SS`, with up to three digits after the dot, `T` instead of the space, and `Z` or `±HH:MM`; sorted
+ * text has only the dot and its digits. SQLite's own functions also accept other forms, such as a Julian day, and
+ * 30 February; the modifier makes all its versions turn 30 February into 2 March. Kalends' own form comes first, because
+ * each function takes time.
+ */
+function timeCondition(name: string, isSorted: boolean): string {
+  const seconds = `substr(${name}, 1, 19)`
+  const others = [
+    `replace(${seconds}, 'T', ' ') is strftime('%Y-%m-%d %H:%M:%S', ${seconds}, '+0 days')`,
+    `strftime('%s', ${name}) is not null`,
+    `substr(${name}, 20) not glob '*[^-+.:Z0-9]*'`,
+    // SQLite rounds further digits up into the next day, but only the date of it.
+    `${name} not glob '*.[0-9][0-9][0-9][0-9]*'`,
+    ...(isSorted ? [`substr(${name}, 11) not glob '*[-+TZ]*'`] : []),
+    `instr(${name}, char(0)) = 0`,
+  ]
+  const own = `${name} is strftime('%Y-%m-%d %H:%M:%f', ${name}, '+0 days')`
+  // Years from 0001; no text such as 'now', and no BLOB.
+  return `${name} is null or ${name} between '0001' and ':' and (${own} or ${others.join(' and ')})`
+}
+
+const OF_SETTINGS = { text: upTo, whole: between, instant: time, json: isText }
+
+/** The database reports the name of a CHECK. */
+function checks(table: string, conditions: Readonly<Record<string, Check | null>>) {
+  return Object.entries(conditions).flatMap(([column, condition]) => {
+    if (condition === null) return []
+    const isTime = condition === time || condition === sortedTime
+    const name = `${table}_${column}${isTime ? ': write UTC as YYYY-MM-DD HH:MM:SS' : ''}`
+    return [check(name, sql.raw(condition(`\`${column}\``)))]
+  })
+}
+
+const validJson: Check = () => 'json_valid(`args`)'
+const id = upTo(190)
+const workerId = upTo(255)
+
+/**
+ * The tables of Kalends, for statements with drizzle. The columns of args, progress and result are JSON, instants are
+ * Dates.
+ */
+export function tables({ prefix = '' }: TablesOptions = {}) {
+  const name = <Table extends string>(table: Table) => `${prefix}${table}` as const
+  return {
+    periodicTask: sqliteTable(
+      name('periodic_task'),
+      {
+        id: text('id').primaryKey().notNull(),
+        ...settings(SETTING_NAMES),
+        nextRunAt: instant('nextrun'),
+        declaredBy: text('declared_by'),
+        createdAt: instant('created').notNull().default(now),
+        worker: text('worker'),
+        markedAt: instant('marked'),
+        markEndsAt: instant('mark_ends'),
+        idle: word('idle', IDLE),
+        lastSlot: instant('last_slot'),
+        runCount: count('run_count'),
+        errorCount: count('error_count'),
+        lastRunAt: instant('last_run'),
+        lastFinishedAt: instant('last_finished'),
+        lastJobId: text('last_job'),
+        lastError: text('last_error'),
+        plannedFrom: text('planned_from'),
+        status: text('status').$type<ScheduleStatus>().generatedAlwaysAs(sql.raw(STATUS)),
+        definition: text('definition').generatedAlwaysAs(sql.raw(DEFINITION)),
+        wakeAt: instant('wake_at').generatedAlwaysAs(sql.raw(WAKE_AT)),
+      },
+      (table) => [
+        index(name('periodic_task_wake_at')).on(table.wakeAt),
+        index(name('periodic_task_declared_by')).on(table.declaredBy),
+        index(name('periodic_task_idle')).on(table.idle),
+        // For lists, paged in the order of the key.
+        index(name('periodic_task_status')).on(table.status, table.id),
+        index(name('periodic_task_task')).on(table.task, table.id),
+        index(name('periodic_task_group')).on(table.group, table.id),
+        index(name('periodic_task_submitter')).on(table.submitter, table.id),
+        ...checks(name('periodic_task'), {
+          json: validJson,
+          id,
+          ...settingChecks(SETTING_NAMES, OF_SETTINGS),
+          nextrun: time,
+          declared_by: id,
+          created: sortedTime,
+          worker: workerId,
+          idle: oneOf(IDLE),
+          run_count: between(0, LARGE),
+          error_count: between(0, LARGE),
+        }),
+      ],
+    ),
+    job: sqliteTable(
+      name('job'),
+      {
+        id: text('id').primaryKey().notNull().default(uuidv7),
+        scheduleId: text('periodic_task_id'),
+        slot: instant('slot'),
+        missed: count('missed'),
+        run: integer('run'),
+        ...settings(JOB_SETTING_NAMES),
+        state: word('state', STATES).notNull().default('waiting'),
+        reason: word('reason', REASONS),
+        exclusive: flag('exclusive').notNull().default(sql`1`),
+        worker: text('worker'),
+        attempt: count('attempt'),
+        claim: count('claim'),
+        submittedAt: instant('submitted').notNull().default(now),
+        runAt: instant('run_at'),
+        startedAt: instant('started'),
+        finishedAt: instant('finished'),
+        progress: json('progress'),
+        result: json('result'),
+        error: text('error'),
+        stopRequestedAt: instant('stop_requested'),
+        activeKey: text('active_key').generatedAlwaysAs(sql.raw(ACTIVE_KEY)),
+        claimGroup: text('claim_group').generatedAlwaysAs(whenWaiting('`group_`')),
+        claimTask: text('claim_task').generatedAlwaysAs(whenWaiting('`task`')),
+        claimRank: integer('claim_rank').generatedAlwaysAs(whenWaiting('-`priority`')),
+        dueAt: instant('due_at').generatedAlwaysAs(sql.raw(DUE_AT)),
+        heldBy: text('held_by').generatedAlwaysAs(sql`case when \`state\` = 'running' then \`worker\` end`),
+      },
+      (table) => [
+        uniqueIndex(name('job_occurrence')).on(table.scheduleId, table.slot),
+        uniqueIndex(name('job_active')).on(table.activeKey),
+        index(name('job_claim')).on(table.claimGroup, table.claimTask, table.claimRank, table.id),
+        index(name('job_due')).on(table.dueAt),
+        index(name('job_held')).on(table.heldBy),
+        index(name('job_finished')).on(table.finishedAt),
+        index(name('job_state_schedule')).on(table.state, table.scheduleId),
+        // For lists, newest first, which is the order of the key.
+        index(name('job_state')).on(table.state, table.id),
+        index(name('job_task')).on(table.task, table.id),
+        index(name('job_group')).on(table.group, table.id),
+        index(name('job_submitter')).on(table.submitter, table.id),
+        // For the limit on an owner's open jobs; an owner's history may be long.
+        index(name('job_open_group')).on(table.group).where(IS_OPEN),
+        index(name('job_open_submitter')).on(table.submitter).where(IS_OPEN),
+        ...checks(name('job'), {
+          json: validJson,
+          id,
+          periodic_task_id: id,
+          missed: between(0, INT),
+          run: between(0, LARGE),
+          ...settingChecks(JOB_SETTING_NAMES, OF_SETTINGS),
+          state: oneOf(STATES),
+          reason: oneOf(REASONS),
+          exclusive: between(0, 1),
+          worker: workerId,
+          attempt: between(0, INT),
+          claim: between(0, INT),
+          run_at: time,
+          finished: sortedTime,
+          stop_requested: time,
+        }),
+      ],
+    ),
+    /** The attempts that did not succeed. An attempt's number is not unique within its job; its claim is. */
+    attempt: sqliteTable(
+      name('attempt'),
+      {
+        jobId: text('job_id').notNull(),
+        claim: integer('claim').notNull(),
+        attempt: integer('attempt').notNull(),
+        worker: text('worker').notNull(),
+        startedAt: instant('started').notNull(),
+        endedAt: instant('ended').notNull(),
+        outcome: word('outcome', OUTCOMES).notNull(),
+        error: text('error'),
+      },
+      (table) => [
+        primaryKey({ columns: [table.jobId, table.claim] }),
+        ...checks(name('attempt'), {
+          job_id: id,
+          claim: between(0, INT),
+          attempt: between(0, INT),
+          worker: workerId,
+          outcome: oneOf(OUTCOMES),
+        }),
+      ],
+    ),
+    jobLog: sqliteTable(
+      name('job_log'),
+      {
+        id: integer('id').primaryKey({ autoIncrement: true }),
+        jobId: text('job_id').notNull(),
+        at: instant('at').notNull().default(now),
+        level: word('level', LEVELS).notNull().default('info'),
+        message: text('message').notNull(),
+      },
+      (table) => [
+        index(name('job_log_job')).on(table.jobId, table.id),
+        ...checks(name('job_log'), { job_id: id, level: oneOf(LEVELS) }),
+      ],
+    ),
+    worker: sqliteTable(
+      name('worker'),
+      {
+        id: text('id').primaryKey().notNull(),
+        name: text('name').notNull(),
+        host: text('host').notNull(),
+        pid: integer('pid').notNull(),
+        tasks: json('tasks').notNull(),
+        sets: json('sets').notNull().default(sql`'{}'`),
+        startedAt: instant('started').notNull().default(now),
+        heartbeatAt: instant('heartbeat').notNull().default(now),
+      },
+      () => checks(name('worker'), { id: workerId, name: id }),
+    ),
+    /** Every version of a declared set that was ever seen. The one that was first seen last is the newest. */
+    declaredSet: sqliteTable(
+      name('declared_set'),
+      {
+        name: text('name').notNull(),
+        hash: text('hash').notNull(),
+        /** The ids that this version declares. */
+        schedules: json('schedules').notNull(),
+        firstSeenAt: instant('first_seen').notNull().default(now),
+      },
+      (table) => [
+        primaryKey({ columns: [table.name, table.hash] }),
+        ...checks(name('declared_set'), { name: id, hash: upTo(64) }),
+      ],
+    ),
+  }
+}
