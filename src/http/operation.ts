@@ -4,6 +4,7 @@ import type { Kalends, Redaction, Scope } from '../index.ts'
 import type { Access, Permission, RequestContext } from './access.ts'
 
 import type { Changes } from './changes.ts'
+import type { Subject } from './options.ts'
 import type { WriteLog } from './write-log.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -27,13 +28,6 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readonly metrics: () => Promise<Response>
   /** The mount point: `/`, or for example `/kalends/`. */
   readonly base: string
-}
-
-/** What is about to be written. Ids are those that the caller knows. */
-export interface Subject {
-  readonly task: string
-  readonly schedule?: string | null
-  readonly job?: string | null
 }
 
 export interface Answer {

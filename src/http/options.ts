@@ -3,7 +3,6 @@ import type { Logger } from '../index.ts'
 import type { Access, Authorize, Role } from './access.ts'
 import type { ChangesOptions } from './changes.ts'
 import type { MetricsRegistry } from './metrics.ts'
-import type { Subject } from './operation.ts'
 
 export interface HttpOptions {
   /**
@@ -46,6 +45,13 @@ export interface HttpOptions {
   readonly events?: ChangesOptions | undefined
   /** Whether to serve the web page as well; default true, unless the API is closed. */
   readonly page?: boolean | undefined
+}
+
+/** What is about to be written. Ids are those that the caller knows. */
+export interface Subject {
+  readonly task: string
+  readonly schedule?: string | null
+  readonly job?: string | null
 }
 
 /** One write by one caller. */
