@@ -71,42 +71,6 @@ test('every entry point can be imported, and nothing else', async () => {
   expect(stdout).toBe('function function *-*-* 00:00:00 5400000 ERR_PACKAGE_PATH_NOT_EXPORTED\n')
 })
 
-test('the types of the package compile in a strict application', async () => {
-  await writeFile(
-    join(folder, 'types.ts'),
-    `import { Kalends, task } from 'kalends'
-     import { calendar } from 'kalends/calendar'
-     const mail = task<{ to: string }>('mail')
-     const kalends: Kalends = await Kalends.open('sqlite::memory:')
-     kalends.handle(mail, ({ args }) => args.to.toUpperCase())
-     kalends.declare('mails', [{ task: mail, timer: 'daily', args: { to: 'a' } }])
-     // @ts-expect-error the args of the task are missing
-     kalends.declare('faulty', [{ task: mail, timer: 'daily' }])
-     const next: Date | null = calendar('daily').next(new Date())
-     console.log(next)`,
-  )
-  const tsc = join(root, 'node_modules/typescript/bin/tsc')
-  const types = join(root, 'node_modules/@types')
-  const options = [
-    '--noEmit',
-    '--strict',
-    '--module',
-    'nodenext',
-    '--target',
-    'es2023',
-    '--lib',
-    'es2023,esnext.disposable,dom',
-    '--types',
-    'node',
-    '--typeRoots',
-    types,
-  ]
-  const { stdout } = await run(process.execPath, [tsc, ...options, 'types.ts'], { cwd: folder }).catch(
-    (error: { stdout: string }) => error,
-  )
-  expect(stdout).toBe('')
-})
-
 test('the package contains only what it needs: no test sources, no drizzle at run time', async () => {
   const shipped = join(folder, 'node_modules/kalends')
   expect((await readdir(shipped)).toSorted()).toEqual([
@@ -130,8 +94,28 @@ test('the package contains only what it needs: no test sources, no drizzle at ru
   ])
 })
 
-test.each(['express', 'jest-nest', 'next', 'vite-ssr'])('the application %s works', async (application) => {
-  const script = join(root, 'scripts/try-package.mjs')
-  const { stdout } = await run(process.execPath, [script, join(folder, tarball), application])
-  expect(stdout).toContain(`The application '${application}' works`)
-})
+/** They install hundreds of packages, build and compile. */
+const longest = 600_000
+const tryPackage = join(root, 'scripts/try-package.mjs')
+
+test.each(['express', 'jest-nest', 'next', 'types', 'vite-ssr'])(
+  'the application %s works',
+  async (application) => {
+    const { stdout } = await run(process.execPath, [tryPackage, join(folder, tarball), application])
+    expect(stdout).toContain(`The application '${application}' works`)
+  },
+  longest,
+)
+
+// `npm run check:package` does this on the Node.js of the machine.
+test.each(['20.19.0', '24'])(
+  'on Node.js %s, require and import return the same modules, without a warning',
+  async (version) => {
+    const command = `node --version && node ${tryPackage} ${join(folder, tarball)} plain`
+    const { stdout, stderr } = await run('npx', ['-y', '--silent', '-p', `node@${version}`, '-c', command])
+    expect(stdout).toMatch(new RegExp(`^v${version}`))
+    expect(stdout).toContain("The application 'plain' works")
+    expect(stderr).toBe('')
+  },
+  longest,
+)

@@ -1,0 +1,44 @@
+// An application in an ES module and one in CommonJS compile with each TypeScript and each way to resolve modules.
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+
+const read = (file) => readFileSync(file, 'utf8')
+const { dependencies } = JSON.parse(read('package.json'))
+const applications = ['es-module.mts', 'commonjs.cts']
+const common = [
+  '--noEmit',
+  '--strict',
+  '--skipLibCheck',
+  'false',
+  '--target',
+  'es2022',
+  '--lib',
+  'es2023',
+  '--types',
+  'node',
+]
+const resolutions = [
+  ['--module', 'node16', '--moduleResolution', 'node16', ...applications],
+  ['--module', 'nodenext', '--moduleResolution', 'nodenext', ...applications],
+  ['--module', 'preserve', '--moduleResolution', 'bundler', ...applications],
+]
+// TypeScript 6 deprecates it; TypeScript 7 does not have it.
+const node10 = ['--module', 'commonjs', '--moduleResolution', 'node10', 'commonjs.cts']
+
+for (const entry of Object.keys(JSON.parse(read('node_modules/kalends/package.json')).exports)) {
+  if (entry === './package.json') continue
+  for (const file of applications)
+    if (!read(file).includes(`'kalends${entry.slice(1)}'`))
+      throw new Error(`${file} does not import ${entry}`)
+}
+
+for (const version of Object.keys(dependencies).filter((name) => name.startsWith('typescript-')))
+  for (const options of version.startsWith('typescript-5') ? [...resolutions, node10] : resolutions) {
+    const tsc = `node_modules/${version}/bin/tsc`
+    const { status, stdout, stderr } = spawnSync(process.execPath, [tsc, ...common, ...options], {
+      encoding: 'utf8',
+    })
+    if (status === 0) continue
+    console.error(`${version} ${options.join(' ')}:\n${stdout}${stderr}`)
+    process.exitCode = 1
+  }
