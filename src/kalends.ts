@@ -143,7 +143,7 @@ export class Kalends {
    */
   static migrationStatements(
     target: DatabaseTarget,
-    options: Pick<MigrateOptions, 'tablePrefix'> = {},
+    options: Pick<MigrateOptions, 'tablePrefix' | 'schema'> = {},
   ): Promise<string[]> {
     return printMigrations(target, options)
   }
@@ -157,7 +157,7 @@ export class Kalends {
    */
   static async doctor(
     target: DatabaseTarget,
-    options: Pick<KalendsOptions, 'tablePrefix' | 'lease'> = {},
+    options: Pick<KalendsOptions, 'tablePrefix' | 'schema' | 'lease'> = {},
   ): Promise<Finding[]> {
     const { leaseMs } = checkedOptions(options)
     const store = await openToInspect(target, options)

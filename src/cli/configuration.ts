@@ -12,12 +12,14 @@ import { UsageError } from './failure.ts'
 export type DatabaseFlags = {
   readonly database?: string
   readonly tablePrefix?: string
+  readonly schema?: string
   readonly config?: string
 }
 
 export interface Configuration {
   readonly database: string
   readonly tablePrefix: string | undefined
+  readonly schema: string | undefined
   /** Where the URL of the database was found, in words. */
   readonly origin: string
 }
@@ -28,6 +30,7 @@ const DEFAULT_DATABASE = 'sqlite:./kalends.db'
 interface ConfigFile {
   readonly database?: string | undefined
   readonly tablePrefix?: string | undefined
+  readonly schema?: string | undefined
 }
 
 export function withDatabaseOptions<Args extends unknown[], Flags extends OptionValues>(
@@ -44,6 +47,7 @@ export function withDatabaseOptions<Args extends unknown[], Flags extends Option
         '--table-prefix <text>',
         "before the names of all tables, such as 'kalends_' (KALENDS_TABLE_PREFIX)",
       )
+      .option('--schema <name>', 'the database of the tables, on the same server (KALENDS_SCHEMA)')
       .option(
         '--config <file>',
         `the configuration file (default: ${CONFIG_FILE} in this folder, if it exists)`,
@@ -58,13 +62,15 @@ export function configurationOf(
 ): Configuration {
   const file = readConfig(flags.config)
   const tablePrefix = flags.tablePrefix ?? given(environment['KALENDS_TABLE_PREFIX']) ?? file.tablePrefix
-  if (flags.database !== undefined) return { database: flags.database, tablePrefix, origin: '--database' }
+  const schema = flags.schema ?? given(environment['KALENDS_SCHEMA']) ?? file.schema
+  const place = { tablePrefix, schema }
+  if (flags.database !== undefined) return { database: flags.database, ...place, origin: '--database' }
   const fromEnvironment = given(environment['KALENDS_DATABASE'])
   if (fromEnvironment !== undefined)
-    return { database: fromEnvironment, tablePrefix, origin: 'KALENDS_DATABASE' }
+    return { database: fromEnvironment, ...place, origin: 'KALENDS_DATABASE' }
   if (file.database !== undefined)
-    return { database: file.database, tablePrefix, origin: flags.config ?? CONFIG_FILE }
-  return { database: DEFAULT_DATABASE, tablePrefix, origin: 'the default' }
+    return { database: file.database, ...place, origin: flags.config ?? CONFIG_FILE }
+  return { database: DEFAULT_DATABASE, ...place, origin: 'the default' }
 }
 
 function given(text: string | undefined): string | undefined {
@@ -85,10 +91,10 @@ function readConfig(path: string | undefined): ConfigFile {
   }
   if (typeof read !== 'object' || read === null || Array.isArray(read))
     throw wrong(`'${file}' must contain a JSON object such as { "database": "mysql://root@localhost/app" }`)
-  const { database, tablePrefix, ...others }: Record<string, unknown> = { ...read }
+  const { database, tablePrefix, schema, ...others }: Record<string, unknown> = { ...read }
   const [unknown] = Object.keys(others)
   if (unknown !== undefined)
-    throw wrong(`'${file}' has the unknown key '${unknown}'; the keys are database and tablePrefix`)
+    throw wrong(`'${file}' has the unknown key '${unknown}'; the keys are database, tablePrefix and schema`)
   const text = (key: string, value: unknown) => {
     if (value === undefined || typeof value === 'string') return value
     throw wrong(`'${file}': ${key} must be a string, not ${JSON.stringify(value)}`)
@@ -97,6 +103,7 @@ function readConfig(path: string | undefined): ConfigFile {
   return {
     database: url === undefined ? undefined : besideFile(url, file),
     tablePrefix: text('tablePrefix', tablePrefix),
+    schema: text('schema', schema),
   }
 }
 

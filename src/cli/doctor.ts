@@ -36,8 +36,8 @@ export default function doctorCommand(): AnyCommand {
   return withDatabaseOptions(command).action(async ({ lease, json, ...flags }) => {
     const configuration = configurationOf(flags)
     mustExist(configuration)
-    const { database, tablePrefix } = configuration
-    const findings = await Kalends.doctor(database, { tablePrefix, lease })
+    const { database, tablePrefix, schema } = configuration
+    const findings = await Kalends.doctor(database, { tablePrefix, schema, lease })
     for (const finding of findings) {
       if (json === true) printJson(finding)
       else

@@ -63,7 +63,7 @@ const EXIT_CODES: ReadonlyMap<string, number> = new Map([
 const OPTIONS: ReadonlyMap<string, string> = new Map(
   [
     ...SETTING_NAMES.filter((name) => name !== 'task' && name !== 'enabled'),
-    ...'age concurrency database lease limit perSchedule redact runAt tablePrefix pollInterval worker zone'.split(
+    ...'age concurrency database lease limit perSchedule redact runAt schema tablePrefix pollInterval worker zone'.split(
       ' ',
     ),
   ].map((field) => [field, flagOf(field)]),

@@ -32,10 +32,10 @@ application may not create tables. With --print, it only reads which statements 
     )
   return withDatabaseOptions(command).action(async ({ json, print: isPrinted, ...flags }) => {
     const configuration = configurationOf(flags)
-    const { database, tablePrefix } = configuration
+    const { database, tablePrefix, schema } = configuration
     if (isPrinted === true) {
       mustExist(configuration)
-      const statements = await Kalends.migrationStatements(database, { tablePrefix })
+      const statements = await Kalends.migrationStatements(database, { tablePrefix, schema })
       if (json === true) printJson({ statements })
       else print(statements.map((statement) => `${statement};\n`).join(''))
       return
@@ -43,6 +43,7 @@ application may not create tables. With --print, it only reads which statements 
     const bar = progressBar('Migrating')
     const applied = await Kalends.migrate(database, {
       tablePrefix,
+      schema,
       onStep: (done, of) => bar.update(done, of),
     }).finally(() => bar.end())
     const where = shownUrl(database)

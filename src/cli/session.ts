@@ -43,10 +43,16 @@ export async function withKalends<Result>(
 ): Promise<Result> {
   const configuration = configurationOf(flags)
   mustExist(configuration)
-  const { database, tablePrefix } = configuration
+  const { database, tablePrefix, schema } = configuration
   const { lease } = flags
   const { Kalends } = await import('../kalends.ts')
-  const kalends = await Kalends.open(database, { lease, tablePrefix, migrate: false, retention: false })
+  const kalends = await Kalends.open(database, {
+    lease,
+    tablePrefix,
+    schema,
+    migrate: false,
+    retention: false,
+  })
   try {
     return await work(kalends)
   } finally {

@@ -101,7 +101,7 @@ async function start(module: string | undefined, flags: Flags, verbose: boolean)
         ? 'without a module there are no jobs to run, and --no-scheduler leaves nothing else to do'
         : '--no-scheduler and --no-executor together leave nothing to do',
     )
-  const { database, tablePrefix } = configurationOf(flags)
+  const { database, tablePrefix, schema } = configurationOf(flags)
   const runsAs = commandUserOf(flags)
   const serve = await serveOf(flags, database)
   const setup = module === undefined ? null : await loadModule(module)
@@ -110,6 +110,7 @@ async function start(module: string | undefined, flags: Flags, verbose: boolean)
   const { worker, zone, lease, pollInterval, redact, grace } = flags
   const kalends = await Kalends.open(database, {
     tablePrefix,
+    schema,
     worker,
     zone,
     lease,

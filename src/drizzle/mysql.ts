@@ -15,7 +15,9 @@ import {
   index,
   int,
   type MySqlCustomColumnBuilder,
+  mysqlSchema,
   mysqlTable,
+  type MySqlTableFn,
   primaryKey,
   uniqueIndex,
 } from 'drizzle-orm/mysql-core'
@@ -45,7 +47,10 @@ import {
   type TablesOptions,
 } from './shared.ts'
 
-export type { TablesOptions } from './shared.ts'
+export interface MysqlTablesOptions extends TablesOptions {
+  /** The option `schema` of `Kalends.open`; default: the application's own database. */
+  readonly schema?: string | undefined
+}
 
 const EXACT = 'CHARACTER SET utf8mb4 COLLATE {exact}'
 
@@ -187,10 +192,12 @@ const validJson: Check = () => 'json_valid(`args`)'
  * The tables of Kalends, for statements with drizzle. The columns of args, progress and result are JSON, instants are
  * Dates.
  */
-export function tables({ prefix = '' }: TablesOptions = {}) {
-  const name = <Table extends string>(table: Table) => `${prefix}${table}` as const
+export function tables({ prefix = '', schema }: MysqlTablesOptions = {}) {
+  const table: MySqlTableFn<string | undefined> =
+    schema === undefined ? mysqlTable : mysqlSchema(schema).table
+  const name = <Name extends string>(of: Name) => `${prefix}${of}` as const
   return {
-    periodicTask: mysqlTable(
+    periodicTask: table(
       name('periodic_task'),
       {
         id: text('id', 190).primaryKey(),
@@ -214,15 +221,15 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         definition: text('definition', 720).generatedAlwaysAs(sql.raw(DEFINITION), STORED),
         wakeAt: instant('wake_at').generatedAlwaysAs(sql.raw(WAKE_AT), STORED),
       },
-      (table) => [
-        index(name('periodic_task_wake_at')).on(table.wakeAt),
-        index(name('periodic_task_declared_by')).on(table.declaredBy),
-        index(name('periodic_task_idle')).on(table.idle),
+      (made) => [
+        index(name('periodic_task_wake_at')).on(made.wakeAt),
+        index(name('periodic_task_declared_by')).on(made.declaredBy),
+        index(name('periodic_task_idle')).on(made.idle),
         // For lists, paged in the order of the key, with which InnoDB ends every index.
-        index(name('periodic_task_status')).on(table.status),
-        index(name('periodic_task_task')).on(table.task),
-        index(name('periodic_task_group')).on(table.group),
-        index(name('periodic_task_submitter')).on(table.submitter),
+        index(name('periodic_task_status')).on(made.status),
+        index(name('periodic_task_task')).on(made.task),
+        index(name('periodic_task_group')).on(made.group),
+        index(name('periodic_task_submitter')).on(made.submitter),
         ...checks(name('periodic_task'), {
           json: validJson,
           ...settingChecks(SETTING_NAMES, OF_SETTINGS),
@@ -234,7 +241,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         }),
       ],
     ),
-    job: mysqlTable(
+    job: table(
       name('job'),
       {
         id: text('id', 190).primaryKey().default(uuidv7),
@@ -271,24 +278,24 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
           STORED,
         ),
       },
-      (table) => [
-        uniqueIndex(name('job_occurrence')).on(table.scheduleId, table.slot),
-        uniqueIndex(name('job_active')).on(table.activeKey),
+      (made) => [
+        uniqueIndex(name('job_occurrence')).on(made.scheduleId, made.slot),
+        uniqueIndex(name('job_active')).on(made.activeKey),
         // If the index named the key on MariaDB, the server would not treat it as covering the base columns of the
         // generated ones, and would scan all claimable jobs to find the groups.
-        index(name('job_claim')).on(table.claimGroup, table.claimTask, table.claimRank),
-        index(name('job_due')).on(table.dueAt),
-        index(name('job_held')).on(table.heldBy),
-        index(name('job_finished')).on(table.finishedAt),
-        index(name('job_state_schedule')).on(table.state, table.scheduleId),
+        index(name('job_claim')).on(made.claimGroup, made.claimTask, made.claimRank),
+        index(name('job_due')).on(made.dueAt),
+        index(name('job_held')).on(made.heldBy),
+        index(name('job_finished')).on(made.finishedAt),
+        index(name('job_state_schedule')).on(made.state, made.scheduleId),
         // For lists, newest first, which is the order of the key.
-        index(name('job_state')).on(table.state),
-        index(name('job_task')).on(table.task),
-        index(name('job_group')).on(table.group),
-        index(name('job_submitter')).on(table.submitter),
+        index(name('job_state')).on(made.state),
+        index(name('job_task')).on(made.task),
+        index(name('job_group')).on(made.group),
+        index(name('job_submitter')).on(made.submitter),
         // For the limit on an owner's open jobs; an owner's history may be long.
-        index(name('job_open_group')).on(table.group, table.state),
-        index(name('job_open_submitter')).on(table.submitter, table.state),
+        index(name('job_open_group')).on(made.group, made.state),
+        index(name('job_open_submitter')).on(made.submitter, made.state),
         ...checks(name('job'), {
           json: validJson,
           missed: between(0, INT),
@@ -306,7 +313,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
       ],
     ),
     /** The attempts that did not succeed. An attempt's number is not unique within its job; its claim is. */
-    attempt: mysqlTable(
+    attempt: table(
       name('attempt'),
       {
         jobId: text('job_id', 190).notNull(),
@@ -318,8 +325,8 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         outcome: word('outcome', OUTCOMES).notNull(),
         error: longText('error'),
       },
-      (table) => [
-        primaryKey({ columns: [table.jobId, table.claim] }),
+      (made) => [
+        primaryKey({ columns: [made.jobId, made.claim] }),
         ...checks(name('attempt'), {
           claim: between(0, INT),
           attempt: between(0, INT),
@@ -327,7 +334,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         }),
       ],
     ),
-    jobLog: mysqlTable(
+    jobLog: table(
       name('job_log'),
       {
         id: long('id').autoincrement().primaryKey(),
@@ -336,12 +343,12 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         level: word('level', LEVELS).notNull().default('info'),
         message: longText('message').notNull(),
       },
-      (table) => [
-        index(name('job_log_job')).on(table.jobId, table.id),
+      (made) => [
+        index(name('job_log_job')).on(made.jobId, made.id),
         ...checks(name('job_log'), { level: oneOf(LEVELS) }),
       ],
     ),
-    worker: mysqlTable(name('worker'), {
+    worker: table(name('worker'), {
       id: text('id', 255).primaryKey(),
       name: text('name', 190).notNull(),
       host: text('host', 255).notNull(),
@@ -352,7 +359,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
       heartbeatAt: instant('heartbeat').notNull().default(now),
     }),
     /** Every version of a declared set that was ever seen. The one that was first seen last is the newest. */
-    declaredSet: mysqlTable(
+    declaredSet: table(
       name('declared_set'),
       {
         name: text('name', 190).notNull(),
@@ -361,7 +368,7 @@ export function tables({ prefix = '' }: TablesOptions = {}) {
         schedules: json('schedules').notNull(),
         firstSeenAt: instant('first_seen').notNull().default(now),
       },
-      (table) => [primaryKey({ columns: [table.name, table.hash] })],
+      (made) => [primaryKey({ columns: [made.name, made.hash] })],
     ),
   }
 }

@@ -207,7 +207,7 @@ const workerId = upTo(255)
  * Dates.
  */
 export function tables({ prefix = '' }: TablesOptions = {}) {
-  const name = <Table extends string>(table: Table) => `${prefix}${table}` as const
+  const name = <Name extends string>(of: Name) => `${prefix}${of}` as const
   return {
     periodicTask: sqliteTable(
       name('periodic_task'),

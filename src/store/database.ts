@@ -89,6 +89,10 @@ export interface OpenOptions {
   readonly longestUseMs?: number | undefined
   /** The most connections to a server. */
   readonly connections?: number | undefined
+  /** The database on the server that has the tables; default: the one of the target. */
+  readonly schema?: string | undefined
+  /** Whether to create `schema` if it does not exist. */
+  readonly createsSchema?: boolean | undefined
   /** The database's clock, for tests that control time; SQLite only. */
   readonly clock?: (() => Date) | null | undefined
 }
@@ -124,8 +128,10 @@ export interface BatchUpdate {
 /** A SQL dialect: how it expresses what the shared statements need, and its own version of some operations. */
 export interface Dialect {
   readonly name: 'mysql' | 'sqlite'
-  /** Quotes the name of a table or an index. */
+  /** Quotes the name of an index. */
   readonly quoted: (name: string) => string
+  /** Quotes the name of a table, with its schema if it has one of its own. */
+  readonly table: (name: string) => string
 
   /** Expression: the database's clock. */
   readonly now: string

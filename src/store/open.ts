@@ -19,6 +19,12 @@ import type { Store, Stores } from './store.ts'
 export interface StoreOptions {
   /** Prefix for the names of all tables; default: none. */
   readonly tablePrefix?: string | undefined
+  /**
+   * The database on the same server that has the tables, such as `kalends`, so that migration tools of the application do
+   * not see them; default: the application's own. It is created if it does not exist, unless `migrate` is false. Not for
+   * SQLite.
+   */
+  readonly schema?: string | undefined
   /** Whether to bring the tables up to date (default), or to fail when they are not. */
   readonly migrate?: boolean | undefined
   /** Milliseconds after which a connection that is busy with one piece of work is destroyed: a worker's lease. */
@@ -33,10 +39,14 @@ export interface StoreOptions {
   readonly clock?: (() => Date) | undefined
 }
 
+/** Where the tables are. */
+export type Place = Pick<StoreOptions, 'tablePrefix' | 'schema'>
+
 /** One for each use. */
 const LEAST_CONNECTIONS = 3
 const MOST_CONNECTIONS = 1000
 const PREFIX = /^[a-z0-9_]{0,32}$/i
+const SCHEMA = /^[a-z0-9_$-]{1,64}$/i
 
 /**
  * @throws InvalidInputError when the target or an option is invalid
@@ -53,7 +63,7 @@ export async function openStore(target: DatabaseTarget, options: StoreOptions = 
 export async function openStores(target: DatabaseTarget, options: StoreOptions = {}): Promise<Stores> {
   const prefix = checkedPrefix(options)
   checkedWhole('connections', options.connections, LEAST_CONNECTIONS, MOST_CONNECTIONS)
-  const uses = await openDatabase(target, options)
+  const uses = await openDatabase(target, { ...options, createsSchema: options.migrate !== false })
   const { loops, calls, api, close } = uses
   try {
     await checkVersion(calls, prefix)
@@ -92,17 +102,14 @@ export function storeOn(database: Database, prefix: string): Store {
 }
 
 /** Opens a database whose tables may be outdated or damaged, for inspection only. */
-export async function openToInspect(
-  target: DatabaseTarget,
-  options: Pick<StoreOptions, 'tablePrefix'>,
-): Promise<Store> {
+export async function openToInspect(target: DatabaseTarget, options: Place): Promise<Store> {
   const prefix = checkedPrefix(options)
-  const { calls, close } = await openDatabase(target)
+  const { calls, close } = await openDatabase(target, options)
   return { ...storeOn(calls, prefix), close }
 }
 
 /** Options of `Kalends.migrate`. */
-export interface MigrateOptions extends Pick<StoreOptions, 'tablePrefix'> {
+export interface MigrateOptions extends Place {
   /** Called before each statement; on large tables, one may take long. */
   readonly onStep?: ((done: number, of: number) => void) | undefined
 }
@@ -113,7 +120,7 @@ export async function migrateDatabase(
   options: MigrateOptions = {},
 ): Promise<string[]> {
   const prefix = checkedPrefix(options)
-  const { calls, close } = await openDatabase(target)
+  const { calls, close } = await openDatabase(target, { schema: options.schema, createsSchema: true })
   try {
     await checkVersion(calls, prefix)
     return await migrate(calls, prefix, options.onStep)
@@ -123,12 +130,9 @@ export async function migrateDatabase(
 }
 
 /** The statements that `migrateDatabase` would run. */
-export async function printMigrations(
-  target: DatabaseTarget,
-  options: Pick<StoreOptions, 'tablePrefix'> = {},
-): Promise<string[]> {
+export async function printMigrations(target: DatabaseTarget, options: Place = {}): Promise<string[]> {
   const prefix = checkedPrefix(options)
-  const { calls, close } = await openDatabase(target)
+  const { calls, close } = await openDatabase(target, options)
   try {
     await checkVersion(calls, prefix)
     return await pendingStatements(calls, prefix)
@@ -152,8 +156,19 @@ async function openDatabase(target: DatabaseTarget, options: OpenOptions = {}): 
       'database',
       `the URL of a database is needed, such as mysql://user@host/name or sqlite:./file.db, not ${target === null ? 'null' : typeof target}`,
     )
+  const { schema } = options
+  if (schema !== undefined && (typeof schema !== 'string' || !SCHEMA.test(schema)))
+    throw new InvalidInputError(
+      'schema',
+      `up to 64 letters, digits, '_', '$' and '-' are needed, not '${schema}'`,
+    )
   const file = typeof target === 'string' ? pathIn(target) : isSqlite(target) ? await fileOf(target) : null
   if (file !== null) {
+    if (schema !== undefined)
+      throw new InvalidInputError(
+        'schema',
+        'an SQLite file has only one; to keep the tables apart, open a file of their own, such as sqlite:./kalends.db',
+      )
     const { openSqlite } = await import('./sqlite/open.ts').catch((error: unknown) => {
       throw isMissing(error, 'libsql')
         ? new InvalidInputError('database', NO_SQLITE, { cause: error })

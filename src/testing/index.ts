@@ -20,7 +20,7 @@ import { timeSpan } from '../timer/index.ts'
 
 /** The options of `Kalends.open`, except those that the test kit sets itself. */
 export interface TestOptions
-  extends Omit<KalendsOptions, 'clock' | 'connections' | 'migrate' | 'tablePrefix'> {
+  extends Omit<KalendsOptions, 'clock' | 'connections' | 'migrate' | 'schema' | 'tablePrefix'> {
   /** The initial time of the clock; default 2026-01-01T00:00Z. */
   readonly now?: Date | string | undefined
   /**

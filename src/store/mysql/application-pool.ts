@@ -52,7 +52,11 @@ export function createPoolLike(target: MysqlTarget): CreatePool {
     const own = mysql.createPool(options)
     const defaults = connectionConfig(own.pool)
     Object.defineProperty(own.pool.config, 'connectionConfig', {
-      get: () => Object.assign(Object.create(Object.getPrototypeOf(defaults)), defaults, settingsOf(pool)),
+      get: () =>
+        Object.assign(Object.create(Object.getPrototypeOf(defaults)), defaults, {
+          ...settingsOf(pool),
+          ...(options.database !== undefined && { database: options.database }),
+        }),
     })
     return own
   }

@@ -7,7 +7,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import mysql from 'mysql2/promise'
 import { ConflictError, messageOf, StoreUnavailableError, TooSlowError } from '../../errors.ts'
-import { CLOSED, type Database, type Sql, type SqlValue } from '../database.ts'
+import { CLOSED, type Database, type Dialect, type Sql, type SqlValue } from '../database.ts'
 import type { CreatePool } from './application-pool.ts'
 import { Connections, type Host, SeenServers } from './connections.ts'
 import { mysqlDialect } from './dialect.ts'
@@ -52,13 +52,12 @@ export interface MysqlOptions {
   readonly statementLimitMs?: number | undefined
   /** Default: three times five seconds. */
   readonly lockWaits?: LockWaits | undefined
+  /** The database of the tables; default: the one of the target. */
+  readonly schema?: string | undefined
 }
 
 export class MysqlDatabase implements Database {
-  readonly dialect = mysqlDialect(() => {
-    if (this.#server === null) throw new Error('not connected yet')
-    return this.#server
-  })
+  readonly dialect: Dialect
   readonly #connections: Connections
   readonly #seen = new SeenServers()
   readonly #longestUseMs: number
@@ -79,15 +78,20 @@ export class MysqlDatabase implements Database {
   constructor(
     target: string | CreatePool,
     connections: number,
-    { longestUseMs = LONGEST_USE_MS, statementLimitMs, lockWaits = PATIENT }: MysqlOptions = {},
+    { longestUseMs = LONGEST_USE_MS, statementLimitMs, lockWaits = PATIENT, schema }: MysqlOptions = {},
   ) {
+    const inSchema = schema === undefined ? {} : { database: schema }
     const hosts: Host[] =
       typeof target === 'string'
         ? hostsOf(target).map(({ name, url }) => ({
             name,
-            createPool: (options) => mysql.createPool({ ...options, uri: url }),
+            createPool: (options) => mysql.createPool({ ...options, ...inSchema, uri: url }),
           }))
-        : [{ name: '', createPool: target }]
+        : [{ name: '', createPool: (options) => target({ ...options, ...inSchema }) }]
+    this.dialect = mysqlDialect(() => {
+      if (this.#server === null) throw new Error('not connected yet')
+      return this.#server
+    }, schema ?? null)
     this.#longestUseMs = longestUseMs
     this.#statementLimitMs = statementLimitMs ?? null
     this.#lockWaits = lockWaits

@@ -64,10 +64,16 @@ const schema: SchemaDialect = {
   isAlreadyApplied,
 }
 
-/** @param server  the connected server; throws before the first connection */
-export const mysqlDialect = (server: () => Server): Dialect => ({
+const quoted = (name: string) => `\`${name}\``
+
+/**
+ * @param server  the connected server; throws before the first connection
+ * @param ownSchema  the database of the tables, if the application's transactions are in another one
+ */
+export const mysqlDialect = (server: () => Server, ownSchema: string | null = null): Dialect => ({
   name: 'mysql',
-  quoted: (name) => `\`${name}\``,
+  quoted,
+  table: ownSchema === null ? quoted : (name) => `${quoted(ownSchema)}.${quoted(name)}`,
   // Not NOW(), which is in the zone of the session. That may be the application's.
   now: 'UTC_TIMESTAMP(3)',
   nowPlus: (ms) => `UTC_TIMESTAMP(3) + INTERVAL ${integerLiteral(Math.round(ms * 1000))} MICROSECOND`,
@@ -106,10 +112,11 @@ export const mysqlDialect = (server: () => Server): Dialect => ({
   isLockWait: (error) => (error instanceof StoreUnavailableError ? error.isLockWait : isLockWait(error)),
   isContended: (error) => error instanceof StoreUnavailableError && isTransient(error.cause),
   async checkTransaction(execute) {
-    checkTransaction(server().database, await execute(TRANSACTION_STATE), await execute(TRANSACTION_STATUS))
+    const database = ownSchema === null ? server().database : null
+    checkTransaction(database, await execute(TRANSACTION_STATE), await execute(TRANSACTION_STATUS))
   },
   async changeTokens(database, tables) {
-    const names = tables.map((table) => table.replaceAll('`', ''))
+    const names = tables.map((table) => table.replaceAll('`', '').replace(/^.*\./, ''))
     // Plain literals of our table names, so that the server examines no other tables.
     const literals = names.flatMap((name) => [`'${name}'`, `'${name.toLowerCase()}'`])
     const rows = await database.rows<{ name: string; updated: string | null }>(

@@ -1,6 +1,6 @@
 import { admittedForApi, API_STATEMENT_MS } from '../admission.ts'
 import type { Databases, MysqlTarget, OpenOptions } from '../database.ts'
-import { createPoolLike } from './application-pool.ts'
+import { type CreatePool, createPoolLike } from './application-pool.ts'
 import { IMPATIENT, MysqlDatabase } from './database.ts'
 
 /** Defaults for the maximum number of connections to a host. */
@@ -19,18 +19,24 @@ const API_SHARE = 10
  */
 export async function openMysql(
   target: string | MysqlTarget,
-  { longestUseMs, connections }: OpenOptions,
+  { longestUseMs, connections, schema, createsSchema = false }: OpenOptions,
 ): Promise<Databases> {
   const from = typeof target === 'string' ? target : createPoolLike(target)
   const most = connections ?? (typeof from === 'string' ? URL_CONNECTIONS : POOL_CONNECTIONS)
   const apiConnections = Math.max(1, Math.floor(most / API_SHARE))
   const others = most - apiConnections
+  if (schema !== undefined && createsSchema) await createSchema(from, schema)
   const loops = new MysqlDatabase(from, Math.ceil(others / 2), {
     longestUseMs: longestUseMs && Math.max(longestUseMs, LEAST_LOOP_USE_MS),
     lockWaits: IMPATIENT,
+    schema,
   })
-  const calls = new MysqlDatabase(from, Math.floor(others / 2), { longestUseMs })
-  const api = new MysqlDatabase(from, apiConnections, { longestUseMs, statementLimitMs: API_STATEMENT_MS })
+  const calls = new MysqlDatabase(from, Math.floor(others / 2), { longestUseMs, schema })
+  const api = new MysqlDatabase(from, apiConnections, {
+    longestUseMs,
+    statementLimitMs: API_STATEMENT_MS,
+    schema,
+  })
   const close = async () => {
     await Promise.all([loops, calls, api].map((database) => database.close()))
   }
@@ -43,4 +49,18 @@ export async function openMysql(
     throw failed.reason
   }
   return { loops, calls, api: admittedForApi(api, apiConnections), close }
+}
+
+/** A user who may not create databases needs one that exists. */
+async function createSchema(from: string | CreatePool, schema: string): Promise<void> {
+  const database = new MysqlDatabase(from, 1)
+  try {
+    const [found] = await database.rows(
+      'SELECT schema_name AS name FROM information_schema.schemata WHERE schema_name = ?',
+      [schema],
+    )
+    if (found === undefined) await database.run(`CREATE DATABASE IF NOT EXISTS \`${schema}\``)
+  } finally {
+    await database.close()
+  }
 }

@@ -83,18 +83,18 @@ interface TransactionState {
 }
 
 /**
- * @param database  the database that Kalends uses
+ * @param database  the database that Kalends uses; null: its statements name it
  * @param state  the result of TRANSACTION_STATE; a function of the application may return anything
  * @param status  the result of TRANSACTION_STATUS; likewise
  * @throws InvalidInputError when the job would not be part of a transaction of this database, or when the session could
  * store other values than those given
  */
-export function checkTransaction(database: string, state: unknown, status: unknown): void {
+export function checkTransaction(database: string | null, state: unknown, status: unknown): void {
   const open = statusIn(status)
   if (open !== null && (open & (IN_TRANSACTION | AUTOCOMMIT)) === AUTOCOMMIT) throw noTransaction()
   const found = stateIn(state)
   if (found === null) return
-  if (found.database !== database)
+  if (database !== null && found.database !== database)
     throw new InvalidInputError(
       'tx',
       `the connection of the transaction uses ${found.database === null ? 'no database' : `the database '${found.database}'`}, but Kalends uses '${database}': run USE ${database} first`,

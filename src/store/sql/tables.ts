@@ -33,13 +33,16 @@ const NAMES = {
 /** All tables except the bookkeeping of migrations. */
 export const TABLE_NAMES = ['periodic_task', 'job', 'job_log', 'attempt', 'worker', 'declared_set'] as const
 
-/** Quoted names with the application's prefix. */
+/** Quoted names with the application's prefix; those of tables also with their schema. */
 export type Tables = Readonly<Record<keyof typeof NAMES, string>>
 
-export function tables(prefix: string, { quoted }: Pick<Dialect, 'quoted'>): Tables {
+export function tables(prefix: string, { quoted, table }: Pick<Dialect, 'quoted' | 'table'>): Tables {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys are those of NAMES
   return Object.fromEntries(
-    Object.entries(NAMES).map(([key, name]) => [key, quoted(`${prefix}${name}`)]),
+    Object.entries(NAMES).map(([key, name]) => [
+      key,
+      key.endsWith('Index') ? quoted(`${prefix}${name}`) : table(`${prefix}${name}`),
+    ]),
   ) as Tables
 }
 

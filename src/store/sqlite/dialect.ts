@@ -7,6 +7,8 @@ import { isAlreadyApplied, isDuplicate } from './errors.ts'
 
 const FORMAT = '%Y-%m-%d %H:%M:%f'
 
+const quoted = (name: string) => `\`${name}\``
+
 const schema: SchemaDialect = {
   tableOptions: '',
   async existing(sql, names) {
@@ -41,7 +43,8 @@ const schema: SchemaDialect = {
 /** @param clock  for tests that control time; null: the machine's clock */
 export const sqliteDialect = (clock: (() => Date) | null): Dialect => ({
   name: 'sqlite',
-  quoted: (name) => `\`${name}\``,
+  quoted,
+  table: quoted,
   get now() {
     return clock === null ? `strftime('${FORMAT}', 'now')` : `'${toText(clock())}'`
   },
