@@ -80,7 +80,7 @@ export const CheckQuery = z.strictObject({
   limit: whole(0, 1000).meta({ description: 'Run times; default 10' }),
 })
 export const LoadQuery = z.strictObject({
-  from: instantIn.optional().meta({ description: 'Rounded down to the hour; default the current hour' }),
+  from: instantIn.optional().meta({ description: 'Rounded down to the minute; default the current hour' }),
   hours: whole(1, 744).meta({ description: 'Default 168' }),
   ...owners,
 })

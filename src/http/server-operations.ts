@@ -91,8 +91,10 @@ export const serverOperations: readonly Operation[] = [
     summary: 'Count planned and past runs by the hour',
     query: queries.LoadQuery,
     answers: { 200: { description: 'Hours', schema: answers.Load } },
-    run: async ({ query, reach }) =>
-      ok(await reach.views.load({ ...query, from: query.from ?? new Date(), hours: query.hours ?? 168 })),
+    run: async ({ query, reach }) => {
+      const { from = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS), hours = 168 } = query
+      return ok(await reach.views.load({ ...query, from, hours }))
+    },
   }),
   operation('listUpcoming', 'GET', '/api/v1/upcoming', 'read', {
     summary: 'List the runs between two instants, earliest first',

@@ -141,6 +141,8 @@ export interface Dialect {
   readonly instant: (column: string) => string
   /** Expression: the first 13 characters of an instant, `YYYY-MM-DD HH`. */
   readonly hour: (column: string) => string
+  /** Expression: the minute of an instant, as two digits. */
+  readonly minute: (column: string) => string
   /** Expression: the position of a text in another, from 1; 0 when it does not occur. */
   readonly position: (text: string, part: string) => string
 

@@ -220,7 +220,7 @@ export interface ListStore {
   /** Active schedules, ordered by id. @param atOnce  the most rows to read per batch */
   timers(conditions: ScheduleConditions, atOnce: number): AsyncGenerator<TimerRow[], void>
   /**
-   * Ended jobs, by hour and state. `complete` is false if jobs are missing: those that ended first, or for an owner,
+   * Ended jobs, by state and by hour, which begins at the minute of `finishedFrom`. `complete` is false if jobs are missing: those that ended first, or for an owner,
    * those that were submitted first.
    */
   finishedPerHour(

@@ -27,7 +27,7 @@ export interface FailureGroup {
 
 /** The hours to show, and filters for the runs. */
 export interface LoadQuery {
-  /** Rounded down to the hour. */
+  /** Rounded down to the minute, at which each hour begins. */
   readonly from: Date
   /** 1 to 744. */
   readonly hours: number
@@ -53,7 +53,8 @@ export interface UpcomingQuery {
 const COMPUTE_MS = 2000
 /** The longest time before the event loop can run other work. */
 const TURN_MS = 10
-const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 const MOST_HOURS = 744
 /** The most schedules whose elapses are calculated. */
 const MOST_TIMERS = 20_000
@@ -114,7 +115,7 @@ export class Views {
   /** Planned and past runs of each hour. */
   async load(query: LoadQuery): Promise<Load> {
     const from = new Date(
-      Math.floor((checkedInstant('from', query.from)?.getTime() ?? 0) / HOUR_MS) * HOUR_MS,
+      Math.floor((checkedInstant('from', query.from)?.getTime() ?? 0) / MINUTE_MS) * MINUTE_MS,
     )
     const hours = checkedWhole('hours', query.hours, 1, MOST_HOURS)
     const to = new Date(from.getTime() + hours * HOUR_MS)

@@ -217,7 +217,7 @@ eachDatabase((under) => {
     await database.query(
       "INSERT INTO job (id, task, state, finished) VALUES ('j', 'mail', 'failed', '2026-03-02 03:10:00.000')",
     )
-    const load = await call('GET /api/v1/load?from=2026-03-02T00:30:00Z&hours=24')
+    const load = await call('GET /api/v1/load?from=2026-03-02T00:00:30Z&hours=24')
     expect(load.body.hours).toHaveLength(24)
     expect(load.body).toMatchObject({ schedules: 2, endedIsComplete: true, plannedIsExact: false })
     expect(load.body.hours[3]).toEqual({
@@ -226,6 +226,13 @@ eachDatabase((under) => {
       ended: { failed: 1 },
     })
     expect(load.body.hours[23].planned).toBe(3600)
+    // Midnight in Kolkata.
+    const shifted = await call('GET /api/v1/load?from=2026-03-01T18:30:00Z&hours=24')
+    expect(shifted.body.hours[8]).toEqual({
+      hour: '2026-03-02T02:30:00.000Z',
+      planned: 3601,
+      ended: { failed: 1 },
+    })
     const upcoming = await call('GET /api/v1/upcoming?from=2199-03-02T03:00:00Z&to=2199-03-02T03:00:02Z')
     expect(upcoming.body.items.map(({ schedule }: { schedule: string }) => schedule).toSorted()).toEqual([
       'daily',

@@ -451,11 +451,14 @@ onEachStore((under) => {
       expect(all.find(({ id }) => id === row.id)).toMatchObject({ ...row })
   })
 
-  it('ended jobs are counted by hour and state', async () => {
-    const range = { finishedFrom: START, finishedTo: after(START, 3 * 60 * MINUTE) }
+  it.each([0, 15, 30, 45])('ended jobs are counted by state and by hours from minute %i', async (minute) => {
+    const finishedFrom = new Date(START)
+    finishedFrom.setUTCMinutes(minute - 60)
+    const range = { finishedFrom, finishedTo: after(START, 3 * 60 * MINUTE) }
     const { hours, complete } = await under.store.lists.finishedPerHour(range, bounds)
     const ended = (await everyJob()).filter(({ finished }) => finished !== null)
     expect(complete).toBe(true)
+    expect(new Set(hours.map(({ hour }) => hour.getUTCMinutes()))).toEqual(new Set([minute]))
     expect(hours.reduce((sum, { jobs }) => sum + jobs, 0)).toBe(ended.length)
     for (const { hour, state, jobs } of hours)
       expect(
@@ -463,7 +466,8 @@ onEachStore((under) => {
           (one) =>
             one.state === state &&
             one.finished !== null &&
-            Math.floor(one.finished.getTime() / 3_600_000) === hour.getTime() / 3_600_000,
+            one.finished >= hour &&
+            one.finished < after(hour, 60 * MINUTE),
         ),
       ).toHaveLength(jobs)
   })

@@ -79,6 +79,7 @@ export const mysqlDialect = (server: () => Server, ownSchema: string | null = nu
   nowPlus: (ms) => `UTC_TIMESTAMP(3) + INTERVAL ${integerLiteral(Math.round(ms * 1000))} MICROSECOND`,
   instant: (column) => column,
   hour: (column) => `SUBSTR(CAST(${column} AS CHAR), 1, 13)`,
+  minute: (column) => `SUBSTR(CAST(${column} AS CHAR), 15, 2)`,
   position: (text, part) => `INSTR(${text}, ${part})`,
   found: (table, by) => `${table} FORCE INDEX (${by === 'key' ? 'PRIMARY' : by.index})`,
   joinedByKey: (rows, table, as, key) =>

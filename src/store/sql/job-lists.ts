@@ -94,7 +94,8 @@ export function jobLists(context: TablesContext, owner: Owner): JobLists {
       const { id: _, schedule, worker: __, ...others } = await withStoredId(conditions)
       const range = jobsIn(others)
       const ofSchedule = schedule === undefined ? NOTHING : and('periodic_task_id = ?', schedule)
-      return await hoursIn(context, { ...range, filter: both(range.filter, ofSchedule) }, bounds)
+      const minute = conditions.finishedFrom.getUTCMinutes()
+      return await hoursIn(context, { ...range, filter: both(range.filter, ofSchedule) }, minute, bounds)
     },
   }
 }

@@ -1,6 +1,6 @@
 /** The data of overviews: failures, timers and hours, read slice by slice. */
 import type { JobState } from '../../model/job.ts'
-import { fromStored, fromText } from '../../model/instant.ts'
+import { fromStored, fromText, toText } from '../../model/instant.ts'
 import type { Failure, HourCount, ListBounds, TimerGroup, TimerRow } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
 import { and, both, NOTHING } from './conditions.ts'
@@ -11,6 +11,7 @@ import { forEachSlice } from './slices.ts'
 
 /** How many characters of an error distinguish failures. */
 const ERROR_START = 500
+const HOUR_MS = 3_600_000
 
 interface TimerColumns {
   timer: string
@@ -118,26 +119,36 @@ export async function* timersIn(
   }
 }
 
-/** The jobs of a range, by state and by the hour in which they ended. `complete` is false if some are missing. */
+/**
+ * The jobs of a range, by state and by the hour in which they ended. `complete` is false if some are missing.
+ *
+ * @param minute  when the hours begin: half past, if times are shown in Asia/Kolkata
+ */
 export async function hoursIn(
   context: Context,
   range: IndexRange,
+  minute: number,
   bounds: ListBounds,
 ): Promise<{ readonly hours: HourCount[]; readonly complete: boolean }> {
+  const begin = String(minute).padStart(2, '0')
   const hours = new Map<string, HourCount>()
   const complete = await forEachSlice(context, range, bounds, async (slice) => {
     const { text, params } = scanned(slice, context.dialect, ['id', 'finished', 'state'])
-    const rows = await context.rows<{ hour: string; state: JobState; jobs: number }>(
-      `SELECT ${context.dialect.hour('finished')} AS hour, state, COUNT(*) AS jobs
+    const rows = await context.rows<{ hour: string; begun: number; state: JobState; jobs: number }>(
+      `SELECT ${context.dialect.hour('finished')} AS hour,
+              ${context.dialect.minute('finished')} >= ? AS begun,
+              state, COUNT(*) AS jobs
        FROM (${text}) AS scanned
        WHERE matches = 1
-       GROUP BY 1, 2`,
-      params,
+       GROUP BY 1, 2, 3`,
+      [begin, ...params],
     )
-    for (const { hour, state, jobs } of rows) {
-      const key = `${hour} ${state}`
+    for (const { hour, begun, state, jobs } of rows) {
+      const at = fromStored(`${hour}:${begin}:00.000`)
+      const start = begun === 1 ? at : new Date(at.getTime() - HOUR_MS)
+      const key = `${toText(start)} ${state}`
       const before = hours.get(key)?.jobs ?? 0
-      hours.set(key, { hour: fromStored(`${hour}:00:00.000`), state, jobs: jobs + before })
+      hours.set(key, { hour: start, state, jobs: jobs + before })
     }
     return 'go on'
   })

@@ -4238,7 +4238,7 @@ export interface operations {
     getLoad: {
         parameters: {
             query?: {
-                /** @description Rounded down to the hour; default the current hour */
+                /** @description Rounded down to the minute; default the current hour */
                 from?: string;
                 /** @description Default 168 */
                 hours?: number;
