@@ -1,5 +1,5 @@
 /** What people do on the page, in a real browser, on real databases. */
-import type { Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { task } from '../../src/index.ts'
 import { databases } from '../support/databases.ts'
@@ -363,6 +363,84 @@ describe('on SQLite', () => {
     noErrors()
   })
 
+  it.skipIf(under === undefined)(
+    'shows the hours of a zone that is off by half an hour',
+    async ({ skip }) => {
+      const application = await start()
+      await application.kalends.schedules.create({
+        id: 'morning',
+        task: task('quick'),
+        timer: '09:00 Asia/Kolkata',
+      })
+      const page = await opened(skip, { timezoneId: 'Asia/Kolkata' })
+      await page.goto(`${application.url}calendar?week=2026-03-25`)
+      await page.getByText('2026-03-23 to 2026-03-29').waitFor()
+      const labels = await page.locator('.week .cell').evaluateAll(
+        // oxlint-disable-next-line typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-unsafe-member-access -- runs in the page
+        (cells) => cells.map((cell) => cell.getAttribute('aria-label') ?? ''),
+      )
+      expect(labels).toHaveLength(168)
+      expect(labels[0]).toMatch(/^Mon 2026-03-23 00:00: /)
+      expect(labels[167]).toMatch(/^Sun 2026-03-29 23:00: /)
+      await page.getByRole('link', { name: 'This week' }).click()
+      await page.locator('.week .cell.is-now').waitFor()
+      await page.getByRole('link', { name: 'Next week' }).click()
+      await page.getByRole('link', { name: /^Tue .* 09:00: 1 planned$/ }).click()
+      await page.getByRole('table', { name: 'Upcoming runs in this hour' }).getByText('09:00').waitFor()
+      noErrors()
+    },
+  )
+
+  it.skipIf(under === undefined)('shows both hours when the clock is set back', async ({ skip }) => {
+    const application = await start()
+    const page = await opened(skip)
+    await page.goto(`${application.url}calendar`)
+    await page.getByLabel('Go to the week of').fill('2026-10-25')
+    await page.getByText('2026-10-19 to 2026-10-25').waitFor()
+    await page.getByRole('link', { name: /^Sun 2026-10-25 02:00 \+02:00: / }).waitFor()
+    await page.getByRole('link', { name: /^Sun 2026-10-25 02:00 \+01:00: / }).waitFor()
+    await page.getByRole('link', { name: /^Sun 2026-10-25 23:00: / }).waitFor()
+    await page.getByLabel('Go to the week of').fill('2026-03-29')
+    await page.getByText('2026-03-23 to 2026-03-29').waitFor()
+    await page.getByRole('link', { name: /^Sun 2026-03-29 23:00: / }).waitFor()
+    expect(await page.locator('.week .day').count()).toBe(7)
+    noErrors()
+  })
+
+  it.skipIf(under === undefined)(
+    'date fields mean the zone of the page, also of a time that the clock skips',
+    async ({ skip }) => {
+      const application = await start()
+      await application.kalends.schedules.create({
+        id: 'night',
+        task: task('quick'),
+        timer: '03:00',
+        starts: new Date('2026-07-01T08:00:00Z'),
+      })
+      const page = await opened(skip)
+      await page.goto(`${application.url}schedules/night/edit`)
+      await page.getByText('Policies', { exact: false }).click()
+      const [starts, ends] = [
+        page.getByLabel('Starts', { exact: true }),
+        page.getByLabel('Ends', { exact: true }),
+      ]
+      expect(await starts.inputValue()).toBe('2026-07-01T10:00')
+      await ends.fill('2027-03-28T02:30')
+      await page.getByText('The clock skips this time: it means 03:30 +02:00').waitFor()
+      await page.getByRole('button', { name: 'Europe/Berlin' }).click()
+      expect(await starts.inputValue()).toBe('2026-07-01T08:00')
+      expect(await ends.inputValue()).toBe('2027-03-28T01:30')
+      await page.getByText('No slot after this time (UTC)').waitFor()
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByRole('heading', { name: 'Upcoming runs' }).waitFor()
+      expect(await application.kalends.schedules.get('night')).toMatchObject({
+        starts: new Date('2026-07-01T08:00:00Z'),
+        ends: new Date('2027-03-28T01:30:00Z'),
+      })
+      noErrors()
+    },
+  )
+
   it.skipIf(under === undefined)('explains why a schedule did not run at a time', async ({ skip }) => {
     const application = await start()
     await application.kalends.schedules.create({
@@ -498,9 +576,9 @@ describe('on SQLite', () => {
   })
 })
 
-async function opened(skip: (reason: string) => never): Promise<Page> {
+async function opened(skip: (reason: string) => never, options: BrowserContextOptions = {}): Promise<Page> {
   if (browser === null) return skip('there is no browser here')
-  const page = await browser.page()
+  const page = await browser.page(options)
   onTestFinished(() => page.context().close())
   return page
 }

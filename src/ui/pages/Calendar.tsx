@@ -7,56 +7,58 @@ import { FilterChips, filtersOf } from '../parts/list.tsx'
 import { Loaded, Stale } from '../parts/placeholders.tsx'
 import { link, query, setQuery } from '../router.ts'
 import { now, zone } from '../time/clock.ts'
-import { count, DAY_MS, HOUR_MS, instantOf, wall } from '../time/format.ts'
+import { count, instantOf, wall } from '../time/format.ts'
+import { hourOf, placed, type Placed, type Week, weekOf } from '../time/week.ts'
 import { CalendarHour } from './CalendarHour.tsx'
 
 type HourLoad = Load['hours'][number]
 
-const WEEK_HOURS = 168
+/** What a date field offers. */
+const [FIRST_DAY, LAST_DAY] = ['1970-01-05', '9999-12-26']
 const FILTERS = ['task', 'group', 'submitter'] as const
 
-/** The first day of the week that an instant is in, as a date. */
-function mondayOf(at: Date, zoneName: string): string {
-  const day = new Date(`${wall(at, zoneName).date}T00:00:00Z`)
-  return new Date(day.getTime() - ((day.getUTCDay() + 6) % 7) * DAY_MS).toISOString().slice(0, 10)
+/** An instant from the address, which anyone can edit; undefined if its week cannot be shown. */
+function asked(text: string): Date | undefined {
+  const at = new Date(text)
+  return at >= new Date(FIRST_DAY) && at <= new Date(LAST_DAY) ? at : undefined
 }
 
-function shifted(date: string, days: number): string {
-  return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)
+function askedDay(): string | undefined {
+  const { week = '' } = query.value
+  return /^\d{4}-\d\d-\d\d$/.test(week) && asked(week) !== undefined ? week : undefined
 }
 
-/** An hour from the address, which anyone can edit; undefined if it cannot be shown. */
-function hourAt(text: string | undefined): string | undefined {
-  const at = Date.parse(text ?? '')
-  // The end of the hour must be a valid date as well.
-  return Number.isNaN(at) || Number.isNaN(new Date(at + HOUR_MS).getTime()) ? undefined : text
+/** The week of the day or of the hour in the address; otherwise this week. */
+function shownWeek(): Week {
+  const day = askedDay()
+  const noon = day === undefined ? null : instantOf(`${day}T12:00`, zone.value)
+  return weekOf(noon ?? asked(query.value['at'] ?? '') ?? now.peek(), zone.value)
 }
 
 export function CalendarPage() {
-  const thisWeek = mondayOf(now.peek(), zone.value)
-  const day = query.value['week'] ?? ''
-  const isDay = /^\d{4}-\d\d-\d\d$/.test(day) && !Number.isNaN(Date.parse(day))
-  const week = isDay ? mondayOf(new Date(`${day}T12:00:00Z`), 'UTC') : thisWeek
-  const from = instantOf(`${week}T00:00`, zone.value) ?? new Date()
+  const week = shownWeek()
+  const { from, hours } = week
+  const at = asked(query.value['at'] ?? '')
+  const hour = at && hourOf(at, from).toISOString()
   const filter = filtersOf(FILTERS)
-  const load = useApi('/api/v1/load', { query: { ...filter, from: from.toISOString(), hours: WEEK_HOURS } }, [
+  const load = useApi('/api/v1/load', { query: { ...filter, from: from.toISOString(), hours } }, [
     'schedules',
   ])
-  const at = hourAt(query.value['at'])
-  const weekLink = (days: number) => link(['calendar'], { ...filter, week: shifted(week, days) })
+  const weekLink = (first: string) => link(['calendar'], { ...filter, week: first })
   return (
     <>
       <PageHead title="Calendar">
-        <IconButton icon="left" label="Previous week" href={weekLink(-7)} />
+        <IconButton icon="left" label="Previous week" href={weekLink(week.previous)} />
         <Button
           label="This week"
           href={link(['calendar'], filter)}
-          aria-current={week === thisWeek ? 'date' : undefined}
+          aria-current={week.first === weekOf(now.peek(), zone.value).first ? 'date' : undefined}
         />
-        <IconButton icon="right" label="Next week" href={weekLink(7)} />
+        <IconButton icon="right" label="Next week" href={weekLink(week.next)} />
+        <DayInput />
       </PageHead>
       <p class="lead">
-        {week} to {shifted(week, 6)}, hours in {zone.value}.{' '}
+        {week.first} to {week.last}, hours in {zone.value}.{' '}
         {load.data !== undefined && <Quietest hours={load.data.hours} />}
       </p>
       <div class="filters">
@@ -66,19 +68,35 @@ export function CalendarPage() {
       <Loaded query={load} rows={7}>
         {(data) => (
           <>
-            <Week load={data} />
+            <Hours load={data} shown={hour} />
             <Legend load={data} />
           </>
         )}
       </Loaded>
-      {at !== undefined && (
+      {hour !== undefined && (
         <CalendarHour
-          at={at}
+          at={hour}
           filter={filter}
-          ended={load.data?.hours.find(({ hour }) => hour === at)?.ended ?? {}}
+          ended={load.data?.hours.find((one) => one.hour === hour)?.ended ?? {}}
         />
       )}
     </>
+  )
+}
+
+/** Goes to the week of a day. */
+function DayInput() {
+  return (
+    <input
+      type="date"
+      aria-label="Go to the week of"
+      value={askedDay() ?? shownWeek().first}
+      min={FIRST_DAY}
+      max={LAST_DAY}
+      onInput={({ currentTarget: { value, validity } }) => {
+        if (value !== '' && validity.valid) setQuery({ week: value, at: undefined }, 'replace')
+      }}
+    />
   )
 }
 
@@ -105,8 +123,14 @@ function endedOf({ ended }: HourLoad): number {
   return Object.values(runs).reduce((sum, jobs) => sum + jobs, 0)
 }
 
-function Week({ load: { hours } }: { readonly load: Load }) {
-  const current = Math.floor(now.value.getTime() / HOUR_MS) * HOUR_MS
+interface HoursProps {
+  readonly load: Load
+  /** The hour below the week. */
+  readonly shown: string | undefined
+}
+
+function Hours({ load: { from, hours }, shown }: HoursProps) {
+  const current = hourOf(now.value, new Date(from)).getTime()
   const isPast = ({ hour }: HourLoad) => Date.parse(hour) < current
   const shares = new Map([
     ...sharesOf(hours.filter(isPast), endedOf),
@@ -115,7 +139,8 @@ function Week({ load: { hours } }: { readonly load: Load }) {
       ({ planned }) => planned,
     ),
   ])
-  const days = [...new Set(hours.map(({ hour }) => wall(new Date(hour), zone.value).date))]
+  const cells = placed(hours, zone.value)
+  const days = [...new Set(cells.map(({ wall: { date } }) => date))]
   return (
     <div class="week" role="group" aria-label="Runs by day and hour">
       {Array.from({ length: 24 }, (_, hour) => (
@@ -128,14 +153,15 @@ function Week({ load: { hours } }: { readonly load: Load }) {
           <b>{wall(new Date(`${date}T12:00:00Z`), 'UTC').weekday}</b> {date.slice(5)}
         </span>
       ))}
-      {hours.map((hour) => (
+      {cells.map((cell) => (
         <Cell
-          key={hour.hour}
-          load={hour}
-          share={shares.get(hour.hour) ?? 0}
+          key={cell.of.hour}
+          cell={cell}
+          share={shares.get(cell.of.hour) ?? 0}
           days={days}
-          isPast={isPast(hour)}
-          isNow={Date.parse(hour.hour) === current}
+          isPast={isPast(cell.of)}
+          isNow={Date.parse(cell.of.hour) === current}
+          isShown={cell.of.hour === shown}
         />
       ))}
     </div>
@@ -143,27 +169,29 @@ function Week({ load: { hours } }: { readonly load: Load }) {
 }
 
 interface CellProps {
-  readonly load: HourLoad
+  readonly cell: Placed<HourLoad>
   /** How busy the hour is, from 0 to 1. */
   readonly share: number
   readonly days: readonly string[]
   readonly isPast: boolean
   readonly isNow: boolean
+  readonly isShown: boolean
 }
 
-function Cell({ load, share, days, isPast, isNow }: CellProps) {
-  const { weekday, date, time } = wall(new Date(load.hour), zone.value)
+function Cell({ cell: { of: load, wall: start, half }, share, days, isPast, isNow, isShown }: CellProps) {
+  const { weekday, date, time, offset } = start
   const number = isPast ? endedOf(load) : load.planned
   const failed = load.ended['failed'] ?? 0
   const failures = failed > 0 ? `, ${count(failed)} failed` : ''
-  const words = `${weekday} ${date} ${time.slice(0, 5)}: ${count(number)} ${isPast ? 'ended' : 'planned'}${failures}`
-  const classes = ['cell', isPast && 'past', isNow && 'is-now', failed > 0 && 'failed']
+  const which = half === null ? '' : ` ${offset}`
+  const words = `${weekday} ${date} ${time.slice(0, 5)}${which}: ${count(number)} ${isPast ? 'ended' : 'planned'}${failures}`
+  const classes = ['cell', isPast && 'past', isNow && 'is-now', failed > 0 && 'failed', half ?? false]
   return (
     <a
       class={classes.filter((name) => name !== false).join(' ')}
       style={{ '--load': share, '--d': days.indexOf(date), '--h': Number(time.slice(0, 2)) }}
       href={link(['calendar'], { ...query.value, at: load.hour })}
-      aria-current={query.value['at'] === load.hour ? 'true' : undefined}
+      aria-current={isShown ? 'true' : undefined}
       aria-label={words}
       title={words}
     >

@@ -52,11 +52,11 @@ export function CalendarHour({ at, filter, ended }: CalendarHourProps) {
   const start = new Date(at)
   const end = new Date(start.getTime() + HOUR_MS)
   const isPast = end <= now.value
-  const { weekday, date, time } = wall(start, zone.value)
+  const { weekday, date, time, offset } = wall(start, zone.value)
   const bounds = { ...filter, finishedFrom: start.toISOString(), finishedTo: end.toISOString() }
   return (
     <Section
-      title={`${weekday} ${date} ${time.slice(0, 5)} ${zone.value}`}
+      title={[weekday, date, time.slice(0, 5), ...new Set([offset, zone.value])].join(' ')}
       isLive
       aside={<Button label="close" kind="link" onClick={() => setQuery({ at: undefined })} />}
     >

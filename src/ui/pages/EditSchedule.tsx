@@ -6,6 +6,7 @@ import { notify } from '../api/live.ts'
 import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
 import { Hint, Wrong } from '../parts/Hint.tsx'
+import { InstantInput } from '../parts/InstantInput.tsx'
 import { Crumb } from '../parts/layout.tsx'
 import { Empty, Loaded } from '../parts/placeholders.tsx'
 import { Select } from '../parts/Select.tsx'
@@ -13,7 +14,7 @@ import { TimerField } from '../parts/TimerField.tsx'
 import { toast, toastError } from '../parts/toast.tsx'
 import { go, link } from '../router.ts'
 import { mayEdit, session } from '../session.ts'
-import { myZone } from '../time/format.ts'
+import { zone } from '../time/clock.ts'
 import {
   EMPTY,
   type Entries,
@@ -124,6 +125,7 @@ function Form({ title, edited: newest }: FormProps) {
       setSending(false)
     }
   }
+  const form = { entries, errors, isNew, set }
   return (
     <form
       class="sheet"
@@ -158,8 +160,8 @@ function Form({ title, edited: newest }: FormProps) {
         anchor={edited?.schedule.created}
         refused={errors['timer']}
       />
-      <MainEntries form={{ entries, errors, isNew }} />
-      <Policies form={{ entries, errors, isNew }} />
+      <MainEntries form={form} />
+      <Policies form={form} />
       <Suggestions />
       <div class="form-actions">
         <button class="primary" disabled={isSending}>
@@ -186,27 +188,32 @@ function focusFirst(names: readonly string[]): void {
 }
 
 interface FormState {
-  readonly form: { readonly entries: Entries; readonly errors: Errors; readonly isNew: boolean }
+  readonly form: {
+    readonly entries: Entries
+    readonly errors: Errors
+    readonly isNew: boolean
+    readonly set: (name: Name, value: string) => void
+  }
 }
 
 interface EntryProps extends FormState {
   readonly field: Omit<Setting, 'name' | 'property' | 'kind'> & { readonly name: Name; readonly kind?: Kind }
 }
 
-const FORMATS: Readonly<Partial<Record<Kind, string>>> = {
-  span: ', such as 10min',
-  instant: ` (${myZone})`,
+function formatOf(kind: Kind): string {
+  if (kind === 'instant') return ` (${zone.value})`
+  return kind === 'span' ? ', such as 10min' : ''
 }
+
 const INPUTS: Readonly<Record<string, object>> = {
   whole: { inputMode: 'numeric' },
-  instant: { type: 'datetime-local' },
   task: { list: 'tasks', required: true, autocomplete: 'off', spellcheck: false },
   id: { autocomplete: 'off', spellcheck: false },
   zone: { list: 'zones', autocomplete: 'off' },
 }
 
 /** The label and the control of a field, and below it its help, or what is wrong. The form listens to its events. */
-function Entry({ form: { entries, errors }, field }: EntryProps) {
+function Entry({ form: { entries, errors, set }, field }: EntryProps) {
   const { name, label, help, kind = 'text', values, otherwise } = field
   const error = errors[name]
   const value = entries[name]
@@ -225,12 +232,14 @@ function Entry({ form: { entries, errors }, field }: EntryProps) {
         <Select {...control} options={{ ...(otherwise !== undefined && { '': otherwise }), ...values }} />
       ) : kind === 'json' ? (
         <textarea {...control} class="mono" rows={rowsOf(value)} spellcheck={false} />
+      ) : kind === 'instant' ? (
+        <InstantInput {...control} onChange={(at) => set(name, at)} />
       ) : (
         <input {...control} {...INPUTS[kind]} {...INPUTS[name]} />
       )}
       <span id={`${name}-help`}>
         {error === undefined ? (
-          <span class="help">{`${help}${FORMATS[kind] ?? ''}${empty}`}</span>
+          <span class="help">{`${help}${formatOf(kind)}${empty}`}</span>
         ) : (
           <Wrong>{error}</Wrong>
         )}

@@ -11,8 +11,9 @@ import { Select } from '../parts/Select.tsx'
 import type { Column } from '../parts/Table.tsx'
 import { link, query, setQuery } from '../router.ts'
 import { isScoped, mayOperate } from '../session.ts'
+import { zone } from '../time/clock.ts'
 import { Ago } from '../time/Time.tsx'
-import { count } from '../time/format.ts'
+import { count, exact } from '../time/format.ts'
 import { Errors } from './Errors.tsx'
 import { attemptColumn, outcomeColumn, stateColumn, tookColumn } from './job-columns.tsx'
 
@@ -121,12 +122,16 @@ function Filters() {
       <FilterChips
         names={FILTERS.filter((name) => name !== 'task' && isAllowed(name))}
         labelOf={(name) => LABELS[name] ?? name}
-        textOf={(value, name) =>
-          name.startsWith('finished') ? value.replace('T', ' ').replace(/:00(\.0+)?Z$/u, ' UTC') : value
-        }
+        textOf={(value, name) => (name.startsWith('finished') ? boundText(value) : value)}
       />
     </div>
   )
+}
+
+/** An instant from the address, which anyone can edit. */
+function boundText(value: string): string {
+  const at = new Date(value)
+  return Number.isNaN(at.getTime()) ? value : exact(at, zone.value)
 }
 
 function TaskFilter() {

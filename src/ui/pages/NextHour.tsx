@@ -53,12 +53,11 @@ function Chart({ from, runs }: RunsProps & { readonly from: number }) {
   return (
     <div class="hour" role="group" aria-label="Runs by minute">
       {minutes.map((number, minute) => {
-        const hour = Math.floor((from + minute * MINUTE_MS) / HOUR_MS) * HOUR_MS
         const words = `${timeOf(minute)}: ${count(number)} ${number === 1 ? 'run' : 'runs'}`
         return (
           <a
             key={minute}
-            href={link(['calendar'], { at: new Date(hour).toISOString() })}
+            href={link(['calendar'], { at: new Date(from + minute * MINUTE_MS).toISOString() })}
             aria-label={words}
             title={words}
             tabIndex={number === 0 ? -1 : undefined}

@@ -4,6 +4,7 @@ import { actOn, removeSchedules } from '../actions.tsx'
 import type { Schedule } from '../api/generated/api.ts'
 import { useApi } from '../api/query.ts'
 import { Button } from '../parts/Button.tsx'
+import { InstantInput } from '../parts/InstantInput.tsx'
 import { Json } from '../parts/Json.tsx'
 import { Fact, PageHead, Section } from '../parts/layout.tsx'
 import { Empty, Loaded, Stale } from '../parts/placeholders.tsx'
@@ -13,7 +14,7 @@ import { go, link } from '../router.ts'
 import { mayEdit, mayOperate, maySubmit } from '../session.ts'
 import { zone } from '../time/clock.ts'
 import { At } from '../time/Time.tsx'
-import { count, instantOf, zoneOf } from '../time/format.ts'
+import { count, zoneOf } from '../time/format.ts'
 import { spanText } from '../../duration.ts'
 import { History } from './History.tsx'
 import { RunWithArgs } from './RunWithArgs.tsx'
@@ -91,12 +92,12 @@ function Actions({ schedule: { id, status } }: ScheduleProps) {
 
 /** Why it runs or does not run: now, or at a time that the user enters. */
 function Why({ schedule: { id } }: ScheduleProps) {
-  const [typed, setTyped] = useState('')
-  const at = typed === '' ? undefined : instantOf(typed, zone.value)?.toISOString()
-  const query = useApi('/api/v1/schedules/{id}/explain', { path: { id }, query: { at } }, [
-    'schedules',
-    'jobs',
-  ])
+  const [at, setAt] = useState('')
+  const query = useApi(
+    '/api/v1/schedules/{id}/explain',
+    { path: { id }, query: { at: at === '' ? undefined : at } },
+    ['schedules', 'jobs'],
+  )
   return (
     <Section title="Why">
       <Loaded query={query} rows={2}>
@@ -110,14 +111,9 @@ function Why({ schedule: { id } }: ScheduleProps) {
       </Loaded>
       <div class="ask">
         <label for="asked">Why did it not run at</label>
-        <input
-          id="asked"
-          type="datetime-local"
-          value={typed}
-          onInput={(event) => setTyped(event.currentTarget.value)}
-        />
+        <InstantInput id="asked" value={at} onChange={setAt} />
         <span class="quiet">{zone.value}</span>
-        {typed !== '' && <Button label="show now" kind="link" onClick={() => setTyped('')} />}
+        {at !== '' && <Button label="show now" kind="link" onClick={() => setAt('')} />}
       </div>
     </Section>
   )

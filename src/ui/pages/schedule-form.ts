@@ -1,7 +1,6 @@
 /** Converts between the text of a form and the settings that the API takes. */
 import type { NewSchedule, Schedule } from '../api/generated/api.ts'
 import { FIELDS } from '../api/generated/settings.ts'
-import { instantOf, myZone, typedAt } from '../time/format.ts'
 import { spanText } from '../../duration.ts'
 
 export type Value = Schedule[Field['property']]
@@ -60,7 +59,6 @@ function textOf({ kind, default: otherwise }: Field, value: Value): string {
   if (value === null) return ''
   // 0 is the same as empty only if it is the default.
   if (kind === 'span') return value === 0 && otherwise === 0 ? '' : spanText(Number(value))
-  if (kind === 'instant') return typedAt(new Date(String(value)), myZone)
   return String(value)
 }
 
@@ -85,7 +83,6 @@ function parsed(name: Name, value: string): unknown {
   if (name === 'args') return parsedArgs(value)
   const field = fields.find((one) => one.name === name)
   if (value === '') return field?.default ?? null
-  if (field?.kind === 'instant') return instantOf(value, myZone)?.toISOString() ?? value
   return field?.kind === 'whole' && /^-?\d+$/.test(value) ? Number(value) : value
 }
 

@@ -1,4 +1,6 @@
-/** Instants and numbers as people read them. */
+/** Instants and numbers as people read and type them. */
+import { TZDate, tzOffset } from '@date-fns/tz'
+import { lightFormat } from 'date-fns/lightFormat'
 
 export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
@@ -7,27 +9,8 @@ export const DAY_MS = 24 * HOUR_MS
 /** The user's time zone. */
 export const myZone = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
 
-const formats = new Map<string, Intl.DateTimeFormat>()
-
-function format(zone: string): Intl.DateTimeFormat {
-  let known = formats.get(zone)
-  if (known === undefined) {
-    known = new Intl.DateTimeFormat('en-GB', {
-      timeZone: zone,
-      hourCycle: 'h23',
-      weekday: 'short',
-      year: 'numeric',
-      month: '2-digit',
-      day: '2-digit',
-      hour: '2-digit',
-      minute: '2-digit',
-      second: '2-digit',
-      timeZoneName: 'longOffset',
-    })
-    formats.set(zone, known)
-  }
-  return known
-}
+const DAY = 'yyyy-MM-dd'
+const MINUTES = "yyyy-MM-dd'T'HH:mm"
 
 export interface Wall {
   readonly weekday: string
@@ -41,21 +24,13 @@ export interface Wall {
 
 /** What a clock in a zone shows. An unknown zone is shown as UTC. */
 export function wall(at: Date, zone: string): Wall {
-  let parts: Intl.DateTimeFormatPart[]
-  try {
-    parts = format(zone).formatToParts(at)
-  } catch {
-    parts = format('UTC').formatToParts(at)
-  }
-  const of = (type: Intl.DateTimeFormatPartTypes) => parts.find((part) => part.type === type)?.value ?? ''
+  const shown = new TZDate(at, isZone(zone) ? zone : 'UTC')
+  const offset = shown.toISOString().slice(-6)
   return {
-    weekday: of('weekday'),
-    date: `${of('year')}-${of('month')}-${of('day')}`,
-    time: `${of('hour')}:${of('minute')}:${of('second')}`,
-    offset: of('timeZoneName')
-      .replace(/^GMT(\+00:00)?$/u, 'UTC')
-      .replace('GMT', '')
-      .replace('-', '−'),
+    weekday: shown.toDateString().slice(0, 3),
+    date: lightFormat(shown, DAY),
+    time: lightFormat(shown, 'HH:mm:ss'),
+    offset: offset === '+00:00' ? 'UTC' : offset.replace('-', '−'),
   }
 }
 
@@ -69,33 +44,49 @@ export function count(value: number): string {
   return value.toLocaleString('en-US').replaceAll(',', ' ')
 }
 
-/** What a clock in a zone shows as `2026-03-27T09:00`, as an instant; in a repeated hour the first. */
+/**
+ * What a clock in a zone shows as `2026-03-27T09:00`, as an instant. A repeated time means the first one. A skipped time
+ * is counted from before the change: 02:30 means 03:30. What `TZDate` makes of such times depends on the zone of the
+ * browser.
+ */
 export function instantOf(typed: string, zone: string): Date | null {
-  const asUtc = Date.parse(`${typed}Z`)
-  if (Number.isNaN(asUtc)) return null
-  const shift = (at: number) => {
-    const { date, time } = wall(new Date(at), zone)
-    return Date.parse(`${date}T${time}Z`) - at
-  }
-  // Twice: the first guess may lie on the other side of a change of the clock.
-  const near = asUtc - shift(asUtc)
-  return new Date(asUtc - shift(near))
+  const shown = Date.parse(`${typed}Z`)
+  if (Number.isNaN(shown)) return null
+  const [at = shown - offsetMs(shown - DAY_MS, zone)] = instantsOf(shown, zone)
+  return new Date(at)
+}
+
+/** The instants at which a clock in a zone shows a time, in order: none if it is skipped, two if it is repeated. */
+function instantsOf(shown: number, zone: string): number[] {
+  const instants = [-DAY_MS, DAY_MS].map((days) => shown - offsetMs(shown + days, zone))
+  return [...new Set(instants)].filter((at) => at + offsetMs(at, zone) === shown)
 }
 
 /** The other way round, for an input. */
 export function typedAt(at: Date, zone: string): string {
-  const { date, time } = wall(at, zone)
-  return `${date}T${time.slice(0, 5)}`
+  const shown = new TZDate(at, zone)
+  return lightFormat(shown, shown.getSeconds() === 0 ? MINUTES : `${MINUTES}:ss`)
+}
+
+/** What to add to a typed time that the clock skips or repeats; null for any other time. @param at  what it means */
+export function changeNote(at: Date, typed: string, zone: string): string | null {
+  const { time, offset } = wall(at, zone)
+  if (typedAt(at, zone) !== typed) return `The clock skips this time: it means ${time.slice(0, 5)} ${offset}`
+  const [first, second] = instantsOf(at.getTime() + offsetMs(at.getTime(), zone), zone)
+  if (second === undefined) return null
+  return `The clock shows this time twice: it means the ${first === at.getTime() ? 'first' : 'second'}, ${offset}`
+}
+
+function offsetMs(at: number, zone: string): number {
+  return Math.round(tzOffset(zone, new Date(at)) * MINUTE_MS)
+}
+
+function isZone(name: string): boolean {
+  return !Number.isNaN(tzOffset(name, new Date(0)))
 }
 
 /** The zone that a timer names; UTC when it names none. */
 export function zoneOf(timer: string): string {
   const last = timer.trim().split(/\s+/u).at(-1) ?? ''
-  if (!/^[A-Z][\w+-]*(?:\/[\w+-]+)+$/u.test(last)) return 'UTC'
-  try {
-    format(last)
-    return last
-  } catch {
-    return 'UTC'
-  }
+  return /^[A-Z][\w+-]*(?:\/[\w+-]+)+$/u.test(last) && isZone(last) ? last : 'UTC'
 }

@@ -1,0 +1,65 @@
+/** Weeks on the clock of a zone, from Monday to Monday. A week in which the clock changes does not have 168 hours. */
+import { tz } from '@date-fns/tz'
+import { addDays } from 'date-fns/addDays'
+import { addWeeks } from 'date-fns/addWeeks'
+import { differenceInHours } from 'date-fns/differenceInHours'
+import { lightFormat } from 'date-fns/lightFormat'
+import { startOfISOWeek } from 'date-fns/startOfISOWeek'
+import { HOUR_MS, type Wall, wall } from './format.ts'
+
+export interface Week {
+  readonly from: Date
+  /** How many hours it takes to show all of it. */
+  readonly hours: number
+  /** Its first and its last day, and the first days of the weeks beside it: `2026-03-23`. */
+  readonly first: string
+  readonly last: string
+  readonly previous: string
+  readonly next: string
+}
+
+/** The week that an instant is in. */
+export function weekOf(at: Date, zone: string): Week {
+  const monday = startOfISOWeek(at, { in: tz(zone) })
+  // A day does not always begin at 00:00.
+  const end = startOfISOWeek(addWeeks(monday, 1))
+  return {
+    from: new Date(monday.getTime()),
+    hours: differenceInHours(end, monday, { roundingMethod: 'ceil' }),
+    first: dayOf(monday),
+    last: dayOf(addDays(monday, 6)),
+    previous: dayOf(addWeeks(monday, -1)),
+    next: dayOf(end),
+  }
+}
+
+function dayOf(date: Date): string {
+  return lightFormat(date, 'yyyy-MM-dd')
+}
+
+/** The start of the hour that an instant is in, if hours are counted from another instant. */
+export function hourOf(at: Date, from: Date): Date {
+  const hours = differenceInHours(at, from, { roundingMethod: 'floor' })
+  return new Date(from.getTime() + hours * HOUR_MS)
+}
+
+/** An hour in a grid of days and of the hours of the clock. */
+export interface Placed<Hour> {
+  readonly of: Hour
+  readonly wall: Wall
+  /** An hour that the clock shows twice: both share a place. */
+  readonly half: 'first' | 'second' | null
+}
+
+export function placed<Hour extends { readonly hour: string }>(
+  hours: readonly Hour[],
+  zone: string,
+): Placed<Hour>[] {
+  const shown = hours.map((of) => ({ of, wall: wall(new Date(of.hour), zone) }))
+  const places = shown.map(({ wall: { date, time } }) => `${date} ${time.slice(0, 2)}`)
+  return shown.map((one, index) => {
+    const place = places[index] ?? ''
+    const [first, last] = [places.indexOf(place), places.lastIndexOf(place)]
+    return { ...one, half: first === last ? null : index === first ? 'first' : 'second' }
+  })
+}
