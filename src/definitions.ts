@@ -23,7 +23,11 @@ export class Definitions {
   constructor(retention: RetentionOptions | false) {
     this.#housekeeping = retention === false ? null : new DeclaredSets()
     if (retention !== false)
-      this.#housekeeping?.add(HOUSEKEEPING, housekeepingDeclarations(checkedRetention(retention)), 'retire')
+      this.#housekeeping?.add(
+        HOUSEKEEPING,
+        housekeepingDeclarations(checkedRetention(retention, 'retention.')),
+        'retire',
+      )
   }
 
   readonly taskNamed = (name: string): Task | null => this.handlers.get(name)?.task ?? null

@@ -5,6 +5,7 @@ import type { Handler } from './executor/handler.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import { checkedRetention, prune, type RetentionOptions } from './jobs/retention.ts'
 import { Lifecycle } from './lifecycle.ts'
+import { checkKeys } from './keys.ts'
 import type { Logger } from './logger.ts'
 import { FULL_AUTHORITY } from './model/authority.ts'
 import { doctorFindings, type Finding, schemaFindings } from './model/doctor.ts'
@@ -189,6 +190,7 @@ export class Kalends {
     declarations: readonly [...{ [Index in keyof Inputs]: Declaration<Inputs[Index]> }],
     options: { readonly onRemoved?: OnRemoved | undefined } = {},
   ): void {
+    checkKeys(options, ['onRemoved'])
     this.#lifecycle.definitionsFor('declare').declare(set, declarations, options.onRemoved ?? 'retire')
   }
 

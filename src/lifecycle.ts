@@ -2,16 +2,20 @@ import type { Definitions } from './definitions.ts'
 import { ConflictError } from './errors.ts'
 import type { Emitter } from './events.ts'
 import { FULL_AUTHORITY } from './model/authority.ts'
-import { spanOption } from './model/input.ts'
-import { type CheckedOptions, concurrencyOf, type StartOptions, type StopOptions } from './options.ts'
+import {
+  type CheckedOptions,
+  type CheckedStart,
+  checkedStart,
+  checkedStop,
+  type StartOptions,
+  type StopOptions,
+} from './options.ts'
 import type { DeclaredSet } from './schedules/declared.ts'
 import type { Stores } from './store/store.ts'
 import { type Health, unstarted } from './worker/health.ts'
 import type { KalendsEvents } from './worker/reporter.ts'
 import { stopOnSignals } from './worker/signals.ts'
 import { Worker } from './worker/worker.ts'
-
-const DEFAULT_GRACE_MS = 30_000
 
 /** From `open` to `stop`: starts at most once, then stops at most once. */
 export class Lifecycle {
@@ -21,6 +25,7 @@ export class Lifecycle {
   readonly #events: Emitter<KalendsEvents>
   #worker: Worker | null = null
   #removeSignalHandlers = () => {}
+  #started: CheckedStart
   #starting: Promise<void> | null = null
   #stopping: Promise<void> | null = null
 
@@ -34,6 +39,7 @@ export class Lifecycle {
     this.#options = options
     this.#definitions = definitions
     this.#events = events
+    this.#started = checkedStart({})
   }
 
   /** @throws ConflictError after the start */
@@ -51,7 +57,8 @@ export class Lifecycle {
 
   async start(options: StartOptions): Promise<void> {
     this.#mustNotBeStarted('start')
-    this.#starting = this.#start(options).catch((error: unknown) => {
+    this.#started = checkedStart(options)
+    this.#starting = this.#start(this.#started).catch((error: unknown) => {
       this.#starting = null
       throw error
     })
@@ -60,7 +67,7 @@ export class Lifecycle {
 
   async startByHand(): Promise<() => Promise<{ readonly acted: boolean; readonly next: Date | null }>> {
     this.#mustNotBeStarted('startByHand')
-    this.#worker = await this.#build({})
+    this.#worker = await this.#build(this.#started)
     await this.#worker.register(false)
     this.#starting = Promise.resolve()
     return async () => {
@@ -73,8 +80,7 @@ export class Lifecycle {
 
   /** @throws InvalidInputError when the grace period is invalid */
   async stop(options: StopOptions): Promise<void> {
-    const graceMs = spanOption('grace', options.grace, DEFAULT_GRACE_MS, { least: 0, most: 86_400_000 })
-    this.#stopping ??= this.#stop(graceMs)
+    this.#stopping ??= this.#stop(checkedStop(options, this.#started.graceMs))
     await this.#stopping
   }
 
@@ -99,7 +105,7 @@ export class Lifecycle {
     return this.#definitions.sets({ zone, argsLimit, taskNamed, authority: FULL_AUTHORITY }, runsJobs)
   }
 
-  async #start(options: StartOptions): Promise<void> {
+  async #start(options: CheckedStart): Promise<void> {
     const worker = await this.#build(options)
     // Assigned before the start, because the worker's first actions may already wake it.
     this.#worker = worker
@@ -109,13 +115,11 @@ export class Lifecycle {
       this.#worker = null
       throw error
     }
-    if (options.signals !== true) return
+    if (!options.signals) return
     this.#removeSignalHandlers = stopOnSignals({ stop: () => this.stop({}) }, this.#options.logger)
   }
 
-  async #build(options: StartOptions): Promise<Worker> {
-    const externalQueue = typeof options.scheduler === 'object' ? options.scheduler.submit : null
-    const concurrency = externalQueue === null ? concurrencyOf(options.executor) : 0
+  async #build({ concurrency, externalQueue, schedules }: CheckedStart): Promise<Worker> {
     const runsJobs = concurrency > 0
     if (runsJobs) this.#definitions.handleHousekeeping(this.#stores.loops.retention)
     return new Worker({
@@ -125,7 +129,7 @@ export class Lifecycle {
       declaredAtStart: this.#stores.calls.declared,
       handlers: this.#definitions.handlers,
       sets: await this.sets(runsJobs),
-      schedules: options.scheduler !== false,
+      schedules,
       externalQueue,
       concurrency,
       events: this.#events,

@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { InvalidInputError } from './errors.ts'
 import type { Middleware } from './executor/handler.ts'
 import type { RetentionOptions } from './jobs/retention.ts'
+import { checkKeys, namesOf } from './keys.ts'
 import { harmless, type Logger, silentLogger } from './logger.ts'
 import type { GrantedTasks, OwnerLimits } from './model/authority.ts'
 import { checkedSettings } from './model/checked-settings.ts'
@@ -52,18 +53,20 @@ export interface StartOptions {
    * worker runs none.
    */
   readonly scheduler?: boolean | { readonly submit: SubmitToQueue } | undefined
-  /** Whether this worker runs jobs, and how many at the same time; default 10. */
-  readonly executor?: boolean | { readonly concurrency?: number | undefined } | undefined
+  /** How many jobs this worker runs at the same time; default 10. 0: it only submits. */
+  readonly concurrency?: number | undefined
   /**
    * Whether SIGTERM and SIGINT stop the worker; default false. After the stop, the signal takes its course: it ends the
    * process, unless the application handles it, too. A second signal ends the process at once.
    */
   readonly signals?: boolean | undefined
+  /** How long handlers may continue after `stop` or a signal: milliseconds or a time span; default `30s`. */
+  readonly grace?: number | string | undefined
 }
 
 /** Options of `Kalends.stop`. */
 export interface StopOptions {
-  /** How long handlers may continue: milliseconds or a time span; default `30s`. */
+  /** How long handlers may continue: milliseconds or a time span; default: as for `start`. */
   readonly grace?: number | string | undefined
 }
 
@@ -98,8 +101,27 @@ const DEFAULT_LEASE_MS = 60_000
 const DEFAULT_POLL_INTERVAL_MS = 1000
 const DEFAULT_CONCURRENCY = 10
 
+const OPEN_OPTIONS = namesOf<KalendsOptions>({
+  tablePrefix: true,
+  schema: true,
+  migrate: true,
+  connections: true,
+  longestUseMs: true,
+  clock: true,
+  worker: true,
+  zone: true,
+  logger: true,
+  lease: true,
+  pollInterval: true,
+  retention: true,
+  argsLimit: true,
+  middleware: true,
+  redact: true,
+})
+
 /** @throws InvalidInputError naming the option */
 export function checkedOptions(options: KalendsOptions): CheckedOptions {
+  checkKeys(options, OPEN_OPTIONS)
   const name = checkedName('worker', options.worker ?? hostname(), WORKER_NAME_LIMIT)
   if (name.includes('/'))
     throw new InvalidInputError('worker', `a name without '/' is needed, not ${shownInput(name)}`)
@@ -127,13 +149,68 @@ export function ownerName(field: 'group' | 'submitter', options: ScopeOptions): 
   return name
 }
 
-/** @returns 0 when this worker runs no jobs */
-export function concurrencyOf(executor: StartOptions['executor']): number {
-  if (executor === false) return 0
-  const concurrency =
-    typeof executor === 'object' ? (executor.concurrency ?? DEFAULT_CONCURRENCY) : DEFAULT_CONCURRENCY
-  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 10_000) {
-    throw new InvalidInputError('concurrency', `a whole number from 1 to 10000 is needed, not ${concurrency}`)
+const START_OPTIONS = namesOf<StartOptions>({
+  scheduler: true,
+  concurrency: true,
+  signals: true,
+  grace: true,
+})
+const DEFAULT_GRACE_MS = 30_000
+
+/** The options of `Kalends.start`, checked. */
+export interface CheckedStart {
+  readonly schedules: boolean
+  readonly externalQueue: SubmitToQueue | null
+  /** 0: it runs no jobs. */
+  readonly concurrency: number
+  readonly signals: boolean
+  readonly graceMs: number
+}
+
+/** @throws InvalidInputError naming the option */
+export function checkedStart(options: StartOptions): CheckedStart {
+  checkKeys(options, START_OPTIONS)
+  const { scheduler = true, signals = false } = options
+  if (typeof signals !== 'boolean')
+    throw new InvalidInputError('signals', `true or false is needed, not ${shownInput(signals)}`)
+  const externalQueue = typeof scheduler === 'boolean' ? null : queueOf(scheduler)
+  const concurrency = checkedWhole('concurrency', options.concurrency, 0, 10_000)
+  if (externalQueue !== null && (concurrency ?? 0) > 0)
+    throw new InvalidInputError('concurrency', 'with another queue, this worker runs no jobs; leave it out')
+  if (scheduler === false && concurrency === 0)
+    throw new InvalidInputError(
+      'concurrency',
+      'with scheduler: false and concurrency: 0, this worker does nothing',
+    )
+  return {
+    schedules: scheduler !== false,
+    externalQueue,
+    concurrency: externalQueue === null ? (concurrency ?? DEFAULT_CONCURRENCY) : 0,
+    signals,
+    graceMs: graceOf(options.grace, DEFAULT_GRACE_MS),
   }
-  return concurrency
+}
+
+function queueOf(scheduler: unknown): SubmitToQueue {
+  if (typeof scheduler !== 'object' || scheduler === null)
+    throw new InvalidInputError(
+      'scheduler',
+      `true, false or { submit } is needed, not ${shownInput(scheduler)}`,
+    )
+  checkKeys(scheduler, ['submit'], 'scheduler.')
+  const submit: unknown = Reflect.get(scheduler, 'submit')
+  if (typeof submit !== 'function')
+    throw new InvalidInputError('scheduler.submit', `a function is needed, not ${shownInput(submit)}`)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what it returns is checked when it is called
+  return submit as SubmitToQueue
+}
+
+/** @param otherwise  if `stop` gives none: as for `start`, in milliseconds */
+export function checkedStop(options: StopOptions, otherwise: number): number {
+  checkKeys(options, ['grace'])
+  return graceOf(options.grace, otherwise)
+}
+
+function graceOf(grace: StopOptions['grace'], otherwise: number): number {
+  return spanOption('grace', grace, otherwise, { least: 0, most: 86_400_000 })
 }

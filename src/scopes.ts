@@ -2,6 +2,7 @@ import { InvalidInputError } from './errors.ts'
 import type { Emitter } from './events.ts'
 import { Jobs } from './jobs/jobs.ts'
 import { UnhandledTasks } from './jobs/unhandled-tasks.ts'
+import { checkKeys, namesOf } from './keys.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { type Authority, checkedLimits, checkedTasks } from './model/authority.ts'
 import { ANY_OWNER, prefixOf } from './model/owner.ts'
@@ -25,7 +26,7 @@ export interface EveryOwnerOptions extends Pick<ScopeOptions, 'tasks' | 'limits'
   readonly builtInTasks: boolean
 }
 
-const SCOPE_FIELDS: ReadonlySet<string> = new Set(['group', 'submitter', 'tasks', 'limits'])
+const SCOPE_OPTIONS = namesOf<ScopeOptions>({ group: true, submitter: true, tasks: true, limits: true })
 
 /** What the scopes of one Kalends share. */
 interface ScopesContext extends CheckedOptions {
@@ -78,16 +79,9 @@ export function scopes({ events, lifecycle, handlers, ...options }: ScopesContex
 
 /** @throws InvalidInputError when the scope would reach every owner, or is granted a built-in task */
 export function scopeAuthority(options: ScopeOptions): Authority {
-  // Untyped code may pass a value such as the null of a session without a user.
-  if (typeof options !== 'object' || options === null)
-    throw new InvalidInputError('scope', `{ group, submitter } is needed, not ${JSON.stringify(options)}`)
-  // If a misspelt field were ignored, the scope would reach more than intended.
-  const unknown = Object.keys(options).find((name) => !SCOPE_FIELDS.has(name))
-  if (unknown !== undefined)
-    throw new InvalidInputError(
-      'scope',
-      `unknown field '${unknown}'; the fields are ${[...SCOPE_FIELDS].join(', ')}`,
-    )
+  // Untyped code may pass a value such as the null of a session without a user. If a misspelt field were ignored, the
+  // scope would reach more than intended.
+  checkKeys(options, SCOPE_OPTIONS, 'scope.')
   const owner = { group: ownerName('group', options), submitter: ownerName('submitter', options) }
   if (owner.group === null && owner.submitter === null)
     throw new InvalidInputError(

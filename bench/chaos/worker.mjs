@@ -205,5 +205,5 @@ process.on('disconnect', () => process.exit())
 // It may have gone while this was loaded.
 if (!process.connected) process.exit()
 
-await kalends.start({ executor: { concurrency: settings.concurrency } })
+await kalends.start({ concurrency: settings.concurrency })
 tell({ event: 'ready', worker: String(kalends.health().worker) })

@@ -19,7 +19,7 @@ await program(params, async ({ url, schedules }, line) => {
     runs += 1
     if (runs === schedules) all.give(null)
   })
-  await kalends.start({ executor: { concurrency: 200 } })
+  await kalends.start({ concurrency: 200 })
   await line.ready()
   let longest = 0
   let ticked = performance.now()

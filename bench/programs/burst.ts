@@ -14,7 +14,7 @@ await program(params, async ({ url, schedules, rounds }, line) => {
     submitted += jobs.length
     if (submitted === schedules) all.give(Date.now())
   })
-  await kalends.start({ executor: false })
+  await kalends.start({ concurrency: 0 })
   for (let round = 0; round < rounds; round += 1) {
     submitted = 0
     all = signal()

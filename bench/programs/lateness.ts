@@ -15,7 +15,7 @@ await program(params, async ({ url, schedules, concurrency }, line) => {
     if (late.length === schedules) all.give()
     return null
   })
-  await kalends.start({ executor: { concurrency } })
+  await kalends.start({ concurrency })
   await line.ready()
   await all.promise
   return late

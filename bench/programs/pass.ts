@@ -24,7 +24,7 @@ await program(params, async ({ url, due, seconds }) => {
         if (took.length === seconds) resolve()
       }
     })
-    kalends.start({ executor: false }).catch(reject)
+    kalends.start({ concurrency: 0 }).catch(reject)
   })
   return took
 })

@@ -41,7 +41,7 @@ await program(params, async ({ url, jobs, warmUp, chunk, concurrency }, line) =>
       })
     })
     const began = performance.now()
-    await kalends.start({ scheduler: false, executor: { concurrency } })
+    await kalends.start({ scheduler: false, concurrency })
     await all
     return performance.now() - began
   }

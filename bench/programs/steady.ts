@@ -21,7 +21,7 @@ await program(params, async ({ url, seconds, concurrency }, line) => {
     noops += 1
     return null
   })
-  await kalends.start({ executor: { concurrency } })
+  await kalends.start({ concurrency })
   await line.ready()
   late = []
   noops = 0

@@ -21,7 +21,7 @@ await program(params, async ({ url, name, concurrency }, line) => {
       })
     ended += 1
   })
-  await kalends.start({ executor: { concurrency } })
+  await kalends.start({ concurrency })
   await line.ready()
   await line.ready()
 })

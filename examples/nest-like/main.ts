@@ -14,7 +14,7 @@ import { KALENDS, KalendsModule } from './kalends.module.ts'
 const url = process.argv[2] ?? 'sqlite:./nest-like.db'
 const kalendsModule = KalendsModule.forRoot({
   open: () => Kalends.open(url),
-  start: { executor: { concurrency: 5 } },
+  start: { concurrency: 5 },
 })
 const application = await Application.create(invoicesModule(kalendsModule))
 application.enableShutdownHooks()

@@ -127,7 +127,8 @@ async function start(module: string | undefined, flags: Flags, verbose: boolean)
     }
     await kalends.start({
       scheduler: flags.scheduler,
-      executor: runsJobs && { concurrency: flags.concurrency },
+      concurrency: runsJobs ? flags.concurrency : 0,
+      grace,
     })
     close = await serve?.(kalends, log)
     log.info({ database: shownUrl(database) }, 'Ready; Ctrl-C stops it')
@@ -136,7 +137,7 @@ async function start(module: string | undefined, flags: Flags, verbose: boolean)
     log.info({ signal, grace }, 'Stopping; Ctrl-C again ends it at once')
   } finally {
     await close?.()
-    await kalends.stop({ grace })
+    await kalends.stop()
   }
   // Pools and timers that the module has left open must not keep a stopped worker running.
   process.exit(EXIT.ok)

@@ -11,6 +11,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Kalends, ChangeTokens } from '../index.ts'
+import { checkKeys } from '../keys.ts'
 import { EventStream, type Listener, type Topic } from './event-stream.ts'
 import { Problem } from './problem.ts'
 
@@ -45,7 +46,9 @@ export class Changes {
   #pause: NodeJS.Timeout | null = null
   #stop: (() => void) | null = null
 
-  constructor(kalends: Kalends, { listeners = 200, perUser = 10, lifeMs = 600_000 }: ChangesOptions = {}) {
+  constructor(kalends: Kalends, options: ChangesOptions = {}) {
+    checkKeys(options, ['listeners', 'perUser', 'lifeMs'], 'events.')
+    const { listeners = 200, perUser = 10, lifeMs = 600_000 } = options
     this.#kalends = kalends
     this.#limits = { listeners, perUser, lifeMs }
     this.#changed = watched(() => kalends.api.views.changeTokens())

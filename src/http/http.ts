@@ -8,6 +8,7 @@
 import { Hono } from 'hono'
 import { InvalidInputError } from '../errors.ts'
 import type { Kalends } from '../index.ts'
+import { checkKeys, namesOf } from '../keys.ts'
 import { harmless } from '../logger.ts'
 import type { RequestContext } from './access.ts'
 import { Changes } from './changes.ts'
@@ -28,12 +29,28 @@ export interface HttpHandler {
   close(): void
 }
 
+const OPTIONS = namesOf<HttpOptions>({
+  authorize: true,
+  open: true,
+  builtInTasks: true,
+  permit: true,
+  hosts: true,
+  origins: true,
+  trustedProxies: true,
+  basePath: true,
+  bodyLimit: true,
+  logger: true,
+  metrics: true,
+  events: true,
+  page: true,
+})
 const BODY_DEPTH = 64
 const BODY_TIME_MS = 30_000
 const DEFAULT_BODY_LIMIT = 1_000_000
 
 /** @throws InvalidInputError naming the option */
 export function http(kalends: Kalends, options: HttpOptions = {}): HttpHandler {
+  checkKeys(options, OPTIONS)
   const service = serviceOf(kalends, options)
   const { gate, changes, logger } = service
   const basePath = options.basePath === undefined ? null : checkedBasePath(options.basePath)

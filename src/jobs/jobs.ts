@@ -1,16 +1,17 @@
 /** The operations on jobs: submit, wait, inspect, cancel, retry. */
 import { ConflictError, InvalidInputError, NotFoundError } from '../errors.ts'
 import { betweenParts } from '../event-loop.ts'
+import { checkKeys, namesOf } from '../keys.ts'
 import type { Attempt } from '../model/attempt.ts'
 import { type Authority, checkOpenJobs, checkWithin, requireTask } from '../model/authority.ts'
 import { checkedSettings } from '../model/checked-settings.ts'
 import { END_RULES } from '../model/end-rules.ts'
-import { checkedConditions, checkedInstant, checkedPage, checkedWhole } from '../model/input.ts'
+import { checkedConditions, checkedInstant, checkedPage, checkedWhole, spanOption } from '../model/input.ts'
 import { isFinal, type Job, type JobState, type JobId, type Stored } from '../model/job.ts'
 import { cancel, retry } from '../model/manual-runs.ts'
 import { isOccurrenceId, newJobId } from '../model/occurrence.ts'
 import { newId, ownedSettings, prefixOf, requireOwnFields, shownId } from '../model/owner.ts'
-import { defaultsOf, JOB_OPTION_NAMES } from '../model/settings.ts'
+import { defaultsOf, JOB_OPTION_NAMES, type OptionName } from '../model/settings.ts'
 import { checkedTaskName, storedArgs, type Task } from '../model/task.ts'
 import type { JobStore, NewJob, Transaction } from '../store/job-store.ts'
 import {
@@ -32,7 +33,14 @@ import {
   type ManyOptions,
   type ManyResult,
 } from './many.ts'
-import type { AnyJobInput, JobInput, SubmitArguments, SubmitOptions, TransactionOption } from './options.ts'
+import type {
+  AnyJobInput,
+  JobInput,
+  JobOptions,
+  SubmitArguments,
+  SubmitOptions,
+  TransactionOption,
+} from './options.ts'
 import { type UnhandledTask, unhandledText } from './unhandled-tasks.ts'
 import { untilFinal, type WaitOptions } from './wait.ts'
 
@@ -75,6 +83,14 @@ const MOST_LINES = 1000
 /** The most attempts in one call of `attempts`. */
 const MOST_ATTEMPTS = 100
 
+const JOB_OPTIONS = [
+  ...JOB_OPTION_NAMES,
+  ...namesOf<Omit<JobOptions, OptionName>>({ id: true, runAt: true, delay: true }),
+]
+const SUBMIT_OPTIONS = [...JOB_OPTIONS, 'tx']
+/** Ten years. */
+const LONGEST_DELAY_MS = 3650 * 86_400_000
+
 /** The operations on jobs: `kalends.jobs`, and `jobs` of a scope, which only reaches the rows of its owner. */
 export class Jobs {
   readonly #store: JobStore
@@ -103,6 +119,7 @@ export class Jobs {
   ): Promise<JobId<Result>>
   submit(task: string, args?: unknown, options?: SubmitOptions): Promise<string>
   async submit(task: Task | string, args: unknown = {}, options: SubmitOptions = {}): Promise<string> {
+    checkKeys(options, SUBMIT_OPTIONS)
     const { tx, ...given } = options
     return this.#submit([await this.#newJob({ ...given, task, args })], tx).then(([id = '']) => id)
   }
@@ -118,6 +135,7 @@ export class Jobs {
     jobs: readonly [...{ [Index in keyof Inputs]: JobInput<Inputs[Index]> }],
     options: TransactionOption = {},
   ): Promise<string[]> {
+    checkKeys(options, ['tx'])
     // A job whose args match its task is also a job with any args.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const inputs = jobs as readonly AnyJobInput[]
@@ -348,6 +366,7 @@ export class Jobs {
   async #newJob({ task, args, ...options }: AnyJobInput): Promise<NewJob> {
     const { authority, taskNamed, now, argsLimit } = this.#context
     const { owner } = authority
+    checkKeys(options, JOB_OPTIONS)
     const known = typeof task === 'string' ? (taskNamed(task) ?? { name: task, schema: null }) : task
     requireTask(authority, known.name)
     requireOwnFields(owner, options)
@@ -364,7 +383,7 @@ export class Jobs {
       id,
       task: checkedTaskName(known.name),
       args: await storedArgs(known, args, argsLimit),
-      runAt: checkedInstant('runAt', options.runAt) ?? null,
+      runAt: checkedRunAt(options, now()),
     }
     checkWithin(authority.limits, job)
     return job
@@ -373,4 +392,12 @@ export class Jobs {
 
 function missing(id: string): never {
   throw new NotFoundError('job', id)
+}
+
+function checkedRunAt({ runAt, delay }: JobOptions, now: Date): Date | null {
+  if (delay === undefined) return checkedInstant('runAt', runAt) ?? null
+  if (runAt !== undefined)
+    throw new InvalidInputError('delay', 'it says the same as runAt; leave one of them out')
+  const ms = spanOption('delay', delay, 0, { least: 0, most: LONGEST_DELAY_MS })
+  return new Date(now.getTime() + ms)
 }

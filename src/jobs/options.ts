@@ -8,6 +8,8 @@ export interface JobOptions extends JobSettingOptions {
   readonly id?: string | undefined
   /** The job does not start before this time; default: as soon as possible. */
   readonly runAt?: Date | undefined
+  /** The same, as the time from now: milliseconds or a time span. */
+  readonly delay?: number | string | undefined
 }
 
 /** Submits in the application's own transaction. */

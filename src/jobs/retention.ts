@@ -1,4 +1,5 @@
 /** The built-in task that removes old final jobs and their logs, declared like any other task. */
+import { checkKeys, namesOf } from '../keys.ts'
 import { checkedWhole, spanOption } from '../model/input.ts'
 import type { Issue, StandardSchema } from '../model/standard-schema.ts'
 import { task } from '../model/task.ts'
@@ -57,12 +58,18 @@ function pruneArgs(): StandardSchema<Retention> {
   }
 }
 
-/** @throws InvalidInputError naming the option */
-export function checkedRetention(options: RetentionOptions): Retention {
+const OPTIONS = namesOf<RetentionOptions>({ age: true, perSchedule: true })
+
+/**
+ * @param path  the prefix of names in errors
+ * @throws InvalidInputError naming the option
+ */
+export function checkedRetention(options: RetentionOptions, path = ''): Retention {
+  checkKeys(options, OPTIONS, path)
   return {
-    ageMs: spanOption('retention.age', options.age, DEFAULT.ageMs, LIMITS),
+    ageMs: spanOption(`${path}age`, options.age, DEFAULT.ageMs, LIMITS),
     perSchedule:
-      checkedWhole('retention.perSchedule', options.perSchedule, 1, Number.MAX_SAFE_INTEGER) ??
+      checkedWhole(`${path}perSchedule`, options.perSchedule, 1, Number.MAX_SAFE_INTEGER) ??
       DEFAULT.perSchedule,
   }
 }

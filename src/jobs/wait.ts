@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TimeoutError } from '../errors.ts'
+import { checkKeys } from '../keys.ts'
 import { spanOption } from '../model/input.ts'
 import { isFinal, type Job } from '../model/job.ts'
 
@@ -24,8 +25,10 @@ const ANY_SPAN = { least: 0, most: 2 ** 31 - 1 }
 /** Reads the job until it is final. @throws TimeoutError, InvalidInputError, and the reason of the signal */
 export async function untilFinal(
   { read, onEnd, pollIntervalMs }: WaitedJob,
-  { timeout, signal }: WaitOptions,
+  options: WaitOptions,
 ): Promise<Job> {
+  checkKeys(options, ['timeout', 'signal'])
+  const { timeout, signal } = options
   const timeoutMs = spanOption('timeout', timeout, Infinity, ANY_SPAN)
   const deadline = performance.now() + timeoutMs
   let awake = new AbortController()

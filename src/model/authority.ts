@@ -1,4 +1,5 @@
 /** What a caller may do: which rows it can access, which tasks it may use, and its limits. */
+import { checkKeys, namesOf } from '../keys.ts'
 import { ForbiddenError, InvalidInputError, LimitError } from '../errors.ts'
 import { timer } from '../timer/index.ts'
 import { checkedName, checkedWhole, shownInput, spanOption } from './input.ts'
@@ -60,8 +61,19 @@ export const FULL_AUTHORITY: Authority = {
 const MOST = Number.MAX_SAFE_INTEGER
 const ANY_SPAN = { least: 1, most: 2 ** 31 - 1 }
 
+const LIMITS = namesOf<OwnerLimits>({
+  schedules: true,
+  shortestPeriod: true,
+  openJobs: true,
+  argsBytes: true,
+  priority: true,
+  timeout: true,
+  retries: true,
+})
+
 /** @throws InvalidInputError naming the limit */
 export function checkedLimits(limits: OwnerLimits = {}): CheckedLimits {
+  checkKeys(limits, LIMITS, 'limits.')
   const { priority: [lowest, highest] = [-100, 0] } = limits
   return {
     schedules: checkedWhole('limits.schedules', limits.schedules, 0, MOST) ?? 100,

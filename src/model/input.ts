@@ -1,5 +1,6 @@
 /** Checks input from people and code. Each error names the invalid field. */
 import { InvalidInputError } from '../errors.ts'
+import { checkKeys } from '../keys.ts'
 import { timeSpan } from '../timer/index.ts'
 
 /** The limit of the columns, and of a four-digit year. */
@@ -140,15 +141,11 @@ export function checkedConditions(
   conditions: object,
   known: Readonly<Record<string, 'text' | 'instant'>>,
 ): void {
+  checkKeys(conditions, Object.keys(known), path)
   for (const [name, value] of Object.entries(conditions)) {
-    const field = `${path}${name}`
-    const kind = Object.hasOwn(known, name) ? known[name] : undefined
-    if (kind === undefined)
-      throw new InvalidInputError(
-        field,
-        `unknown condition; the conditions are ${Object.keys(known).join(', ')}`,
-      )
     if (value === undefined) continue
+    const field = `${path}${name}`
+    const kind = known[name]
     if (kind === 'text' && typeof value !== 'string')
       throw new InvalidInputError(field, `a text is needed, not ${shownInput(value)}`)
     if (kind === 'instant' && checkedInstant(field, value) === null)

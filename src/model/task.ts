@@ -1,4 +1,5 @@
 import { InvalidInputError, messageOf } from '../errors.ts'
+import { checkKeys } from '../keys.ts'
 import { checkedSetting } from './checked-settings.ts'
 import { checkedName, checkedWhole } from './input.ts'
 import { POLICY_NAMES, type PolicySettings, type PolicyValues, propertyOf, SETTINGS } from './settings.ts'
@@ -59,6 +60,8 @@ export function isBuiltInTask(name: string): boolean {
   return trimmed === 'command' || trimmed.startsWith('kalends.')
 }
 
+const TASK_OPTIONS = ['args', 'result', 'concurrency', ...POLICY_NAMES]
+
 /**
  * Defines a task.
  *
@@ -68,6 +71,7 @@ export function task<Input = AnyArgs, Args = Input, Result = unknown>(
   name: string,
   options: TaskOptions<Input, Args, Result> = {},
 ): Task<Input, Args, Result> {
+  checkKeys(options, TASK_OPTIONS)
   return {
     name: checkedTaskName(name),
     schema: options.args ?? null,

@@ -1,5 +1,6 @@
 /** Checks writes about a schedule, against its row and the limits of its owner. */
 import { LimitError, VersionError } from '../errors.ts'
+import { checkKeys } from '../keys.ts'
 import { type CheckedLimits, checkWithin, requireTask } from '../model/authority.ts'
 import { type Schedule, settingsHash } from '../model/schedule.ts'
 import { storedArgs } from '../model/task.ts'
@@ -12,11 +13,9 @@ export function versionOf(schedule: Schedule, { redaction }: SchedulesContext): 
 }
 
 /** For a locked row: checks that the caller may write it, and that it is the version that the caller read. */
-export function checkOf(
-  id: string,
-  ifVersion: IfVersion['ifVersion'],
-  context: SchedulesContext,
-): Check<Schedule> {
+export function checkOf(id: string, options: IfVersion, context: SchedulesContext): Check<Schedule> {
+  checkKeys(options, ['ifVersion'])
+  const { ifVersion } = options
   return (current) => {
     requireTask(context.authority, current.task)
     if (ifVersion === undefined) return

@@ -17,6 +17,7 @@ import type { DeclaredStore, SetChanges, SetState } from '../store/declared-stor
 import {
   type AnyScheduleInput,
   checkedFirstRun,
+  DECLARATION,
   newSettings,
   settingsProblems,
   type ScheduleInput,
@@ -118,7 +119,7 @@ export class DeclaredSets {
         if (wrong.length === 0)
           schedules.push({
             id,
-            settings: { ...(await newSettings(declaration, context)), declaredBy: name },
+            settings: { ...(await newSettings(declaration, context, DECLARATION)), declaredBy: name },
             firstRun: checkedFirstRun(declaration.firstRun),
           })
       }

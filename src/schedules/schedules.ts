@@ -3,6 +3,7 @@
  * edit, whether it was made here or with SQL.
  */
 import { ConflictError, InvalidInputError, NotFoundError, VersionError } from '../errors.ts'
+import { checkKeys } from '../keys.ts'
 import { checkOpenJobs, checkPeriod, requireTask } from '../model/authority.ts'
 import { checkedConditions, checkedInstant, checkedPage } from '../model/input.ts'
 import { runNow } from '../model/manual-runs.ts'
@@ -26,6 +27,7 @@ import { evidenceOf } from './evidence.ts'
 import { explain, type Explanation } from './explain.ts'
 import {
   type AnyScheduleInput,
+  DECLARATION,
   newSchedule,
   type ScheduleChanges,
   type ScheduleInput,
@@ -68,7 +70,7 @@ export class Schedules {
     const { owner } = this.#context.authority
     const { id } = input
     const stored = id === undefined ? newJobId(new Date()) : newId(owner, id)
-    const created = await this.#new(stored, input)
+    const created = await this.#new(stored, input, undefined, DECLARATION)
     const schedule = await this.#context.inTurn(async () => {
       // A row of this owner whose id has no prefix would have the same visible id.
       if (id !== undefined && id !== stored && (await this.#stores.schedules.get(id)) !== null)
@@ -94,7 +96,7 @@ export class Schedules {
     const { id } = input
     const existing = await this.#stores.schedules.get(id)
     if (existing === null) return { result: 'created', schedule: await this.create(input) }
-    const { settings } = await this.#new(id, input, existing.timer)
+    const { settings } = await this.#new(id, input, existing.timer, DECLARATION)
     const { declaredBy: _, ...wanted } = settings
     if (Object.keys(changedSettings(existing, wanted)).length === 0)
       return { result: 'unchanged', schedule: existing }
@@ -122,13 +124,13 @@ export class Schedules {
   async put(
     id: string,
     input: AnyScheduleInput,
-    { ifVersion }: IfVersion = {},
+    options: IfVersion = {},
   ): Promise<{ result: PutResult; schedule: Schedule }> {
     const existing = await this.#stores.schedules.get(id)
     const created = await this.#new(id, input, existing?.timer)
     // An existing schedule keeps these: `enabled` belongs to users.
     const { enabled: _, declaredBy: __, ...wanted } = created.settings
-    const check = checkOf(id, ifVersion, this.#context)
+    const check = checkOf(id, options, this.#context)
     const { inTurn, authority } = this.#context
     const written = await inTurn(async () => {
       // If the owner has limits, another call may have created it before this turn.
@@ -138,7 +140,7 @@ export class Schedules {
         id,
         () => {
           // Deleted in the meantime: a schedule that was not counted is not created.
-          if (ifVersion !== undefined || !isNew) throw new VersionError(id)
+          if (options.ifVersion !== undefined || !isNew) throw new VersionError(id)
           return created
         },
         (current) => {
@@ -195,13 +197,14 @@ export class Schedules {
    *
    * @throws NotFoundError, and as `create` does
    */
-  async update(id: string, changes: ScheduleChanges, { ifVersion }: IfVersion = {}): Promise<Schedule> {
+  async update(id: string, changes: ScheduleChanges, options: IfVersion = {}): Promise<Schedule> {
+    const { ifVersion } = options
     const { task } = typeof ifVersion === 'object' ? ifVersion : await this.#existing(id)
     const settings = await settingsChanges(task, changes, this.#context)
     const { limits } = this.#context.authority
     if (limits !== null && settings.timer !== undefined)
       checkPeriod(limits, settings.timer, await this.#stores.schedules.now())
-    const check = checkOf(id, ifVersion, this.#context)
+    const check = checkOf(id, options, this.#context)
     return this.#written(
       id,
       await this.#stores.schedules.update(id, settings, (current) => {
@@ -213,8 +216,8 @@ export class Schedules {
   }
 
   /** Deletes a schedule. Jobs that were already submitted stay. @throws NotFoundError */
-  async delete(id: string, { ifVersion }: IfVersion = {}): Promise<void> {
-    this.#written(id, await this.#stores.schedules.delete(id, checkOf(id, ifVersion, this.#context)))
+  async delete(id: string, options: IfVersion = {}): Promise<void> {
+    this.#written(id, await this.#stores.schedules.delete(id, checkOf(id, options, this.#context)))
   }
 
   /** Submits nothing until `resume`. Waiting and running jobs are not affected. */
@@ -233,8 +236,8 @@ export class Schedules {
    * @throws NotFoundError
    * @throws ConflictError when it is neither
    */
-  async reset(id: string, { ifVersion }: IfVersion = {}): Promise<Schedule> {
-    const check = checkOf(id, ifVersion, this.#context)
+  async reset(id: string, options: IfVersion = {}): Promise<Schedule> {
+    const check = checkOf(id, options, this.#context)
     return this.#written(
       id,
       await this.#stores.schedules.reset(id, (current) => {
@@ -262,6 +265,7 @@ export class Schedules {
     id: string,
     options: { readonly args?: unknown; readonly task?: string | undefined } = {},
   ): Promise<string> {
+    checkKeys(options, ['args', 'task'])
     // Args are checked against the schema of a task, which must still be the schedule's task when they are stored.
     const wanted = options.task ?? (options.args === undefined ? undefined : (await this.#existing(id)).task)
     const args = await argsOfOneRun(wanted, options.args, this.#context)
@@ -314,12 +318,12 @@ export class Schedules {
     return explain(await evidenceOf(await this.#existing(id), at, this.#stores, this.#context))
   }
 
-  #new(id: string, input: AnyScheduleInput, timer?: string): Promise<NewSchedule> {
-    return newSchedule(id, input, this.#context, () => this.#stores.schedules.now(), timer)
+  #new(id: string, input: AnyScheduleInput, timer?: string, known?: readonly string[]): Promise<NewSchedule> {
+    return newSchedule(id, input, this.#context, () => this.#stores.schedules.now(), timer, known)
   }
 
-  async #enable(id: string, enabled: boolean, { ifVersion }: IfVersion): Promise<Schedule> {
-    const check = checkOf(id, ifVersion, this.#context)
+  async #enable(id: string, enabled: boolean, options: IfVersion): Promise<Schedule> {
+    const check = checkOf(id, options, this.#context)
     return this.#written(
       id,
       await this.#stores.schedules.update(id, { enabled }, (current) => {

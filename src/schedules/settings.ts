@@ -1,5 +1,6 @@
 /** Converts schedules as people and code write them into their stored settings. */
 import { InvalidInputError } from '../errors.ts'
+import { checkKeys } from '../keys.ts'
 import { type Authority, checkPeriod, checkWithin, requireTask } from '../model/authority.ts'
 import { checkedSettings } from '../model/checked-settings.ts'
 import { oneOf } from '../model/input.ts'
@@ -10,13 +11,16 @@ import { OPTION_NAMES, type PolicyName, type SettingOptions, SETTINGS } from '..
 import { type ArgsOption, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
 import { dueAtOnce, type FirstRun } from '../model/first-run.ts'
 import type { NewSchedule } from '../store/schedule-store.ts'
-import { timer, withZone } from '../timer/index.ts'
+import { checkedZone, timer, withZone } from '../timer/index.ts'
 
 /** The policy of a schedule's runs; null, or left out of a new one: as set for the task. */
 export interface SchedulePolicy extends Pick<SettingOptions, PolicyName> {}
 
 /** When and how a schedule runs. Times are milliseconds or time spans such as `10min`; instants are UTC. */
-export interface ScheduleOptions extends SettingOptions {}
+export interface ScheduleOptions extends SettingOptions {
+  /** The zone of a timer that names none: an IANA name, or 'local'; default: as for `Kalends.open`, else UTC. */
+  readonly zone?: string | undefined
+}
 
 /** Options that only apply to a new schedule. */
 export interface NewScheduleOptions {
@@ -40,6 +44,12 @@ export type ScheduleChanges = Partial<Omit<ScheduleOptions, 'timer'>> & {
   readonly args?: unknown
 }
 
+/** What a call may set of an existing schedule. */
+const CHANGES = [...OPTION_NAMES, 'timer', 'zone', 'args']
+/** What a new schedule may have. */
+const INPUT = [...CHANGES, 'task', 'firstRun']
+export const DECLARATION: readonly string[] = [...INPUT, 'id']
+
 const FIRST_RUNS: readonly FirstRun[] = ['next', 'now', 'if-due']
 
 /** What is needed to check settings. */
@@ -57,13 +67,16 @@ export interface SettingsContext {
 /**
  * All settings of a new schedule.
  *
+ * @param known  the keys that the input may have
  * @throws InvalidInputError naming the field
  * @throws CalendarSyntaxError when the timer is invalid
  */
 export async function newSettings(
   input: AnyScheduleInput,
   context: SettingsContext,
+  known: readonly string[] = INPUT,
 ): Promise<ScheduleSettings> {
+  checkKeys(input, known)
   const name = typeof input.task === 'string' ? input.task : input.task.name
   const task = typeof input.task === 'string' ? taskNamed(input.task, context) : input.task
   requireTask(context.authority, name)
@@ -73,7 +86,7 @@ export async function newSettings(
     ...changedColumns(input, context),
     ...ownedSettings(context.authority.owner),
     task: checkedTaskName(name),
-    timer: checkedTimer(input.timer, context),
+    timer: checkedTimer(input, context),
     args: await storedArgs(task, input.args, context.argsLimit),
   }
   checkWithin(context.authority.limits, settings)
@@ -93,8 +106,9 @@ export async function newSchedule(
   context: SettingsContext,
   clock: () => Promise<Date>,
   timer?: string,
+  known?: readonly string[],
 ): Promise<NewSchedule> {
-  const settings = await newSettings(input, context)
+  const settings = await newSettings(input, context, known)
   const firstRun = checkedFirstRun(input.firstRun)
   const now = await clock()
   checkPeriod(context.authority.limits, settings.timer, now)
@@ -107,17 +121,16 @@ export async function newSchedule(
   return { id, settings, isDue: dueAtOnce(firstRun, settings) }
 }
 
-/** All errors that `newSettings` would find, one for each option. */
+/** All errors of a declaration that `newSettings` would find, one for each option. */
 export async function settingsProblems(input: AnyScheduleInput, context: SettingsContext): Promise<Error[]> {
-  const { task, args, firstRun, timer: timerText, ...options } = input
+  const { task, args, firstRun, timer: _, zone: __, ...options } = input
   const known = typeof task === 'string' ? taskNamed(task, context) : task
   const checks = [
-    () => checkedTimer(timerText, context),
-    ...Object.entries(options).map(
-      ([option, value]) =>
-        () =>
-          changedColumns({ [option]: value }, context),
-    ),
+    () => checkedTimer(input, context),
+    ...Object.entries(options).map(([option, value]) => () => {
+      checkKeys({ [option]: value }, DECLARATION)
+      checkedSettings(OPTION_NAMES, { [option]: value })
+    }),
     () => checkedFirstRun(firstRun),
     () => storedArgs(known, args, context.argsLimit),
   ]
@@ -134,6 +147,7 @@ export async function settingsChanges(
   changes: ScheduleChanges,
   context: SettingsContext,
 ): Promise<Partial<ScheduleSettings>> {
+  checkKeys(changes, CHANGES)
   requireTask(context.authority, taskName)
   requireOwnFields(context.authority.owner, changes)
   const settings = {
@@ -152,12 +166,14 @@ function taskNamed(name: string, context: SettingsContext): Pick<Task, 'name' | 
 }
 
 function changedColumns(
-  options: Omit<ScheduleChanges, 'args'>,
+  { timer: text, zone, ...options }: ScheduleChanges,
   context: SettingsContext,
 ): Partial<ScheduleSettings> {
+  if (text === undefined && zone !== undefined)
+    throw new InvalidInputError('zone', 'it belongs to the timer of the same call; give both')
   return {
     ...checkedSettings(OPTION_NAMES, options),
-    ...(options.timer !== undefined && { timer: checkedTimer(options.timer, context) }),
+    ...(text !== undefined && { timer: checkedTimer({ timer: text, zone }, context) }),
   }
 }
 
@@ -166,11 +182,20 @@ export function checkedFirstRun(value: FirstRun | undefined): FirstRun {
   return oneOf('firstRun', value, FIRST_RUNS) ?? 'next'
 }
 
-function checkedTimer(value: string, { zone }: SettingsContext): string {
+function checkedTimer(
+  { timer: value, zone: own }: Pick<ScheduleOptions, 'timer' | 'zone'>,
+  context: SettingsContext,
+): string {
   if (typeof value !== 'string')
     throw new InvalidInputError('timer', `a calendar event is needed, not ${JSON.stringify(value)}`)
+  const zone = own ?? context.zone
   const zoned = zone === null ? value : withZone(value, zone)
-  timer(zoned)
+  const parsed = timer(zoned)
+  if (own !== undefined && parsed.zone !== checkedZone(own))
+    throw new InvalidInputError(
+      'zone',
+      `the timer '${value}' has its own, ${parsed.zone}; leave one of them out`,
+    )
   if (zoned.length > SETTINGS.timer.most)
     throw new InvalidInputError(
       'timer',

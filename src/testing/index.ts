@@ -16,6 +16,7 @@ import {
   NotFoundError,
   TimeoutError,
 } from '../index.ts'
+import { checkKeys, namesOf } from '../keys.ts'
 import { timeSpan } from '../timer/index.ts'
 
 /** The options of `Kalends.open`, except those that the test kit sets itself. */
@@ -33,6 +34,21 @@ export interface TestOptions
 /** Sets up handlers and declarations. `kalends start` accepts the same modules. */
 export type Setup = (kalends: Kalends) => unknown
 
+const OPTIONS = namesOf<TestOptions>({
+  now: true,
+  database: true,
+  worker: true,
+  zone: true,
+  logger: true,
+  lease: true,
+  pollInterval: true,
+  retention: true,
+  argsLimit: true,
+  middleware: true,
+  redact: true,
+  longestUseMs: true,
+})
+
 /** How many rounds of work may be due at the same instant before the test fails. */
 const MOST_ROUNDS = 10_000
 
@@ -42,6 +58,7 @@ const MOST_ROUNDS = 10_000
  * @throws DeclarationError with all problems of the declared schedules
  */
 export async function open(setup: Setup, options: TestOptions = {}): Promise<TestKalends> {
+  checkKeys(options, OPTIONS)
   const { now = '2026-01-01T00:00:00Z', database = 'sqlite::memory:', ...rest } = options
   const clock = { now: new Date(now) }
   if (Number.isNaN(clock.now.getTime()))

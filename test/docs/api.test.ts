@@ -59,8 +59,8 @@ eachDatabase(({ fresh }) => {
     onTestFinished(() => void server.close())
     const address = server.address()
     const port = typeof address === 'object' ? address?.port : undefined
-    // A worker that submits and runs nothing.
-    await kalends.start({ scheduler: false, executor: false })
+    // A worker without handlers, which submits and runs nothing.
+    await kalends.start({ scheduler: false })
     for (const { command, status, answer } of examples) {
       const { stdout } = await run('sh', ['-c', `${command} -w '\\n%{http_code}'`], {
         env: { ...process.env, API: `http://127.0.0.1:${port}` },

@@ -23,7 +23,7 @@ eachDatabase(({ fresh }) => {
     const quick = task('quick')
     const kalends = await Kalends.open(database.url, { pollInterval: 50 })
     kalends.handle(quick, () => 'done')
-    await kalends.start({ executor: { concurrency: 5 } })
+    await kalends.start({ concurrency: 5 })
     const ids = await kalends.jobs.submitMany(Array.from({ length: 50 }, () => ({ task: quick })))
     const jobs = await Promise.all(ids.map((id) => kalends.jobs.wait(id, { timeout: '100s' })))
     expect(new Set(jobs.map(({ state, result }) => `${state} ${String(result)}`))).toEqual(

@@ -46,7 +46,7 @@ eachDatabase(({ kind, fresh, bare }) => {
       const database = await fresh()
       const kalends = await Kalends.open(database.url)
       await seed(database)
-      await kalends.start({ executor: false })
+      await kalends.start({ concurrency: 0 })
       for (const statement of statements(blocks.filter(({ flags }) => flags.length === 0))) {
         const where = /^(?:UPDATE|DELETE FROM|INSERT INTO) (\w+)[^]*?( WHERE [^]*)?$/.exec(statement)
         const count = async () => {

@@ -104,7 +104,7 @@ eachDatabase((under) => {
     })
     kalends.handle(other, () => 'ran')
     const abandoned = signal(kalends, 'settled').then(() => performance.now())
-    await kalends.start({ executor: { concurrency: 1 } })
+    await kalends.start({ concurrency: 1 })
     const id = await kalends.jobs.submit(deaf)
     const next = await kalends.jobs.submit(other)
     const firedAt = await fired.promise

@@ -35,7 +35,7 @@ eachDatabase((under) => {
       ...Array.from({ length: 12 }, (_, index) => ({ task: heavy, group: `g${index % 6}`, priority: 9 })),
       ...Array.from({ length: 20 }, () => ({ task: light, group: 'g0' })),
     ])
-    await kalends.start({ executor: { concurrency: 10 } })
+    await kalends.start({ concurrency: 10 })
     // The heavy ones hold their two places; all the light ones come through beside them.
     for (const id of jobs.slice(12)) expect(await ended(kalends, id)).toMatchObject({ result: 'done' })
     expect(seen).toEqual({ now: 2, most: 2 })
@@ -81,7 +81,7 @@ eachDatabase((under) => {
       now -= 1
     })
     const ids = await kalends.jobs.submitMany(Array.from({ length: 30 }, () => ({ task: wide })))
-    await kalends.start({ executor: { concurrency: 3 } })
+    await kalends.start({ concurrency: 3 })
     for (const id of ids) await ended(kalends, id)
     expect(most).toBeLessThanOrEqual(3)
   })
@@ -102,10 +102,11 @@ eachDatabase((under) => {
     expect(seen.map(({ most }) => most)).toEqual([2, 2])
   })
 
-  it.each([0, -1, 1.5, 10_001])('a concurrency of %d is rejected', async (concurrency) => {
+  it.each([-1, 1.5, 10_001])('a concurrency of %d is rejected', async (concurrency) => {
     expect(() => task('t', { concurrency })).toThrow('concurrency')
+    expect(() => task('t', { concurrency: 0 })).toThrow('concurrency')
     const { open } = await scene(under)
     const kalends = await open()
-    await expect(kalends.start({ executor: { concurrency } })).rejects.toMatchObject({ field: 'concurrency' })
+    await expect(kalends.start({ concurrency })).rejects.toMatchObject({ field: 'concurrency' })
   })
 })

@@ -81,7 +81,7 @@ eachDatabase((under) => {
     })
     kalends.handle(task('returns', { retries: 0 }), ({ args }) => find('returns', args))
     kalends.handle(task('fine'), () => 'done')
-    await kalends.start({ executor: { concurrency: 2 } })
+    await kalends.start({ concurrency: 2 })
 
     const throwing = new Map<string, string>()
     for (const { name } of made.throws) throwing.set(name, await kalends.jobs.submit('throws', { name }))

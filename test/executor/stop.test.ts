@@ -90,7 +90,7 @@ eachDatabase((under) => {
     const web = await open({ worker: 'web' })
     const release = gate()
     kalends.handle(long, () => release.promise)
-    await kalends.start({ executor: { concurrency: 1 } })
+    await kalends.start({ concurrency: 1 })
     const started = signal(kalends, 'started')
     const first = await kalends.jobs.submit(long)
     await started

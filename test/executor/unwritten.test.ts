@@ -422,7 +422,7 @@ eachDatabase((under) => {
         ? "CREATE TRIGGER no_end BEFORE UPDATE ON job WHEN NEW.task = 'odd' AND NEW.finished IS NOT NULL BEGIN SELECT RAISE(ABORT, 'no end'); END"
         : "CREATE TRIGGER no_end BEFORE UPDATE ON job FOR EACH ROW IF NEW.task = 'odd' AND NEW.finished IS NOT NULL THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no end'; END IF",
     )
-    await kalends.start({ executor: { concurrency: 1 } })
+    await kalends.start({ concurrency: 1 })
     const bad = await web.jobs.submit(odd)
     const good = await web.jobs.submit(quick)
     expect(await ended(web, good)).toMatchObject({ state: 'success' })
@@ -478,7 +478,7 @@ eachDatabase((under) => {
       const release = gate()
       kalends.handle(odd, () => release.promise)
       kalends.handle(quick, () => 'done')
-      await kalends.start({ executor: { concurrency: 1 } })
+      await kalends.start({ concurrency: 1 })
       const held = await kalends.jobs.submit(odd)
       await until(async () => ((await kalends.jobs.get(held))?.state === 'running' ? true : null))
       const admin = await createConnection(database.url)
@@ -512,7 +512,7 @@ eachDatabase((under) => {
       await admin.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ')
       await admin.query('START TRANSACTION')
       await admin.query("DELETE FROM job_log WHERE at < '2026-01-01 00:00:00'")
-      await kalends.start({ executor: { concurrency: 1 } })
+      await kalends.start({ concurrency: 1 })
       const jobs = await kalends.jobs.submitMany([{ task: odd }, { task: quick }, { task: odd }])
       for (const id of jobs) expect(await ended(kalends, id)).toMatchObject({ state: 'success' })
       expect(await database.query('SELECT job_id FROM job_log')).toEqual([])

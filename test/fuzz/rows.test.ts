@@ -37,7 +37,7 @@ eachDatabase((under) => {
     kalends.handle(task('canary'), () => Promise.resolve('sings'))
     kalends.handle(task('other'), () => Promise.resolve(null))
     await kalends.schedules.create({ id: 'canary', task: 'canary', timer: 'yearly', overlap: 'allow' })
-    await kalends.start({ executor: { concurrency: 4 } })
+    await kalends.start({ concurrency: 4 })
     const reading = operations.filter(({ id, method }) => method === 'GET' && id !== 'followChanges')
     let written = 0
 

@@ -39,7 +39,7 @@ eachDatabase((under) => {
     expect(await kalends.prune({ age: '7d', onProgress: (removed) => told.push(removed) })).toBe(4)
     expect(told.at(-1)).toBe(4)
     expect((await kalends.jobs.list()).items.map(({ id }) => id)).toEqual([ids[0]])
-    await expect(kalends.prune({ age: 'old' })).rejects.toThrow('retention.age')
+    await expect(kalends.prune({ age: 'old' })).rejects.toThrow(/^age: /)
     await expect(kalends.prune({ signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
   })
 

@@ -17,7 +17,7 @@ async function absence(open: Scene['open'], database: TestDatabase, catchUp: num
   const hour = (new Date().getUTCHours() + 12) % 24
   const last = Math.floor((Date.now() - hour * 3_600_000) / DAY_MS) * DAY_MS + hour * 3_600_000
   const before = await open({ worker: 'before' })
-  await before.start({ executor: false })
+  await before.start({ concurrency: 0 })
   await before.schedules.create({ id: 's', task: tick, timer: `*-*-* ${hour}:00`, catchUp })
   await until(async () => ((await before.schedules.get('s'))?.nextRun == null ? null : true))
   await before.stop()
@@ -125,7 +125,7 @@ eachDatabase((under) => {
     await database.query(`INSERT INTO periodic_task (id, task, timer, nextrun) VALUES ${rows.join(', ')}`)
     const submissions = collect(kalends, 'submitted')
     const all = signal(kalends, 'submitted', () => submissions.length >= 1200)
-    await kalends.start({ executor: { concurrency: 100 } })
+    await kalends.start({ concurrency: 100 })
     await all
     expect(new Set(submissions.flatMap(({ jobs }) => jobs)).size).toBe(1200)
     await until(async () =>
@@ -140,7 +140,7 @@ eachDatabase((under) => {
     const scheduler = await open({ worker: 'scheduler' })
     const executor = await open({ worker: 'executor' })
     executor.handle(tick, () => 'ran')
-    await scheduler.start({ executor: false })
+    await scheduler.start({ concurrency: 0 })
     await executor.start({ scheduler: false })
     const submissions = collect(executor, 'submitted')
     const submitted = signal(scheduler, 'submitted', ({ jobs }) => jobs.length > 0)

@@ -160,7 +160,7 @@ describe('the conditions of a filter', () => {
   )
 
   it('that do not exist are refused: they would match everything', () => {
-    refused(() => check({ tusk: 'a' }), 'filter.tusk', 'task, before')
+    refused(() => check({ tusk: 'a' }), 'filter.tusk', 'did you mean filter.task?')
     refused(() => check({ constructor: 'a' }), 'filter.constructor')
     refused(() => check({ tusk: undefined }), 'filter.tusk')
   })

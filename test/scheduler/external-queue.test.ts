@@ -56,7 +56,7 @@ eachDatabase((under) => {
       firstRun: 'now',
     })
     const waiting = await kalends.jobs.submit(work)
-    await kalends.start({ scheduler: { submit: async (jobs) => void seen.push(...jobs) }, executor: true })
+    await kalends.start({ scheduler: { submit: async (jobs) => void seen.push(...jobs) } })
     await moved(kalends, 's')
     expect(seen).toEqual([
       {

@@ -26,7 +26,7 @@ async function live(
     readonly set?: string
     readonly onRemoved?: OnRemoved
     readonly handler?: () => unknown
-    readonly executor?: false
+    readonly concurrency?: 0
   } = {},
 ): Promise<Deployed> {
   const { logger, messages } = collectingLogger()
@@ -37,7 +37,7 @@ async function live(
     [...schedules],
     options.onRemoved === undefined ? {} : { onRemoved: options.onRemoved },
   )
-  await kalends.start(options.executor === false ? { executor: false } : {})
+  await kalends.start({ concurrency: options.concurrency })
   return { kalends, messages }
 }
 
@@ -137,13 +137,13 @@ eachDatabase((under) => {
       const release = gate()
       const runs = await live(on, 'runs', [], { set: 'other', handler: () => release.promise })
       const old = await live(on, 'w', [{ ...monthly('goes'), timer: 'every 1h after finish' }], {
-        executor: false,
+        concurrency: 0,
       })
       const started = signal(runs.kalends, 'started')
       const id = await old.kalends.schedules.runNow('goes')
       await started
       await old.kalends.stop()
-      const now = await live(on, 'w', [], { executor: false })
+      const now = await live(on, 'w', [], { concurrency: 0 })
       expect(await statusOf(now, 'goes')).toBe('retired')
       release.open()
       expect(await ended(now.kalends, id)).toMatchObject({ state: 'success' })

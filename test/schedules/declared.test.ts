@@ -120,7 +120,7 @@ eachDatabase((under) => {
     const first = await open()
     first.handle(report, () => {})
     first.declare('set', [{ task: report, timer: 'yearly' }])
-    await first.start({ executor: false })
+    await first.start({ concurrency: 0 })
     await until(async () => ((await first.schedules.get('report'))?.nextRun == null ? null : true))
     await first.stop()
     // As if the slot had come while nobody was there.
@@ -284,7 +284,7 @@ eachDatabase((under) => {
     const { open } = await scene(under)
     const kalends = await open()
     kalends.declare('set', [{ task: report, timer: 'daily' }])
-    await kalends.start({ executor: false })
+    await kalends.start({ concurrency: 0 })
     expect(await kalends.schedules.get('report')).toMatchObject({ declaredBy: 'set' })
   })
 

@@ -208,14 +208,14 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an option of op
     })
   })
 
-  it.each([0, -1, 1.5, Number.NaN, 10_001])(
+  it.each([-1, 1.5, Number.NaN, 10_001])(
     'concurrency %d is rejected by start, which can be repeated',
     async (concurrency) => {
       await using kalends = await Kalends.open('sqlite::memory:')
-      await expect(kalends.start({ executor: { concurrency } })).rejects.toMatchObject({
+      await expect(kalends.start({ concurrency })).rejects.toMatchObject({
         field: 'concurrency',
       })
-      await kalends.start({ executor: { concurrency: 1 } })
+      await kalends.start({ concurrency: 1 })
     },
   )
 

@@ -94,7 +94,7 @@ process.channel?.unref()
 
 await kalends.start({
   scheduler: settings.scheduler ?? true,
-  executor: settings.concurrency === 0 ? false : { concurrency: settings.concurrency ?? 10 },
+  concurrency: settings.concurrency,
   signals: settings.signals ?? false,
 })
 tell({ event: 'ready', worker: String(kalends.health().worker) })

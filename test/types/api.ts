@@ -4,8 +4,10 @@
  */
 import { expectTypeOf } from 'vitest'
 import { z } from 'zod'
-import type { Job, Kalends, Schedule, Task } from '../../src/index.ts'
-import { task } from '../../src/index.ts'
+import { http } from '../../src/http/index.ts'
+import type { Job, Schedule, Task } from '../../src/index.ts'
+import { Kalends, task } from '../../src/index.ts'
+import { open as openTest } from '../../src/testing/index.ts'
 
 declare const kalends: Kalends
 
@@ -26,6 +28,43 @@ export function tasks(): void {
   task('wrong', { retryBackoff: 'linear' })
   // @ts-expect-error an option that does not exist
   task('wrong', { maxRetries: 3 })
+}
+
+/** A misspelt option does not compile, at any entry. */
+export async function misspelt(): Promise<void> {
+  const { schedules, jobs } = kalends
+  // @ts-expect-error lease
+  await Kalends.open('sqlite::memory:', { leas: '1min' })
+  // @ts-expect-error retention.perSchedule
+  await Kalends.open('sqlite::memory:', { retention: { perschedule: 1 } })
+  // @ts-expect-error concurrency
+  await kalends.start({ concurency: 3 })
+  // @ts-expect-error grace
+  await kalends.stop({ grce: 0 })
+  // @ts-expect-error submitter
+  kalends.scope({ submiter: 'ann' })
+  // @ts-expect-error onRemoved
+  kalends.declare('set', [], { onRemove: 'keep' })
+  // @ts-expect-error overlap
+  kalends.declare('set', [{ task: plain, timer: 'daily', overlapp: 'skip' }])
+  // @ts-expect-error overlap
+  await schedules.create({ task: plain, timer: 'daily', overlapp: 'skip' })
+  // @ts-expect-error summary
+  await schedules.put('a', { task: plain, timer: 'daily', sumary: 'x' })
+  // @ts-expect-error retries
+  await schedules.update('a', { retrys: 3 })
+  // @ts-expect-error args
+  await schedules.runNow('a', { arg: {} })
+  // @ts-expect-error runAt
+  await jobs.submit(plain, {}, { runat: new Date() })
+  // @ts-expect-error args
+  await jobs.submitMany([{ task: plain, arguments: {} }])
+  // @ts-expect-error perSchedule
+  await kalends.prune({ perSchedul: 1 })
+  // @ts-expect-error authorize
+  http(kalends, { authorise: () => null })
+  // @ts-expect-error now
+  await openTest(() => undefined, { nwo: '2026-01-01' })
 }
 
 export function handlers(): void {

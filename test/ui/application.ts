@@ -36,7 +36,7 @@ export async function startApplication(url: string, options: ApplicationOptions 
   handle(kalends)
   for (const [name, ms] of Object.entries(options.tasks ?? {}))
     kalends.handle(task(name), ({ signal }) => pause(ms, { rows: 1 }, { signal }))
-  if (options.works !== false) await kalends.start({ executor: { concurrency: 10 } })
+  if (options.works !== false) await kalends.start({ concurrency: 10 })
   const handler = http(kalends, { open: 'admin', basePath: base, ...options.http })
   let server = await listen(handler, 0)
   const { port } = address(server)

@@ -37,7 +37,7 @@ test('pictures of every page', async () => {
     ['web-2', 'batch-frankfurt-1'].map(async (worker) => {
       const other = await Kalends.open(database.url, { worker, retention: false })
       other.declare('shop', [])
-      await other.start({ executor: { concurrency: 2 } })
+      await other.start({ concurrency: 2 })
       return other
     }),
   )

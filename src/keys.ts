@@ -1,0 +1,31 @@
+/** Rejects keys that are no options, at every entry. */
+import { InvalidInputError } from './errors.ts'
+import { nearest } from './nearest.ts'
+
+/** The names of all options of a type, which the compiler checks. */
+export function namesOf<Options extends object>(
+  options: Readonly<Record<keyof Required<Options> & string, true>>,
+): readonly string[] {
+  return Object.keys(options)
+}
+
+/**
+ * A misspelt option would be ignored, and an omitted one has a default.
+ *
+ * @param path  the prefix of names in errors, such as `retention.`
+ * @throws InvalidInputError when it is not an object, or naming the first key that is not known
+ */
+export function checkKeys(given: unknown, known: readonly string[], path = ''): void {
+  if (typeof given !== 'object' || given === null)
+    throw new InvalidInputError(
+      path === '' ? 'options' : path.slice(0, -1),
+      `an object is needed, not ${given === null ? 'null' : typeof given}`,
+    )
+  const unknown = Object.keys(given).find((key) => !known.includes(key))
+  if (unknown === undefined) return
+  const meant = nearest(unknown, known)
+  throw new InvalidInputError(
+    `${path}${unknown}`,
+    meant === undefined ? `unknown; there are ${known.join(', ')}` : `unknown; did you mean ${path}${meant}?`,
+  )
+}

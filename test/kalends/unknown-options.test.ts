@@ -1,0 +1,125 @@
+/** A misspelt option, which code in plain JavaScript may pass, is an error at every entry, and nothing is written. */
+import { expect, onTestFinished, test } from 'vitest'
+import { http } from '../../src/http/index.ts'
+import { InvalidInputError, Kalends, task } from '../../src/index.ts'
+import { open as openTest } from '../../src/testing/index.ts'
+
+const mail = task('mail')
+
+async function opened(): Promise<Kalends> {
+  const kalends = await Kalends.open('sqlite::memory:')
+  onTestFinished(() => kalends.stop({ grace: 0 }))
+  return kalends
+}
+
+/** What plain JavaScript passes. */
+// oxlint-disable-next-line typescript/no-explicit-any -- types do not allow these options
+const plain = (options: object): any => options
+
+const CALLS: [string, (kalends: Kalends) => unknown, string, string?][] = [
+  [
+    'open',
+    () => Kalends.open('sqlite::memory:', plain({ pollIntervall: 50 })),
+    'pollIntervall',
+    'pollInterval',
+  ],
+  ['open', () => Kalends.open('sqlite::memory:', plain({ retention: { days: 3 } })), 'retention.days'],
+  ['start', (kalends) => kalends.start(plain({ concurency: 3 })), 'concurency', 'concurrency'],
+  ['start', (kalends) => kalends.start(plain({ executor: false })), 'executor'],
+  [
+    'start',
+    (kalends) => kalends.start(plain({ scheduler: { sumbit: () => {} } })),
+    'scheduler.sumbit',
+    'scheduler.submit',
+  ],
+  ['stop', (kalends) => kalends.stop(plain({ grce: 0 })), 'grce', 'grace'],
+  ['scope', (kalends) => kalends.scope(plain({ submiter: 'ann' })), 'scope.submiter', 'scope.submitter'],
+  ['scope', (kalends) => kalends.scope(plain({ submitter: 'ann', limits: { job: 1 } })), 'limits.job'],
+  ['task', () => task('t', plain({ retrys: 3 })), 'retrys', 'retries'],
+  ['declare', (kalends) => kalends.declare('set', [], plain({ onRemove: 'keep' })), 'onRemove', 'onRemoved'],
+  [
+    'create',
+    ({ schedules }) => schedules.create(plain({ task: mail, timer: 'daily', overlapp: 'skip' })),
+    'overlapp',
+    'overlap',
+  ],
+  ['create', ({ schedules }) => schedules.create(plain({ task: mail, timer: 'daily', tx: {} })), 'tx'],
+  [
+    'put',
+    ({ schedules }) => schedules.put('a', plain({ task: mail, timer: 'daily', Enabled: true })),
+    'Enabled',
+    'enabled',
+  ],
+  [
+    'put',
+    ({ schedules }) => schedules.put('a', plain({ task: mail, timer: 'daily' }), plain({ ifversion: 'x' })),
+    'ifversion',
+    'ifVersion',
+  ],
+  ['update', ({ schedules }) => schedules.update('there', plain({ retrys: 3 })), 'retrys', 'retries'],
+  ['pause', ({ schedules }) => schedules.pause('there', plain({ ifVersoin: 'x' })), 'ifVersoin', 'ifVersion'],
+  ['runNow', ({ schedules }) => schedules.runNow('there', plain({ arg: {} })), 'arg', 'args'],
+  ['submit', ({ jobs }) => jobs.submit(mail, {}, plain({ runat: new Date() })), 'runat', 'runAt'],
+  ['submit', ({ jobs }) => jobs.submit(mail, {}, plain({ overlap: 'skip' })), 'overlap'],
+  ['submitMany', ({ jobs }) => jobs.submitMany([plain({ task: mail, arguments: {} })]), 'arguments'],
+  ['submitMany', ({ jobs }) => jobs.submitMany([{ task: mail }], plain({ Tx: {} })), 'Tx', 'tx'],
+  ['wait', ({ jobs }) => jobs.wait('x', plain({ timeOut: 1 })), 'timeOut', 'timeout'],
+  ['prune', (kalends) => kalends.prune(plain({ perSchedul: 1 })), 'perSchedul', 'perSchedule'],
+  ['http', (kalends) => http(kalends, plain({ authorise: () => null })), 'authorise', 'authorize'],
+  ['http', (kalends) => http(kalends, plain({ events: { perUsr: 1 } })), 'events.perUsr', 'events.perUser'],
+  ['testing', () => openTest(() => undefined, plain({ nwo: '2026-01-01' })), 'nwo', 'now'],
+  ['testing', () => openTest(() => undefined, plain({ migrate: false })), 'migrate'],
+]
+
+test.each(CALLS)('%s rejects an unknown option: %2$s', async (_, call, field, meant) => {
+  const kalends = await opened()
+  await kalends.schedules.create({ id: 'there', task: mail, timer: 'daily' })
+  const error = await Promise.resolve(kalends)
+    .then(call)
+    .catch((thrown: unknown) => thrown)
+  if (!(error instanceof InvalidInputError)) throw error
+  expect(error).toMatchObject({ code: 'INVALID_INPUT', field })
+  expect(error.message).toContain(meant === undefined ? 'unknown; there are ' : `did you mean ${meant}?`)
+  expect((await kalends.schedules.list()).total).toBe(1)
+  expect((await kalends.jobs.list()).total).toBe(0)
+})
+
+test('a declaration with unknown options is reported with the others, once for each option', async () => {
+  const kalends = await opened()
+  kalends.handle(mail, () => undefined)
+  kalends.declare('set', [plain({ task: mail, timer: 'dayly', overlapp: 'skip', id: 'a', declaredBy: 'x' })])
+  await expect(kalends.check()).rejects.toMatchObject({
+    problems: [
+      expect.stringContaining('dayly'),
+      expect.stringContaining('overlapp: unknown; did you mean overlap?'),
+      expect.stringContaining('declaredBy: unknown'),
+    ],
+  })
+})
+
+test('options that cancel each other are errors', async () => {
+  const kalends = await opened()
+  const { schedules, jobs } = kalends
+  const submit = async () => undefined
+  await expect(kalends.start({ scheduler: { submit }, concurrency: 3 })).rejects.toThrow(
+    /^concurrency: .*another queue/,
+  )
+  await expect(kalends.start({ scheduler: false, concurrency: 0 })).rejects.toThrow(/^concurrency: .*nothing/)
+  await expect(kalends.start({ scheduler: plain({}) })).rejects.toThrow(/^scheduler\.submit: /)
+  await expect(jobs.submit(mail, {}, { delay: 5000, runAt: new Date() })).rejects.toThrow(/^delay: /)
+  const paris = { task: mail, timer: 'daily Europe/Paris', zone: 'Europe/Berlin' }
+  await expect(schedules.create(paris)).rejects.toThrow(/^zone: .*its own, Europe\/Paris/)
+  await schedules.create({ id: 'daily', task: mail, timer: 'daily' })
+  await expect(schedules.update('daily', { zone: 'Europe/Berlin' })).rejects.toThrow(/^zone: .*timer/)
+})
+
+test('zone is added to a timer, and delay is a time from now', async () => {
+  await using testing = await openTest(() => undefined, { zone: 'Asia/Tokyo' })
+  const { schedules, jobs } = testing.kalends
+  const created = await schedules.create({ id: 'a', task: mail, timer: '09:00', zone: 'Europe/Berlin' })
+  expect(created.timer).toBe('09:00 Europe/Berlin')
+  expect((await schedules.update('a', { timer: '10:00', zone: 'UTC' })).timer).toBe('10:00')
+  expect((await schedules.update('a', { timer: '10:00' })).timer).toBe('10:00 Asia/Tokyo')
+  const job = await jobs.get(await jobs.submit(mail, {}, { delay: '1h' }))
+  expect(job?.runAt).toEqual(new Date(testing.now().getTime() + 3_600_000))
+})
