@@ -8,7 +8,7 @@ import { inspect } from 'node:util'
 
 /** The base class of all errors of Kalends. */
 export abstract class KalendsError extends Error {
-  abstract readonly code: string
+  abstract readonly code: `KALENDS_${string}`
 
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -18,7 +18,7 @@ export abstract class KalendsError extends Error {
 
 /** An invalid option or argument; `field` names it. */
 export class InvalidInputError extends KalendsError {
-  readonly code = 'INVALID_INPUT'
+  readonly code = 'KALENDS_INVALID_INPUT'
   readonly field: string
 
   constructor(field: string, message: string, options?: ErrorOptions) {
@@ -29,7 +29,7 @@ export class InvalidInputError extends KalendsError {
 
 /** The declared schedules or handlers are invalid; `problems` lists every problem, in order. */
 export class DeclarationError extends KalendsError {
-  readonly code = 'INVALID_DECLARATION'
+  readonly code = 'KALENDS_INVALID_DECLARATION'
   readonly problems: readonly string[]
 
   constructor(problems: readonly string[]) {
@@ -41,7 +41,7 @@ export class DeclarationError extends KalendsError {
 
 /** The schedule or job does not exist. */
 export class NotFoundError extends KalendsError {
-  readonly code = 'NOT_FOUND'
+  readonly code = 'KALENDS_NOT_FOUND'
 
   constructor(kind: 'schedule' | 'job', id: string) {
     super(`There is no ${kind} with the id '${id}'`)
@@ -50,7 +50,7 @@ export class NotFoundError extends KalendsError {
 
 /** The request conflicts with the current state, such as an id that is in use or a run that has not ended. */
 export class ConflictError extends KalendsError {
-  readonly code = 'CONFLICT'
+  readonly code = 'KALENDS_CONFLICT'
   /** The conflicting job, if there is one. */
   readonly jobId: string | null
 
@@ -62,7 +62,7 @@ export class ConflictError extends KalendsError {
 
 /** The schedule was edited after the version that the caller read. Nothing was written. */
 export class VersionError extends KalendsError {
-  readonly code = 'VERSION'
+  readonly code = 'KALENDS_VERSION'
 
   constructor(id: string) {
     super(`The schedule '${id}' has changed since you read it; read it again before you change it`)
@@ -71,12 +71,12 @@ export class VersionError extends KalendsError {
 
 /** The caller was not granted this task. Nothing was written. */
 export class ForbiddenError extends KalendsError {
-  readonly code = 'FORBIDDEN'
+  readonly code = 'KALENDS_FORBIDDEN'
 }
 
 /** An owner has reached a limit of the scope on schedules or open jobs; `limit` names it. */
 export class LimitError extends KalendsError {
-  readonly code = 'LIMIT'
+  readonly code = 'KALENDS_LIMIT'
   readonly limit: 'schedules' | 'openJobs'
 
   constructor(limit: 'schedules' | 'openJobs', message: string) {
@@ -87,7 +87,7 @@ export class LimitError extends KalendsError {
 
 /** The database cannot be reached or cannot work; try again later. */
 export class StoreUnavailableError extends KalendsError {
-  readonly code = 'STORE_UNAVAILABLE'
+  readonly code = 'KALENDS_STORE_UNAVAILABLE'
   /** Whether the database works, but another transaction holds a lock for too long. */
   readonly isLockWait: boolean
 
@@ -102,42 +102,47 @@ export class StoreUnavailableError extends KalendsError {
 
 /** Too many requests are waiting for the database. Nothing was done; try again later. */
 export class OverloadedError extends KalendsError {
-  readonly code = 'OVERLOADED'
+  readonly code = 'KALENDS_OVERLOADED'
 }
 
 /** A statement exceeded its time limit. Nothing was changed; request less. */
 export class TooSlowError extends KalendsError {
-  readonly code = 'TOO_SLOW'
+  readonly code = 'KALENDS_TOO_SLOW'
 }
 
 /** The tables do not fit this version. Nothing in the database was changed. */
 export class SchemaError extends KalendsError {
-  readonly code = 'SCHEMA'
+  readonly code = 'KALENDS_SCHEMA'
 }
 
 /** Thrown by a handler when the run can never succeed, so that it is not retried. */
 export class PermanentError extends KalendsError {
-  readonly code = 'PERMANENT'
+  readonly code = 'KALENDS_PERMANENT'
 }
 
-/** The abort reason of a handler's signal: the run exceeded its timeout. */
-export class TimeoutError extends KalendsError {
-  readonly code = 'TIMEOUT'
+/** The abort reason of a handler's signal: the attempt exceeded its timeout. */
+export class AttemptTimeoutError extends KalendsError {
+  readonly code = 'KALENDS_ATTEMPT_TIMEOUT'
+}
+
+/** The job was not final within the time that the caller waits; it continues. */
+export class WaitTimeoutError extends KalendsError {
+  readonly code = 'KALENDS_WAIT_TIMEOUT'
 }
 
 /** The abort reason of a handler's signal: someone cancelled the job. */
 export class CancelledError extends KalendsError {
-  readonly code = 'CANCELLED'
+  readonly code = 'KALENDS_CANCELLED'
 }
 
 /** The abort reason of a handler's signal: other workers may consider this worker dead, and may run the job now. */
 export class LeaseLostError extends KalendsError {
-  readonly code = 'LEASE_LOST'
+  readonly code = 'KALENDS_LEASE_LOST'
 }
 
 /** The abort reason of a handler's signal: the grace period of a stopping worker is over. The job is queued again. */
 export class StoppedError extends KalendsError {
-  readonly code = 'STOPPED'
+  readonly code = 'KALENDS_STOPPED'
 }
 
 /** Deeper causes are left out, because some errors are their own cause. */

@@ -12,7 +12,7 @@ export interface FleetDeclaration {
   readonly id: string
   readonly task: string
   readonly timer: string
-  readonly overlap?: 'skip' | 'queue_one' | 'replace' | 'allow'
+  readonly overlap?: 'skip' | 'queue-one' | 'replace' | 'allow'
   readonly catchUp?: number
   readonly retries?: number
   readonly retryDelay?: string
@@ -23,7 +23,7 @@ const quick = { retries: 10, retryDelay: '500ms' } as const
 const same: readonly FleetDeclaration[] = [
   { id: 'fleet-same-second', task: 'tick', timer: '*:*:*', overlap: 'allow', catchUp: 120, ...quick },
   { id: 'fleet-same-every', task: 'tick', timer: 'every 2s', overlap: 'allow', catchUp: 120, ...quick },
-  { id: 'fleet-same-slow', task: 'slow', timer: '*:*:0/2', overlap: 'queue_one', ...quick },
+  { id: 'fleet-same-slow', task: 'slow', timer: '*:*:0/2', overlap: 'queue-one', ...quick },
 ]
 
 export const fleetDeclarations: Readonly<Record<Version, readonly FleetDeclaration[]>> = {

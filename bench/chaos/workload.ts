@@ -25,7 +25,7 @@ const SHARES = { canary: 0.3, edit: 0.2 } as const
 const STUBBORN = { max_retries: 20, retry_delay: 500, retry_backoff: 'fixed' } as const
 const QUICK_RETRY = { max_retries: 2, retry_delay: 500, retry_backoff: 'fixed' } as const
 
-const POLICIES: readonly Columns[] = ['skip', 'queue_one', 'replace', 'allow'].flatMap((overlap) =>
+const POLICIES: readonly Columns[] = ['skip', 'queue-one', 'replace', 'allow'].flatMap((overlap) =>
   [0, 1, 5].map((catchUp) => ({ overlap, catch_up: catchUp })),
 )
 
@@ -145,7 +145,7 @@ function special(random: Random): NewSchedule[] {
       args: '{"ms":700}',
       timer: '*:*:*',
       max_runs: 15,
-      overlap: 'queue_one',
+      overlap: 'queue-one',
     }),
     each('stop-dead', { task: 'throw', timer: '*:*:0/2', on_exhausted: 'stop', max_retries: 1 }),
     each('stop-lives', {

@@ -17,7 +17,7 @@ export interface SyntaxProblem {
  */
 export class CalendarSyntaxError extends Error {
   override readonly name = 'CalendarSyntaxError'
-  readonly code = 'CALENDAR_SYNTAX'
+  readonly code = 'KALENDS_CALENDAR_SYNTAX'
   /** The whole text, unchanged. */
   readonly text: string
   /** Where the token starts, from 1 in UTF-16 units; always inside the text (1 when it is empty). */

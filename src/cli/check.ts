@@ -45,7 +45,7 @@ async function problemsOf(module: string, zone: string | undefined): Promise<rea
   } catch (error) {
     if (error instanceof DeclarationError) return error.problems
     const cause = error instanceof Error ? error.cause : undefined
-    if (hasCode(error, 'INVALID_INPUT')) throw error
+    if (hasCode(error, 'KALENDS_INVALID_INPUT')) throw error
     return cause instanceof DeclarationError ? cause.problems : [commandMessage(error)]
   }
 }

@@ -50,13 +50,13 @@ export function hasCode(error: unknown, code: string): boolean {
 
 /** The exit codes of the library's errors, by their own stable codes. */
 const EXIT_CODES: ReadonlyMap<string, number> = new Map([
-  ['INVALID_INPUT', EXIT.usage],
-  ['CALENDAR_SYNTAX', EXIT.usage],
-  ['CRON_SYNTAX', EXIT.usage],
-  ['INVALID_TIME_SPAN', EXIT.usage],
-  ['NOT_FOUND', EXIT.notFound],
-  ['CONFLICT', EXIT.conflict],
-  ['STORE_UNAVAILABLE', EXIT.unavailable],
+  ['KALENDS_INVALID_INPUT', EXIT.usage],
+  ['KALENDS_CALENDAR_SYNTAX', EXIT.usage],
+  ['KALENDS_CRON_SYNTAX', EXIT.usage],
+  ['KALENDS_INVALID_TIME_SPAN', EXIT.usage],
+  ['KALENDS_NOT_FOUND', EXIT.notFound],
+  ['KALENDS_CONFLICT', EXIT.conflict],
+  ['KALENDS_STORE_UNAVAILABLE', EXIT.unavailable],
 ])
 
 /** The options that belong to the fields in errors of the library. */

@@ -25,14 +25,14 @@ export const STATES = [
 /** Of skipped, failed and cancelled jobs, and of those that a person asked for. */
 // biome-ignore format: by state
 export const REASONS = [
-  'overlap', 'missed', 'max runs', 'unsubmittable',
+  'overlap', 'missed', 'max-runs', 'unsubmittable',
   'exhausted', 'permanent', 'lost',
   'replaced',
-  'run now',
+  'run-now',
 ] as const
 
 export const IDLE = [
-  'awaiting finish',
+  'awaiting-finish',
   'done',
   'dead',
   'invalid',
@@ -52,7 +52,7 @@ export const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
 /** `status` of a schedule. */
 export const STATUS =
-  "case when `enabled` = 0 then 'paused' when `idle` is not null and `idle` <> 'awaiting finish' then `idle` else 'active' end"
+  "case when `enabled` = 0 then 'paused' when `idle` is not null and `idle` <> 'awaiting-finish' then `idle` else 'active' end"
 
 /** `active_key` of a job: unique, so that runs of a schedule exclude each other. */
 export const ACTIVE_KEY =

@@ -7,7 +7,7 @@ import {
   messageOf,
   PermanentError,
   type StoppedError,
-  TimeoutError,
+  AttemptTimeoutError,
 } from '../errors.ts'
 import { type ClaimedJob, fenceOf } from '../model/job.ts'
 import type { AttemptEnd } from '../model/settle.ts'
@@ -51,7 +51,7 @@ export class AttemptRunner {
   }
 
   /** Aborts the handler's signal. Only the first reason counts. */
-  abort(reason: CancelledError | LeaseLostError | TimeoutError): void {
+  abort(reason: CancelledError | LeaseLostError | AttemptTimeoutError): void {
     this.#controller.abort(reason)
   }
 
@@ -64,7 +64,7 @@ export class AttemptRunner {
   async #run(): Promise<AttemptEnd | null> {
     const { timeoutMs } = this.job.policy
     const timeout = setTimeout(
-      () => this.abort(new TimeoutError(`The run took longer than its timeout of ${timeoutMs} ms`)),
+      () => this.abort(new AttemptTimeoutError(`The run took longer than its timeout of ${timeoutMs} ms`)),
       timeoutMs,
     )
     const finished = this.#handle()

@@ -13,7 +13,7 @@ export const Schedule = z.strictObject({
   ...settingsOut(SETTING_NAMES),
   status,
   nextRun: orNull(instant),
-  idle: orNull(z.enum(['done', 'dead', 'invalid', 'retired', 'awaiting finish'])),
+  idle: orNull(z.enum(['done', 'dead', 'invalid', 'retired', 'awaiting-finish'])),
   declaredBy: orNull(z.string()),
   created: instant,
   lastSlot: orNull(instant),
@@ -160,7 +160,7 @@ export const TimerCheck = z.discriminatedUnion('valid', [
   }),
   z.strictObject({
     valid: z.literal(true),
-    kind: z.enum(['calendar', 'cron', 'every', 'after finish']),
+    kind: z.enum(['calendar', 'cron', 'every', 'after-finish']),
     text: z.string().meta({ description: 'In normal form' }),
     zone: z.string(),
     description: z.string(),

@@ -16,7 +16,7 @@ interface ProblemExtras {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** The status of each error of Kalends, by its code. Other errors are internal. */
+/** The status of each error of Kalends, by its code there. Other errors are internal. */
 const STATUSES: Readonly<Record<string, number>> = {
   FORBIDDEN: 403,
   NOT_FOUND: 404,
@@ -93,25 +93,31 @@ function errorsOf(issue: z.core.$ZodIssue): FieldError[] {
   ]
 }
 
+/** The API leaves out the prefix that tells the errors of Kalends from those of other packages. */
+export function codeOf<Code extends string>({ code }: { readonly code: `KALENDS_${Code}` }): Code {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is left of the type
+  return code.slice('KALENDS_'.length) as Code
+}
+
 /** The problem for anything that was thrown; null: an internal error. */
 export function problemOf(error: unknown): Problem | null {
   if (error instanceof Problem) return error
   if (error instanceof InvalidInputError) {
     const detail = error.message.slice(error.field.length + 2)
-    return new Problem(422, error.code, error.message, { errors: [{ field: error.field, detail }] })
+    return invalidField(error.field, detail)
   }
   if (
     error instanceof CalendarSyntaxError ||
     error instanceof CronSyntaxError ||
     error instanceof InvalidTimeSpanError
   ) {
-    const { code, message, column, token, hint = null } = error
-    return new Problem(422, code, message, {
+    const { message, column, token, hint = null } = error
+    return new Problem(422, codeOf(error), message, {
       errors: [{ field: 'timer', detail: message, column, token, hint }],
     })
   }
   if (!(error instanceof KalendsError)) return null
-  const { code } = error
+  const code = codeOf(error)
   const status = STATUSES[code]
   if (status === undefined) return null
   const isUnavailable = code === 'STORE_UNAVAILABLE'

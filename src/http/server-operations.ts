@@ -4,7 +4,7 @@ import { checkTimer } from '../timer/index.ts'
 import { type Access, type RequestContext, taskNames } from './access.ts'
 import { clientKey } from './client-address.ts'
 import { ok, operation, type Operation } from './operation.ts'
-import { invalidField } from './problem.ts'
+import { codeOf, invalidField } from './problem.ts'
 import { checkSearch } from './scope-checks.ts'
 import { shownFailure } from './shown.ts'
 import * as answers from './answer-schemas.ts'
@@ -84,7 +84,10 @@ export const serverOperations: readonly Operation[] = [
     answers: { 200: { description: 'The syntax error, or the meaning', schema: answers.TimerCheck } },
     run: async ({ query, kalends }) => {
       const { timer, zone = kalends.zone ?? undefined, limit = 10, after, anchor } = query
-      return ok(checkTimer(timer, { zone, limit, after, anchor }))
+      const checked = checkTimer(timer, { zone, limit, after, anchor })
+      return ok(
+        checked.valid ? checked : { valid: false, error: { ...checked.error, code: codeOf(checked.error) } },
+      )
     },
   }),
   operation('getLoad', 'GET', '/api/v1/load', 'read', {

@@ -197,7 +197,7 @@ export class Jobs {
    *
    * @returns the final job
    * @throws NotFoundError when the job does not exist or was pruned
-   * @throws TimeoutError when it is not final within the timeout
+   * @throws WaitTimeoutError when it is not final within the timeout
    */
   async wait<Result = unknown>(
     id: JobId<Result> | string,

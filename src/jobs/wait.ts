@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TimeoutError } from '../errors.ts'
+import { WaitTimeoutError } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
 import { spanOption } from '../model/input.ts'
 import { isFinal, type Job } from '../model/job.ts'
@@ -22,7 +22,7 @@ interface WaitedJob {
 
 const ANY_SPAN = { least: 0, most: 2 ** 31 - 1 }
 
-/** Reads the job until it is final. @throws TimeoutError, InvalidInputError, and the reason of the signal */
+/** Reads the job until it is final. @throws WaitTimeoutError, InvalidInputError, and the reason of the signal */
 export async function untilFinal(
   { read, onEnd, pollIntervalMs }: WaitedJob,
   options: WaitOptions,
@@ -43,7 +43,8 @@ export async function untilFinal(
       if (isFinal(job.state)) return job
       signal?.throwIfAborted()
       const leftMs = deadline - performance.now()
-      if (leftMs <= 0) throw new TimeoutError(`The job ${job.id} is still ${job.state} after ${timeoutMs} ms`)
+      if (leftMs <= 0)
+        throw new WaitTimeoutError(`The job ${job.id} is still ${job.state} after ${timeoutMs} ms`)
       await sleep(Math.min(leftMs, pollIntervalMs), undefined, { signal: awake.signal }).catch(
         () => undefined,
       )

@@ -142,7 +142,7 @@ export function checkWithin(limits: CheckedLimits | null, settings: LimitedSetti
   if (overlap === 'allow')
     throw new InvalidInputError(
       'overlap',
-      "'allow' is not possible for an owner with limits; use 'queue_one'",
+      "'allow' is not possible for an owner with limits; use 'queue-one'",
     )
   if (catchUp > MOST_CATCH_UP)
     throw new InvalidInputError(

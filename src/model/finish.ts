@@ -30,7 +30,7 @@ export function finish(
   if (idle === 'done') return null
   if (schedule.maxRuns !== null && schedule.successes >= schedule.maxRuns)
     return { nextRun: null, idle: 'done' }
-  if (idle !== 'awaiting finish' || open > 0) return null
+  if (idle !== 'awaiting-finish' || open > 0) return null
   const nextRun = elapsesOf(schedule, now).next(now)
   return { nextRun, idle: nextRun === null ? 'done' : null }
 }

@@ -47,7 +47,7 @@ function hasMore(schedule: Plannable, now: Date): boolean {
 function hasEarlierElapse(schedule: TimedSchedule, nextRun: Date, now: Date): boolean {
   try {
     const event = elapsesOf(schedule, now)
-    if (timer(schedule.timer).kind === 'after finish') {
+    if (timer(schedule.timer).kind === 'after-finish') {
       const latest = event.next(latestNotAhead(now))
       return latest !== null && latest < nextRun
     }

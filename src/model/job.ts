@@ -19,7 +19,7 @@ export function isFinal(state: JobState): state is FinalState {
 }
 
 /** Why a slot did not become a run. */
-export type SkipReason = 'overlap' | 'missed' | 'max runs' | 'unsubmittable'
+export type SkipReason = 'overlap' | 'missed' | 'max-runs' | 'unsubmittable'
 
 declare const RESULT: unique symbol
 

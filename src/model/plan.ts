@@ -164,7 +164,7 @@ export function planUnsubmittable(planned: Plan, error: string): Plan {
 export function withRuns(planned: Plan, runs: readonly PlannedRun[]): Plan {
   if (runs.length > 0) return { ...planned, runs }
   // No run was created, so no finish will arrive: plan again.
-  const waitsForNothing = planned.idle === 'awaiting finish' && planned.runs.length > 0
+  const waitsForNothing = planned.idle === 'awaiting-finish' && planned.runs.length > 0
   return { ...planned, runs, replaces: false, ...(waitsForNothing && { idle: null, nextRun: null }) }
 }
 
@@ -180,7 +180,7 @@ function read(schedule: Plannable, now: Date): Readable {
       lastSlot: isPlannedAgain ? decidedUntil(schedule.lastSlot, event, now) : schedule.lastSlot,
     },
     event,
-    afterFinish: timer(schedule.timer).kind === 'after finish',
+    afterFinish: timer(schedule.timer).kind === 'after-finish',
   }
 }
 
@@ -219,7 +219,7 @@ function planEdited(readable: Readable, circumstances: Circumstances): Plan {
 function planFromNow({ schedule, event, afterFinish }: Readable, { now, open }: Circumstances): Plan {
   if (isUsedUp(schedule, open)) return withNextRun(schedule, null)
   if (afterFinish && countOf(open) > 0)
-    return { ...unchanged(schedule), nextRun: null, idle: 'awaiting finish' }
+    return { ...unchanged(schedule), nextRun: null, idle: 'awaiting-finish' }
   return withNextRun(schedule, event.next(laterOf(now, schedule.lastSlot)) ?? passedUnseen(schedule, event))
 }
 
@@ -281,7 +281,7 @@ function decide(readable: Readable, nextRun: Date | null, due: DueSlots, { open 
     ...skipOf('missed', due.newestDropped === null ? [] : [due.newestDropped], due.dropped),
     ...skipOf('overlap', slots.slice(0, slots.length - chosen.runs.length)),
     ...skipOf(
-      'max runs',
+      'max-runs',
       chosen.runs.slice(runs.length).map((run) => run.slot),
     ),
   ]
@@ -289,7 +289,7 @@ function decide(readable: Readable, nextRun: Date | null, due: DueSlots, { open 
   const waitsForFinish = afterFinish && !isOver && runs.length + countOf(open) > 0
   return {
     ...(waitsForFinish
-      ? { ...unchanged(schedule), nextRun: null, idle: 'awaiting finish' }
+      ? { ...unchanged(schedule), nextRun: null, idle: 'awaiting-finish' }
       : withNextRun(schedule, isOver ? null : nextRun)),
     runs: runs.map((run, index) => ({ ...run, missed: index === 0 ? due.dropped : 0 })),
     skips,
@@ -314,7 +314,7 @@ function choose(
   switch (overlap) {
     case 'skip':
       return { runs: [], replaces: false }
-    case 'queue_one':
+    case 'queue-one':
       return {
         runs: open.blocked > 0 ? [] : newest.map((slot) => ({ slot, state: 'blocked' })),
         replaces: false,

@@ -10,10 +10,10 @@ import {
 } from './settings.ts'
 
 /** Why an enabled schedule has no next run. */
-export type Idle = 'done' | 'dead' | 'invalid' | 'retired' | 'awaiting finish'
+export type Idle = 'done' | 'dead' | 'invalid' | 'retired' | 'awaiting-finish'
 
-/** The status for people: `idle`, unless it is `awaiting finish`; otherwise whether the schedule is enabled. */
-export type ScheduleStatus = 'active' | 'paused' | Exclude<Idle, 'awaiting finish'>
+/** The status for people: `idle`, unless it is `awaiting-finish`; otherwise whether the schedule is enabled. */
+export type ScheduleStatus = 'active' | 'paused' | Exclude<Idle, 'awaiting-finish'>
 
 /** When and with which args a task runs: a row of `periodic_task`. */
 export interface Schedule extends SettingValues {
@@ -22,7 +22,7 @@ export interface Schedule extends SettingValues {
   readonly status: ScheduleStatus
   /** The next slot; null while paused, or when there is none. */
   readonly nextRun: Date | null
-  /** Why there is no next run; `awaiting finish`: the next run counts from the end of the current one. */
+  /** Why there is no next run; `awaiting-finish`: the next run counts from the end of the current one. */
   readonly idle: Idle | null
   /** The declared set that the schedule belongs to; null for schedules that are not declared in code. */
   readonly declaredBy: string | null
@@ -64,7 +64,7 @@ export function withSettings(current: Schedule, { args, ...changes }: Partial<Sc
 /** The same value as the column `status`. */
 export function statusOf({ enabled, idle }: Pick<Schedule, 'enabled' | 'idle'>): ScheduleStatus {
   if (!enabled) return 'paused'
-  return idle === null || idle === 'awaiting finish' ? 'active' : idle
+  return idle === null || idle === 'awaiting-finish' ? 'active' : idle
 }
 
 /** A hash of all settings of a schedule: 22 characters of base64url, different after each edit. */

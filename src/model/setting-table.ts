@@ -138,7 +138,7 @@ export const SETTINGS = {
     column: 'overlap',
     values: {
       skip: 'skip the slot',
-      queue_one: 'queue one job behind the earlier one',
+      'queue-one': 'queue one job behind the earlier one',
       replace: 'replace the earlier job',
       allow: 'run alongside the earlier job',
     },

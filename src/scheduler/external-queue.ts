@@ -112,7 +112,7 @@ function shuffled<Item>(items: readonly Item[]): Item[] {
 function planFor({ plannable, now }: MarkedSchedule, missedAfterMs: number): Plan | null {
   const decided = plan(plannable, { now, open: NO_OPEN_JOBS, missedAfterMs })
   // The external queue does not report when a run ends: the next run is counted from now.
-  if (decided?.idle !== 'awaiting finish') return decided
+  if (decided?.idle !== 'awaiting-finish') return decided
   const nextRun = elapsesOf(plannable, now).next(now)
   return { ...decided, nextRun, idle: nextRun === null ? 'done' : null }
 }

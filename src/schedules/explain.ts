@@ -86,7 +86,7 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
         `It is done: its timer '${schedule.timer}' does not elapse any more. Another timer reactivates it.`,
       ]
     case 'active':
-      if (schedule.idle === 'awaiting finish')
+      if (schedule.idle === 'awaiting-finish')
         return ['Its next run is counted from the end of the current one, which has not ended.']
       if (nextRun === null || nextRun <= now) {
         const due =
@@ -190,7 +190,7 @@ function aboutTime(evidence: Evidence, at: Date): string[] {
 
 function aboutRun(job: Job, schedule: Schedule): string {
   const slot = shown(job.slot ?? job.submitted, schedule)
-  const asked = job.reason === 'run now' ? ', because someone requested it' : ''
+  const asked = job.reason === 'run-now' ? ', because someone requested it' : ''
   const error = job.error === null ? '' : `: ${firstLine(job.error)}`
   switch (job.state) {
     case 'success':
@@ -230,7 +230,7 @@ function skipWords(skip: Job, schedule: Schedule): string {
       return `the previous run had not ended (overlap = '${schedule.overlap}').${many}`
     case 'missed':
       return `no scheduler was running in time, and catch_up limits how many missed slots are made up (${schedule.catchUp}).${many}`
-    case 'max runs':
+    case 'max-runs':
       return `as many runs as max_runs allows had succeeded or were in progress.${many}`
     default:
       return `it could not be submitted: ${sentence(firstLine(skip.error))}${many}`

@@ -14,7 +14,7 @@ import {
   Kalends,
   type KalendsOptions,
   NotFoundError,
-  TimeoutError,
+  WaitTimeoutError,
 } from '../index.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { timeSpan } from '../timer/index.ts'
@@ -126,7 +126,7 @@ export class TestKalends {
    * Moves the clock forward until a job has a state; default: until it is final.
    *
    * @param options.within  how far to go at most; default `1d`
-   * @throws NotFoundError, TimeoutError
+   * @throws NotFoundError, WaitTimeoutError
    */
   async waitFor(
     jobId: string,
@@ -141,7 +141,7 @@ export class TestKalends {
       const isFinal = job.finished !== null
       if (state === undefined ? isFinal : job.state === state) return job
       if (isFinal || !(await this.#toNext(end))) {
-        throw new TimeoutError(
+        throw new WaitTimeoutError(
           `The job ${jobId} is ${job.state} at ${this.#clock.now.toISOString()}, not ${state ?? 'final'}`,
         )
       }

@@ -10,7 +10,7 @@ import { inWords } from './words.ts'
 
 /** Why a text is not a timer. */
 export interface TimerError {
-  readonly code: 'CALENDAR_SYNTAX' | 'CRON_SYNTAX' | 'INVALID_TIME_SPAN'
+  readonly code: 'KALENDS_CALENDAR_SYNTAX' | 'KALENDS_CRON_SYNTAX' | 'KALENDS_INVALID_TIME_SPAN'
   readonly message: string
   /** From 1; null if unknown. */
   readonly column: number | null

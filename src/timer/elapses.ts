@@ -8,7 +8,7 @@ export interface Elapses {
 
 /** On its own, its slots are anchored to 1970; see `elapsesWithin` for those of a schedule. */
 export interface Timer extends Elapses {
-  readonly kind: 'calendar' | 'cron' | 'every' | 'after finish'
+  readonly kind: 'calendar' | 'cron' | 'every' | 'after-finish'
   /** The normal form. */
   readonly text: string
   /** The zone whose clock it follows. */

@@ -4,7 +4,7 @@ const SPAN_HINT = "write numbers with units, such as '90s', '10min' or '1h 30min
 
 /** The text is not a valid time span. */
 export class InvalidTimeSpanError extends Error {
-  readonly code = 'INVALID_TIME_SPAN'
+  readonly code = 'KALENDS_INVALID_TIME_SPAN'
   override readonly name = 'InvalidTimeSpanError'
   /** Where the invalid piece starts in the span, from 1; null when the whole span is invalid. */
   readonly column: number | null
@@ -35,7 +35,7 @@ export interface CronProblem {
 
 /** The text after `cron` is not a strict POSIX crontab expression. */
 export class CronSyntaxError extends Error {
-  readonly code = 'CRON_SYNTAX'
+  readonly code = 'KALENDS_CRON_SYNTAX'
   override readonly name = 'CronSyntaxError'
   readonly field: string
   /** The invalid piece. */

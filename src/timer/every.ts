@@ -37,7 +37,7 @@ export function every(text: string): TimerSpec {
 export function afterFinish(text: string): TimerSpec {
   const spanMs = positiveSpan(text)
   return {
-    kind: 'after finish',
+    kind: 'after-finish',
     text: `every ${normal(text, spanMs)} after finish`,
     zone: 'UTC',
     spanMs,

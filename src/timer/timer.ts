@@ -53,7 +53,7 @@ export interface Bounds {
 export function elapsesWithin(of: Timer, { anchor, shiftMs, starts, ends }: Bounds): Elapses {
   const base = of.elapses(anchor)
   const inTime = (date: Date | null) => (date !== null && ends !== null && date > ends ? null : date)
-  if (of.kind === 'after finish') {
+  if (of.kind === 'after-finish') {
     return {
       next(after) {
         const found = base.next(after)

@@ -17,7 +17,7 @@ export function inWords(timer: Timer): string {
   switch (timer.kind) {
     case 'every':
       return `every ${everyWords(timer.spanMs ?? 0)}, counted from the creation of the schedule`
-    case 'after finish':
+    case 'after-finish':
       return `${spanWords(timer.spanMs ?? 0)} after the end of each run`
     case 'cron': {
       const [first, second] = cronEvents(timer).map((text) => eventWords(String(calendar(text))))

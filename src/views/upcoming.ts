@@ -58,7 +58,7 @@ export class UpcomingRuns {
     const elapses: Date[] = []
     try {
       // These timers have no run time until the current run has ended.
-      if (timer(row.timer).kind === 'after finish') return []
+      if (timer(row.timer).kind === 'after-finish') return []
       const event = elapsesOf(row, this.#before)
       for (
         let at = event.next(this.#before);

@@ -18,7 +18,7 @@ test('an error is one line that names the text, the column, the problem and the 
   )
   expect(error).toMatchObject({
     name: 'CalendarSyntaxError',
-    code: 'CALENDAR_SYNTAX',
+    code: 'KALENDS_CALENDAR_SYNTAX',
     text: 'Mo 9:00',
     column: 1,
     token: 'Mo',

@@ -131,7 +131,7 @@ describe('a correct record passes', () => {
     {
       timer: timers,
       enabled: fc.constantFrom(0, 1, 1, 1),
-      overlap: fc.constantFrom('skip', 'queue_one', 'replace', 'allow'),
+      overlap: fc.constantFrom('skip', 'queue-one', 'replace', 'allow'),
       catch_up: fc.constantFrom(0, 1, 2, 5, 1000),
       task: fc.constantFrom('tick', 'slow', 'throw'),
       jitter: fc.constantFrom(0, 700, 5000),

@@ -178,7 +178,7 @@ eachDatabase(({ fresh }) => {
       [['--task', 't', '--timer', 'Mo 9:00'], /did you mean Mon/],
       [['--task', 't', '--timer', '*/5 * * * *'], /\*:0\/5/],
       [['--task', 't', '--timer', 'daily', '--args', '{'], /--args.*JSON/],
-      [['--task', 't', '--timer', 'daily', '--overlap', 'maybe'], /skip, queue_one, replace, allow/],
+      [['--task', 't', '--timer', 'daily', '--overlap', 'maybe'], /skip, queue-one, replace, allow/],
       [['--task', 't', '--timer', 'daily', '--jitter', 'long'], /'--jitter'/],
       [['--task', 't', '--timer', 'daily', '--catch-up', '9999'], /'--catch-up <n>' .* from 0 to 1000/],
       [['--task', 't', '--timer', 'daily', '--starts', 'soon'], /'--starts': "soon" is not a time/],
@@ -346,7 +346,7 @@ eachDatabase(({ fresh }) => {
       `INSERT INTO worker (id, name, host, pid, tasks, started, heartbeat) VALUES ('idle/1', 'idle', 'h', 1, '["known"]', ${now}, ${now}), ('ahead/1', 'ahead', 'h', 1, '[]', ${now}, '2100-01-01 00:00:00.000')`,
     )
     await database.query(
-      "INSERT INTO periodic_task (id, task, timer, nextrun, planned_from, idle, worker, mark_ends) VALUES ('late', 'known', 'daily', '2026-01-01 00:00:00.000', NULL, NULL, NULL, NULL), ('far', 'known', 'daily', NULL, NULL, NULL, 'idle/1', '2100-01-01 00:00:00.000'), ('marked', 'known', 'daily', NULL, NULL, NULL, 'gone/1', '2026-01-01 00:00:00.000'), ('endless', 'known', 'daily', NULL, NULL, 'awaiting finish', NULL, NULL)",
+      "INSERT INTO periodic_task (id, task, timer, nextrun, planned_from, idle, worker, mark_ends) VALUES ('late', 'known', 'daily', '2026-01-01 00:00:00.000', NULL, NULL, NULL, NULL), ('far', 'known', 'daily', NULL, NULL, NULL, 'idle/1', '2100-01-01 00:00:00.000'), ('marked', 'known', 'daily', NULL, NULL, NULL, 'gone/1', '2026-01-01 00:00:00.000'), ('endless', 'known', 'daily', NULL, NULL, 'awaiting-finish', NULL, NULL)",
     )
     await database.query(
       "INSERT INTO job (id, periodic_task_id, task, state, worker, submitted) VALUES ('unclaimed', NULL, 'known', 'waiting', NULL, '2026-01-01 00:00:00.000'), ('orphan', NULL, 'known', 'running', 'gone/1', '2026-01-01 00:00:00.000'), ('behind', 'late', 'known', 'blocked', NULL, '2026-01-01 00:00:00.000')",
@@ -491,7 +491,7 @@ eachDatabase(({ fresh }) => {
       await cli('jobs', 'submit', 'command', '--args', JSON.stringify({ shell: `trap '' TERM; ${script}` }))
     ).stdout.trim()
     const follow = await cli('jobs', 'logs', '--follow', slow)
-    expect(follow.stderr).toMatch(/failed: TimeoutError/)
+    expect(follow.stderr).toMatch(/failed: AttemptTimeoutError/)
     await cli('jobs', 'cancel', stuck)
     expect((await cli('jobs', 'logs', '--follow', stuck)).stderr).toMatch(/cancelled/)
     for (const id of [slow, stuck]) {

@@ -1,7 +1,7 @@
 /** Attempts of a job: retries, timeouts, and what decides whether a run went well. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { type Job, type Kalends, PermanentError, task, TimeoutError } from '../../src/index.ts'
+import { type Job, type Kalends, PermanentError, task, AttemptTimeoutError } from '../../src/index.ts'
 import { movableTimers } from '../kalends/movable-timers.ts'
 import { aborted, allLogs, collect, ended, gate, scene, signal, until } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
@@ -75,7 +75,7 @@ eachDatabase((under) => {
     expect(ofSchedule).toMatchObject({ state: 'failed', attempt: 2, maxRetries: 1 })
   })
 
-  it('an attempt that takes longer than its timeout fails, and its signal fires with a TimeoutError', async () => {
+  it('an attempt that takes longer than its timeout fails, and its signal fires with an AttemptTimeoutError', async () => {
     const { open } = await scene(under)
     const kalends = await open()
     const slow = task('slow', { timeout: '30ms', retries: 1, retryDelay: '20ms' })
@@ -86,9 +86,9 @@ eachDatabase((under) => {
     await kalends.start()
     const job = await ended(kalends, await kalends.jobs.submit(slow))
     expect(job).toMatchObject({ state: 'failed', reason: 'exhausted', attempt: 2 })
-    expect(job.error).toBe('TimeoutError: The run took longer than its timeout of 30 ms')
+    expect(job.error).toBe('AttemptTimeoutError: The run took longer than its timeout of 30 ms')
     expect(reasons).toHaveLength(2)
-    for (const reason of reasons) expect(reason).toBeInstanceOf(TimeoutError)
+    for (const reason of reasons) expect(reason).toBeInstanceOf(AttemptTimeoutError)
   })
 
   it('a handler that ignores its signal is abandoned after 5 s, and its capacity becomes free', async () => {

@@ -169,7 +169,7 @@ eachDatabase((under) => {
     expect((await lost).worker).toBe(before)
     second.open()
     expect(await ended(kalends, id)).toMatchObject({ state: 'success', attempt: 2, result: 2 })
-    expect(reasons).toEqual([expect.objectContaining({ code: 'LEASE_LOST' })])
+    expect(reasons).toEqual([expect.objectContaining({ code: 'KALENDS_LEASE_LOST' })])
     const after = await until(async () => kalends.health().worker)
     expect(after).not.toBe(before)
     expect(await database.query('SELECT id FROM worker')).toEqual([{ id: after }])

@@ -60,7 +60,7 @@ const VALUES: readonly unknown[] = [
   'invalid',
   'allow',
   'replace',
-  'queue_one',
+  'queue-one',
   'stop',
   'fixed',
   'daily',

@@ -65,7 +65,7 @@ const GOOD: Readonly<Record<string, readonly unknown[]>> = {
   jitter: [0, '5min', 1e15, -1],
   catchUp: [0, 5, 1000, 1001],
   maxRuns: [1, null, 9007199254740991],
-  overlap: ['skip', 'queue_one', 'replace', 'allow'],
+  overlap: ['skip', 'queue-one', 'replace', 'allow'],
   timeout: [1, '10min', null, '0', '100y'],
   retries: [0, 3, null],
   retryDelay: ['1s', 2147483647, null],

@@ -292,7 +292,7 @@ eachDatabase((under) => {
         const made = await call('POST /api/v1/schedules', { body: { task: 't', timer: 'daily', args: most } })
         expect([made.status, made.body.args]).toEqual([201, most])
         for (const levels of [32, 40, 60, 100, 1200]) {
-          const refused = { code: 'INVALID_INPUT', field: 'args' }
+          const refused = { code: 'KALENDS_INVALID_INPUT', field: 'args' }
           const deep = make(levels)
           await expect(kalends.jobs.submit('t', deep)).rejects.toMatchObject(refused)
           await expect(

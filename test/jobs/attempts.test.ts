@@ -52,7 +52,7 @@ eachDatabase((under) => {
     await kalends.start()
     const slow = await kalends.jobs.submit('slow')
     expect(await attemptsOf(kalends, slow)).toMatchObject([
-      { outcome: 'timeout', error: 'TimeoutError: The run took longer than its timeout of 30 ms' },
+      { outcome: 'timeout', error: 'AttemptTimeoutError: The run took longer than its timeout of 30 ms' },
     ])
     const started = signal(kalends, 'started', ({ task: name }) => name === 'endless')
     const endless = await kalends.jobs.submit('endless')

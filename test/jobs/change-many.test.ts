@@ -64,7 +64,7 @@ eachDatabase((under) => {
   it('the job that is blocked by a waiting job is cancelled with it', async () => {
     const { open, database } = await scene(under)
     const { jobs, schedules } = await open()
-    await schedules.create({ id: 's', task: 'mail', timer: 'yearly', overlap: 'queue_one' })
+    await schedules.create({ id: 's', task: 'mail', timer: 'yearly', overlap: 'queue-one' })
     const first = await schedules.runNow('s')
     await database.query(
       "INSERT INTO job (id, periodic_task_id, slot, task, state) VALUES ('b', 's', '2039-01-01 00:00:00.000', 'mail', 'blocked')",

@@ -170,7 +170,7 @@ eachDatabase((under) => {
     const kalends = await open({ retention: { age: '36500d' } })
     kalends.handle(commandTask, commandRunner(null))
     await kalends.start({ scheduler: false })
-    const refused = { code: 'INVALID_INPUT', field: 'args' }
+    const refused = { code: 'KALENDS_INVALID_INPUT', field: 'args' }
     const args = { ageMs: -1, perSchedule: '0 OR 1 = 1' }
     await expect(kalends.jobs.submit('kalends.prune', args)).rejects.toMatchObject(refused)
     await expect(

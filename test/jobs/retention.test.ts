@@ -62,6 +62,6 @@ eachDatabase((under) => {
     [{ perSchedule: 1.5 }, 'retention.perSchedule'],
   ])('a wrong retention is rejected: %j', async (retention, field) => {
     const { open } = await scene(under)
-    await expect(open({ retention })).rejects.toMatchObject({ code: 'INVALID_INPUT', field })
+    await expect(open({ retention })).rejects.toMatchObject({ code: 'KALENDS_INVALID_INPUT', field })
   })
 })

@@ -94,7 +94,10 @@ eachDatabase((under) => {
     expect(String(refused)).toContain(waiting)
     expect(await web.jobs.get(failed)).toMatchObject({ state: 'failed' })
     // The same of a run now.
-    await expect(web.schedules.runNow('s')).rejects.toMatchObject({ code: 'CONFLICT', jobId: waiting })
+    await expect(web.schedules.runNow('s')).rejects.toMatchObject({
+      code: 'KALENDS_CONFLICT',
+      jobId: waiting,
+    })
     expect(jobs).toBeDefined()
 
     await web.schedules.update('s', { overlap: 'allow' })
@@ -123,7 +126,7 @@ eachDatabase((under) => {
     await jobs.cancel(id)
     await schedules.delete('s')
     await jobs.retry(id)
-    expect(await jobs.get(id)).toMatchObject({ state: 'waiting', scheduleId: 's', reason: 'run now' })
+    expect(await jobs.get(id)).toMatchObject({ state: 'waiting', scheduleId: 's', reason: 'run-now' })
   })
 
   it('of many concurrent retries of the same job, one succeeds', async () => {

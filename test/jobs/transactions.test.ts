@@ -144,7 +144,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
           await connection.beginTransaction()
           for (const tx of [connection, (sql: string) => connection.query(sql)]) {
             const submitting = jobs.submit(mail, {}, { tx })
-            await expect(submitting).rejects.toMatchObject({ code: 'INVALID_INPUT', field: 'tx' })
+            await expect(submitting).rejects.toMatchObject({ code: 'KALENDS_INVALID_INPUT', field: 'tx' })
             await expect(submitting).rejects.toThrow(`the session of the transaction has ${name} = `)
             await expect(submitting).rejects.toThrow(`SET SESSION ${name} = `)
           }
@@ -164,7 +164,7 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite')) {
         drizzle({ client: connection }),
       ]) {
         const submitting = jobs.submit(mail, {}, { tx })
-        await expect(submitting).rejects.toMatchObject({ code: 'INVALID_INPUT', field: 'tx' })
+        await expect(submitting).rejects.toMatchObject({ code: 'KALENDS_INVALID_INPUT', field: 'tx' })
         await expect(submitting).rejects.toThrow('has no open transaction')
       }
       await connection.query('SET autocommit = 0')
@@ -294,7 +294,10 @@ eachDatabase((under) => {
       const { jobs } = await open()
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what an application in JavaScript may send
       const wrong = { tx: tx as never }
-      await expect(jobs.submit(mail, {}, wrong)).rejects.toMatchObject({ code: 'INVALID_INPUT', field: 'tx' })
+      await expect(jobs.submit(mail, {}, wrong)).rejects.toMatchObject({
+        code: 'KALENDS_INVALID_INPUT',
+        field: 'tx',
+      })
       await expect(jobs.submitMany([], wrong)).rejects.toMatchObject({ field: 'tx' })
     },
   )

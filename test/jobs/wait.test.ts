@@ -1,6 +1,6 @@
 /** Waiting for a job, wherever it runs. */
 import { expect, it } from 'vitest'
-import { NotFoundError, task, TimeoutError } from '../../src/index.ts'
+import { NotFoundError, task, WaitTimeoutError } from '../../src/index.ts'
 import { gate, scene, signal } from '../kalends/scene.ts'
 import { eachDatabase } from '../support/databases.ts'
 
@@ -64,7 +64,7 @@ eachDatabase((under) => {
     const id = await kalends.jobs.submit(work)
     await started
     const waiting = kalends.jobs.wait(id, { timeout: 120 })
-    await expect(waiting).rejects.toThrow(TimeoutError)
+    await expect(waiting).rejects.toThrow(WaitTimeoutError)
     await expect(waiting).rejects.toThrow(`The job ${id} is still running after 120 ms`)
     hold.open()
     expect(await kalends.jobs.wait(id)).toMatchObject({ state: 'success' })
@@ -100,7 +100,7 @@ eachDatabase((under) => {
   ])('a wrong timeout is rejected: %o', async (timeout, field) => {
     const { open } = await scene(under)
     const { jobs } = await open()
-    await expect(jobs.wait('x', { timeout })).rejects.toMatchObject({ code: 'INVALID_INPUT', field })
+    await expect(jobs.wait('x', { timeout })).rejects.toMatchObject({ code: 'KALENDS_INVALID_INPUT', field })
   })
 
   it('a hundred callers wait for the same job', async () => {

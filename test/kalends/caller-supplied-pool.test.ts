@@ -253,12 +253,12 @@ describe('rejects', () => {
     // What an application in JavaScript may pass in.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const opening = Kalends.open(target() as never)
-    await expect(opening).rejects.toMatchObject({ field: 'database', code: 'INVALID_INPUT' })
+    await expect(opening).rejects.toMatchObject({ field: 'database', code: 'KALENDS_INVALID_INPUT' })
     await expect(opening).rejects.toThrow(text)
   })
 
   it.each([2, 0, 1.5, 1001])('connections: %d', async (connections) => {
     const opening = Kalends.open(pool({ database: 'app' }), { connections })
-    await expect(opening).rejects.toMatchObject({ field: 'connections', code: 'INVALID_INPUT' })
+    await expect(opening).rejects.toMatchObject({ field: 'connections', code: 'KALENDS_INVALID_INPUT' })
   })
 })

@@ -116,9 +116,9 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long t
     expect(await schedule()).toMatchObject({ status: 'done', runCount: 19, errorCount: 9, nextRun: null })
   })
 
-  it('with overlap queue_one, one run waits behind the run that is retried, and follows it', async () => {
+  it('with overlap queue-one, one run waits behind the run that is retried, and follows it', async () => {
     const { test, history } = await live(
-      { timer: 'every 1h', overlap: 'queue_one', retryDelay: '5h', retryBackoff: 'fixed' },
+      { timer: 'every 1h', overlap: 'queue-one', retryDelay: '5h', retryBackoff: 'fixed' },
       (attempt) => {
         if (attempt === 1) throw new Error('once')
       },

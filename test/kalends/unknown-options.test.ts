@@ -78,7 +78,7 @@ test.each(CALLS)('%s rejects an unknown option: %2$s', async (_, call, field, me
     .then(call)
     .catch((thrown: unknown) => thrown)
   if (!(error instanceof InvalidInputError)) throw error
-  expect(error).toMatchObject({ code: 'INVALID_INPUT', field })
+  expect(error).toMatchObject({ code: 'KALENDS_INVALID_INPUT', field })
   expect(error.message).toContain(meant === undefined ? 'unknown; there are ' : `did you mean ${meant}?`)
   expect((await kalends.schedules.list()).total).toBe(1)
   expect((await kalends.jobs.list()).total).toBe(0)

@@ -112,7 +112,7 @@ describe('limits', () => {
     { maxRetries: 2 },
     { timeoutMs: null, maxRetries: null },
     { args: '"ä567890"' },
-    { catchUp: 10, overlap: 'queue_one' },
+    { catchUp: 10, overlap: 'queue-one' },
   ])('%j is within them', (settings) => {
     checkWithin(limits, settings)
   })

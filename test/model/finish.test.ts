@@ -6,7 +6,7 @@ const NOW = new Date('2026-03-01T09:07Z')
 
 /** A schedule whose next run counts from the end of the current one, which goes on. */
 const afterFinish: Finishing = {
-  ...schedule({ timer: 'every 5min after finish', idle: 'awaiting finish' }),
+  ...schedule({ timer: 'every 5min after finish', idle: 'awaiting-finish' }),
   onExhausted: 'continue',
 }
 /** A schedule with a next run of the clock. */

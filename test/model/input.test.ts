@@ -15,7 +15,7 @@ import {
 
 const ofField = (field: string, ...parts: string[]) => {
   const messages = [`${field}: `, ...parts].map((part) => expect.stringContaining(part))
-  return messages.map((message) => expect.objectContaining({ code: 'INVALID_INPUT', field, message }))
+  return messages.map((message) => expect.objectContaining({ code: 'KALENDS_INVALID_INPUT', field, message }))
 }
 
 function refused(act: () => unknown, field: string, ...parts: string[]): void {

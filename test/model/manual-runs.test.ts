@@ -40,7 +40,7 @@ describe('a manual run', () => {
 
   it('is rejected while another run is open, unless runs may overlap', () => {
     expect(() => runNow(schedule({ open: OPEN }), NOW)).toThrow(
-      expect.objectContaining({ code: 'CONFLICT', jobId: 'other' }),
+      expect.objectContaining({ code: 'KALENDS_CONFLICT', jobId: 'other' }),
     )
     expect(() => runNow(schedule({ open: { ...OPEN, id: null } }), NOW)).toThrow('that you cannot see')
   })

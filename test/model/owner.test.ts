@@ -89,7 +89,7 @@ describe('an owner', () => {
     ] as const)
       expect(() => requireOwnFields(owner, given)).toThrow(
         expect.objectContaining({
-          code: 'FORBIDDEN',
+          code: 'KALENDS_FORBIDDEN',
           message: expect.stringContaining(`this scope has no ${field}`),
         }),
       )

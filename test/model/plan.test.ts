@@ -199,8 +199,8 @@ describe('while a job is unfinished', () => {
   })
 })
 
-describe('overlap queue_one', () => {
-  const row = { ...hourly, overlap: 'queue_one' as const }
+describe('overlap queue-one', () => {
+  const row = { ...hourly, overlap: 'queue-one' as const }
 
   test('lets one job wait behind the running job', () => {
     expect(shown(plan(row, at('2026-03-01T09:00Z', { running: 1 })))).toEqual({
@@ -254,7 +254,7 @@ describe('overlap replace', () => {
 
   test('replaces nothing if max_runs leaves no run to replace it with', () => {
     const planned = plan({ ...row, maxRuns: 1 }, at('2026-03-01T09:00Z', { running: 1 }))
-    expect(shown(planned)).toMatchObject({ runs: [], skips: ['1 max runs to 2026-03-01 09:00'] })
+    expect(shown(planned)).toMatchObject({ runs: [], skips: ['1 max-runs to 2026-03-01 09:00'] })
     expect(planned?.replaces).toBe(false)
   })
 })
@@ -286,8 +286,8 @@ describe('overlap allow', () => {
     })
   })
 
-  test('replaces nothing, and neither does queue_one', () => {
-    for (const overlap of ['allow', 'queue_one'] as const) {
+  test('replaces nothing, and neither does queue-one', () => {
+    for (const overlap of ['allow', 'queue-one'] as const) {
       const planned = plan({ ...row, overlap }, at('2026-03-01T09:00Z', { running: 1 }))
       expect(planned).toMatchObject({ runs: [{ missed: 0 }], replaces: false })
     }
@@ -311,7 +311,7 @@ describe('max_runs', () => {
     })
     expect(shown(plan({ ...row, successes: 1 }, at('2026-03-01T09:00Z', { running: 2 })))).toEqual({
       runs: [],
-      skips: ['1 max runs to 2026-03-01 09:00'],
+      skips: ['1 max-runs to 2026-03-01 09:00'],
       next: '2026-03-01 10:00',
     })
   })
@@ -319,7 +319,7 @@ describe('max_runs', () => {
   test('makes up no more missed slots than it allows', () => {
     expect(shown(plan({ ...row, successes: 1, catchUp: 5 }, at('2026-03-01T13:30Z')))).toMatchObject({
       runs: ['2026-03-01 09:00', '2026-03-01 10:00'],
-      skips: ['3 max runs to 2026-03-01 13:00'],
+      skips: ['3 max-runs to 2026-03-01 13:00'],
     })
   })
 
@@ -329,7 +329,7 @@ describe('max_runs', () => {
     expect(shown(plan({ ...done, nextRun: new Date('2026-03-01T00:00Z') }, at('2026-03-01T09:30Z')))).toEqual(
       {
         runs: [],
-        skips: ['1 max runs to 2026-03-01 09:30'],
+        skips: ['1 max-runs to 2026-03-01 09:30'],
         next: 'done',
       },
     )
@@ -349,7 +349,7 @@ describe('every … after finish', () => {
     expect(shown(plan(row, at('2026-03-01T09:00Z')))).toEqual({
       runs: ['2026-03-01 09:00'],
       skips: [],
-      next: 'awaiting finish',
+      next: 'awaiting-finish',
     })
   })
 
@@ -357,7 +357,7 @@ describe('every … after finish', () => {
     expect(shown(plan(row, at('2026-03-02T12:00Z')))).toEqual({
       runs: ['2026-03-01 09:00'],
       skips: [],
-      next: 'awaiting finish',
+      next: 'awaiting-finish',
     })
     expect(shown(plan({ ...row, catchUp: 0 }, at('2026-03-02T12:00Z')))).toEqual({
       runs: [],
@@ -372,7 +372,7 @@ describe('every … after finish', () => {
       expect(shown(plan(never, at(late)))).toEqual({
         runs: ['2026-03-01 09:00'],
         skips: [],
-        next: 'awaiting finish',
+        next: 'awaiting-finish',
       })
     expect(shown(plan(never, at('2026-03-01T09:01:01.001Z')))).toMatchObject({
       runs: [],
@@ -381,11 +381,11 @@ describe('every … after finish', () => {
   })
 
   test('edited while a job runs, it still counts from its end', () => {
-    const running = { ...row, idle: 'awaiting finish' as const, nextRun: null, plannedRun: null }
+    const running = { ...row, idle: 'awaiting-finish' as const, nextRun: null, plannedRun: null }
     expect(shown(plan(edited(running, 'every 7min after finish'), at('2026-03-01T09:01Z', true)))).toEqual({
       runs: [],
       skips: [],
-      next: 'awaiting finish',
+      next: 'awaiting-finish',
     })
     expect(shown(plan(edited(running, 'hourly'), at('2026-03-01T09:01Z', true)))).toMatchObject({
       next: '2026-03-01 10:00',
@@ -397,12 +397,12 @@ describe('every … after finish', () => {
 
   test('beside a run that goes on, it waits for both', () => {
     const planned = plan({ ...row, overlap: 'allow' }, at('2026-03-01T09:00Z', { running: 1 }))
-    expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: 'awaiting finish' })
+    expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: 'awaiting-finish' })
   })
 
   test('without a run of its own it waits for the one that goes on', () => {
     const planned = plan(row, at('2026-03-01T09:00Z', { running: 1 }))
-    expect(planned).toMatchObject({ runs: [], idle: 'awaiting finish' })
+    expect(planned).toMatchObject({ runs: [], idle: 'awaiting-finish' })
     expect(planned && withRuns(planned, [])).toEqual(planned)
   })
 

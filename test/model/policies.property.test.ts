@@ -92,7 +92,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 )
 
 const policies = fc.record({
-  overlap: fc.constantFrom<Overlap>('skip', 'queue_one', 'replace', 'allow'),
+  overlap: fc.constantFrom<Overlap>('skip', 'queue-one', 'replace', 'allow'),
   catchUp: fc.constantFrom(0, 1, 2, 5, 1000),
   maxRuns: fc.constantFrom(null, null, 1, 2, 4),
   onExhausted: fc.constantFrom('continue', 'continue', 'stop'),
@@ -198,7 +198,7 @@ function expectSound(life: Life, planned: Plan, now: number): void {
   else expect(left.waiting + left.running).toBeLessThanOrEqual(Math.max(1, open.waiting + open.running))
   if (countOf(open) > 0) {
     if (row.overlap === 'skip') expect(runs).toEqual([])
-    if (row.overlap === 'queue_one' && runs.length > 0) expect([open.blocked, left.blocked]).toEqual([0, 1])
+    if (row.overlap === 'queue-one' && runs.length > 0) expect([open.blocked, left.blocked]).toEqual([0, 1])
     if (row.overlap === 'replace' && runs.length > 0) {
       const others = after.jobs.filter(({ state }) => state !== 'running')
       expect(times(others)).toEqual([slots.at(-1)])
@@ -226,13 +226,13 @@ function expectAccounted(life: Life, planned: Plan, pending: readonly number[], 
   expect(times(planned.runs)).toEqual(pending.slice(first, first + runs))
   expect(counted(planned, 'missed')).toBe(pending.length - kept)
   expect(counted(planned, 'overlap')).toBe(kept - chosen)
-  expect(counted(planned, 'max runs')).toBe(chosen - runs)
+  expect(counted(planned, 'max-runs')).toBe(chosen - runs)
   // A skip stands at the newest of its slots.
   const newest = (reason: string) =>
     planned.skips.find((skip) => skip.reason === reason)?.slot.getTime() ?? null
   expect(newest('missed')).toBe(kept < pending.length ? pending[pending.length - kept - 1] : null)
   expect(newest('overlap')).toBe(chosen < kept ? pending[first - 1] : null)
-  expect(newest('max runs')).toBe(runs < chosen ? pending.at(-1) : null)
+  expect(newest('max-runs')).toBe(runs < chosen ? pending.at(-1) : null)
   expect(planned.runs.map(({ missed }) => missed)).toEqual(
     planned.runs.map((_, index) => (index === 0 ? pending.length - kept : 0)),
   )
@@ -240,7 +240,7 @@ function expectAccounted(life: Life, planned: Plan, pending: readonly number[], 
 
 function chosenOf(overlap: Overlap, open: OpenJobs, kept: number): number {
   if (overlap === 'allow' || countOf(open) === 0) return kept
-  if (overlap === 'skip' || (overlap === 'queue_one' && open.blocked > 0)) return 0
+  if (overlap === 'skip' || (overlap === 'queue-one' && open.blocked > 0)) return 0
   return Math.min(1, kept)
 }
 
@@ -327,7 +327,7 @@ describe('with any policies', () => {
               const isDropped = given.catchUp === 0 && now - (expected ?? 0) > MISSED_AFTER_MS
               expect(times(isDropped ? planned.skips : planned.runs)).toEqual([expected])
               expect(planned.idle).toBe(
-                isDropped ? (planned.nextRun === null ? 'done' : null) : 'awaiting finish',
+                isDropped ? (planned.nextRun === null ? 'done' : null) : 'awaiting-finish',
               )
               life = submitted(life, planned)
               expected = life.row.nextRun?.getTime() ?? null
@@ -405,7 +405,7 @@ describe('jitter', () => {
   })
 })
 
-const idles = fc.constantFrom(null, 'done', 'dead', 'invalid', 'retired', 'awaiting finish')
+const idles = fc.constantFrom(null, 'done', 'dead', 'invalid', 'retired', 'awaiting-finish')
 const finishing: fc.Arbitrary<Finishing> = fc
   .record({
     timer: fc.constantFrom('hourly', 'every 5min', 'every 5min after finish', '2018-01-01'),
@@ -440,7 +440,7 @@ describe('the end of a run', () => {
   test('a run that failed for good makes a schedule dead with on_exhausted stop, and never otherwise', () => {
     fc.assert(
       fc.property(finishing, fc.boolean(), open, now, (row, failed, left, end) => {
-        fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting finish' || row.idle === 'done'))
+        fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting-finish' || row.idle === 'done'))
         const next = finish(row, failed, left, end)
         expect(next?.idle === 'dead').toBe(failed && row.onExhausted === 'stop')
       }),
@@ -450,7 +450,7 @@ describe('the end of a run', () => {
   test('makes a schedule done after enough successes, and counts the next run from now if no job runs', () => {
     fc.assert(
       fc.property(finishing, open, now, (row, left, end) => {
-        fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting finish'))
+        fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting-finish'))
         const next = finish(row, false, left, end)
         if (row.maxRuns !== null && row.successes >= row.maxRuns)
           expect(next).toEqual({ nextRun: null, idle: 'done' })

@@ -33,7 +33,7 @@ const schedule: Schedule = {
 
 test.each<[boolean, Idle | null, string]>([
   [true, null, 'active'],
-  [true, 'awaiting finish', 'active'],
+  [true, 'awaiting-finish', 'active'],
   [true, 'done', 'done'],
   [true, 'dead', 'dead'],
   [false, null, 'paused'],

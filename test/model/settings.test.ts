@@ -113,7 +113,7 @@ describe('the value of a setting', () => {
   test.each([
     ['timeout', 0, 'not between 1 and'],
     ['catchUp', -1, 'from 0 to 1000'],
-    ['overlap', 'never', "'skip', 'queue_one', 'replace', 'allow'"],
+    ['overlap', 'never', "'skip', 'queue-one', 'replace', 'allow'"],
     ['enabled', 1, 'true or false is needed, not 1'],
     ['starts', 'now', 'a valid Date'],
     ['summary', 'x'.repeat(1001), 'at most 1000 characters'],

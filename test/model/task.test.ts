@@ -50,7 +50,9 @@ describe('a task', () => {
   })
 
   test.each(['', '  ', 'x'.repeat(191)])('cannot be named %j', (name) => {
-    expect(() => task(name)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT', field: 'task' }))
+    expect(() => task(name)).toThrow(
+      expect.objectContaining({ code: 'KALENDS_INVALID_INPUT', field: 'task' }),
+    )
   })
 
   test.each([
@@ -68,7 +70,7 @@ describe('a task', () => {
   ])('names the invalid option: %s %j', (field, options, message) => {
     // @ts-expect-error -- what comes from JavaScript
     const refused = problem(() => runPolicy(options))
-    expect(refused).toMatchObject({ code: 'INVALID_INPUT', field })
+    expect(refused).toMatchObject({ code: 'KALENDS_INVALID_INPUT', field })
     expect(refused.message).toContain(message)
   })
 })
@@ -90,7 +92,7 @@ describe('args', () => {
   test('are rejected with every issue and its path', async () => {
     const refused = storedArgs(cleanup, { days: 0.5, since: 'soon' })
     await expect(refused).rejects.toThrow(/^args: not what the task 'cleanup' takes: days: .*; since: /)
-    await expect(refused).rejects.toMatchObject({ code: 'INVALID_INPUT', field: 'args' })
+    await expect(refused).rejects.toMatchObject({ code: 'KALENDS_INVALID_INPUT', field: 'args' })
   })
 
   test('are refused beyond the limit of bytes', async () => {

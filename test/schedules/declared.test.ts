@@ -262,7 +262,7 @@ eachDatabase((under) => {
     const error: unknown = await kalends.start().catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(DeclarationError)
     if (!(error instanceof DeclarationError)) return
-    expect(error.code).toBe('INVALID_DECLARATION')
+    expect(error.code).toBe('KALENDS_INVALID_DECLARATION')
     const where = (set: string, id: string) => `set '${set}', schedule '${id}': `
     expect(error.problems).toEqual([
       expect.stringMatching(/^set 'one', schedule 'bad-timer': .*dayly/),

@@ -134,7 +134,7 @@ eachDatabase((under) => {
     [
       'after finish',
       'every 5min after finish',
-      { idle: 'awaiting finish' },
+      { idle: 'awaiting-finish' },
       [/^Its next run is counted from the end of the current one, which has not ended\.$/, /not run/],
     ],
     [
@@ -278,7 +278,7 @@ eachDatabase((under) => {
     [
       'success',
       '2026-01-01 10:00:31.500',
-      { reason: 'run now' },
+      { reason: 'run-now' },
       /^It ran for Thu 2026-01-01 10:00:31 .*, because someone requested it: the job the-job succeeded/,
     ],
     [
@@ -303,7 +303,7 @@ eachDatabase((under) => {
     [
       'skipped',
       '2026-01-01 10:00:00.000',
-      { reason: 'max runs', missed: 1 },
+      { reason: 'max-runs', missed: 1 },
       /as many runs as max_runs allows/,
     ],
     [
@@ -338,7 +338,7 @@ eachDatabase((under) => {
     await job(stage.database, slot, state, columns)
     for (const at of ['2026-01-01T10:00:00Z', '2026-01-01T10:00:59.999Z'])
       expect(
-        (await stage.reasons(columns['reason'] === 'run now' ? '2026-01-01T10:00:59.999Z' : at))[0],
+        (await stage.reasons(columns['reason'] === 'run-now' ? '2026-01-01T10:00:59.999Z' : at))[0],
       ).toMatch(expected)
   })
 

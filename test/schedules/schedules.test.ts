@@ -350,7 +350,7 @@ eachDatabase((under) => {
       result: 2,
       scheduleId: 'a',
       run: 1,
-      reason: 'run now',
+      reason: 'run-now',
       priority: 7,
     })
     expect((await kalends.schedules.get('a'))?.nextRun).toEqual(nextRun)

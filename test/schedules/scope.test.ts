@@ -52,7 +52,7 @@ eachDatabase((under) => {
     const run = await schedules.runNow('s')
     expect(await jobs.get(run)).toMatchObject({ ...mine, scheduleId: 's' })
     expect(await jobs.wait(run, { timeout: 0 }).catch((error: unknown) => error)).toMatchObject({
-      code: 'TIMEOUT',
+      code: 'KALENDS_WAIT_TIMEOUT',
     })
   })
 
@@ -325,7 +325,10 @@ eachDatabase((under) => {
     expect(await outcomes(5, () => anna().jobs.submit(work))).toBe(3)
     expect(await outcomes(1, () => anna().jobs.submitMany([{ task: work }]))).toBe(0)
     expect(await outcomes(1, () => anna().schedules.runNow(first?.id ?? ''))).toBe(0)
-    await expect(anna().schedules.create(input)).rejects.toMatchObject({ limit: 'schedules', code: 'LIMIT' })
+    await expect(anna().schedules.create(input)).rejects.toMatchObject({
+      limit: 'schedules',
+      code: 'KALENDS_LIMIT',
+    })
     await anna().schedules.delete(first?.id ?? '')
     await anna().schedules.create(input)
     // Of others, and of code, there may be as many as they like.

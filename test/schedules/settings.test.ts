@@ -61,7 +61,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
         const error: unknown = await call().catch((reason: unknown) => reason)
         if (field === 'timer' && typeof value === 'string' && error instanceof CalendarSyntaxError) continue
         expect(error).toBeInstanceOf(InvalidInputError)
-        expect(error).toMatchObject({ field, code: 'INVALID_INPUT' })
+        expect(error).toMatchObject({ field, code: 'KALENDS_INVALID_INPUT' })
         expect(error).toHaveProperty('message', expect.stringContaining(`${field}: `))
       }
       expect(await schedules.get('there')).toEqual(before)
@@ -106,7 +106,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an invalid sett
       () => kalends.jobs.submit('cleanup'),
     ]) {
       const promise = call()
-      await expect(promise).rejects.toMatchObject({ field: 'args', code: 'INVALID_INPUT' })
+      await expect(promise).rejects.toMatchObject({ field: 'args', code: 'KALENDS_INVALID_INPUT' })
       await expect(promise).rejects.toThrow(/args: not what the task 'cleanup' takes: days: /)
     }
   })
@@ -204,7 +204,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('an option of op
     const options: object = { [field]: value }
     await expect(Kalends.open('sqlite::memory:', options)).rejects.toMatchObject({
       field,
-      code: 'INVALID_INPUT',
+      code: 'KALENDS_INVALID_INPUT',
     })
   })
 

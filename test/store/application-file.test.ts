@@ -52,7 +52,7 @@ test('a database that has no file, or needs a key, is refused with the reason', 
   })
   encrypted.exec('CREATE TABLE orders (id INTEGER)')
   await expect(Kalends.open(drizzled(encrypted))).rejects.toMatchObject({
-    code: 'INVALID_INPUT',
+    code: 'KALENDS_INVALID_INPUT',
     field: 'database',
     message: expect.stringContaining('is encrypted'),
   })

@@ -130,15 +130,15 @@ onEachStore((under) => {
   })
 
   const ENUMERATIONS: readonly [table: string, column: string, values: readonly string[]][] = [
-    ['periodic_task', 'overlap', ['skip', 'queue_one', 'replace', 'allow']],
+    ['periodic_task', 'overlap', ['skip', 'queue-one', 'replace', 'allow']],
     ['periodic_task', 'on_exhausted', ['continue', 'stop']],
     ['periodic_task', 'retry_backoff', ['exponential', 'fixed']],
-    ['periodic_task', 'idle', ['awaiting finish', 'done', 'dead', 'invalid', 'retired']],
+    ['periodic_task', 'idle', ['awaiting-finish', 'done', 'dead', 'invalid', 'retired']],
     ['job', 'state', ['waiting', 'blocked', 'running', 'success', 'failed', 'cancelled', 'skipped']],
     [
       'job',
       'reason',
-      ['overlap', 'missed', 'max runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'replaced'],
+      ['overlap', 'missed', 'max-runs', 'unsubmittable', 'exhausted', 'permanent', 'lost', 'replaced'],
     ],
     ['job', 'retry_backoff', ['exponential', 'fixed']],
     ['job_log', 'level', ['debug', 'info', 'warn', 'error']],

@@ -170,7 +170,7 @@ describe.skipIf(programs === null)('Galera', () => {
       async (how) => {
         for (let time = 0; time < TIMES; time += 1) {
           const id = `s${time}`
-          await due(id, 'queue_one')
+          await due(id, 'queue-one')
           await query(
             `INSERT INTO job (id, periodic_task_id, slot, task) VALUES ('a${time}', '${id}', UTC_TIMESTAMP(3) - INTERVAL 1 HOUR, 'task')`,
           )

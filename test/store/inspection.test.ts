@@ -130,7 +130,7 @@ onEachStore((under) => {
   it('jobs that wait for something that will never happen are found', async () => {
     await write(under.store).create('s', settings())
     await write(under.store).create('t', settings())
-    await under.query("UPDATE periodic_task SET idle = 'awaiting finish' WHERE id IN ('s', 't')")
+    await under.query("UPDATE periodic_task SET idle = 'awaiting-finish' WHERE id IN ('s', 't')")
     await under.query(
       "INSERT INTO job (id, task, periodic_task_id, state, exclusive) VALUES ('first', 'x', 's', 'running', 1), ('second', 'x', 's', 'blocked', 1), ('third', 'x', 'gone', 'blocked', 1)",
     )

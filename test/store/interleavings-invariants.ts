@@ -149,7 +149,7 @@ function wrongMark(by: Program, worker: string, old: Row, row: Row, before: Pict
     return [`${by.name} has ended the mark of ${String(owner)} on ${id}`]
   const decided = differ(old, row, DECIDED)
   // The end of a run, and the sweep that heals a missing one, decide when the next comes.
-  if (decided.length === 0 || owner === worker || old['idle'] === 'awaiting finish') return []
+  if (decided.length === 0 || owner === worker || old['idle'] === 'awaiting-finish') return []
   return [`${by.name} has decided ${decided.join()} of ${id}, which ${String(owner)} had marked`]
 }
 

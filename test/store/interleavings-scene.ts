@@ -38,7 +38,7 @@ interface ScheduleColumns {
 const SCHEDULES: readonly ScheduleColumns[] = [
   { id: 'free', overlap: 'allow' },
   { id: 'skips', overlap: 'skip', lastSlot: BEFORE },
-  { id: 'queues', overlap: 'queue_one', lastSlot: BEFORE },
+  { id: 'queues', overlap: 'queue-one', lastSlot: BEFORE },
   { id: 'replaces', overlap: 'replace', lastSlot: BEFORE },
   { id: 'failed', overlap: 'skip', lastSlot: BEFORE, runs: 1, errors: 1 },
   {
@@ -47,7 +47,7 @@ const SCHEDULES: readonly ScheduleColumns[] = [
     timer: 'every 1min after finish',
     nextrun: null,
     lastSlot: BEFORE,
-    idle: 'awaiting finish',
+    idle: 'awaiting-finish',
   },
   // Nobody has anything to do with it.
   { id: 'later', overlap: 'skip', timer: '*-*-* 18:00', nextrun: '2026-11-21 18:00:00.000' },

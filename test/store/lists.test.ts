@@ -36,7 +36,7 @@ onEachStore((under) => {
       submitter: of([null, 'ann', 'bob'], Math.floor(index / 3)),
       summary: of([null, 'Sends 100% of it', "it's_"], index),
       enabled: index % 5 === 0 ? 0 : 1,
-      idle: of([null, null, 'done', 'dead', 'awaiting finish'], index),
+      idle: of([null, null, 'done', 'dead', 'awaiting-finish'], index),
       declared_by: of([null, 'set'], index),
       created: toText(after(START, index)),
     }))

@@ -11,7 +11,7 @@ const decide: Decide = (row, now, open) => plan(row, { now, open, missedAfterMs:
 const success: AttemptEnd = { kind: 'success', result: null }
 
 onEachStore((under) => {
-  it.each(['queue_one', 'replace'])(
+  it.each(['queue-one', 'replace'])(
     '%s, with concurrent slots, claims, ends and cancels: one job at a time, and nothing is stuck',
     { timeout: 120_000 },
     async (overlap) => {

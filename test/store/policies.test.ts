@@ -66,9 +66,9 @@ onEachStore((under) => {
     )
   const first = (ids: readonly string[]) => ids[0] ?? ''
 
-  describe('queue_one', () => {
-    it('queue_one lets one job wait behind the running job; it starts when that job has ended', async () => {
-      await withPolicy('queue_one', { run_count: 4 })
+  describe('queue-one', () => {
+    it('queue-one lets one job wait behind the running job; it starts when that job has ended', async () => {
+      await withPolicy('queue-one', { run_count: 4 })
       await come('s', 30)
       const one = first((await planOf('s')).jobs)
       await claim()
@@ -85,7 +85,7 @@ onEachStore((under) => {
     })
 
     it('a schedule with an invalid row does not make the slots of others unsubmittable', async () => {
-      await withPolicy('queue_one')
+      await withPolicy('queue-one')
       await planned(under, 'bad', await clock(under))
       await come('s', 30)
       await under.store.scheduling.submit(
@@ -170,10 +170,10 @@ onEachStore((under) => {
       expect(await claim()).toHaveLength(3)
       expect(await jobs()).toEqual(['running 0 1', 'running 0 2', 'running 0 3'])
       await write(under.store).runNow('s')
-      expect((await jobs()).at(-1)).toBe('waiting run now 0 4')
+      expect((await jobs()).at(-1)).toBe('waiting run-now 0 4')
     })
 
-    it.each(['skip', 'queue_one', 'replace'])(
+    it.each(['skip', 'queue-one', 'replace'])(
       'after a change to %s, concurrent jobs count as running',
       async (overlap) => {
         await withPolicy('allow')
@@ -273,9 +273,9 @@ onEachStore((under) => {
       expect((await planOf('s')).plan.runs).toHaveLength(1)
       expect((await jobs()).map((row) => row.replace(/\d \d$|[1-6]$/, 'n'))).toEqual([
         'failed permanent n',
-        'skipped max runs 7',
+        'skipped max-runs 7',
         'waiting n',
-        'skipped max runs n',
+        'skipped max-runs n',
       ])
     })
   })
@@ -371,7 +371,7 @@ onEachStore((under) => {
       await come('s', 5)
       const one = first((await planOf('s')).jobs)
       expect(await schedule(under, 's')).toMatchObject({
-        idle: 'awaiting finish',
+        idle: 'awaiting-finish',
         status: 'active',
         nextrun: null,
       })
@@ -388,7 +388,7 @@ onEachStore((under) => {
       await write(under.store).runNow('s')
       await come('s', 5)
       await pass()
-      expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting finish', nextrun: null })
+      expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting-finish', nextrun: null })
       const [claimed] = await claim()
       await ends(claimed?.id ?? '')
       const finished = instant((await jobRow(under, claimed?.id ?? ''))['finished'])
@@ -411,10 +411,10 @@ onEachStore((under) => {
     it("with a manual 'running' continues with its current slot, not with the time of the sweep", async () => {
       await inserted()
       const slot = await come('s', 5)
-      await under.query("UPDATE periodic_task SET idle = 'awaiting finish'")
+      await under.query("UPDATE periodic_task SET idle = 'awaiting-finish'")
       expect(await pass()).toMatchObject({ submissions: [] })
       expect(await healed()).toEqual([expect.stringContaining('schedule s')])
-      expect((await planOf('s')).plan).toMatchObject({ runs: [{ slot }], skips: [], idle: 'awaiting finish' })
+      expect((await planOf('s')).plan).toMatchObject({ runs: [{ slot }], skips: [], idle: 'awaiting-finish' })
     })
 
     it('whose job still runs is left alone by the sweep', async () => {
@@ -422,7 +422,7 @@ onEachStore((under) => {
       await come('s', 5)
       await pass()
       expect(await healed()).toEqual([])
-      expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting finish' })
+      expect(await schedule(under, 's')).toMatchObject({ idle: 'awaiting-finish' })
     })
 
     it('whose run cannot be written is planned again and does not wait for its end', async () => {
@@ -480,7 +480,7 @@ onEachStore((under) => {
   describe('the displayed status', () => {
     it.each([
       ['active', 1, null],
-      ['active', 1, 'awaiting finish'],
+      ['active', 1, 'awaiting-finish'],
       ['done', 1, 'done'],
       ['dead', 1, 'dead'],
       ['invalid', 1, 'invalid'],

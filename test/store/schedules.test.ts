@@ -169,7 +169,7 @@ onEachStore((under) => {
     expect(await under.store.schedules.get('s')).toBeNull()
   })
 
-  describe('run now', () => {
+  describe('run-now', () => {
     it('submits a job beside the timer', async () => {
       const next = after(await clock(under), MINUTE)
       await planned(under, 's', next, { args: '{"a":1}', run_count: 4, timeout: 9, group_: 'g', enabled: 0 })
@@ -184,7 +184,7 @@ onEachStore((under) => {
         timeout: 9,
         group_: 'g',
         state: 'waiting',
-        reason: 'run now',
+        reason: 'run-now',
         active_key: 's',
       })
       expect(await schedule(under, 's')).toEqual({ ...before, last_slot: row['slot'] })

@@ -7,7 +7,7 @@ import {
   NotFoundError,
   PermanentError,
   task,
-  TimeoutError,
+  WaitTimeoutError,
 } from '../../src/index.ts'
 import { open, TestKalends } from '../../src/testing/index.ts'
 import { gate } from '../kalends/scene.ts'
@@ -209,7 +209,7 @@ test('waitFor returns the job in the given state, or reports its state', async (
   expect(await app.waitFor(later, 'waiting')).toMatchObject({ state: 'waiting' })
   expect(await app.waitFor(later)).toMatchObject({ started: new Date('2026-01-01T12:00:00Z') })
   const far = await jobs.submit(report, {}, { runAt: new Date('2026-02-01T00:00:00Z') })
-  await expect(app.waitFor(far)).rejects.toThrow(TimeoutError)
+  await expect(app.waitFor(far)).rejects.toThrow(WaitTimeoutError)
   expect(await app.waitFor(far, 'success', { within: '60d' })).toMatchObject({ state: 'success' })
   const failed = await jobs.submit(step)
   await expect(app.waitFor(failed, 'success')).rejects.toThrow(

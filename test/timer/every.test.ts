@@ -124,7 +124,7 @@ describe('every <span>', () => {
 describe('every <span> after finish', () => {
   test('elapses one span after the given instant, and has no previous run time', () => {
     const waiting = timer('every 90s after finish')
-    expect(waiting).toMatchObject({ kind: 'after finish', spanMs: 90_000 })
+    expect(waiting).toMatchObject({ kind: 'after-finish', spanMs: 90_000 })
     expect(waiting.next(CREATED)).toEqual(new Date('2026-03-27T09:01:37.250Z'))
     expect(waiting.previous(CREATED)).toBeNull()
   })

@@ -149,7 +149,7 @@ export async function policies(): Promise<void> {
   await kalends.schedules.create({
     task: plain,
     timer: 'every 5min after finish',
-    overlap: 'queue_one',
+    overlap: 'queue-one',
     catchUp: 3,
     maxRuns: 10,
     onExhausted: 'stop',
@@ -163,10 +163,10 @@ export async function policies(): Promise<void> {
     retryBackoff: 'fixed',
   })
   const changed = await kalends.schedules.update('a', { overlap: 'replace', maxRuns: null, jitter: 0 })
-  expectTypeOf(changed.overlap).toEqualTypeOf<'skip' | 'queue_one' | 'replace' | 'allow'>()
+  expectTypeOf(changed.overlap).toEqualTypeOf<'skip' | 'queue-one' | 'replace' | 'allow'>()
   expectTypeOf(changed.status).toEqualTypeOf<'active' | 'paused' | 'done' | 'dead' | 'invalid' | 'retired'>()
   expectTypeOf(changed.idle).toEqualTypeOf<
-    'done' | 'dead' | 'invalid' | 'retired' | 'awaiting finish' | null
+    'done' | 'dead' | 'invalid' | 'retired' | 'awaiting-finish' | null
   >()
   kalends.declare('set', [{ task: plain, timer: 'daily', firstRun: 'if-due', overlap: 'allow' }], {
     onRemoved: 'keep',

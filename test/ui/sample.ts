@@ -230,7 +230,7 @@ export async function fill(kalends: Kalends, database: TestDatabase, now: Date):
       summary: kind.summary,
       group: kind.task.split('.')[0] ?? '',
       submitter: kind.task === 'mail.digest' ? `user ${id.slice(12)}` : null,
-      overlap: kind.tookMs > 500_000 ? 'queue_one' : 'skip',
+      overlap: kind.tookMs > 500_000 ? 'queue-one' : 'skip',
       ...(kind.tookMs > 100_000 && { timeout: '2h' }),
       jitter: kind.task === 'mail.digest' ? '10min' : 0,
     })

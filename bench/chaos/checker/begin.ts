@@ -21,7 +21,7 @@ export function beginOf(row: ScheduleRow): Begin {
     const byHand = nextRun !== null && nextRun !== plannedRun(row)
     return byHand ? { kind: 'by hand', slot: nextRun } : { kind: 'from now' }
   }
-  if (row.idle === 'awaiting finish') return { kind: 'after run' }
+  if (row.idle === 'awaiting-finish') return { kind: 'after run' }
   if (row.idle !== null) return { kind: 'nothing' }
   if (nextRun === null) return { kind: 'from now' }
   // What was decided is not decided again: the slot is the time of planning.

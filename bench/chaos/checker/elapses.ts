@@ -22,7 +22,7 @@ export function courseOf(row: ScheduleRow): Course | null {
     })
     return {
       next: (after) => within.next(new Date(after))?.getTime() ?? null,
-      afterFinishMs: parsed.kind === 'after finish' ? parsed.spanMs : null,
+      afterFinishMs: parsed.kind === 'after-finish' ? parsed.spanMs : null,
     }
   } catch {
     return null

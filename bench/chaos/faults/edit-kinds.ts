@@ -91,7 +91,7 @@ export const EDIT_KINDS: readonly EditKind[] = [
     repair: sane,
   },
   {
-    name: 'run now',
+    name: 'run-now',
     weight: 6,
     columns: ({ random, now }) => ({ nextrun: instant(now - random.int(1, 1e6)) }),
   },
@@ -143,7 +143,7 @@ export const EDIT_KINDS: readonly EditKind[] = [
     columns: ({ random }) => ({ jitter: random.pick([0, 1, 500, 3000, 60_000]) }),
   },
   {
-    name: 'max runs',
+    name: 'max-runs',
     weight: 3,
     columns: ({ row, random }) => ({
       max_runs: Math.max(1, Number(row['run_count']) - Number(row['error_count']) + random.int(-2, 5)),
@@ -153,7 +153,7 @@ export const EDIT_KINDS: readonly EditKind[] = [
   {
     name: 'overlap',
     weight: 5,
-    columns: ({ random }) => ({ overlap: random.pick(['skip', 'queue_one', 'replace', 'allow']) }),
+    columns: ({ random }) => ({ overlap: random.pick(['skip', 'queue-one', 'replace', 'allow']) }),
   },
   { name: 'catch up', weight: 3, columns: ({ random }) => ({ catch_up: random.pick([0, 1, 2, 5, 1000]) }) },
   {
@@ -226,7 +226,7 @@ export const EDIT_KINDS: readonly EditKind[] = [
     name: 'idle',
     weight: 4,
     columns: ({ random }) => ({
-      idle: random.pick(['done', 'dead', 'invalid', 'retired', 'awaiting finish', null]),
+      idle: random.pick(['done', 'dead', 'invalid', 'retired', 'awaiting-finish', null]),
     }),
     repair: revived,
   },

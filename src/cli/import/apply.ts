@@ -84,7 +84,7 @@ async function write({ schedules }: Kalends, named: Named, enabled: boolean): Pr
     return outcomeOf(named, (await schedules.put(id, settings)).result)
   } catch (error) {
     // A time in the past or an id that is too long does not affect the others.
-    if (!hasCode(error, 'INVALID_INPUT')) throw error
+    if (!hasCode(error, 'KALENDS_INVALID_INPUT')) throw error
     return outcomeOf(named, 'refused', messageOf(error))
   }
 }

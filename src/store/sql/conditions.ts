@@ -50,7 +50,7 @@ export const blockedByNothing = ({ job }: Tables): string =>
 
 /** For periodic_task with the given alias: waits for the end of a run, but has no open job. */
 export const waitsForNothing = ({ job }: Tables, schedule: string): string =>
-  `${schedule}.idle = 'awaiting finish' AND NOT EXISTS (
+  `${schedule}.idle = 'awaiting-finish' AND NOT EXISTS (
     SELECT 1 FROM ${job} AS a WHERE ${OPEN} AND a.periodic_task_id = ${schedule}.id
   )`
 

@@ -192,7 +192,7 @@ async function writeSchedules(
   })
   const open = await openCounts(
     tx,
-    schedules.filter(({ row }) => row.idle === 'awaiting finish').map(({ row }) => row.id),
+    schedules.filter(({ row }) => row.idle === 'awaiting-finish').map(({ row }) => row.id),
   )
   const batch = schedules.map(({ row, ends }) => scheduleAfter(row, ends, open.get(row.id) ?? 0, ofSchedule))
   await updateFromBatch(tx, tx.tables.schedule, SCHEDULE_COLUMNS, batch, SCHEDULE_ASSIGNMENTS)

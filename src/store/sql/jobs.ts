@@ -186,7 +186,7 @@ async function lockWithSchedule(
 /** Assignments that restart a job from its first attempt. */
 const AGAIN = {
   state: "'waiting'",
-  reason: "CASE WHEN reason = 'run now' THEN reason END",
+  reason: "CASE WHEN reason = 'run-now' THEN reason END",
   attempt: '0',
   run_at: 'NULL',
   started: 'NULL',

@@ -141,7 +141,7 @@ async function runNow(
         missed: 0,
         number: run,
         state: 'waiting',
-        reason: 'run now',
+        reason: 'run-now',
         error: null,
         finished: null,
         args,

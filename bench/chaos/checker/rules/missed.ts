@@ -25,7 +25,7 @@ interface Fault {
   readonly at: number
 }
 
-const REASONS: ReadonlySet<string | null> = new Set(['missed', 'overlap', 'max runs', 'unsubmittable'])
+const REASONS: ReadonlySet<string | null> = new Set(['missed', 'overlap', 'max-runs', 'unsubmittable'])
 
 function reasons(schedule: ScheduleEvidence, { start, pieces }: Segment): Fault[] {
   return pieces.flatMap(({ job, slot }): Fault[] => {
@@ -44,7 +44,7 @@ function reasonFault(
   if (!REASONS.has(reason)) return `a skip for the reason '${reason}' that there is not`
   if (count < 1) return 'a skip that stands for no slot'
   if (reason === 'overlap' && overlap === 'allow') return "skipped for overlap, which is 'allow'"
-  if (reason === 'max runs' && maxRuns === null) return 'skipped for max_runs, of which there is none'
+  if (reason === 'max-runs' && maxRuns === null) return 'skipped for max_runs, of which there is none'
   // Nothing about them is bad, but what people write by hand may be.
   if (reason === 'unsubmittable' && edits.length === 0)
     return 'skipped as unsubmittable, although nobody had touched it'

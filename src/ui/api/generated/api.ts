@@ -636,7 +636,7 @@ export interface components {
              * @description What happens to a slot while an earlier job of the schedule is unfinished; default `skip`
              * @enum {string}
              */
-            overlap?: "skip" | "queue_one" | "replace" | "allow";
+            overlap?: "skip" | "queue-one" | "replace" | "allow";
             /** @description Maximum number of missed slots that still run, newest first; default 1 */
             catchUp?: number;
             /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
@@ -684,7 +684,7 @@ export interface components {
              * @description What happens to a slot while an earlier job of the schedule is unfinished; default `skip`
              * @enum {string}
              */
-            overlap?: "skip" | "queue_one" | "replace" | "allow";
+            overlap?: "skip" | "queue-one" | "replace" | "allow";
             /** @description Maximum number of missed slots that still run, newest first; default 1 */
             catchUp?: number;
             /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
@@ -734,7 +734,7 @@ export interface components {
              * @description What happens to a slot while an earlier job of the schedule is unfinished; default `skip`
              * @enum {string}
              */
-            overlap?: "skip" | "queue_one" | "replace" | "allow";
+            overlap?: "skip" | "queue-one" | "replace" | "allow";
             /** @description Maximum number of missed slots that still run, newest first; default 1 */
             catchUp?: number;
             /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
@@ -826,7 +826,7 @@ export interface components {
             args: unknown;
             summary: string | null;
             /** @enum {string} */
-            overlap: "skip" | "queue_one" | "replace" | "allow";
+            overlap: "skip" | "queue-one" | "replace" | "allow";
             catchUp: number;
             jitterMs: number;
             starts: string | null;
@@ -847,7 +847,7 @@ export interface components {
             /** @enum {string} */
             status: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
             nextRun: string | null;
-            idle: ("done" | "dead" | "invalid" | "retired" | "awaiting finish") | null;
+            idle: ("done" | "dead" | "invalid" | "retired" | "awaiting-finish") | null;
             declaredBy: string | null;
             /**
              * Format: date-time
@@ -880,7 +880,7 @@ export interface components {
             args: unknown;
             summary: string | null;
             /** @enum {string} */
-            overlap: "skip" | "queue_one" | "replace" | "allow";
+            overlap: "skip" | "queue-one" | "replace" | "allow";
             catchUp: number;
             jitterMs: number;
             starts: string | null;
@@ -901,7 +901,7 @@ export interface components {
             /** @enum {string} */
             status: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
             nextRun: string | null;
-            idle: ("done" | "dead" | "invalid" | "retired" | "awaiting finish") | null;
+            idle: ("done" | "dead" | "invalid" | "retired" | "awaiting-finish") | null;
             declaredBy: string | null;
             /**
              * Format: date-time
@@ -1206,7 +1206,7 @@ export interface components {
             /** @constant */
             valid: true;
             /** @enum {string} */
-            kind: "calendar" | "cron" | "every" | "after finish";
+            kind: "calendar" | "cron" | "every" | "after-finish";
             /** @description In normal form */
             text: string;
             zone: string;

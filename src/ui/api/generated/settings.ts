@@ -7,7 +7,7 @@ export const FIELDS = [
   {"name":"timer","property":"timer","kind":"text","label":"Timer","help":"When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once"},
   {"name":"args","property":"args","kind":"json","label":"Args","help":"Arguments for the task, as JSON","default":"{}"},
   {"name":"summary","property":"summary","kind":"text","label":"Summary","help":"The purpose of the schedule","default":null},
-  {"name":"overlap","property":"overlap","kind":"choice","label":"Overlap","help":"What happens to a slot while an earlier job of the schedule is unfinished","default":"skip","values":{"skip":"skip the slot","queue_one":"queue one job behind the earlier one","replace":"replace the earlier job","allow":"run alongside the earlier job"}},
+  {"name":"overlap","property":"overlap","kind":"choice","label":"Overlap","help":"What happens to a slot while an earlier job of the schedule is unfinished","default":"skip","values":{"skip":"skip the slot","queue-one":"queue one job behind the earlier one","replace":"replace the earlier job","allow":"run alongside the earlier job"}},
   {"name":"catchUp","property":"catchUp","kind":"whole","label":"Catch up","help":"Maximum number of missed slots that still run, newest first","default":1},
   {"name":"jitter","property":"jitterMs","kind":"span","label":"Jitter","help":"Delays all runs of the schedule by the same share of this time","default":0},
   {"name":"starts","property":"starts","kind":"instant","label":"Starts","help":"No slot before this time","default":null},
