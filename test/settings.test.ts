@@ -10,7 +10,6 @@ import {
   JOB_OPTION_NAMES,
   JOB_SETTING_NAMES,
   OPTION_NAMES,
-  propertyOf,
   type Setting,
   SETTING_NAMES,
   type SettingName,
@@ -22,7 +21,6 @@ import { PARTS } from '../src/generated/parts.ts'
 import { eachDatabase } from './support/databases.ts'
 
 const columnsOf = (names: readonly SettingName[]) => names.map((name) => settingOf(name).column)
-const propertiesOf = (names: readonly SettingName[]) => names.map((name) => propertyOf(name))
 const keysOf = (schema: { readonly shape: object }) => Object.keys(schema.shape)
 
 test.each([
@@ -60,9 +58,9 @@ test('the database checks the range of each setting that has one', () => {
 test('the REST API accepts and returns each', () => {
   expect(keysOf(bodies.ScheduleInput)).toEqual(expect.arrayContaining(SETTING_NAMES))
   expect(keysOf(bodies.ScheduleChanges)).toEqual(SETTING_NAMES.filter((name) => name !== 'task'))
-  expect(keysOf(answers.Schedule)).toEqual(expect.arrayContaining(propertiesOf(SETTING_NAMES)))
+  expect(keysOf(answers.Schedule)).toEqual(expect.arrayContaining(SETTING_NAMES))
   expect(keysOf(bodies.NewJob)).toEqual(expect.arrayContaining(JOB_SETTING_NAMES))
-  expect(keysOf(answers.Job)).toEqual(expect.arrayContaining(propertiesOf(JOB_SETTING_NAMES)))
+  expect(keysOf(answers.Job)).toEqual(expect.arrayContaining(JOB_SETTING_NAMES))
 })
 
 test('the command line has a flag for each', () => {
@@ -100,8 +98,8 @@ function examples(setting: Setting): readonly [unknown, unknown] {
   }
 }
 
-const valuesOf = (names: readonly SettingName[], which: 0 | 1, key: (name: SettingName) => string) =>
-  Object.fromEntries(names.map((name) => [key(name), examples(settingOf(name))[which]]))
+const valuesOf = (names: readonly SettingName[], which: 0 | 1) =>
+  Object.fromEntries(names.map((name) => [name, examples(settingOf(name))[which]]))
 
 eachDatabase(({ fresh }) => {
   const plain = task('plain')
@@ -111,26 +109,24 @@ eachDatabase(({ fresh }) => {
     it('of a schedule keeps each, when it is created, put and updated', async () => {
       const database = await fresh()
       await using kalends = await Kalends.open(database.url)
-      const [first, second] = [0, 1].map((which) => ({
-        given: valuesOf(names, which === 0 ? 0 : 1, (name) => name),
-        stored: valuesOf(names, which === 0 ? 0 : 1, propertyOf),
-      }))
+      const first = valuesOf(names, 0)
+      const second = valuesOf(names, 1)
       const { schedules } = kalends
-      await schedules.create({ id: 'created', task: plain, timer: 'daily', ...first?.given })
-      expect(await schedules.get('created')).toMatchObject(first?.stored ?? {})
-      await schedules.update('created', { ...second?.given })
-      expect(await schedules.get('created')).toMatchObject(second?.stored ?? {})
-      await schedules.put('put', { task: plain, timer: 'daily', ...first?.given })
-      expect(await schedules.get('put')).toMatchObject(first?.stored ?? {})
-      expect((await schedules.list()).items[0]).toMatchObject(second?.stored ?? {})
+      await schedules.create({ id: 'created', task: plain, timer: 'daily', ...first })
+      expect(await schedules.get('created')).toMatchObject(first)
+      await schedules.update('created', { ...second })
+      expect(await schedules.get('created')).toMatchObject(second)
+      await schedules.put('put', { task: plain, timer: 'daily', ...first })
+      expect(await schedules.get('put')).toMatchObject(first)
+      expect((await schedules.list()).items[0]).toMatchObject(second)
     })
 
     it('of a job keeps each', async () => {
       const database = await fresh()
       await using kalends = await Kalends.open(database.url)
-      const { args, ...given } = valuesOf([...JOB_OPTION_NAMES, 'args'], 0, (name) => name)
+      const { args, ...given } = valuesOf([...JOB_OPTION_NAMES, 'args'], 0)
       const id = await kalends.jobs.submit('plain', args, given)
-      expect(await kalends.jobs.get(id)).toMatchObject(valuesOf([...JOB_OPTION_NAMES, 'args'], 0, propertyOf))
+      expect(await kalends.jobs.get(id)).toMatchObject(valuesOf([...JOB_OPTION_NAMES, 'args'], 0))
     })
 
     it('without a value has the default', async () => {
@@ -140,8 +136,8 @@ eachDatabase(({ fresh }) => {
       const written = await kalends.schedules.create({ id: 'code', task: plain, timer: 'daily' })
       const ofRow = await kalends.schedules.get('row')
       for (const name of OPTION_NAMES) {
-        expect(ofRow, name).toHaveProperty(propertyOf(name), settingOf(name).default)
-        expect(written, name).toHaveProperty(propertyOf(name), settingOf(name).default)
+        expect(ofRow, name).toHaveProperty(name, settingOf(name).default)
+        expect(written, name).toHaveProperty(name, settingOf(name).default)
       }
     })
   })

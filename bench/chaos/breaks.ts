@@ -139,11 +139,11 @@ export const BREAKS: readonly Break[] = [
       {
         file: 'model/plan.js',
         find: 'const slot = nowAfter(now, schedule.lastSlot);',
-        put: 'const slot = schedule.nextRun;',
+        put: 'const slot = schedule.nextRunAt;',
       },
       {
         file: 'model/plan.js',
-        find: 'const decided = schedule.lastSlot !== null && schedule.nextRun <= schedule.lastSlot;',
+        find: 'const decided = schedule.lastSlot !== null && schedule.nextRunAt <= schedule.lastSlot;',
         put: 'const decided = false;',
       },
       {
@@ -261,8 +261,8 @@ export const BREAKS: readonly Break[] = [
       },
       {
         file: 'model/plan.js',
-        find: 'schedule.nextRun <= now;\n}',
-        put: 'schedule.nextRun <= new Date(now.getTime() + 1000);\n}',
+        find: 'schedule.nextRunAt <= now;\n}',
+        put: 'schedule.nextRunAt <= new Date(now.getTime() + 1000);\n}',
       },
       PLANS_EARLY,
     ],

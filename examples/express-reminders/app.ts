@@ -87,7 +87,7 @@ export function reminders(kalends: Kalends, { userOf }: AppOptions): Express {
     const history = await schedules.history(id, { limit: 10 })
     response.json({
       ...shown(schedule),
-      history: history.map(({ slot, state, finished }) => ({ slot, state, finished })),
+      history: history.map(({ slot, state, finishedAt: finished }) => ({ slot, state, finished })),
     })
   })
 
@@ -149,7 +149,7 @@ function checked({ timer, zone }: { readonly timer: string; readonly zone: strin
 /** Somebody may have written nonsense into the row, in SQL: the page still has to show it. */
 const shownArgs = z.object({ text: z.string() }).catch({ text: '' })
 
-function shown({ id, args, timer, status, nextRun }: Schedule) {
+function shown({ id, args, timer, status, nextRunAt }: Schedule) {
   const check = checkTimer(timer, { limit: 0 })
   return {
     id,
@@ -158,7 +158,7 @@ function shown({ id, args, timer, status, nextRun }: Schedule) {
     description: check.valid ? check.description : check.error.message,
     status,
     // Null for a moment after a change: a worker plans it.
-    next: nextRun && { at: nextRun, local: localText(nextRun, check.valid ? check.zone : 'UTC') },
+    next: nextRunAt && { at: nextRunAt, local: localText(nextRunAt, check.valid ? check.zone : 'UTC') },
   }
 }
 

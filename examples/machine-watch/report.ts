@@ -69,7 +69,7 @@ export class Report {
 
   #onSubmitted({ id, plan, jobs }: Submission): void {
     const now = new Date()
-    const next = plan.nextRun === null ? 'nothing is to come' : `next ${when(plan.nextRun, now)}`
+    const next = plan.nextRunAt === null ? 'nothing is to come' : `next ${when(plan.nextRunAt, now)}`
     for (const { reason, count } of plan.skips) this.line('skipped', id, `${count} × ${reason}`, 'yellow')
     for (const { slot } of plan.runs) {
       this.line('due', id, `since ${when(slot, now)}, ${duration(now.getTime() - slot.getTime())} ago`)

@@ -117,8 +117,8 @@ function time(at: Date): string {
   return at.toISOString().slice(11, 19)
 }
 
-function next(schedule: { readonly nextRun: Date | null } | null): string {
-  return schedule?.nextRun?.toISOString().slice(0, 16) ?? 'never'
+function next(schedule: { readonly nextRunAt: Date | null } | null): string {
+  return schedule?.nextRunAt?.toISOString().slice(0, 16) ?? 'never'
 }
 
 if (process.argv[1] === import.meta.filename) await story((line) => console.log(line))

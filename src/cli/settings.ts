@@ -4,7 +4,6 @@ import {
   isNullable,
   labelOf,
   type OptionName,
-  propertyOf,
   type Setting,
   type SettingName,
   settingOf,
@@ -86,7 +85,7 @@ export function settingFacts(
 ): [label: string, text: string | null][] {
   return names.map((name) => {
     const setting = settingOf(name)
-    const value: unknown = Reflect.get(row, propertyOf(name))
+    const value: unknown = Reflect.get(row, name)
     return [labelOf(name), value === 0 && setting.default === 0 ? null : valueText(setting, value)]
   })
 }

@@ -62,7 +62,7 @@ export class AttemptRunner {
   }
 
   async #run(): Promise<AttemptEnd | null> {
-    const { timeoutMs } = this.job.policy
+    const { timeout: timeoutMs } = this.job.policy
     const timeout = setTimeout(
       () => this.abort(new AttemptTimeoutError(`The run took longer than its timeout of ${timeoutMs} ms`)),
       timeoutMs,

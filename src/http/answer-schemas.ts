@@ -12,16 +12,16 @@ export const Schedule = z.strictObject({
   id: z.string(),
   ...settingsOut(SETTING_NAMES),
   status,
-  nextRun: orNull(instant),
+  nextRunAt: orNull(instant),
   idle: orNull(z.enum(['done', 'dead', 'invalid', 'retired', 'awaiting-finish'])),
   declaredBy: orNull(z.string()),
-  created: instant,
+  createdAt: instant,
   lastSlot: orNull(instant),
   runCount: z.int(),
   errorCount: z.int(),
-  lastRun: orNull(instant),
-  lastFinished: orNull(instant),
-  lastJob: orNull(z.string()),
+  lastRunAt: orNull(instant),
+  lastFinishedAt: orNull(instant),
+  lastJobId: orNull(z.string()),
   lastError: orNull(z.string()),
   markedBy: orNull(z.string()),
 })
@@ -37,8 +37,8 @@ export const RecentRun = z.strictObject({
   id: z.string(),
   state,
   slot: orNull(instant),
-  started: orNull(instant),
-  finished: orNull(instant),
+  startedAt: orNull(instant),
+  finishedAt: orNull(instant),
 })
 export const ListedSchedule = Schedule.extend({
   truncated,
@@ -63,14 +63,14 @@ export const Job = z.strictObject({
   reason: orNull(z.string()),
   worker: orNull(z.string()),
   attempt: z.int(),
-  submitted: instant,
+  submittedAt: instant,
   runAt: orNull(instant),
-  started: orNull(instant),
-  finished: orNull(instant),
+  startedAt: orNull(instant),
+  finishedAt: orNull(instant),
   progress: anyJson,
   result: anyJson,
   error: orNull(z.string()),
-  stopRequested: orNull(instant),
+  stopRequestedAt: orNull(instant),
 })
 export const SubmittedJob = Job.extend({
   warning: z.string().optional().meta({
@@ -94,7 +94,7 @@ export const Elapses = z.strictObject({ zone: z.string(), items: z.array(Elapse)
 export const Explanation = z.strictObject({
   schedule: z.string(),
   status,
-  nextRun: orNull(instant),
+  nextRunAt: orNull(instant),
   reasons: names,
 })
 export const Attempts = list({
@@ -103,8 +103,8 @@ export const Attempts = list({
       'From 1. Two have the same number if the earlier one was released or the job was retried manually',
   }),
   worker: orNull(z.string()),
-  started: instant,
-  ended: orNull(instant).meta({ description: 'null: it is running' }),
+  startedAt: instant,
+  endedAt: orNull(instant).meta({ description: 'null: it is running' }),
   outcome: orNull(z.enum(['success', 'failed', 'timeout', 'cancelled', 'released', 'lost'])).meta({
     description:
       'released: its worker stopped and gave the job back; lost: its worker died; null: it is running',
@@ -127,8 +127,8 @@ export const Failures = list({
   error: z.string().meta({ description: 'The first line' }),
   jobs: z.int(),
   tasks: names,
-  lastJob: z.string(),
-  lastFinished: orNull(instant),
+  lastJobId: z.string(),
+  lastFinishedAt: orNull(instant),
 }).extend({ complete: z.boolean().meta({ description: 'False: there may be more' }) })
 export const Tasks = list({
   name: z.string(),
@@ -141,8 +141,8 @@ export const Workers = list({
   pid: z.int(),
   tasks: names,
   sets: z.record(z.string(), z.string()),
-  started: instant,
-  heartbeat: instant,
+  startedAt: instant,
+  heartbeatAt: instant,
   silentMs: z.number(),
   alive: z.boolean(),
   running: z.int(),

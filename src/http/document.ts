@@ -37,7 +37,7 @@ export function openApiDocument(operations: readonly Operation[], base: string):
       title: 'Kalends',
       version: '1',
       description:
-        "Schedules and jobs of an application's own SQL database. Instants are RFC 3339 in UTC. Time spans in fields that end with Ms are milliseconds. Unknown fields are refused. Every error is a problem (RFC 9457) that names the field and says what to do.",
+        "Schedules and jobs of an application's own SQL database. Instants are RFC 3339 in UTC. Time spans are milliseconds. Unknown fields are refused. Every error is a problem (RFC 9457) that names the field and says what to do.",
     },
     servers: [{ url: base === '/' ? '/' : base.replace(/\/$/, '') }],
     security: [{ bearer: [] }],

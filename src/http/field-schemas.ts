@@ -3,7 +3,6 @@ import { z } from 'zod'
 import {
   explained,
   isNullable,
-  propertyOf,
   type Setting,
   type SettingName,
   settingOf,
@@ -71,7 +70,7 @@ export function settingsOut(names: readonly SettingName[]): Readonly<Record<stri
   return Object.fromEntries(
     names.map((name) => {
       const setting = settingOf(name)
-      return [propertyOf(name), isNullable(setting) ? valueOut(setting).nullable() : valueOut(setting)]
+      return [name, isNullable(setting) ? valueOut(setting).nullable() : valueOut(setting)]
     }),
   )
 }

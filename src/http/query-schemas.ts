@@ -43,9 +43,9 @@ const scheduleFilter = {
 export const SchedulesQuery = z.strictObject({
   ...scheduleFilter,
   order: z
-    .enum(['id', 'nextRun'])
+    .enum(['id', 'nextRunAt'])
     .optional()
-    .meta({ description: '`nextRun`: earliest next run first, without schedules that have none' }),
+    .meta({ description: '`nextRunAt`: earliest next run first, without schedules that have none' }),
   after: scheduleId
     .optional()
     .meta({ description: 'Only ids after this one, the last of the previous page' }),

@@ -44,7 +44,7 @@ export const serverOperations: readonly Operation[] = [
       const items: FailureGroup[] = []
       for (const group of found.items.slice(0, MOST_FAILURES)) {
         // Errors from before `redact` was set, or written with SQL, still contain the secrets of their args.
-        const job = redaction.hides() ? await reach.jobs.get(group.lastJob) : null
+        const job = redaction.hides() ? await reach.jobs.get(group.lastJobId) : null
         items.push({ ...group, error: shownFailure(group.error, job, call) })
       }
       return ok({ ...found, items })

@@ -47,7 +47,7 @@ export class WriteLog {
           task: job.task,
           state: job.state,
           attempt: job.attempt,
-          stopRequested: job.stopRequested,
+          stopRequested: job.stopRequestedAt,
           ...(before === null && { args: job.args }),
         },
         job.args,

@@ -20,9 +20,9 @@ export interface Attempt {
   /** Starts at 1. Two attempts have the same number if the first was released, or the job was retried manually. */
   readonly attempt: number
   readonly worker: string | null
-  readonly started: Date
+  readonly startedAt: Date
   /** null while it is running. */
-  readonly ended: Date | null
+  readonly endedAt: Date | null
   /** null while it is running. */
   readonly outcome: AttemptOutcome | null
   readonly error: string | null

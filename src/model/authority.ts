@@ -128,7 +128,7 @@ export function requireTask({ tasks, builtInTasks }: Authority, name: string): v
 
 /** The limited settings of a schedule or a job. Omitted ones come from its task. */
 export type LimitedSettings = Partial<
-  Pick<ScheduleSettings, 'priority' | 'timeoutMs' | 'maxRetries' | 'args' | 'overlap' | 'catchUp'>
+  Pick<ScheduleSettings, 'priority' | 'timeout' | 'retries' | 'args' | 'overlap' | 'catchUp'>
 >
 
 /** The most runs that one pass makes up for a schedule of a limited owner, because all are open at once. */
@@ -137,7 +137,7 @@ const MOST_CATCH_UP = 10
 /** @throws InvalidInputError naming the field and the limit */
 export function checkWithin(limits: CheckedLimits | null, settings: LimitedSettings): void {
   if (limits === null) return
-  const { priority, timeoutMs, maxRetries, args = '', overlap, catchUp = 0 } = settings
+  const { priority, timeout, retries, args = '', overlap, catchUp = 0 } = settings
   // Otherwise, the number of open jobs of a schedule would be unlimited.
   if (overlap === 'allow')
     throw new InvalidInputError(
@@ -152,10 +152,10 @@ export function checkWithin(limits: CheckedLimits | null, settings: LimitedSetti
   const [lowest, highest] = limits.priority
   if (priority !== undefined && (priority < lowest || priority > highest))
     throw beyond('priority', 'priority', `from ${lowest} to ${highest}`, String(priority))
-  if ((timeoutMs ?? 0) > limits.timeoutMs)
-    throw beyond('timeout', 'timeout', `at most ${limits.timeoutMs} ms`, `${timeoutMs} ms`)
-  if ((maxRetries ?? 0) > limits.retries)
-    throw beyond('retries', 'retries', `at most ${limits.retries}`, String(maxRetries))
+  if ((timeout ?? 0) > limits.timeoutMs)
+    throw beyond('timeout', 'timeout', `at most ${limits.timeoutMs} ms`, `${timeout} ms`)
+  if ((retries ?? 0) > limits.retries)
+    throw beyond('retries', 'retries', `at most ${limits.retries}`, String(retries))
   const bytes = Buffer.byteLength(args)
   if (bytes > limits.argsBytes)
     throw beyond('args', 'argsBytes', `at most ${limits.argsBytes} bytes of JSON`, `${bytes} bytes`)

@@ -9,14 +9,7 @@ import {
   shownInput,
   spanOption,
 } from './input.ts'
-import {
-  isNullable,
-  type OptionName,
-  propertyOf,
-  settingOf,
-  type SettingValues,
-  type TextSetting,
-} from './settings.ts'
+import { isNullable, type OptionName, settingOf, type SettingValues, type TextSetting } from './settings.ts'
 
 /**
  * The given settings, checked and in stored form.
@@ -32,7 +25,7 @@ export function checkedSettings(
     .map((name) => {
       const value = options[name]
       const isNull = value === null && isNullable(settingOf(name))
-      return [propertyOf(name), isNull ? null : checkedSetting(name, value)]
+      return [name, isNull ? null : checkedSetting(name, value)]
     })
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each value was checked for its setting
   return Object.fromEntries(checked) as Partial<SettingValues>

@@ -13,7 +13,7 @@ export interface DoctorInput {
   readonly roundTripMs: number
   readonly workers: readonly {
     readonly id: string
-    readonly heartbeat: Date
+    readonly heartbeatAt: Date
     readonly tasks: readonly string[]
     /** How many jobs it runs. */
     readonly running: number
@@ -41,8 +41,8 @@ export interface DoctorSchedule {
   readonly task: string
   readonly timer: string
   readonly idle: 'invalid' | 'dead' | null
-  readonly nextRun: Date | null
-  readonly created: Date
+  readonly nextRunAt: Date | null
+  readonly createdAt: Date
   readonly lastError: string | null
   /** Whether a scheduler would submit it now. */
   readonly isDue: boolean
@@ -133,8 +133,8 @@ function ofEngine(table: string, engine: string): Advice {
 
 /** @param leaseMs  a worker that is silent for longer is dead */
 export function doctorFindings(seen: DoctorInput, leaseMs: number): Finding[] {
-  const isAlive = ({ heartbeat }: { readonly heartbeat: Date }) =>
-    seen.now.getTime() - heartbeat.getTime() <= leaseMs
+  const isAlive = ({ heartbeatAt }: { readonly heartbeatAt: Date }) =>
+    seen.now.getTime() - heartbeatAt.getTime() <= leaseMs
   const alive = seen.workers.filter(isAlive)
   const dead = seen.workers.filter((worker) => !isAlive(worker))
   return [
@@ -169,7 +169,7 @@ function clockSkew({ now, localNow, roundTripMs }: DoctorInput): Finding[] {
 /** The database's clock writes heartbeats. One in the future means another clock, or one that was set back. */
 function heartbeatSkew({ now, workers }: DoctorInput): Finding[] {
   const ahead = workers
-    .map(({ id, heartbeat }) => ({ id, aheadMs: heartbeat.getTime() - now.getTime() }))
+    .map(({ id, heartbeatAt }) => ({ id, aheadMs: heartbeatAt.getTime() - now.getTime() }))
     .filter(({ aheadMs }) => aheadMs > CLOCK_SKEW_MS)
     .toSorted((a, b) => b.aheadMs - a.aheadMs)
   const [worst] = ahead
@@ -193,9 +193,9 @@ function deadWorkers({ now }: DoctorInput, dead: DoctorInput['workers'], alive: 
     alive > 0
       ? 'nothing to do if it has crashed: a live worker takes over within the lease; if this persists, check the logs of the live workers'
       : 'start a worker: it takes over what this one held'
-  return dead.flatMap(({ id, heartbeat }) =>
+  return dead.flatMap(({ id, heartbeatAt }) =>
     findings('dead-worker', [id], {
-      problem: `the worker ${id} has been silent for ${durationText(now.getTime() - heartbeat.getTime())}`,
+      problem: `the worker ${id} has been silent for ${durationText(now.getTime() - heartbeatAt.getTime())}`,
       fix,
     }),
   )
@@ -238,7 +238,7 @@ function deadSchedules({ schedules }: DoctorInput): Finding[] {
 }
 
 /** When the schedule became due. */
-const since = ({ nextRun, created }: DoctorSchedule) => (nextRun ?? created).getTime()
+const since = ({ nextRunAt, createdAt: created }: DoctorSchedule) => (nextRunAt ?? created).getTime()
 
 function lateSchedules({ schedules, now }: DoctorInput): Finding[] {
   const late = schedules
@@ -263,7 +263,7 @@ function schedulesBehind({ behind }: DoctorInput): Finding[] {
 
 /** Whether two slots of a timer that come next are so close to each other that workers may fail to submit each of them. */
 export function isFrequent(
-  { timer: text, created }: Pick<DoctorSchedule, 'timer' | 'created'>,
+  { timer: text, createdAt: created }: Pick<DoctorSchedule, 'timer' | 'createdAt'>,
   now: Date,
 ): boolean {
   try {

@@ -18,21 +18,21 @@ export function finish(
   failed: boolean,
   open: number,
   now: Date,
-): Pick<Schedule, 'nextRun' | 'idle'> | null {
+): Pick<Schedule, 'nextRunAt' | 'idle'> | null {
   const edited =
     schedule.definition !== schedule.plannedDefinition ||
-    schedule.nextRun?.getTime() !== schedule.plannedRun?.getTime()
+    schedule.nextRunAt?.getTime() !== schedule.plannedRun?.getTime()
   const { idle } = schedule
   // An edit is planned from now in any case. A schedule that is paused, or idle for another reason, stays so.
   if (edited || !schedule.enabled || idle === 'dead' || idle === 'invalid' || idle === 'retired') return null
   // Also after the last slot: `dead` is more important than `done`.
-  if (failed && schedule.onExhausted === 'stop') return { nextRun: null, idle: 'dead' }
+  if (failed && schedule.onExhausted === 'stop') return { nextRunAt: null, idle: 'dead' }
   if (idle === 'done') return null
   if (schedule.maxRuns !== null && schedule.successes >= schedule.maxRuns)
-    return { nextRun: null, idle: 'done' }
+    return { nextRunAt: null, idle: 'done' }
   if (idle !== 'awaiting-finish' || open > 0) return null
-  const nextRun = elapsesOf(schedule, now).next(now)
-  return { nextRun, idle: nextRun === null ? 'done' : null }
+  const nextRunAt = elapsesOf(schedule, now).next(now)
+  return { nextRunAt, idle: nextRunAt === null ? 'done' : null }
 }
 
 /** The span of an `every` timer: the default retry delay if neither the schedule nor its task sets one. */

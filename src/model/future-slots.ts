@@ -8,28 +8,29 @@ import { justBefore, lastElapse } from './due-slots.ts'
 import { elapsesOf, type Plannable, type TimedSchedule } from './plan.ts'
 
 /** Judged by `last_slot` and `nextrun`. */
-export type SlottedSchedule = TimedSchedule & Pick<Plannable, 'nextRun' | 'lastSlot'>
+export type SlottedSchedule = TimedSchedule & Pick<Plannable, 'nextRunAt' | 'lastSlot'>
 
 /**
  * The `nextrun` or `last_slot` that is further ahead than the timer explains.
  *
- * @param schedule  its `nextRun` as planned by its timer: null if it was set by hand, which may be any time
+ * @param schedule  its `nextRunAt` as planned by its timer: null if it was set by hand, which may be any time
  * @param now  by the database's clock
  * @returns null: none, or the timer is invalid
  */
 export function slotInFuture(schedule: SlottedSchedule, now: Date): Date | null {
-  const { nextRun, lastSlot } = schedule
-  if (nextRun !== null && isAhead(nextRun, now) && hasEarlierElapse(schedule, nextRun, now)) return nextRun
+  const { nextRunAt, lastSlot } = schedule
+  if (nextRunAt !== null && isAhead(nextRunAt, now) && hasEarlierElapse(schedule, nextRunAt, now))
+    return nextRunAt
   return lastSlot !== null && isAhead(lastSlot, now) ? lastSlot : null
 }
 
 /** The same for a stored schedule, which knows who set `nextrun`. Also for one that is done only because of such a slot. */
 export function plannedInFuture(schedule: Plannable, now: Date): Date | null {
-  const { nextRun, plannedRun, isByHand, idle, lastSlot } = schedule
+  const { nextRunAt, plannedRun, isByHand, idle, lastSlot } = schedule
   if (idle === 'done')
     return lastSlot !== null && isAhead(lastSlot, now) && hasMore(schedule, now) ? lastSlot : null
-  const isPlanned = !isByHand && nextRun?.getTime() === plannedRun?.getTime()
-  return slotInFuture({ ...schedule, nextRun: isPlanned ? nextRun : null }, now)
+  const isPlanned = !isByHand && nextRunAt?.getTime() === plannedRun?.getTime()
+  return slotInFuture({ ...schedule, nextRunAt: isPlanned ? nextRunAt : null }, now)
 }
 
 /** Whether a schedule that is done would run again if it were planned now. */
@@ -43,15 +44,15 @@ function hasMore(schedule: Plannable, now: Date): boolean {
   }
 }
 
-/** Whether the timer elapses between now and `nextRun`. */
-function hasEarlierElapse(schedule: TimedSchedule, nextRun: Date, now: Date): boolean {
+/** Whether the timer elapses between now and `nextRunAt`. */
+function hasEarlierElapse(schedule: TimedSchedule, nextRunAt: Date, now: Date): boolean {
   try {
     const event = elapsesOf(schedule, now)
     if (timer(schedule.timer).kind === 'after-finish') {
       const latest = event.next(latestNotAhead(now))
-      return latest !== null && latest < nextRun
+      return latest !== null && latest < nextRunAt
     }
-    const before = lastElapse(event, justBefore(nextRun))
+    const before = lastElapse(event, justBefore(nextRunAt))
     return before !== null && isAhead(before, now)
   } catch {
     return false

@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto'
  * The fixed shift of a schedule within its jitter. It is the same at every elapse and in every process, so that the
  * slots of a schedule stay in place, while a thousand schedules with the same timer spread out.
  *
- * @returns milliseconds, at least 0 and less than `jitterMs`
+ * @returns milliseconds, at least 0 and less than `jitter`
  */
-export function jitterShiftMs(scheduleId: string, jitterMs: number): number {
-  if (jitterMs <= 0) return 0
-  return createHash('sha256').update(`jitter\n${scheduleId}`).digest().readUIntBE(0, 6) % jitterMs
+export function jitterShiftMs(scheduleId: string, jitter: number): number {
+  if (jitter <= 0) return 0
+  return createHash('sha256').update(`jitter\n${scheduleId}`).digest().readUIntBE(0, 6) % jitter
 }

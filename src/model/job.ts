@@ -52,22 +52,22 @@ export interface Job<Result = unknown> extends JobSettingValues {
   readonly worker: string | null
   /** The number of the attempt, from 1; 0 before the first. */
   readonly attempt: number
-  readonly submitted: Date
+  readonly submittedAt: Date
   /** The job does not start before this time; null: it starts as soon as possible. */
   readonly runAt: Date | null
-  readonly started: Date | null
-  readonly finished: Date | null
+  readonly startedAt: Date | null
+  readonly finishedAt: Date | null
   readonly progress: unknown
   /** What its handler returned; null unless it succeeded. */
   readonly result: Result | null
   readonly error: string | null
-  readonly stopRequested: Date | null
+  readonly stopRequestedAt: Date | null
 }
 
 /** A job that this worker has claimed, with everything needed to run and settle it. */
 export interface ClaimedJob extends Job {
   readonly worker: string
-  readonly started: Date
+  readonly startedAt: Date
   /** The number of the claim. It only increases; attempts that do not count have one too. */
   readonly claim: number
   /** JSON text, as stored. */

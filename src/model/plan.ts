@@ -14,14 +14,14 @@ import type { Overlap, SettingValues } from './settings.ts'
 export interface Plannable
   extends Pick<
     SettingValues,
-    'enabled' | 'timer' | 'jitterMs' | 'starts' | 'ends' | 'overlap' | 'catchUp' | 'maxRuns'
+    'enabled' | 'timer' | 'jitter' | 'starts' | 'ends' | 'overlap' | 'catchUp' | 'maxRuns'
   > {
   readonly id: string
   /** The start of the slots of an `every` timer. */
-  readonly created: Date
+  readonly createdAt: Date
   /** How many runs succeeded. */
   readonly successes: number
-  readonly nextRun: Date | null
+  readonly nextRunAt: Date | null
   readonly idle: Idle | null
   readonly lastSlot: Date | null
   readonly lastError: string | null
@@ -29,7 +29,7 @@ export interface Plannable
   readonly definition: string
   /** The definition at the last planning; null before the first. */
   readonly plannedDefinition: string | null
-  /** The nextRun that the last planning set. */
+  /** The nextRunAt that the last planning set. */
   readonly plannedRun: Date | null
   /** Whether plannedRun was set by hand and kept, instead of computed from the timer. */
   readonly isByHand: boolean
@@ -37,9 +37,9 @@ export interface Plannable
 
 /** What determines the elapses of a schedule. */
 export interface TimedSchedule
-  extends Pick<Plannable, 'id' | 'timer' | 'created' | 'jitterMs' | 'starts' | 'ends'> {
+  extends Pick<Plannable, 'id' | 'timer' | 'createdAt' | 'jitter' | 'starts' | 'ends'> {
   /** Left out: not planned yet. */
-  readonly nextRun?: Date | null | undefined
+  readonly nextRunAt?: Date | null | undefined
 }
 
 /** How many jobs of a schedule are not final. */
@@ -76,8 +76,8 @@ export interface Plan {
   readonly skips: readonly PlannedSkip[]
   /** Waiting jobs are replaced by the new one, and running jobs are asked to stop. */
   readonly replaces: boolean
-  readonly nextRun: Date | null
-  /** Whether nextRun was set by hand. */
+  readonly nextRunAt: Date | null
+  /** Whether nextRunAt was set by hand. */
   readonly isByHand: boolean
   readonly idle: Idle | null
   /** Lower than before only if the clock was ahead, and the schedule is planned again by hand. */
@@ -111,7 +111,7 @@ export function plan(schedule: Plannable, circumstances: Circumstances): Plan | 
   } catch (error) {
     return {
       ...unchanged(schedule),
-      nextRun: null,
+      nextRunAt: null,
       idle: 'invalid',
       lastError: error instanceof Error ? error.message : String(error),
     }
@@ -126,11 +126,11 @@ export function plan(schedule: Plannable, circumstances: Circumstances): Plan | 
  * @throws CalendarSyntaxError, CronSyntaxError, InvalidTimeSpanError
  */
 export function elapsesOf(schedule: TimedSchedule, now: Date): Elapses {
-  const { id, jitterMs, starts, ends } = schedule
+  const { id, jitter, starts, ends } = schedule
   const parsed = timer(schedule.timer)
   return elapsesWithin(parsed, {
     anchor: anchorOf(schedule, parsed.spanMs, now),
-    shiftMs: jitterShiftMs(id, jitterMs),
+    shiftMs: jitterShiftMs(id, jitter),
     starts,
     ends,
   })
@@ -140,8 +140,12 @@ export function elapsesOf(schedule: TimedSchedule, now: Date): Elapses {
  * If the clock was ahead when the schedule was created, its slots also extend back from there, until all of these are
  * decided.
  */
-function anchorOf({ created, nextRun = null }: TimedSchedule, spanMs: number | null, now: Date): Date {
-  const precedesCreation = isAhead(created, now) || (nextRun !== null && nextRun <= created)
+function anchorOf(
+  { createdAt: created, nextRunAt = null }: TimedSchedule,
+  spanMs: number | null,
+  now: Date,
+): Date {
+  const precedesCreation = isAhead(created, now) || (nextRunAt !== null && nextRunAt <= created)
   if (spanMs === null || !precedesCreation) return created
   return new Date((created.getTime() % spanMs) - spanMs)
 }
@@ -165,12 +169,12 @@ export function withRuns(planned: Plan, runs: readonly PlannedRun[]): Plan {
   if (runs.length > 0) return { ...planned, runs }
   // No run was created, so no finish will arrive: plan again.
   const waitsForNothing = planned.idle === 'awaiting-finish' && planned.runs.length > 0
-  return { ...planned, runs, replaces: false, ...(waitsForNothing && { idle: null, nextRun: null }) }
+  return { ...planned, runs, replaces: false, ...(waitsForNothing && { idle: null, nextRunAt: null }) }
 }
 
 function read(schedule: Plannable, now: Date): Readable {
   const event = elapsesOf(schedule, now)
-  const isPlannedAgain = schedule.nextRun === null || isSetByHand(schedule)
+  const isPlannedAgain = schedule.nextRunAt === null || isSetByHand(schedule)
   // An edit clears the error of an invalid timer; errors of runs remain.
   const lastError = schedule.idle === 'invalid' ? null : schedule.lastError
   return {
@@ -184,9 +188,9 @@ function read(schedule: Plannable, now: Date): Readable {
   }
 }
 
-/** Whether nextRun was written since the last planning. */
-function isSetByHand({ nextRun, plannedRun }: Plannable): boolean {
-  return nextRun?.getTime() !== plannedRun?.getTime()
+/** Whether nextRunAt was written since the last planning. */
+function isSetByHand({ nextRunAt, plannedRun }: Plannable): boolean {
+  return nextRunAt?.getTime() !== plannedRun?.getTime()
 }
 
 /** A slot that was decided while the clock was ahead holds nothing back once the schedule is planned again by hand. */
@@ -196,16 +200,16 @@ function decidedUntil(lastSlot: Date | null, event: Elapses, now: Date): Date | 
 
 function isDue(schedule: Plannable, now: Date): boolean {
   if (!schedule.enabled || schedule.idle !== null) return false
-  return schedule.nextRun === null || schedule.nextRun <= now
+  return schedule.nextRunAt === null || schedule.nextRunAt <= now
 }
 
-/** After an edit of the definition or of nextRun: planned from now. The edit itself never causes a run. */
+/** After an edit of the definition or of nextRunAt: planned from now. The edit itself never causes a run. */
 function planEdited(readable: Readable, circumstances: Circumstances): Plan {
   const { schedule, event } = readable
   const { now } = circumstances
-  if (!schedule.enabled) return { ...unchanged(schedule), nextRun: null, idle: null }
-  if (!isSetByHand(schedule) || schedule.nextRun === null) return planFromNow(readable, circumstances)
-  if (schedule.nextRun > now) return { ...withNextRun(schedule, schedule.nextRun), isByHand: true }
+  if (!schedule.enabled) return { ...unchanged(schedule), nextRunAt: null, idle: null }
+  if (!isSetByHand(schedule) || schedule.nextRunAt === null) return planFromNow(readable, circumstances)
+  if (schedule.nextRunAt > now) return { ...withNextRun(schedule, schedule.nextRunAt), isByHand: true }
   const slot = nowAfter(now, schedule.lastSlot)
   const due = { madeUp: [], current: slot, dropped: 0, newestDropped: null }
   return decide(
@@ -219,12 +223,15 @@ function planEdited(readable: Readable, circumstances: Circumstances): Plan {
 function planFromNow({ schedule, event, afterFinish }: Readable, { now, open }: Circumstances): Plan {
   if (isUsedUp(schedule, open)) return withNextRun(schedule, null)
   if (afterFinish && countOf(open) > 0)
-    return { ...unchanged(schedule), nextRun: null, idle: 'awaiting-finish' }
+    return { ...unchanged(schedule), nextRunAt: null, idle: 'awaiting-finish' }
   return withNextRun(schedule, event.next(laterOf(now, schedule.lastSlot)) ?? passedUnseen(schedule, event))
 }
 
 /** A one-off that passed before any worker planned it runs late rather than never. */
-function passedUnseen({ plannedDefinition, lastSlot, created }: Plannable, event: Elapses): Date | null {
+function passedUnseen(
+  { plannedDefinition, lastSlot, createdAt: created }: Plannable,
+  event: Elapses,
+): Date | null {
   if (plannedDefinition !== null || lastSlot !== null) return null
   const only = event.next(created)
   return only !== null && event.next(only) === null ? only : null
@@ -234,34 +241,34 @@ function planDue(readable: Readable, circumstances: Circumstances): Plan {
   const { schedule, event, afterFinish } = readable
   const { now } = circumstances
   const { lastSlot } = schedule
-  if (schedule.nextRun === null) return planFromNow(readable, circumstances)
+  if (schedule.nextRunAt === null) return planFromNow(readable, circumstances)
   // A run by hand may have passed this slot. One of a clock that was ahead does not count: it would hold back all slots
   // until then.
-  const decided = lastSlot !== null && schedule.nextRun <= lastSlot && !isAhead(lastSlot, now)
-  const first = decided ? nowAfter(now, lastSlot) : slotOf(readable, schedule.nextRun)
+  const decided = lastSlot !== null && schedule.nextRunAt <= lastSlot && !isAhead(lastSlot, now)
+  const first = decided ? nowAfter(now, lastSlot) : slotOf(readable, schedule.nextRunAt)
   if (first === null || (!decided && first > now)) return withNextRun(schedule, first)
   const due = afterFinish
     ? singleSlot(first, schedule.catchUp, now.getTime() - first.getTime() > circumstances.missedAfterMs)
     : dueSlots(event, first, now, schedule.catchUp, circumstances.missedAfterMs)
   const afterLast = event.next(due.last)
   // More slots than are counted, in an hour that the clock repeats: continue from now.
-  const nextRun = afterLast !== null && afterLast <= now ? event.next(now) : afterLast
-  return decide({ ...readable, schedule: { ...schedule, lastSlot: due.last } }, nextRun, due, circumstances)
+  const nextRunAt = afterLast !== null && afterLast <= now ? event.next(now) : afterLast
+  return decide({ ...readable, schedule: { ...schedule, lastSlot: due.last } }, nextRunAt, due, circumstances)
 }
 
 /**
- * The slot that is due at nextRun. If the zone data has changed since it was planned, as with another version of Node.js,
- * nextRun is no elapse. Then it stands for the nearest one that is not decided: otherwise, a run would come an hour early
+ * The slot that is due at nextRunAt. If the zone data has changed since it was planned, as with another version of Node.js,
+ * nextRunAt is no elapse. Then it stands for the nearest one that is not decided: otherwise, a run would come an hour early
  * and once more on time, or not at all. @returns null when there is none
  */
-function slotOf({ schedule, event, afterFinish }: Readable, nextRun: Date): Date | null {
-  const isElapse = event.next(justBefore(nextRun))?.getTime() === nextRun.getTime()
-  if (isElapse || afterFinish || schedule.isByHand) return nextRun
-  const earlier = lastElapse(event, nextRun)
-  const later = event.next(nextRun)
+function slotOf({ schedule, event, afterFinish }: Readable, nextRunAt: Date): Date | null {
+  const isElapse = event.next(justBefore(nextRunAt))?.getTime() === nextRunAt.getTime()
+  if (isElapse || afterFinish || schedule.isByHand) return nextRunAt
+  const earlier = lastElapse(event, nextRunAt)
+  const later = event.next(nextRunAt)
   if (earlier === null || (schedule.lastSlot !== null && earlier <= schedule.lastSlot)) return later
   const isLaterNearer =
-    later !== null && later.getTime() - nextRun.getTime() <= nextRun.getTime() - earlier.getTime()
+    later !== null && later.getTime() - nextRunAt.getTime() <= nextRunAt.getTime() - earlier.getTime()
   return isLaterNearer ? later : earlier
 }
 
@@ -272,7 +279,7 @@ function singleSlot(slot: Date, catchUp: number, isMissed: boolean): DueSlots & 
   return { madeUp: [], current: null, dropped: 1, newestDropped: slot, last: slot }
 }
 
-function decide(readable: Readable, nextRun: Date | null, due: DueSlots, { open }: Circumstances): Plan {
+function decide(readable: Readable, nextRunAt: Date | null, due: DueSlots, { open }: Circumstances): Plan {
   const { schedule, afterFinish } = readable
   const slots = due.current === null ? due.madeUp : [...due.madeUp, due.current]
   const chosen = choose(schedule.overlap, slots, open)
@@ -289,8 +296,8 @@ function decide(readable: Readable, nextRun: Date | null, due: DueSlots, { open 
   const waitsForFinish = afterFinish && !isOver && runs.length + countOf(open) > 0
   return {
     ...(waitsForFinish
-      ? { ...unchanged(schedule), nextRun: null, idle: 'awaiting-finish' }
-      : withNextRun(schedule, isOver ? null : nextRun)),
+      ? { ...unchanged(schedule), nextRunAt: null, idle: 'awaiting-finish' }
+      : withNextRun(schedule, isOver ? null : nextRunAt)),
     runs: runs.map((run, index) => ({ ...run, missed: index === 0 ? due.dropped : 0 })),
     skips,
     replaces: chosen.replaces && runs.length > 0,
@@ -347,13 +354,13 @@ function countOf({ waiting, blocked, running }: OpenJobs): number {
   return waiting + blocked + running
 }
 
-function withNextRun(schedule: Plannable, nextRun: Date | null): Plan {
-  return { ...unchanged(schedule), nextRun, idle: nextRun === null ? 'done' : null }
+function withNextRun(schedule: Plannable, nextRunAt: Date | null): Plan {
+  return { ...unchanged(schedule), nextRunAt, idle: nextRunAt === null ? 'done' : null }
 }
 
 function unchanged(schedule: Plannable): Plan {
-  const { nextRun, idle, lastSlot, lastError } = schedule
-  return { runs: [], skips: [], replaces: false, nextRun, isByHand: false, idle, lastSlot, lastError }
+  const { nextRunAt, idle, lastSlot, lastError } = schedule
+  return { runs: [], skips: [], replaces: false, nextRunAt, isByHand: false, idle, lastSlot, lastError }
 }
 
 function laterOf(now: Date, lastSlot: Date | null): Date {

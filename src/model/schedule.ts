@@ -1,13 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import {
-  defaultsOf,
-  OPTION_NAMES,
-  propertyOf,
-  SETTING_NAMES,
-  type SettingValues,
-  SETTINGS,
-} from './settings.ts'
+import { defaultsOf, OPTION_NAMES, SETTING_NAMES, type SettingValues, SETTINGS } from './settings.ts'
 
 /** Why an enabled schedule has no next run. */
 export type Idle = 'done' | 'dead' | 'invalid' | 'retired' | 'awaiting-finish'
@@ -21,19 +14,19 @@ export interface Schedule extends SettingValues {
   readonly args: unknown
   readonly status: ScheduleStatus
   /** The next slot; null while paused, or when there is none. */
-  readonly nextRun: Date | null
+  readonly nextRunAt: Date | null
   /** Why there is no next run; `awaiting-finish`: the next run counts from the end of the current one. */
   readonly idle: Idle | null
   /** The declared set that the schedule belongs to; null for schedules that are not declared in code. */
   readonly declaredBy: string | null
-  readonly created: Date
+  readonly createdAt: Date
   /** The high-water mark: all slots up to this one have been decided. */
   readonly lastSlot: Date | null
   readonly runCount: number
   readonly errorCount: number
-  readonly lastRun: Date | null
-  readonly lastFinished: Date | null
-  readonly lastJob: string | null
+  readonly lastRunAt: Date | null
+  readonly lastFinishedAt: Date | null
+  readonly lastJobId: string | null
   readonly lastError: string | null
   /** The worker that is submitting the schedule right now. */
   readonly markedBy: string | null
@@ -52,7 +45,7 @@ export const DEFAULT_SETTINGS: Omit<ScheduleSettings, 'task' | 'timer'> = {
   declaredBy: null,
 }
 
-const STORED = [...SETTING_NAMES.map((name) => propertyOf(name)), 'declaredBy' as const].toSorted()
+const STORED = [...SETTING_NAMES.map((name) => name), 'declaredBy' as const].toSorted()
 
 /** A schedule after a change of its settings. */
 export function withSettings(current: Schedule, { args, ...changes }: Partial<ScheduleSettings>): Schedule {

@@ -8,8 +8,6 @@
 
 interface Common {
   readonly column: string
-  /** The name of the stored value; default the name of the setting. */
-  readonly property?: string
   readonly description: string
   /** What null means, or an empty field of a form. */
   readonly otherwise?: string
@@ -158,7 +156,6 @@ export const SETTINGS = {
   jitter: {
     kind: 'span',
     column: 'jitter',
-    property: 'jitterMs',
     least: 0,
     most: INT,
     default: 0,
@@ -196,7 +193,6 @@ export const SETTINGS = {
   timeout: {
     kind: 'span',
     column: 'timeout',
-    property: 'timeoutMs',
     least: 1,
     most: INT,
     default: null,
@@ -209,7 +205,6 @@ export const SETTINGS = {
   retries: {
     kind: 'whole',
     column: 'max_retries',
-    property: 'maxRetries',
     least: 0,
     most: 1000,
     default: null,
@@ -225,7 +220,6 @@ export const SETTINGS = {
   retryDelay: {
     kind: 'span',
     column: 'retry_delay',
-    property: 'retryDelayMs',
     least: 0,
     most: INT,
     default: null,

@@ -10,9 +10,6 @@ type Marked<Mark> = { [Name in SettingName]: Definitions[Name] extends Mark ? Na
 /** How long a run may take and what happens when it fails. A task, a schedule and a job may each set these. */
 export type PolicyName = Marked<{ taskDefault: unknown }>
 export type JobSettingName = Marked<{ isOfJobs: true }>
-type Renamed = Marked<{ property: string }>
-/** The name of a setting's stored value. */
-type PropertyOf<Name extends SettingName> = Name extends Renamed ? Definitions[Name]['property'] : Name
 /** The settings as people write them, without those that are checked elsewhere. */
 export type OptionName = Exclude<SettingName, 'task' | 'args' | 'timer'>
 
@@ -57,23 +54,21 @@ export type OnExhausted = Value<Definitions['onExhausted']>
  */
 export type RetryBackoff = Value<Definitions['retryBackoff']>
 
-// Each is the intersection of two mapped types, because one that renames its keys loses the comments of the table.
-
 /** The settings as read from a row, without args, which have different types for reading and writing. */
 export type SettingValues = {
-  readonly [Name in keyof Definitions as Name extends Renamed | 'args' ? never : Name]: StoredValue<Name>
-} & { readonly [Name in Renamed as PropertyOf<Name>]: StoredValue<Name> }
+  readonly [Name in keyof Definitions as Name extends 'args' ? never : Name]: StoredValue<Name>
+}
 
 /** The settings of a job as read from a row, without args. */
 export type JobSettingValues = {
-  readonly [Name in keyof Definitions as Name extends Exclude<JobSettingName, Renamed | 'args'>
+  readonly [Name in keyof Definitions as Name extends Exclude<JobSettingName, 'args'>
     ? Name
     : never]: StoredValue<Name>
-} & { readonly [Name in JobSettingName & Renamed as PropertyOf<Name>]: StoredValue<Name> }
+}
 
 /** The policy in force, after all defaults. */
 export type PolicyValues = {
-  readonly [Name in PolicyName as PropertyOf<Name>]: Definitions[Name] extends { taskDefault: null }
+  readonly [Name in PolicyName]: Definitions[Name] extends { taskDefault: null }
     ? Value<Definitions[Name]> | null
     : Value<Definitions[Name]>
 }
@@ -127,11 +122,6 @@ export function settingOf(name: SettingName): Setting {
   return SETTINGS[name]
 }
 
-export function propertyOf<Name extends SettingName>(name: Name): PropertyOf<Name> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- PropertyOf is made of these names
-  return (settingOf(name).property ?? name) as PropertyOf<Name>
-}
-
 /** A label for the page and `kalends schedules show`, such as `Max runs` for `maxRuns`. */
 export function labelOf(name: SettingName): string {
   const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
@@ -154,14 +144,9 @@ export const POLICY_NAMES = SETTING_NAMES.filter((name) => isPolicy(name))
 export const JOB_SETTING_NAMES = SETTING_NAMES.filter((name) => isOfJobs(name))
 
 /** The default values for a new schedule or job. */
-export function defaultsOf<Name extends OptionName>(
-  names: readonly Name[],
-): Pick<SettingValues, PropertyOf<Name>> {
+export function defaultsOf<Name extends OptionName>(names: readonly Name[]): Pick<SettingValues, Name> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each value is the default of its setting
-  return Object.fromEntries(names.map((name) => [propertyOf(name), settingOf(name).default])) as Pick<
-    SettingValues,
-    PropertyOf<Name>
-  >
+  return Object.fromEntries(names.map((name) => [name, settingOf(name).default])) as Pick<SettingValues, Name>
 }
 
 /** Whether a setting can be null. */

@@ -72,11 +72,11 @@ function settleFailure(
   if (stopRequested) return { state: 'cancelled', reason: null, error, result: null }
   if (end.kind === 'error' && end.permanent)
     return { state: 'failed', reason: 'permanent', error, result: null }
-  if (attempt > policy.maxRetries)
+  if (attempt > policy.retries)
     return { state: 'failed', reason: lost ? 'lost' : 'exhausted', error, result: null }
   return {
     state: 'waiting',
-    delayMs: lost ? 0 : retryDelayMs(attempt, policy, spanMs),
+    delayMs: lost ? 0 : retryDelayOf(attempt, policy, spanMs),
     countAttempt: true,
     error,
   }
@@ -87,12 +87,12 @@ const DEFAULT_DELAY_MS = 60_000
 const LARGEST_FACTOR = 10
 
 /** The time before the n-th retry. exponential: delay × 2^(n−1), at most ten times the delay; fixed: the delay. */
-export function retryDelayMs(
+export function retryDelayOf(
   retry: number,
-  policy: Pick<RunPolicy, 'retryDelayMs' | 'retryBackoff'>,
+  policy: Pick<RunPolicy, 'retryDelay' | 'retryBackoff'>,
   spanMs: number | null = null,
 ): number {
-  const delayMs = policy.retryDelayMs ?? spanMs ?? DEFAULT_DELAY_MS
+  const delayMs = policy.retryDelay ?? spanMs ?? DEFAULT_DELAY_MS
   if (policy.retryBackoff === 'fixed') return delayMs
   return delayMs * Math.min(2 ** (retry - 1), LARGEST_FACTOR)
 }

@@ -2,7 +2,7 @@ import { InvalidInputError, messageOf } from '../errors.ts'
 import { checkKeys } from '../keys.ts'
 import { checkedSetting } from './checked-settings.ts'
 import { checkedName, checkedWhole } from './input.ts'
-import { POLICY_NAMES, type PolicySettings, type PolicyValues, propertyOf, SETTINGS } from './settings.ts'
+import { POLICY_NAMES, type PolicySettings, type PolicyValues, SETTINGS } from './settings.ts'
 import { issuesText, type StandardSchema } from './standard-schema.ts'
 
 /** How long a run may take and what happens when it fails; times are milliseconds. */
@@ -10,9 +10,9 @@ export interface RunPolicy extends PolicyValues {}
 
 /** The policy if neither the task nor the schedule sets one. */
 export const DEFAULT_POLICY: RunPolicy = {
-  timeoutMs: SETTINGS.timeout.taskDefault,
-  maxRetries: SETTINGS.retries.taskDefault,
-  retryDelayMs: SETTINGS.retryDelay.taskDefault,
+  timeout: SETTINGS.timeout.taskDefault,
+  retries: SETTINGS.retries.taskDefault,
+  retryDelay: SETTINGS.retryDelay.taskDefault,
   retryBackoff: SETTINGS.retryBackoff.taskDefault,
 }
 
@@ -94,7 +94,7 @@ export function runPolicy(options: PolicyOptions): Partial<RunPolicy> {
   const given = POLICY_NAMES.filter((name) => options[name] !== undefined)
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each value was checked for its setting
   return Object.fromEntries(
-    given.map((name) => [propertyOf(name), checkedSetting(name, options[name])]),
+    given.map((name) => [name, checkedSetting(name, options[name])]),
   ) as Partial<RunPolicy>
 }
 

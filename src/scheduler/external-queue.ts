@@ -113,8 +113,8 @@ function planFor({ plannable, now }: MarkedSchedule, missedAfterMs: number): Pla
   const decided = plan(plannable, { now, open: NO_OPEN_JOBS, missedAfterMs })
   // The external queue does not report when a run ends: the next run is counted from now.
   if (decided?.idle !== 'awaiting-finish') return decided
-  const nextRun = elapsesOf(plannable, now).next(now)
-  return { ...decided, nextRun, idle: nextRun === null ? 'done' : null }
+  const nextRunAt = elapsesOf(plannable, now).next(now)
+  return { ...decided, nextRunAt, idle: nextRunAt === null ? 'done' : null }
 }
 
 function jobsOf({ schedule }: MarkedSchedule, decided: Plan | null): ExternalJob[] {
@@ -134,7 +134,7 @@ function jobsOf({ schedule }: MarkedSchedule, decided: Plan | null): ExternalJob
 }
 
 function isEdited(before: Plannable, now: Plannable): boolean {
-  return before.definition !== now.definition || before.nextRun?.getTime() !== now.nextRun?.getTime()
+  return before.definition !== now.definition || before.nextRunAt?.getTime() !== now.nextRunAt?.getTime()
 }
 
 function withoutRefused(scheduleId: string, decided: Plan, refused: ReadonlySet<string>): Plan {

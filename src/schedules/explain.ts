@@ -9,7 +9,7 @@ import { inWords, localText, timer } from '../timer/index.ts'
 export interface Explanation {
   readonly schedule: string
   readonly status: Schedule['status']
-  readonly nextRun: Date | null
+  readonly nextRunAt: Date | null
   /** Sentences, the most informative first. */
   readonly reasons: readonly string[]
 }
@@ -40,7 +40,7 @@ export function explain(evidence: Evidence): Explanation {
     ...aboutTask(evidence),
     ...aboutLastRun(evidence),
   ]
-  return { schedule: schedule.id, status: schedule.status, nextRun: schedule.nextRun, reasons }
+  return { schedule: schedule.id, status: schedule.status, nextRunAt: schedule.nextRunAt, reasons }
 }
 
 export function startOfMinute(at: Date): Date {
@@ -50,7 +50,7 @@ export function startOfMinute(at: Date): Date {
 const MINUTE_MS = 60_000
 
 function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): string[] {
-  const { status, nextRun, lastError, maxRuns, ends, declaredBy } = schedule
+  const { status, nextRunAt, lastError, maxRuns, ends, declaredBy } = schedule
   switch (status) {
     case 'paused':
       return [
@@ -88,11 +88,11 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
     case 'active':
       if (schedule.idle === 'awaiting-finish')
         return ['Its next run is counted from the end of the current one, which has not ended.']
-      if (nextRun === null || nextRun <= now) {
+      if (nextRunAt === null || nextRunAt <= now) {
         const due =
-          nextRun === null
+          nextRunAt === null
             ? 'It has not been planned yet'
-            : `It has been due since ${shown(nextRun, schedule)}`
+            : `It has been due since ${shown(nextRunAt, schedule)}`
         if (schedule.markedBy !== null)
           return [
             `${due}: ${namesWorkers ? `the worker ${schedule.markedBy}` : 'a worker'} is submitting it.`,
@@ -104,18 +104,18 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
         ]
       }
       return [
-        `It runs ${inWords(timer(schedule.timer))}; next at ${shown(nextRun, schedule)}.`,
-        ...aboutFutureSlot(schedule, nextRun, now),
+        `It runs ${inWords(timer(schedule.timer))}; next at ${shown(nextRunAt, schedule)}.`,
+        ...aboutFutureSlot(schedule, nextRunAt, now),
       ]
   }
 }
 
-function aboutFutureSlot(schedule: Schedule, nextRun: Date, now: Date): string[] {
+function aboutFutureSlot(schedule: Schedule, nextRunAt: Date, now: Date): string[] {
   const slot = slotInFuture(schedule, now)
   if (slot === null) return []
   const repair = 'Pause and resume it, or set nextrun = NULL, to plan it from now.'
   return [
-    slot < nextRun
+    slot < nextRunAt
       ? `Its last slot, ${shown(slot, schedule)}, is in the future, because the database's clock was ahead. ${repair}`
       : `Its timer elapses earlier: nextrun was set by hand, or planned while the database's clock was ahead. ${repair}`,
   ]
@@ -124,19 +124,19 @@ function aboutFutureSlot(schedule: Schedule, nextRun: Date, now: Date): string[]
 function aboutOpenJobs({ open, schedule, handledTasks, namesWorkers, now }: Evidence): string[] {
   return open.map((job): string => {
     if (job.state === 'running') {
-      const asked = job.stopRequested === null ? '' : '; it was asked to stop'
-      return `The job ${job.id} has been running since ${shown(job.started ?? now, schedule)} on ${(namesWorkers ? job.worker : null) ?? 'a worker'}, in its ${ordinal(job.attempt)} attempt${asked}.`
+      const asked = job.stopRequestedAt === null ? '' : '; it was asked to stop'
+      return `The job ${job.id} has been running since ${shown(job.startedAt ?? now, schedule)} on ${(namesWorkers ? job.worker : null) ?? 'a worker'}, in its ${ordinal(job.attempt)} attempt${asked}.`
     }
     if (job.state === 'blocked') return `The job ${job.id} waits for the end of the previous job.`
     if (job.runAt !== null && job.attempt > 0) {
-      const most = job.maxRetries === null ? '' : ` of ${job.maxRetries + 1}`
+      const most = job.retries === null ? '' : ` of ${job.retries + 1}`
       return sentence(
         `The job ${job.id} will be retried at ${shown(job.runAt, schedule)}; attempt ${job.attempt}${most} failed: ${firstLine(job.error)}`,
       )
     }
     if (!handledTasks.has(job.task))
       return `The job ${job.id} waits because no live worker handles the task '${job.task}'.`
-    return `The job ${job.id} has been waiting since ${shown(job.submitted, schedule)} for a worker with free capacity.`
+    return `The job ${job.id} has been waiting since ${shown(job.submittedAt, schedule)} for a worker with free capacity.`
   })
 }
 
@@ -148,10 +148,10 @@ function aboutTask({ schedule, open, handledTasks }: Evidence): string[] {
 }
 
 function aboutLastRun({ schedule }: Evidence): string[] {
-  const { lastRun, lastError, lastSlot } = schedule
-  if (lastRun === null) return lastSlot === null ? ['It has not run yet.'] : []
+  const { lastRunAt, lastError, lastSlot } = schedule
+  if (lastRunAt === null) return lastSlot === null ? ['It has not run yet.'] : []
   const outcome = lastError === null ? 'and succeeded' : `and failed: ${firstLine(lastError)}`
-  return [sentence(`It last ran at ${shown(lastRun, schedule)} ${outcome}`)]
+  return [sentence(`It last ran at ${shown(lastRunAt, schedule)} ${outcome}`)]
 }
 
 /** What happened at the elapse, or with the manual run, in the minute in question. */
@@ -170,8 +170,8 @@ function aboutTime(evidence: Evidence, at: Date): string[] {
   if (elapse === null) return [aboutNoElapse(schedule, at)]
   const when = shown(elapse, schedule)
   if (elapse > now) return [`${when} is still to come.`]
-  if (elapse < schedule.created)
-    return [`It did not run at ${when}: it was only created at ${shown(schedule.created, schedule)}.`]
+  if (elapse < schedule.createdAt)
+    return [`It did not run at ${when}: it was only created at ${shown(schedule.createdAt, schedule)}.`]
   const next = around.find((job) => job.slot !== null && job.slot >= elapse)
   // A skip is stored at the newest of its consecutive slots, and a run may stand for slots before it.
   if (next?.slot && standsFor(next, next.slot, elapse, schedule)) {
@@ -181,7 +181,7 @@ function aboutTime(evidence: Evidence, at: Date): string[] {
       `It did not run for ${when}: no scheduler was running then. The job ${next.id} for ${shown(next.slot, schedule)} stands for all ${next.missed} that were missed.`,
     ]
   }
-  if (next === undefined && schedule.nextRun !== null && schedule.nextRun <= elapse)
+  if (next === undefined && schedule.nextRunAt !== null && schedule.nextRunAt <= elapse)
     return [`${when} is due, but has not been submitted yet.`]
   return [
     `Nothing is recorded for ${when}: it was paused, retired or had another timer then, its history was pruned, or its jobs go to another queue.`,
@@ -189,12 +189,12 @@ function aboutTime(evidence: Evidence, at: Date): string[] {
 }
 
 function aboutRun(job: Job, schedule: Schedule): string {
-  const slot = shown(job.slot ?? job.submitted, schedule)
+  const slot = shown(job.slot ?? job.submittedAt, schedule)
   const asked = job.reason === 'run-now' ? ', because someone requested it' : ''
   const error = job.error === null ? '' : `: ${firstLine(job.error)}`
   switch (job.state) {
     case 'success':
-      return `It ran for ${slot}${asked}: the job ${job.id} succeeded at ${shown(job.finished ?? job.submitted, schedule)}.`
+      return `It ran for ${slot}${asked}: the job ${job.id} succeeded at ${shown(job.finishedAt ?? job.submittedAt, schedule)}.`
     case 'failed':
       return sentence(
         `It ran for ${slot}${asked}: the job ${job.id} failed in its ${ordinal(job.attempt)} attempt${error}`,

@@ -173,7 +173,7 @@ export class Schedules {
    * @throws InvalidInputError
    */
   async list(query: ScheduleQuery = {}): Promise<ListPage<Listed<Schedule>>> {
-    if (query.order === 'nextRun' && query.after !== undefined)
+    if (query.order === 'nextRunAt' && query.after !== undefined)
       throw new InvalidInputError('after', 'is only possible when the order is by id; use offset')
     const { limit, offset, order, after, ...conditions } = query
     checkedConditions('', conditions, SCHEDULE_CONDITIONS)

@@ -113,7 +113,7 @@ export async function newSchedule(
   const now = await clock()
   checkPeriod(context.authority.limits, settings.timer, now)
   const mustElapse = firstRun !== 'now' && settings.timer !== timer
-  if (mustElapse && elapsesOf({ id, ...settings, created: now }, now).next(now) === null)
+  if (mustElapse && elapsesOf({ id, ...settings, createdAt: now }, now).next(now) === null)
     throw new InvalidInputError(
       'timer',
       `'${settings.timer}' does not elapse any more; with firstRun: 'now' it runs at once`,

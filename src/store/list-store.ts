@@ -73,8 +73,8 @@ export interface PageQuery {
 export interface ScheduleQuery extends ScheduleConditions, PageQuery {
   /** Only ids after this one: the last id of the previous page. */
   readonly after?: string | undefined
-  /** `id` (default) or `nextRun`: earliest next run first, without schedules that have no next run. */
-  readonly order?: 'id' | 'nextRun' | undefined
+  /** `id` (default) or `nextRunAt`: earliest next run first, without schedules that have no next run. */
+  readonly order?: 'id' | 'nextRunAt' | undefined
 }
 
 /** Which jobs to list, newest first. */
@@ -126,8 +126,8 @@ export interface RecentRun {
   readonly id: string
   readonly state: JobState
   readonly slot: Date | null
-  readonly started: Date | null
-  readonly finished: Date | null
+  readonly startedAt: Date | null
+  readonly finishedAt: Date | null
 }
 
 /** The end of a job that failed. */
@@ -136,7 +136,7 @@ export interface Failure {
   readonly task: string
   /** The first part of the error. */
   readonly error: string
-  readonly finished: Date | null
+  readonly finishedAt: Date | null
 }
 
 /** The columns that determine when a schedule elapses. */
@@ -144,10 +144,10 @@ export interface TimerRow {
   readonly id: string
   readonly task: string
   readonly timer: string
-  readonly jitterMs: number
+  readonly jitter: number
   readonly starts: Date | null
   readonly ends: Date | null
-  readonly created: Date
+  readonly createdAt: Date
 }
 
 /** Schedules that elapse at the same times. */

@@ -8,8 +8,8 @@ export interface WorkerRecord {
   readonly tasks: readonly string[]
   /** The declared sets in its code: name to hash. */
   readonly sets: Readonly<Record<string, string>>
-  readonly started: Date
-  readonly heartbeat: Date
+  readonly startedAt: Date
+  readonly heartbeatAt: Date
 }
 
 export type NewWorker = Pick<WorkerRecord, 'id' | 'name' | 'host' | 'pid' | 'tasks'> &

@@ -59,7 +59,10 @@ export function collectMetrics(
     }),
     kalends.on('started', (job) => {
       if (job.slot !== null && job.attempt === 1) {
-        lateness.observe({ task: job.task }, Math.max(0, (job.started.getTime() - job.slot.getTime()) / 1000))
+        lateness.observe(
+          { task: job.task },
+          Math.max(0, (job.startedAt.getTime() - job.slot.getTime()) / 1000),
+        )
       }
     }),
     kalends.on('settled', ({ task, outcome, started, ended }) => {

@@ -138,7 +138,7 @@ export class TestKalends {
       await this.drain()
       const job = await this.kalends.jobs.get(jobId)
       if (job === null) throw new NotFoundError('job', jobId)
-      const isFinal = job.finished !== null
+      const isFinal = job.finishedAt !== null
       if (state === undefined ? isFinal : job.state === state) return job
       if (isFinal || !(await this.#toNext(end))) {
         throw new WaitTimeoutError(

@@ -87,7 +87,7 @@ async function walked(
 ): Promise<Walk | null> {
   try {
     const event = elapsesWithin(timer(group.timer), {
-      anchor: group.created,
+      anchor: group.createdAt,
       shiftMs: 0,
       starts: group.starts,
       ends: group.ends,
@@ -109,14 +109,14 @@ async function walked(
 }
 
 /** Jitter spreads the schedules of a group evenly over its span. */
-function spread(counts: number[], from: number, at: number, { jitterMs, schedules }: TimerGroup): void {
+function spread(counts: number[], from: number, at: number, { jitter, schedules }: TimerGroup): void {
   const add = (time: number, share: number) => {
     const hour = Math.floor((time - from) / HOUR_MS)
     if (hour >= 0 && hour < counts.length) counts[hour] = (counts[hour] ?? 0) + share
   }
-  if (jitterMs < HOUR_MS / 4) return add(at, schedules)
-  const steps = Math.min(48, Math.ceil(jitterMs / (HOUR_MS / 4)))
-  for (let step = 0; step < steps; step += 1) add(at + ((step + 0.5) * jitterMs) / steps, schedules / steps)
+  if (jitter < HOUR_MS / 4) return add(at, schedules)
+  const steps = Math.min(48, Math.ceil(jitter / (HOUR_MS / 4)))
+  for (let step = 0; step < steps; step += 1) add(at + ((step + 0.5) * jitter) / steps, schedules / steps)
 }
 
 function addRate(counts: number[], from: number, start: number, end: number, perMs: number): void {

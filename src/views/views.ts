@@ -21,8 +21,8 @@ export interface FailureGroup {
   readonly jobs: number
   readonly tasks: readonly string[]
   /** The newest of them. */
-  readonly lastJob: string
-  readonly lastFinished: Date | null
+  readonly lastJobId: string
+  readonly lastFinishedAt: Date | null
 }
 
 /** The hours to show, and filters for the runs. */
@@ -93,15 +93,15 @@ export class Views {
       limit: MOST_FAILURES,
     })
     const groups = new Map<string, FailureGroup>()
-    for (const { id, task, error, finished } of failures) {
+    for (const { id, task, error, finishedAt: finished } of failures) {
       const line = error.split(/\r?\n/, 1)[0] ?? ''
       const group = groups.get(line)
       groups.set(line, {
         error: line,
         jobs: (group?.jobs ?? 0) + 1,
         tasks: [...new Set([...(group?.tasks ?? []), task])],
-        lastJob: group?.lastJob ?? id,
-        lastFinished: group?.lastFinished ?? finished,
+        lastJobId: group?.lastJobId ?? id,
+        lastFinishedAt: group?.lastFinishedAt ?? finished,
       })
     }
     return { items: [...groups.values()].toSorted((one, other) => other.jobs - one.jobs), complete }

@@ -65,14 +65,14 @@ export class DeadWorkers {
     let evicted = 0
     for (const worker of list) {
       if (worker.id === ownId) continue
-      const heartbeat = worker.heartbeat.getTime()
+      const heartbeat = worker.heartbeatAt.getTime()
       const before = this.#observed.get(worker.id)
       if (before?.heartbeat !== heartbeat) {
         this.#observed.set(worker.id, { heartbeat, unchangedSince: now })
         continue
       }
       if (asked - before.unchangedSince < deadAfterMs(beatMs)) continue
-      const eviction = await workers.evict(worker.id, worker.heartbeat)
+      const eviction = await workers.evict(worker.id, worker.heartbeatAt)
       if (eviction === 'locked') locked.set(worker.id, (this.#locked.get(worker.id) ?? 0) + 1)
       if (eviction !== 'evicted') continue
       this.#observed.delete(worker.id)

@@ -63,7 +63,7 @@ export class Reporter {
       this.#logger.error({ schedule, task, error: plan.lastError }, 'Invalid timer; edit it to continue')
     }
     if (submission.jobs.length > 0) {
-      this.#logger.debug({ schedule, task, jobs: submission.jobs, nextRun: plan.nextRun }, 'Submitted')
+      this.#logger.debug({ schedule, task, jobs: submission.jobs, nextRunAt: plan.nextRunAt }, 'Submitted')
     }
     this.#events.emit('submitted', submission)
   }

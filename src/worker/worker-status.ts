@@ -20,7 +20,7 @@ export async function workerStatuses(
   const list = await workers.list()
   const now = (await schedules.now()).getTime()
   return list.map((worker) => {
-    const silentMs = Math.max(0, now - worker.heartbeat.getTime())
+    const silentMs = Math.max(0, now - worker.heartbeatAt.getTime())
     return { ...worker, silentMs, alive: silentMs <= leaseMs, running: running.get(worker.id) ?? 0 }
   })
 }

@@ -182,7 +182,7 @@ export class Imitation {
     })
     for (const run of planned.runs)
       this.#insert(schedule, run.slot.getTime(), { missed: run.missed, state: run.state })
-    schedule.nextrun = text(planned.nextRun?.getTime() ?? null)
+    schedule.nextrun = text(planned.nextRunAt?.getTime() ?? null)
     schedule.idle = planned.idle
     schedule.last_slot = text(planned.lastSlot?.getTime() ?? null)
     schedule.last_error = planned.lastError
@@ -291,7 +291,7 @@ export class Imitation {
     const { waiting, blocked, running } = this.#open(job.schedule)
     const next = finish(toPlannable(schedule), failed, waiting + blocked + running, new Date(this.now))
     if (next === null) return
-    schedule.nextrun = text(next.nextRun?.getTime() ?? null)
+    schedule.nextrun = text(next.nextRunAt?.getTime() ?? null)
     schedule.idle = next.idle
     schedule.planned_from = plannedFrom(schedule.definition, { ...next, isByHand: false })
   }

@@ -142,14 +142,14 @@ function whyLeftOut({ target }: Scene, fault: string): string | undefined {
 
 /** Through its own way, something that became due only now, and later than all that it has run. */
 async function workerRuns({ target }: Scene): Promise<void> {
-  const lastRun = async () => {
+  const lastRunAt = async () => {
     const [row] = await target.query(
       "SELECT MAX(slot) AS slot FROM job WHERE periodic_task_id LIKE 'canary%' AND state = 'success'",
     )
     return msOf(row?.['slot']) ?? 0
   }
-  const from = Math.max(await databaseNow(target, target.query), await lastRun())
-  await until('the worker runs what comes due', async () => (await lastRun()) > from, WORKER_RECOVERS_MS)
+  const from = Math.max(await databaseNow(target, target.query), await lastRunAt())
+  await until('the worker runs what comes due', async () => (await lastRunAt()) > from, WORKER_RECOVERS_MS)
 }
 
 /** The URLs by which a worker comes to each host. */

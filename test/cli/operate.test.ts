@@ -101,8 +101,8 @@ eachDatabase(({ fresh }) => {
     expect((await json('schedules', 'show', 'report'))[0]).toMatchObject({
       timer: 'Mon..Fri 09:00 Europe/Berlin',
       args: { days: 30 },
-      jitterMs: 300_000,
-      maxRetries: 1,
+      jitter: 300_000,
+      retries: 1,
       maxRuns: 3,
     })
     const edited = await json(

@@ -14,7 +14,6 @@ import {
   isOfJobs,
   isPolicy,
   OPTION_NAMES,
-  propertyOf,
   type Setting,
   SETTING_NAMES,
   type SettingName,
@@ -105,7 +104,6 @@ function fieldOf(name: SettingName): string {
   const values = setting.kind === 'choice' ? { values: setting.values } : {}
   const field = {
     name,
-    property: propertyOf(name),
     kind,
     label: labelOf(name),
     help,

@@ -61,7 +61,7 @@ eachDatabase((under) => {
     kalends.handle(mail, ({ args }) => ({ sent: args }))
     await kalends.start()
     const id = await kalends.jobs.submit(mail, { to: ['ä'] }, { timeout: '1min' })
-    const { finished } = await ended(kalends, id)
+    const { finishedAt: finished } = await ended(kalends, id)
     await kalends.schedules.create({
       id: 'daily',
       task: 'mail',

@@ -146,8 +146,8 @@ onAllDatabases(
     const { history, off, on } = await longRun(url, () => {})
     const ran = history.filter(({ state }) => state !== 'skipped')
     expect(ran.length, kind).toBeGreaterThanOrEqual(4)
-    for (const [index, { started }] of ran.entries()) {
-      const before = ran[index - 1]?.finished?.getTime() ?? 0
+    for (const [index, { startedAt: started }] of ran.entries()) {
+      const before = ran[index - 1]?.finishedAt?.getTime() ?? 0
       expect(started?.getTime(), kind).toBeGreaterThanOrEqual(before)
     }
     const skipped = history.filter(({ state }) => state === 'skipped')

@@ -35,7 +35,7 @@ eachDatabase((under) => {
     expect(attempts).toEqual([1, 2, 3, 4])
     expect(job).toMatchObject({ state: 'failed', reason: 'exhausted', attempt: 4, result: null })
     expect(job.error).toContain('Error: failure 4')
-    expect(job.finished).toBeInstanceOf(Date)
+    expect(job.finishedAt).toBeInstanceOf(Date)
   })
 
   it.each([
@@ -46,7 +46,7 @@ eachDatabase((under) => {
     const kalends = await open()
     const settled = collect(kalends, 'settled')
     const starts = new Map<number, number>()
-    kalends.on('started', (job) => void starts.set(job.attempt, job.started.getTime()))
+    kalends.on('started', (job) => void starts.set(job.attempt, job.startedAt.getTime()))
     const failing = task('failing', { retries: 6, retryDelay: '10ms', retryBackoff })
     kalends.handle(failing, () => {
       throw new Error('no')
@@ -69,10 +69,10 @@ eachDatabase((under) => {
     })
     await kalends.start()
     const id = await kalends.jobs.submit(flaky, {}, { retries: 0 })
-    expect(await ended(kalends, id)).toMatchObject({ state: 'failed', attempt: 1, maxRetries: 0 })
+    expect(await ended(kalends, id)).toMatchObject({ state: 'failed', attempt: 1, retries: 0 })
     await kalends.schedules.create({ id: 's', task: flaky, timer: 'yearly', retries: 1 })
     const ofSchedule = await ended(kalends, await kalends.schedules.runNow('s'))
-    expect(ofSchedule).toMatchObject({ state: 'failed', attempt: 2, maxRetries: 1 })
+    expect(ofSchedule).toMatchObject({ state: 'failed', attempt: 2, retries: 1 })
   })
 
   it('an attempt that takes longer than its timeout fails, and its signal fires with an AttemptTimeoutError', async () => {
@@ -259,9 +259,9 @@ eachDatabase((under) => {
     expect(await kalends.schedules.get('s')).toMatchObject({
       runCount: 1,
       errorCount: 1,
-      lastJob: failed.id,
-      lastRun: failed.started,
-      lastFinished: failed.finished,
+      lastJobId: failed.id,
+      lastRunAt: failed.startedAt,
+      lastFinishedAt: failed.finishedAt,
       lastError: expect.stringContaining('not today'),
     })
 
@@ -270,9 +270,9 @@ eachDatabase((under) => {
     expect(await kalends.schedules.get('s')).toMatchObject({
       runCount: 2,
       errorCount: 1,
-      lastJob: good.id,
-      lastRun: good.started,
-      lastFinished: good.finished,
+      lastJobId: good.id,
+      lastRunAt: good.startedAt,
+      lastFinishedAt: good.finishedAt,
       lastError: null,
     })
   })
@@ -289,10 +289,10 @@ eachDatabase((under) => {
     const settled = signal(kalends, 'settled')
     const id = await kalends.schedules.runNow('s')
     await settled
-    expect(await kalends.schedules.get('s')).toMatchObject({ runCount: 0, errorCount: 0, lastJob: null })
+    expect(await kalends.schedules.get('s')).toMatchObject({ runCount: 0, errorCount: 0, lastJobId: null })
     const job = await kalends.jobs.get(id)
     expect(job).toMatchObject({ state: 'waiting', attempt: 1, error: expect.stringContaining('Error: no') })
-    expect((job?.runAt?.getTime() ?? 0) - (job?.started?.getTime() ?? 0)).toBeGreaterThanOrEqual(3_600_000)
+    expect((job?.runAt?.getTime() ?? 0) - (job?.startedAt?.getTime() ?? 0)).toBeGreaterThanOrEqual(3_600_000)
   })
 
   it('a handler receives schedule, run number, slot, missed count and attempt', async () => {

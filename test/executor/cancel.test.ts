@@ -19,7 +19,7 @@ eachDatabase((under) => {
     expect(await kalends.jobs.cancel(id)).toBe('cancelled')
     const job = await kalends.jobs.get(id)
     expect(job).toMatchObject({ state: 'cancelled', attempt: 0 })
-    expect(job?.finished).toBeInstanceOf(Date)
+    expect(job?.finishedAt).toBeInstanceOf(Date)
 
     await kalends.start()
     await ended(kalends, await kalends.jobs.submit(long))
@@ -60,7 +60,7 @@ eachDatabase((under) => {
     expect(await reason.promise).toBeInstanceOf(CancelledError)
     const job = await ended(web, id)
     expect(job).toMatchObject({ state: 'cancelled', attempt: 1, error: 'The job was cancelled' })
-    expect(job.stopRequested).toBeInstanceOf(Date)
+    expect(job.stopRequestedAt).toBeInstanceOf(Date)
   })
 
   it('a cancelled run counts neither as a run nor as an error of its schedule', async () => {

@@ -80,7 +80,7 @@ const GOOD: Readonly<Record<string, readonly unknown[]>> = {
   limit: [1, 5, 1000],
   offset: [0, 3, 100_000],
   runs: [3],
-  order: ['nextRun', 'id'],
+  order: ['nextRunAt', 'id'],
   after: ['own', '2026-03-27T09:00:00Z', '5'],
   before: ['job-z', '2026-03-27T09:00:00Z'],
   from: ['2026-03-27T09:00:00Z', new Date().toISOString()],

@@ -16,11 +16,11 @@ eachDatabase((under) => {
     expect(path).toBe(`/api/v1/schedules/${made.body.id}`)
     expect((await call(`GET ${path}`)).body).toEqual(made.body)
     const put = await call(`PUT ${path}`, { body: { ...mail, timer: 'Mon 09:00', timeout: '5min' } })
-    expect([put.status, put.body]).toMatchObject([200, { timer: 'Mon 09:00', args: {}, timeoutMs: 300_000 }])
+    expect([put.status, put.body]).toMatchObject([200, { timer: 'Mon 09:00', args: {}, timeout: 300_000 }])
     const patch = await call(`PATCH ${path}`, { body: { timeout: null, starts: '2099-01-01T00:00:00Z' } })
     expect([patch.status, patch.body]).toMatchObject([
       200,
-      { timer: 'Mon 09:00', timeoutMs: null, starts: '2099-01-01T00:00:00.000Z' },
+      { timer: 'Mon 09:00', timeout: null, starts: '2099-01-01T00:00:00.000Z' },
     ])
     expect((await call(`DELETE ${path}`)).status).toBe(204)
     expect((await call(`GET ${path}`)).status).toBe(404)

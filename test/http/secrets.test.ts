@@ -142,7 +142,7 @@ eachDatabase((under) => {
     expect((await call('GET /api/v1/schedules')).body.items).toMatchObject([
       { args: null, lastError: '[redacted]' },
     ])
-    const { text } = await call(`GET /api/v1/schedules/s/explain?at=${job.submitted.toISOString()}`)
+    const { text } = await call(`GET /api/v1/schedules/s/explain?at=${job.submittedAt.toISOString()}`)
     expect(text).toContain('attempt: [redacted]')
     expect(text).not.toMatch(LEAK)
   })
@@ -194,7 +194,7 @@ eachDatabase((under) => {
     const id = await kalends.jobs.submit('login', { password })
     await database.query(`UPDATE job SET state = 'failed', finished = submitted, error = ?`, [error])
     expect((await call('GET /api/v1/failures')).body.items).toEqual([
-      expect.objectContaining({ lastJob: id, error: expect.stringMatching(/login \[redacted\]?$/) }),
+      expect.objectContaining({ lastJobId: id, error: expect.stringMatching(/login \[redacted\]?$/) }),
     ])
     expect((await call('GET /api/v1/failures')).text).not.toMatch(/hunt|p@ss/)
     await database.query('UPDATE job SET error = NULL')
@@ -226,7 +226,7 @@ eachDatabase((under) => {
       }
     }
     expect((await call('GET /api/v1/jobs?error=secret.js')).body.items).toMatchObject([{ id }])
-    expect((await call('GET /api/v1/failures', { as: 'ann' })).body.items).toMatchObject([{ lastJob: id }])
+    expect((await call('GET /api/v1/failures', { as: 'ann' })).body.items).toMatchObject([{ lastJobId: id }])
   })
 
   it('the worker of a running job, of a marked schedule and of a lost attempt is hidden from an owner', async () => {

@@ -26,9 +26,19 @@ eachDatabase((under) => {
     expect(attempts).toMatchObject([
       { attempt: 1, worker, outcome: 'failed', error: expect.stringContaining('Error: failure 1\n') },
       { attempt: 2, worker, outcome: 'failed', error: expect.stringContaining('Error: failure 2\n') },
-      { attempt: 3, worker, outcome: 'success', error: null, started: job?.started, ended: job?.finished },
+      {
+        attempt: 3,
+        worker,
+        outcome: 'success',
+        error: null,
+        startedAt: job?.startedAt,
+        endedAt: job?.finishedAt,
+      },
     ])
-    const times = attempts.flatMap(({ started, ended: end }) => [started.getTime(), end?.getTime() ?? 0])
+    const times = attempts.flatMap(({ startedAt: started, endedAt: end }) => [
+      started.getTime(),
+      end?.getTime() ?? 0,
+    ])
     expect(times).toEqual(times.toSorted((one, other) => one - other))
   })
 
@@ -57,7 +67,7 @@ eachDatabase((under) => {
     const started = signal(kalends, 'started', ({ task: name }) => name === 'endless')
     const endless = await kalends.jobs.submit('endless')
     await started
-    expect(await kalends.jobs.attempts(endless)).toMatchObject([{ outcome: null, ended: null }])
+    expect(await kalends.jobs.attempts(endless)).toMatchObject([{ outcome: null, endedAt: null }])
     await kalends.jobs.cancel(endless)
     expect(await attemptsOf(kalends, endless)).toMatchObject([
       { outcome: 'cancelled', error: 'The job was cancelled' },

@@ -46,18 +46,18 @@ eachDatabase((under) => {
       worker: null,
       attempt: 0,
       runAt: null,
-      started: null,
-      finished: null,
-      timeoutMs: 300_000,
-      maxRetries: 2,
-      retryDelayMs: 3000,
+      startedAt: null,
+      finishedAt: null,
+      timeout: 300_000,
+      retries: 2,
+      retryDelay: 3000,
       retryBackoff: 'fixed',
       progress: null,
       result: null,
       error: null,
-      stopRequested: null,
+      stopRequestedAt: null,
     })
-    expect(Math.abs((job?.submitted.getTime() ?? 0) - before)).toBeLessThan(600_000)
+    expect(Math.abs((job?.submittedAt.getTime() ?? 0) - before)).toBeLessThan(600_000)
     const next = await jobs.submit(mail, { to: 'x' })
     expect(next > id).toBe(true)
   })
@@ -97,7 +97,7 @@ eachDatabase((under) => {
     const runAt = new Date(Date.now() + 700)
     const job = await ended(kalends, await kalends.jobs.submit(plain, {}, { runAt }))
     expect(job.state).toBe('success')
-    const lateMs = (job.started?.getTime() ?? 0) - runAt.getTime()
+    const lateMs = (job.startedAt?.getTime() ?? 0) - runAt.getTime()
     expect(lateMs).toBeGreaterThanOrEqual(0)
     // The poll interval would have made it 60 s.
     expect(lateMs).toBeLessThan(50_000)

@@ -38,9 +38,9 @@ eachDatabase((under) => {
     expect(await jobs.get(ids[1] ?? '')).toMatchObject({
       task: 'blob',
       runAt,
-      maxRetries: 0,
-      timeoutMs: 60_000,
-      retryDelayMs: 5,
+      retries: 0,
+      timeout: 60_000,
+      retryDelay: 5,
       retryBackoff: 'fixed',
     })
     expect(await jobs.submitMany([])).toEqual([])

@@ -51,7 +51,7 @@ eachDatabase((under) => {
     const id = await until(() => kalends.schedules.runNow('kalends.prune').catch(() => null))
     await ended(kalends, id)
     expect(await kalends.jobs.get(before)).toBeNull()
-    expect(await kalends.schedules.get('s')).toMatchObject({ runCount: 1, lastJob: before })
+    expect(await kalends.schedules.get('s')).toMatchObject({ runCount: 1, lastJobId: before })
     expect(await kalends.schedules.history('s')).toEqual([])
   })
 

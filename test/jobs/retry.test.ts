@@ -47,7 +47,7 @@ eachDatabase((under) => {
     const waiting = await kalends.jobs.submit('nobody-runs-this')
     await kalends.jobs.cancel(waiting)
     await kalends.jobs.retry(waiting)
-    expect(await kalends.jobs.get(waiting)).toMatchObject({ state: 'waiting', attempt: 0, finished: null })
+    expect(await kalends.jobs.get(waiting)).toMatchObject({ state: 'waiting', attempt: 0, finishedAt: null })
 
     await kalends.start()
     const started = signal(kalends, 'started')
@@ -56,7 +56,7 @@ eachDatabase((under) => {
     await kalends.jobs.cancel(id)
     expect(await ended(kalends, id)).toMatchObject({ state: 'cancelled' })
     await kalends.jobs.retry(id)
-    expect(await ended(kalends, id)).toMatchObject({ state: 'success', attempt: 1, stopRequested: null })
+    expect(await ended(kalends, id)).toMatchObject({ state: 'success', attempt: 1, stopRequestedAt: null })
   })
 
   it('a job that has not failed is rejected with its state, and so is an unknown job', async () => {

@@ -77,7 +77,7 @@ it('looks up a task that is handled once, and one that is not at most once a min
     workers: {
       list: () => {
         lookups += 1
-        return Promise.resolve([{ ...worker, started: new Date(), heartbeat: new Date() }])
+        return Promise.resolve([{ ...worker, startedAt: new Date(), heartbeatAt: new Date() }])
       },
     },
   }

@@ -33,7 +33,7 @@ async function work(kalends: Kalends): Promise<void> {
   expect(job).toMatchObject({ state: 'success', args: { name: 'größer 😀' }, progress: 1 })
   expect(job.result).toEqual({ slot: job.slot?.toISOString(), text: 'größer 😀' })
   expect((await kalends.jobs.logs(id)).map(({ message }) => message)).toEqual(['größer 😀'])
-  expect(Math.abs(Date.now() - job.submitted.getTime())).toBeLessThan(600_000)
+  expect(Math.abs(Date.now() - job.submittedAt.getTime())).toBeLessThan(600_000)
 }
 
 for (const { kind, bare, fresh } of databases.filter((database) => database.kind !== 'sqlite')) {
@@ -115,7 +115,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       expect(await other.schedules.get('s')).toMatchObject({ task: 'tick' })
       const { items } = await other.jobs.list()
       expect(await Promise.all(items.map(({ id }) => kalends.jobs.get(id)))).toMatchObject(
-        items.map(({ id, slot, submitted }) => ({ id, slot, submitted })),
+        items.map(({ id, slot, submittedAt: submitted }) => ({ id, slot, submitted })),
       )
     })
 

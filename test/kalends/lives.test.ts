@@ -113,7 +113,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long t
     )
     await test.advance('365d')
     expect(attempts).toHaveLength(19)
-    expect(await schedule()).toMatchObject({ status: 'done', runCount: 19, errorCount: 9, nextRun: null })
+    expect(await schedule()).toMatchObject({ status: 'done', runCount: 19, errorCount: 9, nextRunAt: null })
   })
 
   it('with overlap queue-one, one run waits behind the run that is retried, and follows it', async () => {
@@ -181,9 +181,9 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long t
     const slots = (await history()).map(({ slot }) => slot?.getTime() ?? 0)
     expect(slots).toHaveLength(52)
     expect(new Set(slots.map((slot) => slot % 3_600_000))).toEqual(new Set([minute]))
-    expect((await history()).every(({ slot, submitted }) => slot?.getTime() === submitted.getTime())).toBe(
-      true,
-    )
+    expect(
+      (await history()).every(({ slot, submittedAt: submitted }) => slot?.getTime() === submitted.getTime()),
+    ).toBe(true)
   })
 
   it('a schedule with starts and ends is active between them, and done afterwards', async () => {
@@ -196,7 +196,7 @@ describe.runIf(databases.some(({ kind }) => kind === 'sqlite'))('during a long t
     await test.advance('365d')
     const slots = (await history()).map(({ slot }) => slot?.toISOString().slice(0, 10))
     expect([slots.length, slots.at(0), slots.at(-1)]).toEqual([10, '2026-02-01', '2026-02-10'])
-    expect(await schedule()).toMatchObject({ status: 'done', nextRun: null })
+    expect(await schedule()).toMatchObject({ status: 'done', nextRunAt: null })
   })
 
   it('a pause of months is not downtime: nothing is made up, nothing counts as missed', async () => {

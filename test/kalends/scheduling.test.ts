@@ -19,7 +19,7 @@ async function absence(open: Scene['open'], database: TestDatabase, catchUp: num
   const before = await open({ worker: 'before' })
   await before.start({ concurrency: 0 })
   await before.schedules.create({ id: 's', task: tick, timer: `*-*-* ${hour}:00`, catchUp })
-  await until(async () => ((await before.schedules.get('s'))?.nextRun == null ? null : true))
+  await until(async () => ((await before.schedules.get('s'))?.nextRunAt == null ? null : true))
   await before.stop()
   const slot = new Date(last - 4 * DAY_MS).toISOString().replace('T', ' ').slice(0, 23)
   await database.query(
@@ -109,7 +109,7 @@ eachDatabase((under) => {
     const submitted = signal(kalends, 'submitted', ({ id, jobs }) => id === 'good' && jobs.length > 0)
     await kalends.schedules.create({ id: 'good', task: tick, timer: '*:*:*' })
     const job = await ended(kalends, (await submitted).jobs[0] ?? '')
-    if (job.slot === null || job.submitted < job.slot) throw new OccurrenceFault(JSON.stringify(job))
+    if (job.slot === null || job.submittedAt < job.slot) throw new OccurrenceFault(JSON.stringify(job))
     expect(await kalends.schedules.get('bad')).toMatchObject({ status: 'invalid' })
     expect(messages()).toContain('error: Invalid timer; edit it to continue')
   })

@@ -16,11 +16,11 @@ kalends.handle(tick, (context) => {
 await kalends.start()
 
 const planned = new Promise((resolve) => {
-  kalends.on('submitted', ({ id, plan }) => id === `${prefix}-utc` && resolve(plan.nextRun))
+  kalends.on('submitted', ({ id, plan }) => id === `${prefix}-utc` && resolve(plan.nextRunAt))
 })
 await kalends.schedules.create({ id: `${prefix}-utc`, task: 'unknown', timer: '2031-03-30 02:30:00.25 UTC' })
 await kalends.schedules.create({ id: `${prefix}-local`, task: 'unknown', timer: '2031-03-30 12:00' })
-const nextRun = await planned
+const nextRunAt = await planned
 const future = await kalends.jobs.submit('unknown', {}, { runAt: new Date('2031-03-30T01:30:00.123Z') })
 
 const settled = new Promise((resolve) => {
@@ -32,13 +32,20 @@ const run = await kalends.schedules.runNow(`${prefix}-run`)
 await settled
 const job = await kalends.jobs.get(run)
 const schedule = await kalends.schedules.get(`${prefix}-run`)
-const nearNow = [job?.submitted, job?.started, job?.finished, job?.slot, schedule?.created, schedule?.lastRun]
+const nearNow = [
+  job?.submittedAt,
+  job?.startedAt,
+  job?.finishedAt,
+  job?.slot,
+  schedule?.createdAt,
+  schedule?.lastRunAt,
+]
 
 process.stdout.write(
   JSON.stringify({
     offsetMinutes: new Date('2031-03-30T12:00:00Z').getTimezoneOffset(),
-    planned: nextRun,
-    readBack: (await kalends.schedules.get(`${prefix}-utc`))?.nextRun,
+    planned: nextRunAt,
+    readBack: (await kalends.schedules.get(`${prefix}-utc`))?.nextRunAt,
     runAt: (await kalends.jobs.get(future))?.runAt,
     localTimer: (await kalends.schedules.get(`${prefix}-local`))?.timer,
     sameSlot: seen?.slot?.getTime() === job?.slot?.getTime(),

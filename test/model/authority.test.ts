@@ -108,9 +108,9 @@ describe('limits', () => {
     {},
     { priority: -5 },
     { priority: 5 },
-    { timeoutMs: 1000 },
-    { maxRetries: 2 },
-    { timeoutMs: null, maxRetries: null },
+    { timeout: 1000 },
+    { retries: 2 },
+    { timeout: null, retries: null },
     { args: '"ä567890"' },
     { catchUp: 10, overlap: 'queue-one' },
   ])('%j is within them', (settings) => {
@@ -120,8 +120,8 @@ describe('limits', () => {
   it.each<[LimitedSettings, string, string]>([
     [{ priority: -6 }, 'priority', 'from -5 to 5 is allowed here (limits.priority), not -6'],
     [{ priority: 6 }, 'priority', 'from -5 to 5 is allowed here (limits.priority), not 6'],
-    [{ timeoutMs: 1001 }, 'timeout', 'at most 1000 ms is allowed here (limits.timeout), not 1001 ms'],
-    [{ maxRetries: 3 }, 'retries', 'at most 2 is allowed here (limits.retries), not 3'],
+    [{ timeout: 1001 }, 'timeout', 'at most 1000 ms is allowed here (limits.timeout), not 1001 ms'],
+    [{ retries: 3 }, 'retries', 'at most 2 is allowed here (limits.retries), not 3'],
     [
       { args: '"ä5678901"' },
       'args',
@@ -136,7 +136,7 @@ describe('limits', () => {
   })
 
   it('where there are none, everything is allowed', () => {
-    checkWithin(null, { overlap: 'allow', catchUp: 1000, priority: 1e9, timeoutMs: 1e9, maxRetries: 1000 })
+    checkWithin(null, { overlap: 'allow', catchUp: 1000, priority: 1e9, timeout: 1e9, retries: 1000 })
     checkPeriod(null, '*:*:*', NOW)
   })
 })

@@ -18,7 +18,7 @@ const healthy: DoctorInput = {
   now: NOW,
   localNow: NOW,
   roundTripMs: 1,
-  workers: [{ id: 'w/1', heartbeat: ago(5000), tasks: ['a'], running: 0 }],
+  workers: [{ id: 'w/1', heartbeatAt: ago(5000), tasks: ['a'], running: 0 }],
   marks: [],
   schedules: [],
   furthest: [],
@@ -35,8 +35,8 @@ function schedule(changes: Partial<DoctorSchedule>): DoctorSchedule {
     task: 'a',
     timer: 'daily',
     idle: null,
-    nextRun: ago(-1000),
-    created: ago(3_600_000),
+    nextRunAt: ago(-1000),
+    createdAt: ago(3_600_000),
     lastError: null,
     isDue: false,
     ...changes,
@@ -44,7 +44,7 @@ function schedule(changes: Partial<DoctorSchedule>): DoctorSchedule {
 }
 
 const furthest = (changes: Partial<Plannable>): Plannable =>
-  planned({ id: 's', timer: 'daily', nextRun: ago(-1000), ...changes })
+  planned({ id: 's', timer: 'daily', nextRunAt: ago(-1000), ...changes })
 
 function findings(changes: Partial<DoctorInput>): Finding[] {
   return doctorFindings({ ...healthy, ...changes }, LEASE_MS)
@@ -58,21 +58,21 @@ describe('no problem is found', () => {
     ['with a live worker', {}],
     [
       'with a heartbeat as old as the lease',
-      { workers: [{ id: 'w/1', heartbeat: ago(LEASE_MS), tasks: [], running: 0 }] },
+      { workers: [{ id: 'w/1', heartbeatAt: ago(LEASE_MS), tasks: [], running: 0 }] },
     ],
     ['while a schedule is being submitted', { marks: [{ id: 's', worker: 'w/1', ends: ago(-1) }] }],
     [
       'with a schedule that has just become due',
-      { schedules: [schedule({ nextRun: ago(9000), isDue: true })] },
+      { schedules: [schedule({ nextRunAt: ago(9000), isDue: true })] },
     ],
     [
       'with a schedule that was just made',
-      { schedules: [schedule({ nextRun: null, created: ago(500), isDue: true })] },
+      { schedules: [schedule({ nextRunAt: null, createdAt: ago(500), isDue: true })] },
     ],
     [
       'with jobs that wait for room',
       {
-        workers: [{ id: 'w/1', heartbeat: ago(1), tasks: ['a'], running: 3 }],
+        workers: [{ id: 'w/1', heartbeatAt: ago(1), tasks: ['a'], running: 3 }],
         waiting: [{ task: 'a', count: 1000, since: ago(1e9) }],
       },
     ],
@@ -81,16 +81,16 @@ describe('no problem is found', () => {
     ['with a mark of two leases', { marks: [{ id: 's', worker: 'w/1', ends: ago(-2 * LEASE_MS) }] }],
     [
       'with a heartbeat that is ahead by no more than clocks are',
-      { workers: [{ id: 'w/1', heartbeat: ago(-2000), tasks: [], running: 0 }] },
+      { workers: [{ id: 'w/1', heartbeatAt: ago(-2000), tasks: [], running: 0 }] },
     ],
     ['with clocks that differ by just what is allowed', { localNow: ago(-2001), roundTripMs: 1 }],
     [
       'with a schedule that has been due for ten seconds',
-      { schedules: [schedule({ nextRun: ago(10_000), isDue: true })] },
+      { schedules: [schedule({ nextRunAt: ago(10_000), isDue: true })] },
     ],
     [
       'with a schedule that is not due yet, although its time has come',
-      { schedules: [schedule({ nextRun: ago(1e9) })] },
+      { schedules: [schedule({ nextRunAt: ago(1e9) })] },
     ],
     [
       'with a job that has waited for ten seconds',
@@ -99,17 +99,17 @@ describe('no problem is found', () => {
     [
       'with jobs that wait while another worker is busy',
       {
-        workers: [...healthy.workers, { id: 'w/2', heartbeat: ago(1), tasks: ['a'], running: 1 }],
+        workers: [...healthy.workers, { id: 'w/2', heartbeatAt: ago(1), tasks: ['a'], running: 1 }],
         waiting: [{ task: 'a', count: 1, since: ago(1e9) }],
       },
     ],
     [
       'with slots that are ahead by no more than clocks are set back',
-      { furthest: [furthest({ timer: 'hourly', nextRun: ago(-60_000), lastSlot: ago(-60_000) })] },
+      { furthest: [furthest({ timer: 'hourly', nextRunAt: ago(-60_000), lastSlot: ago(-60_000) })] },
     ],
     [
       'with a next run that was set by hand',
-      { furthest: [furthest({ nextRun: ago(-1e12), isByHand: true })] },
+      { furthest: [furthest({ nextRunAt: ago(-1e12), isByHand: true })] },
     ],
     [
       'with a schedule that succeeded as often as it may',
@@ -133,7 +133,7 @@ describe('a problem is found:', () => {
     [
       'dead-worker',
       {
-        workers: [...healthy.workers, { id: 'x/1', heartbeat: ago(7_200_000), tasks: [], running: 0 }],
+        workers: [...healthy.workers, { id: 'x/1', heartbeatAt: ago(7_200_000), tasks: [], running: 0 }],
       },
       /x\/1 has been silent for 2 h/,
       /^nothing to do .* takes over/,
@@ -177,14 +177,14 @@ describe('a problem is found:', () => {
       'late-schedule',
       {
         schedules: [
-          schedule({ nextRun: ago(3_600_000), isDue: true }),
-          schedule({ id: 't', nextRun: ago(60_000), isDue: true }),
+          schedule({ nextRunAt: ago(3_600_000), isDue: true }),
+          schedule({ id: 't', nextRunAt: ago(60_000), isDue: true }),
         ],
       },
       /2 schedules are due and not submitted; 's' for 1 h/,
       /open transaction/,
     ],
-    ['late-schedule', { schedules: [schedule({ nextRun: null, isDue: true })] }, /for 1 h/, /worker/],
+    ['late-schedule', { schedules: [schedule({ nextRunAt: null, isDue: true })] }, /for 1 h/, /worker/],
     [
       'cannot-keep-up',
       { behind: [{ id: 's' }, { id: 't' }] },
@@ -195,9 +195,9 @@ describe('a problem is found:', () => {
       'slot-in-the-future',
       {
         furthest: [
-          furthest({ nextRun: ago(-3 * 86_400_000), lastSlot: ago(-2 * 86_400_000) }),
-          furthest({ id: "it's", nextRun: new Date('2098-01-02') }),
-          furthest({ id: 'done', idle: 'done', nextRun: null, lastSlot: ago(-61_000) }),
+          furthest({ nextRunAt: ago(-3 * 86_400_000), lastSlot: ago(-2 * 86_400_000) }),
+          furthest({ id: "it's", nextRunAt: new Date('2098-01-02') }),
+          furthest({ id: 'done', idle: 'done', nextRunAt: null, lastSlot: ago(-61_000) }),
         ],
       },
       /^3 schedules have slots .* submit nothing before that time; 'it's': 2098-01-02T00:00:00\.000Z\./,
@@ -217,7 +217,7 @@ describe('a problem is found:', () => {
     ],
     [
       'clock-skew',
-      { workers: [{ id: 'w/1', heartbeat: ago(-90_000), tasks: [], running: 0 }] },
+      { workers: [{ id: 'w/1', heartbeatAt: ago(-90_000), tasks: [], running: 0 }] },
       /heartbeat of w\/1 is 1 min 30 s in the future/,
       /all nodes/,
     ],
@@ -262,7 +262,7 @@ describe('a problem is found:', () => {
       'dead-schedule',
       {
         schedules: [
-          schedule({ timer: 'hurly', idle: 'dead', lastError: null, isDue: true, nextRun: ago(1e9) }),
+          schedule({ timer: 'hurly', idle: 'dead', lastError: null, isDue: true, nextRunAt: ago(1e9) }),
         ],
       },
       /'s' is dead .*: no error was recorded$/,
@@ -285,8 +285,8 @@ describe('a problem is found:', () => {
       {
         workers: [
           ...healthy.workers,
-          { id: 'w/2', heartbeat: ago(1), tasks: ['b', 'a'], running: 0 },
-          { id: 'w/3', heartbeat: ago(1), tasks: ['b'], running: 0 },
+          { id: 'w/2', heartbeatAt: ago(1), tasks: ['b', 'a'], running: 0 },
+          { id: 'w/3', heartbeatAt: ago(1), tasks: ['b'], running: 0 },
         ],
         waiting: [{ task: 'a', count: 1, since: ago(1e9) }],
       },
@@ -319,7 +319,7 @@ describe('a problem is found:', () => {
     ],
     [
       'late-schedule',
-      { schedules: [schedule({ nextRun: ago(10_001), isDue: true })] },
+      { schedules: [schedule({ nextRunAt: ago(10_001), isDue: true })] },
       /1 schedule is due/,
       /worker/,
     ],
@@ -341,7 +341,7 @@ describe('a problem is found:', () => {
   })
 
   test('what waits for a worker is taken over by the first that starts', () => {
-    const dead = { id: 'x/1', heartbeat: ago(LEASE_MS + 1), tasks: [], running: 0 }
+    const dead = { id: 'x/1', heartbeatAt: ago(LEASE_MS + 1), tasks: [], running: 0 }
     const nobody = findings({ workers: [dead], orphans: [{ id: 'j', worker: 'gone/1' }] })
     expect(nobody.map(({ code, fix }) => [code, fix.split(':', 1)[0]])).toEqual([
       ['dead-worker', 'start a worker'],
@@ -352,7 +352,7 @@ describe('a problem is found:', () => {
   test('the subjects, the worst first', () => {
     const ahead = [5000, 90_000, 60_000].map((ms) => ({
       id: `w/${ms}`,
-      heartbeat: ago(-ms),
+      heartbeatAt: ago(-ms),
       tasks: [],
       running: 0,
     }))
@@ -364,14 +364,14 @@ describe('a problem is found:', () => {
       },
     ])
     const due = [20_000, 90_000, 30_000].map((ms) =>
-      schedule({ id: `s${ms}`, nextRun: ago(ms), isDue: true }),
+      schedule({ id: `s${ms}`, nextRunAt: ago(ms), isDue: true }),
     )
     expect(findings({ schedules: due })).toMatchObject([{ subjects: ['s90000', 's30000', 's20000'] }])
   })
 
   test.each<[string, Partial<DoctorInput>]>([
     ['clock', { localNow: ago(90_000) }],
-    ['x/1', { workers: [...healthy.workers, { id: 'x/1', heartbeat: ago(1e9), tasks: [], running: 0 }] }],
+    ['x/1', { workers: [...healthy.workers, { id: 'x/1', heartbeatAt: ago(1e9), tasks: [], running: 0 }] }],
     ['s', { marks: [{ id: 's', worker: 'w/1', ends: ago(1) }] }],
     ['s', { marks: [{ id: 's', worker: 'w/1', ends: ago(-1e9) }] }],
     ['s', { schedules: [schedule({ timer: 'x', idle: 'invalid' })] }],
@@ -476,5 +476,5 @@ test.each([
   ['2020-12-24 18:00', false],
   ['every', false],
 ])('%s elapses at least once a minute: %s', (timer, expected) => {
-  expect(isFrequent({ timer, created: ago(90_000) }, NOW)).toBe(expected)
+  expect(isFrequent({ timer, createdAt: ago(90_000) }, NOW)).toBe(expected)
 })

@@ -11,20 +11,23 @@ const afterFinish: Finishing = {
 }
 /** A schedule with a next run of the clock. */
 const hourly: Finishing = {
-  ...schedule({ timer: 'hourly', nextRun: new Date('2026-03-01T10:00Z') }),
+  ...schedule({ timer: 'hourly', nextRunAt: new Date('2026-03-01T10:00Z') }),
   onExhausted: 'continue',
 }
 
 describe('after the end of a run', () => {
   test('a timer that counts from the finish is planned from now', () => {
     expect(finish(afterFinish, false, 0, NOW)).toEqual({
-      nextRun: new Date('2026-03-01T09:12Z'),
+      nextRunAt: new Date('2026-03-01T09:12Z'),
       idle: null,
     })
   })
 
   test('it counts from a failure as well as from a success', () => {
-    expect(finish(afterFinish, true, 0, NOW)).toEqual({ nextRun: new Date('2026-03-01T09:12Z'), idle: null })
+    expect(finish(afterFinish, true, 0, NOW)).toEqual({
+      nextRunAt: new Date('2026-03-01T09:12Z'),
+      idle: null,
+    })
   })
 
   test('it waits for the last of its unfinished jobs', () => {
@@ -33,7 +36,7 @@ describe('after the end of a run', () => {
 
   test('it is done if no further run is within `ends`', () => {
     const ending = { ...afterFinish, ends: new Date('2026-03-01T09:11Z') }
-    expect(finish(ending, false, 0, NOW)).toEqual({ nextRun: null, idle: 'done' })
+    expect(finish(ending, false, 0, NOW)).toEqual({ nextRunAt: null, idle: 'done' })
   })
 
   test('a timer on the clock continues as planned', () => {
@@ -46,19 +49,19 @@ describe('on_exhausted stop', () => {
   const stopping = { ...hourly, onExhausted: 'stop' as const }
 
   test('makes the schedule dead after a run that failed for good, and only then', () => {
-    expect(finish(stopping, true, 0, NOW)).toEqual({ nextRun: null, idle: 'dead' })
+    expect(finish(stopping, true, 0, NOW)).toEqual({ nextRunAt: null, idle: 'dead' })
     expect(finish(stopping, false, 0, NOW)).toBeNull()
   })
 
   test('does so while other jobs of the schedule are open', () => {
-    expect(finish(stopping, true, 2, NOW)).toEqual({ nextRun: null, idle: 'dead' })
+    expect(finish(stopping, true, 2, NOW)).toEqual({ nextRunAt: null, idle: 'dead' })
   })
 
   test('does so after the last slot, and even if max_runs is reached', () => {
-    const done = { ...stopping, idle: 'done' as const, nextRun: null, plannedRun: null }
-    expect(finish(done, true, 0, NOW)).toEqual({ nextRun: null, idle: 'dead' })
+    const done = { ...stopping, idle: 'done' as const, nextRunAt: null, plannedRun: null }
+    expect(finish(done, true, 0, NOW)).toEqual({ nextRunAt: null, idle: 'dead' })
     expect(finish({ ...stopping, maxRuns: 1, successes: 1 }, true, 0, NOW)).toEqual({
-      nextRun: null,
+      nextRunAt: null,
       idle: 'dead',
     })
   })
@@ -67,11 +70,11 @@ describe('on_exhausted stop', () => {
 describe('max_runs', () => {
   test('makes the schedule done when it is reached, even if jobs are open', () => {
     expect(finish({ ...hourly, maxRuns: 3, successes: 3 }, false, 1, NOW)).toEqual({
-      nextRun: null,
+      nextRunAt: null,
       idle: 'done',
     })
     expect(finish({ ...afterFinish, maxRuns: 1, successes: 1 }, false, 0, NOW)).toEqual({
-      nextRun: null,
+      nextRunAt: null,
       idle: 'done',
     })
   })
@@ -90,14 +93,14 @@ describe('the end of a run does not change a schedule that', () => {
     ['has an invalid timer', { idle: 'invalid', timer: 'hurly' }],
     ['is retired', { idle: 'retired' }],
     ['was edited, and has not been planned since', { definition: 'enabled every 7min after finish' }],
-    ['has a nextrun set manually', { nextRun: new Date('2026-03-01T12:00Z') }],
+    ['has a nextrun set manually', { nextRunAt: new Date('2026-03-01T12:00Z') }],
     ['was never planned', { plannedDefinition: null }],
   ])('%s', (_, changes) => {
     expect(finish({ ...failing, ...changes }, true, 0, NOW)).toBeNull()
   })
 
   test('is already done', () => {
-    const done = { ...hourly, idle: 'done' as const, nextRun: null, plannedRun: null }
+    const done = { ...hourly, idle: 'done' as const, nextRunAt: null, plannedRun: null }
     expect(finish(done, true, 0, NOW)).toBeNull()
     expect(finish({ ...done, maxRuns: 1, successes: 1 }, false, 0, NOW)).toBeNull()
   })

@@ -13,33 +13,37 @@ describe('a slot in the future is reported', () => {
   test.each<[string, Partial<Plannable> & { timer: string }, string]>([
     [
       'a last slot, and the next run after it',
-      { timer: 'hourly', lastSlot: new Date('2098-01-01T01:00Z'), nextRun: new Date('2098-01-01T02:00Z') },
+      { timer: 'hourly', lastSlot: new Date('2098-01-01T01:00Z'), nextRunAt: new Date('2098-01-01T02:00Z') },
       '2098-01-01T02:00Z',
     ],
     [
       'a last slot that is more than a minute ahead',
-      { timer: 'daily', lastSlot: new Date('2026-03-01T09:31:00.001Z'), nextRun: new Date('2026-03-02') },
+      { timer: 'daily', lastSlot: new Date('2026-03-01T09:31:00.001Z'), nextRunAt: new Date('2026-03-02') },
       '2026-03-01T09:31:00.001Z',
     ],
-    ['a next run alone', { timer: 'hourly', nextRun: new Date('2026-03-01T11:00Z') }, '2026-03-01T11:00Z'],
+    ['a next run alone', { timer: 'hourly', nextRunAt: new Date('2026-03-01T11:00Z') }, '2026-03-01T11:00Z'],
     [
       'a next run after a finish',
-      { timer: 'every 5min after finish', nextRun: new Date('2026-03-01T09:36:00.001Z') },
+      { timer: 'every 5min after finish', nextRunAt: new Date('2026-03-01T09:36:00.001Z') },
       '2026-03-01T09:36:00.001Z',
     ],
     [
       'a next run of a yearly timer',
-      { timer: 'yearly', nextRun: new Date('2028-01-01') },
+      { timer: 'yearly', nextRunAt: new Date('2028-01-01') },
       '2028-01-01T00:00Z',
     ],
     [
       'the first run of an every timer, created then',
-      { timer: 'every 1h', created: new Date('2098-01-01T00:10Z'), nextRun: new Date('2098-01-01T01:10Z') },
+      {
+        timer: 'every 1h',
+        createdAt: new Date('2098-01-01T00:10Z'),
+        nextRunAt: new Date('2098-01-01T01:10Z'),
+      },
       '2098-01-01T01:10Z',
     ],
     [
       'a next run with jitter',
-      { timer: 'hourly', jitterMs: HOUR, nextRun: new Date('2026-03-01T12:30Z') },
+      { timer: 'hourly', jitter: HOUR, nextRunAt: new Date('2026-03-01T12:30Z') },
       '2026-03-01T12:30Z',
     ],
   ])('%s', (_, given, expected) => {
@@ -51,31 +55,31 @@ describe('nothing is reported', () => {
   test.each<[string, Partial<Plannable> & { timer: string }]>([
     [
       'a timer that starts later',
-      { timer: 'hourly', starts: new Date('2098-01-01'), nextRun: new Date('2098-01-01') },
+      { timer: 'hourly', starts: new Date('2098-01-01'), nextRunAt: new Date('2098-01-01') },
     ],
-    ['a yearly timer', { timer: 'yearly', nextRun: new Date('2027-01-01') }],
-    ['a one-off', { timer: '2098-01-01', nextRun: new Date('2098-01-01') }],
+    ['a yearly timer', { timer: 'yearly', nextRunAt: new Date('2027-01-01') }],
+    ['a one-off', { timer: '2098-01-01', nextRunAt: new Date('2098-01-01') }],
     [
       'after finish with a start',
-      { timer: 'every 1h after finish', starts: new Date('2098-01-01'), nextRun: new Date('2098-01-01') },
+      { timer: 'every 1h after finish', starts: new Date('2098-01-01'), nextRunAt: new Date('2098-01-01') },
     ],
     [
       'a clock that went back by a minute',
-      { timer: '*:0/1', nextRun: new Date('2026-03-01T09:31Z'), lastSlot: new Date('2026-03-01T09:31Z') },
+      { timer: '*:0/1', nextRunAt: new Date('2026-03-01T09:31Z'), lastSlot: new Date('2026-03-01T09:31Z') },
     ],
     [
       'a nextrun that was just set by hand',
-      { timer: 'hourly', nextRun: new Date('2098-01-01'), plannedRun: null },
+      { timer: 'hourly', nextRunAt: new Date('2098-01-01'), plannedRun: null },
     ],
     [
       'a nextrun that was set by hand and kept',
-      { timer: 'hourly', nextRun: new Date('2098-01-01'), isByHand: true },
+      { timer: 'hourly', nextRunAt: new Date('2098-01-01'), isByHand: true },
     ],
-    ['an invalid timer', { timer: 'sometimes', nextRun: new Date('2098-01-01') }],
+    ['an invalid timer', { timer: 'sometimes', nextRunAt: new Date('2098-01-01') }],
     // 02:30 comes twice on this night; only the first one elapses.
     [
       'the hour that the clock repeats',
-      { timer: '02:30 Europe/Berlin', nextRun: new Date('2024-10-28T01:30Z') },
+      { timer: '02:30 Europe/Berlin', nextRunAt: new Date('2024-10-28T01:30Z') },
     ],
   ])('%s', (_, given) => {
     for (const now of given.timer.startsWith('02:30')
@@ -106,7 +110,7 @@ const instant = fc
 const planned = fc
   .record({
     timer: fc.constantFrom(...TIMERS),
-    jitterMs: fc.constantFrom(0, 0, 5 * 60_000),
+    jitter: fc.constantFrom(0, 0, 5 * 60_000),
     starts: fc.option(instant),
     lastSlot: fc.constant(null),
     created: instant,
@@ -135,11 +139,11 @@ describe('for any timer', () => {
   test('a row that was planned while the clock was a year ahead is reported, until it is planned again', () => {
     fc.assert(
       fc.property(planned, ({ row, now }) => {
-        fc.pre(row.nextRun !== null && row.timer !== 'yearly')
+        fc.pre(row.nextRunAt !== null && row.timer !== 'yearly')
         const before = new Date(now.getTime() - 366 * 24 * HOUR)
         const early = { ...row, starts: null }
-        expect(slotInFuture(early, before)).toEqual(row.nextRun)
-        const again = plan({ ...early, nextRun: null }, at(before))
+        expect(slotInFuture(early, before)).toEqual(row.nextRunAt)
+        const again = plan({ ...early, nextRunAt: null }, at(before))
         if (again === null) throw new Error('a nextrun of NULL is planned')
         expect(plannedInFuture(applied(early, again), before)).toBeNull()
       }),

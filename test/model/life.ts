@@ -54,7 +54,7 @@ export function ended({ row, jobs }: Life, outcome: 'success' | 'failed' | 'canc
   const counted = { ...row, successes: row.successes + Number(outcome === 'success') }
   const next = finish(counted, outcome === 'failed', left.length, now)
   return {
-    row: next === null ? counted : { ...counted, ...next, plannedRun: next.nextRun, isByHand: false },
+    row: next === null ? counted : { ...counted, ...next, plannedRun: next.nextRunAt, isByHand: false },
     jobs: left.map((job, index) => (isFree && index === 0 ? { ...job, state: 'waiting' } : job)),
   }
 }

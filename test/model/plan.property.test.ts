@@ -135,8 +135,8 @@ describe('during absences, overlaps and changes of the clock', () => {
           const onTime = now.getTime() - newest <= MISSED_AFTER_MS ? 1 : 0
           expect(kept).toBe(Math.min(pending.length, row.catchUp + onTime))
 
-          expect(planned.nextRun?.getTime() ?? Infinity).toBeGreaterThan(now.getTime())
-          expect(planned.idle).toBe(planned.nextRun === null ? 'done' : null)
+          expect(planned.nextRunAt?.getTime() ?? Infinity).toBeGreaterThan(now.getTime())
+          expect(planned.idle).toBe(planned.nextRunAt === null ? 'done' : null)
           expect(planned.lastSlot?.getTime()).toBe(newest)
           pending = []
           row = applied(row, planned)
@@ -151,18 +151,18 @@ describe('during absences, overlaps and changes of the clock', () => {
     fc.assert(
       fc.property(life, fc.integer({ min: 0, max: MISSED_AFTER_MS }), ({ row: first, start }, late) => {
         const row = applied(first, required(plan(first, at(start))))
-        if (row.nextRun === null) return
-        const now = new Date(row.nextRun.getTime() + late)
-        if (elapses(row.timer, row.nextRun, now).length > 0) return
-        expect(times(required(plan(row, at(now))).runs)).toEqual([row.nextRun.getTime()])
+        if (row.nextRunAt === null) return
+        const now = new Date(row.nextRunAt.getTime() + late)
+        if (elapses(row.timer, row.nextRunAt, now).length > 0) return
+        expect(times(required(plan(row, at(now))).runs)).toEqual([row.nextRunAt.getTime()])
       }),
     )
   })
 })
 
 /** Whether the row has a slot of a clock that was ahead, and is planned again: nextrun was set, or is NULL. */
-function isRepaired({ lastSlot, nextRun, plannedRun }: Plannable, now: Date): boolean {
-  const isPlannedAgain = nextRun === null || nextRun.getTime() !== plannedRun?.getTime()
+function isRepaired({ lastSlot, nextRunAt, plannedRun }: Plannable, now: Date): boolean {
+  const isPlannedAgain = nextRunAt === null || nextRunAt.getTime() !== plannedRun?.getTime()
   return isPlannedAgain && lastSlot !== null && lastSlot.getTime() - now.getTime() > MINUTE
 }
 
@@ -172,19 +172,21 @@ function isRepaired({ lastSlot, nextRun, plannedRun }: Plannable, now: Date): bo
  */
 function heldBackBy(row: Plannable, now: Date): number {
   if (!isRepaired(row, now)) {
-    const { lastSlot, nextRun } = row
+    const { lastSlot, nextRunAt } = row
     const isAhead = lastSlot !== null && lastSlot.getTime() - now.getTime() > MINUTE
-    if (isAhead && nextRun !== null && nextRun <= now) return nextRun.getTime() - 1
+    if (isAhead && nextRunAt !== null && nextRunAt <= now) return nextRunAt.getTime() - 1
     return lastSlot?.getTime() ?? -Infinity
   }
-  return required(plan({ ...row, nextRun: null, plannedRun: null }, at(now))).lastSlot?.getTime() ?? -Infinity
+  return (
+    required(plan({ ...row, nextRunAt: null, plannedRun: null }, at(now))).lastSlot?.getTime() ?? -Infinity
+  )
 }
 
 const anyRow = fc
   .record({
     timer: fc.constantFrom(...TIMERS.map(([timer]) => timer)),
     catchUp: fc.nat(3),
-    nextRun: fc.option(start),
+    nextRunAt: fc.option(start),
     lastSlot: fc.option(start),
   })
   .map((given): Plannable => schedule(given))
@@ -208,14 +210,14 @@ describe('who set nextrun decides what it stands for', () => {
         fc.option(start),
         start,
         start,
-        (timer, jitterMs, starts, one, other) => {
+        (timer, jitter, starts, one, other) => {
           const [created, now] = one < other ? [one, other] : [other, one]
-          const row = inserted({ timer, jitterMs, starts, created, catchUp: 0 })
+          const row = inserted({ timer, jitter, starts, createdAt: created, catchUp: 0 })
           const first = applied(row, required(plan(row, at(now))))
-          if (first.nextRun === null) return
-          const { runs: ran, lastSlot } = required(plan(first, at(first.nextRun)))
-          expect(times(ran)).toContain(first.nextRun.getTime())
-          expect(lastSlot).toEqual(first.nextRun)
+          if (first.nextRunAt === null) return
+          const { runs: ran, lastSlot } = required(plan(first, at(first.nextRunAt)))
+          expect(times(ran)).toContain(first.nextRunAt.getTime())
+          expect(lastSlot).toEqual(first.nextRunAt)
         },
       ),
       runs(2000),
@@ -226,15 +228,15 @@ describe('who set nextrun decides what it stands for', () => {
     fc.assert(
       fc.property(anyTimer, start, fc.integer({ min: 1, max: 2 * HOUR }), (timer, at1, ms) => {
         const lastSlot = new Date(at1.getTime() - ms)
-        const row = schedule({ timer, created: new Date(0), nextRun: at1, lastSlot })
-        const { runs: ran, skips, nextRun } = required(plan(row, at(at1)))
+        const row = schedule({ timer, createdAt: new Date(0), nextRunAt: at1, lastSlot })
+        const { runs: ran, skips, nextRunAt } = required(plan(row, at(at1)))
         const event = elapsesOf(row, at1)
         for (const { slot } of [...ran, ...skips]) {
           expect(event.next(new Date(slot.getTime() - 1))).toEqual(slot)
           expect(slot.getTime()).toBeGreaterThan(lastSlot.getTime())
         }
         expect(ran.length + skips.length).toBeLessThanOrEqual(3)
-        if (nextRun !== null) expect(event.next(new Date(nextRun.getTime() - 1))).toEqual(nextRun)
+        if (nextRunAt !== null) expect(event.next(new Date(nextRunAt.getTime() - 1))).toEqual(nextRunAt)
       }),
       runs(2000),
     )
@@ -251,8 +253,8 @@ describe('workers with different zone data', () => {
         let row = applied(created, required(plan(created, at('2026-03-01T00:00Z'))))
         const days: string[] = []
         for (const first of isFirst) {
-          if (row.nextRun === null) break
-          const planned = required(plan(as(row, first), at(row.nextRun)))
+          if (row.nextRunAt === null) break
+          const planned = required(plan(as(row, first), at(row.nextRunAt)))
           days.push(...planned.runs.map(({ slot }) => slot.toISOString().slice(0, 10)))
           expect(planned.skips).toEqual([])
           row = applied(row, planned)
@@ -271,10 +273,10 @@ describe('for any row, clock and previous run', () => {
   test('slots increase, nothing is early, the next run is in the future, and a second plan changes nothing', () => {
     fc.assert(
       fc.property(anyRow, start, fc.boolean(), fc.option(start), (given, now, active, byHand) => {
-        const row = { ...given, nextRun: byHand ?? given.nextRun }
+        const row = { ...given, nextRunAt: byHand ?? given.nextRunAt }
         const planned = plan(row, at(now, active))
         if (planned === null) return
-        const { runs, skips, nextRun, lastSlot } = planned
+        const { runs, skips, nextRunAt, lastSlot } = planned
         const slots = times([...skips, ...runs])
         const least = heldBackBy(row, now)
         expect(slots).toEqual([...new Set(slots)].toSorted((a, b) => a - b))
@@ -285,7 +287,7 @@ describe('for any row, clock and previous run', () => {
         }
         const unchanged = isRepaired(row, now) ? least : (row.lastSlot?.getTime() ?? -Infinity)
         expect(lastSlot?.getTime() ?? -Infinity).toBe(slots.at(-1) ?? unchanged)
-        expect(nextRun?.getTime() ?? Infinity).toBeGreaterThan(now.getTime())
+        expect(nextRunAt?.getTime() ?? Infinity).toBeGreaterThan(now.getTime())
         expect(runs.length).toBeLessThanOrEqual(row.catchUp + 1)
         expect(plan(applied(row, planned), at(now, active))).toBeNull()
       }),
@@ -296,7 +298,7 @@ describe('for any row, clock and previous run', () => {
   test('a slot of a clock that was ahead is replaced by the newest slot that is not after now', () => {
     fc.assert(
       fc.property(anyRow, start, (given, now) => {
-        const row = { ...given, nextRun: null }
+        const row = { ...given, nextRunAt: null }
         fc.pre(isRepaired(row, now))
         const slot = required(plan(row, at(now))).lastSlot ?? new Date(Number.NaN)
         expect(slot.getTime()).toBeLessThanOrEqual(now.getTime())
@@ -315,7 +317,11 @@ describe('for any row, clock and previous run', () => {
         const from = isRepaired(row, now)
           ? now.getTime()
           : Math.max(now.getTime(), row.lastSlot?.getTime() ?? 0)
-        expect(planned).toMatchObject({ runs: [], skips: [], nextRun: calendar(timer).next(new Date(from)) })
+        expect(planned).toMatchObject({
+          runs: [],
+          skips: [],
+          nextRunAt: calendar(timer).next(new Date(from)),
+        })
         if (!isRepaired(row, now)) expect(planned.lastSlot).toEqual(row.lastSlot)
       }),
       runs(500),
@@ -330,9 +336,9 @@ describe('for any row, clock and previous run', () => {
         fc.boolean(),
         fc.integer({ min: 0, max: 400 * DAY }),
         (given, now, active, ago) => {
-          const nextRun = new Date(now.getTime() - ago)
-          fc.pre(given.plannedRun?.getTime() !== nextRun.getTime())
-          const row = { ...given, nextRun }
+          const nextRunAt = new Date(now.getTime() - ago)
+          fc.pre(given.plannedRun?.getTime() !== nextRunAt.getTime())
+          const row = { ...given, nextRunAt }
           const planned = required(plan(row, at(now, active)))
           const slot = Math.max(now.getTime(), heldBackBy(row, now) + 1)
           expect(times(active ? planned.skips : planned.runs)).toEqual([slot])
@@ -348,12 +354,12 @@ describe('for any row, clock and previous run', () => {
   test('a nextrun in the future that was set manually is kept, and nothing runs before it', () => {
     fc.assert(
       fc.property(anyRow, start, fc.integer({ min: 1, max: 400 * DAY }), (given, now, ahead) => {
-        const nextRun = new Date(now.getTime() + ahead)
-        fc.pre(given.plannedRun?.getTime() !== nextRun.getTime())
-        const row = { ...given, nextRun }
+        const nextRunAt = new Date(now.getTime() + ahead)
+        fc.pre(given.plannedRun?.getTime() !== nextRunAt.getTime())
+        const row = { ...given, nextRunAt }
         const planned = required(plan(row, at(now)))
-        expect(planned).toMatchObject({ runs: [], skips: [], nextRun })
-        expect(plan(applied(row, planned), at(new Date(nextRun.getTime() - 1)))).toBeNull()
+        expect(planned).toMatchObject({ runs: [], skips: [], nextRunAt })
+        expect(plan(applied(row, planned), at(new Date(nextRunAt.getTime() - 1)))).toBeNull()
       }),
     )
   })
@@ -361,10 +367,10 @@ describe('for any row, clock and previous run', () => {
   test('a disabled schedule does nothing', () => {
     fc.assert(
       fc.property(anyRow, start, fc.option(start), (given, now, byHand) => {
-        const row = { ...given, enabled: false, nextRun: byHand ?? given.nextRun }
+        const row = { ...given, enabled: false, nextRunAt: byHand ?? given.nextRunAt }
         const planned = plan(row, at(now))
         if (planned !== null)
-          expect(planned).toMatchObject({ runs: [], skips: [], nextRun: null, idle: null })
+          expect(planned).toMatchObject({ runs: [], skips: [], nextRunAt: null, idle: null })
       }),
     )
   })
@@ -373,7 +379,7 @@ describe('for any row, clock and previous run', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 40 }), start, (text, now) => {
         const planned = required(plan(inserted({ timer: `${text}!` }), at(now)))
-        expect(planned).toMatchObject({ runs: [], skips: [], nextRun: null, idle: 'invalid' })
+        expect(planned).toMatchObject({ runs: [], skips: [], nextRunAt: null, idle: 'invalid' })
         expect(planned.lastError).not.toBe('')
       }),
     )
@@ -387,15 +393,15 @@ describe('a long absence', () => {
         fc.constantFrom(0, 1, 3),
         fc.integer({ min: 10_010, max: 2_000_000_000 }),
         (catchUp, seconds) => {
-          const nextRun = new Date('2024-10-20T00:00Z')
-          const now = new Date(nextRun.getTime() + seconds * 1000 + 500)
+          const nextRunAt = new Date('2024-10-20T00:00Z')
+          const now = new Date(nextRunAt.getTime() + seconds * 1000 + 500)
           const planned = required(
-            plan(schedule({ timer: '*:*:* Europe/Berlin', nextRun, catchUp }), at(now)),
+            plan(schedule({ timer: '*:*:* Europe/Berlin', nextRunAt, catchUp }), at(now)),
           )
           expect(planned.skips).toHaveLength(1)
           expect(planned.skips[0]?.count).toBe(MOST_COUNTED)
           expect(planned.runs.length).toBeLessThanOrEqual(catchUp + 1)
-          expect(planned.nextRun?.getTime()).toBeGreaterThan(now.getTime())
+          expect(planned.nextRunAt?.getTime()).toBeGreaterThan(now.getTime())
         },
       ),
       runs(30),

@@ -10,7 +10,7 @@ afterEach(() => {
 
 const hourly = schedule({
   timer: 'hourly',
-  nextRun: new Date('2026-03-01T09:00Z'),
+  nextRunAt: new Date('2026-03-01T09:00Z'),
   lastSlot: new Date('2026-03-01T08:00Z'),
 })
 
@@ -41,7 +41,7 @@ describe('a schedule that is due', () => {
   })
 
   test('after its last run time, a schedule is idle done, and not due again', () => {
-    const once = schedule({ timer: '2026-03-01 09:00', nextRun: new Date('2026-03-01T09:00Z') })
+    const once = schedule({ timer: '2026-03-01 09:00', nextRunAt: new Date('2026-03-01T09:00Z') })
     const planned = plan(once, at('2026-03-01T09:00Z'))
     expect(shown(planned)).toEqual({ runs: ['2026-03-01 09:00'], skips: [], next: 'done' })
     if (planned !== null) expect(plan(applied(once, planned), at('2036-01-01'))).toBeNull()
@@ -49,7 +49,7 @@ describe('a schedule that is due', () => {
 
   test('planning uses the clock that is passed in, never the clock of this machine', () => {
     vi.useFakeTimers({ now: new Date('2031-07-31T23:59Z') })
-    const monthly = schedule({ timer: 'monthly', nextRun: new Date('2026-03-01T00:00Z') })
+    const monthly = schedule({ timer: 'monthly', nextRunAt: new Date('2026-03-01T00:00Z') })
     expect(shown(plan(monthly, at('2026-03-01T00:00:01Z')))).toMatchObject({
       runs: ['2026-03-01 00:00'],
       next: '2026-04-01 00:00',
@@ -60,8 +60,8 @@ describe('a schedule that is due', () => {
     const back = schedule({ ...hourly, lastSlot: new Date('2026-03-01T09:01Z') })
     const planned = plan(back, at('2026-03-01T09:00Z'))
     expect(planned?.runs.map(({ slot }) => slot.toISOString())).toEqual(['2026-03-01T09:01:00.001Z'])
-    expect(planned?.nextRun).toEqual(new Date('2026-03-01T10:00Z'))
-    const same = schedule({ ...hourly, lastSlot: hourly.nextRun })
+    expect(planned?.nextRunAt).toEqual(new Date('2026-03-01T10:00Z'))
+    const same = schedule({ ...hourly, lastSlot: hourly.nextRunAt })
     expect(plan(same, at('2026-03-01T09:00Z'))?.runs).toMatchObject([
       { slot: new Date('2026-03-01T09:00:00.001Z') },
     ])
@@ -122,14 +122,14 @@ describe('missed slots', () => {
   })
 
   test('a weekend is never made up all at once', () => {
-    const minutely = schedule({ timer: 'minutely', nextRun: new Date('2026-02-27T18:00Z') })
+    const minutely = schedule({ timer: 'minutely', nextRunAt: new Date('2026-02-27T18:00Z') })
     const planned = plan(minutely, at('2026-03-02T08:00Z'))
     expect(planned?.runs).toHaveLength(2)
     expect(planned?.skips[0]?.count).toBe(62 * 60 - 1)
   })
 
   test('downtime of weeks loses no weekly run', () => {
-    const weekly = schedule({ timer: 'Mon 9:00', nextRun: new Date('2026-03-02T09:00Z') })
+    const weekly = schedule({ timer: 'Mon 9:00', nextRunAt: new Date('2026-03-02T09:00Z') })
     expect(shown(plan(weekly, at('2026-03-05T12:00Z')))).toMatchObject({
       runs: ['2026-03-02 09:00'],
       next: '2026-03-09 09:00',
@@ -137,23 +137,28 @@ describe('missed slots', () => {
   })
 
   test('a one-off that passed before it was planned is made up, too, but not one that is done or was edited', () => {
-    const once = inserted({ timer: '2026-03-01 09:00', created: new Date('2026-03-01T08:59:55Z') })
+    const once = inserted({ timer: '2026-03-01 09:00', createdAt: new Date('2026-03-01T08:59:55Z') })
     const now = at('2026-03-01T09:00:20Z')
     const first = plan(once, now)
     expect(shown(first)).toMatchObject({ runs: [], next: '2026-03-01 09:00' })
     if (first === null) throw new Error('a plan was expected')
     expect(shown(plan(applied(once, first), now))).toMatchObject({ runs: ['2026-03-01 09:00'], next: 'done' })
     for (const other of [
-      { ...once, created: new Date('2026-03-01T09:00:05Z') },
+      { ...once, createdAt: new Date('2026-03-01T09:00:05Z') },
       { ...once, plannedDefinition: 'enabled 2026-03-02 09:00' },
       { ...once, lastSlot: new Date('2026-03-01T09:00Z') },
-      { ...once, timer: 'minutely', ends: new Date('2026-03-01T09:00:10Z'), created: new Date('2026-02-01') },
+      {
+        ...once,
+        timer: 'minutely',
+        ends: new Date('2026-03-01T09:00:10Z'),
+        createdAt: new Date('2026-02-01'),
+      },
     ])
       expect(shown(plan(other, now))).toMatchObject({ runs: [], next: 'done' })
   })
 
   test('a missed one-off is still made up', () => {
-    const once = schedule({ timer: '2026-03-01 09:00', nextRun: new Date('2026-03-01T09:00Z') })
+    const once = schedule({ timer: '2026-03-01 09:00', nextRunAt: new Date('2026-03-01T09:00Z') })
     expect(shown(plan(once, at('2026-04-01')))).toEqual({
       runs: ['2026-03-01 09:00'],
       skips: [],
@@ -167,7 +172,7 @@ describe('missed slots', () => {
   })
 
   test('long downtime of a timer of every second is cheap: counting stops at 10,000', () => {
-    const everySecond = schedule({ timer: '*:*:*', nextRun: new Date('2016-01-01T00:00Z') })
+    const everySecond = schedule({ timer: '*:*:*', nextRunAt: new Date('2016-01-01T00:00Z') })
     const next = vi.spyOn(CalendarEvent.prototype, 'next')
     const previous = vi.spyOn(CalendarEvent.prototype, 'previous')
     const planned = plan(everySecond, at('2026-03-01T00:00:00.500Z'))
@@ -324,26 +329,26 @@ describe('max_runs', () => {
   })
 
   test('is done when it is reached, also for a manual nextrun; when it is raised, the schedule continues from now', () => {
-    const done = { ...row, successes: 3, idle: 'done' as const, nextRun: null, plannedRun: null }
+    const done = { ...row, successes: 3, idle: 'done' as const, nextRunAt: null, plannedRun: null }
     expect(plan(done, at('2026-03-01T09:00Z'))).toBeNull()
-    expect(shown(plan({ ...done, nextRun: new Date('2026-03-01T00:00Z') }, at('2026-03-01T09:30Z')))).toEqual(
-      {
-        runs: [],
-        skips: ['1 max-runs to 2026-03-01 09:30'],
-        next: 'done',
-      },
-    )
+    expect(
+      shown(plan({ ...done, nextRunAt: new Date('2026-03-01T00:00Z') }, at('2026-03-01T09:30Z'))),
+    ).toEqual({
+      runs: [],
+      skips: ['1 max-runs to 2026-03-01 09:30'],
+      next: 'done',
+    })
     expect(
       shown(plan({ ...done, maxRuns: 4, definition: 'enabled hourly 4' }, at('2026-03-01T09:30Z'))),
     ).toEqual({ runs: [], skips: [], next: '2026-03-01 10:00' })
     expect(
-      shown(plan({ ...done, jitterMs: 5, definition: 'enabled hourly 5' }, at('2026-03-01T09:30Z'))),
+      shown(plan({ ...done, jitter: 5, definition: 'enabled hourly 5' }, at('2026-03-01T09:30Z'))),
     ).toMatchObject({ next: 'done' })
   })
 })
 
 describe('every … after finish', () => {
-  const row = schedule({ timer: 'every 5min after finish', nextRun: new Date('2026-03-01T09:00Z') })
+  const row = schedule({ timer: 'every 5min after finish', nextRunAt: new Date('2026-03-01T09:00Z') })
 
   test('has no next run while a job runs', () => {
     expect(shown(plan(row, at('2026-03-01T09:00Z')))).toEqual({
@@ -381,7 +386,7 @@ describe('every … after finish', () => {
   })
 
   test('edited while a job runs, it still counts from its end', () => {
-    const running = { ...row, idle: 'awaiting-finish' as const, nextRun: null, plannedRun: null }
+    const running = { ...row, idle: 'awaiting-finish' as const, nextRunAt: null, plannedRun: null }
     expect(shown(plan(edited(running, 'every 7min after finish'), at('2026-03-01T09:01Z', true)))).toEqual({
       runs: [],
       skips: [],
@@ -415,7 +420,7 @@ describe('every … after finish', () => {
     const planned = plan(row, at('2026-03-01T09:00Z'))
     if (planned === null) throw new Error('it is due')
     const unsubmittable = planUnsubmittable(planned, 'why')
-    expect(unsubmittable).toMatchObject({ runs: [], idle: null, nextRun: null })
+    expect(unsubmittable).toMatchObject({ runs: [], idle: null, nextRunAt: null })
     expect(shown(plan(applied(row, unsubmittable), at('2026-03-01T09:00Z')))).toMatchObject({
       next: '2026-03-01 09:05',
     })
@@ -457,7 +462,7 @@ describe('edits', () => {
   test('a changed timer is planned from now, not from the last run', () => {
     const daily = schedule({
       timer: '23:00',
-      nextRun: new Date('2026-03-01T23:00Z'),
+      nextRunAt: new Date('2026-03-01T23:00Z'),
       lastSlot: new Date('2026-02-28T23:00Z'),
     })
     expect(shown(plan(edited(daily, '09:00'), at('2026-03-01T09:30Z')))).toEqual({
@@ -470,7 +475,7 @@ describe('edits', () => {
   test('a pause is not downtime', () => {
     const paused = { ...hourly, enabled: false, definition: 'disabled hourly' }
     const planned = plan(paused, at('2026-03-01T09:30Z'))
-    expect(planned).toMatchObject({ runs: [], skips: [], nextRun: null, idle: null })
+    expect(planned).toMatchObject({ runs: [], skips: [], nextRunAt: null, idle: null })
     if (planned === null) return
     const still = applied(paused, planned)
     expect(plan(still, at('2026-03-07'))).toBeNull()
@@ -489,7 +494,7 @@ describe('edits', () => {
   })
 
   test('nextrun NULL means plan now, not never', () => {
-    expect(shown(plan({ ...hourly, nextRun: null }, at('2026-03-01T09:30Z')))).toMatchObject({
+    expect(shown(plan({ ...hourly, nextRunAt: null }, at('2026-03-01T09:30Z')))).toMatchObject({
       next: '2026-03-01 10:00',
     })
     expect(shown(plan(schedule({ timer: 'hourly' }), at('2026-03-01T09:30Z')))).toMatchObject({
@@ -506,7 +511,7 @@ describe('edits', () => {
     expect(plan(done, at('2026-03-02'))).toBeNull()
     expect(plan(edited(done, 'daily'), at('2026-03-02T09:00Z'))).toMatchObject({
       idle: null,
-      nextRun: new Date('2026-03-03'),
+      nextRunAt: new Date('2026-03-03'),
     })
   })
 })
@@ -514,14 +519,14 @@ describe('edits', () => {
 describe('after the clock was ahead', () => {
   const ahead = schedule({
     timer: 'hourly',
-    nextRun: new Date('2098-01-01T02:00Z'),
+    nextRunAt: new Date('2098-01-01T02:00Z'),
     lastSlot: new Date('2098-01-01T01:00Z'),
   })
   const now = '2026-03-01T09:30Z'
 
   test('a schedule continues from now when it is resumed, or nextrun is NULL', () => {
     const continued = { runs: [], skips: [], next: '2026-03-01 10:00' }
-    const planned = plan({ ...ahead, nextRun: null }, at(now))
+    const planned = plan({ ...ahead, nextRunAt: null }, at(now))
     expect(shown(planned)).toEqual(continued)
     expect(planned?.lastSlot).toEqual(new Date('2026-03-01T09:00Z'))
 
@@ -533,12 +538,12 @@ describe('after the clock was ahead', () => {
   })
 
   test('a nextrun that is set by hand is used, and then the timer continues from there', () => {
-    expect(shown(plan({ ...ahead, nextRun: new Date('2000-01-01') }, at(now)))).toEqual({
+    expect(shown(plan({ ...ahead, nextRunAt: new Date('2000-01-01') }, at(now)))).toEqual({
       runs: ['2026-03-01 09:30'],
       skips: [],
       next: '2026-03-01 10:00',
     })
-    const tomorrow = { ...ahead, nextRun: new Date('2026-03-02T09:30Z') }
+    const tomorrow = { ...ahead, nextRunAt: new Date('2026-03-02T09:30Z') }
     const planned = plan(tomorrow, at(now))
     if (planned === null) throw new Error('an edit is planned')
     expect(shown(plan(applied(tomorrow, planned), at('2026-03-02T09:30Z')))).toEqual({
@@ -550,9 +555,9 @@ describe('after the clock was ahead', () => {
 
   test('the last slot is never NULL: where the timer has no earlier slot, it is now', () => {
     for (const timer of ['2026-03-05 09:00', 'every 5min after finish', 'every 36500d'])
-      expect(plan(edited({ ...ahead, nextRun: null }, timer), at(now))?.lastSlot).toEqual(new Date(now))
-    const starting = { ...ahead, nextRun: null, starts: new Date('2026-04-01') }
-    expect(plan(starting, at(now))).toMatchObject({ lastSlot: new Date(now), nextRun: starting.starts })
+      expect(plan(edited({ ...ahead, nextRunAt: null }, timer), at(now))?.lastSlot).toEqual(new Date(now))
+    const starting = { ...ahead, nextRunAt: null, starts: new Date('2026-04-01') }
+    expect(plan(starting, at(now))).toMatchObject({ lastSlot: new Date(now), nextRunAt: starting.starts })
   })
 
   test('a clock that was set back by seconds repeats no slot', () => {
@@ -561,7 +566,7 @@ describe('after the clock was ahead', () => {
       ['2026-03-01T09:59Z', '2026-03-01 11:00'],
       ['2026-03-01T09:58:59.999Z', '2026-03-01 10:00'],
     ] as const)
-      expect(shown(plan({ ...hourly, lastSlot, nextRun: null }, at(now)))).toMatchObject({ next })
+      expect(shown(plan({ ...hourly, lastSlot, nextRunAt: null }, at(now)))).toMatchObject({ next })
   })
 
   test('a slot that is due runs, and the ones after it, although a run by hand has a slot of that clock', () => {
@@ -578,7 +583,7 @@ describe('after the clock was ahead', () => {
       ['7h', 25_200_000],
     ] as const) {
       const created = new Date('2026-03-02T00:10Z')
-      let row = inserted({ timer: `every ${span}`, created })
+      let row = inserted({ timer: `every ${span}`, createdAt: created })
       let previous = 0
       for (let now = new Date('2026-03-01T23:59:59Z'); now.getTime() - created.getTime() < 3 * between; ) {
         const planned = plan(row, at(now))
@@ -588,7 +593,7 @@ describe('after the clock was ahead', () => {
           previous = slot.getTime()
         }
         row = applied(row, planned)
-        now = row.nextRun ?? now
+        now = row.nextRunAt ?? now
       }
       expect(previous).toBeGreaterThan(created.getTime())
     }
@@ -596,8 +601,12 @@ describe('after the clock was ahead', () => {
 
   test('an every timer that was created then continues on its slots', () => {
     const created = new Date('2098-01-01T00:10Z')
-    const every = schedule({ timer: 'every 1h', created, nextRun: new Date('2098-01-01T01:10Z') })
-    const planned = plan({ ...every, nextRun: null }, at(now))
+    const every = schedule({
+      timer: 'every 1h',
+      createdAt: created,
+      nextRunAt: new Date('2098-01-01T01:10Z'),
+    })
+    const planned = plan({ ...every, nextRunAt: null }, at(now))
     expect(shown(planned)).toEqual({ runs: [], skips: [], next: '2026-03-01 10:10' })
     if (planned === null) return
     expect(shown(plan(applied(every, planned), at('2026-03-01T13:30Z')))).toEqual({
@@ -610,8 +619,8 @@ describe('after the clock was ahead', () => {
 
 describe('after the zone data changed', () => {
   /** Planned with data by which Berlin's clock is an hour off, for 08:00 Z instead of 07:00 Z or the reverse. */
-  const daily = (nextRun: string, lastSlot: string, timer = '09:00 Europe/Berlin') =>
-    schedule({ timer, nextRun: new Date(nextRun), lastSlot: new Date(lastSlot) })
+  const daily = (nextRunAt: string, lastSlot: string, timer = '09:00 Europe/Berlin') =>
+    schedule({ timer, nextRunAt: new Date(nextRunAt), lastSlot: new Date(lastSlot) })
   const summer = '2026-07-02'
 
   test('a nextrun that is an hour early runs once, on time', () => {
@@ -643,11 +652,11 @@ describe('after the zone data changed', () => {
   })
 
   test('after an absence, each slot is a run or counted, and none twice', () => {
-    for (const [nextRun, lastSlot] of [
+    for (const [nextRunAt, lastSlot] of [
       ['2026-07-02T06:00Z', '2026-07-01T06:00Z'],
       ['2026-07-02T08:00Z', '2026-07-01T08:00Z'],
     ] as const)
-      expect(shown(plan(daily(nextRun, lastSlot), at('2026-07-05T12:00Z')))).toEqual({
+      expect(shown(plan(daily(nextRunAt, lastSlot), at('2026-07-05T12:00Z')))).toEqual({
         runs: ['2026-07-05 07:00 after 3'],
         skips: ['3 missed to 2026-07-04 07:00'],
         next: '2026-07-06 07:00',
@@ -669,7 +678,10 @@ describe('after the zone data changed', () => {
   })
 
   test('a one-off that has moved is late rather than never', () => {
-    const once = schedule({ timer: '2026-07-02 09:00 Europe/Berlin', nextRun: new Date('2026-07-02T08:00Z') })
+    const once = schedule({
+      timer: '2026-07-02 09:00 Europe/Berlin',
+      nextRunAt: new Date('2026-07-02T08:00Z'),
+    })
     expect(shown(plan(once, at('2026-07-02T08:00Z')))).toEqual({
       runs: ['2026-07-02 07:00'],
       skips: [],
@@ -680,16 +692,16 @@ describe('after the zone data changed', () => {
   })
 
   test('a nextrun that was set by hand, or counts from the end of a run, is no elapse and runs', () => {
-    const nextRun = new Date('2026-07-02T06:17Z')
+    const nextRunAt = new Date('2026-07-02T06:17Z')
     for (const row of [
-      schedule({ timer: '09:00 Europe/Berlin', nextRun, isByHand: true }),
-      schedule({ timer: 'every 5min after finish', nextRun }),
+      schedule({ timer: '09:00 Europe/Berlin', nextRunAt, isByHand: true }),
+      schedule({ timer: 'every 5min after finish', nextRunAt }),
     ])
-      expect(shown(plan(row, at(nextRun)))).toMatchObject({ runs: ['2026-07-02 06:17'] })
+      expect(shown(plan(row, at(nextRunAt)))).toMatchObject({ runs: ['2026-07-02 06:17'] })
   })
 })
 
-const byHand = (nextRun: string) => ({ ...hourly, nextRun: new Date(nextRun) })
+const byHand = (nextRunAt: string) => ({ ...hourly, nextRunAt: new Date(nextRunAt) })
 
 describe('a nextrun set manually', () => {
   test('in the past means now, once, and no slot counts as missed because of it', () => {
@@ -740,13 +752,13 @@ describe('a nextrun set manually', () => {
   })
 
   test('on a new row is used, too', () => {
-    const row = inserted({ timer: 'hourly', nextRun: new Date('2026-03-01T07:00Z') })
+    const row = inserted({ timer: 'hourly', nextRunAt: new Date('2026-03-01T07:00Z') })
     expect(shown(plan(row, at('2026-03-01T08:20Z')))).toMatchObject({ runs: ['2026-03-01 08:20'] })
   })
 
   test('on a paused schedule does not run it', () => {
     const row = { ...byHand('2026-03-01T00:00Z'), enabled: false }
-    expect(plan(row, at('2026-03-01T08:20Z'))).toMatchObject({ runs: [], nextRun: null })
+    expect(plan(row, at('2026-03-01T08:20Z'))).toMatchObject({ runs: [], nextRunAt: null })
   })
 })
 
@@ -754,7 +766,7 @@ describe('a timer that cannot be planned', () => {
   test('is idle invalid with the error, and affects nothing else until it is edited', () => {
     const row = edited(hourly, 'hurly')
     const planned = plan(row, at('2026-03-01T09:00Z'))
-    expect(planned).toMatchObject({ runs: [], skips: [], nextRun: null, idle: 'invalid' })
+    expect(planned).toMatchObject({ runs: [], skips: [], nextRunAt: null, idle: 'invalid' })
     expect(planned?.lastError).toContain('did you mean hourly?')
     if (planned === null) return
     const invalid = applied(row, planned)
@@ -762,7 +774,7 @@ describe('a timer that cannot be planned', () => {
     expect(plan(edited(invalid, 'hourly'), at('2026-03-01T09:30Z'))).toMatchObject({
       idle: null,
       lastError: null,
-      nextRun: new Date('2026-03-01T10:00Z'),
+      nextRunAt: new Date('2026-03-01T10:00Z'),
     })
   })
 
@@ -801,7 +813,7 @@ describe('when the clocks change', () => {
     // In Berlin the clock shows 02:00 to 02:59 twice, the second time from 01:00 UTC on.
     const minutely = schedule({
       timer: 'minutely Europe/Berlin',
-      nextRun: new Date('2024-10-27T00:30Z'),
+      nextRunAt: new Date('2024-10-27T00:30Z'),
       catchUp: 0,
     })
     const planned = plan(minutely, at('2024-10-27T01:10:00.000Z'))
@@ -810,7 +822,7 @@ describe('when the clocks change', () => {
       skips: ['30 missed to 2024-10-27 00:59'],
       next: '2024-10-27 02:00',
     })
-    const daily = schedule({ timer: '02:30 Europe/Berlin', nextRun: new Date('2024-10-27T00:30Z') })
+    const daily = schedule({ timer: '02:30 Europe/Berlin', nextRunAt: new Date('2024-10-27T00:30Z') })
     expect(shown(plan(daily, at('2024-10-27T01:30:00.000Z')))).toEqual({
       runs: ['2024-10-27 00:30'],
       skips: [],
@@ -821,7 +833,7 @@ describe('when the clocks change', () => {
   test('a one-off that is planned during the second occurrence of its time has already run in the first', () => {
     const once = schedule({
       timer: '2024-10-27 02:30 Europe/Berlin',
-      nextRun: new Date('2024-10-27T00:30Z'),
+      nextRunAt: new Date('2024-10-27T00:30Z'),
       catchUp: 0,
     })
     expect(shown(plan(once, at('2024-10-27T01:30:00.000Z')))).toEqual({
@@ -844,7 +856,7 @@ describe('when the clocks change', () => {
   })
 
   test('a time in a gap does not run and does not end the schedule', () => {
-    const row = schedule({ timer: '02:30 Europe/Berlin', nextRun: new Date('2024-03-30T01:30Z') })
+    const row = schedule({ timer: '02:30 Europe/Berlin', nextRunAt: new Date('2024-03-30T01:30Z') })
     expect(shown(plan(row, at('2024-03-30T01:30Z')))).toMatchObject({ next: '2024-04-01 00:30' })
     expect(shown(plan(row, at('2024-03-31T12:00Z')))).toEqual({
       runs: ['2024-03-30 01:30'],

@@ -15,21 +15,21 @@ export function schedule(given: Partial<Plannable> & { readonly timer: string })
   return {
     id: 'report',
     enabled: true,
-    created: new Date('2020-01-01T00:00Z'),
-    jitterMs: 0,
+    createdAt: new Date('2020-01-01T00:00Z'),
+    jitter: 0,
     starts: null,
     ends: null,
     overlap: 'skip',
     maxRuns: null,
     successes: 0,
-    nextRun: null,
+    nextRunAt: null,
     idle: null,
     lastSlot: null,
     lastError: null,
     catchUp: 1,
     definition,
     plannedDefinition: definition,
-    plannedRun: given.nextRun ?? null,
+    plannedRun: given.nextRunAt ?? null,
     isByHand: false,
     ...given,
   }
@@ -41,9 +41,9 @@ export function inserted(given: Partial<Plannable> & { readonly timer: string })
 }
 
 /** The row once the plan is written. */
-export function applied(row: Plannable, { nextRun, isByHand, idle, lastSlot, lastError }: Plan): Plannable {
-  const planned = { plannedDefinition: row.definition, plannedRun: nextRun, isByHand }
-  return { ...row, nextRun, idle, lastSlot, lastError, ...planned }
+export function applied(row: Plannable, { nextRunAt, isByHand, idle, lastSlot, lastError }: Plan): Plannable {
+  const planned = { plannedDefinition: row.definition, plannedRun: nextRunAt, isByHand }
+  return { ...row, nextRunAt, idle, lastSlot, lastError, ...planned }
 }
 
 /** The row after UPDATE … SET timer = … */
@@ -60,7 +60,7 @@ export function at(now: string | Date, active: boolean | Partial<OpenJobs> = fal
 /** The plan in a form to compare at a glance: runs as `slot`, `slot blocked` or `slot after n`. */
 export function shown(plan: Plan | null): unknown {
   if (plan === null) return 'not due'
-  const { runs, skips, nextRun, idle } = plan
+  const { runs, skips, nextRunAt, idle } = plan
   return {
     runs: runs.map(({ slot, missed, state }) =>
       [text(slot), ...(missed > 0 ? [`after ${missed}`] : []), ...(state === 'blocked' ? [state] : [])].join(
@@ -68,7 +68,7 @@ export function shown(plan: Plan | null): unknown {
       ),
     ),
     skips: skips.map(({ slot, reason, count }) => `${count} ${reason} to ${text(slot)}`),
-    next: nextRun === null ? idle : text(nextRun),
+    next: nextRunAt === null ? idle : text(nextRunAt),
   }
 }
 

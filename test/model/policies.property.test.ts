@@ -96,7 +96,7 @@ const policies = fc.record({
   catchUp: fc.constantFrom(0, 1, 2, 5, 1000),
   maxRuns: fc.constantFrom(null, null, 1, 2, 4),
   onExhausted: fc.constantFrom('continue', 'continue', 'stop'),
-  jitterMs: fc.constantFrom(0, 0, 1, 90_000, HOUR),
+  jitter: fc.constantFrom(0, 0, 1, 90_000, HOUR),
   id: fc.constantFrom('report', 'r2', 'r3'),
 })
 
@@ -117,11 +117,11 @@ function birth(
   // As an edit leaves it behind: what was before is not its business.
   const row = inserted({
     timer: timer.text,
-    created: new Date(CREATED),
+    createdAt: new Date(CREATED),
     plannedDefinition: 'another',
     ...given,
   })
-  const shift = jitterShiftMs(row.id, row.jitterMs)
+  const shift = jitterShiftMs(row.id, row.jitter)
   const bound = (periods: number | null) => {
     if (periods === null) return null
     const about = from + Math.round(periods * timer.period)
@@ -155,7 +155,7 @@ class Walk {
   constructor(timer: TimerUnderTest, row: Finishing, from: number) {
     this.#timer = timer
     this.#row = row
-    this.#shift = jitterShiftMs(row.id, row.jitterMs)
+    this.#shift = jitterShiftMs(row.id, row.jitter)
     this.#last = Math.max(from, (row.starts?.getTime() ?? -Infinity) - 1)
   }
 
@@ -179,7 +179,7 @@ class Walk {
 /** What must hold of any plan, whatever is due. */
 function expectSound(life: Life, planned: Plan, now: number): void {
   const { row } = life
-  const { runs, skips, nextRun, idle } = planned
+  const { runs, skips, nextRunAt, idle } = planned
   const open = openOf(life)
   const slots = times([...skips, ...runs]).toSorted((a, b) => a - b)
   expect(slots).toEqual([...new Set(slots)])
@@ -187,8 +187,8 @@ function expectSound(life: Life, planned: Plan, now: number): void {
   expect(slots[0] ?? Infinity).toBeGreaterThan(row.lastSlot?.getTime() ?? -Infinity)
   expect(slots.at(-1) ?? -Infinity).toBeLessThanOrEqual(now)
   expect(planned.lastSlot?.getTime() ?? -Infinity).toBe(slots.at(-1) ?? row.lastSlot?.getTime() ?? -Infinity)
-  expect(nextRun?.getTime() ?? Infinity).toBeGreaterThan(now)
-  expect(nextRun === null).toBe(idle !== null)
+  expect(nextRunAt?.getTime() ?? Infinity).toBeGreaterThan(now)
+  expect(nextRunAt === null).toBe(idle !== null)
   expect(runs.length).toBeLessThanOrEqual(row.catchUp + 1)
   for (const { count } of skips) expect(count).toBeGreaterThan(0)
 
@@ -258,7 +258,7 @@ describe('with any policies', () => {
           let now = from
           let life = submitted({ row, jobs: [] }, required(plan(row, at(new Date(now)))))
           const walk = new Walk(timer, row, from)
-          expect(life.row.nextRun?.getTime() ?? null).toBe(walk.peek())
+          expect(life.row.nextRunAt?.getTime() ?? null).toBe(walk.peek())
           for (const { absence, exactly, end, claims } of walked) {
             now += Math.round(absence * timer.period)
             if (exactly) now = Math.ceil(now / MINUTE) * MINUTE
@@ -276,10 +276,10 @@ describe('with any policies', () => {
               expectAccounted(life, planned, pending, now)
               // Alone and on time it is the very instant that was announced: also with jitter.
               if (pending.length === 1 && planned.runs.length === 1)
-                expect(planned.runs[0]?.slot).toEqual(life.row.nextRun)
+                expect(planned.runs[0]?.slot).toEqual(life.row.nextRunAt)
               const isOver = planned.idle === 'done' && walk.peek() !== null
               if (isOver) expect([life.row.successes, life.jobs]).toEqual([life.row.maxRuns, []])
-              else expect(planned.nextRun?.getTime() ?? null).toBe(walk.peek())
+              else expect(planned.nextRunAt?.getTime() ?? null).toBe(walk.peek())
               life = submitted(life, planned)
             }
             if (claims) life = claimed(life)
@@ -310,7 +310,7 @@ describe('with any policies', () => {
           let life = submitted({ row, jobs: [] }, required(plan(row, at(new Date(now)))))
           let expected = nextAfter(from)
           for (const { absence, end, claims } of walked) {
-            expect(life.row.nextRun?.getTime() ?? null).toBe(expected)
+            expect(life.row.nextRunAt?.getTime() ?? null).toBe(expected)
             now += Math.round(absence * period)
             if (end !== null && openOf(life).running > 0) {
               life = ended(life, end, new Date(now))
@@ -327,10 +327,10 @@ describe('with any policies', () => {
               const isDropped = given.catchUp === 0 && now - (expected ?? 0) > MISSED_AFTER_MS
               expect(times(isDropped ? planned.skips : planned.runs)).toEqual([expected])
               expect(planned.idle).toBe(
-                isDropped ? (planned.nextRun === null ? 'done' : null) : 'awaiting-finish',
+                isDropped ? (planned.nextRunAt === null ? 'done' : null) : 'awaiting-finish',
               )
               life = submitted(life, planned)
-              expected = life.row.nextRun?.getTime() ?? null
+              expected = life.row.nextRunAt?.getTime() ?? null
             }
             if (claims) life = claimed(life)
             expect(life.jobs.length).toBeLessThanOrEqual(1)
@@ -352,9 +352,9 @@ describe('with any policies', () => {
         fc.nat(40),
         fc.nat(3),
         (timer, from, given, { waiting, blocked, running }, periods, successes) => {
-          const nextRun = timer.next(from)
-          if (nextRun === null) return
-          const now = nextRun + periods * timer.period
+          const nextRunAt = timer.next(from)
+          if (nextRunAt === null) return
+          const now = nextRunAt + periods * timer.period
           const jobs = [
             ...Array.from({ length: running }, () => 'running' as const),
             ...Array.from({ length: waiting }, () => 'waiting' as const),
@@ -362,9 +362,15 @@ describe('with any policies', () => {
           ].map((state, index) => ({ slot: new Date(from - 100 + index), state, stopRequested: false }))
           const row: Finishing = {
             onExhausted: 'continue',
-            ...schedule({ timer: timer.text, created: new Date(CREATED), ...given, jitterMs: 0, successes }),
-            nextRun: new Date(nextRun),
-            plannedRun: new Date(nextRun),
+            ...schedule({
+              timer: timer.text,
+              createdAt: new Date(CREATED),
+              ...given,
+              jitter: 0,
+              successes,
+            }),
+            nextRunAt: new Date(nextRunAt),
+            plannedRun: new Date(nextRunAt),
           }
           // As after max_runs was lowered: what is there stays, but nothing is added.
           const isTooMany = row.maxRuns !== null && successes + jobs.length > row.maxRuns
@@ -414,7 +420,7 @@ const finishing: fc.Arbitrary<Finishing> = fc
     successes: fc.nat(4),
     idle: idles,
     enabled: fc.boolean(),
-    nextRun: fc.option(start.map((time) => new Date(time))),
+    nextRunAt: fc.option(start.map((time) => new Date(time))),
   })
   .map(({ onExhausted, ...given }) => ({ onExhausted, ...schedule(given) }))
 
@@ -428,8 +434,8 @@ describe('the end of a run', () => {
         expect(
           finish({ onExhausted: row.onExhausted, ...edited(row, 'weekly') }, failed, left, end),
         ).toBeNull()
-        if (row.nextRun?.getTime() !== hand)
-          expect(finish({ ...row, nextRun: new Date(hand) }, failed, left, end)).toBeNull()
+        if (row.nextRunAt?.getTime() !== hand)
+          expect(finish({ ...row, nextRunAt: new Date(hand) }, failed, left, end)).toBeNull()
         expect(finish({ ...row, enabled: false }, failed, left, end)).toBeNull()
         for (const idle of ['dead', 'invalid', 'retired'] as const)
           expect(finish({ ...row, idle }, failed, left, end)).toBeNull()
@@ -453,11 +459,11 @@ describe('the end of a run', () => {
         fc.pre(row.enabled && (row.idle === null || row.idle === 'awaiting-finish'))
         const next = finish(row, false, left, end)
         if (row.maxRuns !== null && row.successes >= row.maxRuns)
-          expect(next).toEqual({ nextRun: null, idle: 'done' })
+          expect(next).toEqual({ nextRunAt: null, idle: 'done' })
         else if (row.idle === null || left > 0) expect(next).toBeNull()
         else if (row.timer.endsWith('after finish'))
-          expect(next).toEqual({ nextRun: new Date(end.getTime() + 5 * MINUTE), idle: null })
-        else expect(next?.nextRun?.getTime() ?? Infinity).toBeGreaterThan(end.getTime())
+          expect(next).toEqual({ nextRunAt: new Date(end.getTime() + 5 * MINUTE), idle: null })
+        else expect(next?.nextRunAt?.getTime() ?? Infinity).toBeGreaterThan(end.getTime())
       }),
     )
   })

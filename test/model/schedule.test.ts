@@ -1,6 +1,6 @@
 /** What follows from the settings of a schedule: its status, its hash and what an edit changes. */
 import { describe, expect, it, test } from 'vitest'
-import { SETTING_NAMES, propertyOf } from '../../src/model/settings.ts'
+import { SETTING_NAMES } from '../../src/model/settings.ts'
 import {
   changedSettings,
   DEFAULT_SETTINGS,
@@ -18,15 +18,15 @@ const schedule: Schedule = {
   timer: 'daily',
   args: { to: ['a', 'b'] },
   status: 'active',
-  nextRun: null,
+  nextRunAt: null,
   idle: null,
-  created: new Date(0),
+  createdAt: new Date(0),
   lastSlot: null,
   runCount: 0,
   errorCount: 0,
-  lastRun: null,
-  lastFinished: null,
-  lastJob: null,
+  lastRunAt: null,
+  lastFinishedAt: null,
+  lastJobId: null,
   lastError: null,
   markedBy: null,
 }
@@ -89,8 +89,8 @@ describe('the hash of the settings', () => {
 
   it('differs after an edit of any setting, and not after a run', () => {
     const hash = settingsHash(schedule)
-    for (const property of [...SETTING_NAMES.map(propertyOf), 'declaredBy'])
+    for (const property of [...SETTING_NAMES, 'declaredBy'])
       expect(settingsHash({ ...schedule, [property]: 'other' }), property).not.toBe(hash)
-    expect(settingsHash({ ...schedule, runCount: 1, lastJob: 'j', nextRun: new Date() })).toBe(hash)
+    expect(settingsHash({ ...schedule, runCount: 1, lastJobId: 'j', nextRunAt: new Date() })).toBe(hash)
   })
 })

@@ -11,7 +11,6 @@ import {
   JOB_SETTING_NAMES,
   OPTION_NAMES,
   POLICY_NAMES,
-  propertyOf,
   SETTING_NAMES,
   settingOf,
   taskDefaultText,
@@ -46,13 +45,8 @@ describe('the groups of settings', () => {
   })
 })
 
-test('a stored value has the name of its setting, or one with its unit', () => {
-  expect(propertyOf('catchUp')).toBe('catchUp')
-  expect(propertyOf('timeout')).toBe('timeoutMs')
-})
-
-test('the defaults of some settings are stored under the names of the values', () => {
-  expect(defaultsOf(['catchUp', 'jitter', 'starts'])).toEqual({ catchUp: 1, jitterMs: 0, starts: null })
+test('some settings have these defaults', () => {
+  expect(defaultsOf(['catchUp', 'jitter', 'starts'])).toEqual({ catchUp: 1, jitter: 0, starts: null })
 })
 
 test('a setting whose default is null may have no value', () => {
@@ -130,9 +124,9 @@ describe('the value of a setting', () => {
   it('of those that are given is checked; null clears those that may have none', () => {
     const given = { timeout: null, starts: new Date(5), ends: undefined, jitter: '1s', summary: undefined }
     expect(checkedSettings(OPTION_NAMES, given)).toStrictEqual({
-      timeoutMs: null,
+      timeout: null,
       starts: new Date(5),
-      jitterMs: 1000,
+      jitter: 1000,
     })
     expect(() => checkedSettings(['jitter'], { jitter: null })).toThrow(
       expect.objectContaining({ field: 'jitter' }),

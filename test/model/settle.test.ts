@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type AttemptEnd, retryDelayMs, settle } from '../../src/model/settle.ts'
+import { type AttemptEnd, retryDelayOf, settle } from '../../src/model/settle.ts'
 import { DEFAULT_POLICY } from '../../src/model/task.ts'
 
 const failure: AttemptEnd = { kind: 'error', error: 'no such host', permanent: false }
@@ -10,14 +10,14 @@ const released: AttemptEnd = { kind: 'released' }
 
 describe('retries', () => {
   test('retries wait twice as long each time, up to ten times the first delay', () => {
-    const seconds = Array.from({ length: 7 }, (_, index) => retryDelayMs(index + 1, DEFAULT_POLICY) / 1000)
+    const seconds = Array.from({ length: 7 }, (_, index) => retryDelayOf(index + 1, DEFAULT_POLICY) / 1000)
     expect(seconds).toEqual([60, 120, 240, 480, 600, 600, 600])
-    expect(retryDelayMs(2000, DEFAULT_POLICY)).toBe(600_000)
+    expect(retryDelayOf(2000, DEFAULT_POLICY)).toBe(600_000)
   })
 
   test('retries wait the same time each time if the backoff is fixed', () => {
-    const policy = { retryDelayMs: 5000, retryBackoff: 'fixed' } as const
-    expect([1, 2, 9].map((retry) => retryDelayMs(retry, policy))).toEqual([5000, 5000, 5000])
+    const policy = { retryDelay: 5000, retryBackoff: 'fixed' } as const
+    expect([1, 2, 9].map((retry) => retryDelayOf(retry, policy))).toEqual([5000, 5000, 5000])
   })
 
   test('are further attempts of the same job; then it has failed', () => {
@@ -48,7 +48,7 @@ describe('retries', () => {
       state: 'failed',
       reason: 'permanent',
     })
-    expect(settle(failure, 1, { ...DEFAULT_POLICY, maxRetries: 0 }, false)).toMatchObject({ state: 'failed' })
+    expect(settle(failure, 1, { ...DEFAULT_POLICY, retries: 0 }, false)).toMatchObject({ state: 'failed' })
   })
 })
 

@@ -26,7 +26,7 @@ describe('a task', () => {
       name: 'cleanup',
       schema: null,
       resultSchema: null,
-      policy: { timeoutMs: 600_000, maxRetries: 3, retryDelayMs: null, retryBackoff: 'exponential' },
+      policy: { timeout: 600_000, retries: 3, retryDelay: null, retryBackoff: 'exponential' },
       concurrency: null,
     })
   })
@@ -38,7 +38,7 @@ describe('a task', () => {
       retries: 0,
       retryBackoff: 'fixed',
     })
-    expect(policy).toEqual({ timeoutMs: 5_400_000, maxRetries: 0, retryDelayMs: 1500, retryBackoff: 'fixed' })
+    expect(policy).toEqual({ timeout: 5_400_000, retries: 0, retryDelay: 1500, retryBackoff: 'fixed' })
   })
 
   test('runs at least once at the same time, if its concurrency is limited', () => {

@@ -32,8 +32,8 @@ async function ownQueue(database: TestDatabase) {
 
 async function moved(kalends: Kalends, id: string): Promise<Date> {
   return until(async () => {
-    const { nextRun = null } = (await kalends.schedules.get(id)) ?? {}
-    return nextRun !== null && nextRun.getTime() > Date.now() + HOUR ? nextRun : null
+    const { nextRunAt = null } = (await kalends.schedules.get(id)) ?? {}
+    return nextRunAt !== null && nextRunAt.getTime() > Date.now() + HOUR ? nextRunAt : null
   })
 }
 

@@ -9,7 +9,7 @@ const planWith = (...skips: readonly PlannedSkip['reason'][]): Plan => ({
   runs: [],
   skips: skips.map((reason) => ({ slot: new Date(0), reason, count: 3, error: null })),
   replaces: false,
-  nextRun: null,
+  nextRunAt: null,
   isByHand: false,
   idle: null,
   lastSlot: null,

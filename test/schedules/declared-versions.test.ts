@@ -67,7 +67,7 @@ const statusOf = async ({ kalends }: Deployed, id: string) =>
   (await kalends.schedules.get(id))?.status ?? 'none'
 const timerOf = async ({ kalends }: Deployed, id: string) => (await kalends.schedules.get(id))?.timer
 const isPlanned = ({ kalends }: Deployed, id: string) =>
-  until(async () => ((await kalends.schedules.get(id))?.nextRun == null ? null : true))
+  until(async () => ((await kalends.schedules.get(id))?.nextRunAt == null ? null : true))
 
 eachDatabase((under) => {
   describe('schedules that no live worker declares any more', () => {
@@ -92,7 +92,7 @@ eachDatabase((under) => {
         status: 'retired',
         idle: 'retired',
         enabled: true,
-        nextRun: null,
+        nextRunAt: null,
         runCount: 7,
         timer: 'monthly',
       })
@@ -115,7 +115,7 @@ eachDatabase((under) => {
       await isPlanned(again, 'goes')
       const goes = await again.kalends.schedules.get('goes')
       expect(goes).toMatchObject({ status: 'active', idle: null, runCount: 7, catchUp: 100 })
-      expect(goes?.nextRun?.getTime()).toBeGreaterThan(Date.now())
+      expect(goes?.nextRunAt?.getTime()).toBeGreaterThan(Date.now())
       expect(again.messages()).toContain("info: Declared schedule 'goes' is declared again: it continues")
       expect(await on.database.query('SELECT id FROM job')).toEqual([])
     })
@@ -150,7 +150,7 @@ eachDatabase((under) => {
       expect(await now.kalends.schedules.get('goes')).toMatchObject({
         status: 'retired',
         runCount: 1,
-        nextRun: null,
+        nextRunAt: null,
       })
     })
 

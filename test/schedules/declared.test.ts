@@ -121,7 +121,7 @@ eachDatabase((under) => {
     first.handle(report, () => {})
     first.declare('set', [{ task: report, timer: 'yearly' }])
     await first.start({ concurrency: 0 })
-    await until(async () => ((await first.schedules.get('report'))?.nextRun == null ? null : true))
+    await until(async () => ((await first.schedules.get('report'))?.nextRunAt == null ? null : true))
     await first.stop()
     // As if the slot had come while nobody was there.
     const slot = '2026-01-01 00:00:00.000'
@@ -145,7 +145,7 @@ eachDatabase((under) => {
     first.handle(report, () => {})
     first.declare('set', [{ task: report, timer: 'yearly', catchUp: 1000 }])
     await first.start()
-    await until(async () => ((await first.schedules.get('report'))?.nextRun == null ? null : true))
+    await until(async () => ((await first.schedules.get('report'))?.nextRunAt == null ? null : true))
     await first.stop()
     const next = await open()
     next.handle(report, () => {})
@@ -154,7 +154,7 @@ eachDatabase((under) => {
     await next.start()
     const { plan } = await replanned
     expect(plan).toMatchObject({ runs: [], skips: [] })
-    expect(plan.nextRun?.getTime()).toBeGreaterThan(Date.now())
+    expect(plan.nextRunAt?.getTime()).toBeGreaterThan(Date.now())
   })
 
   it('rows of users and SQL are never touched; if one has a declared id, it stays, and the conflict is reported', async () => {

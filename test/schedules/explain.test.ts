@@ -411,7 +411,7 @@ eachDatabase((under) => {
     await ended(kalends, id)
     const after = await kalends.schedules.explain('s', { at: new Date() })
     expect(after.reasons.join('\n')).toMatch(/because someone requested it: the job .* succeeded/)
-    expect(after.nextRun).toEqual((await kalends.schedules.get('s'))?.nextRun)
+    expect(after.nextRunAt).toEqual((await kalends.schedules.get('s'))?.nextRunAt)
     await expect(kalends.schedules.explain('nobody')).rejects.toThrow(NotFoundError)
     await expect(kalends.schedules.explain('s', { at: new Date('soon') })).rejects.toMatchObject({
       field: 'at',

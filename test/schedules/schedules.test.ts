@@ -11,7 +11,7 @@ const cleanup = task('cleanup', { args: z.object({ days: z.number().default(30) 
 async function planned(kalends: Kalends, id: string) {
   return await until(async () => {
     const schedule = await kalends.schedules.get(id)
-    return schedule?.nextRun == null ? null : schedule
+    return schedule?.nextRunAt == null ? null : schedule
   })
 }
 
@@ -48,14 +48,14 @@ eachDatabase((under) => {
       priority: -5,
       timer: 'Mon..Fri 03:00 Europe/Berlin',
       catchUp: 3,
-      timeoutMs: 7_200_000,
-      maxRetries: 0,
-      retryDelayMs: 1500,
+      timeout: 7_200_000,
+      retries: 0,
+      retryDelay: 1500,
       retryBackoff: 'fixed',
       declaredBy: null,
       runCount: 0,
       errorCount: 0,
-      lastJob: null,
+      lastJobId: null,
     })
     expect(await kalends.schedules.get('nightly')).toEqual(schedule)
 
@@ -68,9 +68,9 @@ eachDatabase((under) => {
       summary: null,
       priority: 0,
       catchUp: 1,
-      timeoutMs: null,
-      maxRetries: null,
-      retryDelayMs: null,
+      timeout: null,
+      retries: null,
+      retryDelay: null,
       retryBackoff: null,
     })
     expect(plain.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/)
@@ -251,14 +251,14 @@ eachDatabase((under) => {
     await kalends.schedules.create({ id: 'a', task: cleanup, timer: 'monthly', catchUp: 100 })
     await planned(kalends, 'a')
     await kalends.schedules.pause('a')
-    await until(async () => ((await kalends.schedules.get('a'))?.nextRun === null ? true : null))
+    await until(async () => ((await kalends.schedules.get('a'))?.nextRunAt === null ? true : null))
     // As if the pause had begun long ago.
     await database.query("UPDATE periodic_task SET last_slot = '2020-01-01 00:00:00.000'")
-    const resumed = signal(kalends, 'submitted', ({ id, plan }) => id === 'a' && plan.nextRun !== null)
+    const resumed = signal(kalends, 'submitted', ({ id, plan }) => id === 'a' && plan.nextRunAt !== null)
     await kalends.schedules.resume('a')
     const { plan } = await resumed
     expect(plan).toMatchObject({ runs: [], skips: [] })
-    expect(plan.nextRun?.getTime()).toBeGreaterThan(Date.now())
+    expect(plan.nextRunAt?.getTime()).toBeGreaterThan(Date.now())
   })
 
   it('a schedule paused in SQL stops within the poll interval', async () => {
@@ -270,7 +270,7 @@ eachDatabase((under) => {
     await kalends.schedules.create({ id: 'a', task: cleanup, timer: '*:*:*' })
     await ran
     await database.query('UPDATE periodic_task SET enabled = 0')
-    await until(async () => ((await kalends.schedules.get('a'))?.nextRun === null ? true : null))
+    await until(async () => ((await kalends.schedules.get('a'))?.nextRunAt === null ? true : null))
     expect(await kalends.schedules.get('a')).toMatchObject({ status: 'paused' })
     await database.query('UPDATE periodic_task SET enabled = 1')
     await signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
@@ -294,10 +294,10 @@ eachDatabase((under) => {
       const { plan, jobs } = await replanned
       expect(jobs).toEqual([])
       expect(plan.skips).toEqual([])
-      const next = plan.nextRun?.getTime() ?? 0
+      const next = plan.nextRunAt?.getTime() ?? 0
       expect(next).toBeGreaterThan(Date.now())
       expect(next).toBeLessThanOrEqual(Date.now() + 31 * 86_400_000)
-      expect(plan.nextRun?.toISOString()).toMatch(/-01T00:00:00\.000Z$/)
+      expect(plan.nextRunAt?.toISOString()).toMatch(/-01T00:00:00\.000Z$/)
     },
   )
 
@@ -312,7 +312,7 @@ eachDatabase((under) => {
     await database.query('UPDATE periodic_task SET nextrun = ?', [later])
     await obeyed
     await kalends.schedules.update('a', { args: { days: 1 }, priority: 9, catchUp: 0, summary: 'new' })
-    expect((await kalends.schedules.get('a'))?.nextRun).toEqual(new Date(`${later.replace(' ', 'T')}Z`))
+    expect((await kalends.schedules.get('a'))?.nextRunAt).toEqual(new Date(`${later.replace(' ', 'T')}Z`))
   })
 
   it('a next run set in SQL is used once; one in the past means now, and no slot counts as missed', async () => {
@@ -321,13 +321,13 @@ eachDatabase((under) => {
     kalends.handle(cleanup, () => {})
     await kalends.start()
     await kalends.schedules.create({ id: 'a', task: cleanup, timer: 'yearly' })
-    const { nextRun } = await planned(kalends, 'a')
+    const { nextRunAt } = await planned(kalends, 'a')
     const ran = signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
     await database.query("UPDATE periodic_task SET nextrun = '2020-01-01 00:00:00.000'")
     const { plan, jobs } = await ran
     expect(plan.skips).toEqual([])
     expect(plan.runs).toEqual([expect.objectContaining({ missed: 0, state: 'waiting' })])
-    expect(plan.nextRun).toEqual(nextRun)
+    expect(plan.nextRunAt).toEqual(nextRunAt)
     expect(await ended(kalends, jobs[0] ?? '')).toMatchObject({ state: 'success', missed: 0 })
   })
 
@@ -343,7 +343,7 @@ eachDatabase((under) => {
       args: { days: 2 },
       priority: 7,
     })
-    const { nextRun } = await planned(kalends, 'a')
+    const { nextRunAt } = await planned(kalends, 'a')
     const job = await ended(kalends, await kalends.schedules.runNow('a'))
     expect(job).toMatchObject({
       state: 'success',
@@ -353,7 +353,7 @@ eachDatabase((under) => {
       reason: 'run-now',
       priority: 7,
     })
-    expect((await kalends.schedules.get('a'))?.nextRun).toEqual(nextRun)
+    expect((await kalends.schedules.get('a'))?.nextRunAt).toEqual(nextRunAt)
 
     await kalends.schedules.pause('a')
     const again = await ended(kalends, await kalends.schedules.runNow('a'))
@@ -420,7 +420,7 @@ eachDatabase((under) => {
     expect(await kalends.schedules.get('bad')).toMatchObject({
       status: 'invalid',
       enabled: true,
-      nextRun: null,
+      nextRunAt: null,
       lastError: expect.stringContaining('dayly'),
     })
     await database.query("UPDATE periodic_task SET timer = 'daily'")

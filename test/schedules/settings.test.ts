@@ -265,14 +265,14 @@ eachDatabase((under) => {
       submitter: input.submitter,
       summary: input.summary,
       priority: input.priority,
-      timeoutMs: input.timeout,
+      timeout: input.timeout,
       args: input.args,
     })
     const id = await schedules.runNow(schedule.id)
     expect(await jobs.get(id)).toMatchObject({
       args: input.args,
       group: input.group,
-      retryDelayMs: 2 ** 31 - 1,
+      retryDelay: 2 ** 31 - 1,
     })
   })
 })

@@ -19,7 +19,7 @@ onEachStore((under) => {
   const ended = (id: string, end: AttemptEnd, claim = 1): EndedAttempt => ({
     fence: { id, worker: WORKER, claim },
     end,
-    policy: { ...DEFAULT_POLICY, maxRetries: 1, retryDelayMs: 0 },
+    policy: { ...DEFAULT_POLICY, retries: 1, retryDelay: 0 },
   })
   const settle = (...ends: EndedAttempt[]) => write(under.store).settle(ends)
   const running = (id: string, more: Record<string, string | number | null> = {}) =>
@@ -50,7 +50,7 @@ onEachStore((under) => {
         const { settled } = await settle(ended('j', end))
         const started = new Date('2026-01-01T00:00:00.000Z')
         expect(await attempts('j')).toEqual([
-          { attempt: 1, worker: WORKER, started, ended: settled[0]?.ended, outcome, error },
+          { attempt: 1, worker: WORKER, startedAt: started, endedAt: settled[0]?.ended, outcome, error },
         ])
       },
     )
@@ -64,10 +64,17 @@ onEachStore((under) => {
       expect(statements.filter((text) => text.includes('`attempt`'))).toEqual([])
       const started = new Date('2026-01-01T00:00:00.000Z')
       expect(await attempts('now')).toEqual([
-        { attempt: 1, worker: WORKER, started, ended: null, outcome: null, error: null },
+        { attempt: 1, worker: WORKER, startedAt: started, endedAt: null, outcome: null, error: null },
       ])
       expect(await attempts('done')).toEqual([
-        { attempt: 1, worker: WORKER, started, ended: expect.any(Date), outcome: 'success', error: null },
+        {
+          attempt: 1,
+          worker: WORKER,
+          startedAt: started,
+          endedAt: expect.any(Date),
+          outcome: 'success',
+          error: null,
+        },
       ])
     })
 
@@ -213,8 +220,8 @@ onEachStore((under) => {
       expect(await attempts('j')).toEqual([])
       await settle(ended('j', failure))
       const [attempt] = await attempts('j')
-      expect(attempt?.started).toEqual(attempt?.ended)
-      expect((await clock(under)).getTime() - (attempt?.started.getTime() ?? 0)).toBeLessThan(600_000)
+      expect(attempt?.startedAt).toEqual(attempt?.endedAt)
+      expect((await clock(under)).getTime() - (attempt?.startedAt.getTime() ?? 0)).toBeLessThan(600_000)
     })
   })
 

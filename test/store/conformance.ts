@@ -102,12 +102,12 @@ export const settings = (changes: Partial<ScheduleSettings> = {}): ScheduleSetti
 export async function planned(
   under: Pick<StoreUnderTest, 'query'>,
   id: string,
-  nextRun: Date | null,
+  nextRunAt: Date | null,
   more: Record<string, string | number | null> = {},
 ): Promise<void> {
   const timer = more['timer'] ?? 'minutely'
   const enabled = more['enabled'] ?? 1
-  const nextrun = nextRun && toText(nextRun)
+  const nextrun = nextRunAt && toText(nextRunAt)
   const columns = {
     id,
     task: 'task',
@@ -187,9 +187,9 @@ export const newJob = (id: string, changes: Partial<NewJob> = {}): NewJob => ({
   submitter: null,
   priority: 0,
   runAt: null,
-  timeoutMs: null,
-  maxRetries: null,
-  retryDelayMs: null,
+  timeout: null,
+  retries: null,
+  retryDelay: null,
   retryBackoff: null,
   ...changes,
 })
@@ -199,13 +199,13 @@ export const MINUTE = 60_000
 /** A plan that submits the slot that is due and comes again a minute later; skips it while a job is active. */
 export const submitDue = (schedule: Plannable, now: Date, open: OpenJobs): Plan => {
   const active = open.waiting + open.blocked + open.running > 0
-  const slot = schedule.nextRun ?? now
+  const slot = schedule.nextRunAt ?? now
   const runs: PlannedRun[] = active ? [] : [{ slot, missed: 0, state: 'waiting' }]
   return {
     runs,
     skips: active ? [{ slot, reason: 'overlap', count: 1, error: null }] : [],
     replaces: false,
-    nextRun: after(slot, MINUTE),
+    nextRunAt: after(slot, MINUTE),
     isByHand: false,
     idle: null,
     lastSlot: slot,

@@ -46,13 +46,13 @@ onEachStore((under) => {
   describe('a claim', () => {
     it('assigns jobs to this worker, as a new attempt with the current policy', async () => {
       await under.store.jobs.submit([
-        newJob('j', { args: '{"b": 1, "a": [1.0, null]}', timeoutMs: 5, retryBackoff: 'fixed' }),
+        newJob('j', { args: '{"b": 1, "a": [1.0, null]}', timeout: 5, retryBackoff: 'fixed' }),
       ])
       await under.query('UPDATE job SET attempt = 2, claim = 6, progress = ?', ['50'])
-      const policy = { timeoutMs: 5, maxRetries: 7, retryDelayMs: 8, retryBackoff: 'fixed' } as const
+      const policy = { timeout: 5, retries: 7, retryDelay: 8, retryBackoff: 'fixed' } as const
       const [first] = await claim(
         1,
-        policies(['task', { ...policy, timeoutMs: 99, retryBackoff: 'exponential' }]),
+        policies(['task', { ...policy, timeout: 99, retryBackoff: 'exponential' }]),
       )
       expect(first).toMatchObject({
         id: 'j',
@@ -79,7 +79,7 @@ onEachStore((under) => {
         held_by: WORKER,
         claim_group: null,
       })
-      expect(instant(row['started'])).toEqual(first?.started)
+      expect(instant(row['started'])).toEqual(first?.startedAt)
       expect(await claim(1)).toEqual([])
     })
 
@@ -258,17 +258,14 @@ onEachStore((under) => {
   it('running jobs whose worker is not registered are orphans, with the stored policy', async () => {
     await under.store.workers.register({ id: 'w/2', name: 'w', host: 'h', pid: 1, tasks: [] })
     await under.store.jobs.submit([newJob('a'), newJob('b'), newJob('c')])
-    await claim(
-      1,
-      policies(['task', { timeoutMs: 1, maxRetries: 2, retryDelayMs: 3, retryBackoff: 'fixed' }]),
-    )
+    await claim(1, policies(['task', { timeout: 1, retries: 2, retryDelay: 3, retryBackoff: 'fixed' }]))
     await claim(1, policies('task'), '', 'w/2')
     const orphans = await under.store.executing.orphans(10)
     expect(orphans).toMatchObject([
       {
         fence: { id: 'a', worker: WORKER, claim: 1 },
         end: { kind: 'lost' },
-        policy: { timeoutMs: 1, maxRetries: 2, retryDelayMs: 3, retryBackoff: 'fixed' },
+        policy: { timeout: 1, retries: 2, retryDelay: 3, retryBackoff: 'fixed' },
       },
     ])
     expect(await under.store.executing.orphans(0)).toEqual([])

@@ -32,13 +32,13 @@ onEachStore((under) => {
     planned(under, id, after(LATER, MINUTE), { last_slot: toText(LATER), ...more })
   const times = async (id: string) => {
     const row = await schedule(under, id)
-    return { nextRun: instant(row['nextrun']), lastSlot: instant(row['last_slot']) }
+    return { nextRunAt: instant(row['nextrun']), lastSlot: instant(row['last_slot']) }
   }
   /** That its next run is the next full minute. */
   const expectPlannedFromNow = async (id: string) => {
     const now = await clock(under)
-    const { nextRun, lastSlot } = await times(id)
-    expect((nextRun?.getTime() ?? 0) - now.getTime()).toBeLessThanOrEqual(MINUTE)
+    const { nextRunAt, lastSlot } = await times(id)
+    expect((nextRunAt?.getTime() ?? 0) - now.getTime()).toBeLessThanOrEqual(MINUTE)
     expect(lastSlot?.getTime()).toBeLessThanOrEqual(now.getTime())
     expect(lastSlot?.getTime()).toBeGreaterThan(now.getTime() - 3 * MINUTE)
   }
@@ -59,7 +59,7 @@ onEachStore((under) => {
       await ahead('s')
       await under.store.schedules.update('s', { enabled: false })
       const resumed = await under.store.schedules.update('s', { enabled: true })
-      expect(resumed).toMatchObject({ enabled: true, status: 'active', nextRun: null })
+      expect(resumed).toMatchObject({ enabled: true, status: 'active', nextRunAt: null })
       await submit()
       await expectPlannedFromNow('s')
     })
@@ -68,7 +68,7 @@ onEachStore((under) => {
       await ahead('s')
       await under.query('UPDATE periodic_task SET enabled = 0')
       await submit()
-      expect(await times('s')).toEqual({ nextRun: null, lastSlot: LATER })
+      expect(await times('s')).toEqual({ nextRunAt: null, lastSlot: LATER })
       await under.query('UPDATE periodic_task SET enabled = 1')
       await submit()
       await expectPlannedFromNow('s')
@@ -86,7 +86,7 @@ onEachStore((under) => {
     const slot = after(await clock(under), -1000)
     await planned(under, 's', slot)
     await under.store.schedules.update('s', { enabled: true })
-    expect((await times('s')).nextRun).toEqual(slot)
+    expect((await times('s')).nextRunAt).toEqual(slot)
   })
 
   it('a run now has the slot of now', async () => {
@@ -114,7 +114,7 @@ onEachStore((under) => {
       const result = await submit(submitDue)
       expect(result.failed).toEqual([])
       expect(ids(result.submissions).toSorted()).toEqual(['a', 'b', 'c'])
-      expect(await times('b')).toEqual({ nextRun: after(slot, MINUTE), lastSlot: slot })
+      expect(await times('b')).toEqual({ nextRunAt: after(slot, MINUTE), lastSlot: slot })
       return under.query("SELECT id, state FROM job WHERE periodic_task_id = 'b'")
     }
 
@@ -153,13 +153,13 @@ onEachStore((under) => {
     it('waits for the slot that is to come, if the planner wrote it', async () => {
       const { due, slot, jobs } = await off(HOUR)
       expect(jobs).toEqual([])
-      expect(await times('s')).toEqual({ nextRun: slot, lastSlot: after(due, -24 * HOUR) })
+      expect(await times('s')).toEqual({ nextRunAt: slot, lastSlot: after(due, -24 * HOUR) })
     })
 
     it('runs for the slot that has passed, if the planner wrote it', async () => {
       const { slot, jobs } = await off(-HOUR)
       expect(jobs).toEqual([{ slot: toText(slot), state: 'waiting' }])
-      expect(await times('s')).toEqual({ nextRun: after(slot, 24 * HOUR), lastSlot: slot })
+      expect(await times('s')).toEqual({ nextRunAt: after(slot, 24 * HOUR), lastSlot: slot })
     })
 
     it('is used as it is, if it was set by hand', async () => {
@@ -176,7 +176,7 @@ onEachStore((under) => {
     const read = async () => {
       let seen: unknown
       await submit((row) => {
-        seen = { nextRun: row.nextRun, plannedRun: row.plannedRun, isByHand: row.isByHand }
+        seen = { nextRunAt: row.nextRunAt, plannedRun: row.plannedRun, isByHand: row.isByHand }
         return null
       })
       return seen
@@ -189,7 +189,7 @@ onEachStore((under) => {
       await submit()
       expect(await wakeAt()).toEqual(soon)
       expect((await under.store.scheduling.furthest(10)).schedules).toMatchObject([
-        { id: 's', nextRun: soon, plannedRun: soon, isByHand: true },
+        { id: 's', nextRunAt: soon, plannedRun: soon, isByHand: true },
       ])
       await under.query("UPDATE periodic_task SET timer = 'hourly'")
       await submit()
@@ -202,7 +202,7 @@ onEachStore((under) => {
       await under.query('UPDATE periodic_task SET planned_from = REPLACE(planned_from, nextrun, ?)', [
         `${toText(past)}|by hand`,
       ])
-      const expected = { nextRun: past, plannedRun: past, isByHand: true }
+      const expected = { nextRunAt: past, plannedRun: past, isByHand: true }
       expect(await read()).toEqual(expected)
       expect(await read()).toEqual(expected)
       expect(await wakeAt()).toEqual(past)

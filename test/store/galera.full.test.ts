@@ -276,13 +276,13 @@ describe.skipIf(programs === null)('Galera', () => {
 
 /** One behind another that is not final. */
 const queueOne: Decide = (schedule, now, open) => {
-  const slot = schedule.nextRun ?? now
+  const slot = schedule.nextRunAt ?? now
   const active = open.waiting + open.blocked + open.running > 0
   return {
     runs: [{ slot, missed: 0, state: active ? 'blocked' : 'waiting' }],
     skips: [],
     replaces: false,
-    nextRun: new Date(slot.getTime() + 60_000),
+    nextRunAt: new Date(slot.getTime() + 60_000),
     isByHand: false,
     idle: null,
     lastSlot: slot,

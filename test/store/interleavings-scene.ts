@@ -222,7 +222,7 @@ const register = (actor: Actor, worker: string) =>
 /** As the lease does it; whoever else is registered is taken for dead. */
 async function takeOver(actor: Actor, worker: string): Promise<void> {
   for (const other of await actor.store.workers.list())
-    if (other.id !== worker) await actor.store.workers.evict(other.id, other.heartbeat)
+    if (other.id !== worker) await actor.store.workers.evict(other.id, other.heartbeatAt)
   await actor.store.scheduling.clearStaleMarks(worker, LEASE_MS)
   for (;;) {
     const orphans = await actor.store.executing.orphans(100)

@@ -101,7 +101,7 @@ eachDatabase(({ kind, bare }) => {
       () => schedules({ status: 'dead', task: 'task 3' }),
       /periodic_task_status$/,
     ],
-    ['what comes next', () => schedules({ order: 'nextRun' }), /periodic_task_wake_at$/],
+    ['what comes next', () => schedules({ order: 'nextRunAt' }), /periodic_task_wake_at$/],
     ['a text that is nowhere', () => schedules({ text: 'nowhere' }), primary],
     ['all jobs', () => jobs(), primary],
     ['successful jobs', () => jobs({ state: 'success' }), /job_state$/],

@@ -148,8 +148,9 @@ onEachStore((under) => {
       (wanted.id === undefined || one.id.startsWith(wanted.id)) &&
       (wanted.error === undefined || has(one.error, wanted.error)) &&
       (wanted.args === undefined || has(JSON.stringify(one.args), wanted.args)) &&
-      (wanted.finishedFrom === undefined || (one.finished !== null && one.finished >= wanted.finishedFrom)) &&
-      (wanted.finishedTo === undefined || (one.finished !== null && one.finished < wanted.finishedTo))
+      (wanted.finishedFrom === undefined ||
+        (one.finishedAt !== null && one.finishedAt >= wanted.finishedFrom)) &&
+      (wanted.finishedTo === undefined || (one.finishedAt !== null && one.finishedAt < wanted.finishedTo))
     await fc.assert(
       fc.asyncProperty(owner, conditions, async (own, wanted) => {
         const lists = under.store.lists.ownedBy(own)
@@ -305,8 +306,8 @@ onEachStore((under) => {
       counts: await lists.jobCounts(ended, few),
       hours: await lists.finishedPerHour(ended, few),
       failures: await lists.failures(ended, few),
-      next: await lists.schedules({ ...few, order: 'nextRun' }),
-      nextSearched: await lists.schedules({ ...few, order: 'nextRun', task: 'some', text: 'EVE' }),
+      next: await lists.schedules({ ...few, order: 'nextRunAt' }),
+      nextSearched: await lists.schedules({ ...few, order: 'nextRunAt', task: 'some', text: 'EVE' }),
     })
     await rowsOf('eve', 4, '2036-01-01 00:00:00.000', after(START, MINUTE))
     const before = await answers()
@@ -378,7 +379,7 @@ onEachStore((under) => {
     await under.query(
       `UPDATE periodic_task SET nextrun = '2026-04-01 00:00:00.000', planned_from = ${under.kind === 'sqlite' ? "definition || '|2026-04-01 00:00:00.000'" : "CONCAT(definition, '|2026-04-01 00:00:00.000')"} WHERE id LIKE 's11%'`,
     )
-    const { items } = await under.store.lists.schedules({ ...bounds, order: 'nextRun' })
+    const { items } = await under.store.lists.schedules({ ...bounds, order: 'nextRunAt' })
     expect(items[0]?.id).toMatch(/^s11/)
     expect(items.every(({ status, idle }) => status === 'active' && idle === null)).toBe(true)
     expect(items.length).toBeGreaterThan(5)
@@ -456,7 +457,7 @@ onEachStore((under) => {
     finishedFrom.setUTCMinutes(minute - 60)
     const range = { finishedFrom, finishedTo: after(START, 3 * 60 * MINUTE) }
     const { hours, complete } = await under.store.lists.finishedPerHour(range, bounds)
-    const ended = (await everyJob()).filter(({ finished }) => finished !== null)
+    const ended = (await everyJob()).filter(({ finishedAt: finished }) => finished !== null)
     expect(complete).toBe(true)
     expect(new Set(hours.map(({ hour }) => hour.getUTCMinutes()))).toEqual(new Set([minute]))
     expect(hours.reduce((sum, { jobs }) => sum + jobs, 0)).toBe(ended.length)
@@ -465,18 +466,18 @@ onEachStore((under) => {
         ended.filter(
           (one) =>
             one.state === state &&
-            one.finished !== null &&
-            one.finished >= hour &&
-            one.finished < after(hour, 60 * MINUTE),
+            one.finishedAt !== null &&
+            one.finishedAt >= hour &&
+            one.finishedAt < after(hour, 60 * MINUTE),
         ),
       ).toHaveLength(jobs)
   })
 
   it('ended jobs of one schedule are counted by hour, from the first instant of the range to the last but one', async () => {
-    const ended = (await everyJob()).filter(({ finished }) => finished !== null)
+    const ended = (await everyJob()).filter(({ finishedAt: finished }) => finished !== null)
     const ofOne = ended
       .filter(({ scheduleId }) => scheduleId === 's00 x')
-      .map(({ finished }) => finished?.getTime() ?? 0)
+      .map(({ finishedAt: finished }) => finished?.getTime() ?? 0)
     const [first, last] = [new Date(Math.min(...ofOne)), new Date(Math.max(...ofOne))]
     const count = async (finishedFrom: Date, finishedTo: Date) => {
       const range = { schedule: 's00 x', finishedFrom, finishedTo }

@@ -157,7 +157,7 @@ onEachStore((under) => {
         attempts.push({
           fence: { id: `${id} job`, worker: WORKER, claim: 1 },
           end: { kind: 'success' as const, result: null },
-          policy: { timeoutMs: 1, maxRetries: 0, retryDelayMs: 0, retryBackoff: 'fixed' as const },
+          policy: { timeout: 1, retries: 0, retryDelay: 0, retryBackoff: 'fixed' as const },
         })
       }
       const admin = await administrator()
@@ -206,7 +206,9 @@ onEachStore((under) => {
     it('on a row of `worker`: it is not evicted, and nothing waits for it', async () => {
       const worker = (name: string) => ({ id: `${name}/1`, name, host: 'h', pid: 1, tasks: [] })
       for (const name of ['locked', 'dead']) await under.store.workers.register(worker(name))
-      const seen = new Map((await under.store.workers.list()).map(({ id, heartbeat }) => [id, heartbeat]))
+      const seen = new Map(
+        (await under.store.workers.list()).map(({ id, heartbeatAt: heartbeat }) => [id, heartbeat]),
+      )
       const evict = (id: string) => under.store.workers.evict(id, seen.get(id) ?? new Date(0))
       const admin = await administrator()
       await admin.query('START TRANSACTION')
@@ -263,7 +265,7 @@ onEachStore((under) => {
         attempts.push({
           fence: { id: `${id} job`, worker: WORKER, claim: 1 },
           end: { kind: 'success' as const, result: null },
-          policy: { timeoutMs: 1, maxRetries: 0, retryDelayMs: 0, retryBackoff: 'fixed' as const },
+          policy: { timeout: 1, retries: 0, retryDelay: 0, retryBackoff: 'fixed' as const },
         })
       }
       const admin = await administrator()
@@ -315,7 +317,7 @@ onEachStore((under) => {
         expect(refused).toBeInstanceOf(StoreUnavailableError)
         expect(refused).toMatchObject({ cause: { errno: 1205 } })
         await store.executing.saveProgress([{ fence: fence('b'), json: '0.5' }])
-        const policy = { timeoutMs: 1, maxRetries: 0, retryDelayMs: 0, retryBackoff: 'fixed' as const }
+        const policy = { timeout: 1, retries: 0, retryDelay: 0, retryBackoff: 'fixed' as const }
         const { settled } = await write(store).settle([
           { fence: fence('a'), end: { kind: 'success', result: null }, policy },
         ])
@@ -365,7 +367,7 @@ onEachStore((under) => {
         {
           fence: { id: 'a', worker: WORKER, claim: 1 },
           end: { kind: 'error', error: 'x', permanent: true },
-          policy: { timeoutMs: 1, maxRetries: 0, retryDelayMs: 0, retryBackoff: 'fixed' },
+          policy: { timeout: 1, retries: 0, retryDelay: 0, retryBackoff: 'fixed' },
         },
       ])
       expect(ids(settled)).toEqual(['a'])
@@ -443,9 +445,9 @@ onEachStore((under) => {
         await workers.register({ ...worker, id: WORKER })
         await workers.register({ ...worker, id: 'dead/1' })
         const marks = await scheduling.markDue(WORKER, 1, LEASE_MS)
-        const heartbeat = (await workers.list()).find(({ id }) => id === 'dead/1')?.heartbeat ?? new Date(0)
+        const heartbeat = (await workers.list()).find(({ id }) => id === 'dead/1')?.heartbeatAt ?? new Date(0)
         const fence = (id: string) => ({ id, worker: WORKER, claim: 1 })
-        const policy = { timeoutMs: 1, maxRetries: 0, retryDelayMs: 0, retryBackoff: 'fixed' as const }
+        const policy = { timeout: 1, retries: 0, retryDelay: 0, retryBackoff: 'fixed' as const }
         const end = { kind: 'error' as const, error: 'x', permanent: true }
         const operations = [
           () => workers.register({ ...worker, id: 'new/1' }),
@@ -494,7 +496,7 @@ onEachStore((under) => {
       const { executing } = loops()
       const ended = async (id: string, end: AttemptEnd) => {
         await job(under, id, { state: 'running', worker: WORKER, attempt: 1, claim: 1 })
-        const policy = { timeoutMs: 1, maxRetries: 0, retryDelayMs: 0, retryBackoff: 'fixed' as const }
+        const policy = { timeout: 1, retries: 0, retryDelay: 0, retryBackoff: 'fixed' as const }
         return { fence: { id, worker: WORKER, claim: 1 }, end, policy }
       }
       const success = { kind: 'success', result: null } as const
@@ -602,7 +604,7 @@ onEachStore((under) => {
       for (const id of ['a', 'b', 'c']) {
         const running = { state: 'running', worker: WORKER, attempt: 1, claim: 1 }
         await job(under, id, { ...running, periodic_task_id: id, slot: '2026-01-01 00:00:00.000' })
-        const policy = { timeoutMs: 1, maxRetries: 0, retryDelayMs: 0, retryBackoff: 'fixed' as const }
+        const policy = { timeout: 1, retries: 0, retryDelay: 0, retryBackoff: 'fixed' as const }
         const end = { kind: 'success' as const, result: null }
         ends.push({ fence: { id, worker: WORKER, claim: 1 }, end, policy })
       }

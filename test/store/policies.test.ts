@@ -342,7 +342,7 @@ onEachStore((under) => {
       await dead('hourly')
       const reset = await under.store.schedules.reset('s')
       expect(reset).toEqual(await under.store.schedules.get('s'))
-      expect(reset).toMatchObject({ status: 'active', nextRun: null, runCount: 0 })
+      expect(reset).toMatchObject({ status: 'active', nextRunAt: null, runCount: 0 })
       await pass()
       expect(await schedule(under, 's')).toMatchObject({
         status: 'active',
@@ -437,7 +437,7 @@ onEachStore((under) => {
       expect((await pass()).failed).toHaveLength(1)
       expect(await jobs()).toEqual(['skipped unsubmittable 1'])
       const { plan: made } = await planOf('s')
-      expect(made).toMatchObject({ runs: [], idle: null, nextRun: expect.any(Date) })
+      expect(made).toMatchObject({ runs: [], idle: null, nextRunAt: expect.any(Date) })
       expect((await schedule(under, 's'))['last_error']).toContain('not on my watch')
     })
   })
@@ -455,10 +455,10 @@ onEachStore((under) => {
       await under.query(`UPDATE periodic_task SET ${assignment}`)
       const { plan: made } = await planOf('s')
       expect(made).toMatchObject({ runs: [], skips: [] })
-      const next = made.nextRun?.getTime() ?? Infinity
+      const next = made.nextRunAt?.getTime() ?? Infinity
       const now = (await clock(under)).getTime()
       expect(next).toBeGreaterThan(now)
-      if (spread === null) expect(made.nextRun).toEqual(new Date('2189-01-01T00:00Z'))
+      if (spread === null) expect(made.nextRunAt).toEqual(new Date('2189-01-01T00:00Z'))
       else expect((next - before + 3_600_000) % 3_600_000).toBeLessThanOrEqual(spread)
       expect(await pass()).toMatchObject({ submissions: [] })
     })

@@ -34,9 +34,9 @@ const ALL = settings({
   summary: 'what it\ndoes',
   priority: 5,
   catchUp: 7,
-  timeoutMs: 1,
-  maxRetries: 0,
-  retryDelayMs: 2,
+  timeout: 1,
+  retries: 0,
+  retryDelay: 2,
   retryBackoff: 'fixed',
   declaredBy: 'set',
 })
@@ -56,13 +56,13 @@ onEachStore((under) => {
       args: JSON.parse(args),
       id: 'id 😀',
       status: 'paused',
-      nextRun: null,
+      nextRunAt: null,
       lastSlot: null,
       runCount: 0,
       errorCount: 0,
-      lastRun: null,
-      lastFinished: null,
-      lastJob: null,
+      lastRunAt: null,
+      lastFinishedAt: null,
+      lastJobId: null,
       lastError: null,
       markedBy: null,
     })
@@ -128,18 +128,18 @@ onEachStore((under) => {
   it('to resume plans from now, but what is due stays due', async () => {
     const now = await clock(under)
     const rows = {
-      due: { nextRun: after(now, -MINUTE), last_slot: null },
-      later: { nextRun: after(now, MINUTE), last_slot: null },
-      ahead: { nextRun: after(now, -MINUTE), last_slot: toText(after(now, 5 * MINUTE)) },
+      due: { nextRunAt: after(now, -MINUTE), last_slot: null },
+      later: { nextRunAt: after(now, MINUTE), last_slot: null },
+      ahead: { nextRunAt: after(now, -MINUTE), last_slot: toText(after(now, 5 * MINUTE)) },
     }
     const resumed: Record<string, Date | null | undefined> = {}
-    for (const [id, { nextRun, last_slot }] of Object.entries(rows)) {
-      await planned(under, id, nextRun, { last_slot })
+    for (const [id, { nextRunAt, last_slot }] of Object.entries(rows)) {
+      await planned(under, id, nextRunAt, { last_slot })
       await under.store.schedules.update(id, { enabled: false })
-      resumed[id] = (await under.store.schedules.update(id, { enabled: true }))?.nextRun
-      expect((await under.store.schedules.get(id))?.nextRun).toEqual(resumed[id])
+      resumed[id] = (await under.store.schedules.update(id, { enabled: true }))?.nextRunAt
+      expect((await under.store.schedules.get(id))?.nextRunAt).toEqual(resumed[id])
     }
-    expect(resumed).toEqual({ due: rows.due.nextRun, later: null, ahead: rows.ahead.nextRun })
+    expect(resumed).toEqual({ due: rows.due.nextRunAt, later: null, ahead: rows.ahead.nextRunAt })
   })
 
   it('an update changes only the given columns', async () => {

@@ -107,7 +107,7 @@ onEachStore((under) => {
     /** Decides 300 slots of each schedule. */
     const catchUp: Decide = (schedule, now, open) => {
       const single = submitDue(schedule, now, open)
-      const from = schedule.nextRun ?? now
+      const from = schedule.nextRunAt ?? now
       const slots = Array.from({ length: SLOTS }, (_, index) => after(from, index * 1000))
       return {
         ...single,
@@ -371,7 +371,7 @@ onEachStore((under) => {
           { slot: after(slot, -2000), reason: 'unsubmittable', count: 1, error: "it's \\ ?" },
         ],
         replaces: false,
-        nextRun: null,
+        nextRunAt: null,
         isByHand: false,
         idle: 'done',
         lastSlot: after(slot, 1000),
@@ -412,7 +412,7 @@ onEachStore((under) => {
           catchUp: 5,
           definition: '1|daily|0|||',
           plannedDefinition: '1|minutely|0|||',
-          nextRun: new Date('2020-01-01T00:00:00Z'),
+          nextRunAt: new Date('2020-01-01T00:00:00Z'),
         },
       ])
       expect(await one(under, 'SELECT args FROM job')).toEqual({ args: '{"new":1}' })
@@ -424,7 +424,7 @@ onEachStore((under) => {
       await under.query('UPDATE periodic_task SET enabled = 0')
       await submit(marks, (row, now, active): Plan => {
         expect(row.enabled).toBe(false)
-        return { ...submitDue(row, now, active), runs: [], nextRun: null }
+        return { ...submitDue(row, now, active), runs: [], nextRunAt: null }
       })
       expect(await count(under, 'job')).toBe(0)
       expect(await schedule(under, 's')).toMatchObject({ enabled: 0, wake_at: null, worker: null })
@@ -486,7 +486,7 @@ onEachStore((under) => {
     describe('if the worker has capacity', () => {
       const startLimits = (limit: number, limits: Readonly<Record<string, number>> = {}) => ({
         limit,
-        tasks: policies('other', ['task', { timeoutMs: 7000, maxRetries: 2 }]),
+        tasks: policies('other', ['task', { timeout: 7000, retries: 2 }]),
         taskLimits: new Map(Object.entries(limits)),
       })
       const begin = async (
@@ -504,7 +504,7 @@ onEachStore((under) => {
         const slot = await ago(1000)
         await planned(under, 's', slot, { args: '{"to": "a@b"}', max_retries: 9 })
         const { started, submissions } = await begin(1)
-        const policy = { ...DEFAULT_POLICY, timeoutMs: 7000, maxRetries: 9 }
+        const policy = { ...DEFAULT_POLICY, timeout: 7000, retries: 9 }
         expect(started).toMatchObject([
           { scheduleId: 's', slot, run: 1, attempt: 1, claim: 1, worker: WORKER, state: 'running', policy },
         ])
@@ -518,7 +518,7 @@ onEachStore((under) => {
           timeout: 7000,
           max_retries: 9,
         })
-        expect(instant((await jobRow(under, started[0]?.id ?? ''))['started'])).toEqual(started[0]?.started)
+        expect(instant((await jobRow(under, started[0]?.id ?? ''))['started'])).toEqual(started[0]?.startedAt)
         // The slot is decided as it always is, and whoever ends the run finds it as after a claim.
         expect(await schedule(under, 's')).toMatchObject({ worker: null, last_slot: toText(slot) })
         const { settled } = await write(under.store).settle(

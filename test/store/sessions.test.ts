@@ -67,7 +67,7 @@ onEachStore((under) => {
     })
     expect(await under.store.schedules.get(ODD)).toMatchObject({ subject: ODD, args: { text: ODD } })
     expect(
-      Math.abs(((await under.store.schedules.get(ODD))?.created.getTime() ?? 0) - now.getTime()),
+      Math.abs(((await under.store.schedules.get(ODD))?.createdAt.getTime() ?? 0) - now.getTime()),
     ).toBeLessThan(600_000)
     expect(await store.schedules.update(ODD, { subject: ODD })).toMatchObject({ subject: ODD })
     const put = await write(store).put(ODD, settings({ subject: ODD, args, task: ODD }))
@@ -83,7 +83,7 @@ onEachStore((under) => {
     const { submissions } = await store.scheduling.submit(WORKER, marks, submitDue)
     expect(submissions).toHaveLength(2)
     expect(instant((await schedule(under, 's'))['nextrun'])).toEqual(after(slot, MINUTE))
-    expect((await store.schedules.get('s'))?.nextRun).toEqual(after(slot, MINUTE))
+    expect((await store.schedules.get('s'))?.nextRunAt).toEqual(after(slot, MINUTE))
     const runAt = after(now, 3_600_123)
     await store.jobs.submit([newJob('later', { runAt })])
     expect((await store.jobs.get('later'))?.runAt).toEqual(runAt)
@@ -159,11 +159,11 @@ onEachStore((under) => {
       const next = new Date('2027-03-28T01:30:00.456Z')
       await planned(under, 's', slot)
       const store = await under.another()
-      expect((await store.schedules.get('s'))?.nextRun).toEqual(slot)
+      expect((await store.schedules.get('s'))?.nextRunAt).toEqual(slot)
       const marks = await store.scheduling.markDue(WORKER, 1, LEASE_MS)
       await store.scheduling.submit(WORKER, marks, (row, now, active) => ({
         ...submitDue(row, now, active),
-        nextRun: next,
+        nextRunAt: next,
       }))
       expect(await schedule(under, 's')).toMatchObject({
         nextrun: '2027-03-28 01:30:00.456',

@@ -25,7 +25,7 @@ const failure: AttemptEnd = { kind: 'error', error: 'boom', permanent: true }
 const passing: AttemptEnd = { kind: 'error', error: 'boom', permanent: false }
 
 onEachStore((under) => {
-  const policy: RunPolicy = { ...DEFAULT_POLICY, maxRetries: 1, retryDelayMs: 5000 }
+  const policy: RunPolicy = { ...DEFAULT_POLICY, retries: 1, retryDelay: 5000 }
   const attempt = (
     id: string,
     end: AttemptEnd = success,
@@ -290,7 +290,7 @@ onEachStore((under) => {
       await ofSchedule('s')
       await under.query("UPDATE periodic_task SET timer = 'every 3500000d' WHERE id = 's'")
       const { fence, end } = attempt('s job', passing)
-      await settle({ fence, end, policy: { ...policy, retryDelayMs: null } })
+      await settle({ fence, end, policy: { ...policy, retryDelay: null } })
       expect(await jobRow(under, 's job')).toMatchObject({
         state: 'waiting',
         run_at: '9999-12-31 23:59:59.999',

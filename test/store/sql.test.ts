@@ -42,8 +42,8 @@ onEachStore((under) => {
         args: {},
         priority: 0,
         catchUp: 1,
-        timeoutMs: null,
-        nextRun: null,
+        timeout: null,
+        nextRunAt: null,
         markedBy: null,
       })
       const row = await schedule(under, 'nightly')
@@ -239,7 +239,7 @@ onEachStore((under) => {
         ...submitDue(row, now, active),
         runs: [],
         skips: [],
-        nextRun: FUTURE,
+        nextRunAt: FUTURE,
         lastSlot: null,
         lastError: null,
         idle: null,

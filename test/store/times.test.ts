@@ -129,11 +129,11 @@ async function read({ store }: StoreUnderTest, { column }: TimeColumn): Promise<
   return {
     starts: task?.starts,
     ends: task?.ends,
-    nextrun: task?.nextRun,
-    created: task?.created,
+    nextrun: task?.nextRunAt,
+    created: task?.createdAt,
     run_at: run?.runAt,
-    finished: run?.finished,
-    stop_requested: run?.stopRequested,
+    finished: run?.finishedAt,
+    stop_requested: run?.stopRequestedAt,
   }[column]
 }
 

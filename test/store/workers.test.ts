@@ -15,7 +15,7 @@ onEachStore((under) => {
     await under.store.workers.register(worker('v/1'))
     const list = await under.store.workers.list()
     expect(list).toMatchObject([worker('v/1'), worker('w/1')])
-    for (const { started, heartbeat } of list) {
+    for (const { startedAt: started, heartbeatAt: heartbeat } of list) {
       expect(Math.abs(started.getTime() - (await clock(under)).getTime())).toBeLessThan(600_000)
       expect(heartbeat).toEqual(started)
     }
@@ -51,9 +51,9 @@ onEachStore((under) => {
     await under.store.workers.register(worker('w/1'))
     const [seen] = await under.store.workers.list()
     if (seen === undefined) throw new Error('not registered')
-    expect(await under.store.workers.evict('w/1', seen.heartbeat)).toBe('evicted')
+    expect(await under.store.workers.evict('w/1', seen.heartbeatAt)).toBe('evicted')
     expect(await under.store.workers.heartbeat('w/1')).toBe('gone')
-    expect(await under.store.workers.evict('w/1', seen.heartbeat)).toBe('kept')
+    expect(await under.store.workers.evict('w/1', seen.heartbeatAt)).toBe('kept')
   })
 
   it('a worker that has sent a heartbeat since it was seen is not evicted', async () => {

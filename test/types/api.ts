@@ -27,7 +27,7 @@ export function tasks(): void {
   // @ts-expect-error there is no such backoff
   task('wrong', { retryBackoff: 'linear' })
   // @ts-expect-error an option that does not exist
-  task('wrong', { maxRetries: 3 })
+  task('wrong', { retry: 3 })
 }
 
 /** A misspelt option does not compile, at any entry. */
@@ -136,7 +136,7 @@ export async function schedules(): Promise<void> {
   // @ts-expect-error an id is a text
   await kalends.schedules.get(7)
   // @ts-expect-error there is no such setting
-  await kalends.schedules.update('a', { nextRun: new Date() })
+  await kalends.schedules.update('a', { nextRunAt: new Date() })
   // @ts-expect-error there is no such status
   await kalends.schedules.list({ status: 'retired?' })
   const found = await kalends.schedules.get('a')

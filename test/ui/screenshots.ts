@@ -123,7 +123,7 @@ async function prepared(
   return [
     { name: 'overview', path: '' },
     { name: 'schedules', path: 'schedules' },
-    { name: 'schedules-search', path: 'schedules?q=sync&order=nextRun' },
+    { name: 'schedules-search', path: 'schedules?q=sync&order=nextRunAt' },
     { name: 'schedules-scripts', path: `schedules?task=${encodeURIComponent('報告書.送信')}` },
     {
       name: 'schedule-long',

@@ -102,10 +102,10 @@ it('the earliest run times are those that a sort of all of them begins with', ()
       'every 5min after finish',
       'no timer at all',
     ),
-    jitterMs: fc.constantFrom(0, 0, 600_000),
+    jitter: fc.constantFrom(0, 0, 600_000),
     starts: fc.option(hour, { freq: 4 }),
     ends: fc.option(hour, { freq: 4 }),
-    created: hour,
+    createdAt: hour,
   })
   const rows = fc
     .array(row, { maxLength: 12 })

@@ -198,8 +198,8 @@ const SILENT: WorkerRecord = {
   pid: 1,
   tasks: [],
   sets: {},
-  started: new Date(0),
-  heartbeat: new Date(1000),
+  startedAt: new Date(0),
+  heartbeatAt: new Date(1000),
 }
 
 const settledAs = ({ fence: { id } }: EndedAttempt): SettledAttempt => ({

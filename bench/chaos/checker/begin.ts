@@ -16,23 +16,23 @@ export type Begin =
 
 export function beginOf(row: ScheduleRow): Begin {
   if (!row.enabled) return { kind: 'nothing' }
-  const { nextRun, lastSlot } = row
+  const { nextRunAt, lastSlot } = row
   if (isEdited(row)) {
-    const byHand = nextRun !== null && nextRun !== plannedRun(row)
-    return byHand ? { kind: 'by hand', slot: nextRun } : { kind: 'from now' }
+    const byHand = nextRunAt !== null && nextRunAt !== plannedRun(row)
+    return byHand ? { kind: 'by hand', slot: nextRunAt } : { kind: 'from now' }
   }
   if (row.idle === 'awaiting-finish') return { kind: 'after run' }
   if (row.idle !== null) return { kind: 'nothing' }
-  if (nextRun === null) return { kind: 'from now' }
+  if (nextRunAt === null) return { kind: 'from now' }
   // What was decided is not decided again: the slot is the time of planning.
-  if (lastSlot !== null && nextRun <= lastSlot) return { kind: 'by hand', slot: Number.NEGATIVE_INFINITY }
-  return { kind: 'at', slot: nextRun }
+  if (lastSlot !== null && nextRunAt <= lastSlot) return { kind: 'by hand', slot: Number.NEGATIVE_INFINITY }
+  return { kind: 'at', slot: nextRunAt }
 }
 
 /** Whether its definition or nextrun are not what the last planning left behind. */
 export function isEdited(row: ScheduleRow): boolean {
   const planned = plannedOf(row)
-  return planned === null || planned.definition !== row.definition || planned.run !== row.nextRun
+  return planned === null || planned.definition !== row.definition || planned.run !== row.nextRunAt
 }
 
 /** Slots that are further ahead than this are given up when nextrun is given again. */
@@ -42,7 +42,7 @@ const MARGIN_MS = 5000
 
 /** Whether the planner may set last_slot back. @param clock  the earliest that the database's clock showed */
 export function mayLowerLastSlot(row: ScheduleRow, clock: number): boolean {
-  const isGivenAgain = isEdited(row) && (row.nextRun === null || row.nextRun !== plannedRun(row))
+  const isGivenAgain = isEdited(row) && (row.nextRunAt === null || row.nextRunAt !== plannedRun(row))
   return isGivenAgain && (row.lastSlot ?? 0) > clock + AHEAD_MS - MARGIN_MS
 }
 

@@ -16,7 +16,7 @@ export function courseOf(row: ScheduleRow): Course | null {
     const parsed = timer(row.timer)
     const within = elapsesWithin(parsed, {
       anchor: new Date(row.created),
-      shiftMs: jitterShiftMs(row.id, row.jitterMs),
+      shiftMs: jitterShiftMs(row.id, row.jitter),
       starts: row.starts === null ? null : new Date(row.starts),
       ends: row.ends === null ? null : new Date(row.ends),
     })

@@ -28,21 +28,21 @@ export interface ScheduleRow {
   readonly timer: string
   readonly task: string
   readonly created: number
-  readonly jitterMs: number
+  readonly jitter: number
   readonly starts: number | null
   readonly ends: number | null
   readonly catchUp: number
   readonly overlap: string
   readonly onExhausted: string
   readonly maxRuns: number | null
-  readonly nextRun: number | null
+  readonly nextRunAt: number | null
   readonly idle: string | null
   readonly lastSlot: number | null
   readonly runCount: number
   readonly errorCount: number
-  readonly lastRun: number | null
-  readonly lastFinished: number | null
-  readonly lastJob: string | null
+  readonly lastRunAt: number | null
+  readonly lastFinishedAt: number | null
+  readonly lastJobId: string | null
   readonly worker: string | null
   readonly marked: number | null
   readonly markEnds: number | null
@@ -80,21 +80,21 @@ export function scheduleRow(row: RowText): ScheduleRow {
     timer: String(row['timer']),
     task: String(row['task']),
     created: msOf(row['created']) ?? 0,
-    jitterMs: Number(row['jitter'] ?? 0),
+    jitter: Number(row['jitter'] ?? 0),
     starts: msOf(row['starts']),
     ends: msOf(row['ends']),
     catchUp: Number(row['catch_up'] ?? 1),
     overlap: String(row['overlap'] ?? 'skip'),
     onExhausted: String(row['on_exhausted'] ?? 'continue'),
     maxRuns: numberOf(row, 'max_runs'),
-    nextRun: msOf(row['nextrun']),
+    nextRunAt: msOf(row['nextrun']),
     idle: textOf(row, 'idle'),
     lastSlot: msOf(row['last_slot']),
     runCount: Number(row['run_count'] ?? 0),
     errorCount: Number(row['error_count'] ?? 0),
-    lastRun: msOf(row['last_run']),
-    lastFinished: msOf(row['last_finished']),
-    lastJob: textOf(row, 'last_job'),
+    lastRunAt: msOf(row['last_run']),
+    lastFinishedAt: msOf(row['last_finished']),
+    lastJobId: textOf(row, 'last_job'),
     worker: textOf(row, 'worker'),
     marked: msOf(row['marked']),
     markEnds: msOf(row['mark_ends']),

@@ -82,14 +82,17 @@ function columns(now: number): Column<Job>[] {
     { title: 'STATE', value: ({ state }) => state, style: ({ state }) => STATE_STYLES[state] },
     { title: 'TASK', value: ({ task }) => task, least: 8 },
     { title: 'SCHEDULE', value: ({ scheduleId }) => scheduleId ?? '-', least: 8, optional: 1 },
-    { title: 'SUBMITTED', value: ({ submitted }) => when(submitted), optional: 3 },
+    { title: 'SUBMITTED', value: ({ submittedAt: submitted }) => when(submitted), optional: 3 },
     { title: 'TOOK', value: (job) => took(job, now), align: 'right', optional: 2 },
     { title: 'ERROR', value: ({ error }) => firstLine(error) || '-', least: 5, optional: 1 },
   ]
 }
 
 /** @param now  the end of a run that has not ended; null: it has no duration yet */
-export function took({ started, finished }: Pick<Job, 'started' | 'finished'>, now: number | null): string {
+export function took(
+  { startedAt: started, finishedAt: finished }: Pick<Job, 'startedAt' | 'finishedAt'>,
+  now: number | null,
+): string {
   const end = finished?.getTime() ?? now
   return started === null || end === null ? '-' : durationText(end - started.getTime())
 }

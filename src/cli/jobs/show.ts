@@ -66,8 +66,8 @@ function attemptsText(attempts: readonly Attempt[]): string {
 const ATTEMPT_COLUMNS: readonly Column<Attempt>[] = [
   { title: 'ATTEMPT', value: ({ attempt }) => String(attempt), align: 'right' },
   { title: 'OUTCOME', value: ({ outcome }) => outcome ?? 'running' },
-  { title: 'STARTED', value: ({ started }) => when(started) },
-  { title: 'ENDED', value: ({ ended }) => when(ended) },
+  { title: 'STARTED', value: ({ startedAt: started }) => when(started) },
+  { title: 'ENDED', value: ({ endedAt: ended }) => when(ended) },
   { title: 'WORKER', value: ({ worker }) => worker ?? '-' },
   { title: 'ERROR', value: ({ error }) => firstLine(error), least: 12 },
 ]
@@ -90,16 +90,16 @@ function pageOf(job: Job): string {
     ['Missed before it', job.missed === 0 ? null : String(job.missed)],
     ['Run', job.run === null ? null : String(job.run)],
     ['Attempt', job.attempt === 0 ? null : String(job.attempt)],
-    ['Submitted', time(job.submitted)],
+    ['Submitted', time(job.submittedAt)],
     ['Not before', time(job.runAt)],
-    ['Started', time(job.started)],
-    ['Finished', time(job.finished)],
-    ['Took', job.started && job.finished && took(job, null)],
+    ['Started', time(job.startedAt)],
+    ['Finished', time(job.finishedAt)],
+    ['Took', job.startedAt && job.finishedAt && took(job, null)],
     ['Worker', job.worker],
     ['Progress', json(job.progress)],
     ['Result', json(job.result)],
     ['Error', job.error],
-    ['Stop requested', time(job.stopRequested)],
+    ['Stop requested', time(job.stopRequestedAt)],
     ...settingFacts(job, JOB_OPTION_NAMES),
   ])
 }

@@ -54,7 +54,7 @@ async function nextToRunFirst(
   limit: number,
 ): Promise<ListPage<Listed<Schedule>>> {
   const planned = await firstRows(
-    ({ limit: size, offset }) => schedules.list({ ...conditions, limit: size, offset, order: 'nextRun' }),
+    ({ limit: size, offset }) => schedules.list({ ...conditions, limit: size, offset, order: 'nextRunAt' }),
     Math.min(limit, MOST_SORTED),
   )
   const all = await firstRows(
@@ -63,7 +63,7 @@ async function nextToRunFirst(
   )
   const seen = new Set(planned.items.map(({ id }) => id))
   const inOrder = planned.items.toSorted(
-    (one, other) => (one.nextRun?.getTime() ?? Infinity) - (other.nextRun?.getTime() ?? Infinity) || 0,
+    (one, other) => (one.nextRunAt?.getTime() ?? Infinity) - (other.nextRunAt?.getTime() ?? Infinity) || 0,
   )
   const others = all.items.filter(({ id }) => !seen.has(id))
   return { ...all, items: [...inOrder, ...others].slice(0, limit) }
@@ -71,12 +71,12 @@ async function nextToRunFirst(
 
 function columns(now: Date): Column<Schedule>[] {
   return [
-    { title: 'NEXT', value: ({ nextRun }) => when(nextRun), optional: 1 },
-    { title: 'LEFT', value: ({ nextRun }) => leftText(nextRun, now), align: 'right' },
-    { title: 'LAST', value: ({ lastRun }) => when(lastRun), optional: 3 },
+    { title: 'NEXT', value: ({ nextRunAt }) => when(nextRunAt), optional: 1 },
+    { title: 'LEFT', value: ({ nextRunAt }) => leftText(nextRunAt, now), align: 'right' },
+    { title: 'LAST', value: ({ lastRunAt }) => when(lastRunAt), optional: 3 },
     {
       title: 'PASSED',
-      value: ({ lastRun }) => (lastRun === null ? '-' : relativeTime(lastRun, now)),
+      value: ({ lastRunAt }) => (lastRunAt === null ? '-' : relativeTime(lastRunAt, now)),
       optional: 2,
     },
     { title: 'SCHEDULE', value: ({ id }) => id, least: 10 },
@@ -84,7 +84,7 @@ function columns(now: Date): Column<Schedule>[] {
   ]
 }
 
-function leftText(nextRun: Date | null, now: Date): string {
-  if (nextRun === null) return '-'
-  return nextRun < now ? relativeTime(nextRun, now) : durationText(nextRun.getTime() - now.getTime())
+function leftText(nextRunAt: Date | null, now: Date): string {
+  if (nextRunAt === null) return '-'
+  return nextRunAt < now ? relativeTime(nextRunAt, now) : durationText(nextRunAt.getTime() - now.getTime())
 }

@@ -38,7 +38,7 @@ export async function showSchedule(
 
 async function pageOf(kalends: Kalends, schedule: Schedule): Promise<string> {
   const { checkTimer } = await import('../../timer/index.ts')
-  const checked = checkTimer(schedule.timer, { limit: 1, anchor: schedule.created })
+  const checked = checkTimer(schedule.timer, { limit: 1, anchor: schedule.createdAt })
   const elapses =
     schedule.status === 'active' && checked.valid
       ? await kalends.schedules.elapses(schedule.id, { limit: ELAPSES })
@@ -51,16 +51,16 @@ async function pageOf(kalends: Kalends, schedule: Schedule): Promise<string> {
     ['Args', JSON.stringify(schedule.args)],
     ['Timer', schedule.timer],
     ['In words', checked.valid ? checked.description : checked.error.message],
-    ['Next run', schedule.nextRun && when(schedule.nextRun)],
+    ['Next run', schedule.nextRunAt && when(schedule.nextRunAt)],
     ['Elapses', elapses.map((at) => when(at)).join('\n')],
     ['Warnings', checked.valid ? checked.warnings.join('\n') : null],
     ...settingFacts(schedule, NAMES),
     ['Runs', `${schedule.runCount}, ${schedule.errorCount} failed`],
-    ['Last run', schedule.lastRun && when(schedule.lastRun)],
-    ['Last job', schedule.lastJob],
+    ['Last run', schedule.lastRunAt && when(schedule.lastRunAt)],
+    ['Last job', schedule.lastJobId],
     ['Last error', schedule.lastError],
     ['Declared by', schedule.declaredBy],
-    ['Created', when(schedule.created)],
+    ['Created', when(schedule.createdAt)],
   ])
 }
 

@@ -135,8 +135,8 @@ function attemptInJob({ state, worker, attempt, started, finished }: JobColumns)
     {
       attempt,
       worker,
-      started: fromStored(started),
-      ended: state === 'success' ? fromText(finished) : null,
+      startedAt: fromStored(started),
+      endedAt: state === 'success' ? fromText(finished) : null,
       outcome: state === 'success' ? 'success' : null,
       error: null,
     },
@@ -148,8 +148,8 @@ function toAttempt(row: AttemptRow): Listed<Attempt> {
   return {
     attempt,
     worker,
-    started: fromStored(row.started),
-    ended: fromStored(row.ended),
+    startedAt: fromStored(row.started),
+    endedAt: fromStored(row.ended),
     outcome,
     error: wholeLines(row.error, bytes),
     ...(bytes !== null && { truncated: { error: bytes } }),

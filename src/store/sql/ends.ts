@@ -230,7 +230,7 @@ function scheduleAfter(
     last_job: last?.row.id ?? null,
     last_error: last?.outcome.state === 'failed' ? last.outcome.error : null,
     moved: Number(next !== null),
-    nextrun: next?.nextRun ? toText(next.nextRun) : null,
+    nextrun: next?.nextRunAt ? toText(next.nextRunAt) : null,
     idle: next?.idle ?? null,
     planned_from: next === null ? null : plannedFrom(row.definition, { ...next, isByHand: false }),
   }

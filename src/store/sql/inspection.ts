@@ -96,8 +96,8 @@ async function schedules({ rows, dialect, tables }: Context): Promise<DoctorSche
     task: row.task,
     timer: row.timer,
     idle: row.idle,
-    nextRun: fromText(row.nextrun),
-    created: fromStored(row.created),
+    nextRunAt: fromText(row.nextrun),
+    createdAt: fromStored(row.created),
     lastError: row.last_error,
     isDue: row.due === 1,
   }))

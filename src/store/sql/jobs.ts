@@ -1,6 +1,6 @@
 import { ConflictError } from '../../errors.ts'
 import { ANY_OWNER, type Owner, shownId } from '../../model/owner.ts'
-import { JOB_SETTING_NAMES, propertyOf, settingOf } from '../../model/settings.ts'
+import { JOB_SETTING_NAMES, settingOf } from '../../model/settings.ts'
 import { callerTransaction } from '../caller-transaction.ts'
 import type { Sql, SqlValue } from '../database.ts'
 import { toText } from '../../model/instant.ts'
@@ -141,14 +141,13 @@ async function insertJobs(
   { tables, dialect }: Context,
   jobs: readonly NewJob[],
 ): Promise<void> {
-  const settings = JOB_SETTING_NAMES.map((name) => [settingOf(name).column, propertyOf(name)] as const)
   const values = jobs.map((job): SqlValue[] => [
     job.id,
     job.runAt && toText(job.runAt),
-    ...settings.map(([, property]) => job[property]),
+    ...JOB_SETTING_NAMES.map((name) => job[name]),
   ])
   await sql.run(
-    `INSERT INTO ${tables.job} (id, run_at, ${settings.map(([column]) => column).join(', ')}, submitted)
+    `INSERT INTO ${tables.job} (id, run_at, ${JOB_SETTING_NAMES.map((name) => settingOf(name).column).join(', ')}, submitted)
      VALUES ${values.map((row) => `(${placeholders(row)}, ${dialect.now})`).join(', ')}`,
     values.flat(),
   )

@@ -26,7 +26,7 @@ export function scheduleRange(
   { tables, dialect }: Context,
   owner: Owner,
   conditions: ScheduleConditions,
-  page: { readonly order?: 'id' | 'nextRun' | undefined; readonly after?: string | undefined } = {},
+  page: { readonly order?: 'id' | 'nextRunAt' | undefined; readonly after?: string | undefined } = {},
 ): IndexRange {
   const { status, text } = conditions
   const isCommon = status === 'active'
@@ -59,7 +59,7 @@ export function scheduleRange(
         )
   // Written as a range; otherwise SQLite would not use the index.
   const wakes = and("wake_at >= '1970-01-01 00:00:00'")
-  if (page.order === 'nextRun' && !isScoped) {
+  if (page.order === 'nextRunAt' && !isScoped) {
     return {
       table: tables.schedule,
       index: tables.wakeIndex,
@@ -71,7 +71,7 @@ export function scheduleRange(
     }
   }
   const [first, ...others] = choices
-  if (page.order === 'nextRun') {
+  if (page.order === 'nextRunAt') {
     return {
       table: tables.schedule,
       index: first?.index ?? null,

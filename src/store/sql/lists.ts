@@ -54,8 +54,8 @@ export function listStore(context: TablesContext, owner: Owner = ANY_OWNER): Lis
             id: shownId(owner, id),
             state,
             slot: fromText(slot),
-            started: fromText(started),
-            finished: fromText(finished),
+            startedAt: fromText(started),
+            finishedAt: fromText(finished),
           })
       }
       return runs

@@ -43,7 +43,7 @@ export async function failuresIn(
     )
     for (const { id, task, message, ended } of rows) {
       if (items.size === limit) return 'stop'
-      items.set(id, { id, task, error: message ?? '', finished: fromText(ended) })
+      items.set(id, { id, task, error: message ?? '', finishedAt: fromText(ended) })
     }
     return 'go on'
   })
@@ -75,8 +75,9 @@ export async function timerGroupsIn(
       const key = JSON.stringify([row.timer, row.jitter, row.starts, row.ends, row.anchor])
       const known = groups.get(key)
       const group = { ...timed(row), schedules: row.schedules + (known?.schedules ?? 0) }
-      const created = known !== undefined && known.created < group.created ? known.created : group.created
-      groups.set(key, { ...group, created })
+      const created =
+        known !== undefined && known.createdAt < group.createdAt ? known.createdAt : group.createdAt
+      groups.set(key, { ...group, createdAt: created })
     }
     return 'go on'
   })
@@ -159,9 +160,9 @@ export async function hoursIn(
 function timed(row: TimerColumns): Omit<TimerRow, 'id' | 'task'> {
   return {
     timer: row.timer,
-    jitterMs: row.jitter,
+    jitter: row.jitter,
     starts: fromText(row.starts),
     ends: fromText(row.ends),
-    created: fromStored(row.created),
+    createdAt: fromStored(row.created),
   }
 }

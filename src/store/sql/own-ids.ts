@@ -70,8 +70,8 @@ function ownerIndex(tables: Tables, table: 'schedule' | 'job', { submitter }: Ow
 
 /** The schedule with ids as its owner sees them. */
 export function shownSchedule<Row extends Schedule>(owner: Owner, schedule: Row): Row {
-  const { id, lastJob } = schedule
-  return { ...schedule, id: shownId(owner, id), lastJob: lastJob && shownId(owner, lastJob) }
+  const { id, lastJobId } = schedule
+  return { ...schedule, id: shownId(owner, id), lastJobId: lastJobId && shownId(owner, lastJobId) }
 }
 
 /** The job with ids as its owner sees them. */

@@ -5,7 +5,6 @@ import type { Idle, Schedule, ScheduleSettings, ScheduleStatus } from '../../mod
 import {
   JOB_SETTING_NAMES,
   type JobSettingRow,
-  propertyOf,
   type Setting,
   SETTING_NAMES,
   type SettingName,
@@ -172,19 +171,17 @@ export function jobColumns(dialect: Dialect): string {
 }
 
 type Values = SettingValues & { readonly args: unknown }
-/** The names of the stored values of settings. */
-type Properties<Name extends SettingName> = ReturnType<typeof propertyOf<Name>> & keyof Values
 
-/** Reads the settings of a row, by the names of their stored values. */
+/** Reads the settings of a row. */
 function settingsReader<Name extends SettingName>(
   names: readonly Name[],
-): (row: object) => Pick<Values, Properties<Name>> {
-  const settings = names.map((name) => [propertyOf(name), settingOf(name)] as const)
+): (row: object) => Pick<Values, Name> {
+  const settings = names.map((name) => [name, settingOf(name)] as const)
   return (row) =>
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.fromEntries loses the names
     Object.fromEntries(
-      settings.map(([property, setting]) => [property, valueOf(setting, Reflect.get(row, setting.column))]),
-    ) as Pick<Values, Properties<Name>>
+      settings.map(([name, setting]) => [name, valueOf(setting, Reflect.get(row, setting.column))]),
+    ) as Pick<Values, Name>
 }
 
 function valueOf(setting: Setting, stored: unknown): unknown {
@@ -215,9 +212,9 @@ export function toPlannable(row: PlannableRow): Finishing {
   return {
     ...planningSettings(row),
     id: row.id,
-    created: fromStored(row.created),
+    createdAt: fromStored(row.created),
     successes: numberOr(row.run_count, 0) - numberOr(row.error_count, 0),
-    nextRun: fromText(row.nextrun),
+    nextRunAt: fromText(row.nextrun),
     idle: row.idle,
     lastSlot: fromText(row.last_slot),
     lastError: row.last_error,
@@ -234,9 +231,9 @@ const BY_HAND = '|by hand'
 /** The value of `planned_from`, which `wake_at` compares: the definition and the nextrun of the last planning. */
 export function plannedFrom(
   definition: string,
-  { nextRun, isByHand }: { readonly nextRun: Date | null; readonly isByHand: boolean },
+  { nextRunAt, isByHand }: { readonly nextRunAt: Date | null; readonly isByHand: boolean },
 ): string {
-  return `${definition}|${nextRun === null ? '' : toText(nextRun)}${isByHand ? BY_HAND : ''}`
+  return `${definition}|${nextRunAt === null ? '' : toText(nextRunAt)}${isByHand ? BY_HAND : ''}`
 }
 
 function splitPlannedFrom(text: string) {
@@ -251,16 +248,16 @@ export function toSchedule(row: ScheduleRow): Schedule {
     id: row.id,
     ...scheduleSettings(row),
     status: row.status,
-    nextRun: fromText(row.nextrun),
+    nextRunAt: fromText(row.nextrun),
     idle: row.idle,
     declaredBy: row.declared_by,
-    created: fromStored(row.created),
+    createdAt: fromStored(row.created),
     lastSlot: fromText(row.last_slot),
     runCount: numberOr(row.run_count, 0),
     errorCount: numberOr(row.error_count, 0),
-    lastRun: fromText(row.last_run),
-    lastFinished: fromText(row.last_finished),
-    lastJob: row.last_job,
+    lastRunAt: fromText(row.last_run),
+    lastFinishedAt: fromText(row.last_finished),
+    lastJobId: row.last_job,
     lastError: row.last_error,
     markedBy: row.worker,
   }
@@ -278,26 +275,26 @@ export function toJob(row: JobRow): Job {
     reason: row.reason,
     worker: row.worker,
     attempt: numberOr(row.attempt, 0),
-    submitted: fromStored(row.submitted),
+    submittedAt: fromStored(row.submitted),
     runAt: fromText(row.run_at),
-    started: fromText(row.started),
-    finished: fromText(row.finished),
+    startedAt: fromText(row.started),
+    finishedAt: fromText(row.finished),
     progress: row.progress === null ? null : fromJson(row.progress),
     result: row.result === null ? null : fromJson(row.result),
     error: row.error,
-    stopRequested: fromText(row.stop_requested),
+    stopRequestedAt: fromText(row.stop_requested),
   }
 }
 
 const COLUMNS = [
-  ...SETTING_NAMES.map((name) => [propertyOf(name), settingOf(name).column] as const),
+  ...SETTING_NAMES.map((name) => [name, settingOf(name).column] as const),
   ['declaredBy', 'declared_by'] as const,
 ]
 
 /** The columns and values of the given settings; undefined ones are left out. */
 export function settingColumns(settings: Partial<ScheduleSettings>): [column: string, value: SqlValue][] {
-  return COLUMNS.flatMap(([property, column]) => {
-    const value = settings[property]
+  return COLUMNS.flatMap(([name, column]) => {
+    const value = settings[name]
     return value === undefined ? [] : [[column, sqlValue(value)]]
   })
 }
@@ -327,9 +324,9 @@ export function policyOf(
   task: RunPolicy = DEFAULT_POLICY,
 ): RunPolicy {
   return {
-    timeoutMs: numberOr(row.timeout, null) ?? task.timeoutMs,
-    maxRetries: numberOr(row.max_retries, null) ?? task.maxRetries,
-    retryDelayMs: numberOr(row.retry_delay, null) ?? task.retryDelayMs,
+    timeout: numberOr(row.timeout, null) ?? task.timeout,
+    retries: numberOr(row.max_retries, null) ?? task.retries,
+    retryDelay: numberOr(row.retry_delay, null) ?? task.retryDelay,
     retryBackoff: row.retry_backoff ?? task.retryBackoff,
   }
 }

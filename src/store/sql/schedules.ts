@@ -74,7 +74,7 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
           `SELECT ${instant('nextrun')} AS nextrun FROM ${tables.schedule} WHERE id = ?`,
           [current.id],
         )
-        return withSettings({ ...current, nextRun: fromText(row?.nextrun ?? null) }, changes)
+        return withSettings({ ...current, nextRunAt: fromText(row?.nextrun ?? null) }, changes)
       }),
 
     delete: (name, check) =>
@@ -88,7 +88,7 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
         // planned_from NULL: planned again, from now.
         const reset = { idle: 'NULL', nextrun: 'NULL', planned_from: 'NULL', last_error: 'NULL' }
         await updateRows(tx, tables.schedule, { ...reset, run_count: '0', error_count: '0' }, [current.id])
-        const after = { ...current, idle: null, nextRun: null, lastError: null, runCount: 0, errorCount: 0 }
+        const after = { ...current, idle: null, nextRunAt: null, lastError: null, runCount: 0, errorCount: 0 }
         return withSettings(after, {})
       }),
 

@@ -36,7 +36,7 @@ export async function startAttempts(
   const [first] = rows
   if (first === undefined) return []
   for (const [task, of] of groupBy(rows, (row) => row.task)) {
-    const { timeoutMs, maxRetries, retryDelayMs, retryBackoff } = tasks.get(task) ?? DEFAULT_POLICY
+    const { timeout, retries, retryDelay, retryBackoff } = tasks.get(task) ?? DEFAULT_POLICY
     await updateRows(
       tx,
       tx.tables.job,
@@ -53,7 +53,7 @@ export async function startAttempts(
         retry_backoff: 'COALESCE(retry_backoff, ?)',
       },
       of.map((row) => row.id),
-      { params: [worker, first.clock, timeoutMs, maxRetries, retryDelayMs, retryBackoff] },
+      { params: [worker, first.clock, timeout, retries, retryDelay, retryBackoff] },
     )
   }
   return rows.map((row): ClaimedJob => {
@@ -64,7 +64,7 @@ export async function startAttempts(
       worker,
       attempt: next(before.attempt),
       claim: next(row.claim),
-      started: fromStored(first.clock),
+      startedAt: fromStored(first.clock),
       progress: null,
       argsText: row.args,
       policy: policyOf(row, tasks.get(row.task)),

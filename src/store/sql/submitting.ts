@@ -307,7 +307,7 @@ async function advance(tx: Context, planned: readonly Planned[]): Promise<void> 
     },
     planned.map(({ row, plan }) => ({
       id: row.id,
-      nextrun: plan.nextRun && toText(plan.nextRun),
+      nextrun: plan.nextRunAt && toText(plan.nextRunAt),
       idle: plan.idle,
       last_slot: plan.lastSlot && toText(plan.lastSlot),
       last_error: plan.lastError,

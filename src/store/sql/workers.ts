@@ -49,8 +49,8 @@ export function workerStore(context: TablesContext): WorkerStore {
         // An invalid row must not hide the others, because workers could then not take over from dead workers.
         tasks: textsOf(row.tasks),
         sets: textRecordOf(row.sets),
-        started: fromStored(row.started),
-        heartbeat: fromStored(row.heartbeat),
+        startedAt: fromStored(row.started),
+        heartbeatAt: fromStored(row.heartbeat),
       }))
     },
 

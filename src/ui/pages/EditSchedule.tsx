@@ -157,7 +157,7 @@ function Form({ title, edited: newest }: FormProps) {
         value={entries.timer}
         onChange={(value) => set('timer', value)}
         timerZone={entries.zone || session.value?.zone || 'UTC'}
-        anchor={edited?.schedule.created}
+        anchor={edited?.schedule.createdAt}
         refused={errors['timer']}
       />
       <MainEntries form={form} />
@@ -197,7 +197,7 @@ interface FormState {
 }
 
 interface EntryProps extends FormState {
-  readonly field: Omit<Setting, 'name' | 'property' | 'kind'> & { readonly name: Name; readonly kind?: Kind }
+  readonly field: Omit<Setting, 'name' | 'kind'> & { readonly name: Name; readonly kind?: Kind }
 }
 
 function formatOf(kind: Kind): string {

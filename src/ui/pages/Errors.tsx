@@ -16,8 +16,8 @@ type Filter = Readonly<Record<string, string>>
 const SEARCH_LENGTH = 200
 
 /** The jobs of a group. Callers with a scope cannot search errors: they get its newest job. */
-function linkTo({ error, lastJob }: FailureGroup, filter: Filter): string {
-  if (isScoped.value) return link(['jobs', lastJob])
+function linkTo({ error, lastJobId }: FailureGroup, filter: Filter): string {
+  if (isScoped.value) return link(['jobs', lastJobId])
   return link(['jobs'], { ...filter, state: 'failed', error: error.slice(0, SEARCH_LENGTH) })
 }
 
@@ -42,9 +42,9 @@ const columns = (filter: Filter): readonly Column<FailureGroup>[] => [
   },
   {
     title: 'Newest',
-    cell: ({ lastJob, lastFinished }) => (
-      <a href={link(['jobs', lastJob])}>
-        <Ago at={lastFinished} />
+    cell: ({ lastJobId, lastFinishedAt }) => (
+      <a href={link(['jobs', lastJobId])}>
+        <Ago at={lastFinishedAt} />
       </a>
     ),
   },
@@ -62,7 +62,7 @@ export function Errors({ filter, limit }: ErrorsProps) {
       {({ items }) => (
         <Table
           label="Failures by error"
-          rows={items.slice(0, limit).map((group) => ({ ...group, id: group.lastJob }))}
+          rows={items.slice(0, limit).map((group) => ({ ...group, id: group.lastJobId }))}
           columns={columns(filter)}
           view={JSON.stringify(filter)}
           empty={<Empty title="No failed jobs" />}

@@ -22,7 +22,7 @@ const columns = (timerZone: string): readonly Column<ListedJob>[] => [
   {
     title: 'Slot',
     isMain: true,
-    cell: ({ id, slot, submitted }) => (
+    cell: ({ id, slot, submittedAt: submitted }) => (
       <a class="row-link" href={link(['jobs', id])}>
         <At at={slot ?? submitted} own={timerZone} />
       </a>
@@ -35,7 +35,7 @@ const columns = (timerZone: string): readonly Column<ListedJob>[] => [
   },
   attemptColumn,
   tookColumn,
-  { title: 'Ended', cell: ({ finished }) => <Ago at={finished} own={timerZone} /> },
+  { title: 'Ended', cell: ({ finishedAt: finished }) => <Ago at={finished} own={timerZone} /> },
   outcomeColumn,
 ]
 

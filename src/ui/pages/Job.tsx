@@ -57,7 +57,7 @@ export function JobPage({ id }: { readonly id: string }) {
 }
 
 function Head({ job }: { readonly job: Job }) {
-  const { id, state, task, stopRequested } = job
+  const { id, state, task, stopRequestedAt: stopRequested } = job
   return (
     <PageHead
       title={task}
@@ -110,7 +110,7 @@ function ErrorText({ text }: { readonly text: string }) {
 
 function Facts({ job }: { readonly job: Job }) {
   const { scheduleId, slot, run, missed, task, worker, group, subject, submitter, priority } = job
-  const { attempt, maxRetries, timeoutMs } = job
+  const { attempt, retries, timeout } = job
   return (
     <Section title="Facts">
       <dl class="facts">
@@ -130,13 +130,10 @@ function Facts({ job }: { readonly job: Job }) {
         <Fact name="Task" value={<a href={link(['jobs'], { task })}>{task}</a>} />
         <Fact name="Worker" value={worker !== null && <a href={link(['workers'])}>{worker}</a>} />
         <Fact name="Took" value={<JobTook job={job} />} />
-        <Fact
-          name="Attempts"
-          value={`${attempt}${maxRetries === null ? '' : ` (at most ${maxRetries + 1})`}`}
-        />
+        <Fact name="Attempts" value={`${attempt}${retries === null ? '' : ` (at most ${retries + 1})`}`} />
         <Fact
           name="Timeout"
-          value={timeoutMs === null ? <span class="quiet">task default</span> : spanText(timeoutMs)}
+          value={timeout === null ? <span class="quiet">task default</span> : spanText(timeout)}
         />
         <Fact name="Group" value={group !== '' && <a href={link(['jobs'], { group })}>{group}</a>} />
         <Fact name="Subject" value={subject} />

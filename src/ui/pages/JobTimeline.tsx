@@ -45,8 +45,8 @@ export function JobTimeline({ job }: { readonly job: Job }) {
 
 function steps(job: Job, attempts: readonly Attempt[]): Step[] {
   if (job.state === 'skipped')
-    return [{ icon: 'skipped', title: `Skipped: ${outcome(job)}`, at: job.slot ?? job.submitted }]
-  const steps: Step[] = [{ icon: 'plus', title: 'Submitted', at: job.submitted }]
+    return [{ icon: 'skipped', title: `Skipped: ${outcome(job)}`, at: job.slot ?? job.submittedAt }]
+  const steps: Step[] = [{ icon: 'plus', title: 'Submitted', at: job.submittedAt }]
   steps.push(...attempts.map(attemptStep))
   if (job.state === 'blocked')
     steps.push({ icon: 'blocked', tone: 'now', title: 'Waiting for the end of the earlier job', at: null })
@@ -58,18 +58,19 @@ function steps(job: Job, attempts: readonly Attempt[]): Step[] {
       steps.push({ icon: 'waiting', tone: 'now', title: 'Waiting for a free worker', at: null })
     else steps.push({ icon: 'waiting', tone: 'now', title: 'Not before', at: job.runAt })
   }
-  if (job.stopRequested !== null) steps.push({ icon: 'stop', title: 'Asked to stop', at: job.stopRequested })
-  if (job.finished !== null)
+  if (job.stopRequestedAt !== null)
+    steps.push({ icon: 'stop', title: 'Asked to stop', at: job.stopRequestedAt })
+  if (job.finishedAt !== null)
     steps.push({
       icon: job.state,
       tone: TONES[job.state],
       title: ENDS[job.state] ?? job.state,
-      at: job.finished,
+      at: job.finishedAt,
     })
   return steps
 }
 
-function attemptStep({ attempt, outcome, worker, started, ended, error }: Attempt): Step {
+function attemptStep({ attempt, outcome, worker, startedAt: started, endedAt: ended, error }: Attempt): Step {
   const { icon, tone, text } = outcome === null ? RUNNING : OUTCOMES[outcome]
   const [firstLine = ''] = error?.split('\n', 1) ?? []
   return {

@@ -48,8 +48,8 @@ const columns: readonly Column<ListedJob>[] = [
       </>
     ),
   },
-  { title: 'Slot', cell: ({ slot, submitted }) => <Ago at={slot ?? submitted} /> },
-  { title: 'Ended', isOptional: true, cell: ({ finished }) => <Ago at={finished} /> },
+  { title: 'Slot', cell: ({ slot, submittedAt: submitted }) => <Ago at={slot ?? submitted} /> },
+  { title: 'Ended', isOptional: true, cell: ({ finishedAt: finished }) => <Ago at={finished} /> },
   attemptColumn,
   tookColumn,
   outcomeColumn,

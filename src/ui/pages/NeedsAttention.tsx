@@ -15,11 +15,11 @@ const LATE_MS = 90_000
 const MOST_CHECKED = 20
 
 export function NeedsAttention({ counts }: { readonly counts: ScheduleCounts | undefined }) {
-  const query = { order: 'nextRun', limit: MOST_CHECKED }
+  const query = { order: 'nextRunAt', limit: MOST_CHECKED }
   const { data } = useApi('/api/v1/schedules', { query }, ['schedules'])
   const late = (data?.items ?? []).filter((schedule) => {
-    const nextRun = nextRunOf(schedule)
-    return nextRun !== null && now.value.getTime() - Date.parse(nextRun) > LATE_MS
+    const nextRunAt = nextRunOf(schedule)
+    return nextRunAt !== null && now.value.getTime() - Date.parse(nextRunAt) > LATE_MS
   })
   const { dead = 0, invalid = 0 } = counts?.counts ?? {}
   const [first] = late
@@ -29,12 +29,12 @@ export function NeedsAttention({ counts }: { readonly counts: ScheduleCounts | u
       <ul class="attention">
         {first !== undefined && (
           <Item state="failed" icon="late" word="late">
-            <a href={link(['schedules'], { order: 'nextRun' })}>
+            <a href={link(['schedules'], { order: 'nextRunAt' })}>
               {late.length === MOST_CHECKED ? `${MOST_CHECKED} or more` : count(late.length)}{' '}
               {late.length === 1 ? 'schedule' : 'schedules'}
             </a>{' '}
             not submitted in time, for example <a href={link(['schedules', first.id])}>{first.id}</a>, due{' '}
-            <Ago at={first.nextRun} />
+            <Ago at={first.nextRunAt} />
           </Item>
         )}
         {dead > 0 && (

@@ -78,7 +78,7 @@ function Chart({ from, runs }: RunsProps & { readonly from: number }) {
 
 function NextRuns({ runs }: RunsProps) {
   const next = runs.filter(({ at }) => Date.parse(at) > now.value.getTime()).slice(0, LISTED)
-  const all = link(['schedules'], { order: 'nextRun' })
+  const all = link(['schedules'], { order: 'nextRunAt' })
   if (next.length === 0)
     return (
       <Empty title="No runs in the next hour">

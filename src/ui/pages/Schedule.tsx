@@ -144,7 +144,7 @@ function UpcomingRuns({ schedule }: ScheduleProps) {
 }
 
 function Facts({ schedule }: ScheduleProps) {
-  const { id, timer, task, created, lastRun, lastJob, lastError, group } = schedule
+  const { id, timer, task, createdAt: created, lastRunAt, lastJobId, lastError, group } = schedule
   const { runCount, errorCount } = schedule
   const query = { timer, anchor: created, limit: 0 }
   const { data: check } = useApi('/api/v1/timers/check', { query }, [])
@@ -167,8 +167,8 @@ function Facts({ schedule }: ScheduleProps) {
           name="Last run"
           value={
             <>
-              <At at={lastRun} own={timerZone} />{' '}
-              {lastJob !== null && <a href={link(['jobs', lastJob])}>job</a>}
+              <At at={lastRunAt} own={timerZone} />{' '}
+              {lastJobId !== null && <a href={link(['jobs', lastJobId])}>job</a>}
             </>
           }
         />
@@ -188,7 +188,7 @@ function Facts({ schedule }: ScheduleProps) {
         <Fact name="Owner" value={<Owner schedule={schedule} />} />
         <Fact name="Group" value={group !== '' && <a href={link(['schedules'], { group })}>{group}</a>} />
         {POLICIES.filter(({ name }) => name !== 'group' && name !== 'submitter').map((field) => (
-          <Fact key={field.name} name={field.label} value={shownPolicy(field, schedule[field.property])} />
+          <Fact key={field.name} name={field.label} value={shownPolicy(field, schedule[field.name])} />
         ))}
         <Fact name="Created" value={<At at={created} />} />
         <Fact name="Args" value={<Json value={schedule.args} label="Args" />} />

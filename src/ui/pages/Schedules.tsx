@@ -53,7 +53,7 @@ const columns: readonly Column<ListedSchedule>[] = [
     ),
   },
   { title: 'Next', cell: ({ timer, ...schedule }) => <Ago at={nextRunOf(schedule)} own={zoneOf(timer)} /> },
-  { title: 'Last', cell: ({ lastRun, timer }) => <Ago at={lastRun} own={zoneOf(timer)} /> },
+  { title: 'Last', cell: ({ lastRunAt, timer }) => <Ago at={lastRunAt} own={zoneOf(timer)} /> },
   {
     title: 'Last runs',
     isOptional: true,
@@ -105,8 +105,8 @@ function short(description: string, timer: string): string {
 }
 
 /** Null if no run will follow: the row may still hold the time of an earlier one. */
-export function nextRunOf({ status, idle, nextRun }: Pick<Schedule, 'status' | 'idle' | 'nextRun'>) {
-  return status === 'active' && idle === null ? nextRun : null
+export function nextRunOf({ status, idle, nextRunAt }: Pick<Schedule, 'status' | 'idle' | 'nextRunAt'>) {
+  return status === 'active' && idle === null ? nextRunAt : null
 }
 
 const bulk = (action: ScheduleAction, label: string) => ({
@@ -156,7 +156,7 @@ function Filters() {
       <Select
         label="Order"
         value={order}
-        options={{ id: 'By id', nextRun: 'By next run' }}
+        options={{ id: 'By id', nextRunAt: 'By next run' }}
         onChange={(value) => setQuery({ order: value === 'id' ? undefined : value })}
       />
       <FilterChips names={FILTERS} labelOf={(name) => (name === 'declaredBy' ? 'declared in' : name)} />

@@ -60,7 +60,7 @@ export const outcomeColumn: Column<ListedJob> = {
 }
 
 /** How long the last attempt took, or has been running. */
-export function JobTook({ job: { state, started, finished } }: { readonly job: Job }) {
+export function JobTook({ job: { state, startedAt: started, finishedAt: finished } }: { readonly job: Job }) {
   const hasRun = state === 'running' || (finished !== null && state !== 'skipped')
   return <Took from={hasRun ? started : null} to={finished} />
 }

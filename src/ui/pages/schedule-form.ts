@@ -3,12 +3,12 @@ import type { NewSchedule, Schedule } from '../api/generated/api.ts'
 import { FIELDS } from '../api/generated/settings.ts'
 import { spanText } from '../../duration.ts'
 
-export type Value = Schedule[Field['property']]
+type SettingName = Exclude<(typeof FIELDS)[number]['name'], 'enabled' | 'args'>
+export type Value = Schedule[SettingName]
 
 /** One setting, as the form shows it. */
 export interface Field {
-  readonly name: Name
-  readonly property: Exclude<(typeof FIELDS)[number]['property'], 'args'>
+  readonly name: SettingName
   readonly kind: (typeof FIELDS)[number]['kind']
   readonly label: string
   readonly help: string
@@ -27,7 +27,9 @@ export type Name = Exclude<(typeof FIELDS)[number]['name'], 'enabled'> | keyof t
 export type Entries = Readonly<Record<Name, string>>
 
 /** The settings of the form; a schedule is paused and resumed with buttons. */
-const fields: readonly Field[] = FIELDS.filter((field) => field.name !== 'enabled' && field.name !== 'args')
+const fields: readonly Field[] = FIELDS.filter(
+  (field): field is Field & (typeof FIELDS)[number] => field.name !== 'enabled' && field.name !== 'args',
+)
 
 function fieldOf(name: Name): Field {
   const field = fields.find((one) => one.name === name)
@@ -50,7 +52,7 @@ export const EMPTY = {
 export class InvalidArgs extends Error {}
 
 export function entriesOf(schedule: Schedule): Entries {
-  const settings = fields.map((field) => [field.name, textOf(field, schedule[field.property])])
+  const settings = fields.map((field) => [field.name, textOf(field, schedule[field.name])])
   const args = JSON.stringify(schedule.args, null, 2)
   return { ...EMPTY, ...Object.fromEntries(settings), args, id: schedule.id }
 }

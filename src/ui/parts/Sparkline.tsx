@@ -55,6 +55,6 @@ function summary(runs: readonly RecentRun[]): string {
     : `${words.join(', ')}; the longest took ${durationText(Math.max(...took))}`
 }
 
-function tookMs({ started, finished }: RecentRun): number {
+function tookMs({ startedAt: started, finishedAt: finished }: RecentRun): number {
   return started === null || finished === null ? 0 : Math.max(0, Date.parse(finished) - Date.parse(started))
 }

@@ -102,20 +102,20 @@ function lastOnes(evidence: Evidence, { jobs }: ScheduleEvidence, segment: Segme
     faults.push(
       `last_slot is ${instantText(end.lastSlot)}, but the last that was decided is ${instantText(latest)}`,
     )
-  if (end.lastJob === null || end.lastJob === start.lastJob) return faults
-  const job = evidence.jobs.get(end.lastJob)
+  if (end.lastJobId === null || end.lastJobId === start.lastJobId) return faults
+  const job = evidence.jobs.get(end.lastJobId)
   if (job === undefined) {
-    faults.push(`last_job is ${end.lastJob}, which there never was`)
+    faults.push(`last_job is ${end.lastJobId}, which there never was`)
     return faults
   }
   if (evidence.jobEdits.has(job.id)) return faults
-  if (job.finished !== end.lastFinished || job.started !== end.lastRun)
+  if (job.finished !== end.lastFinishedAt || job.started !== end.lastRunAt)
     faults.push(
-      `last_job ${job.id} ran from ${instantText(job.started)} to ${instantText(job.finished)}, but last_run is ${instantText(end.lastRun)} and last_finished ${instantText(end.lastFinished)}`,
+      `last_job ${job.id} ran from ${instantText(job.started)} to ${instantText(job.finished)}, but last_run is ${instantText(end.lastRunAt)} and last_finished ${instantText(end.lastFinishedAt)}`,
     )
   const { times } = evidence
   // Written with the end of that job, so its end is no later than the clock showed then.
-  const lastEnd = end.lastFinished ?? Infinity
+  const lastEnd = end.lastFinishedAt ?? Infinity
   const later = jobs.find(
     ({ id, state, finished }) =>
       (state === 'success' || state === 'failed') &&
@@ -128,7 +128,7 @@ function lastOnes(evidence: Evidence, { jobs }: ScheduleEvidence, segment: Segme
   )
   if (later !== undefined)
     faults.push(
-      `last_finished is ${instantText(end.lastFinished)}, but job ${later.id} ended at ${instantText(later.finished)}`,
+      `last_finished is ${instantText(end.lastFinishedAt)}, but job ${later.id} ended at ${instantText(later.finished)}`,
     )
   return faults
 }

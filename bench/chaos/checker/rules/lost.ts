@@ -217,11 +217,11 @@ class Stretch {
     const { end, endHost, isLast, pieces, start } = this.#segment
     const stopped = this.#isStopped()
     if (!isLast && end !== null && end.enabled && !isEdited(end) && end.worker === null) {
-      const isUntouched = pieces.length === 0 && end.nextRun === start.nextRun
-      if (end.idle === null && next !== undefined && end.nextRun !== next && !isUntouched)
+      const isUntouched = pieces.length === 0 && end.nextRunAt === start.nextRunAt
+      if (end.idle === null && next !== undefined && end.nextRunAt !== next && !isUntouched)
         this.#tell(
           'lost',
-          `after ${instantText(pieces.at(-1)?.slot ?? start.lastSlot)} comes ${instantText(next)}, but nextrun was ${instantText(end.nextRun)}`,
+          `after ${instantText(pieces.at(-1)?.slot ?? start.lastSlot)} comes ${instantText(next)}, but nextrun was ${instantText(end.nextRunAt)}`,
           next ?? this.#segment.endFrom,
         )
       if (

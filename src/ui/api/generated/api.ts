@@ -828,13 +828,13 @@ export interface components {
             /** @enum {string} */
             overlap: "skip" | "queue-one" | "replace" | "allow";
             catchUp: number;
-            jitterMs: number;
+            jitter: number;
             starts: string | null;
             ends: string | null;
             maxRuns: number | null;
-            timeoutMs: number | null;
-            maxRetries: number | null;
-            retryDelayMs: number | null;
+            timeout: number | null;
+            retries: number | null;
+            retryDelay: number | null;
             retryBackoff: ("exponential" | "fixed") | null;
             /** @enum {string} */
             onExhausted: "continue" | "stop";
@@ -846,20 +846,20 @@ export interface components {
             subject: string | null;
             /** @enum {string} */
             status: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
-            nextRun: string | null;
+            nextRunAt: string | null;
             idle: ("done" | "dead" | "invalid" | "retired" | "awaiting-finish") | null;
             declaredBy: string | null;
             /**
              * Format: date-time
              * @description RFC 3339, in UTC
              */
-            created: string;
+            createdAt: string;
             lastSlot: string | null;
             runCount: number;
             errorCount: number;
-            lastRun: string | null;
-            lastFinished: string | null;
-            lastJob: string | null;
+            lastRunAt: string | null;
+            lastFinishedAt: string | null;
+            lastJobId: string | null;
             lastError: string | null;
             markedBy: string | null;
         };
@@ -868,8 +868,8 @@ export interface components {
             /** @enum {string} */
             state: "waiting" | "blocked" | "running" | "success" | "failed" | "cancelled" | "skipped";
             slot: string | null;
-            started: string | null;
-            finished: string | null;
+            startedAt: string | null;
+            finishedAt: string | null;
         };
         ListedSchedule: {
             id: string;
@@ -882,13 +882,13 @@ export interface components {
             /** @enum {string} */
             overlap: "skip" | "queue-one" | "replace" | "allow";
             catchUp: number;
-            jitterMs: number;
+            jitter: number;
             starts: string | null;
             ends: string | null;
             maxRuns: number | null;
-            timeoutMs: number | null;
-            maxRetries: number | null;
-            retryDelayMs: number | null;
+            timeout: number | null;
+            retries: number | null;
+            retryDelay: number | null;
             retryBackoff: ("exponential" | "fixed") | null;
             /** @enum {string} */
             onExhausted: "continue" | "stop";
@@ -900,20 +900,20 @@ export interface components {
             subject: string | null;
             /** @enum {string} */
             status: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
-            nextRun: string | null;
+            nextRunAt: string | null;
             idle: ("done" | "dead" | "invalid" | "retired" | "awaiting-finish") | null;
             declaredBy: string | null;
             /**
              * Format: date-time
              * @description RFC 3339, in UTC
              */
-            created: string;
+            createdAt: string;
             lastSlot: string | null;
             runCount: number;
             errorCount: number;
-            lastRun: string | null;
-            lastFinished: string | null;
-            lastJob: string | null;
+            lastRunAt: string | null;
+            lastFinishedAt: string | null;
+            lastJobId: string | null;
             lastError: string | null;
             markedBy: string | null;
             /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them. */
@@ -941,9 +941,9 @@ export interface components {
             task: string;
             /** @description Any JSON */
             args: unknown;
-            timeoutMs: number | null;
-            maxRetries: number | null;
-            retryDelayMs: number | null;
+            timeout: number | null;
+            retries: number | null;
+            retryDelay: number | null;
             retryBackoff: ("exponential" | "fixed") | null;
             priority: number;
             group: string;
@@ -958,16 +958,16 @@ export interface components {
              * Format: date-time
              * @description RFC 3339, in UTC
              */
-            submitted: string;
+            submittedAt: string;
             runAt: string | null;
-            started: string | null;
-            finished: string | null;
+            startedAt: string | null;
+            finishedAt: string | null;
             /** @description Any JSON */
             progress: unknown;
             /** @description Any JSON */
             result: unknown;
             error: string | null;
-            stopRequested: string | null;
+            stopRequestedAt: string | null;
         };
         SubmittedJob: {
             id: string;
@@ -978,9 +978,9 @@ export interface components {
             task: string;
             /** @description Any JSON */
             args: unknown;
-            timeoutMs: number | null;
-            maxRetries: number | null;
-            retryDelayMs: number | null;
+            timeout: number | null;
+            retries: number | null;
+            retryDelay: number | null;
             retryBackoff: ("exponential" | "fixed") | null;
             priority: number;
             group: string;
@@ -995,16 +995,16 @@ export interface components {
              * Format: date-time
              * @description RFC 3339, in UTC
              */
-            submitted: string;
+            submittedAt: string;
             runAt: string | null;
-            started: string | null;
-            finished: string | null;
+            startedAt: string | null;
+            finishedAt: string | null;
             /** @description Any JSON */
             progress: unknown;
             /** @description Any JSON */
             result: unknown;
             error: string | null;
-            stopRequested: string | null;
+            stopRequestedAt: string | null;
             /** @description No worker has ever handled the task; names the most similar one */
             warning?: string;
         };
@@ -1017,9 +1017,9 @@ export interface components {
             task: string;
             /** @description Any JSON */
             args: unknown;
-            timeoutMs: number | null;
-            maxRetries: number | null;
-            retryDelayMs: number | null;
+            timeout: number | null;
+            retries: number | null;
+            retryDelay: number | null;
             retryBackoff: ("exponential" | "fixed") | null;
             priority: number;
             group: string;
@@ -1034,16 +1034,16 @@ export interface components {
              * Format: date-time
              * @description RFC 3339, in UTC
              */
-            submitted: string;
+            submittedAt: string;
             runAt: string | null;
-            started: string | null;
-            finished: string | null;
+            startedAt: string | null;
+            finishedAt: string | null;
             /** @description Any JSON */
             progress: unknown;
             /** @description Any JSON */
             result: unknown;
             error: string | null;
-            stopRequested: string | null;
+            stopRequestedAt: string | null;
             /** @description Large values that the list omits (null) or shortens (errors, to their first lines), with their size in bytes. GET of the row returns them. */
             truncated?: {
                 [key: string]: number;
@@ -1096,7 +1096,7 @@ export interface components {
             schedule: string;
             /** @enum {string} */
             status: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
-            nextRun: string | null;
+            nextRunAt: string | null;
             reasons: string[];
         };
         Attempts: {
@@ -1108,9 +1108,9 @@ export interface components {
                  * Format: date-time
                  * @description RFC 3339, in UTC
                  */
-                started: string;
+                startedAt: string;
                 /** @description null: it is running */
-                ended: string | null;
+                endedAt: string | null;
                 /** @description released: its worker stopped and gave the job back; lost: its worker died; null: it is running */
                 outcome: ("success" | "failed" | "timeout" | "cancelled" | "released" | "lost") | null;
                 error: string | null;
@@ -1153,8 +1153,8 @@ export interface components {
                 error: string;
                 jobs: number;
                 tasks: string[];
-                lastJob: string;
-                lastFinished: string | null;
+                lastJobId: string;
+                lastFinishedAt: string | null;
             }[];
             /** @description False: there may be more */
             complete: boolean;
@@ -1180,12 +1180,12 @@ export interface components {
                  * Format: date-time
                  * @description RFC 3339, in UTC
                  */
-                started: string;
+                startedAt: string;
                 /**
                  * Format: date-time
                  * @description RFC 3339, in UTC
                  */
-                heartbeat: string;
+                heartbeatAt: string;
                 silentMs: number;
                 alive: boolean;
                 running: number;
@@ -1415,8 +1415,8 @@ export interface operations {
                 declaredBy?: string;
                 /** @description Part of the id, summary, subject or task, in any case */
                 text?: string;
-                /** @description `nextRun`: earliest next run first, without schedules that have none */
-                order?: "id" | "nextRun";
+                /** @description `nextRunAt`: earliest next run first, without schedules that have none */
+                order?: "id" | "nextRunAt";
                 /** @description Only ids after this one, the last of the previous page */
                 after?: string;
                 /** @description Include this many recent runs of each schedule; limit is at most 200 then */
