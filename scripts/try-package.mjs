@@ -15,8 +15,10 @@ if (tarball === undefined || applications.length === 0)
 
 for (const application of applications) {
   const folder = mkdtempSync(join(tmpdir(), `kalends-${application}-`))
+  // Test runners set it, and Next.js then builds in a mode that does not exist.
+  const { NODE_ENV: _, ...env } = process.env
   const npm = (...args) => {
-    const { status } = spawnSync('npm', args, { cwd: folder, stdio: 'inherit' })
+    const { status } = spawnSync('npm', args, { cwd: folder, stdio: 'inherit', env })
     if (status !== 0) throw new Error(`The application '${application}' failed: npm ${args.join(' ')}`)
   }
   try {

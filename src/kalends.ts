@@ -5,7 +5,7 @@ import type { Handler } from './executor/handler.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import { checkedRetention, prune, type RetentionOptions } from './jobs/retention.ts'
 import { Lifecycle } from './lifecycle.ts'
-import { checkKeys } from './keys.ts'
+import { checkKeys, namesOf } from './keys.ts'
 import type { Logger } from './logger.ts'
 import { FULL_AUTHORITY } from './model/authority.ts'
 import { doctorFindings, type Finding, schemaFindings } from './model/doctor.ts'
@@ -58,6 +58,15 @@ export interface ApiAccess extends Scope {
   workers(): Promise<WorkerStatus[]>
   doctor(): Promise<Finding[]>
 }
+
+const EVENTS = namesOf<KalendsEvents>({
+  submitted: true,
+  started: true,
+  settled: true,
+  workerLost: true,
+  leaseLost: true,
+  error: true,
+})
 
 /**
  * The schedules and jobs of one application in one database. Each process that uses them opens one. Processes that call
@@ -160,6 +169,7 @@ export class Kalends {
     target: DatabaseTarget,
     options: Pick<KalendsOptions, 'tablePrefix' | 'schema' | 'lease'> = {},
   ): Promise<Finding[]> {
+    checkKeys(options, ['tablePrefix', 'schema', 'lease'])
     const { leaseMs } = checkedOptions(options)
     const store = await openToInspect(target, options)
     try {
@@ -228,6 +238,7 @@ export class Kalends {
     event: Name,
     listener: (payload: KalendsEvents[Name]) => void,
   ): () => void {
+    checkKeys({ [event]: true }, EVENTS)
     return this.#events.on(event, listener)
   }
 

@@ -143,7 +143,7 @@ export const BREAKS: readonly Break[] = [
       },
       {
         file: 'model/plan.js',
-        find: 'const decided = schedule.lastSlot !== null && schedule.nextRunAt <= schedule.lastSlot;',
+        find: 'const decided = lastSlot !== null && schedule.nextRunAt <= lastSlot && !isAhead(lastSlot, now);',
         put: 'const decided = false;',
       },
       {

@@ -26,7 +26,7 @@ const queue = new Queue<Occurrence>(options.queue, {
 /** A UUID, so without the ':' that BullMQ forbids in ids; the same each time for one occurrence. */
 async function submit(jobs: readonly ExternalJob[]): Promise<void> {
   await queue.addBulk(
-    jobs.map(({ id, task, schedule, args, slot, missed }) => ({
+    jobs.map(({ id, task, scheduleId: schedule, args, slot, missed }) => ({
       name: task,
       data: { schedule, args, slot: slot.toISOString(), missed },
       opts: { jobId: id },

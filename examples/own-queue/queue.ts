@@ -51,12 +51,14 @@ export class OwnQueue {
     // First the id: that a job is here already is no reason to refuse it.
     const known = await rows('SELECT id FROM work_item WHERE id = ?', [job.id])
     if (known.length > 0) return true
-    const open = await rows("SELECT id FROM work_item WHERE schedule = ? AND state <> 'done'", [job.schedule])
+    const open = await rows("SELECT id FROM work_item WHERE schedule = ? AND state <> 'done'", [
+      job.scheduleId,
+    ])
     if (open.length > 0) return false
     // Whoever else inserts the same id meanwhile fails here or there; Kalends then submits it again.
     await rows('INSERT INTO work_item (id, schedule, task, args, slot) VALUES (?, ?, ?, ?, ?)', [
       job.id,
-      job.schedule,
+      job.scheduleId,
       job.task,
       JSON.stringify(job.args),
       job.slot.getTime(),

@@ -35,7 +35,7 @@ async function write(
 ): Promise<number> {
   return database.transaction(async (rows) => {
     let written = 0
-    for (const { id, schedule, slot } of jobs) {
+    for (const { id, scheduleId: schedule, slot } of jobs) {
       const known = await rows('SELECT id FROM run_history WHERE id = ?', [id])
       if (known.length > 0) continue
       await rows('INSERT INTO run_history (id, schedule, slot, scheduler) VALUES (?, ?, ?, ?)', [
@@ -60,7 +60,7 @@ async function scheduler(url: string, name: string, diesAt: string): Promise<voi
         const written = await write(database, name, jobs)
         if (written < jobs.length)
           console.log(`${name}: ${jobs.length - written} were in the history already`)
-        if (jobs.some(({ schedule }) => schedule === diesAt)) {
+        if (jobs.some(({ scheduleId: schedule }) => schedule === diesAt)) {
           console.log(`${name}: dies after the insert of ${names(jobs)}`)
           process.exit(1)
         }
@@ -120,7 +120,7 @@ function start(url: string, name: string, diesAt = ''): ChildProcess {
 
 function names(jobs: readonly ExternalJob[]): string {
   return jobs
-    .map(({ schedule }) => schedule)
+    .map(({ scheduleId: schedule }) => schedule)
     .toSorted((one, other) => one.localeCompare(other))
     .join(', ')
 }

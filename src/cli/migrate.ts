@@ -4,7 +4,6 @@ import { type AnyCommand, Command, examples } from './commander.ts'
 import { configurationOf, shownUrl, withDatabaseOptions } from './configuration.ts'
 import { print, printJson } from './output.ts'
 import { progressBar } from './progress-bar.ts'
-import { mustExist } from './session.ts'
 
 export default function migrateCommand(): AnyCommand {
   const command = new Command('migrate')
@@ -34,7 +33,6 @@ application may not create tables. With --print, it only reads which statements 
     const configuration = configurationOf(flags)
     const { database, tablePrefix, schema } = configuration
     if (isPrinted === true) {
-      mustExist(configuration)
       const statements = await Kalends.migrationStatements(database, { tablePrefix, schema })
       if (json === true) printJson({ statements })
       else print(statements.map((statement) => `${statement};\n`).join(''))

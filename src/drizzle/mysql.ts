@@ -69,7 +69,8 @@ const json = customType<{ data: unknown; driverData: string }>({
 const flag = customType<{ data: boolean; driverData: number }>({
   dataType: () => 'tinyint',
   toDriver: Number,
-  fromDriver: (value) => value === 1,
+  // A driver may be set to return bigints.
+  fromDriver: (value) => Number(value) === 1,
 })
 /** drizzle reads instants as text. */
 const instant = customType<{ data: Date; driverData: string }>({

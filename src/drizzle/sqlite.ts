@@ -59,7 +59,8 @@ const json = customType<{ data: unknown; driverData: string }>({
 const flag = customType<{ data: boolean; driverData: number }>({
   dataType: () => 'integer',
   toDriver: Number,
-  fromDriver: (value) => value === 1,
+  // A driver may be set to return bigints.
+  fromDriver: (value) => Number(value) === 1,
 })
 /** Without a zone, as Kalends writes them, instants are in UTC. */
 const instant = customType<{ data: Date; driverData: string }>({

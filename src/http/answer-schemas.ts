@@ -74,13 +74,13 @@ export const Job = z.strictObject({
 })
 export const SubmittedJob = Job.extend({
   warning: z.string().optional().meta({
-    description: 'No worker has ever handled the task; names the most similar one',
+    description: 'No worker is known to handle the task; names the most similar one',
   }),
 })
 export const ListedJob = Job.extend({ truncated })
 export const JobPage = z.strictObject({ items: z.array(ListedJob), ...total })
 export const History = z.strictObject({ items: z.array(ListedJob) })
-export const JobReference = z.strictObject({ job: z.string() })
+export const JobReference = z.strictObject({ jobId: z.string() })
 export const JobStateAnswer = z.strictObject({ id: z.string(), state })
 export const JobsActionAnswer = z.strictObject({
   matched: z.int().meta({ description: 'Jobs that match' }),
@@ -92,7 +92,7 @@ export const JobsActionAnswer = z.strictObject({
 export const Elapse = z.strictObject({ at: instant, local: z.string() })
 export const Elapses = z.strictObject({ zone: z.string(), items: z.array(Elapse) })
 export const Explanation = z.strictObject({
-  schedule: z.string(),
+  scheduleId: z.string(),
   status,
   nextRunAt: orNull(instant),
   reasons: names,
@@ -177,7 +177,7 @@ export const Load = z.strictObject({
   plannedIsExact: z.boolean(),
   endedIsComplete: z.boolean().meta({ description: 'False: the first hours are missing' }),
 })
-export const Upcoming = list({ at: instant, schedule: z.string(), task: z.string() }).extend({
+export const Upcoming = list({ at: instant, scheduleId: z.string(), task: z.string() }).extend({
   from: instant,
   to: instant,
   complete: z.boolean().meta({ description: 'False: there are more' }),

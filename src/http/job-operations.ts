@@ -53,7 +53,7 @@ export const jobOperations: readonly Operation[] = [
     },
     run: async (call) => {
       checkOwner(call.body, call.access)
-      await call.permit({ task: call.body.task, job: call.body.id ?? null })
+      await call.permit({ task: call.body.task, jobId: call.body.id ?? null })
       const { job, isNew } = await submitted(call)
       if (isNew) call.writes.job(job.id, null, job)
       const warning = await call.reach.jobs.taskWarning(job.task)
@@ -158,7 +158,7 @@ async function acted(
 ): Promise<void> {
   const { jobs } = call.reach
   const before = await existing(jobs, id)
-  await call.permit({ task: before.task, schedule: before.scheduleId, job: id })
+  await call.permit({ task: before.task, scheduleId: before.scheduleId, jobId: id })
   await act()
   call.writes.job(id, before, await jobs.get(id))
 }

@@ -50,8 +50,8 @@ export interface HttpOptions {
 /** What is about to be written. Ids are those that the caller knows. */
 export interface Subject {
   readonly task: string
-  readonly schedule?: string | null
-  readonly job?: string | null
+  readonly scheduleId?: string | null
+  readonly jobId?: string | null
 }
 
 /** One write by one caller. */

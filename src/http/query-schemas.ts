@@ -12,7 +12,7 @@ const owners = {
 export const jobFilter = {
   state: state.optional(),
   ...owners,
-  schedule: scheduleId.optional(),
+  scheduleId: scheduleId.optional(),
   worker: text(255, 1).optional().meta({ description: 'The worker that runs it now' }),
   id: jobId.optional().meta({ description: 'The start of the id' }),
   error: text(500, 1).optional().meta({ description: 'Part of the error, in any case' }),
@@ -59,7 +59,7 @@ export const JobsQuery = z.strictObject({
   ...jobFilter,
   before: jobId.optional().meta({
     description:
-      'Only ids before this one, the last of the previous page; not with schedule, finishedFrom or finishedTo',
+      'Only ids before this one, the last of the previous page; not with scheduleId, finishedFrom or finishedTo',
   }),
   ...paging,
 })

@@ -39,7 +39,7 @@ export function onExisting<Result>(call: ScheduleCall, change: Edit<Result>): Pr
   const { id } = call.params
   return onBasis(call, async (before, options) => {
     if (before === null) throw new NotFoundError('schedule', id)
-    await call.permit({ task: before.task, schedule: id })
+    await call.permit({ task: before.task, scheduleId: id })
     return change(before, options)
   })
 }

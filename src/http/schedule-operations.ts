@@ -61,7 +61,7 @@ export const scheduleOperations: readonly Operation[] = [
       const { body, reach } = call
       checkOwner(body, call.access)
       const { id, ...input } = body
-      await call.permit({ task: input.task, schedule: id ?? null })
+      await call.permit({ task: input.task, scheduleId: id ?? null })
       const settings = withoutMarkers(input, call, null)
       const { result, schedule } =
         id === undefined
@@ -107,7 +107,7 @@ export const scheduleOperations: readonly Operation[] = [
       checkOwner(body, call.access)
       const { before, result, schedule } = await onBasis(call, async (before, options) => {
         for (const task of new Set([before?.task ?? body.task, body.task]))
-          await call.permit({ task, schedule: params.id })
+          await call.permit({ task, scheduleId: params.id })
         const input = withoutMarkers(body, call, before)
         return { before, ...(await reach.schedules.put(params.id, input, options)) }
       })
@@ -171,7 +171,7 @@ export const scheduleOperations: readonly Operation[] = [
         return { job: await reach.schedules.runNow(params.id, options), args }
       })
       call.writes.run(params.id, job, args)
-      return ok({ job })
+      return ok({ jobId: job })
     },
   }),
   operation('scheduleHistory', 'GET', `${ONE}/history`, 'read', {

@@ -47,7 +47,7 @@ import { untilFinal, type WaitOptions } from './wait.ts'
 export interface JobsContext {
   /** Returns the task with a name, if this process knows it. */
   readonly taskNamed: (name: string) => Task | null
-  /** Whether no worker has ever handled a task; null: one has. */
+  /** Whether no worker is known to handle a task; null: one is. */
   readonly unhandled: (task: string) => Promise<UnhandledTask | null>
   /** What the caller may do. Its owner overrides the input. */
   readonly authority: Authority
@@ -67,7 +67,7 @@ export interface JobsContext {
 const JOB_CONDITIONS = {
   state: 'text',
   task: 'text',
-  schedule: 'text',
+  scheduleId: 'text',
   group: 'text',
   submitter: 'text',
   worker: 'text',
@@ -104,8 +104,8 @@ export class Jobs {
   }
 
   /**
-   * Submits a job without a schedule. The args must match the task's schema; they are stored as JSON. If no worker has
-   * ever handled the task, the job waits, and the logger gets a warning; see `taskWarning`.
+   * Submits a job without a schedule. The args must match the task's schema; they are stored as JSON. If no worker is
+   * known to handle the task, the job waits, and the logger gets a warning; see `taskWarning`.
    *
    * @returns the job's id
    * @throws InvalidInputError naming the field
@@ -149,7 +149,7 @@ export class Jobs {
   }
 
   /**
-   * A warning if no worker has ever handled a task. Mostly it is misspelt, so the warning names the most similar task that
+   * A warning if no worker is known to handle a task. Mostly it is misspelt, so the warning names the most similar task that
    * is known; in a scope, it names none.
    *
    * @returns null when a worker handles the task or has claimed a job of it
@@ -175,9 +175,10 @@ export class Jobs {
    * @throws InvalidInputError
    */
   async list(query: JobQuery = {}): Promise<ListPage<Listed<Job>>> {
+    checkKeys(query, [...Object.keys(JOB_CONDITIONS), 'limit', 'offset', 'before'])
     const { limit, offset, before, ...conditions } = query
     checkedConditions('', conditions, JOB_CONDITIONS)
-    const { schedule, finishedFrom, finishedTo } = conditions
+    const { scheduleId: schedule, finishedFrom, finishedTo } = conditions
     if (before !== undefined && (schedule ?? finishedFrom ?? finishedTo) !== undefined)
       throw new InvalidInputError(
         'before',
@@ -302,6 +303,7 @@ export class Jobs {
     id: string,
     query: { readonly after?: number | undefined; readonly limit?: number | undefined } = {},
   ): Promise<LogLine[]> {
+    checkKeys(query, ['after', 'limit'])
     const after = checkedWhole('after', query.after, 0, Number.MAX_SAFE_INTEGER) ?? 0
     const lines = await this.#lists.logs(
       id,
@@ -383,7 +385,7 @@ export class Jobs {
       id,
       task: checkedTaskName(known.name),
       args: await storedArgs(known, args, argsLimit),
-      runAt: checkedRunAt(options, now()),
+      ...checkedStart(options),
     }
     checkWithin(authority.limits, job)
     return job
@@ -394,10 +396,10 @@ function missing(id: string): never {
   throw new NotFoundError('job', id)
 }
 
-function checkedRunAt({ runAt, delay }: JobOptions, now: Date): Date | null {
-  if (delay === undefined) return checkedInstant('runAt', runAt) ?? null
+function checkedStart({ runAt, delay }: JobOptions): Pick<NewJob, 'runAt' | 'delayMs'> {
+  if (delay === undefined) return { runAt: checkedInstant('runAt', runAt) ?? null, delayMs: null }
   if (runAt !== undefined)
     throw new InvalidInputError('delay', 'it says the same as runAt; leave one of them out')
   const ms = spanOption('delay', delay, 0, { least: 0, most: LONGEST_DELAY_MS })
-  return new Date(now.getTime() + ms)
+  return { runAt: null, delayMs: ms }
 }

@@ -1,8 +1,11 @@
 /** Cancels or retries many jobs: those with some ids, or those that match a filter. */
 import { ConflictError, ForbiddenError, InvalidInputError, LimitError, NotFoundError } from '../errors.ts'
+import { checkKeys, namesOf } from '../keys.ts'
 import { checkedWhole } from '../model/input.ts'
 import type { JobState } from '../model/job.ts'
 import type { Counts, JobConditions, MatchingIds } from '../store/list-store.ts'
+
+const OPTIONS = namesOf<ManyOptions>({ dryRun: true, limit: true, each: true, isRefusal: true })
 
 export type JobAction = 'cancel' | 'retry'
 
@@ -72,8 +75,11 @@ export async function changeMany(
   actions: ManyActions,
   action: JobAction,
   which: ManyJobs,
-  { dryRun = false, limit, each = alone, isRefusal = isRefused }: ManyOptions,
+  options: ManyOptions,
 ): Promise<ManyResult> {
+  checkKeys(options, OPTIONS)
+  checkKeys(which, 'ids' in which ? ['ids'] : ['filter'])
+  const { dryRun = false, limit, each = alone, isRefusal = isRefused } = options
   const most = checkedWhole('limit', limit, 1, Number.MAX_SAFE_INTEGER) ?? null
   const { ids, ...found } =
     'ids' in which ? given(which.ids, most) : await matching(actions, action, which.filter, most)

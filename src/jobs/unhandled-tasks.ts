@@ -1,14 +1,13 @@
-/** Finds tasks that no worker has ever handled, which mostly are misspelt. */
+/** Finds tasks that no worker is known to handle, which mostly are misspelt. */
 import type { Logger } from '../logger.ts'
-import type { JobState } from '../model/job.ts'
 import { nearest } from '../nearest.ts'
-import { LIST_BOUNDS, type ListStore } from '../store/list-store.ts'
+import type { ListStore } from '../store/list-store.ts'
 import type { WorkerStore } from '../store/worker-store.ts'
 
 /** The stores of all owners. */
 export interface TaskStores {
   readonly workers: Pick<WorkerStore, 'list'>
-  readonly lists: Pick<ListStore, 'jobIds'>
+  readonly lists: Pick<ListStore, 'hasRun'>
 }
 
 export interface UnhandledTask {
@@ -16,8 +15,12 @@ export interface UnhandledTask {
   readonly nearest: string | undefined
 }
 
-/** The states of jobs that a worker has claimed. */
-const CLAIMED: readonly JobState[] = ['success', 'running', 'failed']
+interface Found {
+  /** By performance.now(). */
+  readonly until: number
+  readonly found: Promise<UnhandledTask | null>
+}
+
 /** How long a task that is not handled is not looked up again, in milliseconds. */
 const KEPT_MS = 60_000
 /** The most such tasks, because users may choose their names. */
@@ -27,7 +30,7 @@ export class UnhandledTasks {
   readonly #handlers: { keys(): Iterable<string>; has(task: string): boolean }
   readonly #logger: Logger
   readonly #handled = new Set<string>()
-  readonly #unhandled = new Map<string, { readonly until: number; readonly found: UnhandledTask }>()
+  readonly #others = new Map<string, Found>()
 
   /** @param handlers  of this process */
   constructor(handlers: { keys(): Iterable<string>; has(task: string): boolean }, logger: Logger) {
@@ -36,43 +39,39 @@ export class UnhandledTasks {
   }
 
   /**
-   * Logs a warning when a task turns out to be unhandled.
+   * Logs a warning when a task turns out to be unhandled. Concurrent calls share one look-up.
    *
    * @returns null when a worker handles it or has claimed a job of it, or when the database does not answer
    */
   async find(task: string, stores: TaskStores): Promise<UnhandledTask | null> {
     if (this.#handlers.has(task) || this.#handled.has(task)) return null
-    const kept = this.#unhandled.get(task)
-    if (kept !== undefined && performance.now() < kept.until) return kept.found
-    this.#unhandled.delete(task)
-    try {
-      const found = await this.#lookUp(task, stores)
-      if (found === null) this.#handled.add(task)
-      else this.#keep(task, found)
-      return found
-    } catch {
+    const kept = this.#others.get(task)
+    if (kept !== undefined && performance.now() < kept.until) return await kept.found
+    if (this.#others.size >= MOST_KEPT) this.#others.clear()
+    const found = this.#lookUp(task, stores).catch(() => {
       // What was submitted stays submitted, and the next submission looks again.
+      this.#others.delete(task)
       return null
-    }
+    })
+    this.#others.set(task, { until: performance.now() + KEPT_MS, found })
+    return await found
   }
 
   async #lookUp(task: string, { workers, lists }: TaskStores): Promise<UnhandledTask | null> {
     const known = new Set((await workers.list()).flatMap(({ tasks }) => tasks))
-    if (known.has(task)) return null
-    for (const state of CLAIMED)
-      if ((await lists.jobIds({ task, state }, 1, LIST_BOUNDS)).ids.length > 0) return null
-    return { nearest: nearest(task, new Set([...this.#handlers.keys(), ...known, ...this.#handled])) }
-  }
-
-  #keep(task: string, found: UnhandledTask): void {
-    if (this.#unhandled.size >= MOST_KEPT) this.#unhandled.clear()
-    this.#unhandled.set(task, { until: performance.now() + KEPT_MS, found })
+    if (known.has(task) || (await lists.hasRun(task))) {
+      this.#handled.add(task)
+      this.#others.delete(task)
+      return null
+    }
+    const found = { nearest: nearest(task, new Set([...this.#handlers.keys(), ...known, ...this.#handled])) }
     this.#logger.warn({ task, nearest: found.nearest }, unhandledText(task, found))
+    return found
   }
 }
 
 export function unhandledText(task: string, { nearest: meant }: UnhandledTask): string {
   const hint =
     meant === undefined ? 'Its jobs wait until a worker has a handler for it' : `Did you mean '${meant}'?`
-  return `No worker has ever handled the task '${task}'. ${hint}`
+  return `No worker is known that handles the task '${task}'. ${hint}`
 }

@@ -16,7 +16,7 @@ import type { Mark, MarkedSchedule, SchedulingStore, SubmitResult } from '../sto
 export interface ExternalJob {
   /** Always the same for one occurrence: a queue that already has it ignores the job. */
   readonly id: string
-  readonly schedule: string
+  readonly scheduleId: string
   readonly task: string
   readonly args: unknown
   readonly slot: Date
@@ -94,7 +94,7 @@ async function handOver(
       for (const id of (await submit(jobs)) ?? []) refused.add(id)
       consecutiveErrors = 0
     } catch (error) {
-      failed.push({ id: jobs[0]?.schedule ?? '', error })
+      failed.push({ id: jobs[0]?.scheduleId ?? '', error })
       consecutiveErrors += 1
       if (consecutiveErrors === Math.min(MOST_CONSECUTIVE_ERRORS, batches.length)) throw error
     }
@@ -121,7 +121,7 @@ function jobsOf({ schedule }: MarkedSchedule, decided: Plan | null): ExternalJob
   const { id, task, args, group, subject, submitter, priority } = schedule
   return (decided?.runs ?? []).map(({ slot, missed }) => ({
     id: occurrenceId(id, slot),
-    schedule: id,
+    scheduleId: id,
     task,
     args,
     slot,

@@ -29,7 +29,7 @@ export async function evidenceOf(
   }
   const shown = (job: Listed<Job>): Job => ({ ...job, error: errorOf(job.error, job) })
   const openIn = (state: JobState) =>
-    lists.jobs({ ...LIST_BOUNDS, schedule: id, state, limit: MOST_OPEN, offset: 0 })
+    lists.jobs({ ...LIST_BOUNDS, scheduleId: id, state, limit: MOST_OPEN, offset: 0 })
   const pages = await Promise.all([openIn('running'), openIn('waiting'), openIn('blocked')])
   const workers = await stores.workers.list()
   const around = at === null ? [] : await lists.history(id, { from: startOfMinute(at) }, AROUND)

@@ -7,7 +7,7 @@ import { inWords, localText, timer } from '../timer/index.ts'
 
 /** Why a schedule did or did not run, and when it will run next. */
 export interface Explanation {
-  readonly schedule: string
+  readonly scheduleId: string
   readonly status: Schedule['status']
   readonly nextRunAt: Date | null
   /** Sentences, the most informative first. */
@@ -40,7 +40,7 @@ export function explain(evidence: Evidence): Explanation {
     ...aboutTask(evidence),
     ...aboutLastRun(evidence),
   ]
-  return { schedule: schedule.id, status: schedule.status, nextRunAt: schedule.nextRunAt, reasons }
+  return { scheduleId: schedule.id, status: schedule.status, nextRunAt: schedule.nextRunAt, reasons }
 }
 
 export function startOfMinute(at: Date): Date {

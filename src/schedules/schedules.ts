@@ -3,9 +3,10 @@
  * edit, whether it was made here or with SQL.
  */
 import { ConflictError, InvalidInputError, NotFoundError, VersionError } from '../errors.ts'
-import { checkKeys } from '../keys.ts'
+import { checkKeys, namesOf } from '../keys.ts'
 import { checkOpenJobs, checkPeriod, requireTask } from '../model/authority.ts'
-import { checkedConditions, checkedInstant, checkedPage } from '../model/input.ts'
+import { checkedConditions, checkedInstant, checkedPage, oneOf } from '../model/input.ts'
+import type { SettingValues } from '../model/settings.ts'
 import { runNow } from '../model/manual-runs.ts'
 import type { Job } from '../model/job.ts'
 import { newJobId } from '../model/occurrence.ts'
@@ -44,6 +45,25 @@ const SCHEDULE_CONDITIONS = {
 } as const satisfies Record<keyof ScheduleConditions, 'text'>
 
 const DEFAULT_ELAPSES = 5
+/** What `put` takes: also what `get` returns, whose state it ignores. */
+const WITH_STATE = [
+  ...DECLARATION,
+  ...namesOf<Omit<Schedule, keyof SettingValues | 'args' | 'id'>>({
+    status: true,
+    nextRunAt: true,
+    idle: true,
+    declaredBy: true,
+    createdAt: true,
+    lastSlot: true,
+    runCount: true,
+    errorCount: true,
+    lastRunAt: true,
+    lastFinishedAt: true,
+    lastJobId: true,
+    lastError: true,
+    markedBy: true,
+  }),
+]
 
 /** The operations on schedules: `kalends.schedules`, and `schedules` of a scope, limited to its owner's rows. */
 export class Schedules {
@@ -66,7 +86,9 @@ export class Schedules {
    */
   create<Input>(input: ScheduleInput<Input> & { readonly id?: string }): Promise<Schedule>
   create(input: AnyScheduleInput & { readonly task: string; readonly id?: string }): Promise<Schedule>
-  async create(input: AnyScheduleInput & { readonly id?: string }): Promise<Schedule> {
+  async create(input: AnyScheduleInput & { readonly id?: string }, ...others: unknown[]): Promise<Schedule> {
+    // Such as a transaction, which would be ignored.
+    for (const options of others) checkKeys(options, [])
     const { owner } = this.#context.authority
     const { id } = input
     const stored = id === undefined ? newJobId(new Date()) : newId(owner, id)
@@ -107,7 +129,7 @@ export class Schedules {
 
   /**
    * Creates the schedule with this id, or changes the settings that differ. `enabled` only applies to a new one, so
-   * that a paused schedule stays paused.
+   * that a paused schedule stays paused. What `get` returns can be changed and put: its state is ignored.
    *
    * @throws as `create` does, but never because the id is in use
    */
@@ -126,8 +148,10 @@ export class Schedules {
     input: AnyScheduleInput,
     options: IfVersion = {},
   ): Promise<{ result: PutResult; schedule: Schedule }> {
+    if ('id' in input && input.id !== id)
+      throw new InvalidInputError('id', `the schedule '${id}' cannot get another id; leave it out`)
     const existing = await this.#stores.schedules.get(id)
-    const created = await this.#new(id, input, existing?.timer)
+    const created = await this.#new(id, input, existing?.timer, WITH_STATE)
     // An existing schedule keeps these: `enabled` belongs to users.
     const { enabled: _, declaredBy: __, ...wanted } = created.settings
     const check = checkOf(id, options, this.#context)
@@ -175,7 +199,9 @@ export class Schedules {
   async list(query: ScheduleQuery = {}): Promise<ListPage<Listed<Schedule>>> {
     if (query.order === 'nextRunAt' && query.after !== undefined)
       throw new InvalidInputError('after', 'is only possible when the order is by id; use offset')
+    checkKeys(query, [...Object.keys(SCHEDULE_CONDITIONS), 'limit', 'offset', 'order', 'after'])
     const { limit, offset, order, after, ...conditions } = query
+    oneOf('order', order, ['id', 'nextRunAt'])
     checkedConditions('', conditions, SCHEDULE_CONDITIONS)
     return this.#stores.lists.schedules({
       ...LIST_BOUNDS,
@@ -291,6 +317,7 @@ export class Schedules {
    * @throws NotFoundError, CalendarSyntaxError when the timer is invalid
    */
   async elapses(id: string, options: { after?: Date; limit?: number } = {}): Promise<Date[]> {
+    checkKeys(options, ['after', 'limit'])
     const limit = options.limit === undefined ? DEFAULT_ELAPSES : checkedPage(options).limit
     const after = checkedInstant('after', options.after) ?? (await this.#stores.schedules.now())
     const event = elapsesOf(await this.#existing(id), after)
@@ -302,6 +329,7 @@ export class Schedules {
 
   /** Runs and skips in one list, newest slot first, without large values. @throws NotFoundError */
   async history(id: string, query: HistoryQuery = {}): Promise<Listed<Job>[]> {
+    checkKeys(query, ['before', 'limit'])
     await this.#existing(id)
     const before = checkedInstant('before', query.before) ?? null
     return this.#stores.lists.history(id, { before }, checkedPage({ limit: query.limit }).limit)
@@ -314,6 +342,7 @@ export class Schedules {
    * @throws NotFoundError
    */
   async explain(id: string, options: { readonly at?: Date | undefined } = {}): Promise<Explanation> {
+    checkKeys(options, ['at'])
     const at = checkedInstant('at', options.at) ?? null
     return explain(await evidenceOf(await this.#existing(id), at, this.#stores, this.#context))
   }

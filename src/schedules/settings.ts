@@ -68,6 +68,7 @@ export interface SettingsContext {
  * All settings of a new schedule.
  *
  * @param known  the keys that the input may have
+ * @param current  the timer of an existing schedule
  * @throws InvalidInputError naming the field
  * @throws CalendarSyntaxError when the timer is invalid
  */
@@ -75,6 +76,7 @@ export async function newSettings(
   input: AnyScheduleInput,
   context: SettingsContext,
   known: readonly string[] = INPUT,
+  current?: string,
 ): Promise<ScheduleSettings> {
   checkKeys(input, known)
   const name = typeof input.task === 'string' ? input.task : input.task.name
@@ -86,7 +88,7 @@ export async function newSettings(
     ...changedColumns(input, context),
     ...ownedSettings(context.authority.owner),
     task: checkedTaskName(name),
-    timer: checkedTimer(input, context),
+    timer: checkedTimer(input, context, current),
     args: await storedArgs(task, input.args, context.argsLimit),
   }
   checkWithin(context.authority.limits, settings)
@@ -108,7 +110,7 @@ export async function newSchedule(
   timer?: string,
   known?: readonly string[],
 ): Promise<NewSchedule> {
-  const settings = await newSettings(input, context, known)
+  const settings = await newSettings(input, context, known, timer)
   const firstRun = checkedFirstRun(input.firstRun)
   const now = await clock()
   checkPeriod(context.authority.limits, settings.timer, now)
@@ -182,13 +184,15 @@ export function checkedFirstRun(value: FirstRun | undefined): FirstRun {
   return oneOf('firstRun', value, FIRST_RUNS) ?? 'next'
 }
 
+/** @param current  the timer of the schedule, which has the zone that it was given; default: it is a new one */
 function checkedTimer(
   { timer: value, zone: own }: Pick<ScheduleOptions, 'timer' | 'zone'>,
   context: SettingsContext,
+  current?: string,
 ): string {
   if (typeof value !== 'string')
     throw new InvalidInputError('timer', `a calendar event is needed, not ${JSON.stringify(value)}`)
-  const zone = own ?? context.zone
+  const zone = own ?? (value === current ? null : context.zone)
   const zoned = zone === null ? value : withZone(value, zone)
   const parsed = timer(zoned)
   if (own !== undefined && parsed.zone !== checkedZone(own))

@@ -11,14 +11,16 @@ export interface MysqlPool {
 
 /** A connection of better-sqlite3 or libsql to a file. */
 export interface SqliteConnection {
-  /** Called once, with a statement that reads the path of the file. */
+  /** Never called: it tells SQLite's connections from others. */
+  readonly pragma: (...args: never[]) => unknown
+  /** Called with statements that read the path of the file. */
   readonly prepare: (statement: string) => { all(): unknown }
 }
 
 /** A client of @libsql/client to a file. */
 export interface SqliteClient {
   readonly protocol: string
-  /** Called once, with a statement that reads the path of the file. */
+  /** Called with statements that read the path of the file. */
   readonly execute: (statement: string) => Promise<{ readonly rows: readonly unknown[] }>
 }
 

@@ -37,8 +37,8 @@ export interface SettledAttempt {
   readonly attempt: number
   readonly outcome: JobOutcome
   /** When the attempt started and ended, by the database's clock. */
-  readonly started: Date
-  readonly ended: Date
+  readonly startedAt: Date
+  readonly endedAt: Date
   /** The blocked job that became waiting; null: none. */
   readonly promoted: string | null
 }

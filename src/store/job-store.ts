@@ -9,6 +9,8 @@ export interface NewJob extends JobSettingValues {
   /** JSON text. */
   readonly args: string
   readonly runAt: Date | null
+  /** Instead of `runAt`: the time from now by the database's clock. */
+  readonly delayMs: number | null
 }
 
 /**

@@ -44,7 +44,7 @@ export interface ScheduleConditions {
 export interface JobConditions {
   readonly state?: JobState | undefined
   readonly task?: string | undefined
-  readonly schedule?: string | undefined
+  readonly scheduleId?: string | undefined
   readonly group?: string | undefined
   readonly submitter?: string | undefined
   /** The worker that runs it now. */
@@ -217,6 +217,8 @@ export interface ListStore {
     conditions: ScheduleConditions,
     bounds: ListBounds,
   ): Promise<{ readonly groups: TimerGroup[]; readonly complete: boolean }>
+  /** Whether one of the first jobs of this task was ever claimed. */
+  hasRun(task: string): Promise<boolean>
   /** Active schedules, ordered by id. @param atOnce  the most rows to read per batch */
   timers(conditions: ScheduleConditions, atOnce: number): AsyncGenerator<TimerRow[], void>
   /**

@@ -65,13 +65,18 @@ export async function migrate(
 /**
  * The statements that `migrate` would run, each complete, for a deployment that runs them itself.
  *
+ * @param isNew  there is no table yet, and the database is another one
  * @returns none when the tables are up to date
  * @throws SchemaError when the application has a table with one of our names
  */
-export async function pendingStatements(database: Database, prefix: string): Promise<string[]> {
+export async function pendingStatements(
+  database: Database,
+  prefix: string,
+  isNew: boolean,
+): Promise<string[]> {
   const { dialect } = database
-  const applied = await appliedSteps(database, dialect, prefix)
-  if (applied === null) await refuseForeignTables(database, dialect, prefix)
+  const applied = isNew ? null : await appliedSteps(database, dialect, prefix)
+  if (applied === null && !isNew) await refuseForeignTables(database, dialect, prefix)
   const pending = stepsOf(migrationsFor(database), prefix).filter(({ name }) => applied?.has(name) !== true)
   const record = recording(dialect, prefix)
   return [
@@ -169,7 +174,7 @@ export async function checkEngines(database: Database, prefix: string): Promise<
     )
   if (wrong.length === 0) return
   throw new SchemaError(
-    `Kalends needs tables of the engine InnoDB: ${wrong.map(({ table, engine }) => `'${table}' is ${engine}`).join(', ')}. Stop all workers, and run ${wrong.map(({ table }) => `ALTER TABLE \`${table}\` ENGINE=InnoDB`).join('; ')}`,
+    `Kalends needs tables of the engine InnoDB: ${wrong.map(({ table, engine }) => `'${table}' is ${engine}`).join(', ')}. Stop all workers, and run ${wrong.map(({ table }) => `ALTER TABLE ${database.dialect.table(table)} ENGINE=InnoDB`).join('; ')}`,
   )
 }
 

@@ -1,5 +1,7 @@
 /** Opens a database: from a URL, or with the configuration of the application's pool. */
-import { InvalidInputError } from '../errors.ts'
+import { existsSync } from 'node:fs'
+import { InvalidInputError, SchemaError } from '../errors.ts'
+import { checkKeys, namesOf } from '../keys.ts'
 import { checkedWhole } from '../model/input.ts'
 import type { Database, Databases, DatabaseTarget, MysqlTarget, OpenOptions } from './database.ts'
 import { checkEngines, checkMigrated, checkVersion, migrate, pendingStatements } from './migrate.ts'
@@ -47,6 +49,8 @@ const LEAST_CONNECTIONS = 3
 const MOST_CONNECTIONS = 1000
 const PREFIX = /^[a-z0-9_]{0,32}$/i
 const SCHEMA = /^[a-z0-9_$-]{1,64}$/i
+const PLACE = namesOf<Place>({ tablePrefix: true, schema: true })
+const MEMORY = 'sqlite::memory:'
 
 /**
  * @throws InvalidInputError when the target or an option is invalid
@@ -119,6 +123,7 @@ export async function migrateDatabase(
   target: DatabaseTarget,
   options: MigrateOptions = {},
 ): Promise<string[]> {
+  checkKeys(options, [...PLACE, 'onStep'])
   const prefix = checkedPrefix(options)
   const { calls, close } = await openDatabase(target, { schema: options.schema, createsSchema: true })
   try {
@@ -131,13 +136,32 @@ export async function migrateDatabase(
 
 /** The statements that `migrateDatabase` would run. */
 export async function printMigrations(target: DatabaseTarget, options: Place = {}): Promise<string[]> {
+  checkKeys(options, PLACE)
   const prefix = checkedPrefix(options)
-  const { calls, close } = await openDatabase(target, options)
+  const { schema } = options
+  const { database, isNew } = await openToPrint(target, schema)
   try {
-    await checkVersion(calls, prefix)
-    return await pendingStatements(calls, prefix)
+    if (!isNew) await checkVersion(database.calls, prefix)
+    const statements = await pendingStatements(database.calls, prefix, isNew)
+    if (schema === undefined || statements.length === 0) return statements
+    return [`CREATE DATABASE IF NOT EXISTS \`${schema}\``, `USE \`${schema}\``, ...statements]
   } finally {
-    await close()
+    await database.close()
+  }
+}
+
+/** If there is no such schema or file yet, another database, which is not written to either. */
+async function openToPrint(
+  target: DatabaseTarget,
+  schema: string | undefined,
+): Promise<{ readonly database: Databases; readonly isNew: boolean }> {
+  const file = typeof target === 'string' ? pathIn(target) : null
+  if (file !== null && !existsSync(file)) return { database: await openDatabase(MEMORY), isNew: true }
+  try {
+    return { database: await openDatabase(target, { schema }), isNew: false }
+  } catch (error) {
+    if (!(error instanceof SchemaError)) throw error
+    return { database: await openDatabase(target), isNew: true }
   }
 }
 

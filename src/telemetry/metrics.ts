@@ -65,7 +65,7 @@ export function collectMetrics(
         )
       }
     }),
-    kalends.on('settled', ({ task, outcome, started, ended }) => {
+    kalends.on('settled', ({ task, outcome, startedAt: started, endedAt: ended }) => {
       settled.inc({ task, state: outcomeOf(outcome) })
       duration.observe({ task }, Math.max(0, (ended.getTime() - started.getTime()) / 1000))
     }),

@@ -133,6 +133,7 @@ export class TestKalends {
     state?: JobState,
     options: { readonly within?: string | number } = {},
   ): Promise<Job> {
+    checkKeys(options, ['within'])
     const end = new Date(this.#clock.now.getTime() + timeSpan(options.within ?? '1d'))
     for (;;) {
       await this.drain()

@@ -6,7 +6,7 @@ import { timer } from '../timer/index.ts'
 /** One run time in the future. */
 export interface Upcoming {
   readonly at: Date
-  readonly schedule: string
+  readonly scheduleId: string
   readonly task: string
 }
 
@@ -35,7 +35,7 @@ export class UpcomingRuns {
 
   add(rows: readonly TimerRow[]): void {
     for (const row of rows) {
-      for (const at of this.#elapses(row)) this.#items.push({ at, schedule: row.id, task: row.task })
+      for (const at of this.#elapses(row)) this.#items.push({ at, scheduleId: row.id, task: row.task })
       if (this.#items.length > 2 * this.#limit) this.#cut()
     }
     this.#cut()

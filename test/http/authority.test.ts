@@ -116,7 +116,15 @@ eachDatabase((under) => {
     const subject = async (line: string, options: Parameters<typeof call>[1] = {}) => {
       asked.length = 0
       const { status } = await call(line, options)
-      return [status, ...asked.map(({ action, task, schedule, job }) => ({ action, task, schedule, job }))]
+      return [
+        status,
+        ...asked.map(({ action, task, scheduleId: schedule, jobId: job }) => ({
+          action,
+          task,
+          schedule,
+          job,
+        })),
+      ]
     }
     const schedule = 's'
     const of = { task: 'mail', schedule }

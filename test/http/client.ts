@@ -18,10 +18,10 @@ export async function useClient(
   const ids: string[] = page?.items.map(({ id }) => id) ?? []
   const path = { params: { path: { id: made.id } } }
   const { data: run } = await client.POST('/api/v1/schedules/{id}/run', path)
-  const job: string | undefined = run?.job
+  const job: string | undefined = run?.jobId
   const { error: conflict, response } = await client.POST('/api/v1/schedules/{id}/run', path)
   const inTheWay: string | undefined = conflict?.jobId
-  const { data: jobs } = await client.GET('/api/v1/jobs', { params: { query: { schedule: made.id } } })
+  const { data: jobs } = await client.GET('/api/v1/jobs', { params: { query: { scheduleId: made.id } } })
   const total: number | undefined = jobs?.total
   const { data: check } = await client.GET('/api/v1/timers/check', {
     params: { query: { timer: 'Mo 9:00' } },

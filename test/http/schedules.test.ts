@@ -67,10 +67,10 @@ eachDatabase((under) => {
     await call('PUT /api/v1/schedules/s', { body: mail })
     const run = await call('POST /api/v1/schedules/s/run', { body: { args: { once: true } } })
     expect(run.status).toBe(200)
-    expect(await kalends.jobs.get(run.body.job)).toMatchObject({ args: { once: true } })
+    expect(await kalends.jobs.get(run.body.jobId)).toMatchObject({ args: { once: true } })
     expect(await call('POST /api/v1/schedules/s/run')).toMatchObject({
       status: 409,
-      body: { code: 'CONFLICT', jobId: run.body.job },
+      body: { code: 'CONFLICT', jobId: run.body.jobId },
     })
     expect((await call('POST /api/v1/schedules/s/run', { as: 'operator', body: { args: {} } })).status).toBe(
       403,
@@ -234,10 +234,8 @@ eachDatabase((under) => {
       ended: { failed: 1 },
     })
     const upcoming = await call('GET /api/v1/upcoming?from=2199-03-02T03:00:00Z&to=2199-03-02T03:00:02Z')
-    expect(upcoming.body.items.map(({ schedule }: { schedule: string }) => schedule).toSorted()).toEqual([
-      'daily',
-      'often',
-      'often',
-    ])
+    expect(
+      upcoming.body.items.map(({ scheduleId }: { scheduleId: string }) => scheduleId).toSorted(),
+    ).toEqual(['daily', 'often', 'often'])
   })
 })

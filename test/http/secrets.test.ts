@@ -42,7 +42,7 @@ eachDatabase((under) => {
     })
     await call('PUT /api/v1/schedules/s', { body: { task: 'login', timer: 'yearly', args } })
     await kalends.start()
-    const { job } = (await call('POST /api/v1/schedules/s/run')).body
+    const { jobId: job } = (await call('POST /api/v1/schedules/s/run')).body
     expect((await ended(kalends, job)).state).toBe('failed')
 
     const rows = [
@@ -157,7 +157,7 @@ eachDatabase((under) => {
     })
     await kalends.start()
     await call('PUT /api/v1/schedules/s', { as: 'ann', body: { task: 'work', timer: 'yearly' } })
-    const { job } = (await call('POST /api/v1/schedules/s/run', { as: 'ann' })).body
+    const { jobId: job } = (await call('POST /api/v1/schedules/s/run', { as: 'ann' })).body
     await ended(kalends, job)
     const shown = 'Error: no such file [path] see https://example.com/a/b'
     expect((await call(`GET /api/v1/jobs/${job}`, { as: 'ann' })).body.error).toBe(shown)

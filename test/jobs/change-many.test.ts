@@ -69,7 +69,7 @@ eachDatabase((under) => {
     await database.query(
       "INSERT INTO job (id, periodic_task_id, slot, task, state) VALUES ('b', 's', '2039-01-01 00:00:00.000', 'mail', 'blocked')",
     )
-    const { changed, refused } = await jobs.cancelMany({ filter: { schedule: 's' } })
+    const { changed, refused } = await jobs.cancelMany({ filter: { scheduleId: 's' } })
     expect(changed).toEqual(['b', first])
     expect(refused).toEqual([])
     expect((await jobs.count()).counts).toEqual({ cancelled: 2 })
@@ -106,7 +106,7 @@ eachDatabase((under) => {
   it.each<[string, object, object]>([
     ['limit', { filter: {} }, { limit: 0 }],
     ['limit', { filter: {} }, { limit: '10' }],
-    ['filter.scheduleId', { filter: { scheduleId: 's' } }, {}],
+    ['filter.schedule', { filter: { schedule: 's' } }, {}],
     ['filter.group', { filter: { group: null } }, {}],
     ['filter.offset', { filter: { offset: 1 } }, {}],
     ['filter.finishedFrom', { filter: { finishedFrom: null } }, {}],

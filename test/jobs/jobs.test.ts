@@ -146,8 +146,8 @@ eachDatabase((under) => {
     expect(await of({ task: 'mail' })).toEqual([['b'], 1])
     expect(await of({ state: 'cancelled' })).toEqual([['c'], 1])
     expect(await of({ state: 'waiting', task: 'plain' })).toEqual([['a', 'run'], 2])
-    expect(await of({ schedule: 's' })).toEqual([['run'], 1])
-    expect(await of({ schedule: 'nobody' })).toEqual([[], 0])
+    expect(await of({ scheduleId: 's' })).toEqual([['run'], 1])
+    expect(await of({ scheduleId: 'nobody' })).toEqual([[], 0])
     expect(await of({ limit: 1000, offset: 4 })).toEqual([[], 4])
   })
 

@@ -14,7 +14,7 @@ eachDatabase((under) => {
     await database.query(
       `INSERT INTO worker (id, name, host, pid, tasks) VALUES ('w', 'w', 'h', 1, '["mail","report"]')`,
     )
-    const meant = "No worker has ever handled the task 'mial'. Did you mean 'mail'?"
+    const meant = "No worker is known that handles the task 'mial'. Did you mean 'mail'?"
     const answer = await call('POST /api/v1/jobs', { body: { task: 'mial' } })
     expect(answer).toMatchObject({ status: 201, body: { task: 'mial', state: 'waiting', warning: meant } })
     expect(await kalends.jobs.taskWarning('mial')).toBe(meant)
@@ -49,10 +49,10 @@ eachDatabase((under) => {
     const { jobs } = kalends.scope({ submitter: 'ann', tasks: ['payrol'] })
     await jobs.submit('payrol')
     expect(await jobs.taskWarning('payrol')).toBe(
-      "No worker has ever handled the task 'payrol'. Its jobs wait until a worker has a handler for it",
+      "No worker is known that handles the task 'payrol'. Its jobs wait until a worker has a handler for it",
     )
     expect(messages()).toEqual([
-      "warn: No worker has ever handled the task 'payrol'. Did you mean 'payroll'?",
+      "warn: No worker is known that handles the task 'payrol'. Did you mean 'payroll'?",
     ])
   })
 })
@@ -61,7 +61,7 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 it('an error of the database is no warning, and the next submission looks again', async () => {
   const tasks = new UnhandledTasks(new Map(), silent)
-  const lists = { jobIds: () => Promise.resolve({ ids: [], isComplete: true }) }
+  const lists = { hasRun: () => Promise.resolve(false) }
   const broken = { list: () => Promise.reject(new Error('gone')) }
   expect(await tasks.find('mail', { workers: broken, lists })).toBeNull()
   const workers = { list: () => Promise.resolve([]) }
@@ -73,7 +73,7 @@ it('looks up a task that is handled once, and one that is not at most once a min
   const tasks = new UnhandledTasks(new Map([['own', null]]), silent)
   const worker = { id: 'w', name: 'w', host: 'h', pid: 1, tasks: ['mail'], sets: {} }
   const stores = {
-    lists: { jobIds: () => Promise.resolve({ ids: [], isComplete: true }) },
+    lists: { hasRun: () => Promise.resolve(false) },
     workers: {
       list: () => {
         lookups += 1
@@ -81,7 +81,8 @@ it('looks up a task that is handled once, and one that is not at most once a min
       },
     },
   }
-  for (const name of ['own', 'own', 'mail', 'mail', 'mial', 'mial']) await tasks.find(name, stores)
+  const names = ['own', 'own', 'mail', 'mail', 'mial', 'mial', 'mial']
+  await Promise.all(names.map((name) => tasks.find(name, stores)))
   expect(lookups).toBe(2)
   expect(await tasks.find('mial', stores)).toEqual({ nearest: 'mail' })
 })

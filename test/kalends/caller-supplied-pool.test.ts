@@ -115,7 +115,7 @@ for (const { kind, bare, fresh } of databases.filter((database) => database.kind
       expect(await other.schedules.get('s')).toMatchObject({ task: 'tick' })
       const { items } = await other.jobs.list()
       expect(await Promise.all(items.map(({ id }) => kalends.jobs.get(id)))).toMatchObject(
-        items.map(({ id, slot, submittedAt: submitted }) => ({ id, slot, submitted })),
+        items.map(({ id, slot, submittedAt }) => ({ id, slot, submittedAt })),
       )
     })
 

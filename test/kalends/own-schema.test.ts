@@ -76,10 +76,43 @@ for (const under of databases.filter(({ kind }) => kind !== 'sqlite'))
       ])
     })
 
+    it('the statements that are printed make the tables there, from a connection to the application', async () => {
+      const at = await place(under)
+      const { database, schema } = at
+      const statements = await Kalends.migrationStatements(database.url, { schema })
+      const connection = await mysql.createConnection(database.url)
+      onTestFinished(() => connection.end())
+      for (const statement of statements) await connection.query(statement)
+      expect(await database.query('SHOW TABLES')).toEqual([])
+      const kalends = await Kalends.open(database.url, { schema, migrate: false })
+      onTestFinished(() => kalends.stop({ grace: 0 }))
+      expect(await kalends.doctor()).toEqual([])
+    })
+
+    it('a user without rights on it is told which', async () => {
+      const at = await place(under)
+      const { database, schema } = at
+      const app = new URL(database.url).pathname.slice(1)
+      const user = `u${app.replaceAll(/\W/g, '').slice(-20)}`
+      onTestFinished(async () => void (await database.query(`DROP USER IF EXISTS ${user}`)))
+      await database.query(`CREATE USER ${user} IDENTIFIED BY 'p'`)
+      await database.query(`GRANT ALL ON \`${app}\`.* TO ${user}`)
+      const url = new URL(database.url)
+      url.username = user
+      url.password = 'p'
+      await expect(Kalends.open(url.href, { schema })).rejects.toMatchObject({
+        code: 'KALENDS_SCHEMA',
+        message: expect.stringContaining(`GRANT ALL ON \`${schema}\``),
+      })
+    })
+
     it('without migrate, a schema that does not exist is named, and is not created', async () => {
       const at = await place(under)
       const { database, schema } = at
-      await expect(Kalends.open(database.url, { schema, migrate: false })).rejects.toThrow(schema)
+      await expect(Kalends.open(database.url, { schema, migrate: false })).rejects.toMatchObject({
+        code: 'KALENDS_SCHEMA',
+        message: expect.stringContaining(schema),
+      })
       const found = await database.query(
         'SELECT COUNT(*) AS found FROM information_schema.schemata WHERE schema_name = ?',
         [schema],

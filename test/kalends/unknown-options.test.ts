@@ -64,6 +64,23 @@ const CALLS: [string, (kalends: Kalends) => unknown, string, string?][] = [
   ['submitMany', ({ jobs }) => jobs.submitMany([plain({ task: mail, arguments: {} })]), 'arguments'],
   ['submitMany', ({ jobs }) => jobs.submitMany([{ task: mail }], plain({ Tx: {} })), 'Tx', 'tx'],
   ['wait', ({ jobs }) => jobs.wait('x', plain({ timeOut: 1 })), 'timeOut', 'timeout'],
+  ['create', ({ schedules }) => plain(schedules).create({ task: mail, timer: 'daily' }, { tx: {} }), 'tx'],
+  ['elapses', ({ schedules }) => schedules.elapses('there', plain({ limt: 1 })), 'limt', 'limit'],
+  ['history', ({ schedules }) => schedules.history('there', plain({ limt: 1 })), 'limt', 'limit'],
+  ['explain', ({ schedules }) => schedules.explain('there', plain({ aat: new Date() })), 'aat', 'at'],
+  ['list', ({ schedules }) => schedules.list(plain({ lmit: 1 })), 'lmit', 'limit'],
+  ['list', ({ jobs }) => jobs.list(plain({ befor: 'x' })), 'befor', 'before'],
+  ['cancelMany', ({ jobs }) => jobs.cancelMany({ filter: {} }, plain({ dryrun: true })), 'dryrun', 'dryRun'],
+  ['cancelMany', ({ jobs }) => jobs.cancelMany(plain({ ids: [], filter: {} })), 'filter'],
+  ['logs', ({ jobs }) => jobs.logs('x', plain({ limt: 1 })), 'limt', 'limit'],
+  [
+    'migrate',
+    () => Kalends.migrate('sqlite::memory:', plain({ tableprefix: 'x' })),
+    'tableprefix',
+    'tablePrefix',
+  ],
+  ['doctor', () => Kalends.doctor('sqlite::memory:', plain({ leas: 'x' })), 'leas', 'lease'],
+  ['on', (kalends) => kalends.on(plain({ name: 'setled' }).name, () => {}), 'setled', 'settled'],
   ['prune', (kalends) => kalends.prune(plain({ perSchedul: 1 })), 'perSchedul', 'perSchedule'],
   ['http', (kalends) => http(kalends, plain({ authorise: () => null })), 'authorise', 'authorize'],
   ['http', (kalends) => http(kalends, plain({ events: { perUsr: 1 } })), 'events.perUsr', 'events.perUser'],
@@ -111,6 +128,28 @@ test('options that cancel each other are errors', async () => {
   await expect(schedules.create(paris)).rejects.toThrow(/^zone: .*its own, Europe\/Paris/)
   await schedules.create({ id: 'daily', task: mail, timer: 'daily' })
   await expect(schedules.update('daily', { zone: 'Europe/Berlin' })).rejects.toThrow(/^zone: .*timer/)
+})
+
+test('what get returns can be put again, which changes nothing, and with a change, only that', async () => {
+  const kalends = await Kalends.open('sqlite::memory:', { zone: 'Asia/Tokyo' })
+  onTestFinished(() => kalends.stop({ grace: 0 }))
+  const { schedules } = kalends
+  await schedules.create({
+    id: 'a',
+    task: mail,
+    timer: 'daily',
+    zone: 'UTC',
+    retries: 3,
+    jitter: '1s',
+    starts: new Date(),
+  })
+  await schedules.pause('a')
+  const read = await schedules.get('a')
+  if (read === null) throw new Error('it was created')
+  expect(await schedules.put('a', { ...read })).toEqual({ result: 'unchanged', schedule: read })
+  const changed = await schedules.put('a', { ...read, summary: 'x', enabled: true })
+  expect(changed).toEqual({ result: 'changed', schedule: { ...read, summary: 'x' } })
+  await expect(schedules.put('b', { ...read })).rejects.toThrow(/^id: .*'b' cannot get another id/)
 })
 
 test('zone is added to a timer, and delay is a time from now', async () => {

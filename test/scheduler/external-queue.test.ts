@@ -22,7 +22,7 @@ async function ownQueue(database: TestDatabase) {
       if (known.length === 0)
         await database.query('INSERT INTO own_queue (id, schedule, args) VALUES (?, ?, ?)', [
           job.id,
-          job.schedule,
+          job.scheduleId,
           JSON.stringify(job.args),
         ])
     },
@@ -61,7 +61,7 @@ eachDatabase((under) => {
     expect(seen).toEqual([
       {
         id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-        schedule: 's',
+        scheduleId: 's',
         task: 'work',
         args: { to: 'größer 😀' },
         slot: expect.any(Date),
@@ -153,8 +153,8 @@ eachDatabase((under) => {
     await kalends.start({
       scheduler: {
         submit: async (jobs) => {
-          if (jobs.some(({ schedule }) => schedule === 's3')) throw new Error('too large')
-          taken.push(...jobs.map(({ schedule }) => schedule))
+          if (jobs.some(({ scheduleId: schedule }) => schedule === 's3')) throw new Error('too large')
+          taken.push(...jobs.map(({ scheduleId: schedule }) => schedule))
         },
       },
     })

@@ -161,7 +161,7 @@ eachDatabase((under) => {
       await old.kalends.stop()
       const now = await live(on, 'w', [monthly('stays')], { onRemoved: 'delete' })
       expect(await statusOf(now, 'goes')).toBe('none')
-      expect(await now.kalends.jobs.list({ schedule: 'goes' })).toMatchObject({ total: 1 })
+      expect(await now.kalends.jobs.list({ scheduleId: 'goes' })).toMatchObject({ total: 1 })
       expect(now.messages()).toContain("warn: Schedule 'goes' is not declared any more: it is deleted")
     })
 
@@ -303,7 +303,7 @@ eachDatabase((under) => {
 
   describe('the first run', () => {
     const runsOf = async ({ kalends }: Deployed, id: string) =>
-      (await kalends.jobs.list({ schedule: id })).items.filter(({ state }) => state !== 'skipped').length
+      (await kalends.jobs.list({ scheduleId: id })).items.filter(({ state }) => state !== 'skipped').length
 
     it('a new schedule waits for its next run time by default; now runs it at once, only when the row is new', async () => {
       const on = await deploys(under)

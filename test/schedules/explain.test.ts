@@ -405,7 +405,7 @@ eachDatabase((under) => {
     const id = await kalends.schedules.runNow('s')
     await started
     const during = await kalends.schedules.explain('s')
-    expect(during).toMatchObject({ schedule: 's', status: 'active' })
+    expect(during).toMatchObject({ scheduleId: 's', status: 'active' })
     expect(during.reasons.join('\n')).toContain(`The job ${id} has been running since`)
     hold.open()
     await ended(kalends, id)

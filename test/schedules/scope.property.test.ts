@@ -94,7 +94,7 @@ const call: fc.Arbitrary<Call> = fc.oneof(
   fc.record({ foreign, id: schedule, by: fc.boolean() }).map(
     (given): Call =>
       ({ jobs }) =>
-        jobs.list({ ...given.foreign, ...(given.by && { schedule: given.id }) }),
+        jobs.list({ ...given.foreign, ...(given.by && { scheduleId: given.id }) }),
   ),
 )
 

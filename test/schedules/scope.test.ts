@@ -222,13 +222,13 @@ eachDatabase((under) => {
     expect([...(await anna.views.recentRuns(seen, 3)).keys()]).toEqual(seen)
     await anna.schedules.runNow('b')
     expect((await anna.views.recentRuns(['b'], 3)).get('b')).toHaveLength(1)
-    expect((await anna.jobs.list({ schedule: 'b' })).items).toMatchObject([{ scheduleId: 'b' }])
-    expect((await anna.jobs.list({ schedule: 'b' })).total).toBe(1)
+    expect((await anna.jobs.list({ scheduleId: 'b' })).items).toMatchObject([{ scheduleId: 'b' }])
+    expect((await anna.jobs.list({ scheduleId: 'b' })).total).toBe(1)
     const { items } = await anna.views.upcoming({
       from: new Date(),
       to: new Date(Date.now() + 400 * 86_400_000),
     })
-    expect(items.map(({ schedule }) => schedule).toSorted()).toEqual(['b', 'd', 'z-b', 'z-d'])
+    expect(items.map(({ scheduleId: schedule }) => schedule).toSorted()).toEqual(['b', 'd', 'z-b', 'z-d'])
   })
 
   it('wait finds a job by the id that its owner chose', async () => {

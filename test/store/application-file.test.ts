@@ -42,6 +42,32 @@ test('the file of a connection, of a client or of a drizzle database is used', a
   expect(connection.prepare('SELECT COUNT(*) AS jobs FROM job').all()).toEqual([{ jobs: 4 }])
 })
 
+test('an encrypted database that is still empty is refused, and stays usable for the application', async () => {
+  const file = join(folder(), 'secret.db')
+  const encrypted = connected(file, { encryptionCipher: 'aes256cbc', encryptionKey: 'k' })
+  await expect(Kalends.open(encrypted)).rejects.toThrow('is encrypted')
+  encrypted.exec('CREATE TABLE orders (id INTEGER)')
+})
+
+test('what is no database of SQLite is refused before anything is sent', async () => {
+  const sent: string[] = []
+  const mysqlConnection = {
+    prepare: (statement: string) => sent.push(statement),
+    execute: (statement: string) => sent.push(statement),
+    query: (statement: string) => sent.push(statement),
+  }
+  const closed = new Libsql(join(folder(), 'app.db'))
+  closed.close()
+  // oxlint-disable-next-line typescript/no-explicit-any -- what plain JavaScript passes
+  const targets: any[] = [mysqlConnection, { $client: mysqlConnection }, { $client: null }, closed]
+  for (const target of targets)
+    await expect(Kalends.open(target)).rejects.toMatchObject({
+      code: 'KALENDS_INVALID_INPUT',
+      field: 'database',
+    })
+  expect(sent).toEqual([])
+})
+
 test('a database that has no file, or needs a key, is refused with the reason', async () => {
   const remote = { protocol: 'https', execute: async () => ({ rows: [] }) }
   await expect(Kalends.open(remote)).rejects.toThrow('the database is remote (https)')

@@ -50,7 +50,7 @@ onEachStore((under) => {
         const { settled } = await settle(ended('j', end))
         const started = new Date('2026-01-01T00:00:00.000Z')
         expect(await attempts('j')).toEqual([
-          { attempt: 1, worker: WORKER, startedAt: started, endedAt: settled[0]?.ended, outcome, error },
+          { attempt: 1, worker: WORKER, startedAt: started, endedAt: settled[0]?.endedAt, outcome, error },
         ])
       },
     )

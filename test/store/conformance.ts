@@ -187,6 +187,7 @@ export const newJob = (id: string, changes: Partial<NewJob> = {}): NewJob => ({
   submitter: null,
   priority: 0,
   runAt: null,
+  delayMs: null,
   timeout: null,
   retries: null,
   retryDelay: null,

@@ -143,7 +143,7 @@ onEachStore((under) => {
       (['state', 'task', 'group', 'submitter'] as const).every(
         (key) => wanted[key] === undefined || one[key] === wanted[key],
       ) &&
-      (wanted.schedule === undefined || one.scheduleId === wanted.schedule) &&
+      (wanted.scheduleId === undefined || one.scheduleId === wanted.scheduleId) &&
       (wanted.worker === undefined || one.worker === wanted.worker) &&
       (wanted.id === undefined || one.id.startsWith(wanted.id)) &&
       (wanted.error === undefined || has(one.error, wanted.error)) &&
@@ -302,7 +302,7 @@ onEachStore((under) => {
       ended: await lists.jobs({ ...few, ...ended }),
       failed: await lists.jobs({ ...few, ...ended, state: 'failed' }),
       running: await lists.jobs({ ...few, worker: 'w/1' }),
-      ofSchedule: await lists.jobs({ ...few, schedule: generated }),
+      ofSchedule: await lists.jobs({ ...few, scheduleId: generated }),
       counts: await lists.jobCounts(ended, few),
       hours: await lists.finishedPerHour(ended, few),
       failures: await lists.failures(ended, few),
@@ -480,7 +480,7 @@ onEachStore((under) => {
       .map(({ finishedAt: finished }) => finished?.getTime() ?? 0)
     const [first, last] = [new Date(Math.min(...ofOne)), new Date(Math.max(...ofOne))]
     const count = async (finishedFrom: Date, finishedTo: Date) => {
-      const range = { schedule: 's00 x', finishedFrom, finishedTo }
+      const range = { scheduleId: 's00 x', finishedFrom, finishedTo }
       const { hours } = await under.store.lists.finishedPerHour(range, bounds)
       return hours.reduce((sum, { jobs }) => sum + jobs, 0)
     }

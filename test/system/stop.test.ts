@@ -141,7 +141,7 @@ eachDatabase(({ fresh }) => {
       // When it has its hands full.
       await pause(1000 - (Date.now() % 1000) + Math.random() * 40)
       worker.signal('SIGTERM')
-      expect(await worker.ended()).toBe(0)
+      expect(await worker.ended()).toBe('SIGTERM')
       worker = next
     }
     const stopped = Date.now()
@@ -153,7 +153,7 @@ eachDatabase(({ fresh }) => {
       return busy.length === 0
     })
     worker.signal('SIGTERM')
-    expect(await worker.ended()).toBe(0)
+    expect(await worker.ended()).toBe('SIGTERM')
 
     const rows = await occurrenceRows(database)
     const expected = { from, until: stopped - 2000, stepMs: 1000 }

@@ -39,8 +39,8 @@ eachDatabase((under) => {
         scheduleId: 's',
         attempt: 1,
         outcome: { state: 'success' },
-        started: expect.any(Date),
-        ended: expect.any(Date),
+        startedAt: expect.any(Date),
+        endedAt: expect.any(Date),
       },
     ])
   })

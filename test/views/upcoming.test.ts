@@ -22,11 +22,9 @@ eachDatabase(({ fresh }) => {
     const day = { from: new Date('2030-01-01T00:00:00Z'), to: new Date('2030-01-02T00:00:00Z') }
     const { items, complete } = await kalends.views.upcoming({ ...day, limit: 3 })
 
-    expect(items.map(({ at, schedule }) => `${schedule} ${at.toISOString().slice(11, 16)}`)).toEqual([
-      'z 09:00',
-      'a1000 10:00',
-      'a1001 10:00',
-    ])
+    expect(
+      items.map(({ at, scheduleId: schedule }) => `${schedule} ${at.toISOString().slice(11, 16)}`),
+    ).toEqual(['z 09:00', 'a1000 10:00', 'a1001 10:00'])
     expect(complete).toBe(false)
     await database.drop()
   })
@@ -47,7 +45,7 @@ eachDatabase(({ fresh }) => {
     const day = { from: new Date('2030-01-01T00:00:00Z'), to: new Date('2030-01-02T00:00:00Z') }
     for (const conditions of [{}, { group: 'x' }, { task: 'on' }]) {
       const { items, complete } = await kalends.views.upcoming({ ...day, ...conditions, limit: 300 })
-      expect(items.map(({ schedule }) => schedule)).toEqual([
+      expect(items.map(({ scheduleId: schedule }) => schedule)).toEqual([
         'z',
         ...Array.from({ length: 250 }, (_, index) => `a${1000 + 2 * index}`),
         ...Array.from({ length: 49 }, (_, index) => `a${3500 + index}`),
@@ -76,7 +74,7 @@ eachDatabase(({ fresh }) => {
     const day = { from: new Date('2030-01-01T00:00:00Z'), to: new Date('2030-01-02T00:00:00Z') }
     const seen = async () => {
       const { items, complete } = await kalends.views.upcoming(day)
-      return { seen: items.map(({ schedule }) => schedule), complete }
+      return { seen: items.map(({ scheduleId: schedule }) => schedule), complete }
     }
 
     await insert('z')
@@ -124,7 +122,7 @@ it('the earliest run times are those that a sort of all of them begins with', ()
         const event = elapsesOf(one, from)
         const found = []
         for (let at = event.next(new Date(from.getTime() - 1)); at !== null && at < to; at = event.next(at))
-          found.push({ at, schedule: one.id, task: one.task })
+          found.push({ at, scheduleId: one.id, task: one.task })
         return found
       })
       expect(upcoming.found()).toEqual({

@@ -208,8 +208,8 @@ const settledAs = ({ fence: { id } }: EndedAttempt): SettledAttempt => ({
   scheduleId: null,
   attempt: 1,
   outcome: { state: 'waiting', delayMs: 0, countAttempt: true, error: 'gone' },
-  started: new Date(0),
-  ended: new Date(0),
+  startedAt: new Date(0),
+  endedAt: new Date(0),
   promoted: null,
 })
 

@@ -49,7 +49,7 @@ export function withFilter<Args extends unknown[], Flags extends OptionValues>(
 }
 
 export function conditionsOf({ state, task, schedule, group, submitter }: FilterFlags): JobConditions {
-  return { state, task, schedule, group, submitter }
+  return { state, task, scheduleId: schedule, group, submitter }
 }
 
 export function listCommand(): AnyCommand {
@@ -67,7 +67,7 @@ export function listCommand(): AnyCommand {
     const found = await firstRows(
       // The jobs of a schedule are listed by slot, not by id.
       ({ limit, offset, last }) =>
-        jobs.list({ ...filter, limit, ...(filter.schedule === undefined ? { before: last } : { offset }) }),
+        jobs.list({ ...filter, limit, ...(filter.scheduleId === undefined ? { before: last } : { offset }) }),
       flags.limit,
     )
     if (flags.json === true) return printWhole(found.items, (id) => jobs.get(id))

@@ -1,7 +1,9 @@
+import { SchemaError } from '../../errors.ts'
 import { admittedForApi, API_STATEMENT_MS } from '../admission.ts'
 import type { Databases, MysqlTarget, OpenOptions } from '../database.ts'
 import { type CreatePool, createPoolLike } from './application-pool.ts'
 import { IMPATIENT, MysqlDatabase } from './database.ts'
+import { errorNumber } from './errors.ts'
 
 /** Defaults for the maximum number of connections to a host. */
 const URL_CONNECTIONS = 22
@@ -10,6 +12,9 @@ const POOL_CONNECTIONS = 5
 const LEAST_LOOP_USE_MS = 3000
 /** One in this many is for the API. */
 const API_SHARE = 10
+/** ER_BAD_DB_ERROR and ER_DBACCESS_DENIED_ERROR. */
+const NO_DATABASE = 1049
+const NO_RIGHTS = 1044
 
 /**
  * Connects. Never closes a pool of the application, because only its configuration is used.
@@ -25,7 +30,6 @@ export async function openMysql(
   const most = connections ?? (typeof from === 'string' ? URL_CONNECTIONS : POOL_CONNECTIONS)
   const apiConnections = Math.max(1, Math.floor(most / API_SHARE))
   const others = most - apiConnections
-  if (schema !== undefined && createsSchema) await createSchema(from, schema)
   const loops = new MysqlDatabase(from, Math.ceil(others / 2), {
     longestUseMs: longestUseMs && Math.max(longestUseMs, LEAST_LOOP_USE_MS),
     lockWaits: IMPATIENT,
@@ -46,12 +50,27 @@ export async function openMysql(
   const failed = connected.find((end) => end.status === 'rejected')
   if (failed !== undefined) {
     await close()
-    throw failed.reason
+    if (schema === undefined || !isAboutDatabase(failed.reason)) throw failed.reason
+    if (!createsSchema) throw missing(schema, failed.reason)
+    await createSchema(from, schema)
+    return openMysql(target, { longestUseMs, connections, schema })
   }
   return { loops, calls, api: admittedForApi(api, apiConnections), close }
 }
 
-/** A user who may not create databases needs one that exists. */
+/** Whether the database of the connection does not exist, or the user has no rights on it. */
+function isAboutDatabase(error: unknown): boolean {
+  const { cause = error } = error instanceof Error ? error : {}
+  return [NO_DATABASE, NO_RIGHTS].includes(errorNumber(cause) ?? 0)
+}
+
+function missing(schema: string, cause: unknown): SchemaError {
+  return new SchemaError(
+    `The database '${schema}' of the option schema does not exist, or this user has no rights on it: create it with 'kalends migrate', or run CREATE DATABASE \`${schema}\` and GRANT ALL ON \`${schema}\`.* to the user`,
+    { cause },
+  )
+}
+
 async function createSchema(from: string | CreatePool, schema: string): Promise<void> {
   const database = new MysqlDatabase(from, 1)
   try {
@@ -60,6 +79,8 @@ async function createSchema(from: string | CreatePool, schema: string): Promise<
       [schema],
     )
     if (found === undefined) await database.run(`CREATE DATABASE IF NOT EXISTS \`${schema}\``)
+  } catch (error) {
+    throw isAboutDatabase(error) ? missing(schema, error) : error
   } finally {
     await database.close()
   }

@@ -16,9 +16,12 @@ import type { JobRow } from './rows.ts'
 
 const STATES: readonly JobState[] = [...OPEN_STATES, ...FINAL_STATES]
 
+/** Of these, the oldest jobs of a task, one shows whether it was ever claimed. */
+const MOST_FIRST = 100
+
 type JobLists = Pick<
   ListStore,
-  'jobs' | 'jobIds' | 'jobCounts' | 'attempts' | 'logs' | 'failures' | 'finishedPerHour'
+  'jobs' | 'jobIds' | 'jobCounts' | 'attempts' | 'logs' | 'failures' | 'hasRun' | 'finishedPerHour'
 >
 
 export function jobLists(context: TablesContext, owner: Owner): JobLists {
@@ -28,9 +31,9 @@ export function jobLists(context: TablesContext, owner: Owner): JobLists {
 
   /** The conditions with the stored id of the schedule. */
   async function withStoredId<Conditions extends JobConditions>(conditions: Conditions): Promise<Conditions> {
-    const { schedule } = conditions
+    const { scheduleId: schedule } = conditions
     if (schedule === undefined) return conditions
-    return { ...conditions, schedule: await storedId(context, 'schedule', owner, schedule) }
+    return { ...conditions, scheduleId: await storedId(context, 'schedule', owner, schedule) }
   }
 
   return {
@@ -90,8 +93,19 @@ export function jobLists(context: TablesContext, owner: Owner): JobLists {
       return { items: items.map((item) => ({ ...item, id: shownId(owner, item.id) })), complete }
     },
 
+    async hasRun(task) {
+      const found = dialect.found(tables.job, { index: tables.jobTaskIndex })
+      const rows = await context.rows<{ attempts: number | null }>(
+        `SELECT MAX(attempt) AS attempts FROM (
+           SELECT attempt FROM ${found} WHERE task = ? ORDER BY id LIMIT ${integerLiteral(MOST_FIRST)}
+         ) AS firsts`,
+        [task],
+      )
+      return (rows[0]?.attempts ?? 0) > 0
+    },
+
     async finishedPerHour(conditions, bounds) {
-      const { id: _, schedule, worker: __, ...others } = await withStoredId(conditions)
+      const { id: _, scheduleId: schedule, worker: __, ...others } = await withStoredId(conditions)
       const range = jobsIn(others)
       const ofSchedule = schedule === undefined ? NOTHING : and('periodic_task_id = ?', schedule)
       const minute = conditions.finishedFrom.getUTCMinutes()

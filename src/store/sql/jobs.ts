@@ -143,12 +143,14 @@ async function insertJobs(
 ): Promise<void> {
   const values = jobs.map((job): SqlValue[] => [
     job.id,
-    job.runAt && toText(job.runAt),
+    ...(job.delayMs === null ? [job.runAt && toText(job.runAt)] : []),
     ...JOB_SETTING_NAMES.map((name) => job[name]),
   ])
+  const settings = placeholders(JOB_SETTING_NAMES)
+  const runAt = ({ delayMs }: NewJob) => (delayMs === null ? '?' : dialect.nowPlus(delayMs))
   await sql.run(
     `INSERT INTO ${tables.job} (id, run_at, ${JOB_SETTING_NAMES.map((name) => settingOf(name).column).join(', ')}, submitted)
-     VALUES ${values.map((row) => `(${placeholders(row)}, ${dialect.now})`).join(', ')}`,
+     VALUES ${jobs.map((job) => `(?, ${runAt(job)}, ${settings}, ${dialect.now})`).join(', ')}`,
     values.flat(),
   )
 }

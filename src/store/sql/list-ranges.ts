@@ -102,7 +102,7 @@ export function jobRange(
 ): IndexRange {
   const search = (column: string, value: string | undefined): Condition =>
     value === undefined ? NOTHING : and(contains(dialect, `COALESCE(${column}, '')`), value)
-  const { id, state, schedule, finishedFrom, finishedTo } = conditions
+  const { id, state, scheduleId: schedule, finishedFrom, finishedTo } = conditions
   const isCommon = state === 'success' || state === 'skipped'
   const isOpen = state === 'waiting' || state === 'blocked' || state === 'running'
   // The owner comes first, so that a result never depends on rows of others. Then the most selective conditions.

@@ -66,8 +66,8 @@ export async function settleAll(
       scheduleId: row.schedule,
       attempt: row.attempt,
       outcome,
-      started: fromStored(row.started ?? row.clock),
-      ended: fromStored(row.clock),
+      startedAt: fromStored(row.started ?? row.clock),
+      endedAt: fromStored(row.clock),
       promoted: (row.schedule !== null && outcome.state !== 'waiting' && promoted.get(row.schedule)) || null,
     }),
   )

@@ -1,53 +1,73 @@
 /** The file of an application's SQLite database: only its path is used, to open a connection of our own. */
 import { closeSync, openSync, readSync } from 'node:fs'
-import { InvalidInputError } from '../../errors.ts'
+import { InvalidInputError, messageOf } from '../../errors.ts'
 import type { DatabaseTarget, SqliteTarget } from '../database.ts'
 
 const HEADER = 'SQLite format 3\0'
 const ATTACHED = 'PRAGMA database_list'
+/** Kalends uses this mode anyway. On a new database, it writes the header. */
+const WAL = 'PRAGMA journal_mode = WAL'
 
+/** mysql2's connections also have `prepare`, but no `pragma`, and its pools `execute`, but no `protocol`. */
 export function isSqlite(target: Exclude<DatabaseTarget, string>): target is SqliteTarget {
-  const client: object = clientIn(target)
-  return 'prepare' in client || ('protocol' in client && 'execute' in client)
+  const client: unknown = clientIn(target)
+  if (typeof client !== 'object' || client === null) return false
+  return ('pragma' in client && 'prepare' in client) || ('protocol' in client && 'execute' in client)
 }
 
-/** @throws InvalidInputError when the database is in memory, remote or encrypted */
+/** @throws InvalidInputError when the database is closed, in memory, remote or encrypted */
 export async function fileOf(target: SqliteTarget): Promise<string> {
   const client = clientIn(target)
   if ('protocol' in client && client.protocol !== 'file')
     throw refused(`the database is remote (${client.protocol}); Kalends needs a file on this machine`)
-  const file = mainFile(
-    'protocol' in client ? (await client.execute(ATTACHED)).rows : client.prepare(ATTACHED).all(),
-  )
+  const file = mainFile(await read(client, ATTACHED))
   if (file === '')
     throw refused('the database is in memory, where no other connection can read it; Kalends needs a file')
-  if (!isReadable(file))
+  // With the key of the application, if it has one. An encrypted file has no readable header.
+  if (headerOf(file) === '') await read(client, WAL)
+  if (headerOf(file) !== HEADER)
     throw refused(
       `the file '${file}' is encrypted, or is no SQLite database; Kalends needs one without a key`,
     )
   return file
 }
 
-function clientIn<Client extends object>(target: Client | { readonly $client: Client }): Client {
+async function read(client: Client, statement: string): Promise<unknown> {
+  try {
+    if ('protocol' in client) return (await client.execute(statement)).rows
+    return client.prepare(statement).all()
+  } catch (error) {
+    throw refused(`its file cannot be found: ${messageOf(error)}`)
+  }
+}
+
+type Client = Exclude<SqliteTarget, { readonly $client: unknown }>
+
+function clientIn<Own extends object>(target: Own | { readonly $client: Own }): Own {
   return '$client' in target ? target.$client : target
 }
 
 /** The file of the database `main`; empty: none. */
 function mainFile(rows: unknown): string {
-  const attached: readonly unknown[] = Array.isArray(rows) ? rows : []
-  for (const row of attached)
+  const databases: readonly unknown[] = Array.isArray(rows) ? rows : []
+  for (const row of databases)
     if (typeof row === 'object' && row !== null && Reflect.get(row, 'name') === 'main')
       return String(Reflect.get(row, 'file') ?? '')
   return ''
 }
 
-/** An encrypted file has no readable header. A new one is empty. */
-function isReadable(file: string): boolean {
-  const descriptor = openSync(file, 'r')
+/** The first bytes of a file. */
+function headerOf(file: string): string {
+  let descriptor: number
+  try {
+    descriptor = openSync(file, 'r')
+  } catch (error) {
+    throw refused(`the file cannot be read: ${messageOf(error)}`)
+  }
   try {
     const header = Buffer.alloc(HEADER.length)
     const bytes = readSync(descriptor, header, 0, HEADER.length, 0)
-    return bytes === 0 || header.toString('latin1') === HEADER
+    return header.toString('latin1', 0, bytes)
   } finally {
     closeSync(descriptor)
   }

@@ -100,7 +100,7 @@ function UpcomingRuns({ from, to, filter }: UpcomingRunsProps) {
 
 function bySchedule(items: Upcoming['items']): ScheduleRuns[] {
   const schedules = new Map<string, ScheduleRuns>()
-  for (const { schedule: id, task, at } of items) {
+  for (const { scheduleId: id, task, at } of items) {
     const times = schedules.get(id)?.times ?? []
     schedules.set(id, { id, task, times: [...times, at] })
   }

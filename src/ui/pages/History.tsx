@@ -58,7 +58,7 @@ export function History({ schedule: { id, timer } }: { readonly schedule: Schedu
     }
   }
   return (
-    <Section title="Run history" aside={<a href={link(['jobs'], { schedule: id })}>All jobs</a>}>
+    <Section title="Run history" aside={<a href={link(['jobs'], { scheduleId: id })}>All jobs</a>}>
       <Loaded query={first} rows={5}>
         {() => (
           <Table

@@ -21,8 +21,12 @@ const STATES = ['running', 'waiting', 'blocked', 'failed', 'success', 'skipped',
 
 /** The fields that can be searched, one at a time: each needs its own index or search. */
 const SEARCHED = { id: 'id (its beginning)', error: 'error', args: 'args' } as const
-const FILTERS = ['task', 'schedule', 'group', 'submitter', 'worker', 'finishedFrom', 'finishedTo'] as const
-const LABELS: Readonly<Record<string, string>> = { finishedFrom: 'ended from', finishedTo: 'ended before' }
+const FILTERS = ['task', 'scheduleId', 'group', 'submitter', 'worker', 'finishedFrom', 'finishedTo'] as const
+const LABELS: Readonly<Record<string, string>> = {
+  scheduleId: 'schedule',
+  finishedFrom: 'ended from',
+  finishedTo: 'ended before',
+}
 
 /** Callers with a scope cannot search by these, since their values are partly hidden from them. */
 const isAllowed = (name: string) => !isScoped.value || (name !== 'error' && name !== 'worker')

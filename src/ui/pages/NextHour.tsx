@@ -87,7 +87,7 @@ function NextRuns({ runs }: RunsProps) {
     )
   return (
     <ol class="next">
-      {next.map(({ at, schedule, task }) => (
+      {next.map(({ at, scheduleId: schedule, task }) => (
         <li key={`${at} ${schedule}`}>
           <span class="when">
             <Ago at={at} />

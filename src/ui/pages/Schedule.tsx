@@ -176,8 +176,8 @@ function Facts({ schedule }: ScheduleProps) {
           name="Runs"
           value={
             <>
-              <a href={link(['jobs'], { schedule: id })}>{count(runCount)}</a>,{' '}
-              <a href={link(['jobs'], { schedule: id, state: 'failed' })}>{count(errorCount)} failed</a>
+              <a href={link(['jobs'], { scheduleId: id })}>{count(runCount)}</a>,{' '}
+              <a href={link(['jobs'], { scheduleId: id, state: 'failed' })}>{count(errorCount)} failed</a>
             </>
           }
         />

@@ -62,7 +62,7 @@ const columns: readonly Column<ListedSchedule>[] = [
   {
     title: 'Runs',
     isNumber: true,
-    cell: ({ id, runCount }) => <a href={link(['jobs'], { schedule: id })}>{count(runCount)}</a>,
+    cell: ({ id, runCount }) => <a href={link(['jobs'], { scheduleId: id })}>{count(runCount)}</a>,
   },
   {
     title: 'Errors',
@@ -71,7 +71,7 @@ const columns: readonly Column<ListedSchedule>[] = [
       errorCount === 0 ? (
         <span class="none">0</span>
       ) : (
-        <a href={link(['jobs'], { schedule: id, state: 'failed' })}>{count(errorCount)}</a>
+        <a href={link(['jobs'], { scheduleId: id, state: 'failed' })}>{count(errorCount)}</a>
       ),
   },
   { title: 'Task', isOptional: true, cell: ({ task }) => <a href={link(['schedules'], { task })}>{task}</a> },

@@ -798,7 +798,7 @@ export interface components {
                 group?: string;
                 submitter?: string;
                 /** @description Of your choosing, 1 to 190 characters */
-                schedule?: string;
+                scheduleId?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
                 /** @description The start of the id */
@@ -1005,7 +1005,7 @@ export interface components {
             result: unknown;
             error: string | null;
             stopRequestedAt: string | null;
-            /** @description No worker has ever handled the task; names the most similar one */
+            /** @description No worker is known to handle the task; names the most similar one */
             warning?: string;
         };
         ListedJob: {
@@ -1060,7 +1060,7 @@ export interface components {
             items: components["schemas"]["ListedJob"][];
         };
         JobReference: {
-            job: string;
+            jobId: string;
         };
         JobStateAnswer: {
             id: string;
@@ -1093,7 +1093,7 @@ export interface components {
             items: components["schemas"]["Elapse"][];
         };
         Explanation: {
-            schedule: string;
+            scheduleId: string;
             /** @enum {string} */
             status: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
             nextRunAt: string | null;
@@ -1251,7 +1251,7 @@ export interface components {
                  * @description RFC 3339, in UTC
                  */
                 at: string;
-                schedule: string;
+                scheduleId: string;
                 task: string;
             }[];
             /**
@@ -2810,7 +2810,7 @@ export interface operations {
                 group?: string;
                 submitter?: string;
                 /** @description Of your choosing, 1 to 190 characters */
-                schedule?: string;
+                scheduleId?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
                 /** @description The start of the id */
@@ -2821,7 +2821,7 @@ export interface operations {
                 args?: string;
                 finishedFrom?: string;
                 finishedTo?: string;
-                /** @description Only ids before this one, the last of the previous page; not with schedule, finishedFrom or finishedTo */
+                /** @description Only ids before this one, the last of the previous page; not with scheduleId, finishedFrom or finishedTo */
                 before?: string;
                 limit?: number;
                 offset?: number;
@@ -3757,7 +3757,7 @@ export interface operations {
                 group?: string;
                 submitter?: string;
                 /** @description Of your choosing, 1 to 190 characters */
-                schedule?: string;
+                scheduleId?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
                 /** @description The start of the id */
@@ -3847,7 +3847,7 @@ export interface operations {
                 group?: string;
                 submitter?: string;
                 /** @description Of your choosing, 1 to 190 characters */
-                schedule?: string;
+                scheduleId?: string;
                 /** @description The worker that runs it now */
                 worker?: string;
                 /** @description The start of the id */
