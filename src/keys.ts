@@ -26,6 +26,8 @@ export function checkKeys(given: unknown, known: readonly string[], path = ''): 
   const meant = nearest(unknown, known)
   throw new InvalidInputError(
     `${path}${unknown}`,
-    meant === undefined ? `unknown; there are ${known.join(', ')}` : `unknown; did you mean ${path}${meant}?`,
+    meant === undefined
+      ? `unknown; there are ${known.join(', ') || 'none'}`
+      : `unknown; did you mean ${path}${meant}?`,
   )
 }

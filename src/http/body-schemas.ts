@@ -1,6 +1,7 @@
 /** Request bodies. The OpenAPI document names each export. */
 import { z } from 'zod'
 import { JOB_SETTING_NAMES, SETTING_NAMES } from '../model/settings.ts'
+import { Schedule } from './answer-schemas.ts'
 import { anyJson, instantIn, jobId, scheduleId, settingsIn } from './field-schemas.ts'
 import { jobFilter } from './query-schemas.ts'
 
@@ -15,6 +16,17 @@ export const ScheduleInput = z.strictObject({
     .optional()
     .meta({ description: 'When a new schedule runs first; default `next`' }),
 })
+const ignored = Object.keys(Schedule.shape).filter((name) => !(name in ScheduleInput.shape))
+/** PUT takes what GET returns. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nothing reads the further fields
+export const PutSchedule = ScheduleInput.extend(
+  Object.fromEntries(
+    ignored.map((name) => [
+      name,
+      z.unknown().optional().meta({ description: 'Ignored, so that PUT takes what GET returns' }),
+    ]),
+  ),
+) as unknown as typeof ScheduleInput
 export const NewSchedule = ScheduleInput.extend({ id: scheduleId.optional() })
 export const ScheduleChanges = z.strictObject(changes)
 export const RunInput = z.strictObject({

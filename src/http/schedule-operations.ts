@@ -98,9 +98,9 @@ export const scheduleOperations: readonly Operation[] = [
   operation('putSchedule', 'PUT', ONE, 'admin', {
     summary: 'Create or replace a schedule',
     description:
-      'Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only: a paused schedule stays paused.',
+      'Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only: a paused schedule stays paused. What GET returns can be changed and put: its state is ignored.',
     params: ScheduleParams,
-    body: bodies.ScheduleInput,
+    body: bodies.PutSchedule,
     answers: { 200: current, 201: created },
     run: async (call) => {
       const { params, body, reach } = call

@@ -62,6 +62,29 @@ eachDatabase((under) => {
     expect((await call('POST /api/v1/schedules/none/pause')).status).toBe(404)
   })
 
+  it('what GET returns can be put, which changes nothing, also with redacted args', async () => {
+    const { call, kalends, lines } = await apiScene(under, {}, { redact: ['args.password'] })
+    await kalends.schedules.create({
+      id: 's',
+      task: 'mail',
+      timer: 'daily Europe/Berlin',
+      args: { password: 'hunter2', to: 'x' },
+      retries: 2,
+      jitter: '1min',
+      starts: new Date('2030-01-01'),
+    })
+    const before = await kalends.schedules.get('s')
+    const { body } = await call('GET /api/v1/schedules/s')
+    expect(body.args.password).toBe('[redacted]')
+    const put = await call('PUT /api/v1/schedules/s', { body })
+    expect([put.status, put.body]).toEqual([200, body])
+    expect(await kalends.schedules.get('s')).toEqual(before)
+    await call('PUT /api/v1/schedules/s', { body: { ...body, summary: 'new' } })
+    expect(await kalends.schedules.get('s')).toEqual({ ...before, summary: 'new' })
+    expect((await call('PUT /api/v1/schedules/other', { body })).status).toBe(422)
+    expect(lines.filter(({ fields }) => 'audit' in fields)).toHaveLength(1)
+  })
+
   it('run now returns the job, and a conflict names the unfinished job', async () => {
     const { call, kalends } = await apiScene(under)
     await call('PUT /api/v1/schedules/s', { body: mail })

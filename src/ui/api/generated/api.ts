@@ -55,7 +55,7 @@ export interface paths {
         get: operations["getSchedule"];
         /**
          * Create or replace a schedule
-         * @description Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only: a paused schedule stays paused.
+         * @description Omitted settings get their defaults. `enabled` and `firstRun` apply to a new schedule only: a paused schedule stays paused. What GET returns can be changed and put: its state is ignored.
          */
         put: operations["putSchedule"];
         post?: never;
@@ -671,6 +671,82 @@ export interface components {
              * @enum {string}
              */
             firstRun?: "next" | "now" | "if-due";
+        };
+        PutSchedule: {
+            /** @description Whether the schedule runs or is paused. Kalends never changes it; default true */
+            enabled?: boolean;
+            /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
+            timer: string;
+            /** @description Arguments for the task, as JSON; default `{}` */
+            args?: unknown;
+            summary?: string | null;
+            /**
+             * @description What happens to a slot while an earlier job of the schedule is unfinished; default `skip`
+             * @enum {string}
+             */
+            overlap?: "skip" | "queue-one" | "replace" | "allow";
+            /** @description Maximum number of missed slots that still run, newest first; default 1 */
+            catchUp?: number;
+            /** @description Delays all runs of the schedule by the same share of this time: milliseconds or a time span; default 0 */
+            jitter?: number | string;
+            starts?: string | null;
+            ends?: string | null;
+            maxRuns?: number | null;
+            timeout?: (number | string) | null;
+            retries?: number | null;
+            retryDelay?: (number | string) | null;
+            retryBackoff?: ("exponential" | "fixed") | null;
+            /**
+             * @description What happens after a run has failed permanently; default `continue`
+             * @enum {string}
+             */
+            onExhausted?: "continue" | "stop";
+            /**
+             * @description What happens to a finished schedule once its jobs are pruned; default `keep`
+             * @enum {string}
+             */
+            afterDone?: "keep" | "delete";
+            /** @description Jobs with a larger priority run first; default 0 */
+            priority?: number;
+            /** @description Groups take turns in the queue; default none */
+            group?: string;
+            submitter?: string | null;
+            subject?: string | null;
+            /** @description The name of the task to run */
+            task: string;
+            /**
+             * @description When a new schedule runs first; default `next`
+             * @enum {string}
+             */
+            firstRun?: "next" | "now" | "if-due";
+            /** @description Ignored, so that PUT takes what GET returns */
+            id?: unknown;
+            /** @description Ignored, so that PUT takes what GET returns */
+            status?: unknown;
+            /** @description Ignored, so that PUT takes what GET returns */
+            nextRunAt?: unknown;
+            /** @description Ignored, so that PUT takes what GET returns */
+            idle?: unknown;
+            /** @description Ignored, so that PUT takes what GET returns */
+            declaredBy?: unknown;
+            /** @description Ignored, so that PUT takes what GET returns */
+            createdAt?: unknown;
+            /** @description Ignored, so that PUT takes what GET returns */
+            lastSlot?: unknown;
+            /** @description Ignored, so that PUT takes what GET returns */
+            runCount?: unknown;
+            /** @description Ignored, so that PUT takes what GET returns */
+            errorCount?: unknown;
+            /** @description Ignored, so that PUT takes what GET returns */
+            lastRunAt?: unknown;
+            /** @description Ignored, so that PUT takes what GET returns */
+            lastFinishedAt?: unknown;
+            /** @description Ignored, so that PUT takes what GET returns */
+            lastJobId?: unknown;
+            /** @description Ignored, so that PUT takes what GET returns */
+            lastError?: unknown;
+            /** @description Ignored, so that PUT takes what GET returns */
+            markedBy?: unknown;
         };
         NewSchedule: {
             /** @description Whether the schedule runs or is paused. Kalends never changes it; default true */
@@ -1368,6 +1444,7 @@ export interface components {
     pathItems: never;
 }
 export type ScheduleInput = components['schemas']['ScheduleInput'];
+export type PutSchedule = components['schemas']['PutSchedule'];
 export type NewSchedule = components['schemas']['NewSchedule'];
 export type ScheduleChanges = components['schemas']['ScheduleChanges'];
 export type RunInput = components['schemas']['RunInput'];
@@ -1810,7 +1887,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ScheduleInput"];
+                "application/json": components["schemas"]["PutSchedule"];
             };
         };
         responses: {
