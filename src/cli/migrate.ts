@@ -27,11 +27,11 @@ export default function migrateCommand(): AnyCommand {
       'after',
       `
 Kalends.open does the same, unless it is called with { migrate: false }. Run this command if the user of the
-application may not create tables. With --print, it only reads which statements are missing, and somebody else runs them.`,
+application may not create tables. With --print, it changes nothing and prints the missing statements, so that
+another user can run them.`,
     )
   return withDatabaseOptions(command).action(async ({ json, print: isPrinted, ...flags }) => {
-    const configuration = configurationOf(flags)
-    const { database, tablePrefix, schema } = configuration
+    const { database, tablePrefix, schema } = configurationOf(flags)
     if (isPrinted === true) {
       const statements = await Kalends.migrationStatements(database, { tablePrefix, schema })
       if (json === true) printJson({ statements })

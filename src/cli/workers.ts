@@ -11,7 +11,7 @@ const COLUMNS: readonly Column<WorkerStatus>[] = [
   { title: 'WORKER', value: ({ id }) => id, least: 12 },
   { title: 'HOST', value: ({ host }) => host, least: 8, optional: 2 },
   { title: 'PID', value: ({ pid }) => String(pid), align: 'right', optional: 3 },
-  { title: 'STARTED', value: ({ startedAt: started }) => when(started), optional: 4 },
+  { title: 'STARTED', value: ({ startedAt }) => when(startedAt), optional: 4 },
   {
     title: 'STATE',
     value: ({ alive, silentMs }) => (alive ? 'alive' : `silent for ${durationText(silentMs)}`),

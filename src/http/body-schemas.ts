@@ -16,17 +16,16 @@ export const ScheduleInput = z.strictObject({
     .optional()
     .meta({ description: 'When a new schedule runs first; default `next`' }),
 })
-const ignored = Object.keys(Schedule.shape).filter((name) => !(name in ScheduleInput.shape))
-/** PUT takes what GET returns. */
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nothing reads the further fields
-export const PutSchedule = ScheduleInput.extend(
-  Object.fromEntries(
-    ignored.map((name) => [
+/** The fields that only GET has; nothing reads them. */
+const state: Readonly<Record<never, z.ZodType>> = Object.fromEntries(
+  Object.keys(Schedule.shape)
+    .filter((name) => !(name in ScheduleInput.shape))
+    .map((name) => [
       name,
-      z.unknown().optional().meta({ description: 'Ignored, so that PUT takes what GET returns' }),
+      z.unknown().optional().meta({ description: 'Ignored: PUT takes what GET returns' }),
     ]),
-  ),
-) as unknown as typeof ScheduleInput
+)
+export const PutSchedule = ScheduleInput.extend(state)
 export const NewSchedule = ScheduleInput.extend({ id: scheduleId.optional() })
 export const ScheduleChanges = z.strictObject(changes)
 export const RunInput = z.strictObject({

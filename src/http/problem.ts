@@ -16,7 +16,7 @@ interface ProblemExtras {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** The status of each error of Kalends, by its code there. Other errors are internal. */
+/** The status of each error of Kalends, by its code in the API. Other errors are internal. */
 const STATUSES: Readonly<Record<string, number>> = {
   FORBIDDEN: 403,
   NOT_FOUND: 404,

@@ -149,8 +149,8 @@ export class Jobs {
   }
 
   /**
-   * A warning if no worker is known to handle a task. Mostly it is misspelt, so the warning names the most similar task that
-   * is known; in a scope, it names none.
+   * A warning if no worker is known to handle a task. Usually its name is misspelt, so the warning suggests the most
+   * similar known task; in a scope, it suggests none.
    *
    * @returns null when a worker handles the task or has claimed a job of it
    * @throws ForbiddenError when the scope does not include the task
@@ -352,6 +352,7 @@ export class Jobs {
     if (tx !== undefined) {
       await this.#store.submit(jobs, tx)
       onWrite()
+      // Not awaited: the look-up uses another connection, and the caller's transaction stays open meanwhile.
       void warnings()
     } else {
       await inTurn(async () => {
@@ -385,7 +386,7 @@ export class Jobs {
       id,
       task: checkedTaskName(known.name),
       args: await storedArgs(known, args, argsLimit),
-      ...checkedStart(options),
+      ...startOf(options),
     }
     checkWithin(authority.limits, job)
     return job
@@ -396,7 +397,8 @@ function missing(id: string): never {
   throw new NotFoundError('job', id)
 }
 
-function checkedStart({ runAt, delay }: JobOptions): Pick<NewJob, 'runAt' | 'delayMs'> {
+/** When the job may start, checked. */
+function startOf({ runAt, delay }: JobOptions): Pick<NewJob, 'runAt' | 'delayMs'> {
   if (delay === undefined) return { runAt: checkedInstant('runAt', runAt) ?? null, delayMs: null }
   if (runAt !== undefined)
     throw new InvalidInputError('delay', 'it says the same as runAt; leave one of them out')

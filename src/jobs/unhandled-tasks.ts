@@ -1,4 +1,4 @@
-/** Finds tasks that no worker is known to handle, which mostly are misspelt. */
+/** Finds tasks that no worker is known to handle. Usually their names are misspelt. */
 import type { Logger } from '../logger.ts'
 import { nearest } from '../nearest.ts'
 import type { ListStore } from '../store/list-store.ts'

@@ -33,7 +33,7 @@ export type SqliteTarget =
 /**
  * `mysql://user:password@host:port/database` (also `mariadb://`, and several hosts, `h1:3306,h2`), `sqlite:./file.db`,
  * `sqlite::memory:`, a mysql2 pool, a connection of better-sqlite3 or libsql, a client of @libsql/client, or a drizzle
- * database on one of these. Kalends only uses how they connect, and opens connections of its own.
+ * database on one of these. Kalends only reads how they connect, and opens its own connections.
  */
 export type DatabaseTarget =
   | string
@@ -132,7 +132,7 @@ export interface Dialect {
   readonly name: 'mysql' | 'sqlite'
   /** Quotes the name of an index. */
   readonly quoted: (name: string) => string
-  /** Quotes the name of a table, with its schema if it has one of its own. */
+  /** Quotes the name of a table. If the tables have their own schema, its name comes first. */
   readonly table: (name: string) => string
 
   /** Expression: the database's clock. */

@@ -65,7 +65,7 @@ export async function migrate(
 /**
  * The statements that `migrate` would run, each complete, for a deployment that runs them itself.
  *
- * @param isNew  there is no table yet, and the database is another one
+ * @param isNew  whether the place of the tables does not exist yet, so that nothing is read from `database`
  * @returns none when the tables are up to date
  * @throws SchemaError when the application has a table with one of our names
  */
@@ -78,17 +78,17 @@ export async function pendingStatements(
   const applied = isNew ? null : await appliedSteps(database, dialect, prefix)
   if (applied === null && !isNew) await refuseForeignTables(database, dialect, prefix)
   const pending = stepsOf(migrationsFor(database), prefix).filter(({ name }) => applied?.has(name) !== true)
-  const record = recording(dialect, prefix)
+  const record = (name: string, lowest: string | null) =>
+    dialect.withLiterals(recording(dialect, prefix), recorded(name, lowest))
+  const complete = (statement: string) => dialect.withLiterals(statement, []).replace(/;$/, '')
   return [
-    ...(applied === null ? [bookkeeping(dialect, prefix)] : []),
+    ...(applied === null ? [complete(bookkeeping(dialect, prefix))] : []),
     ...pending.flatMap((step) => [
-      ...(step.lowest === null
-        ? []
-        : [dialect.withLiterals(record, recorded(migrationOf(step), step.lowest))]),
-      step.statement,
-      dialect.withLiterals(record, recorded(step.name, null)),
+      ...(step.lowest === null ? [] : [record(migrationOf(step), step.lowest)]),
+      complete(step.statement),
+      record(step.name, null),
     ]),
-  ].map((statement) => dialect.withLiterals(statement, []).replace(/;$/, ''))
+  ]
 }
 
 function bookkeeping(dialect: Dialect, prefix: string): string {

@@ -82,7 +82,7 @@ function columns(now: number): Column<Job>[] {
     { title: 'STATE', value: ({ state }) => state, style: ({ state }) => STATE_STYLES[state] },
     { title: 'TASK', value: ({ task }) => task, least: 8 },
     { title: 'SCHEDULE', value: ({ scheduleId }) => scheduleId ?? '-', least: 8, optional: 1 },
-    { title: 'SUBMITTED', value: ({ submittedAt: submitted }) => when(submitted), optional: 3 },
+    { title: 'SUBMITTED', value: ({ submittedAt }) => when(submittedAt), optional: 3 },
     { title: 'TOOK', value: (job) => took(job, now), align: 'right', optional: 2 },
     { title: 'ERROR', value: ({ error }) => firstLine(error) || '-', least: 5, optional: 1 },
   ]

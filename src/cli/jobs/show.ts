@@ -66,8 +66,8 @@ function attemptsText(attempts: readonly Attempt[]): string {
 const ATTEMPT_COLUMNS: readonly Column<Attempt>[] = [
   { title: 'ATTEMPT', value: ({ attempt }) => String(attempt), align: 'right' },
   { title: 'OUTCOME', value: ({ outcome }) => outcome ?? 'running' },
-  { title: 'STARTED', value: ({ startedAt: started }) => when(started) },
-  { title: 'ENDED', value: ({ endedAt: ended }) => when(ended) },
+  { title: 'STARTED', value: ({ startedAt }) => when(startedAt) },
+  { title: 'ENDED', value: ({ endedAt }) => when(endedAt) },
   { title: 'WORKER', value: ({ worker }) => worker ?? '-' },
   { title: 'ERROR', value: ({ error }) => firstLine(error), least: 12 },
 ]

@@ -146,10 +146,11 @@ async function insertJobs(
     ...(job.delayMs === null ? [job.runAt && toText(job.runAt)] : []),
     ...JOB_SETTING_NAMES.map((name) => job[name]),
   ])
+  const columns = ['id', 'run_at', ...JOB_SETTING_NAMES.map((name) => settingOf(name).column), 'submitted']
   const settings = placeholders(JOB_SETTING_NAMES)
   const runAt = ({ delayMs }: NewJob) => (delayMs === null ? '?' : dialect.nowPlus(delayMs))
   await sql.run(
-    `INSERT INTO ${tables.job} (id, run_at, ${JOB_SETTING_NAMES.map((name) => settingOf(name).column).join(', ')}, submitted)
+    `INSERT INTO ${tables.job} (${columns.join(', ')})
      VALUES ${jobs.map((job) => `(?, ${runAt(job)}, ${settings}, ${dialect.now})`).join(', ')}`,
     values.flat(),
   )

@@ -35,7 +35,7 @@ const columns = (timerZone: string): readonly Column<ListedJob>[] => [
   },
   attemptColumn,
   tookColumn,
-  { title: 'Ended', cell: ({ finishedAt: finished }) => <Ago at={finished} own={timerZone} /> },
+  { title: 'Ended', cell: ({ finishedAt }) => <Ago at={finishedAt} own={timerZone} /> },
   outcomeColumn,
 ]
 

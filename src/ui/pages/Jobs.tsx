@@ -53,7 +53,7 @@ const columns: readonly Column<ListedJob>[] = [
     ),
   },
   { title: 'Slot', cell: ({ slot, submittedAt: submitted }) => <Ago at={slot ?? submitted} /> },
-  { title: 'Ended', isOptional: true, cell: ({ finishedAt: finished }) => <Ago at={finished} /> },
+  { title: 'Ended', isOptional: true, cell: ({ finishedAt }) => <Ago at={finishedAt} /> },
   attemptColumn,
   tookColumn,
   outcomeColumn,

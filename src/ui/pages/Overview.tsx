@@ -99,7 +99,7 @@ const columns: readonly Column<ListedJob>[] = [
       </>
     ),
   },
-  { title: 'For', isNumber: true, cell: ({ startedAt: started }) => <Took from={started} to={null} /> },
+  { title: 'For', isNumber: true, cell: ({ startedAt }) => <Took from={startedAt} to={null} /> },
   {
     title: 'Progress',
     cell: ({ progress }) => {

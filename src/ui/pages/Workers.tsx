@@ -18,7 +18,7 @@ const jobsOf = (worker: string) => link(['jobs'], { state: 'running', worker })
 
 const heartbeatColumn: Column<Worker> = {
   title: 'Heartbeat',
-  cell: ({ heartbeatAt: heartbeat }) => <Ago at={heartbeat} />,
+  cell: ({ heartbeatAt }) => <Ago at={heartbeatAt} />,
 }
 
 const runsColumn: Column<Worker> = {
@@ -43,7 +43,7 @@ const columns: readonly Column<Worker>[] = [
     cell: (worker) => <WorkerName worker={worker} href={jobsOf(worker.id)} />,
   },
   heartbeatColumn,
-  { title: 'Started', cell: ({ startedAt: started }) => <Ago at={started} /> },
+  { title: 'Started', cell: ({ startedAt }) => <Ago at={startedAt} /> },
   runsColumn,
   {
     title: 'Tasks',

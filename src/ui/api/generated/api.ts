@@ -719,33 +719,33 @@ export interface components {
              * @enum {string}
              */
             firstRun?: "next" | "now" | "if-due";
-            /** @description Ignored, so that PUT takes what GET returns */
+            /** @description Ignored: PUT takes what GET returns */
             id?: unknown;
-            /** @description Ignored, so that PUT takes what GET returns */
+            /** @description Ignored: PUT takes what GET returns */
             status?: unknown;
-            /** @description Ignored, so that PUT takes what GET returns */
+            /** @description Ignored: PUT takes what GET returns */
             nextRunAt?: unknown;
-            /** @description Ignored, so that PUT takes what GET returns */
+            /** @description Ignored: PUT takes what GET returns */
             idle?: unknown;
-            /** @description Ignored, so that PUT takes what GET returns */
+            /** @description Ignored: PUT takes what GET returns */
             declaredBy?: unknown;
-            /** @description Ignored, so that PUT takes what GET returns */
+            /** @description Ignored: PUT takes what GET returns */
             createdAt?: unknown;
-            /** @description Ignored, so that PUT takes what GET returns */
+            /** @description Ignored: PUT takes what GET returns */
             lastSlot?: unknown;
-            /** @description Ignored, so that PUT takes what GET returns */
+            /** @description Ignored: PUT takes what GET returns */
             runCount?: unknown;
-            /** @description Ignored, so that PUT takes what GET returns */
+            /** @description Ignored: PUT takes what GET returns */
             errorCount?: unknown;
-            /** @description Ignored, so that PUT takes what GET returns */
+            /** @description Ignored: PUT takes what GET returns */
             lastRunAt?: unknown;
-            /** @description Ignored, so that PUT takes what GET returns */
+            /** @description Ignored: PUT takes what GET returns */
             lastFinishedAt?: unknown;
-            /** @description Ignored, so that PUT takes what GET returns */
+            /** @description Ignored: PUT takes what GET returns */
             lastJobId?: unknown;
-            /** @description Ignored, so that PUT takes what GET returns */
+            /** @description Ignored: PUT takes what GET returns */
             lastError?: unknown;
-            /** @description Ignored, so that PUT takes what GET returns */
+            /** @description Ignored: PUT takes what GET returns */
             markedBy?: unknown;
         };
         NewSchedule: {
