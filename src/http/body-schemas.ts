@@ -17,7 +17,7 @@ export const ScheduleInput = z.strictObject({
     .meta({ description: 'When a new schedule runs first; default `next`' }),
 })
 /** The fields that only GET has; nothing reads them. */
-const state: Readonly<Record<never, z.ZodType>> = Object.fromEntries(
+const state: object = Object.fromEntries(
   Object.keys(Schedule.shape)
     .filter((name) => !(name in ScheduleInput.shape))
     .map((name) => [
@@ -25,7 +25,7 @@ const state: Readonly<Record<never, z.ZodType>> = Object.fromEntries(
       z.unknown().optional().meta({ description: 'Ignored: PUT takes what GET returns' }),
     ]),
 )
-export const PutSchedule = ScheduleInput.extend(state)
+export const PutSchedule = z.strictObject({ ...ScheduleInput.shape, ...state })
 export const NewSchedule = ScheduleInput.extend({ id: scheduleId.optional() })
 export const ScheduleChanges = z.strictObject(changes)
 export const RunInput = z.strictObject({
