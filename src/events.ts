@@ -8,6 +8,12 @@ import { channel } from 'node:diagnostics_channel'
 
 type Listener<Payload> = (payload: Payload) => void
 
+/** Options of `on` and `once`. */
+export interface ListenOptions {
+  /** Ends the subscription. */
+  readonly signal?: AbortSignal | undefined
+}
+
 export class Emitter<Events extends object> {
   readonly #listeners = new Map<keyof Events, Set<Listener<never>>>()
   readonly #prefix: string
@@ -23,17 +29,36 @@ export class Emitter<Events extends object> {
   }
 
   /** @returns a function that ends the subscription */
-  on<Name extends keyof Events>(name: Name, listener: Listener<Events[Name]>): () => void {
+  on<Name extends keyof Events>(
+    name: Name,
+    listener: Listener<Events[Name]>,
+    { signal, once = false }: ListenOptions & { readonly once?: boolean } = {},
+  ): () => void {
     const listeners = this.#listeners.get(name) ?? new Set()
     this.#listeners.set(name, listeners)
-    listeners.add(listener)
-    return () => void listeners.delete(listener)
+    const end = () => {
+      listeners.delete(subscription)
+      signal?.removeEventListener('abort', end)
+    }
+    const subscription: Listener<Events[Name]> = (payload) => {
+      if (once) end()
+      return listener(payload)
+    }
+    if (signal?.aborted === true) return end
+    signal?.addEventListener('abort', end)
+    listeners.add(subscription)
+    return end
   }
 
-  emit<Name extends keyof Events & string>(name: Name, payload: Events[Name]): void {
+  /** @param payloadOf  called once if anyone listens */
+  emit<Name extends keyof Events & string>(name: Name, payloadOf: () => Events[Name]): void {
+    const published = channel(`${this.#prefix}:${name}`)
+    const listeners = this.#listeners.get(name)
+    if (!published.hasSubscribers && (listeners === undefined || listeners.size === 0)) return
+    const payload = payloadOf()
     // If a subscriber of the channel throws, Node.js rethrows in the next tick, as an uncaught exception.
-    channel(`${this.#prefix}:${name}`).publish(payload)
-    for (const listener of this.#listeners.get(name) ?? []) {
+    published.publish(payload)
+    for (const listener of listeners ?? []) {
       try {
         // Only `on` adds listeners, and each name has only listeners for its own payload.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion

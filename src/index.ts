@@ -3,7 +3,26 @@
  *
  * @module
  */
-export * from './errors.ts'
+export {
+  AttemptTimeoutError,
+  CancelledError,
+  ConflictError,
+  DeclarationError,
+  ForbiddenError,
+  InvalidInputError,
+  KalendsError,
+  LeaseLostError,
+  LimitError,
+  NotFoundError,
+  OverloadedError,
+  PermanentError,
+  SchemaError,
+  StoppedError,
+  StoreUnavailableError,
+  TooSlowError,
+  VersionError,
+  WaitTimeoutError,
+} from './errors.ts'
 export type { Middleware, Handler, HandlerContext, JobLogger } from './executor/handler.ts'
 export type { Jobs } from './jobs/jobs.ts'
 export type { JobInput, JobOptions, SubmitOptions, TransactionOption } from './jobs/options.ts'
@@ -16,12 +35,9 @@ export type { LoopHealth } from './loop.ts'
 export type { Attempt, AttemptOutcome } from './model/attempt.ts'
 export type { GrantedTasks, OwnerLimits } from './model/authority.ts'
 export type { Finding } from './model/doctor.ts'
-export type { ClaimedJob, FinalState, Job, JobId, JobState, SkipReason, Stored } from './model/job.ts'
-export type { Plan, PlannedRun, PlannedSkip } from './model/plan.ts'
-export type { Idle, Schedule, ScheduleStatus } from './model/schedule.ts'
+export type { FinalState, Job, JobId, JobState, SkipReason, Stored } from './model/job.ts'
+export type { Schedule, ScheduleStatus } from './model/schedule.ts'
 export type { OnExhausted, Overlap, RetryBackoff } from './model/settings.ts'
-export type { Payload, Redaction, RedactRoot, Secrets } from './model/redaction.ts'
-export type { JobOutcome } from './model/settle.ts'
 export type { StandardSchema } from './model/standard-schema.ts'
 export {
   type AnyArgs,
@@ -34,11 +50,14 @@ export {
 } from './model/task.ts'
 export type { KalendsOptions, ScopeOptions, StartOptions, StopOptions } from './options.ts'
 export type { ExternalJob, SubmitToQueue } from './scheduler/external-queue.ts'
+export type { ListenOptions } from './events.ts'
 export type { Declaration, OnRemoved } from './schedules/declared.ts'
 export type { HistoryQuery, IfVersion } from './schedules/context.ts'
 export type { Explanation } from './schedules/explain.ts'
 export type { Schedules } from './schedules/schedules.ts'
 export type {
+  CreateOptions,
+  IfExists,
   NewScheduleOptions,
   ScheduleChanges,
   ScheduleInput,
@@ -46,7 +65,7 @@ export type {
   SchedulePolicy,
 } from './schedules/settings.ts'
 export type { Scope } from './scopes.ts'
-export type { LogLevel, SettledAttempt } from './store/executing-store.ts'
+export type { LogLevel } from './store/executing-store.ts'
 export type { Transaction } from './store/job-store.ts'
 export type {
   DatabaseTarget,
@@ -56,8 +75,6 @@ export type {
 } from './store/database.ts'
 export type { MigrateOptions } from './store/open.ts'
 export type { FirstRun } from './model/first-run.ts'
-export type { PutResult } from './store/schedule-store.ts'
-export type { Submission } from './store/scheduling-store.ts'
 export type { WorkerRecord } from './store/worker-store.ts'
 export type {
   Counts,
@@ -83,5 +100,5 @@ export type {
   Views,
 } from './views/views.ts'
 export type { Health, HealthNote } from './worker/health.ts'
-export type { KalendsEvents } from './worker/reporter.ts'
+export type { KalendsEvents, SettledEvent, SubmittedEvent } from './worker/reporter.ts'
 export type { WorkerStatus } from './worker/worker-status.ts'

@@ -1,6 +1,6 @@
 /** The composition root: opens the store and connects the parts. */
 import { Definitions } from './definitions.ts'
-import { Emitter } from './events.ts'
+import { Emitter, type ListenOptions } from './events.ts'
 import type { Handler } from './executor/handler.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import { checkedRetention, prune, type RetentionOptions } from './jobs/retention.ts'
@@ -8,6 +8,7 @@ import { Lifecycle } from './lifecycle.ts'
 import { checkKeys, namesOf } from './keys.ts'
 import type { Logger } from './logger.ts'
 import { FULL_AUTHORITY } from './model/authority.ts'
+import { checkedFunction } from './model/input.ts'
 import { doctorFindings, type Finding, schemaFindings } from './model/doctor.ts'
 import type { Redaction } from './model/redaction.ts'
 import type { Task } from './model/task.ts'
@@ -233,13 +234,38 @@ export class Kalends {
     return this.#scopeOf(scopeAuthority(options), this.#stores.calls)
   }
 
-  /** @returns a function that ends the subscription */
+  /**
+   * Calls a function whenever something happened in this process. What it throws is logged.
+   *
+   * @returns a function that ends the subscription
+   * @throws InvalidInputError when there is no such event
+   */
   on<Name extends keyof KalendsEvents>(
     event: Name,
     listener: (payload: KalendsEvents[Name]) => void,
+    options: ListenOptions = {},
+  ): () => void {
+    return this.#listen(event, listener, options, false)
+  }
+
+  /** Same as `on`, for the next time only. */
+  once<Name extends keyof KalendsEvents>(
+    event: Name,
+    listener: (payload: KalendsEvents[Name]) => void,
+    options: ListenOptions = {},
+  ): () => void {
+    return this.#listen(event, listener, options, true)
+  }
+
+  #listen<Name extends keyof KalendsEvents>(
+    event: Name,
+    listener: (payload: KalendsEvents[Name]) => void,
+    options: ListenOptions,
+    once: boolean,
   ): () => void {
     checkKeys({ [event]: true }, EVENTS)
-    return this.#events.on(event, listener)
+    checkKeys(options, ['signal'])
+    return this.#events.on(event, checkedFunction('listener', listener), { ...options, once })
   }
 
   /** The zone that is added to timers without one; null: they are in UTC. */
@@ -251,7 +277,11 @@ export class Kalends {
     return this.#options.logger
   }
 
-  /** Hides the secrets that the option `redact` names. */
+  /**
+   * For `kalends/http`: hides the secrets that the option `redact` names.
+   *
+   * @internal
+   */
   get redaction(): Redaction {
     return this.#options.redaction
   }

@@ -7,7 +7,7 @@ import { checkKeys, namesOf } from './keys.ts'
 import { harmless, type Logger, silentLogger } from './logger.ts'
 import type { GrantedTasks, OwnerLimits } from './model/authority.ts'
 import { checkedSettings } from './model/checked-settings.ts'
-import { checkedName, checkedWhole, shownInput, spanOption } from './model/input.ts'
+import { checkedFunction, checkedName, checkedWhole, shownInput, spanOption } from './model/input.ts'
 import { Redaction } from './model/redaction.ts'
 import { DEFAULT_ARGS_LIMIT } from './model/task.ts'
 import type { SubmitToQueue } from './scheduler/external-queue.ts'
@@ -36,8 +36,8 @@ export interface KalendsOptions extends StoreOptions {
    * retry. Error texts are cut to it.
    */
   readonly argsLimit?: number | undefined
-  /** Wraps each attempt of a job, for example for tracing. */
-  readonly middleware?: Middleware | undefined
+  /** Wraps each attempt of a job, for example for tracing. Of several, the first is the outermost. */
+  readonly middleware?: Middleware | readonly Middleware[] | undefined
   /**
    * Where args, results and progress contain secrets: `args.password`, `result.token`, `args.users.*.key`. kalends/http
    * shows these values as `[redacted]`, and the same values are also hidden in errors, job logs, events and log
@@ -97,6 +97,7 @@ export interface CheckedOptions {
 /** The limit of the columns: a LONGTEXT, sent as hexadecimal in a packet of at most 1 GB. */
 const LARGEST_ARGS_LIMIT = 2 ** 28
 const WORKER_NAME_LIMIT = 190
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 const DEFAULT_LEASE_MS = 60_000
 const DEFAULT_POLL_INTERVAL_MS = 1000
 const DEFAULT_CONCURRENCY = 10
@@ -128,17 +129,35 @@ export function checkedOptions(options: KalendsOptions): CheckedOptions {
   return {
     name,
     zone: options.zone === undefined ? null : checkedZone(options.zone),
-    logger: harmless(options.logger ?? silentLogger),
+    logger: harmless(checkedLogger(options.logger ?? silentLogger)),
     leaseMs: spanOption('lease', options.lease, DEFAULT_LEASE_MS, { least: 1000, most: 3_600_000 }),
     pollIntervalMs: spanOption('pollInterval', options.pollInterval, DEFAULT_POLL_INTERVAL_MS, {
       least: 20,
       most: 60_000,
     }),
-    middleware: options.middleware ?? null,
+    middleware: checkedMiddleware(options.middleware ?? []),
     redaction: new Redaction(options.redact ?? []),
     argsLimit: checkedWhole('argsLimit', options.argsLimit, 2, LARGEST_ARGS_LIMIT) ?? DEFAULT_ARGS_LIMIT,
     now: options.clock ?? (() => new Date()),
   }
+}
+
+function checkedLogger(logger: Logger): Logger {
+  for (const level of LEVELS) checkedFunction(`logger.${level}`, logger[level])
+  return logger
+}
+
+/** @returns one that has the others inside; null: none */
+function checkedMiddleware(given: Middleware | readonly Middleware[]): Middleware | null {
+  const all = typeof given === 'function' ? [given] : given
+  if (!Array.isArray(all))
+    throw new InvalidInputError('middleware', `a function or an array is needed, not ${shownInput(given)}`)
+  return all
+    .map((one) => checkedFunction('middleware', one))
+    .reduceRight<Middleware | null>(
+      (inner, outer) => (inner === null ? outer : (job, run) => outer(job, () => inner(job, run))),
+      null,
+    )
 }
 
 /** @throws InvalidInputError also for an empty name, which would reach the rows that have no owner */
@@ -198,9 +217,7 @@ function queueOf(scheduler: unknown): SubmitToQueue {
       `true, false or { submit } is needed, not ${shownInput(scheduler)}`,
     )
   checkKeys(scheduler, ['submit'], 'scheduler.')
-  const submit: unknown = Reflect.get(scheduler, 'submit')
-  if (typeof submit !== 'function')
-    throw new InvalidInputError('scheduler.submit', `a function is needed, not ${shownInput(submit)}`)
+  const submit = checkedFunction('scheduler.submit', Reflect.get(scheduler, 'submit'))
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what it returns is checked when it is called
   return submit as SubmitToQueue
 }

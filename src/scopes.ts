@@ -70,7 +70,7 @@ export function scopes({ events, lifecycle, handlers, ...options }: ScopesContex
           ...context,
           unhandled: (task) => unhandledTasks.find(task, store),
           onWrite: () => lifecycle.wakeForJobs(),
-          onSettled: (listener) => events.on('settled', ({ id }) => listener(id)),
+          onSettled: (listener) => events.on('settled', ({ jobId }) => listener(jobId)),
         },
       ),
     }

@@ -85,7 +85,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   http: ['kalends', 'index', 'settings', 'calendar', 'timer', 'telemetry', 'generated', ...BASE],
   cli: ['kalends', 'index', 'settings', 'calendar', 'timer', 'http', 'generated', ...BASE],
   testing: ['kalends', 'index', 'timer', ...BASE],
-  telemetry: ['index'],
+  telemetry: ['index', 'errors'],
   // The page shows durations and relative times in the same text as the command line and doctor.
   ui: ['duration'],
 }

@@ -14,22 +14,22 @@ describe('events', () => {
     emitter.on('rang', (payload) => void heard.push(`first ${payload}`))
     emitter.on('rang', (payload) => void heard.push(`second ${payload}`))
     emitter.on('other', (payload) => void heard.push(payload))
-    emitter.emit('rang', 1)
+    emitter.emit('rang', () => 1)
     expect(heard).toEqual(['first 1', 'second 1'])
   })
 
   it('have no effect without a listener', () => {
-    expect(() => new Emitter<Events>('test', () => {}).emit('rang', 1)).not.toThrow()
+    expect(() => new Emitter<Events>('test', () => {}).emit('rang', () => 1)).not.toThrow()
   })
 
   it('no longer reach a listener whose subscription has ended', () => {
     const emitter = new Emitter<Events>('test', () => {})
     const heard: number[] = []
     const forget = emitter.on('rang', (payload) => void heard.push(payload))
-    emitter.emit('rang', 1)
+    emitter.emit('rang', () => 1)
     forget()
     forget()
-    emitter.emit('rang', 2)
+    emitter.emit('rang', () => 2)
     expect(heard).toEqual([1])
   })
 
@@ -42,7 +42,7 @@ describe('events', () => {
       throw problem
     })
     emitter.on('rang', (payload) => void heard.push(payload))
-    emitter.emit('rang', 1)
+    emitter.emit('rang', () => 1)
     expect(heard).toEqual([1])
     expect(errors).toEqual([problem])
   })
@@ -56,7 +56,7 @@ describe('events', () => {
       await turn()
       throw problem
     })
-    emitter.emit('rang', 1)
+    emitter.emit('rang', () => 1)
     await turn()
     await turn()
     expect(errors).toEqual([problem])
@@ -70,8 +70,46 @@ describe('events', () => {
       heard.push('once')
     })
     emitter.on('rang', () => void heard.push('always'))
-    emitter.emit('rang', 1)
-    emitter.emit('rang', 2)
+    emitter.emit('rang', () => 1)
+    emitter.emit('rang', () => 2)
     expect(heard).toEqual(['once', 'always', 'always'])
+  })
+
+  it('reach a listener once if it asked for that, also if it emits the same event itself', () => {
+    const emitter = new Emitter<Events>('test', () => {})
+    const heard: number[] = []
+    emitter.on(
+      'rang',
+      (payload) => {
+        heard.push(payload)
+        emitter.emit('rang', () => payload + 1)
+      },
+      { once: true },
+    )
+    emitter.emit('rang', () => 1)
+    expect(heard).toEqual([1])
+  })
+
+  it('no longer reach a listener whose signal was aborted, before or after the subscription', () => {
+    const emitter = new Emitter<Events>('test', () => {})
+    const heard: number[] = []
+    const controller = new AbortController()
+    const listener = (payload: number) => void heard.push(payload)
+    emitter.on('rang', listener, { signal: controller.signal })
+    emitter.emit('rang', () => 1)
+    controller.abort()
+    emitter.emit('rang', () => 2)
+    emitter.on('rang', listener, { signal: controller.signal })
+    emitter.emit('rang', () => 3)
+    expect(heard).toEqual([1])
+  })
+
+  it('cost nothing without a listener: the payload is not made', () => {
+    const emitter = new Emitter<Events>('test', () => {})
+    emitter.on('rang', () => undefined, { once: true })
+    emitter.emit('rang', () => 1)
+    emitter.emit('rang', () => {
+      throw new Error('a payload without a listener')
+    })
   })
 })

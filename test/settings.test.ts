@@ -57,7 +57,7 @@ test('the database checks the range of each setting that has one', () => {
 
 test('the REST API accepts and returns each', () => {
   expect(keysOf(bodies.ScheduleInput)).toEqual(expect.arrayContaining(SETTING_NAMES))
-  expect(keysOf(bodies.ScheduleChanges)).toEqual(SETTING_NAMES.filter((name) => name !== 'task'))
+  expect(keysOf(bodies.ScheduleChanges)).toEqual([...SETTING_NAMES, 'zone'])
   expect(keysOf(answers.Schedule)).toEqual(expect.arrayContaining(SETTING_NAMES))
   expect(keysOf(bodies.NewJob)).toEqual(expect.arrayContaining(JOB_SETTING_NAMES))
   expect(keysOf(answers.Job)).toEqual(expect.arrayContaining(JOB_SETTING_NAMES))
@@ -68,7 +68,7 @@ test('the command line has a flag for each', () => {
   const namesOf = (command: ReturnType<typeof addCommand>) =>
     command.options.map((option) => option.attributeName())
   expect(namesOf(addCommand())).toEqual(expect.arrayContaining(settings))
-  expect(namesOf(editCommand())).toEqual(expect.arrayContaining(settings.filter((name) => name !== 'task')))
+  expect(namesOf(editCommand())).toEqual(expect.arrayContaining(settings))
   expect(namesOf(submitCommand())).toEqual(expect.arrayContaining(['args', ...JOB_OPTION_NAMES]))
 })
 

@@ -10,8 +10,8 @@ await program(params, async ({ url, schedules, rounds }, line) => {
   await using kalends = await Kalends.open(url, { worker: 'burst', retention: false })
   let submitted = 0
   let all = signal<number>()
-  kalends.on('submitted', ({ jobs }) => {
-    submitted += jobs.length
+  kalends.on('submitted', ({ runs }) => {
+    submitted += runs.length
     if (submitted === schedules) all.give(Date.now())
   })
   await kalends.start({ concurrency: 0 })

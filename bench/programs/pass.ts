@@ -14,8 +14,8 @@ await program(params, async ({ url, due, seconds }) => {
   const took: number[] = []
   let full = 0
   await new Promise<void>((resolve, reject) => {
-    kalends.on('submitted', ({ plan }) => {
-      for (const { slot } of plan.runs) {
+    kalends.on('submitted', ({ runs }) => {
+      for (const { slot } of runs) {
         const count = (counts.get(slot.getTime()) ?? 0) + 1
         counts.set(slot.getTime(), count)
         if (count < due) continue

@@ -35,8 +35,8 @@ await program(params, async ({ url, jobs, warmUp, chunk, concurrency }, line) =>
     kalends.handle(noop, () => null)
     let settled = 0
     const all = new Promise<void>((resolve) => {
-      kalends.on('settled', ({ outcome }) => {
-        if (outcome.state === 'success') settled += 1
+      kalends.on('settled', ({ state }) => {
+        if (state === 'success') settled += 1
         if (settled === count) resolve()
       })
     })

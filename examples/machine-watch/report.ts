@@ -1,6 +1,6 @@
 /** Tells people what happens: a table at the start, a line for each event, a summary at the end. */
 import { styleText } from 'node:util'
-import type { Job, Kalends, Logger, Schedule, SettledAttempt, Submission } from 'kalends'
+import type { Job, Kalends, Logger, Schedule, SettledEvent, SubmittedEvent } from 'kalends'
 import { clock, duration, when } from './words.ts'
 
 type Style = Parameters<typeof styleText>[0]
@@ -67,17 +67,17 @@ export class Report {
     )
   }
 
-  #onSubmitted({ id, plan, jobs }: Submission): void {
+  #onSubmitted({ scheduleId: id, runs, skips, nextRunAt }: SubmittedEvent): void {
     const now = new Date()
-    const next = plan.nextRunAt === null ? 'nothing is to come' : `next ${when(plan.nextRunAt, now)}`
-    for (const { reason, count } of plan.skips) this.line('skipped', id, `${count} × ${reason}`, 'yellow')
-    for (const { slot } of plan.runs) {
+    const next = nextRunAt === null ? 'nothing is to come' : `next ${when(nextRunAt, now)}`
+    for (const { reason, count } of skips) this.line('skipped', id, `${count} × ${reason}`, 'yellow')
+    for (const { slot } of runs) {
       this.line('due', id, `since ${when(slot, now)}, ${duration(now.getTime() - slot.getTime())} ago`)
       this.line('submitted', id, next)
     }
     // At the start the table tells it.
-    if (plan.runs.length === 0 && this.#told) this.line('planned', id, next, 'dim')
-    this.#submitted += jobs.length
+    if (runs.length === 0 && this.#told) this.line('planned', id, next, 'dim')
+    this.#submitted += runs.length
   }
 
   #onStarted(job: Job): void {
@@ -85,19 +85,19 @@ export class Report {
     this.line('running', job.task, job.attempt === 1 ? whatFor(job) : `attempt ${job.attempt}`)
   }
 
-  #onSettled({ id, task, outcome, attempt }: SettledAttempt): void {
-    const took = duration(performance.now() - (this.#startedAt.get(id) ?? performance.now()))
-    this.#startedAt.delete(id)
-    if (outcome.state === 'success') {
+  #onSettled({ jobId, task, state, attempt, retryInMs, error, result }: SettledEvent): void {
+    const took = duration(performance.now() - (this.#startedAt.get(jobId) ?? performance.now()))
+    this.#startedAt.delete(jobId)
+    if (state === 'success') {
       this.#done.set(task, (this.#done.get(task) ?? 0) + 1)
-      const result = textOf(outcome.result)
-      this.line('done', task, `${result}, in ${took}`, result.startsWith('WARNING') ? 'yellow' : 'green')
-    } else if (outcome.state === 'waiting') {
-      const again = `attempt ${attempt} ended after ${took}; again in ${duration(outcome.delayMs)}`
-      this.line('retry', task, `${again}${firstLine(outcome.error)}`, 'yellow')
+      const text = typeof result === 'string' ? result : JSON.stringify(result ?? '')
+      this.line('done', task, `${text}, in ${took}`, text.startsWith('WARNING') ? 'yellow' : 'green')
+    } else if (state === 'waiting') {
+      const again = `attempt ${attempt} ended after ${took}; again in ${duration(retryInMs ?? 0)}`
+      this.line('retry', task, `${again}${firstLine(error)}`, 'yellow')
     } else {
-      if (outcome.state === 'failed') this.#failed += 1
-      this.line(outcome.state, task, `after ${took}${firstLine(outcome.error)}`, 'red')
+      if (state === 'failed') this.#failed += 1
+      this.line(state, task, `after ${took}${firstLine(error)}`, 'red')
     }
   }
 
@@ -115,11 +115,6 @@ async function nextOf(kalends: Kalends, { id, status }: Schedule): Promise<Date 
   if (status !== 'active') return null
   const [next] = await kalends.schedules.elapses(id, { limit: 1 })
   return next ?? null
-}
-
-function textOf(json: string | null): string {
-  const value: unknown = json === null ? '' : JSON.parse(json)
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function firstLine(error: string | null): string {

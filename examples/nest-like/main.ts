@@ -21,6 +21,6 @@ application.enableShutdownHooks()
 
 // What a controller would do: nobody wants to wait until 22:00.
 const kalends = application.get(KALENDS)
-kalends.on('settled', ({ task, outcome }) => console.log(`${task}: ${outcome.state}`))
+kalends.on('settled', ({ task, state }) => console.log(`${task}: ${state}`))
 await kalends.jobs.submit(closeDay, { branch: 'main' })
 console.log('ready; Ctrl-C stops it')

@@ -58,9 +58,8 @@ async function worker(url: string, name: string, tell: (line: string) => void): 
     tell(`${time(new Date())}  ${name} runs for ${slot === null ? 'no slot' : time(slot)}`)
     await pause(RUN_MS)
   })
-  kalends.on('submitted', ({ plan }) => {
-    for (const { slot, reason } of plan.skips)
-      tell(`${time(new Date())}  ${time(slot)} is skipped: ${reason}`)
+  kalends.on('submitted', ({ skips }) => {
+    for (const { slot, reason } of skips) tell(`${time(new Date())}  ${time(slot)} is skipped: ${reason}`)
   })
   await kalends.start()
   return kalends

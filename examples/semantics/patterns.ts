@@ -55,16 +55,16 @@ async function tellAll(folder: string, tell: (line: string) => void): Promise<vo
   const up = async (from: string, to: string, refreshAt: number) => {
     tell(`up from ${from} to ${to}, refresh at minute ${refreshAt}`)
     const test = await open(application(refreshAt), { database, now: `2026-03-02T${from}:00Z` })
-    test.kalends.on('submitted', ({ id, jobs, plan }) => {
-      const slots = plan.runs.map(({ slot }) => minute(slot)).join(', ')
-      const missed = plan.runs.reduce((sum, run) => sum + run.missed, 0)
-      if (jobs.length > 0)
+    test.kalends.on('submitted', ({ scheduleId: id, runs }) => {
+      const slots = runs.map(({ slot }) => minute(slot)).join(', ')
+      const missed = runs.reduce((sum, run) => sum + run.missed, 0)
+      if (runs.length > 0)
         tell(
           `  ${minute(test.now())}  ${id}: jobs for ${slots}${missed === 0 ? '' : `; ${missed} more were missed`}`,
         )
     })
-    test.kalends.on('settled', ({ outcome }) => {
-      if (outcome.state === 'success') tell(`           ${JSON.parse(outcome.result ?? '""')}`)
+    test.kalends.on('settled', ({ state, result }) => {
+      if (state === 'success') tell(`           ${String(result)}`)
     })
     await test.advance(new Date(`2026-03-02T${to}:00Z`))
     await test.close()

@@ -51,9 +51,9 @@ export async function story(tell: (line: string) => void): Promise<void> {
   }
   await using test = await open(polling(fetchFeed), { now: begin })
   const { schedules } = test.kalends
-  test.kalends.on('settled', ({ attempt, outcome }) => {
-    const next = outcome.state === 'waiting' ? `, again in ${outcome.delayMs / 1000}s` : ''
-    tell(`${seconds()}  attempt ${attempt}: ${outcome.state}${next}`)
+  test.kalends.on('settled', ({ attempt, state, retryInMs }) => {
+    const next = retryInMs === null ? '' : `, again in ${retryInMs / 1000}s`
+    tell(`${seconds()}  attempt ${attempt}: ${state}${next}`)
   })
   const tellStatus = async (what: string) => {
     const { status, runCount, errorCount, lastError } = await existing()

@@ -13,7 +13,9 @@ export const Schedule = z.strictObject({
   ...settingsOut(SETTING_NAMES),
   status,
   nextRunAt: orNull(instant),
-  idle: orNull(z.enum(['done', 'dead', 'invalid', 'retired', 'awaiting-finish'])),
+  waitingFor: orNull(z.enum(['finish'])).meta({
+    description: 'finish: active without a next run, which counts from the end of the current one',
+  }),
   declaredBy: orNull(z.string()),
   createdAt: instant,
   lastSlot: orNull(instant),
@@ -81,7 +83,6 @@ export const ListedJob = Job.extend({ truncated })
 export const JobPage = z.strictObject({ items: z.array(ListedJob), ...total })
 export const History = z.strictObject({ items: z.array(ListedJob) })
 export const JobReference = z.strictObject({ jobId: z.string() })
-export const JobStateAnswer = z.strictObject({ id: z.string(), state })
 export const JobsActionAnswer = z.strictObject({
   matched: z.int().meta({ description: 'Jobs that match' }),
   matchedIsExact: z.boolean(),

@@ -1,16 +1,20 @@
 /** Request bodies. The OpenAPI document names each export. */
 import { z } from 'zod'
-import { JOB_SETTING_NAMES, SETTING_NAMES } from '../model/settings.ts'
+import { JOB_SETTING_NAMES, LONGEST_DELAY_MS, SETTING_NAMES } from '../model/settings.ts'
 import { Schedule } from './answer-schemas.ts'
-import { anyJson, instantIn, jobId, scheduleId, settingsIn } from './field-schemas.ts'
+import { anyJson, instantIn, jobId, scheduleId, settingsIn, span } from './field-schemas.ts'
 import { jobFilter } from './query-schemas.ts'
 
-const { task, ...changes } = settingsIn(SETTING_NAMES)
+const settings = settingsIn(SETTING_NAMES)
+const zone = z.string().optional().meta({
+  description: "The zone of a timer that names none: an IANA name, or 'local' for that of the server",
+})
 
 export const ScheduleInput = z.strictObject({
-  ...changes,
-  task: task.unwrap(),
-  timer: changes.timer.unwrap(),
+  ...settings,
+  task: settings.task.unwrap(),
+  timer: settings.timer.unwrap(),
+  zone,
   firstRun: z
     .enum(['next', 'now', 'if-due'])
     .optional()
@@ -27,7 +31,7 @@ const state: object = Object.fromEntries(
 )
 export const PutSchedule = z.strictObject({ ...ScheduleInput.shape, ...state })
 export const NewSchedule = ScheduleInput.extend({ id: scheduleId.optional() })
-export const ScheduleChanges = z.strictObject(changes)
+export const ScheduleChanges = z.strictObject({ ...settings, zone })
 export const RunInput = z.strictObject({
   args: anyJson.optional().meta({ description: "For this run only; needs the permission 'submit'" }),
 })
@@ -36,8 +40,9 @@ export const Ids = z.strictObject({ ids: z.array(scheduleId).min(1).max(1000) })
 export const NewJob = z.strictObject({
   id: jobId.optional(),
   ...settingsIn(JOB_SETTING_NAMES),
-  task: task.unwrap(),
+  task: settings.task.unwrap(),
   runAt: instantIn.optional(),
+  delay: span(0, LONGEST_DELAY_MS).optional().meta({ description: 'Instead of `runAt`: the time from now' }),
 })
 
 export const JobsAction = z

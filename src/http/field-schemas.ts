@@ -75,6 +75,12 @@ export function settingsOut(names: readonly SettingName[]): Readonly<Record<stri
   )
 }
 
+/** @param least  milliseconds, as `most` */
+export const span = (least: number, most: number) =>
+  z.union([z.int().min(least).max(most), text(100, 1)], {
+    error: "milliseconds, or a time span such as '10min', are needed",
+  })
+
 function valueIn(setting: Setting): z.ZodType {
   switch (setting.kind) {
     case 'text':
@@ -82,9 +88,7 @@ function valueIn(setting: Setting): z.ZodType {
     case 'whole':
       return z.int().min(setting.least).max(setting.most)
     case 'span':
-      return z.union([z.int().min(setting.least).max(setting.most), text(100, 1)], {
-        error: "milliseconds, or a time span such as '10min', are needed",
-      })
+      return span(setting.least, setting.most)
     case 'choice':
       return z.enum(Object.keys(setting.values))
     case 'instant':

@@ -100,15 +100,13 @@ export const jobOperations: readonly Operation[] = [
       params: JobParams,
       answers: {
         200: {
-          description: 'Its state now; `running` if its worker was asked to stop it',
-          schema: answers.JobStateAnswer,
+          description: 'The job as it is now; still `running` if its worker was asked to stop it',
+          schema: answers.Job,
         },
       },
       run: async (call) => {
         const { id } = call.params
-        await acted(call, action, id)
-        const { state } = await existing(call.reach.jobs, id)
-        return ok({ id, state })
+        return ok(shownJob(await acted(call, id, () => call.reach.jobs[action](id)), call))
       },
     }),
     operation(`${action}Jobs`, 'POST', `${PATH}/${action}`, 'operate', {
@@ -149,18 +147,12 @@ async function existing(jobs: Jobs, id: string): Promise<Job> {
   return job
 }
 
-/** @param act  default: the action on this job */
-async function acted(
-  call: Call,
-  action: Action,
-  id: string,
-  act: () => Promise<unknown> = () => call.reach.jobs[action](id),
-): Promise<void> {
-  const { jobs } = call.reach
-  const before = await existing(jobs, id)
+async function acted(call: Call, id: string, act: () => Promise<Job>): Promise<Job> {
+  const before = await existing(call.reach.jobs, id)
   await call.permit({ task: before.task, scheduleId: before.scheduleId, jobId: id })
-  await act()
-  call.writes.job(id, before, await jobs.get(id))
+  const after = await act()
+  call.writes.job(id, before, after)
+  return after
 }
 
 async function actOnMany(
@@ -173,7 +165,7 @@ async function actOnMany(
   const { refused, ...result } = await call.reach.jobs[`${action}Many`](which, {
     dryRun,
     ...(ids === undefined && { limit }),
-    each: (id, change) => acted(call, action, id, change),
+    each: async (id, change) => void (await acted(call, id, change)),
     // After an internal error or without the database, the other jobs would fail as well.
     isRefusal: (error) => (problemOf(error)?.status ?? 500) < 500,
   })

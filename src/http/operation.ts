@@ -1,13 +1,16 @@
 /** One operation of the API: its route, permission, input and responses. The OpenAPI document derives from these. */
 import { z } from 'zod'
-import type { Kalends, Redaction, Scope } from '../index.ts'
+import type { Kalends, Scope } from '../index.ts'
 import type { Access, Permission, RequestContext } from './access.ts'
-
 import type { Changes } from './changes.ts'
 import type { Subject } from './options.ts'
 import type { WriteLog } from './write-log.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+export type Redaction = Kalends['redaction']
+/** A row, whose values may be secret. */
+export type Payload = Parameters<Redaction['secretsOf']>[0]
 
 /** The input and the environment of an operation. */
 export interface Call<Params = unknown, Query = unknown, Body = unknown> {

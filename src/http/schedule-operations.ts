@@ -63,13 +63,13 @@ export const scheduleOperations: readonly Operation[] = [
       const { id, ...input } = body
       await call.permit({ task: input.task, scheduleId: id ?? null })
       const settings = withoutMarkers(input, call, null)
-      const { result, schedule } =
-        id === undefined
-          ? { result: 'created', schedule: await reach.schedules.create(settings) }
-          : await reach.schedules.createOnce({ ...settings, id })
-      if (result === 'created') call.writes.schedule(schedule.id, null, schedule)
+      const isNew = id === undefined || (await reach.schedules.get(id)) === null
+      const schedule = await reach.schedules.create(
+        id === undefined ? settings : { ...settings, id, ifExists: 'same' },
+      )
+      if (isNew) call.writes.schedule(schedule.id, null, schedule)
       return scheduleAnswer(schedule, call, {
-        status: result === 'created' ? 201 : 200,
+        status: isNew ? 201 : 200,
         location: `${call.base}api/v1/schedules/${encodeURIComponent(schedule.id)}`,
       })
     },
@@ -117,16 +117,19 @@ export const scheduleOperations: readonly Operation[] = [
   }),
   operation('changeSchedule', 'PATCH', ONE, 'admin', {
     summary: 'Change some settings',
-    description: 'Omitted settings stay as they are. A new timer is planned from now.',
+    description:
+      'Omitted settings stay as they are. A new timer is planned from now. With another task, the args that stay must match it.',
     params: ScheduleParams,
     body: bodies.ScheduleChanges,
     answers: { 200: current },
     run: async (call) => {
       const { params, body, reach } = call
       checkOwner(body, call.access)
-      return edited(call, (before, options) =>
-        reach.schedules.update(params.id, withoutMarkers(body, call, before), options),
-      )
+      return edited(call, async (before, options) => {
+        if (body.task !== undefined && body.task !== before.task)
+          await call.permit({ task: body.task, scheduleId: params.id })
+        return reach.schedules.update(params.id, withoutMarkers(body, call, before), options)
+      })
     },
   }),
   operation('deleteSchedule', 'DELETE', ONE, 'admin', {

@@ -1,7 +1,7 @@
 /** Rows as callers see them: without secrets and, for owners, without details of the server. */
 import { errorTextForOwner, logTextForOwner } from '../errors.ts'
-import type { Attempt, Job, Listed, Payload, Schedule } from '../index.ts'
-import type { Call } from './operation.ts'
+import type { Attempt, Job, Listed, Schedule } from '../index.ts'
+import type { Call, Payload } from './operation.ts'
 
 /** The caller, and what is hidden from every caller. */
 type Reader = Pick<Call, 'access' | 'redaction'>

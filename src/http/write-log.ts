@@ -1,6 +1,6 @@
 /** What one call has written: each write becomes an audit event in the log and a message of the event stream. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Job, Logger, Redaction, Schedule } from '../index.ts'
+import type { Job, Kalends, Logger, Schedule } from '../index.ts'
 import type { Access } from './access.ts'
 import type { Topic } from './event-stream.ts'
 
@@ -8,7 +8,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 export class WriteLog {
   readonly #logger: Logger
-  readonly #redaction: Redaction
+  readonly #redaction: Kalends['redaction']
   readonly #caller: Fields
   readonly #mark: (topics: readonly Topic[]) => void
 
@@ -18,7 +18,7 @@ export class WriteLog {
    */
   constructor(
     logger: Logger,
-    redaction: Redaction,
+    redaction: Kalends['redaction'],
     { user, role, scope = {} }: Access,
     action: string,
     mark: (topics: readonly Topic[]) => void,

@@ -11,7 +11,7 @@ import { isFinal, type Job, type JobState, type JobId, type Stored } from '../mo
 import { cancel, retry } from '../model/manual-runs.ts'
 import { isOccurrenceId, newJobId } from '../model/occurrence.ts'
 import { newId, ownedSettings, prefixOf, requireOwnFields, shownId } from '../model/owner.ts'
-import { defaultsOf, JOB_OPTION_NAMES, type OptionName } from '../model/settings.ts'
+import { defaultsOf, JOB_OPTION_NAMES, LONGEST_DELAY_MS, type OptionName } from '../model/settings.ts'
 import { checkedTaskName, storedArgs, type Task } from '../model/task.ts'
 import type { JobStore, NewJob, Transaction } from '../store/job-store.ts'
 import {
@@ -88,8 +88,6 @@ const JOB_OPTIONS = [
   ...namesOf<Omit<JobOptions, OptionName>>({ id: true, runAt: true, delay: true }),
 ]
 const SUBMIT_OPTIONS = [...JOB_OPTIONS, 'tx']
-/** Ten years. */
-const LONGEST_DELAY_MS = 3650 * 86_400_000
 
 /** The operations on jobs: `kalends.jobs`, and `jobs` of a scope, which only reaches the rows of its owner. */
 export class Jobs {
@@ -104,8 +102,9 @@ export class Jobs {
   }
 
   /**
-   * Submits a job without a schedule. The args must match the task's schema; they are stored as JSON. If no worker is
-   * known to handle the task, the job waits, and the logger gets a warning; see `taskWarning`.
+   * Submits a job without a schedule: `submit(task, args, options)`, or all of it in one object, as for `submitMany`.
+   * The args must match the task's schema; they are stored as JSON. If no worker is known to handle the task, the job
+   * waits, and the logger gets a warning; see `taskWarning`.
    *
    * @returns the job's id
    * @throws InvalidInputError naming the field
@@ -117,11 +116,21 @@ export class Jobs {
     task: Task<Input, unknown, Result>,
     ...rest: SubmitArguments<Input>
   ): Promise<JobId<Result>>
+  submit<Input, Result>(job: JobInput<Input, Result> & TransactionOption): Promise<JobId<Result>>
   submit(task: string, args?: unknown, options?: SubmitOptions): Promise<string>
-  async submit(task: Task | string, args: unknown = {}, options: SubmitOptions = {}): Promise<string> {
-    checkKeys(options, SUBMIT_OPTIONS)
-    const { tx, ...given } = options
-    return this.#submit([await this.#newJob({ ...given, task, args })], tx).then(([id = '']) => id)
+  submit(job: AnyJobInput & { readonly task: string } & TransactionOption): Promise<string>
+  async submit(
+    given: Task | string | (AnyJobInput & TransactionOption),
+    args?: unknown,
+    options: SubmitOptions = {},
+  ): Promise<string> {
+    const inObject = typeof given === 'object' && 'task' in given
+    if (inObject && (args !== undefined || Object.keys(options).length > 0))
+      throw new InvalidInputError('options', 'the first object already says everything; leave out the others')
+    if (!inObject) checkKeys(options, SUBMIT_OPTIONS)
+    const { tx, ...job } = inObject ? given : { ...options, task: given, args }
+    const [id = ''] = await this.#submit([await this.#newJob(job)], tx)
+    return id
   }
 
   /**
@@ -219,44 +228,44 @@ export class Jobs {
    * Cancels a waiting job, or asks the worker of a running job to stop it: its handler's signal is aborted within the
    * poll interval. A final job stays unchanged.
    *
-   * @returns the job's new state: `running` if it was asked to stop
+   * @returns the job as it is now: still `running` if it was asked to stop
    * @throws NotFoundError
    */
-  async cancel(id: string): Promise<JobState> {
+  async cancel(id: string): Promise<Job> {
     return this.#cancel(id, () => undefined)
   }
 
   /** @param check  receives the locked job; if it throws, nothing is written */
-  async #cancel(id: string, check: (job: Pick<Job, 'state'>) => void): Promise<JobState> {
+  async #cancel(id: string, check: (job: Pick<Job, 'state'>) => void): Promise<Job> {
     const { authority, onWrite } = this.#context
     const decide = (job: Pick<Job, 'task' | 'state'>) => {
       requireTask(authority, job.task)
       check(job)
       return cancel(job)
     }
-    const state = await this.#store.cancel(id, decide, END_RULES.ofSchedule)
-    if (state === null) throw new NotFoundError('job', id)
+    const job = (await this.#store.cancel(id, decide, END_RULES.ofSchedule)) ?? missing(id)
     onWrite()
-    return state
+    return job
   }
 
   /**
    * Runs a failed or cancelled job again, from its first attempt.
    *
+   * @returns the job as it is now
    * @throws NotFoundError
    * @throws ConflictError when it is neither, or another job of its schedule is not final
    */
-  async retry(id: string): Promise<void> {
+  async retry(id: string): Promise<Job> {
     const { authority, inTurn, onWrite } = this.#context
-    const exists = await inTurn(async () => {
+    const job = await inTurn(async () => {
       await this.#checkOpen(1)
-      return this.#store.retry(id, (job) => {
-        requireTask(authority, job.task)
-        return retry(job)
+      return this.#store.retry(id, (locked) => {
+        requireTask(authority, locked.task)
+        return retry(locked)
       })
     })
-    if (!exists) throw new NotFoundError('job', id)
     onWrite()
+    return job ?? missing(id)
   }
 
   /** Cancels many jobs. @throws InvalidInputError for a filter with a final state */
@@ -270,16 +279,12 @@ export class Jobs {
 
   /** Retries many jobs. @throws InvalidInputError for a filter with a state other than failed or cancelled */
   retryMany(which: ManyJobs, options: ManyOptions = {}): Promise<ManyResult> {
-    const change = async (id: string) => {
-      await this.retry(id)
-      return 'waiting' as const
-    }
-    return this.#changeMany('retry', change, which, options)
+    return this.#changeMany('retry', (id) => this.retry(id), which, options)
   }
 
   async #changeMany(
     action: JobAction,
-    change: (id: string) => Promise<JobState>,
+    change: ManyActions['change'],
     which: ManyJobs,
     options: ManyOptions,
   ): Promise<ManyResult> {

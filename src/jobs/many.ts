@@ -2,7 +2,7 @@
 import { ConflictError, ForbiddenError, InvalidInputError, LimitError, NotFoundError } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkedWhole } from '../model/input.ts'
-import type { JobState } from '../model/job.ts'
+import type { Job, JobState } from '../model/job.ts'
 import type { Counts, JobConditions, MatchingIds } from '../store/list-store.ts'
 
 const OPTIONS = namesOf<ManyOptions>({ dryRun: true, limit: true, each: true, isRefusal: true })
@@ -33,10 +33,10 @@ export interface ManyOptions {
   /** The most jobs to change; the search is then bounded as in a list. Default: all, after a search of all rows. */
   readonly limit?: number | undefined
   /**
-   * Called for each job instead of only the change; `change` changes the job and returns its state. If `isRefusal`
-   * accepts an error, only this job is refused.
+   * Called for each job instead of only the change; `change` changes the job and returns it as it is then. If
+   * `isRefusal` accepts an error, only this job is refused.
    */
-  readonly each?: (id: string, change: () => Promise<JobState>) => Promise<void>
+  readonly each?: (id: string, change: () => Promise<Job>) => Promise<void>
   /** Default: NotFoundError, ConflictError, ForbiddenError and LimitError. Other errors end the call. */
   readonly isRefusal?: (error: unknown) => boolean
 }
@@ -58,8 +58,8 @@ export interface ManyActions {
   /** @param limit  null: all, after a search of all rows */
   readonly ids: (conditions: JobConditions, limit: number | null) => Promise<MatchingIds>
   readonly count: (conditions: JobConditions) => Promise<Counts<JobState>>
-  /** @returns the new state of the job. @throws ConflictError when it cannot be changed */
-  readonly change: (id: string) => Promise<JobState>
+  /** @returns the job afterwards. @throws ConflictError when it cannot be changed */
+  readonly change: (id: string) => Promise<Job>
 }
 
 interface Found extends Pick<ManyResult, 'matched' | 'matchedIsExact' | 'more'> {
@@ -98,7 +98,7 @@ export async function changeMany(
   return { ...found, changed, refused }
 }
 
-async function alone(_id: string, change: () => Promise<JobState>): Promise<void> {
+async function alone(_id: string, change: () => Promise<Job>): Promise<void> {
   await change()
 }
 

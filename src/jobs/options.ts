@@ -24,8 +24,10 @@ export interface TransactionOption {
 /** Options for submitting one job. */
 export type SubmitOptions = JobOptions & TransactionOption
 
-/** One of many jobs; the task types its args. */
-export type JobInput<Input> = JobOptions & { readonly task: Task<Input, unknown> } & ArgsOption<Input>
+/** A job; the task types its args and its result. */
+export type JobInput<Input, Result = unknown> = JobOptions & {
+  readonly task: Task<Input, unknown, Result>
+} & ArgsOption<Input>
 
 /** The same without types for the args. */
 export type AnyJobInput = JobOptions & { readonly task: Task | string; readonly args?: unknown }

@@ -1,7 +1,7 @@
 /** What the end of runs means for their schedule. Pure; the result is written in the transaction that ends the jobs. */
 import { timer } from '../timer/index.ts'
 import { elapsesOf, type Plannable } from './plan.ts'
-import type { Schedule } from './schedule.ts'
+import type { StoredSchedule } from './schedule.ts'
 import type { SettingValues } from './settings.ts'
 
 export interface Finishing extends Plannable, Pick<SettingValues, 'onExhausted'> {}
@@ -18,7 +18,7 @@ export function finish(
   failed: boolean,
   open: number,
   now: Date,
-): Pick<Schedule, 'nextRunAt' | 'idle'> | null {
+): Pick<StoredSchedule, 'nextRunAt' | 'idle'> | null {
   const edited =
     schedule.definition !== schedule.plannedDefinition ||
     schedule.nextRunAt?.getTime() !== schedule.plannedRun?.getTime()

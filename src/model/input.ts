@@ -105,6 +105,12 @@ export function spanOption(
   }
 }
 
+/** @throws InvalidInputError when it is not a function */
+export function checkedFunction<Value>(field: string, value: Value): Value {
+  if (typeof value === 'function') return value
+  throw new InvalidInputError(field, `a function is needed, not ${shownInput(value)}`)
+}
+
 /** @throws InvalidInputError when it is not one of the values */
 export function oneOf<Value extends string>(
   field: string,

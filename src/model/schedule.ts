@@ -1,12 +1,19 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { defaultsOf, OPTION_NAMES, SETTING_NAMES, type SettingValues, SETTINGS } from './settings.ts'
+import {
+  defaultsOf,
+  OPTION_NAMES,
+  SETTING_NAMES,
+  type SettingName,
+  type SettingValues,
+  SETTINGS,
+} from './settings.ts'
 
-/** Why an enabled schedule has no next run. */
-export type Idle = 'done' | 'dead' | 'invalid' | 'retired' | 'awaiting-finish'
+/** The status of a schedule for people. paused: not enabled, whatever else holds. */
+export type ScheduleStatus = 'active' | 'paused' | 'done' | 'dead' | 'invalid' | 'retired'
 
-/** The status for people: `idle`, unless it is `awaiting-finish`; otherwise whether the schedule is enabled. */
-export type ScheduleStatus = 'active' | 'paused' | Exclude<Idle, 'awaiting-finish'>
+/** Why a schedule has no next run: the column `idle`. */
+export type Idle = Exclude<ScheduleStatus, 'active' | 'paused'> | 'awaiting-finish'
 
 /** When and with which args a task runs: a row of `periodic_task`. */
 export interface Schedule extends SettingValues {
@@ -15,8 +22,8 @@ export interface Schedule extends SettingValues {
   readonly status: ScheduleStatus
   /** The next slot; null while paused, or when there is none. */
   readonly nextRunAt: Date | null
-  /** Why there is no next run; `awaiting-finish`: the next run counts from the end of the current one. */
-  readonly idle: Idle | null
+  /** `finish`: it is active without a next slot, because that counts from the end of the current run. */
+  readonly waitingFor: 'finish' | null
   /** The declared set that the schedule belongs to; null for schedules that are not declared in code. */
   readonly declaredBy: string | null
   readonly createdAt: Date
@@ -30,6 +37,11 @@ export interface Schedule extends SettingValues {
   readonly lastError: string | null
   /** The worker that is submitting the schedule right now. */
   readonly markedBy: string | null
+}
+
+/** A schedule as its row says it; the status follows from it. */
+export interface StoredSchedule extends Omit<Schedule, 'status' | 'waitingFor'> {
+  readonly idle: Idle | null
 }
 
 /** The settings of a schedule that people and code choose, in stored form. */
@@ -48,16 +60,22 @@ export const DEFAULT_SETTINGS: Omit<ScheduleSettings, 'task' | 'timer'> = {
 const STORED = [...SETTING_NAMES.map((name) => name), 'declaredBy' as const].toSorted()
 
 /** A schedule after a change of its settings. */
-export function withSettings(current: Schedule, { args, ...changes }: Partial<ScheduleSettings>): Schedule {
+export function withSettings(
+  current: StoredSchedule,
+  { args, ...changes }: Partial<ScheduleSettings>,
+): StoredSchedule {
   const value: unknown = args === undefined ? current.args : JSON.parse(args)
-  const schedule = { ...current, ...changes, args: value }
-  return { ...schedule, status: statusOf(schedule) }
+  return { ...current, ...changes, args: value }
 }
 
-/** The same value as the column `status`. */
-export function statusOf({ enabled, idle }: Pick<Schedule, 'enabled' | 'idle'>): ScheduleStatus {
-  if (!enabled) return 'paused'
-  return idle === null || idle === 'awaiting-finish' ? 'active' : idle
+/** `status` is the same as the column. */
+export function stateOf({
+  enabled,
+  idle,
+}: Pick<StoredSchedule, 'enabled' | 'idle'>): Pick<Schedule, 'status' | 'waitingFor'> {
+  if (!enabled) return { status: 'paused', waitingFor: null }
+  if (idle === 'awaiting-finish') return { status: 'active', waitingFor: 'finish' }
+  return { status: idle ?? 'active', waitingFor: null }
 }
 
 /** A hash of all settings of a schedule: 22 characters of base64url, different after each edit. */
@@ -68,7 +86,7 @@ export function settingsHash(schedule: Schedule): string {
 
 /** The settings that differ from the current ones. Args are compared as JSON values. */
 export function changedSettings(
-  current: Schedule,
+  current: Pick<Schedule, SettingName | 'declaredBy'>,
   wanted: Partial<ScheduleSettings>,
 ): Partial<ScheduleSettings> {
   const { args, ...rest } = wanted

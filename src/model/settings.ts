@@ -113,6 +113,9 @@ type ColumnValue<Name extends SettingName> =
 export type SettingRow = { [Name in SettingName as Definitions[Name]['column']]: ColumnValue<Name> }
 export type JobSettingRow = { [Name in JobSettingName as Definitions[Name]['column']]: ColumnValue<Name> }
 
+/** Ten years: the longest `delay` of a job. */
+export const LONGEST_DELAY_MS = 3650 * 86_400_000
+
 /** All settings in the order of the table. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Object.keys returns plain strings
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[]

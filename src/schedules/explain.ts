@@ -86,7 +86,7 @@ function aboutStatus({ schedule, liveWorkers, namesWorkers, now }: Evidence): st
         `It is done: its timer '${schedule.timer}' does not elapse any more. Another timer reactivates it.`,
       ]
     case 'active':
-      if (schedule.idle === 'awaiting-finish')
+      if (schedule.waitingFor === 'finish')
         return ['Its next run is counted from the end of the current one, which has not ended.']
       if (nextRunAt === null || nextRunAt <= now) {
         const due =

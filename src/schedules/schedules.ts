@@ -2,6 +2,7 @@
  * The operations on schedules that users and application code can run. Nothing here plans: the scheduler notices every
  * edit, whether it was made here or with SQL.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { ConflictError, InvalidInputError, NotFoundError, VersionError } from '../errors.ts'
 import { checkKeys, namesOf } from '../keys.ts'
 import { checkOpenJobs, checkPeriod, requireTask } from '../model/authority.ts'
@@ -21,14 +22,16 @@ import {
   type ScheduleConditions,
   type ScheduleQuery,
 } from '../store/list-store.ts'
-import type { NewSchedule, PutResult } from '../store/schedule-store.ts'
+import type { NewSchedule } from '../store/schedule-store.ts'
 import { argsOfOneRun, checkCount, checkOf, versionOf } from './checks.ts'
 import type { HistoryQuery, IfVersion, SchedulesContext, ScheduleStores } from './context.ts'
 import { evidenceOf } from './evidence.ts'
 import { explain, type Explanation } from './explain.ts'
 import {
   type AnyScheduleInput,
+  type CreateOptions,
   DECLARATION,
+  IF_EXISTS,
   newSchedule,
   type ScheduleChanges,
   type ScheduleInput,
@@ -45,13 +48,14 @@ const SCHEDULE_CONDITIONS = {
 } as const satisfies Record<keyof ScheduleConditions, 'text'>
 
 const DEFAULT_ELAPSES = 5
+const CREATE = [...DECLARATION, 'ifExists']
 /** What `put` takes: also what `get` returns, whose state it ignores. */
 const WITH_STATE = [
   ...DECLARATION,
   ...namesOf<Omit<Schedule, keyof SettingValues | 'args' | 'id'>>({
     status: true,
     nextRunAt: true,
-    idle: true,
+    waitingFor: true,
     declaredBy: true,
     createdAt: true,
     lastSlot: true,
@@ -78,53 +82,41 @@ export class Schedules {
   /**
    * Creates a schedule.
    *
-   * @param input.id  1 to 190 characters without a slash; default: a new UUID
    * @throws InvalidInputError naming the field, CalendarSyntaxError when the timer is invalid
-   * @throws ConflictError when the id is in use
+   * @throws ConflictError when the id is in use; with `ifExists: 'same'`, by a schedule with other settings
    * @throws ForbiddenError when the scope does not include the task
    * @throws LimitError when the owner has reached its limit of schedules
    */
-  create<Input>(input: ScheduleInput<Input> & { readonly id?: string }): Promise<Schedule>
-  create(input: AnyScheduleInput & { readonly task: string; readonly id?: string }): Promise<Schedule>
-  async create(input: AnyScheduleInput & { readonly id?: string }, ...others: unknown[]): Promise<Schedule> {
+  create<Input>(input: ScheduleInput<Input> & CreateOptions): Promise<Schedule>
+  create(input: AnyScheduleInput & { readonly task: string } & CreateOptions): Promise<Schedule>
+  async create(given: AnyScheduleInput & CreateOptions, ...others: unknown[]): Promise<Schedule> {
     // Such as a transaction, which would be ignored.
     for (const options of others) checkKeys(options, [])
-    const { owner } = this.#context.authority
+    const { ifExists, ...input } = given
+    const isSameFine = oneOf('ifExists', ifExists, IF_EXISTS) === 'same'
     const { id } = input
-    const stored = id === undefined ? newJobId(new Date()) : newId(owner, id)
-    const created = await this.#new(stored, input, undefined, DECLARATION)
-    const schedule = await this.#context.inTurn(async () => {
+    if (isSameFine && id === undefined)
+      throw new InvalidInputError('ifExists', 'an id is needed to find the same schedule again')
+    const { authority, inTurn, onWrite } = this.#context
+    const { schedules } = this.#stores
+    const stored = id === undefined ? newJobId(new Date()) : newId(authority.owner, id)
+    const found = isSameFine && id !== undefined ? await schedules.get(id) : null
+    const created = await this.#new(stored, input, found?.timer, CREATE)
+    const schedule = await inTurn(async () => {
       // A row of this owner whose id has no prefix would have the same visible id.
-      if (id !== undefined && id !== stored && (await this.#stores.schedules.get(id)) !== null)
-        throw new ConflictError(
-          `A schedule with the id '${id}' already exists; use put or update to change it`,
-        )
-      await checkCount(this.#context.authority.limits, this.#stores.schedules)
-      return await this.#stores.schedules.create(created)
+      const isHidden = id !== undefined && id !== stored
+      const existing = found ?? (isHidden ? await schedules.get(id) : null)
+      if (existing !== null) return sameOrConflict(existing, created, isSameFine)
+      await checkCount(authority.limits, schedules)
+      return await schedules.create(created).catch(async (error: unknown) => {
+        // Created by another call in the meantime.
+        const other = error instanceof ConflictError && isSameFine ? await schedules.get(id ?? '') : null
+        if (other === null) throw error
+        return sameOrConflict(other, created, isSameFine)
+      })
     })
-    this.#context.onWrite()
+    onWrite()
     return schedule
-  }
-
-  /**
-   * Like `create`, for callers that cannot know whether their first call succeeded: an equal existing schedule is left
-   * unchanged.
-   *
-   * @throws ConflictError when the id is in use by a different schedule
-   */
-  async createOnce(
-    input: AnyScheduleInput & { readonly task: string; readonly id: string },
-  ): Promise<{ result: 'created' | 'unchanged'; schedule: Schedule }> {
-    const { id } = input
-    const existing = await this.#stores.schedules.get(id)
-    if (existing === null) return { result: 'created', schedule: await this.create(input) }
-    const { settings } = await this.#new(id, input, existing.timer, DECLARATION)
-    const { declaredBy: _, ...wanted } = settings
-    if (Object.keys(changedSettings(existing, wanted)).length === 0)
-      return { result: 'unchanged', schedule: existing }
-    throw new ConflictError(
-      `A different schedule with the id '${id}' already exists; use put or update to change it`,
-    )
   }
 
   /**
@@ -137,17 +129,17 @@ export class Schedules {
     id: string,
     input: ScheduleInput<Input>,
     options?: IfVersion,
-  ): Promise<{ result: PutResult; schedule: Schedule }>
+  ): Promise<{ result: 'created' | 'changed' | 'unchanged'; schedule: Schedule }>
   put(
     id: string,
     input: AnyScheduleInput & { readonly task: string },
     options?: IfVersion,
-  ): Promise<{ result: PutResult; schedule: Schedule }>
+  ): Promise<{ result: 'created' | 'changed' | 'unchanged'; schedule: Schedule }>
   async put(
     id: string,
     input: AnyScheduleInput,
     options: IfVersion = {},
-  ): Promise<{ result: PutResult; schedule: Schedule }> {
+  ): Promise<{ result: 'created' | 'changed' | 'unchanged'; schedule: Schedule }> {
     if ('id' in input && input.id !== id)
       throw new InvalidInputError('id', `the schedule '${id}' cannot get another id; leave it out`)
     const existing = await this.#stores.schedules.get(id)
@@ -219,14 +211,14 @@ export class Schedules {
   }
 
   /**
-   * Changes the given settings. A new timer is planned from now.
+   * Changes the given settings. A new timer is planned from now. With another task, the args must match it.
    *
    * @throws NotFoundError, and as `create` does
    */
   async update(id: string, changes: ScheduleChanges, options: IfVersion = {}): Promise<Schedule> {
     const { ifVersion } = options
-    const { task } = typeof ifVersion === 'object' ? ifVersion : await this.#existing(id)
-    const settings = await settingsChanges(task, changes, this.#context)
+    const read = typeof ifVersion === 'object' ? ifVersion : await this.#existing(id)
+    const settings = await settingsChanges(read, changes, this.#context)
     const { limits } = this.#context.authority
     if (limits !== null && settings.timer !== undefined)
       checkPeriod(limits, settings.timer, await this.#stores.schedules.now())
@@ -235,15 +227,17 @@ export class Schedules {
       id,
       await this.#stores.schedules.update(id, settings, (current) => {
         check(current)
-        // The args were checked against the schema of this task.
-        if (current.task !== task) throw new VersionError(id)
+        // The args were checked against the schema of this task, or those that stay against another one.
+        const stay = settings.task !== undefined && settings.args === undefined
+        if (current.task !== read.task || (stay && !isDeepStrictEqual(current.args, read.args)))
+          throw new VersionError(id)
       }),
     )
   }
 
-  /** Deletes a schedule. Jobs that were already submitted stay. @throws NotFoundError */
-  async delete(id: string, options: IfVersion = {}): Promise<void> {
-    this.#written(id, await this.#stores.schedules.delete(id, checkOf(id, options, this.#context)))
+  /** Deletes a schedule and returns it. Jobs that were already submitted stay. @throws NotFoundError */
+  async delete(id: string, options: IfVersion = {}): Promise<Schedule> {
+    return this.#written(id, await this.#stores.schedules.delete(id, checkOf(id, options, this.#context)))
   }
 
   /** Submits nothing until `resume`. Waiting and running jobs are not affected. */
@@ -268,7 +262,7 @@ export class Schedules {
       id,
       await this.#stores.schedules.reset(id, (current) => {
         check(current)
-        if (current.idle === 'done' || current.idle === 'dead') return
+        if (current.status === 'done' || current.status === 'dead') return
         throw new ConflictError(
           `The schedule '${id}' is ${current.status}; only one that is done or dead can be reset`,
         )
@@ -377,4 +371,13 @@ export class Schedules {
     if (schedule === null) throw new NotFoundError('schedule', id)
     return schedule
   }
+}
+
+/** @throws ConflictError unless the caller accepts the existing schedule and its settings are those of the new one */
+function sameOrConflict(existing: Schedule, { settings }: NewSchedule, isSameFine: boolean): Schedule {
+  const { declaredBy: _, ...wanted } = settings
+  if (isSameFine && Object.keys(changedSettings(existing, wanted)).length === 0) return existing
+  throw new ConflictError(
+    `A ${isSameFine ? 'different ' : ''}schedule with the id '${existing.id}' already exists; use put or update to change it`,
+  )
 }

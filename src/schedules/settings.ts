@@ -6,7 +6,7 @@ import { checkedSettings } from '../model/checked-settings.ts'
 import { oneOf } from '../model/input.ts'
 import { ownedSettings, requireOwnFields } from '../model/owner.ts'
 import { elapsesOf } from '../model/plan.ts'
-import { DEFAULT_SETTINGS, type ScheduleSettings } from '../model/schedule.ts'
+import { DEFAULT_SETTINGS, type Schedule, type ScheduleSettings } from '../model/schedule.ts'
 import { OPTION_NAMES, type PolicyName, type SettingOptions, SETTINGS } from '../model/settings.ts'
 import { type ArgsOption, checkedTaskName, storedArgs, type Task } from '../model/task.ts'
 import { dueAtOnce, type FirstRun } from '../model/first-run.ts'
@@ -28,6 +28,20 @@ export interface NewScheduleOptions {
   readonly firstRun?: FirstRun | undefined
 }
 
+/** Options of `schedules.create`. */
+export interface CreateOptions {
+  /** 1 to 190 characters without a slash; default: a new UUID. */
+  readonly id?: string | undefined
+  /**
+   * If a schedule has this id: `error` (default) is a ConflictError; `same` returns it if its settings are equal, for
+   * callers that repeat a call because they do not know whether it succeeded.
+   */
+  readonly ifExists?: IfExists | undefined
+}
+
+/** What `create` does if a schedule has the id. */
+export type IfExists = 'error' | 'same'
+
 /** A new schedule; the task types the args. */
 export type ScheduleInput<Input> = ScheduleOptions &
   NewScheduleOptions & {
@@ -41,16 +55,19 @@ export type AnyScheduleInput = ScheduleOptions &
 /** The settings to change; omitted ones stay. */
 export type ScheduleChanges = Partial<Omit<ScheduleOptions, 'timer'>> & {
   readonly timer?: string | undefined
+  /** Another task; the args that stay must match it. */
+  readonly task?: Task | string | undefined
   readonly args?: unknown
 }
 
 /** What a call may set of an existing schedule. */
-const CHANGES = [...OPTION_NAMES, 'timer', 'zone', 'args']
+const CHANGES = [...OPTION_NAMES, 'timer', 'zone', 'args', 'task']
 /** What a new schedule may have. */
-const INPUT = [...CHANGES, 'task', 'firstRun']
+const INPUT = [...CHANGES, 'firstRun']
 export const DECLARATION: readonly string[] = [...INPUT, 'id']
 
 const FIRST_RUNS: readonly FirstRun[] = ['next', 'now', 'if-due']
+export const IF_EXISTS: readonly IfExists[] = ['error', 'same']
 
 /** What is needed to check settings. */
 export interface SettingsContext {
@@ -79,15 +96,14 @@ export async function newSettings(
   current?: string,
 ): Promise<ScheduleSettings> {
   checkKeys(input, known)
-  const name = typeof input.task === 'string' ? input.task : input.task.name
-  const task = typeof input.task === 'string' ? taskNamed(input.task, context) : input.task
-  requireTask(context.authority, name)
+  const task = taskOf(input.task, context)
+  requireTask(context.authority, task.name)
   requireOwnFields(context.authority.owner, input)
   const settings = {
     ...DEFAULT_SETTINGS,
     ...changedColumns(input, context),
     ...ownedSettings(context.authority.owner),
-    task: checkedTaskName(name),
+    task: checkedTaskName(task.name),
     timer: checkedTimer(input, context, current),
     args: await storedArgs(task, input.args, context.argsLimit),
   }
@@ -126,7 +142,7 @@ export async function newSchedule(
 /** All errors of a declaration that `newSettings` would find, one for each option. */
 export async function settingsProblems(input: AnyScheduleInput, context: SettingsContext): Promise<Error[]> {
   const { task, args, firstRun, timer: _, zone: __, ...options } = input
-  const known = typeof task === 'string' ? taskNamed(task, context) : task
+  const known = taskOf(task, context)
   const checks = [
     () => checkedTimer(input, context),
     ...Object.entries(options).map(([option, value]) => () => {
@@ -143,32 +159,44 @@ export async function settingsProblems(input: AnyScheduleInput, context: Setting
   })
 }
 
-/** The checked changes to a schedule of this task. Throws like newSettings. */
+/**
+ * The checked changes to a schedule. Throws like newSettings.
+ *
+ * @param current  as it was read; whoever writes the changes checks that its task is still this one, and its args too
+ *   if the task changes without them
+ */
 export async function settingsChanges(
-  taskName: string,
-  changes: ScheduleChanges,
+  current: Pick<Schedule, 'task' | 'args'>,
+  { task: other, args, ...changes }: ScheduleChanges,
   context: SettingsContext,
 ): Promise<Partial<ScheduleSettings>> {
   checkKeys(changes, CHANGES)
-  requireTask(context.authority, taskName)
+  requireTask(context.authority, current.task)
   requireOwnFields(context.authority.owner, changes)
+  const task = taskOf(other ?? current.task, context)
+  const isOther = task.name !== current.task
+  if (isOther) requireTask(context.authority, task.name)
+  const checkedArgs =
+    isOther || args !== undefined
+      ? await storedArgs(task, args === undefined ? current.args : args, context.argsLimit)
+      : null
   const settings = {
     ...changedColumns(changes, context),
     ...ownedSettings(context.authority.owner),
-    ...(changes.args !== undefined && {
-      args: await storedArgs(taskNamed(taskName, context), changes.args, context.argsLimit),
-    }),
+    ...(isOther && { task: checkedTaskName(task.name) }),
+    ...(args !== undefined && checkedArgs !== null && { args: checkedArgs }),
   }
   checkWithin(context.authority.limits, settings)
   return settings
 }
 
-function taskNamed(name: string, context: SettingsContext): Pick<Task, 'name' | 'schema'> {
-  return context.taskNamed(name) ?? { name, schema: null }
+function taskOf(task: Task | string, context: SettingsContext): Pick<Task, 'name' | 'schema'> {
+  if (typeof task !== 'string') return task
+  return context.taskNamed(task) ?? { name: task, schema: null }
 }
 
 function changedColumns(
-  { timer: text, zone, ...options }: ScheduleChanges,
+  { timer: text, zone, ...options }: Omit<ScheduleChanges, 'task' | 'args'>,
   context: SettingsContext,
 ): Partial<ScheduleSettings> {
   if (text === undefined && zone !== undefined)

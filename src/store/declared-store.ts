@@ -1,4 +1,4 @@
-import type { Schedule, ScheduleSettings } from '../model/schedule.ts'
+import type { ScheduleSettings, StoredSchedule } from '../model/schedule.ts'
 import type { NewSchedule } from './schedule-store.ts'
 
 /** One version of a declared set, as it appears in the code of some workers. */
@@ -12,7 +12,7 @@ export interface SetVersion {
 /** The state of a declared set in the database. */
 export interface SetState {
   /** The schedules of the set, and any others that use one of its ids. */
-  readonly existing: readonly Schedule[]
+  readonly existing: readonly StoredSchedule[]
   /** Whether no live worker declares a newer version. */
   readonly isNewest: boolean
   /** All ids that live workers declare. */

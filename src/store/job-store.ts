@@ -1,5 +1,5 @@
 import type { EndRules } from '../model/end-rules.ts'
-import type { Job, JobState } from '../model/job.ts'
+import type { Job } from '../model/job.ts'
 import type { JobToRetry } from '../model/manual-runs.ts'
 import type { Owner } from '../model/owner.ts'
 import type { JobSettingValues } from '../model/settings.ts'
@@ -45,21 +45,21 @@ export interface JobStore {
    * Cancels a job, or asks its worker to stop it.
    *
    * @param decide  receives the locked job; null leaves it unchanged. If it throws, nothing is written.
-   * @returns the job's new state; null when there is no such job
+   * @returns the job afterwards; null when there is no such job
    */
   cancel(
     id: string,
     decide: (job: Pick<Job, 'task' | 'state'>) => 'cancel' | 'request stop' | null,
     ofSchedule: EndRules['ofSchedule'],
-  ): Promise<JobState | null>
+  ): Promise<Job | null>
   /**
    * Runs a final job again, from its first attempt.
    *
    * @param decide  receives the locked job. `exclusive`: no other job of its schedule may run at the same time. If it
    * throws, nothing is written.
-   * @returns false when there is no such job
+   * @returns as `cancel`
    */
-  retry(id: string, decide: (job: JobToRetry) => { readonly exclusive: boolean }): Promise<boolean>
+  retry(id: string, decide: (job: JobToRetry) => { readonly exclusive: boolean }): Promise<Job | null>
   /** How many jobs of this owner are not final; counted up to `most`. */
   countOpen(most: number): Promise<number>
 }

@@ -3,9 +3,6 @@ import type { ManualRun, ScheduleToRun } from '../model/manual-runs.ts'
 import type { Owner } from '../model/owner.ts'
 import type { Schedule, ScheduleSettings } from '../model/schedule.ts'
 
-/** What `put` did. */
-export type PutResult = 'created' | 'changed' | 'unchanged'
-
 /** A schedule to create. */
 export interface NewSchedule {
   /** The stored id. */
@@ -34,7 +31,7 @@ export interface ScheduleStore {
     id: string,
     create: () => Omit<NewSchedule, 'id'>,
     change: (current: Schedule) => Partial<ScheduleSettings>,
-  ): Promise<{ readonly result: PutResult; readonly schedule: Schedule }>
+  ): Promise<{ readonly result: 'created' | 'changed' | 'unchanged'; readonly schedule: Schedule }>
   get(id: string): Promise<Schedule | null>
   /** @returns the schedule afterwards; null when there is no such schedule */
   update(id: string, changes: Partial<ScheduleSettings>, check?: Check<Schedule>): Promise<Schedule | null>

@@ -1,5 +1,5 @@
 import type { ClaimedJob } from '../model/job.ts'
-import type { Schedule } from '../model/schedule.ts'
+import type { StoredSchedule } from '../model/schedule.ts'
 import type { OpenJobs, Plan, Plannable } from '../model/plan.ts'
 import type { SetAside } from '../model/set-aside.ts'
 import type { RunPolicy } from '../model/task.ts'
@@ -78,7 +78,7 @@ export type Decide = (schedule: Plannable, now: Date, open: OpenJobs) => Plan | 
 /** A marked schedule, read without a lock. */
 export interface MarkedSchedule {
   readonly plannable: Plannable
-  readonly schedule: Schedule
+  readonly schedule: StoredSchedule
   /** The database's clock. */
   readonly now: Date
 }

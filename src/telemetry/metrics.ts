@@ -1,6 +1,6 @@
 /** The metrics of one Kalends, made with the prom-client that the caller has loaded: it is an optional package. */
 import type * as PromClient from 'prom-client'
-import type { Kalends, SettledAttempt } from '../index.ts'
+import type { Kalends } from '../index.ts'
 
 /** The registry and the names of the metrics. */
 export interface PrometheusOptions {
@@ -53,21 +53,21 @@ export function collectMetrics(
   })
 
   const subscriptions = [
-    kalends.on('submitted', ({ task, jobs, plan }) => {
-      if (jobs.length > 0) submitted.inc({ task }, jobs.length)
-      for (const skip of plan.skips) skipped.inc({ task, reason: skip.reason }, skip.count)
+    kalends.on('submitted', ({ task, runs, skips }) => {
+      if (runs.length > 0) submitted.inc({ task }, runs.length)
+      for (const skip of skips) skipped.inc({ task, reason: skip.reason }, skip.count)
     }),
     kalends.on('started', (job) => {
       if (job.slot !== null && job.attempt === 1) {
-        lateness.observe(
-          { task: job.task },
-          Math.max(0, (job.startedAt.getTime() - job.slot.getTime()) / 1000),
-        )
+        const lateMs = (job.startedAt?.getTime() ?? 0) - job.slot.getTime()
+        lateness.observe({ task: job.task }, Math.max(0, lateMs / 1000))
       }
     }),
-    kalends.on('settled', ({ task, outcome, startedAt: started, endedAt: ended }) => {
-      settled.inc({ task, state: outcomeOf(outcome) })
-      duration.observe({ task }, Math.max(0, (ended.getTime() - started.getTime()) / 1000))
+    kalends.on('settled', ({ task, state, released, startedAt, endedAt }) => {
+      // An attempt that a stopping worker returns to the queue has not failed.
+      const label = state === 'waiting' ? (released ? 'released' : 'retry') : state
+      settled.inc({ task, state: label })
+      duration.observe({ task }, Math.max(0, (endedAt.getTime() - startedAt.getTime()) / 1000))
     }),
     kalends.on('workerLost', () => lost.inc()),
     kalends.on('error', ({ where }) =>
@@ -78,10 +78,4 @@ export function collectMetrics(
     for (const end of subscriptions) end()
     for (const name of names) registry.removeSingleMetric(name)
   }
-}
-
-/** An attempt that a stopping worker returns to the queue has not failed. */
-function outcomeOf(outcome: SettledAttempt['outcome']): string {
-  if (outcome.state !== 'waiting') return outcome.state
-  return outcome.countAttempt ? 'retry' : 'released'
 }

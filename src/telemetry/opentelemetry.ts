@@ -4,7 +4,8 @@
  * @module
  */
 import { type Span, SpanKind, SpanStatusCode, trace, type TracerProvider } from '@opentelemetry/api'
-import { type Middleware, isA, messageOf } from '../index.ts'
+import { isA, messageOf } from '../errors.ts'
+import type { Middleware } from '../index.ts'
 
 /** Options of `tracing`. */
 export interface TracingOptions {

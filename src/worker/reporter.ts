@@ -1,18 +1,50 @@
 import type { Emitter } from '../events.ts'
 import type { Logger } from '../logger.ts'
-import { type ClaimedJob, isFinal } from '../model/job.ts'
+import { type ClaimedJob, type FinalState, isFinal, type Job, type SkipReason } from '../model/job.ts'
 import type { Redaction } from '../model/redaction.ts'
 import type { EndedAttempt, SettledAttempt, SettleResult } from '../store/executing-store.ts'
 import type { Submission } from '../store/scheduling-store.ts'
 
-/** What happened in this process. */
+/** A schedule was planned, and its jobs were submitted. */
+export interface SubmittedEvent {
+  readonly scheduleId: string
+  readonly task: string
+  readonly timer: string
+  /** The submitted jobs, oldest slot first. `missed`: how many slots before it are not made up. */
+  readonly runs: readonly { readonly jobId: string; readonly slot: Date; readonly missed: number }[]
+  /** Slots that did not become runs. `slot`: the newest of `count` slots with the same reason. */
+  readonly skips: readonly { readonly slot: Date; readonly reason: SkipReason; readonly count: number }[]
+  /** The next slot; null if there is none. */
+  readonly nextRunAt: Date | null
+}
+
+/** An attempt ended: the job is final, or waits for its next attempt. */
+export interface SettledEvent {
+  readonly jobId: string
+  readonly task: string
+  readonly scheduleId: string | null
+  /** The number of the attempt, from 1. */
+  readonly attempt: number
+  /** The state of the job now. */
+  readonly state: FinalState | 'waiting'
+  /** While it waits: the time until the next attempt, in milliseconds; otherwise null. */
+  readonly retryInMs: number | null
+  /** Whether a stopping worker gave the job back: this attempt does not count. */
+  readonly released: boolean
+  readonly error: string | null
+  /** What its handler returned, as read back from JSON; null unless it succeeded. */
+  readonly result: unknown
+  /** By the database's clock. */
+  readonly startedAt: Date
+  readonly endedAt: Date
+}
+
+/** What happened in this process. What `redact` hides is hidden here, too. */
 export interface KalendsEvents {
-  /** A schedule was planned and its jobs submitted. */
-  submitted: Submission
+  submitted: SubmittedEvent
   /** An attempt of a job started in this process. */
-  started: ClaimedJob
-  /** An attempt ended: the job is final, or waits for its next attempt. */
-  settled: SettledAttempt
+  started: Job
+  settled: SettledEvent
   /** Another worker was found dead. This or another worker takes over its work. */
   workerLost: { readonly worker: string }
   /** Other workers considered this worker dead, for example after a long stall. It continues under a new id. */
@@ -35,7 +67,7 @@ export class Reporter {
 
   leaseLost(worker: string): void {
     this.#logger.warn({ worker }, 'Other workers took this worker for dead; it continues under a new id')
-    this.#events.emit('leaseLost', { worker })
+    this.#events.emit('leaseLost', () => ({ worker }))
   }
 
   cutOff(worker: string): void {
@@ -47,7 +79,7 @@ export class Reporter {
 
   workerLost(worker: string): void {
     this.#logger.warn({ worker }, 'A worker is dead; what it held is taken over')
-    this.#events.emit('workerLost', { worker })
+    this.#events.emit('workerLost', () => ({ worker }))
   }
 
   healed(text: string): void {
@@ -65,17 +97,17 @@ export class Reporter {
     if (submission.jobs.length > 0) {
       this.#logger.debug({ schedule, task, jobs: submission.jobs, nextRunAt: plan.nextRunAt }, 'Submitted')
     }
-    this.#events.emit('submitted', submission)
+    this.#events.emit('submitted', () => submittedEvent(submission))
   }
 
   notSubmitted(schedule: string, error: unknown): void {
     this.#logger.error({ schedule, err: error }, `The schedule '${schedule}' could not be submitted`)
-    this.#events.emit('error', { where: `schedule ${schedule}`, error })
+    this.#events.emit('error', () => ({ where: `schedule ${schedule}`, error }))
   }
 
   started(job: ClaimedJob): void {
     this.#logger.debug({ job: job.id, task: job.task, attempt: job.attempt }, 'Job started')
-    this.#events.emit('started', withoutSecrets(job, this.#redaction))
+    this.#events.emit('started', () => startedEvent(job, this.#redaction))
   }
 
   notStarted(job: string, error: unknown): void {
@@ -83,7 +115,7 @@ export class Reporter {
       { job, err: error },
       `The job '${job}' could not be made claimable, claimed or started; it will be retried`,
     )
-    this.#events.emit('error', { where: `job ${job}`, error })
+    this.#events.emit('error', () => ({ where: `job ${job}`, error }))
   }
 
   settled(result: SettleResult): void {
@@ -92,7 +124,7 @@ export class Reporter {
       const fields = { job, task, schedule, attempt, state: outcome.state, error: outcome.error }
       if (outcome.error === null) this.#logger.debug(fields, 'Job ended')
       else this.#logger.warn(fields, isFinal(outcome.state) ? 'Job ended' : 'Attempt failed')
-      this.#events.emit('settled', settled)
+      this.#events.emit('settled', () => settledEvent(settled, this.#redaction))
     }
     for (const { id: job, worker, claim } of result.lost) {
       this.#logger.warn(
@@ -106,24 +138,53 @@ export class Reporter {
   rejected({ fence: { id: job, worker, claim } }: EndedAttempt, error: unknown): void {
     const text = `The database rejected the end of the job '${job}', which stays running. Repair the row of the job or its schedule: the end is written within five minutes, or when the worker stops`
     this.#logger.error({ job, worker, claim, err: error }, text)
-    this.#events.emit('error', { where: 'settler', error: new Error(text, { cause: error }) })
+    this.#events.emit('error', () => ({ where: 'settler', error: new Error(text, { cause: error }) }))
   }
 
   /** Log lines or progress will not be written. */
   dropped(error: Error): void {
     this.#logger.error({ err: error }, error.message)
-    this.#events.emit('error', { where: 'journal', error })
+    this.#events.emit('error', () => ({ where: 'journal', error }))
   }
 
   failed(where: string, error: unknown): void {
     this.#logger.error({ err: error, where }, `The ${where} failed; it will be retried`)
-    this.#events.emit('error', { where, error })
+    this.#events.emit('error', () => ({ where, error }))
   }
 }
 
-/** Events are also published on diagnostics channels, where other tools record them. */
-function withoutSecrets(job: ClaimedJob, redaction: Redaction): ClaimedJob {
-  if (!redaction.hides('args')) return job
-  const args = redaction.redacted('args', job.args)
-  return { ...job, args, argsText: JSON.stringify(args) }
+function submittedEvent({ id, task, timer, plan, jobs }: Submission): SubmittedEvent {
+  return {
+    scheduleId: id,
+    task,
+    timer,
+    runs: plan.runs.map(({ slot, missed }, index) => ({ jobId: jobs[index] ?? '', slot, missed })),
+    skips: plan.skips.map(({ slot, reason, count }) => ({ slot, reason, count })),
+    nextRunAt: plan.nextRunAt,
+  }
+}
+
+function startedEvent(claimed: ClaimedJob, redaction: Redaction): Job {
+  const { claim: _, argsText: __, policy: ___, ...job } = claimed
+  return { ...job, args: redaction.redacted('args', job.args) }
+}
+
+function settledEvent({ id, outcome, ...attempt }: SettledAttempt, redaction: Redaction): SettledEvent {
+  const { task, scheduleId, attempt: number, startedAt, endedAt } = attempt
+  const isWaiting = outcome.state === 'waiting'
+  const json = isWaiting ? null : outcome.result
+  const result: unknown = json === null ? null : JSON.parse(json)
+  return {
+    jobId: id,
+    task,
+    scheduleId,
+    attempt: number,
+    state: outcome.state,
+    retryInMs: isWaiting ? outcome.delayMs : null,
+    released: isWaiting && !outcome.countAttempt,
+    error: outcome.error,
+    result: redaction.redacted('result', result),
+    startedAt,
+    endedAt,
+  }
 }

@@ -89,7 +89,7 @@ eachDatabase(({ kind, fresh, bare }) => {
       const kalends = await Kalends.open(worker, { migrate: false })
       await kalends.start()
       const id = await kalends.jobs.submit('mail', { to: 'x' })
-      expect(await kalends.jobs.cancel(id)).toBe('cancelled')
+      expect(await kalends.jobs.cancel(id)).toMatchObject({ state: 'cancelled' })
       await kalends.stop()
     } finally {
       for (const user of Object.values(users)) await database.query(`DROP USER IF EXISTS '${user}'@'%'`)

@@ -124,7 +124,7 @@ eachDatabase((under) => {
     await kalends.start()
     // Without statements of the test's own: one that is under way for longer than a lease is ended.
     await until(async () =>
-      settled.filter(({ outcome }) => outcome.state === 'success').length > others.length ? true : null,
+      settled.filter(({ state }) => state === 'success').length > others.length ? true : null,
     )
     for (const id of others) expect(await ended(kalends, id)).toMatchObject({ state: 'success', attempt: 1 })
     expect(begun[0]?.job).toBe(blocking)

@@ -79,9 +79,9 @@ eachDatabase((under) => {
     const old = await open({ worker: 'old' })
     old.handle(noted, () => {})
     await old.start()
-    const submitted = signal(old, 'submitted', ({ jobs }) => jobs.length > 0)
+    const submitted = signal(old, 'submitted', ({ runs }) => runs.length > 0)
     await old.schedules.create({ id: 'later', task: 'of-the-next-version', timer: '*:*:*' })
-    const [id = ''] = (await submitted).jobs
+    const [{ jobId: id } = { jobId: '' }] = (await submitted).runs
     expect(await old.jobs.get(id)).toMatchObject({ state: 'waiting', scheduleId: 'later' })
 
     const next = await open({ worker: 'next' })

@@ -138,6 +138,15 @@ eachDatabase((under) => {
       { ...of, action: 'putSchedule' },
       { task: 'work', schedule, action: 'putSchedule' },
     ])
+    expect(await subject('PATCH /api/v1/schedules/s', { body: { task: 'mail' } })).toEqual([
+      200,
+      { task: 'work', schedule, action: 'changeSchedule' },
+      { ...of, action: 'changeSchedule' },
+    ])
+    answers.push(true, 'not this task')
+    const refused = await call('PATCH /api/v1/schedules/s', { body: { task: 'work' } })
+    expect(refused).toMatchObject({ status: 403, body: { detail: 'not this task' } })
+    expect((await call('PATCH /api/v1/schedules/s', { body: { task: 'work' } })).status).toBe(200)
     const work = { task: 'work', schedule }
     for (const [line, body, status] of [
       ['PATCH /api/v1/schedules/s', { summary: 'x' }, 200],

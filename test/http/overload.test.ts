@@ -45,7 +45,7 @@ eachDatabase(({ kind, fresh }) => {
 
       const ran = signal(kalends, 'settled', ({ scheduleId }) => scheduleId === 'due')
       await kalends.schedules.create({ id: 'due', task: noop, timer: 'yearly', firstRun: 'now' })
-      expect((await ran).outcome.state).toBe('success')
+      expect((await ran).state).toBe('success')
       expect(kalends.health()).toMatchObject({ ok: true, reasons: [] })
       expect((await call('GET /health')).status).toBe(200)
       const refused = await call('GET /api/v1/schedules')
@@ -178,9 +178,9 @@ eachDatabase(({ kind, fresh }) => {
     // Whatever its size, a row of SQL runs.
     const task900 = task<{ text: string }>('mail')
     kalends.handle(task900, ({ args }) => args.text.length)
-    const ran = signal(kalends, 'settled', ({ id }) => id === 'j0')
+    const ran = signal(kalends, 'settled', ({ jobId }) => jobId === 'j0')
     await kalends.start()
-    expect((await ran).outcome).toMatchObject({ state: 'success', result: '900000' })
+    expect(await ran).toMatchObject({ state: 'success', result: 900_000 })
   })
 
   it('args beyond the limit are rejected by name and size at every entry point', async () => {

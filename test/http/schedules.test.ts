@@ -27,6 +27,33 @@ eachDatabase((under) => {
     expect((await call(`DELETE ${path}`)).status).toBe(404)
   })
 
+  it('a timer gets its zone, a schedule another task, and a job a delay', async () => {
+    const { call, kalends } = await apiScene(under)
+    const path = '/api/v1/schedules/s'
+    const put = await call(`PUT ${path}`, { body: { ...mail, timer: '09:00', zone: 'Europe/Berlin' } })
+    expect(put).toMatchObject({ status: 201, body: { timer: '09:00 Europe/Berlin' } })
+    const patch = await call(`PATCH ${path}`, { body: { task: 'work', timer: '10:00', zone: 'Asia/Tokyo' } })
+    expect(patch).toMatchObject({ status: 200, body: { task: 'work', timer: '10:00 Asia/Tokyo' } })
+    for (const wrong of [
+      { zone: 'UTC' },
+      { timer: '10:00', zone: 'Nowhere' },
+      { timer: '10:00 UTC', zone: 'Asia/Tokyo' },
+    ])
+      expect(await call(`PATCH ${path}`, { body: wrong })).toMatchObject({
+        status: 422,
+        body: { field: 'zone' },
+      })
+    const job = await call('POST /api/v1/jobs', { body: { task: 'mail', delay: '1h' } })
+    const runAt = new Date(job.body.runAt).getTime()
+    expect(runAt - new Date(job.body.submittedAt).getTime()).toBe(3_600_000)
+    const both = { task: 'mail', delay: '1h', runAt: '2099-01-01T00:00:00Z' }
+    expect(await call('POST /api/v1/jobs', { body: both })).toMatchObject({
+      status: 422,
+      body: { field: 'delay' },
+    })
+    expect((await kalends.jobs.list()).total).toBe(1)
+  })
+
   it('a request that is sent twice with a caller-chosen id creates one row', async () => {
     const { call, kalends } = await apiScene(under)
     const body = { ...mail, id: 'a?ä 1' }
@@ -153,10 +180,8 @@ eachDatabase((under) => {
       const { call, kalends, database } = await apiScene(under)
       const ids: string[] = []
       for (let index = 0; index < 5; index += 1) ids.push(await kalends.jobs.submit('mail', { index }))
-      expect((await call(`POST /api/v1/jobs/${ids[0]}/cancel`)).body).toEqual({
-        id: ids[0],
-        state: 'cancelled',
-      })
+      const cancelled = await call(`POST /api/v1/jobs/${ids[0]}/cancel`)
+      expect(cancelled.body).toMatchObject({ id: ids[0], task: 'mail', state: 'cancelled' })
       expect((await call('GET /api/v1/counts/jobs')).body.counts).toEqual({ waiting: 4, cancelled: 1 })
       const dry = await call('POST /api/v1/jobs/cancel', { body: { filter: { task: 'mail' }, dryRun: true } })
       expect(dry.body).toEqual({ matched: 4, matchedIsExact: true, changed: [], refused: [], more: false })

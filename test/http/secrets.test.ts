@@ -69,7 +69,7 @@ eachDatabase((under) => {
       expect([path, reply.status]).toEqual([path, 200])
       expect([path, reply.text]).toEqual([path, expect.not.stringMatching(LEAK)])
     }
-    expect(settled.map(({ outcome }) => outcome.error)).toEqual([
+    expect(settled.map(({ error }) => error)).toEqual([
       expect.stringContaining('no login with [redacted]'),
       expect.stringContaining('no login with [redacted]'),
     ])

@@ -20,7 +20,7 @@ async function work(kalends: Kalends): Promise<void> {
     return { slot, text: 'größer 😀' }
   })
   await kalends.start()
-  const submitted = signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
+  const submitted = signal(kalends, 'submitted', ({ runs }) => runs.length > 0)
   await kalends.schedules.create({
     id: 's',
     task: tick,
@@ -28,7 +28,7 @@ async function work(kalends: Kalends): Promise<void> {
     firstRun: 'now',
     args: { name: 'größer 😀' },
   })
-  const [id = ''] = (await submitted).jobs
+  const [{ jobId: id } = { jobId: '' }] = (await submitted).runs
   const job = await ended(kalends, id)
   expect(job).toMatchObject({ state: 'success', args: { name: 'größer 😀' }, progress: 1 })
   expect(job.result).toEqual({ slot: job.slot?.toISOString(), text: 'größer 😀' })

@@ -34,9 +34,9 @@ eachDatabase((under) => {
     await until(async () => (told().length >= 2 ? true : null))
     // Two more passes over what is due and what waits.
     for (const id of ['good', 'better']) {
-      const submitted = signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
+      const submitted = signal(kalends, 'submitted', ({ runs }) => runs.length > 0)
       await kalends.schedules.create({ id, task: quick, timer: 'yearly', firstRun: 'now' })
-      expect((await submitted).id).toBe(id)
+      expect((await submitted).scheduleId).toBe(id)
       const job = await kalends.jobs.submit(quick, {}, { runAt: new Date(Date.now() + 10) })
       expect(await ended(kalends, job)).toMatchObject({ state: 'success' })
     }

@@ -67,9 +67,9 @@ eachDatabase((under) => {
     const kalends = await open({ logger })
     const seen: unknown[] = []
     kalends.handle(tick, ({ slot, missed }) => void seen.push([slot?.getTime(), missed]))
-    const submitted = signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
+    const submitted = signal(kalends, 'submitted', ({ runs }) => runs.length > 0)
     await kalends.start()
-    await ended(kalends, (await submitted).jobs[0] ?? '')
+    await ended(kalends, (await submitted).runs[0]?.jobId ?? '')
     expect(seen).toEqual([[last, 4]])
     const newestDropped = new Date(last - DAY_MS)
     expect((await kalends.jobs.list({ state: 'skipped' })).items).toEqual([
@@ -88,11 +88,11 @@ eachDatabase((under) => {
     const kalends = await open()
     const release = gate()
     kalends.handle(tick, () => release.promise)
-    const submitted = signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
+    const submitted = signal(kalends, 'submitted', ({ runs }) => runs.length > 0)
     await kalends.start()
-    const [first = '', second = '', third = ''] = (await submitted).jobs
+    const [first = '', second = '', third = ''] = (await submitted).runs.map(({ jobId }) => jobId)
     expect(await kalends.jobs.get(second)).toMatchObject({ state: 'blocked' })
-    expect(await kalends.jobs.cancel(second)).toBe('cancelled')
+    expect(await kalends.jobs.cancel(second)).toMatchObject({ state: 'cancelled' })
     release.open()
     expect(await ended(kalends, first)).toMatchObject({ state: 'success' })
     expect(await ended(kalends, third)).toMatchObject({ state: 'success' })
@@ -106,9 +106,13 @@ eachDatabase((under) => {
     const kalends = await open({ logger })
     kalends.handle(tick, () => {})
     await kalends.start()
-    const submitted = signal(kalends, 'submitted', ({ id, jobs }) => id === 'good' && jobs.length > 0)
+    const submitted = signal(
+      kalends,
+      'submitted',
+      ({ scheduleId, runs }) => scheduleId === 'good' && runs.length > 0,
+    )
     await kalends.schedules.create({ id: 'good', task: tick, timer: '*:*:*' })
-    const job = await ended(kalends, (await submitted).jobs[0] ?? '')
+    const job = await ended(kalends, (await submitted).runs[0]?.jobId ?? '')
     if (job.slot === null || job.submittedAt < job.slot) throw new OccurrenceFault(JSON.stringify(job))
     expect(await kalends.schedules.get('bad')).toMatchObject({ status: 'invalid' })
     expect(messages()).toContain('error: Invalid timer; edit it to continue')
@@ -127,7 +131,7 @@ eachDatabase((under) => {
     const all = signal(kalends, 'submitted', () => submissions.length >= 1200)
     await kalends.start({ concurrency: 100 })
     await all
-    expect(new Set(submissions.flatMap(({ jobs }) => jobs)).size).toBe(1200)
+    expect(new Set(submissions.flatMap(({ runs }) => runs.map(({ jobId }) => jobId))).size).toBe(1200)
     await until(async () =>
       (await kalends.jobs.list({ state: 'success', limit: 1 })).total === 1200 ? true : null,
     )
@@ -143,9 +147,9 @@ eachDatabase((under) => {
     await scheduler.start({ concurrency: 0 })
     await executor.start({ scheduler: false })
     const submissions = collect(executor, 'submitted')
-    const submitted = signal(scheduler, 'submitted', ({ jobs }) => jobs.length > 0)
+    const submitted = signal(scheduler, 'submitted', ({ runs }) => runs.length > 0)
     await scheduler.schedules.create({ id: 's', task: tick, timer: '*:*:*' })
-    const [id = ''] = (await submitted).jobs
+    const [{ jobId: id } = { jobId: '' }] = (await submitted).runs
     expect(await ended(scheduler, id)).toMatchObject({
       state: 'success',
       worker: expect.stringMatching(/^executor\//),

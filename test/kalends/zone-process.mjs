@@ -16,7 +16,7 @@ kalends.handle(tick, (context) => {
 await kalends.start()
 
 const planned = new Promise((resolve) => {
-  kalends.on('submitted', ({ id, plan }) => id === `${prefix}-utc` && resolve(plan.nextRunAt))
+  kalends.on('submitted', ({ scheduleId, nextRunAt }) => scheduleId === `${prefix}-utc` && resolve(nextRunAt))
 })
 await kalends.schedules.create({ id: `${prefix}-utc`, task: 'unknown', timer: '2031-03-30 02:30:00.25 UTC' })
 await kalends.schedules.create({ id: `${prefix}-local`, task: 'unknown', timer: '2031-03-30 12:00' })

@@ -5,19 +5,18 @@ import {
   changedSettings,
   DEFAULT_SETTINGS,
   type Idle,
-  type Schedule,
   settingsHash,
-  statusOf,
+  stateOf,
+  type StoredSchedule,
   withSettings,
 } from '../../src/model/schedule.ts'
 
-const schedule: Schedule = {
+const stored: StoredSchedule = {
   ...DEFAULT_SETTINGS,
   id: 's',
   task: 'report',
   timer: 'daily',
   args: { to: ['a', 'b'] },
-  status: 'active',
   nextRunAt: null,
   idle: null,
   createdAt: new Date(0),
@@ -30,16 +29,18 @@ const schedule: Schedule = {
   lastError: null,
   markedBy: null,
 }
+const schedule = { ...stored, ...stateOf(stored) }
 
-test.each<[boolean, Idle | null, string]>([
-  [true, null, 'active'],
-  [true, 'awaiting-finish', 'active'],
-  [true, 'done', 'done'],
-  [true, 'dead', 'dead'],
-  [false, null, 'paused'],
-  [false, 'dead', 'paused'],
-])('enabled %s and idle %s is the status %s', (enabled, idle, status) => {
-  expect(statusOf({ enabled, idle })).toBe(status)
+test.each<[boolean, Idle | null, string, string | null]>([
+  [true, null, 'active', null],
+  [true, 'awaiting-finish', 'active', 'finish'],
+  [true, 'done', 'done', null],
+  [true, 'dead', 'dead', null],
+  [false, null, 'paused', null],
+  [false, 'dead', 'paused', null],
+  [false, 'awaiting-finish', 'paused', null],
+])('enabled %s and idle %s is the status %s, waiting for %s', (enabled, idle, status, waitingFor) => {
+  expect(stateOf({ enabled, idle })).toEqual({ status, waitingFor })
 })
 
 test('the settings of a new schedule are the defaults, without args and without a declared set', () => {
@@ -53,17 +54,16 @@ test('the settings of a new schedule are the defaults, without args and without 
 })
 
 describe('a schedule after a change', () => {
-  it('has the new settings, the status that follows from them, and everything else as it was', () => {
-    expect(withSettings(schedule, { enabled: false, timer: 'hourly' })).toEqual({
-      ...schedule,
+  it('has the new settings, and everything else as it was', () => {
+    expect(withSettings(stored, { enabled: false, timer: 'hourly' })).toEqual({
+      ...stored,
       enabled: false,
       timer: 'hourly',
-      status: 'paused',
     })
   })
 
   it('has the value of the new args, which are stored as text', () => {
-    expect(withSettings(schedule, { args: '{"to":[]}' }).args).toEqual({ to: [] })
+    expect(withSettings(stored, { args: '{"to":[]}' }).args).toEqual({ to: [] })
   })
 })
 

@@ -90,7 +90,6 @@ eachDatabase((under) => {
       const { on, now } = await deployTwice()
       expect(await now.kalends.schedules.get('goes')).toMatchObject({
         status: 'retired',
-        idle: 'retired',
         enabled: true,
         nextRunAt: null,
         runCount: 7,
@@ -114,7 +113,7 @@ eachDatabase((under) => {
       const again = await live(on, 'w', [monthly('stays'), { ...monthly('goes'), catchUp: 100 }])
       await isPlanned(again, 'goes')
       const goes = await again.kalends.schedules.get('goes')
-      expect(goes).toMatchObject({ status: 'active', idle: null, runCount: 7, catchUp: 100 })
+      expect(goes).toMatchObject({ status: 'active', waitingFor: null, runCount: 7, catchUp: 100 })
       expect(goes?.nextRunAt?.getTime()).toBeGreaterThan(Date.now())
       expect(again.messages()).toContain("info: Declared schedule 'goes' is declared again: it continues")
       expect(await on.database.query('SELECT id FROM job')).toEqual([])
@@ -168,7 +167,7 @@ eachDatabase((under) => {
     it("with onRemoved 'keep' the schedule continues", async () => {
       const { on, now } = await deployTwice('keep')
       await on.laterPass(now)
-      expect(await now.kalends.schedules.get('goes')).toMatchObject({ status: 'active', idle: null })
+      expect(await now.kalends.schedules.get('goes')).toMatchObject({ status: 'active', waitingFor: null })
       expect(now.messages().filter((message) => message.includes("'goes'"))).toEqual([
         "warn: Schedule 'goes' is not declared any more: it is kept",
       ])

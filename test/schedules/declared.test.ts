@@ -132,10 +132,9 @@ eachDatabase((under) => {
     const next = await open()
     next.handle(report, ({ slot: at }) => at)
     next.declare('set', [{ task: report, timer: 'yearly', summary: 'changed, but not its timer' }])
-    const submitted = signal(next, 'submitted', ({ jobs }) => jobs.length > 0)
+    const submitted = signal(next, 'submitted', ({ runs }) => runs.length > 0)
     await next.start()
-    const { jobs } = await submitted
-    const job = await ended(next, jobs[0] ?? '')
+    const job = await ended(next, (await submitted).runs[0]?.jobId ?? '')
     expect(job).toMatchObject({ state: 'success', slot: new Date('2026-01-01T00:00:00Z') })
   })
 
@@ -152,7 +151,7 @@ eachDatabase((under) => {
     next.declare('set', [{ task: report, timer: 'monthly', catchUp: 1000 }])
     const replanned = signal(next, 'submitted')
     await next.start()
-    const { plan } = await replanned
+    const plan = await replanned
     expect(plan).toMatchObject({ runs: [], skips: [] })
     expect(plan.nextRunAt?.getTime()).toBeGreaterThan(Date.now())
   })

@@ -272,7 +272,7 @@ eachDatabase((under) => {
     for (const task of ['billing', 'command', 'kalends.prune', 'work ', 'Work', '']) {
       const calls: readonly (() => Promise<unknown>)[] = [
         () => schedules.create({ task, timer: 'yearly' }),
-        () => schedules.createOnce({ id: 'x', task, timer: 'yearly' }),
+        () => schedules.create({ id: 'x', task, timer: 'yearly', ifExists: 'same' }),
         () => schedules.put('x', { task, timer: 'yearly' }),
         () => schedules.put('s', { task, timer: 'yearly' }),
         () => jobs.submit(task),

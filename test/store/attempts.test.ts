@@ -107,7 +107,7 @@ onEachStore((under) => {
       await claim()
       await settle(ended('j', end, number + 1))
     }
-    expect(await write(under.store).retry('j')).toBe(true)
+    expect(await write(under.store).retry('j')).toMatchObject({ state: 'waiting', attempt: 0 })
     expect((await attempts('j')).map(({ attempt }) => attempt)).toEqual([1, 1, 2])
     await claim()
     await settle(ended('j', success, 4))

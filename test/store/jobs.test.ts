@@ -109,7 +109,7 @@ onEachStore((under) => {
       await job(under, 'j')
       await job(under, 'later', { run_at: '2099-01-01 00:00:00.000', attempt: 1 })
       for (const id of ['j', 'later']) {
-        expect(await write(under.store).cancel(id)).toBe('cancelled')
+        expect(await write(under.store).cancel(id)).toMatchObject({ state: 'cancelled' })
         expect(await under.store.jobs.get(id)).toMatchObject({ state: 'cancelled' })
         expect((await jobRow(under, id))['finished']).not.toBeNull()
       }
@@ -122,7 +122,7 @@ onEachStore((under) => {
       await job(under, 'first', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await job(under, 'second', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', state: 'blocked' })
       await job(under, 'third', { periodic_task_id: 's', slot: '2026-01-03 00:00:00.000', state: 'blocked' })
-      expect(await write(under.store).cancel('first')).toBe('cancelled')
+      expect(await write(under.store).cancel('first')).toMatchObject({ state: 'cancelled' })
       expect(await jobRow(under, 'second')).toMatchObject({ state: 'waiting' })
       expect(await jobRow(under, 'third')).toMatchObject({ state: 'blocked' })
       expect(await schedule(under, 's')).toMatchObject({ run_count: 0 })
@@ -133,7 +133,7 @@ onEachStore((under) => {
       await job(under, 'first', { periodic_task_id: 's', slot: '2026-01-01 00:00:00.000' })
       await job(under, 'second', { periodic_task_id: 's', slot: '2026-01-02 00:00:00.000', state: 'blocked' })
       await job(under, 'third', { periodic_task_id: 's', slot: '2026-01-03 00:00:00.000', state: 'blocked' })
-      expect(await write(under.store).cancel('second')).toBe('cancelled')
+      expect(await write(under.store).cancel('second')).toMatchObject({ state: 'cancelled' })
       expect(await jobRow(under, 'first')).toMatchObject({ state: 'waiting' })
       expect(await jobRow(under, 'third')).toMatchObject({ state: 'blocked' })
     })
@@ -141,11 +141,11 @@ onEachStore((under) => {
     it('a running job requests its worker to stop it, once', async () => {
       await job(under, 'j')
       await under.store.executing.claim(WORKER, policies('task'), 1, '')
-      expect(await write(under.store).cancel('j')).toBe('running')
+      expect(await write(under.store).cancel('j')).toMatchObject({ state: 'running' })
       const { stop_requested: first } = await jobRow(under, 'j')
       expect(first).not.toBeNull()
       expect(await under.store.executing.stopRequests(WORKER)).toMatchObject([{ id: 'j' }])
-      expect(await write(under.store).cancel('j')).toBe('running')
+      expect(await write(under.store).cancel('j')).toMatchObject({ state: 'running' })
       expect((await jobRow(under, 'j'))['stop_requested']).toBe(first)
     })
 
@@ -154,7 +154,7 @@ onEachStore((under) => {
       async (state) => {
         await job(under, 'j', { state })
         const before = await jobRow(under, 'j')
-        expect(await write(under.store).cancel('j')).toBe(state)
+        expect(await write(under.store).cancel('j')).toMatchObject({ state })
         expect(await jobRow(under, 'j')).toEqual(before)
       },
     )
@@ -166,7 +166,7 @@ onEachStore((under) => {
 
     it('a job whose schedule was deleted ends it nevertheless', async () => {
       await job(under, 'j', { periodic_task_id: 'gone', slot: '2026-01-01 00:00:00.000' })
-      expect(await write(under.store).cancel('j')).toBe('cancelled')
+      expect(await write(under.store).cancel('j')).toMatchObject({ state: 'cancelled' })
     })
   })
 })

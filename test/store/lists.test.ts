@@ -381,7 +381,7 @@ onEachStore((under) => {
     )
     const { items } = await under.store.lists.schedules({ ...bounds, order: 'nextRunAt' })
     expect(items[0]?.id).toMatch(/^s11/)
-    expect(items.every(({ status, idle }) => status === 'active' && idle === null)).toBe(true)
+    expect(items.every(({ status, waitingFor }) => status === 'active' && waitingFor === null)).toBe(true)
     expect(items.length).toBeGreaterThan(5)
   })
 

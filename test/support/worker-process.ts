@@ -52,7 +52,6 @@ export type WorkerReport =
       readonly event: 'submitted'
       readonly schedule: string
       readonly jobs: readonly string[]
-      readonly idle: string | null
     }
   | { readonly event: 'workerLost'; readonly worker: string }
   | { readonly event: 'leaseLost'; readonly worker: string }

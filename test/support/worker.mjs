@@ -63,11 +63,11 @@ for (const [name, behaviour] of Object.entries(settings.tasks)) {
 }
 
 if (settings.quiet !== true) {
-  kalends.on('settled', ({ id, task: name, attempt, outcome }) =>
-    tell({ event: 'settled', job: id, task: name, attempt, state: outcome.state }),
+  kalends.on('settled', ({ jobId, task: name, attempt, state }) =>
+    tell({ event: 'settled', job: jobId, task: name, attempt, state }),
   )
-  kalends.on('submitted', ({ id, plan, jobs }) =>
-    tell({ event: 'submitted', schedule: id, jobs: [...jobs], idle: plan.idle }),
+  kalends.on('submitted', ({ scheduleId, runs }) =>
+    tell({ event: 'submitted', schedule: scheduleId, jobs: runs.map(({ jobId }) => jobId) }),
   )
 }
 kalends.on('workerLost', ({ worker }) => tell({ event: 'workerLost', worker }))

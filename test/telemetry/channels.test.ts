@@ -30,7 +30,7 @@ eachDatabase((under) => {
     ])
     expect(published).toContainEqual([
       'submitted',
-      expect.objectContaining({ id: 's', task: 'work', timer: 'yearly' }),
+      expect.objectContaining({ scheduleId: 's', task: 'work', timer: 'yearly' }),
     ])
     expect(published.at(-1)).toMatchObject([
       'settled',
@@ -38,7 +38,7 @@ eachDatabase((under) => {
         task: 'work',
         scheduleId: 's',
         attempt: 1,
-        outcome: { state: 'success' },
+        state: 'success',
         startedAt: expect.any(Date),
         endedAt: expect.any(Date),
       },

@@ -36,10 +36,10 @@ eachDatabase((under) => {
     })
     await kalends.start()
     for (const each of [good, bad, hopeless]) await ended(kalends, await kalends.jobs.submit(each))
-    const submitted = signal(kalends, 'submitted', ({ jobs }) => jobs.length > 0)
+    const submitted = signal(kalends, 'submitted', ({ runs }) => runs.length > 0)
     await kalends.schedules.create({ id: 's', task: good, timer: 'yearly', firstRun: 'now' })
-    const [job] = (await submitted).jobs
-    await signal(kalends, 'settled', ({ id }) => id === job)
+    const [run] = (await submitted).runs
+    await signal(kalends, 'settled', ({ jobId }) => jobId === run?.jobId)
     const started = signal(kalends, 'started')
     const held = await kalends.jobs.submit(good, { holds: true })
     await started
@@ -82,15 +82,15 @@ eachDatabase((under) => {
     kalends.handle(good, async ({ signal: stop }) => {
       await new Promise((resolve) => stop.addEventListener('abort', resolve))
     })
-    const skipped = signal(kalends, 'submitted', ({ plan }) => plan.skips.length > 0)
+    const skipped = signal(kalends, 'submitted', ({ skips }) => skips.length > 0)
     await kalends.schedules.create({ id: 's', task: good, timer: '*:*:*' })
     await kalends.start()
-    const { plan } = await skipped
+    const { skips } = await skipped
     await kalends.schedules.pause('s')
     await kalends.stop({ grace: 0 })
     const found = await samples(registry)
     expect(found.get('kalends_slots_skipped_total{task="good",reason="overlap"}')).toBeGreaterThanOrEqual(
-      plan.skips[0]?.count ?? 1,
+      skips[0]?.count ?? 1,
     )
     expect(found.get('kalends_attempts_total{task="good",state="released"}')).toBe(1)
     expect(found.get('kalends_healthy')).toBe(0)

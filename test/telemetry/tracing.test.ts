@@ -193,6 +193,23 @@ eachDatabase((under) => {
     expect([ran, over]).toEqual([1, true])
   })
 
+  it('of several, the first is the outermost; each can change the result', async () => {
+    const { open } = await scene(under)
+    const order: string[] = []
+    const named = (name: string) => async (_: unknown, run: () => Promise<unknown>) => {
+      order.push(`${name} begins`)
+      const result = await run()
+      order.push(`${name} ends`)
+      return `${name}(${String(result)})`
+    }
+    const kalends = await open({ middleware: [named('outer'), named('inner')] })
+    kalends.handle(work, () => 'done')
+    await kalends.start()
+    const job = await ended(kalends, await kalends.jobs.submit(work))
+    expect(job).toMatchObject({ state: 'success', result: 'outer(inner(done))' })
+    expect(order).toEqual(['outer begins', 'inner begins', 'inner ends', 'outer ends'])
+  })
+
   it('an error that passes through `middleware` keeps its meaning', async () => {
     const { open } = await scene(under)
     const kalends = await open({ middleware: (_, run) => run() })

@@ -5,7 +5,7 @@
 import { expectTypeOf } from 'vitest'
 import { z } from 'zod'
 import { http } from '../../src/http/index.ts'
-import type { Job, Schedule, Task } from '../../src/index.ts'
+import type { Job, Schedule, SettledEvent, Task } from '../../src/index.ts'
 import { Kalends, task } from '../../src/index.ts'
 import { open as openTest } from '../../src/testing/index.ts'
 
@@ -165,9 +165,7 @@ export async function policies(): Promise<void> {
   const changed = await kalends.schedules.update('a', { overlap: 'replace', maxRuns: null, jitter: 0 })
   expectTypeOf(changed.overlap).toEqualTypeOf<'skip' | 'queue-one' | 'replace' | 'allow'>()
   expectTypeOf(changed.status).toEqualTypeOf<'active' | 'paused' | 'done' | 'dead' | 'invalid' | 'retired'>()
-  expectTypeOf(changed.idle).toEqualTypeOf<
-    'done' | 'dead' | 'invalid' | 'retired' | 'awaiting-finish' | null
-  >()
+  expectTypeOf(changed.waitingFor).toEqualTypeOf<'finish' | null>()
   kalends.declare('set', [{ task: plain, timer: 'daily', firstRun: 'if-due', overlap: 'allow' }], {
     onRemoved: 'keep',
   })
@@ -214,15 +212,23 @@ export async function jobs(): Promise<void> {
   await kalends.jobs.list({ state: 'done' })
   const job = await kalends.jobs.get(id)
   expectTypeOf<typeof job>().toEqualTypeOf<Job | null>()
-  const state = await kalends.jobs.cancel(id)
-  expectTypeOf<typeof state>().toEqualTypeOf<Job['state']>()
+  expectTypeOf<Awaited<ReturnType<typeof kalends.jobs.cancel>>>().toEqualTypeOf<Job>()
+  expectTypeOf<Awaited<ReturnType<typeof kalends.jobs.retry>>>().toEqualTypeOf<Job>()
+  // All in one object.
+  await kalends.jobs.submit({ task: cleanup, args: { days: 1 }, delay: '1min' })
+  await kalends.jobs.submit({ task: 'by-name', args: { whatever: 1 } })
+  // @ts-expect-error args are missing
+  await kalends.jobs.submit({ task: cleanup })
+  // @ts-expect-error an option that does not exist
+  await kalends.jobs.submit({ task: plain, dealy: 1 })
 }
 
 export function events(): void {
-  kalends.on('settled', ({ outcome }) => {
-    if (outcome.state === 'waiting') expectTypeOf<typeof outcome.delayMs>().toEqualTypeOf<number>()
-    else expectTypeOf<typeof outcome.result>().toEqualTypeOf<string | null>()
+  kalends.on('settled', (settled) => expectTypeOf<typeof settled>().toEqualTypeOf<SettledEvent>())
+  const end = kalends.once('submitted', ({ runs }) => runs.map(({ jobId }) => jobId), {
+    signal: AbortSignal.timeout(1),
   })
+  expectTypeOf<typeof end>().toEqualTypeOf<() => void>()
   kalends.on('started', ({ attempt }) => expectTypeOf<typeof attempt>().toEqualTypeOf<number>())
   // @ts-expect-error there is no such event
   kalends.on('finished', () => {})

@@ -81,7 +81,7 @@ async function changeJobs(
     each: async (id, act) => {
       bar.update(tried, matched)
       tried += 1
-      const state = await act()
+      const { state } = await act()
       if (flags.json === true) printJson({ id, state })
       else print(`${id}: ${textOf(state)}\n`)
     },

@@ -25,6 +25,7 @@ Settings that you leave out stay as they are. A new timer is planned from now an
 function writeCommand(name: string) {
   const command = new Command(name)
     .argument('<id>', 'the id of the schedule, 1 to 190 characters')
+    .option('--task <name>', 'the task to run')
     .option('--timer <timer>', helpOf(SETTINGS.timer))
     .option('--zone <zone>', "written into a timer that names none: an IANA name, or 'local' (default: UTC)")
     .option('--args <json>', `${helpOf(SETTINGS.args)}: '{"days":30}'`, jsonValue)
@@ -36,7 +37,6 @@ export function addCommand(): AnyCommand {
     .summary('create a schedule')
     .description('Creates a schedule. Its first run is the next elapse of its timer.')
     .argument('[command...]', 'after --: a command to run, in place of --task')
-    .option('--task <name>', 'the task to run')
     .option('--paused', 'create it paused')
     .option('--now', 'also run it at once')
     .addHelpText('after', ADD_HELP)
@@ -94,6 +94,7 @@ export function editCommand(): AnyCommand {
 }
 
 interface WriteFlags extends SettingFlags {
+  readonly task?: string
   readonly timer?: string
   readonly zone?: string
   readonly args?: unknown
@@ -101,20 +102,21 @@ interface WriteFlags extends SettingFlags {
 
 /** The given settings, in the form that the library takes. @param clears  see `givenSettings` */
 async function settingsOf(flags: WriteFlags, clears: boolean): Promise<ScheduleChanges> {
-  const { zone, timer, args } = flags
+  const { task, zone, timer, args } = flags
   if (zone !== undefined && timer === undefined) throw new UsageError("option '--zone' goes with --timer")
   return {
     ...(await givenSettings(flags, NAMES, clears)),
+    ...(task !== undefined && { task }),
     ...(args !== undefined && { args }),
-    ...(timer !== undefined && { timer: await checkedTimer(timer, zone) }),
+    ...(timer !== undefined && { timer: await checkedTimer(timer), zone }),
   }
 }
 
 /** @throws UsageError with the timer to write instead, if known */
-async function checkedTimer(text: string, zone: string | undefined): Promise<string> {
-  const { checkTimer, withZone } = await import('../../timer/index.ts')
+async function checkedTimer(text: string): Promise<string> {
+  const { checkTimer } = await import('../../timer/index.ts')
   const checked = checkTimer(text)
-  if (checked.valid) return zone === undefined ? text : withZone(text, zone)
+  if (checked.valid) return text
   const { message, hint } = checked.error
   throw new UsageError(
     `option '--timer': ${message}${hint === null || message.includes(hint) ? '' : `; ${hint}`}`,

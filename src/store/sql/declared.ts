@@ -1,4 +1,4 @@
-import type { Schedule } from '../../model/schedule.ts'
+import type { StoredSchedule } from '../../model/schedule.ts'
 import type { DeclaredStore, SetChanges, SetState, SetVersion } from '../declared-store.ts'
 import { updateFromBatch } from './batch.ts'
 import { lockRows, updateRows } from './by-key.ts'
@@ -111,7 +111,7 @@ function live({ dialect, tables }: Context, { name, hash }: SetVersion): Selecti
 }
 
 /** Reads and locks schedules. It finds their keys first, so that the locks are taken in key order. */
-async function lockSchedules(tx: Context, where: Condition): Promise<Schedule[]> {
+async function lockSchedules(tx: Context, where: Condition): Promise<StoredSchedule[]> {
   const { schedule } = tx.tables
   const found = await tx.rows<{ id: string }>(`SELECT id FROM ${schedule} WHERE ${where.text}`, where.params)
   const rows = await lockRows<ScheduleRow>(tx, {

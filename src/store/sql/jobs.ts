@@ -1,4 +1,5 @@
 import { ConflictError } from '../../errors.ts'
+import type { Job } from '../../model/job.ts'
 import { ANY_OWNER, type Owner, shownId } from '../../model/owner.ts'
 import { JOB_SETTING_NAMES, settingOf } from '../../model/settings.ts'
 import { callerTransaction } from '../caller-transaction.ts'
@@ -33,12 +34,7 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
 
     async get(name) {
       const id = await findOwnId(context, 'job', owner, name)
-      if (id === null) return null
-      const [row] = await context.rows<JobRow>(
-        `SELECT ${jobColumns(dialect)} FROM ${tables.job} WHERE id = ?${scope.text}`,
-        [id, ...scope.params],
-      )
-      return row === undefined ? null : shownJob(owner, toJob(row))
+      return id === null ? null : readJob(context, owner, id)
     },
 
     async existing(names) {
@@ -60,10 +56,11 @@ export function jobStore(context: TablesContext, owner: Owner = ANY_OWNER): JobS
           const stop = { stop_requested: `COALESCE(stop_requested, ${dialect.now})` }
           await updateRows(tx, tables.job, stop, [row.id])
         }
-        if (what !== 'cancel') return row.state
-        const outcome = { state: 'cancelled', reason: null, error: null, result: null } as const
-        await endJobs(tx, [{ row, outcome }], schedules, ofSchedule)
-        return outcome.state
+        if (what === 'cancel') {
+          const outcome = { state: 'cancelled', reason: null, error: null, result: null } as const
+          await endJobs(tx, [{ row, outcome }], schedules, ofSchedule)
+        }
+        return readJob(tx, owner, row.id)
       }),
 
     retry: (...of) => retryJob(context, owner, of),
@@ -87,11 +84,11 @@ function retryJob(
   context: TablesContext,
   owner: Owner,
   [name, decide]: Parameters<JobStore['retry']>,
-): Promise<boolean> {
+): Promise<Job | null> {
   const { tables } = context
   return context.transactionOnKeys(async (tx) => {
     const locked = await lockWithSchedule(tx, owner, name)
-    if (locked === null) return false
+    if (locked === null) return null
     const { row, schedules } = locked
     const { schedule } = row
     const overlap = schedules.get(schedule ?? '')?.overlap ?? null
@@ -107,8 +104,18 @@ function retryJob(
     await touchSchedules(tx, [...schedules.keys()])
     const params = [Number(exclusive)]
     await updateRows(tx, tables.job, { ...AGAIN, exclusive: '?' }, [row.id], { params })
-    return true
+    return readJob(tx, owner, row.id)
   })
+}
+
+/** @param id  as it is stored */
+async function readJob(context: Context, owner: Owner, id: string): Promise<Job | null> {
+  const scope = scopeCondition(owner)
+  const [row] = await context.rows<JobRow>(
+    `SELECT ${jobColumns(context.dialect)} FROM ${context.tables.job} WHERE id = ?${scope.text}`,
+    [id, ...scope.params],
+  )
+  return row === undefined ? null : shownJob(owner, toJob(row))
 }
 
 async function submitJobs(

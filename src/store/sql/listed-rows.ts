@@ -1,6 +1,6 @@
 /** Rows of lists. Large values stay in the database or are shortened there. */
 import type { Job } from '../../model/job.ts'
-import type { Schedule } from '../../model/schedule.ts'
+import type { StoredSchedule } from '../../model/schedule.ts'
 import type { Dialect } from '../database.ts'
 import type { LargeColumn, Listed } from '../list-store.ts'
 import { integerLiteral } from '../literals.ts'
@@ -69,7 +69,7 @@ function sizeIf(condition: string, column: string): string {
   return `CASE WHEN ${condition} THEN OCTET_LENGTH(${column}) END AS ${column}_bytes`
 }
 
-export function toListedSchedule(row: ListedRow<ScheduleRow>): Listed<Schedule> {
+export function toListedSchedule(row: ListedRow<ScheduleRow>): Listed<StoredSchedule> {
   const schedule = toSchedule({
     ...row,
     args: row.args ?? 'null',

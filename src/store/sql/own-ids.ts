@@ -1,7 +1,7 @@
 import type { Job, JobState } from '../../model/job.ts'
 import type { OpenJob } from '../../model/manual-runs.ts'
 import { type Owner, shownId, storedIds } from '../../model/owner.ts'
-import type { Schedule } from '../../model/schedule.ts'
+import { type Schedule, stateOf, type StoredSchedule } from '../../model/schedule.ts'
 import { OPEN, scopeCondition } from './conditions.ts'
 import type { Context } from './context.ts'
 import { placeholders, type Tables } from './tables.ts'
@@ -68,10 +68,19 @@ function ownerIndex(tables: Tables, table: 'schedule' | 'job', { submitter }: Ow
   return submitter === null ? tables.jobGroupIndex : tables.jobSubmitterIndex
 }
 
-/** The schedule with ids as its owner sees them. */
-export function shownSchedule<Row extends Schedule>(owner: Owner, schedule: Row): Row {
-  const { id, lastJobId } = schedule
-  return { ...schedule, id: shownId(owner, id), lastJobId: lastJobId && shownId(owner, lastJobId) }
+/** The schedule with its status, and with ids as its owner sees them. */
+export function shownSchedule<Row extends StoredSchedule>(
+  owner: Owner,
+  schedule: Row,
+): Omit<Row, 'idle'> & Schedule {
+  const { idle, ...rest } = schedule
+  const { id, enabled, lastJobId } = rest
+  return {
+    ...rest,
+    ...stateOf({ enabled, idle }),
+    id: shownId(owner, id),
+    lastJobId: lastJobId && shownId(owner, lastJobId),
+  }
 }
 
 /** The job with ids as its owner sees them. */

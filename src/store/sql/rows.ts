@@ -1,7 +1,7 @@
 /** Converts rows to objects: which columns are read, and how. */
 import type { Job, JobState } from '../../model/job.ts'
 import type { Finishing } from '../../model/finish.ts'
-import type { Idle, Schedule, ScheduleSettings, ScheduleStatus } from '../../model/schedule.ts'
+import type { Idle, ScheduleSettings, StoredSchedule } from '../../model/schedule.ts'
 import {
   JOB_SETTING_NAMES,
   type JobSettingRow,
@@ -60,7 +60,6 @@ export interface PlannableRow
 }
 
 export interface ScheduleRow extends PlannableRow, SettingRow {
-  status: ScheduleStatus
   declared_by: string | null
   last_run: string | null
   last_finished: string | null
@@ -136,7 +135,6 @@ export function scheduleExpressions(dialect: Dialect): string[] {
     ...plannableExpressions(dialect),
     ...settingExpressions(dialect, OTHER_SETTINGS),
     ...instants(dialect, ['last_run', 'last_finished']),
-    'status',
     'declared_by',
     'last_job',
   ]
@@ -243,11 +241,10 @@ function splitPlannedFrom(text: string) {
   return { definition: planned.slice(0, bar), run: fromText(planned.slice(bar + 1)), isByHand }
 }
 
-export function toSchedule(row: ScheduleRow): Schedule {
+export function toSchedule(row: ScheduleRow): StoredSchedule {
   return {
     id: row.id,
     ...scheduleSettings(row),
-    status: row.status,
     nextRunAt: fromText(row.nextrun),
     idle: row.idle,
     declaredBy: row.declared_by,

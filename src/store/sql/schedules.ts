@@ -1,7 +1,12 @@
 import { ConflictError } from '../../errors.ts'
 import { occurrenceId } from '../../model/occurrence.ts'
 import { ANY_OWNER, newId, type Owner, shownId } from '../../model/owner.ts'
-import { type Schedule, type ScheduleSettings, withSettings } from '../../model/schedule.ts'
+import {
+  type Schedule,
+  type ScheduleSettings,
+  type StoredSchedule,
+  withSettings,
+} from '../../model/schedule.ts'
 import type { Dialect, SqlValue } from '../database.ts'
 import { fromStored, fromText, toText } from '../../model/instant.ts'
 import type { Check, NewSchedule, ScheduleStore } from '../schedule-store.ts'
@@ -22,7 +27,7 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
   const changing = (
     name: string,
     check: Check<Schedule> = () => undefined,
-    change: (tx: Context, current: Schedule) => Promise<Schedule>,
+    change: (tx: Context, current: StoredSchedule) => Promise<StoredSchedule>,
   ): Promise<Schedule | null> =>
     context.transaction(async (tx) => {
       const current = await lockSchedule(tx, owner, name)
@@ -88,8 +93,7 @@ export function scheduleStore(context: TablesContext, owner: Owner = ANY_OWNER):
         // planned_from NULL: planned again, from now.
         const reset = { idle: 'NULL', nextrun: 'NULL', planned_from: 'NULL', last_error: 'NULL' }
         await updateRows(tx, tables.schedule, { ...reset, run_count: '0', error_count: '0' }, [current.id])
-        const after = { ...current, idle: null, nextRunAt: null, lastError: null, runCount: 0, errorCount: 0 }
-        return withSettings(after, {})
+        return { ...current, idle: null, nextRunAt: null, lastError: null, runCount: 0, errorCount: 0 }
       }),
 
     count: (most) => countUpTo(context, tables.schedule, { ...scope, text: `1 = 1${scope.text}` }, most),
@@ -152,8 +156,7 @@ async function runNow(
   })
 }
 
-/** Returns the schedule with its stored id. */
-async function lockSchedule(tx: Context, owner: Owner, name: string): Promise<Schedule | null> {
+async function lockSchedule(tx: Context, owner: Owner, name: string): Promise<StoredSchedule | null> {
   const scope = scopeCondition(owner)
   const id = await findOwnId(tx, 'schedule', owner, name)
   if (id === null) return null

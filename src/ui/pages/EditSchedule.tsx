@@ -270,7 +270,7 @@ function MainEntries({ form }: FormState) {
   return (
     <>
       <div class="pair">
-        {form.isNew && <Entry form={form} field={TASK} />}
+        <Entry form={form} field={TASK} />
         {form.isNew && <Entry form={form} field={ID} />}
         <Entry form={form} field={{ ...ZONE, otherwise: session.value?.zone ?? 'UTC' }} />
         <Entry form={form} field={SUMMARY} />

@@ -105,8 +105,12 @@ function short(description: string, timer: string): string {
 }
 
 /** Null if no run will follow: the row may still hold the time of an earlier one. */
-export function nextRunOf({ status, idle, nextRunAt }: Pick<Schedule, 'status' | 'idle' | 'nextRunAt'>) {
-  return status === 'active' && idle === null ? nextRunAt : null
+export function nextRunOf({
+  status,
+  waitingFor,
+  nextRunAt,
+}: Pick<Schedule, 'status' | 'waitingFor' | 'nextRunAt'>) {
+  return status === 'active' && waitingFor === null ? nextRunAt : null
 }
 
 const bulk = (action: ScheduleAction, label: string) => ({

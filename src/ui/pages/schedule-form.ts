@@ -75,8 +75,7 @@ export function settingsOf(entries: Entries, before: Schedule | null): NewSchedu
       settings[name] = parsed(name, value.trim())
   }
   const { zone, timer } = entries
-  // A timer that already names a zone keeps it.
-  if (zone.trim() !== '' && timer.trim() !== '') settings['timer'] = zoned(timer.trim(), zone.trim())
+  if (zone.trim() !== '') Object.assign(settings, { zone: zone.trim(), timer: timer.trim() })
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the server checks what was typed
   return settings as unknown as NewSchedule
 }
@@ -95,12 +94,6 @@ export function parsedArgs(text: string): unknown {
   } catch (error) {
     throw new InvalidArgs(`This is not JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
-}
-
-function zoned(timer: string, zone: string): string {
-  return /\s(?:UTC|[A-Z][\w+-]*\/[\w+/-]+)$/u.test(timer) || timer.startsWith('every')
-    ? timer
-    : `${timer} ${zone}`
 }
 
 export function isName(name: string): name is Name {

@@ -68,7 +68,7 @@ export interface paths {
         head?: never;
         /**
          * Change some settings
-         * @description Omitted settings stay as they are. A new timer is planned from now.
+         * @description Omitted settings stay as they are. A new timer is planned from now. With another task, the args that stay must match it.
          */
         patch: operations["changeSchedule"];
         trace?: never;
@@ -625,6 +625,8 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         ScheduleInput: {
+            /** @description The name of the task to run */
+            task: string;
             /** @description Whether the schedule runs or is paused. Kalends never changes it; default true */
             enabled?: boolean;
             /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
@@ -664,8 +666,8 @@ export interface components {
             group?: string;
             submitter?: string | null;
             subject?: string | null;
-            /** @description The name of the task to run */
-            task: string;
+            /** @description The zone of a timer that names none: an IANA name, or 'local' for that of the server */
+            zone?: string;
             /**
              * @description When a new schedule runs first; default `next`
              * @enum {string}
@@ -673,6 +675,8 @@ export interface components {
             firstRun?: "next" | "now" | "if-due";
         };
         PutSchedule: {
+            /** @description The name of the task to run */
+            task: string;
             /** @description Whether the schedule runs or is paused. Kalends never changes it; default true */
             enabled?: boolean;
             /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
@@ -712,8 +716,8 @@ export interface components {
             group?: string;
             submitter?: string | null;
             subject?: string | null;
-            /** @description The name of the task to run */
-            task: string;
+            /** @description The zone of a timer that names none: an IANA name, or 'local' for that of the server */
+            zone?: string;
             /**
              * @description When a new schedule runs first; default `next`
              * @enum {string}
@@ -726,7 +730,7 @@ export interface components {
             /** @description Ignored: PUT takes what GET returns */
             nextRunAt?: unknown;
             /** @description Ignored: PUT takes what GET returns */
-            idle?: unknown;
+            waitingFor?: unknown;
             /** @description Ignored: PUT takes what GET returns */
             declaredBy?: unknown;
             /** @description Ignored: PUT takes what GET returns */
@@ -749,6 +753,8 @@ export interface components {
             markedBy?: unknown;
         };
         NewSchedule: {
+            /** @description The name of the task to run */
+            task: string;
             /** @description Whether the schedule runs or is paused. Kalends never changes it; default true */
             enabled?: boolean;
             /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
@@ -788,8 +794,8 @@ export interface components {
             group?: string;
             submitter?: string | null;
             subject?: string | null;
-            /** @description The name of the task to run */
-            task: string;
+            /** @description The zone of a timer that names none: an IANA name, or 'local' for that of the server */
+            zone?: string;
             /**
              * @description When a new schedule runs first; default `next`
              * @enum {string}
@@ -799,6 +805,8 @@ export interface components {
             id?: string;
         };
         ScheduleChanges: {
+            /** @description The name of the task to run */
+            task?: string;
             /** @description Whether the schedule runs or is paused. Kalends never changes it; default true */
             enabled?: boolean;
             /** @description When it runs: a calendar event of systemd.time(7) such as `Mon..Fri 09:00 Europe/Berlin`, `cron 0 9 * * 1-5`, `every 5min` or `every 5min after finish`; in UTC unless it names a zone. A full date runs once */
@@ -838,6 +846,8 @@ export interface components {
             group?: string;
             submitter?: string | null;
             subject?: string | null;
+            /** @description The zone of a timer that names none: an IANA name, or 'local' for that of the server */
+            zone?: string;
         };
         RunInput: {
             /** @description For this run only; needs the permission 'submit' */
@@ -864,6 +874,8 @@ export interface components {
             subject?: string | null;
             /** Format: date-time */
             runAt?: string;
+            /** @description Instead of `runAt`: the time from now */
+            delay?: number | string;
         };
         JobsAction: {
             ids?: string[];
@@ -923,7 +935,8 @@ export interface components {
             /** @enum {string} */
             status: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
             nextRunAt: string | null;
-            idle: ("done" | "dead" | "invalid" | "retired" | "awaiting-finish") | null;
+            /** @description finish: active without a next run, which counts from the end of the current one */
+            waitingFor: "finish" | null;
             declaredBy: string | null;
             /**
              * Format: date-time
@@ -977,7 +990,8 @@ export interface components {
             /** @enum {string} */
             status: "active" | "paused" | "done" | "dead" | "invalid" | "retired";
             nextRunAt: string | null;
-            idle: ("done" | "dead" | "invalid" | "retired" | "awaiting-finish") | null;
+            /** @description finish: active without a next run, which counts from the end of the current one */
+            waitingFor: "finish" | null;
             declaredBy: string | null;
             /**
              * Format: date-time
@@ -1137,11 +1151,6 @@ export interface components {
         };
         JobReference: {
             jobId: string;
-        };
-        JobStateAnswer: {
-            id: string;
-            /** @enum {string} */
-            state: "waiting" | "blocked" | "running" | "success" | "failed" | "cancelled" | "skipped";
         };
         JobsActionAnswer: {
             /** @description Jobs that match */
@@ -1461,7 +1470,6 @@ export type ListedJob = components['schemas']['ListedJob'];
 export type JobPage = components['schemas']['JobPage'];
 export type History = components['schemas']['History'];
 export type JobReference = components['schemas']['JobReference'];
-export type JobStateAnswer = components['schemas']['JobStateAnswer'];
 export type JobsActionAnswer = components['schemas']['JobsActionAnswer'];
 export type Elapse = components['schemas']['Elapse'];
 export type Elapses = components['schemas']['Elapses'];
@@ -3357,13 +3365,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Its state now; `running` if its worker was asked to stop it */
+            /** @description The job as it is now; still `running` if its worker was asked to stop it */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobStateAnswer"];
+                    "application/json": components["schemas"]["Job"];
                 };
             };
             /** @description The request cannot be parsed, or is not possible in this state */
@@ -3556,13 +3564,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Its state now; `running` if its worker was asked to stop it */
+            /** @description The job as it is now; still `running` if its worker was asked to stop it */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobStateAnswer"];
+                    "application/json": components["schemas"]["Job"];
                 };
             };
             /** @description The request cannot be parsed, or is not possible in this state */
